@@ -1,0 +1,184 @@
+//! The cluster of a scenario: its processes, their options, and the network between them.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use super::choices::Choices;
+use super::duration::Duration;
+use super::faults::probability;
+use super::range::Range;
+
+/// A Kubernetes release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Release {
+    /// Kubernetes v1.16.
+    #[serde(rename = "v1.16")]
+    V1_16,
+    /// Kubernetes v1.20.
+    #[serde(rename = "v1.20")]
+    V1_20,
+    /// Kubernetes v1.36.
+    #[default]
+    #[serde(rename = "v1.36")]
+    V1_36,
+}
+
+/// The processes of a cluster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Topology {
+    /// The number of etcd members; only 1 is possible for now.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1))]
+    pub etcd: u32,
+    /// The apiservers, named a1, a2 and so on.
+    pub apiservers: Apiservers,
+    /// The number of clients, named c1, c2 and so on.
+    #[serde(default)]
+    #[schemars(range(max = 99))]
+    pub clients: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Topology {
+    /// The names of all processes.
+    pub fn processes(&self) -> Vec<String> {
+        let numbered = |letter, count| (1..=count).map(move |n| format!("{letter}{n}"));
+        let apiservers = numbered('a', self.apiservers.count());
+        ["etcd".into()]
+            .into_iter()
+            .chain(apiservers)
+            .chain(numbered('c', self.clients))
+            .collect()
+    }
+}
+
+/// The apiservers: how many, or the release of each.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Apiservers {
+    /// So many, all of the scenario's release.
+    Count(#[schemars(range(min = 1, max = 9))] u32),
+    /// Each with its own release.
+    Each(#[schemars(length(min = 1, max = 9))] Vec<Apiserver>),
+}
+
+impl Apiservers {
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        match self {
+            Self::Count(count) => *count,
+            Self::Each(each) => each.len().try_into().unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// By hand, since serde's own untagged enums forget where a mistake was.
+impl<'de> Deserialize<'de> for Apiservers {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(ApiserversVisitor)
+    }
+}
+
+struct ApiserversVisitor;
+
+impl<'de> Visitor<'de> for ApiserversVisitor {
+    type Value = Apiservers;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a number or a list: `3`, or `[{release: v1.20}, {release: v1.36}]`")
+    }
+
+    fn visit_u64<E: de::Error>(self, count: u64) -> Result<Apiservers, E> {
+        // Too many for 32 bits are too many anyhow, and that is said later.
+        Ok(Apiservers::Count(count.try_into().unwrap_or(u32::MAX)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Apiservers, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Apiservers::Each)
+    }
+}
+
+/// One apiserver of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Apiserver {
+    /// The release it runs.
+    pub release: Release,
+}
+
+/// Options of the apiservers. Each may be one value or a list, of which each seed draws one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Options {
+    /// How the endpoints of the `kubernetes` service are kept.
+    pub endpoint_reconciler_type: Choices<ReconcilerType>,
+    /// How many apiservers each believes there are, for `master-count` only; upstream's
+    /// default is 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apiserver_count: Option<Choices<u32>>,
+    /// How long a stopping apiserver goes on serving.
+    pub shutdown_delay: Choices<Duration>,
+}
+
+/// Values of `--endpoint-reconciler-type`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReconcilerType {
+    /// Each apiserver holds a lease in etcd.
+    #[default]
+    Lease,
+    /// Each apiserver adds itself, and cuts the list to `apiserver-count`.
+    MasterCount,
+    /// Nobody keeps the endpoints.
+    None,
+}
+
+/// How fast messages travel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Network {
+    /// The range from which each link's base latency is drawn.
+    pub latency: Range<Duration>,
+    /// Messages that take longer.
+    pub tail: Tail,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        let latency = Range::new(Duration::from_micros(200), Duration::from_millis(1));
+        Self {
+            latency,
+            tail: Tail::default(),
+        }
+    }
+}
+
+/// Messages that take longer than their link's base latency.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Tail {
+    /// The probability that a message is one of them.
+    #[serde(deserialize_with = "probability")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub chance: f64,
+    /// The range from which their latency is drawn.
+    pub latency: Range<Duration>,
+}
+
+impl Default for Tail {
+    fn default() -> Self {
+        let latency = Range::new(Duration::from_millis(5), Duration::from_millis(80));
+        Self {
+            chance: 0.01,
+            latency,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Scenario files: what a user writes, read into types, with every mistake pointed at.
+//!
+//! A text goes through four steps, one file each: [`tree`] keeps the YAML with its places,
+//! [`gather`] reads the types of [`scenario`] from it (going on after a mistake), [`check`]
+//! looks at what types cannot say, and [`report`] shows what was wrong.
+
+mod check;
+mod choices;
+mod cluster;
+mod duration;
+mod explain;
+mod faults;
+mod gather;
+mod path;
+mod plan;
+mod range;
+mod read;
+mod report;
+mod scenario;
+mod schema;
+mod suggest;
+mod text;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use choices::Choices;
+pub use cluster::{
+    Apiserver, Apiservers, Network, Options, ReconcilerType, Release, Tail, Topology,
+};
+pub use duration::Duration;
+pub use faults::{ClockJump, ClockRate, Faults, Moment, Outage, SlowLink, Spell};
+pub use range::Range;
+pub use report::{Mistake, Report};
+pub use scenario::{Connect, Directed, Scenario, Workload};
+pub use schema::json_schema;
+pub use text::{Written, Wrong};
+
+use report::Source;
+
+/// The names that a scenario may refer to, but that the rest of Wavetank defines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// Names of the properties there are.
+    pub properties: &'a [&'a str],
+}
+
+/// Reads a scenario from YAML text.
+///
+/// `name` is shown in the report. If it ends in `.yaml` or `.yml` it is taken for a path, and
+/// the scenario's own name must be that file's stem.
+pub fn parse(name: &str, text: &str, known: &Known) -> Result<Scenario, Report> {
+    let source = Source { name, text };
+    let mut tree = tree::parse(text).map_err(|error| source.report([explain::yaml(&error)]))?;
+    let (scenario, errors) = gather::read::<Scenario>(&mut tree);
+    let misread = errors
+        .iter()
+        .map(|error| explain::reading(&source, &tree, error));
+    // The checks would raise false alarms about what could not be read.
+    let Some(scenario) = scenario.filter(|_| errors.is_empty()) else {
+        return Err(source.report(misread));
+    };
+    let findings = check::check(&scenario, stem(name), known);
+    if findings.is_empty() {
+        return Ok(scenario);
+    }
+    Err(source.report(
+        findings
+            .iter()
+            .map(|finding| explain::finding(&tree, finding)),
+    ))
+}
+
+/// The stem of a scenario file's path, or nothing if the name is not one.
+fn stem(name: &str) -> Option<&str> {
+    let file = name.rsplit(['/', '\\']).next()?;
+    file.strip_suffix(".yaml")
+        .or_else(|| file.strip_suffix(".yml"))
+}

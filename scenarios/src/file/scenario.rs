@@ -1,0 +1,122 @@
+//! What a scenario file says, as types.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use super::cluster::{Apiservers, Network, Options, Release, Topology};
+use super::duration::Duration;
+use super::faults::Faults;
+use super::text::Wrong;
+
+/// A Wavetank scenario: a cluster, what is done to it, and what must hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scenario {
+    /// The scenario's name in kebab-case, the same as its file's.
+    #[schemars(regex(pattern = "^[a-z][a-z0-9]*(-[a-z0-9]+)*$"))]
+    pub name: String,
+    /// What it is about, in a few sentences.
+    pub about: String,
+    /// The Kubernetes release whose algorithms run.
+    #[serde(default)]
+    pub release: Release,
+    /// Which processes there are.
+    pub topology: Topology,
+    /// Options of the apiservers, as their flags are called.
+    #[serde(default)]
+    pub options: Options,
+    /// How fast messages travel.
+    #[serde(default)]
+    pub network: Network,
+    /// What the clients do.
+    #[serde(default)]
+    pub workload: Workload,
+    /// How long faults strike; meanwhile safety is checked.
+    pub storm: Duration,
+    /// How long everything has to recover after the storm.
+    pub calm: Duration,
+    /// Which faults may strike at random: a budget for each kind.
+    #[serde(default)]
+    pub faults: Faults,
+    /// Faults that strike at given times in every run.
+    #[serde(
+        default,
+        deserialize_with = "not_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schemars(length(min = 1))]
+    pub plan: Vec<Directed>,
+    /// The properties to check; if not given, all that fit.
+    #[serde(
+        default,
+        deserialize_with = "not_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schemars(length(min = 1))]
+    pub properties: Vec<String>,
+    /// A property whose violation must be found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
+}
+
+impl Scenario {
+    /// The release of each apiserver.
+    pub fn releases(&self) -> Vec<Release> {
+        match &self.topology.apiservers {
+            Apiservers::Count(count) => vec![self.release; *count as usize],
+            Apiservers::Each(each) => each.iter().map(|apiserver| apiserver.release).collect(),
+        }
+    }
+}
+
+/// Reads a list that must hold something: an empty one and none would look alike.
+fn not_empty<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    let list = Vec::deserialize(from)?;
+    if list.is_empty() {
+        let wrong = Wrong::new(
+            "the list is empty",
+            "list at least one, or leave the key out",
+        );
+        return Err(wrong.into_error());
+    }
+    Ok(list)
+}
+
+/// What the clients do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Workload {
+    /// Clients open connections through the endpoints of the `kubernetes` service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect: Option<Connect>,
+}
+
+/// Opening connections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Connect {
+    /// How often each client opens one, on average.
+    pub every: Duration,
+}
+
+/// A fault that strikes at a given time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Directed {
+    /// When it strikes, counted from the start of the storm.
+    pub at: Duration,
+    /// The fault: its kind, and what it strikes.
+    #[schemars(schema_with = "one_fault")]
+    pub fault: Value,
+}
+
+fn one_fault(_: &mut SchemaGenerator) -> Schema {
+    let kinds = Faults::KINDS;
+    json_schema!({
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "propertyNames": {"enum": kinds},
+    })
+}

@@ -1,0 +1,169 @@
+//! Every kind of mistake, as the user sees it.
+
+use super::{FULL, read, snapshot};
+
+/// Puts a mistake into the full scenario and looks at the report.
+fn mistake(name: &str, right: &str, wrong: &str) {
+    mistakes(name, &[(right, wrong)]);
+}
+
+fn mistakes(name: &str, changes: &[(&str, &str)]) {
+    let text = changes
+        .iter()
+        .fold(FULL.to_string(), |text, (right, wrong)| {
+            assert_eq!(
+                text.matches(right).count(),
+                1,
+                "{right:?} is in the scenario once"
+            );
+            text.replace(right, wrong)
+        });
+    match read(&text) {
+        Ok(_) => panic!("{name}: the mistake went unnoticed"),
+        Err(report) => snapshot(name, &report.to_string()),
+    }
+}
+
+macro_rules! mistakes {
+    ($($name:ident: $right:literal => $wrong:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            mistake(&stringify!($name).replace('_', "-"), $right, $wrong);
+        }
+    )*};
+}
+
+mistakes! {
+    // What is not YAML, or not the YAML of a scenario.
+    not_yaml: "topology:\n" => "topology: {\n";
+    tabs: "  etcd: 1\n" => "\tetcd: 1\n";
+    two_documents: "release: v1.20\n" => "---\nrelease: v1.20\n";
+    merge_key: "  connect: {every: 2s}" => "  <<: {connect: {every: 2s}}";
+    unknown_key_at_the_top: "calm: 3m" => "clam: 3m";
+    unknown_key_unlike_any: "calm: 3m" => "calm: 3m\nseed: 12";
+    unknown_key_in_a_fault: "reset: {max: 5}" => "reset: {most: 5}";
+    key_given_twice: "calm: 3m" => "calm: 3m\nstorm: 3m";
+    empty_value: "reset: {max: 5}" => "reset:";
+    missing_keys: "clock-rate: {max: 2, lasts: 10s..1m30s, ppm: 50000}" => "clock-rate: {lasts: 1s}";
+    missing_key_at_the_top: "about: |\n  All that a scenario file can say.\n" => "";
+    wrong_release: "release: v1.20\n" => "release: v1.21\n";
+    release_as_a_number: "release: v1.20\n" => "release: 1.20\n";
+    wrong_reconciler: "[lease, master-count]" => "[lease, mastercount]";
+    no_unit: "storm: 120s" => "storm: 120";
+    wrong_unit: "storm: 120s" => "storm: 120sec";
+    reversed_range: "200us..1ms" => "1ms..200us";
+    half_a_range: "200us..1ms" => "200us..";
+    range_without_unit: "100ms..30s" => "100..30s";
+    factor_not_whole: "factor: 10..200" => "factor: 10..20.5";
+    not_a_probability: "chance: 0.01" => "chance: 1.5";
+    not_a_count: "clients: 2" => "clients: two";
+    negative_count: "clients: 2" => "clients: -2";
+    a_list_for_a_mapping: "  connect: {every: 2s}" => "  connect: [{every: 2s}]";
+    a_mapping_for_a_duration: "storm: 120s" => "storm: {lasts: 120s}";
+    a_word_for_a_list: "[stopped-address-is-removed, live-address-is-kept]" => "all";
+    a_number_for_text: "name: full" => "name: 12";
+    nothing_to_choose_from: "[0s, 5s]" => "[]";
+    no_properties: "[stopped-address-is-removed, live-address-is-kept]" => "[]";
+    lasts_missing: "pause: {max: 3, lasts: 100ms..30s}" => "pause: {max: 3}";
+    lasts_too_much: "reset: {max: 5}" => "reset: {max: 5, lasts: 3s}";
+
+    // What is read, but makes no sense.
+    name_is_not_the_file_s: "name: full" => "name: fuller";
+    name_not_kebab_case: "name: full" => "name: Full_Scenario";
+    several_etcd_members: "etcd: 1" => "etcd: 3";
+    no_apiservers: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "0";
+    empty_list_of_apiservers: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "[]";
+    too_many_apiservers: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "10";
+    count_without_master_count: "[lease, master-count]" => "lease";
+    count_of_zero: "apiserver-count: 3" => "apiserver-count: [3, 0]";
+    nobody_connects: "clients: 2" => "clients: 0";
+    connect_all_the_time: "every: 2s" => "every: 0s";
+    calm_too_short: "calm: 3m" => "calm: 10ms";
+    plan_after_the_storm: "at: 2m" => "at: 121s";
+    plan_for_nobody: "process: a1" => "process: a4";
+    plan_for_nobody_in_a_group: "[a1, c1]" => "[a1, c3]";
+    plan_of_no_kind: "fault: {stop: {process: a1}}" => "fault: {stopp: {process: a1}}";
+    plan_of_two_kinds: "fault: {stop: {process: a1}}" => "fault: {stop: {process: a1}, crash: {}}";
+    misspelt_property: "[stopped-address-is-removed, live-address-is-kept]" => "[stopped-adress-is-removed]";
+    property_listed_twice: ", live-address-is-kept]" => ", stopped-address-is-removed]";
+    unexpected_expectation: "expect: stopped-address-is-removed" => "expect: endpoints-converge";
+    clock_running_backwards: "ppm: 50000" => "ppm: 1000000";
+    factor_of_nothing: "factor: 10..200" => "factor: 0..3";
+}
+
+#[test]
+fn a_storm_of_no_time_has_no_faults() {
+    let rest = FULL.split("  crash:").next().expect("there are crashes");
+    let text = rest.replace("storm: 120s", "storm: 0s");
+    let report = read(&text).expect_err("nothing can strike");
+    snapshot("faults-without-a-storm", &report.to_string());
+}
+
+#[test]
+fn nothing_at_all() {
+    let report = read("").expect_err("it is empty");
+    snapshot("nothing-at-all", &report.to_string());
+}
+
+#[test]
+fn all_that_cannot_be_read_is_reported_at_once() {
+    mistakes(
+        "many-unreadable",
+        &[
+            ("name: full\n", ""),
+            ("release: v1.20\n", "release: v1.2\n"),
+            ("shutdown-delay: [0s, 5s]", "shutdown-delay: [0, 5sec]"),
+            ("clients: 2", "cleints: 2"),
+            (
+                "max: 4, lasts: 2s..60s, gone: 0.3",
+                "max: -1, lasts: 60s..2s, gone: 3",
+            ),
+            ("at: 30s", "at: 30"),
+        ],
+    );
+}
+
+#[test]
+fn all_that_makes_no_sense_is_reported_at_once() {
+    mistakes(
+        "many-senseless",
+        &[
+            ("name: full\n", "name: empty\n"),
+            ("etcd: 1", "etcd: 2"),
+            ("clients: 2", "clients: 0"),
+            ("calm: 3m", "calm: 0s"),
+            ("at: 30s", "at: 1h"),
+            ("expect: stopped-address-is-removed", "expect: stopped"),
+        ],
+    );
+}
+
+#[test]
+fn columns_count_characters() {
+    mistake(
+        "wide-characters",
+        "clients: 2",
+        "\"clients\": \"zwölf\" # ünïcode 船",
+    );
+}
+
+#[test]
+fn colour_is_for_those_who_ask() {
+    let report = read("name: x").expect_err("much is missing");
+    assert!(!report.to_string().contains('\u{1b}'));
+    assert!(report.coloured().contains('\u{1b}'));
+}
+
+#[test]
+fn many_mistakes_end_somewhere() {
+    let keys: String = (0..1000).map(|n| format!("k{n}: 1\n")).collect();
+    let report = read(&keys).expect_err("no key is known");
+    assert_eq!(report.mistakes().len(), 50);
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_no_overflow() {
+    let deep = "[".repeat(100_000);
+    assert!(read(&deep).is_err());
+    assert!(read(&format!("plan: {}{}", "[".repeat(500), "]".repeat(500))).is_err());
+}

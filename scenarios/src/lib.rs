@@ -1,0 +1,3 @@
+//! wavetank
+
+pub mod file;

@@ -1,0 +1,271 @@
+//! Connections: ordered, reliable while up, able to stall, to be reset and to be half open. A call
+//! is one request on a connection with one answer, or with a stream of them.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::time::Duration;
+
+use crate::message::Payload;
+use crate::name::{Life, Name, Origin, ProcId};
+use crate::time::Time;
+
+/// How a client keeps its connection to a server. One connection a client, server and transport;
+/// it is opened when the first call needs it.
+#[derive(Debug)]
+pub struct Transport {
+    /// Tells apart connections between the same two processes.
+    pub name: Name,
+    /// How long an attempt to connect may take before its calls fail with
+    /// [`NetError::DialTimeout`].
+    pub dial_timeout: Duration,
+    /// Ping after so long without hearing anything while calls are open, and give the connection
+    /// up after so long without an answer. Without it a dead connection is never noticed.
+    pub keepalive: Option<(Duration, Duration)>,
+}
+
+impl PartialEq for Transport {
+    fn eq(&self, other: &Transport) -> bool {
+        self.name == other.name
+    }
+}
+impl Eq for Transport {}
+impl Hash for Transport {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+/// Why a call has no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NetError {
+    /// Nobody listens: the request was not sent.
+    Refused,
+    /// No connection within the transport's time: the request was not sent.
+    DialTimeout,
+    /// The connection broke after the request was sent: the outcome is unknown.
+    Reset,
+    /// The caller's own context ended: the outcome is unknown if the request was sent.
+    Cancelled,
+}
+
+impl NetError {
+    /// Is it certain that the server never saw the request?
+    pub fn is_definite(self) -> bool {
+        matches!(self, NetError::Refused | NetError::DialTimeout)
+    }
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NetError::Refused => "connection refused",
+            NetError::DialTimeout => "connect timed out",
+            NetError::Reset => "connection reset",
+            NetError::Cancelled => "context cancelled",
+        })
+    }
+}
+
+/// A connection, numbered in the order in which the world opened them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct ConnId(pub u32);
+
+/// Whom to answer: one call, seen from the server.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Caller {
+    pub(crate) conn: ConnId,
+    pub(crate) call: u32,
+    pub(crate) origin: Origin,
+    pub(crate) client: Life,
+}
+
+impl Caller {
+    /// The process that called.
+    pub fn process(&self) -> ProcId {
+        self.client.process
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Frame {
+    Open,
+    Accept,
+    Refuse,
+    Request {
+        call: u32,
+        origin: Origin,
+        body: Payload,
+    },
+    Response {
+        call: u32,
+        origin: Origin,
+        body: Payload,
+        last: bool,
+    },
+    Cancel {
+        call: u32,
+        origin: Origin,
+    },
+    GoAway,
+    Close,
+    Ping,
+    Pong,
+}
+
+impl Frame {
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Frame::Open => "open",
+            Frame::Accept => "accept",
+            Frame::Refuse => "refuse",
+            Frame::Request { .. } => "request",
+            Frame::Response { last: true, .. } => "answer",
+            Frame::Response { last: false, .. } => "push",
+            Frame::Cancel { .. } => "cancel",
+            Frame::GoAway => "go-away",
+            Frame::Close => "close",
+            Frame::Ping => "ping",
+            Frame::Pong => "pong",
+        }
+    }
+
+    pub fn origin(&self) -> Option<Origin> {
+        match self {
+            Frame::Request { origin, .. }
+            | Frame::Response { origin, .. }
+            | Frame::Cancel { origin, .. } => Some(*origin),
+            _ => None,
+        }
+    }
+}
+
+/// A frame under way, with its arrival.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    pub at: Time,
+    pub frame: Frame,
+}
+
+/// A direction of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Dir {
+    /// Client to server.
+    Up,
+    /// Server to client.
+    Down,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Conn {
+    pub id: ConnId,
+    pub client: Life,
+    pub server: ProcId,
+    pub transport: &'static Transport,
+    /// Accepted by the server.
+    pub open: bool,
+    /// Does the client still know of it? The server?
+    pub client_end: bool,
+    pub server_end: bool,
+    /// A box in the middle has forgotten it: frames vanish.
+    pub dead: bool,
+    /// The server wants no new calls on it.
+    pub draining: bool,
+    pub up: VecDeque<Flight>,
+    pub down: VecDeque<Flight>,
+    /// Frames that wait for the server to accept.
+    pub backlog: Vec<Frame>,
+    /// Calls that the server has not answered in full.
+    pub inbound: Vec<(u32, Origin)>,
+    /// Heard anything since the last keep-alive tick? A ping is under way?
+    pub heard: bool,
+    pub pinging: bool,
+}
+
+impl Conn {
+    pub fn flights(&self, dir: Dir) -> &VecDeque<Flight> {
+        match dir {
+            Dir::Up => &self.up,
+            Dir::Down => &self.down,
+        }
+    }
+
+    pub fn flights_mut(&mut self, dir: Dir) -> &mut VecDeque<Flight> {
+        match dir {
+            Dir::Up => &mut self.up,
+            Dir::Down => &mut self.down,
+        }
+    }
+
+    /// Sender and receiver of a direction.
+    pub fn route(&self, dir: Dir) -> (ProcId, ProcId) {
+        match dir {
+            Dir::Up => (self.client.process, self.server),
+            Dir::Down => (self.server, self.client.process),
+        }
+    }
+
+    /// Equal but for arrivals, which the world compares relative to its own time.
+    pub fn same(&self, other: &Conn) -> bool {
+        let frames = |a: &VecDeque<Flight>, b: &VecDeque<Flight>| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.frame == b.frame)
+        };
+        self.id == other.id
+            && self.client == other.client
+            && self.server == other.server
+            && self.transport == other.transport
+            && (self.open, self.client_end, self.server_end, self.dead)
+                == (other.open, other.client_end, other.server_end, other.dead)
+            && (self.draining, self.heard, self.pinging)
+                == (other.draining, other.heard, other.pinging)
+            && self.backlog == other.backlog
+            && self.inbound == other.inbound
+            && frames(&self.up, &other.up)
+            && frames(&self.down, &other.down)
+    }
+
+    /// Hashes all but the arrivals.
+    pub fn hash_into<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+        self.client.hash(state);
+        self.server.hash(state);
+        self.transport.hash(state);
+        let flags = [
+            self.open,
+            self.client_end,
+            self.server_end,
+            self.dead,
+            self.draining,
+            self.heard,
+            self.pinging,
+        ];
+        state.write_u64(flags.iter().fold(0, |bits, flag| bits << 1 | u64::from(*flag)));
+        self.backlog.hash(state);
+        self.inbound.hash(state);
+        for flights in [&self.up, &self.down] {
+            state.write_usize(flights.len());
+            flights.iter().for_each(|flight| flight.frame.hash(state));
+        }
+    }
+}
+
+/// A call, seen from the client.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Call {
+    pub id: u32,
+    pub conn: ConnId,
+    pub origin: Origin,
+    /// `None` for a call with one answer.
+    pub stream: Option<StreamState>,
+}
+
+/// The client's side of a stream of answers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct StreamState {
+    /// Parts that no routine has taken.
+    pub parts: VecDeque<Payload>,
+    /// The routine and operation that wait for the next part.
+    pub waiter: Option<Origin>,
+    /// How it ended, once it has.
+    pub end: Option<Result<(), NetError>>,
+}

@@ -1,0 +1,71 @@
+//! What a process can do from its callbacks.
+
+use std::time::Duration;
+
+use crate::conn::Caller;
+use crate::memory::{Cell, CellType};
+use crate::message::{Message, Payload};
+use crate::name::ProcId;
+use crate::process::Timer;
+use crate::routine::Task;
+use crate::world::World;
+
+/// The world, as one process may touch it during one of its callbacks.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    pub(crate) world: &'a mut World,
+    pub(crate) me: ProcId,
+}
+
+impl Cx<'_> {
+    /// This process.
+    pub fn me(&self) -> ProcId {
+        self.me
+    }
+
+    /// Answers a call for good.
+    pub fn reply<T: Message + Eq + std::hash::Hash>(&mut self, to: Caller, body: T) {
+        self.world.reply(self.me, to, Payload::new(body), true);
+    }
+
+    /// Sends one part of a stream of answers.
+    pub fn push<T: Message + Eq + std::hash::Hash>(&mut self, to: Caller, body: T) {
+        self.world.reply(self.me, to, Payload::new(body), false);
+    }
+
+    /// Lets a routine answer a call. When the caller gives up or its connection breaks, the
+    /// routine's context ends.
+    pub fn serve(&mut self, caller: Caller, task: Task) {
+        self.world.start(self.me, task, Some(caller));
+    }
+
+    /// Starts a routine.
+    pub fn spawn(&mut self, task: Task) {
+        self.world.start(self.me, task, None);
+    }
+
+    /// Arms a timer, replacing the one with the same name. `after` counts by this process's clock.
+    pub fn arm(&mut self, timer: Timer, after: Duration) {
+        self.world.arm(self.me, timer, after);
+    }
+
+    /// Disarms a timer.
+    pub fn disarm(&mut self, timer: Timer) {
+        self.world.disarm(self.me, timer);
+    }
+
+    /// A cell of the process's memory.
+    pub fn cell<T: CellType>(&mut self, cell: &Cell<T>) -> &mut T {
+        self.world.slot_mut(self.me).memory.get_mut(cell)
+    }
+
+    /// Tells properties and reports what has just happened.
+    pub fn note<T: Message + Eq + std::hash::Hash>(&mut self, note: T) {
+        self.world.note(self.me, Payload::new(note));
+    }
+
+    /// Ends the process once this callback is over.
+    pub fn exit(&mut self) {
+        self.world.exit_later(self.me);
+    }
+}

@@ -1,0 +1,210 @@
+//! The hand-over between a routine's future and the engine during one poll. The future reaches it
+//! through a thread-local scope, so that futures stay `Send` and hold nothing of the world.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use crate::conn::{Caller, NetError, Transport};
+use crate::memory::Memory;
+use crate::message::Payload;
+use crate::name::{Name, ProcId};
+use crate::process::{Process, Timer};
+use crate::routine::Task;
+use crate::time::Time;
+
+/// Everything that a routine can ask for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Op {
+    Call {
+        to: ProcId,
+        transport: &'static Transport,
+        body: Payload,
+    },
+    OpenStream {
+        to: ProcId,
+        transport: &'static Transport,
+        body: Payload,
+    },
+    Next(u32),
+    CloseStream(u32),
+    Sleep(Duration),
+    Lock(Name),
+    Unlock(Name),
+    Wait(Name),
+    Raise(Name),
+    Choose(u64),
+    Memory(Name),
+    Process,
+    Clock,
+    Spawn(Task),
+    Reply {
+        to: Caller,
+        body: Payload,
+        last: bool,
+    },
+    Note(Payload),
+    Arm(Timer, Duration),
+    Disarm(Timer),
+    Deadline(Duration),
+    GoAway,
+    Exit,
+    /// The future dropped the operation with this index before it was answered.
+    Drop(u32),
+}
+
+/// What came back.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Answer {
+    Unit,
+    Number(u64),
+    Value(Payload),
+    Net(Result<Payload, NetError>),
+    Next(Result<Option<Payload>, NetError>),
+}
+
+/// One operation and its answer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Step {
+    pub op: Op,
+    pub answer: Option<Answer>,
+    /// The how-many-th answer to arrive, from 1; 0 if it was answered in place or not yet.
+    pub order: u32,
+}
+
+/// All that a routine has asked for and been told: with its task, its state.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Log {
+    pub steps: Vec<Step>,
+    pub arrivals: Vec<u32>,
+}
+
+impl Log {
+    /// False if nobody waits for it any more.
+    pub fn accept(&mut self, op: u32, answer: Answer) -> bool {
+        let order = self.arrivals.len() as u32 + 1;
+        match self.steps.get_mut(op as usize) {
+            Some(step) if step.answer.is_none() => {
+                step.answer = Some(answer);
+                step.order = order;
+                self.arrivals.push(op);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Exchange {
+    pub active: bool,
+    pub process: Option<Box<dyn Process>>,
+    pub memory: Memory,
+    pub log: Log,
+    /// Operations issued so far by this future.
+    pub cursor: usize,
+    /// Answers up to this order are visible.
+    pub visible: u32,
+    /// What the process's wall clock shows.
+    pub clock: Time,
+    pub next_stream: u32,
+    /// How the routine went another way than its log says.
+    pub impure: Option<String>,
+}
+
+thread_local! {
+    static EXCHANGE: RefCell<Exchange> = RefCell::new(Exchange::default());
+}
+
+const OUTSIDE: &str = "a routine's context was used outside its routine";
+
+/// Runs `f` on the exchange of the poll in progress.
+pub(crate) fn with<R>(f: impl FnOnce(&mut Exchange) -> R) -> R {
+    EXCHANGE.with(|cell| {
+        let mut exchange = cell.try_borrow_mut().expect(OUTSIDE);
+        assert!(exchange.active, "{OUTSIDE}");
+        f(&mut exchange)
+    })
+}
+
+/// As [`with`], but does nothing outside a poll: for futures that are dropped with their world.
+pub(crate) fn if_polling(f: impl FnOnce(&mut Exchange)) {
+    let _ = EXCHANGE.try_with(|cell| {
+        if let Ok(mut exchange) = cell.try_borrow_mut()
+            && exchange.active
+        {
+            f(&mut exchange);
+        }
+    });
+}
+
+/// Puts `exchange` into the scope, runs `poll`, and takes it out again.
+pub(crate) fn scope<R>(exchange: Exchange, poll: impl FnOnce() -> R) -> (Exchange, R) {
+    struct Clear;
+    impl Drop for Clear {
+        fn drop(&mut self) {
+            // After a panic nothing of this world may stay behind for the next.
+            let _ = EXCHANGE.try_with(|cell| cell.try_borrow_mut().map(|mut e| e.active = false));
+        }
+    }
+    EXCHANGE.with(|cell| *cell.borrow_mut() = exchange);
+    let clear = Clear;
+    let result = poll();
+    let exchange = EXCHANGE.with(|cell| std::mem::take(&mut *cell.borrow_mut()));
+    drop(clear);
+    (exchange, result)
+}
+
+impl Exchange {
+    /// Is the routine being rebuilt, that is: does the log already hold its next operation?
+    fn replaying(&self) -> bool {
+        self.cursor < self.log.steps.len()
+    }
+
+    /// Issues an operation; its index is where the answer will be.
+    pub fn issue(&mut self, op: Op) -> u32 {
+        let index = self.cursor;
+        self.cursor += 1;
+        if index < self.log.steps.len() {
+            let recorded = &self.log.steps[index].op;
+            if *recorded != op && self.impure.is_none() {
+                self.impure = Some(format!(
+                    "operation {index} was {recorded:?} when it ran and is {op:?} when run again"
+                ));
+            }
+        } else {
+            self.log.steps.push(Step {
+                op,
+                answer: None,
+                order: 0,
+            });
+        }
+        index as u32
+    }
+
+    /// Issues an operation that is answered in place.
+    pub fn in_place(&mut self, op: Op, answer: impl FnOnce(&mut Exchange) -> Answer) -> Answer {
+        let replaying = self.replaying();
+        let index = self.issue(op) as usize;
+        if replaying {
+            return match &self.log.steps[index].answer {
+                Some(answer) => answer.clone(),
+                None => {
+                    self.impure
+                        .get_or_insert_with(|| format!("operation {index} had no answer in place"));
+                    Answer::Unit
+                }
+            };
+        }
+        let answer = answer(self);
+        self.log.steps[index].answer = Some(answer.clone());
+        answer
+    }
+
+    pub fn answer(&self, index: u32) -> Option<Answer> {
+        let step = &self.log.steps[index as usize];
+        if step.order > self.visible {
+            return None;
+        }
+        step.answer.clone()
+    }
+}

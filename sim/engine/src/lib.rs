@@ -1,0 +1,46 @@
+//! The engine: one deterministic world of processes, routines, links, clocks and faults.
+//!
+//! What lives here is everything that would be true of *any* distributed system: a [`World`] that
+//! is stepped by [`World::apply`], can be cloned, compared and hashed anywhere, holds no randomness
+//! and makes no choice; the drivers that choose (`drive`); traces; properties.
+//! What must not live here is any word of the systems that are simulated on top.
+//!
+//! The way of one event: a *driver* takes an entry of [`World::pending`] and applies it at a time;
+//! the world hands it to a [`Process`], whose callback or *routine* sends frames, arms timers and
+//! takes locks; these are the next pending entries. See `docs/ENGINE.md`.
+
+mod conn;
+mod context;
+mod digest;
+mod exchange;
+mod fault;
+mod lock;
+mod memory;
+mod message;
+mod name;
+mod net;
+mod process;
+mod property;
+mod queue;
+mod routine;
+mod slot;
+mod time;
+mod world;
+
+pub use conn::{Caller, NetError, Transport};
+pub use context::Cx;
+pub use digest::{Digest, StableHasher, digest};
+pub use fault::{Action, Fault, FaultKind};
+pub use memory::{Cell, Signal};
+pub use message::{Message, Payload};
+pub use name::{EventName, Name, ProcId, RoutineId};
+pub use net::{LinkSpec, Sent};
+pub use process::{Process, ProcessObject, Timer};
+pub use property::{
+    Always, Check, Class, Eventually, Note, Property, PropertyObject, Reached, Stable, Violation,
+};
+pub use queue::{Entry, What};
+pub use routine::{Either, Lock, LockGuard, Outcome, RoutineFuture, Rx, Stream, Task};
+pub use slot::Status;
+pub use time::Time;
+pub use world::{Event, Misfit, Phase, Report, World, WorldBuilder};

@@ -1,0 +1,163 @@
+//! Volatile memory that the routines of one process share: typed cells and signals, by name.
+//! A crash empties it. Routines reach it through [`Rx`](crate::Rx), which records what they saw.
+
+use std::any::Any;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+
+use crate::digest::digest;
+use crate::name::Name;
+
+/// A variable shared by the routines of a process. Declare it as a `static` or `const`; its value
+/// begins as `T::default()` in every life of the process.
+pub struct Cell<T> {
+    name: Name,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T> Cell<T> {
+    /// A cell with this name, which must be unique within a process.
+    pub const fn new(name: &'static str) -> Cell<T> {
+        Cell {
+            name: Name::new(name),
+            value: PhantomData,
+        }
+    }
+
+    pub(crate) const fn name(&self) -> Name {
+        self.name
+    }
+}
+
+/// A flag that is raised once and can be waited for, as a Go channel that is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Signal(pub(crate) Name);
+
+impl Signal {
+    /// A signal with this name, which must be unique within a process.
+    pub const fn new(name: &'static str) -> Signal {
+        Signal(Name::new(name))
+    }
+}
+
+trait CellValue: Any + Send + Sync + fmt::Debug {
+    fn clone_box(&self) -> Box<dyn CellValue>;
+    fn same(&self, other: &dyn CellValue) -> bool;
+    fn fingerprint(&self) -> u64;
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash> CellValue for T {
+    fn clone_box(&self) -> Box<dyn CellValue> {
+        Box::new(self.clone())
+    }
+    fn same(&self, other: &dyn CellValue) -> bool {
+        other.as_any().downcast_ref::<T>() == Some(self)
+    }
+    fn fingerprint(&self) -> u64 {
+        digest(self)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// The bounds on what a cell can hold.
+pub trait CellType: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default {}
+impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default> CellType for T {}
+
+/// The cells and raised signals of one process.
+#[derive(Default, Debug)]
+pub(crate) struct Memory {
+    cells: Vec<(Name, Box<dyn CellValue>)>,
+    raised: Vec<Name>,
+}
+
+impl Memory {
+    pub fn read<T: CellType>(&self, cell: &Cell<T>) -> T {
+        self.cells
+            .iter()
+            .find(|(name, _)| *name == cell.name())
+            .map_or_else(T::default, |(_, value)| {
+                value
+                    .as_ref()
+                    .as_any()
+                    .downcast_ref::<T>()
+                    .unwrap_or_else(|| panic!("cell `{}` holds another type", cell.name()))
+                    .clone()
+            })
+    }
+
+    pub fn get_mut<T: CellType>(&mut self, cell: &Cell<T>) -> &mut T {
+        let at = match self.cells.iter().position(|(n, _)| *n == cell.name()) {
+            Some(at) => at,
+            None => {
+                let at = self.cells.partition_point(|(n, _)| *n < cell.name());
+                self.cells
+                    .insert(at, (cell.name(), Box::new(T::default())));
+                at
+            }
+        };
+        self.cells[at]
+            .1
+            .as_mut()
+            .as_any_mut()
+            .downcast_mut()
+            .unwrap_or_else(|| panic!("cell `{}` holds another type", cell.name()))
+    }
+
+    pub fn is_raised(&self, signal: Name) -> bool {
+        self.raised.contains(&signal)
+    }
+
+    /// False if it was raised before.
+    pub fn raise(&mut self, signal: Name) -> bool {
+        if self.is_raised(signal) {
+            return false;
+        }
+        let at = self.raised.partition_point(|n| *n < signal);
+        self.raised.insert(at, signal);
+        true
+    }
+}
+
+impl Clone for Memory {
+    fn clone(&self) -> Memory {
+        Memory {
+            cells: self
+                .cells
+                .iter()
+                .map(|(name, value)| (*name, value.as_ref().clone_box()))
+                .collect(),
+            raised: self.raised.clone(),
+        }
+    }
+}
+
+impl PartialEq for Memory {
+    fn eq(&self, other: &Memory) -> bool {
+        self.raised == other.raised
+            && self.cells.len() == other.cells.len()
+            && self
+                .cells
+                .iter()
+                .zip(&other.cells)
+                .all(|((n, v), (m, w))| n == m && v.as_ref().same(w.as_ref()))
+    }
+}
+impl Eq for Memory {}
+
+impl Hash for Memory {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.raised.hash(state);
+        for (name, value) in &self.cells {
+            name.hash(state);
+            state.write_u64(value.as_ref().fingerprint());
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Names: of processes, routines and events. An event is named by what it is, never by its place
+//! in a random stream, so that a trace outlives a change of the code around it.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// A static name (of a routine, lock, signal, timer …) with its fingerprint beside it.
+#[derive(Clone, Copy)]
+pub struct Name {
+    text: &'static str,
+    hash: u64,
+}
+
+impl Name {
+    /// A name, usually a `const`.
+    pub const fn new(text: &'static str) -> Name {
+        // FNV-1a, 64 bits: only names go through it, and they are few.
+        let bytes = text.as_bytes();
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut i = 0;
+        while i < bytes.len() {
+            hash = (hash ^ bytes[i] as u64).wrapping_mul(0x0000_0100_0000_01b3);
+            i += 1;
+        }
+        Name { text, hash }
+    }
+
+    /// The text.
+    pub const fn as_str(&self) -> &'static str {
+        self.text
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Name) -> bool {
+        self.hash == other.hash && self.text == other.text
+    }
+}
+impl Eq for Name {}
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Name) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Name {
+    fn cmp(&self, other: &Name) -> std::cmp::Ordering {
+        self.text.cmp(other.text)
+    }
+}
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text)
+    }
+}
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text)
+    }
+}
+
+/// A process of the world. Processes are numbered in the order of their names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ProcId(pub(crate) u16);
+
+impl ProcId {
+    /// The index, for tables with one row a process.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// A routine within its process: its kind and the smallest number that was free when it began.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RoutineId {
+    /// What it runs.
+    pub kind: Name,
+    /// Tells apart routines of one kind that are alive at once.
+    pub ordinal: u32,
+}
+
+impl fmt::Display for RoutineId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.kind, self.ordinal)
+    }
+}
+impl fmt::Debug for RoutineId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// A process in one of its lives.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Life {
+    pub process: ProcId,
+    pub incarnation: u32,
+}
+
+/// One operation of one routine: the origin of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Origin {
+    pub routine: RoutineId,
+    pub op: u32,
+}
+
+/// What an event was, in a form that is compact while it is recorded and rendered when it is
+/// written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EventName(pub(crate) Kind);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// A frame that belongs to a call: `request a1.1/reconcile#0.3 > etcd`.
+    CallFrame {
+        verb: &'static str,
+        client: Life,
+        origin: Origin,
+        server: ProcId,
+    },
+    /// A frame of a connection itself: `accept a1.1:etcd < etcd`.
+    LinkFrame {
+        verb: &'static str,
+        client: Life,
+        transport: Name,
+        server: ProcId,
+    },
+    /// A connection's own timer: `keepalive a1.1:etcd etcd`.
+    LinkTimer {
+        verb: &'static str,
+        client: Life,
+        transport: Name,
+        server: ProcId,
+    },
+    /// `timer etcd.1 lease 7`.
+    Timer { life: Life, tag: Name, arg: u64 },
+    /// A routine is resumed: `sleep`, `grant`, `wake`, `deadline`.
+    Routine {
+        verb: &'static str,
+        life: Life,
+        routine: RoutineId,
+        op: u32,
+    },
+    /// `choose a1.1/allocate#0.2 17 of 254`.
+    Choose {
+        life: Life,
+        origin: Origin,
+        domain: u64,
+        value: u64,
+    },
+    /// The deadline of a property: `deadline-of 3`.
+    Property { index: u16 },
+    /// An action from outside, by its place in the recorder's list of actions.
+    Act { index: u32 },
+    /// The storm is over.
+    Calm,
+}
+
+impl EventName {
+    /// The name as it stands in a trace. `names` are the processes' names, by [`ProcId`].
+    pub(crate) fn render(&self, names: &dyn Fn(ProcId) -> String, out: &mut String) {
+        use fmt::Write as _;
+        let life = |l: Life| format!("{}.{}", names(l.process), l.incarnation);
+        let done = match self.0 {
+            Kind::CallFrame {
+                verb,
+                client,
+                origin,
+                server,
+            } => write!(
+                out,
+                "{verb} {}/{}.{} {}",
+                life(client),
+                origin.routine,
+                origin.op,
+                names(server)
+            ),
+            Kind::LinkFrame {
+                verb,
+                client,
+                transport,
+                server,
+            }
+            | Kind::LinkTimer {
+                verb,
+                client,
+                transport,
+                server,
+            } => write!(out, "{verb} {}:{transport} {}", life(client), names(server)),
+            Kind::Timer { life: l, tag, arg } => write!(out, "timer {} {tag} {arg}", life(l)),
+            Kind::Routine {
+                verb,
+                life: l,
+                routine,
+                op,
+            } => write!(out, "{verb} {}/{routine}.{op}", life(l)),
+            Kind::Choose {
+                life: l,
+                origin,
+                domain,
+                value: _,
+            } => write!(
+                out,
+                "choose {}/{}.{} of {domain}",
+                life(l),
+                origin.routine,
+                origin.op
+            ),
+            Kind::Property { index } => write!(out, "property-deadline {index}"),
+            Kind::Act { .. } => write!(out, "act"),
+            Kind::Calm => write!(out, "calm"),
+        };
+        done.expect("writing to a string cannot fail");
+    }
+}

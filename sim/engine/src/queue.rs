@@ -1,0 +1,172 @@
+//! What can happen next, in the default order: time, then process, then sequence.
+
+use std::hash::{Hash, Hasher};
+
+use crate::conn::{ConnId, Dir};
+use crate::name::{Name, ProcId, RoutineId};
+use crate::process::Timer;
+use crate::time::Time;
+
+/// What a pending entry will do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum What {
+    /// The frame at the head of a direction of a connection arrives.
+    #[doc(hidden)]
+    Frame(FrameHead),
+    /// A timer of the process fires.
+    Timer(Timer),
+    /// A sleep of a routine is over.
+    Sleep {
+        /// The routine.
+        routine: RoutineId,
+        /// The operation in its log.
+        op: u32,
+    },
+    /// A routine may have the lock it waits for.
+    Grant {
+        /// The lock.
+        lock: Name,
+        /// The routine.
+        routine: RoutineId,
+        /// The operation in its log.
+        op: u32,
+    },
+    /// A routine that waited for a signal runs on.
+    Wake {
+        /// The routine.
+        routine: RoutineId,
+        /// The operation in its log.
+        op: u32,
+    },
+    /// A routine asked for a choice among `domain` values.
+    Choose {
+        /// The routine.
+        routine: RoutineId,
+        /// The operation in its log.
+        op: u32,
+        /// The number of values.
+        domain: u64,
+    },
+    /// The deadline of a routine's context.
+    Deadline {
+        /// The routine.
+        routine: RoutineId,
+    },
+    /// A connection's timer: keep-alive, or the limit on connecting.
+    #[doc(hidden)]
+    Conn(ConnTimer),
+    /// The deadline of the property with this index.
+    Property(u16),
+}
+
+/// The head of one direction of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FrameHead {
+    pub(crate) conn: ConnId,
+    pub(crate) dir: Dir,
+}
+
+/// A timer that belongs to a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ConnTimer {
+    pub(crate) conn: ConnId,
+    pub(crate) dial: bool,
+}
+
+impl What {
+    /// The routine it resumes, if it resumes one.
+    pub fn routine(&self) -> Option<RoutineId> {
+        match self {
+            What::Sleep { routine, .. }
+            | What::Grant { routine, .. }
+            | What::Wake { routine, .. }
+            | What::Choose { routine, .. }
+            | What::Deadline { routine } => Some(*routine),
+            _ => None,
+        }
+    }
+}
+
+/// One thing that can happen.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// When, in the default order.
+    pub at: Time,
+    /// Where.
+    pub process: ProcId,
+    /// A number that is unique in this world's history and not part of its state.
+    pub seq: u64,
+    /// What.
+    pub what: What,
+}
+
+impl Entry {
+    fn key(&self) -> (Time, ProcId, u64) {
+        (self.at, self.process, self.seq)
+    }
+
+    pub(crate) fn hash_at<H: Hasher>(&self, now: Time, state: &mut H) {
+        state.write_u64(self.at.nanos().saturating_sub(now.nanos()));
+        self.process.hash(state);
+        self.what.hash(state);
+    }
+
+    pub(crate) fn same(&self, now: Time, other: &Entry, other_now: Time) -> bool {
+        self.process == other.process
+            && self.what == other.what
+            && self.at.since(now) == other.at.since(other_now)
+    }
+}
+
+/// The pending entries, latest first, so that the next one is popped from the end. Worlds have tens
+/// of entries: a sorted vector is the fastest to clone, to hash in order and to cancel in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queue {
+    entries: Vec<Entry>,
+}
+
+impl Queue {
+    pub fn push(&mut self, entry: Entry) {
+        let key = entry.key();
+        // Most new entries are soon: search from the near end first.
+        let near = self.entries.len().saturating_sub(8);
+        let at = if self.entries.get(near).is_some_and(|e| e.key() > key) {
+            near + self.entries[near..].partition_point(|e| e.key() > key)
+        } else {
+            self.entries[..near.min(self.entries.len())].partition_point(|e| e.key() > key)
+        };
+        self.entries.insert(at, entry);
+    }
+
+    pub fn peek(&self) -> Option<&Entry> {
+        self.entries.last()
+    }
+
+    /// In the default order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> + ExactSizeIterator {
+        self.entries.iter().rev()
+    }
+
+    pub fn take(&mut self, seq: u64) -> Option<Entry> {
+        let at = self.entries.iter().rposition(|e| e.seq == seq)?;
+        Some(self.entries.remove(at))
+    }
+
+    pub fn remove_first(&mut self, wanted: impl Fn(&Entry) -> bool) -> Option<Entry> {
+        let at = self.entries.iter().rposition(wanted)?;
+        Some(self.entries.remove(at))
+    }
+
+    /// Removes and returns, in the default order.
+    pub fn extract(&mut self, wanted: impl Fn(&Entry) -> bool) -> Vec<Entry> {
+        let mut out: Vec<Entry> = self.entries.extract_if(.., |e| wanted(e)).collect();
+        out.reverse();
+        out
+    }
+
+    pub fn shift(&mut self, by: std::time::Duration) {
+        for entry in &mut self.entries {
+            entry.at = entry.at + by;
+        }
+    }
+}

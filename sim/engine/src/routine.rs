@@ -1,0 +1,550 @@
+//! Routines: `async fn`s whose state is *(what to run, the answers so far)*. While a world is
+//! stepped their futures are polled live; a cloned world rebuilds a future, when it needs it, by
+//! running it again over its log.
+
+use std::fmt;
+use std::future::Future;
+use std::hash::{Hash, Hasher};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use sync_wrapper::SyncWrapper;
+
+use crate::conn::{Caller, NetError, Transport};
+use crate::exchange::{self, Answer, Exchange, Log, Op};
+use crate::memory::{Cell, CellType, Signal};
+use crate::message::{Message, Payload};
+use crate::name::{Name, ProcId, RoutineId};
+use crate::process::{Process, Timer};
+use crate::time::Time;
+
+/// How a routine ends.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is over.
+    Done,
+    /// It goes on as another task with an empty log: how loops are written.
+    Become(Task),
+}
+
+/// The future of a routine.
+pub type RoutineFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// What a routine runs: a kind that its process knows, and arguments.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Task {
+    kind: Name,
+    args: Payload,
+}
+
+impl Task {
+    /// A task with arguments.
+    pub fn new<T: Message + Eq + Hash>(kind: Name, args: T) -> Task {
+        Task {
+            kind,
+            args: Payload::new(args),
+        }
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> Name {
+        self.kind
+    }
+
+    /// The arguments, which must be a `T`.
+    pub fn args<T: 'static>(&self) -> &T {
+        self.args.expect()
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({:?})", self.kind, self.args)
+    }
+}
+
+/// A routine of a process.
+pub(crate) struct Routine {
+    pub id: RoutineId,
+    pub task: Task,
+    pub log: Log,
+    /// The call that it serves.
+    pub serving: Option<Caller>,
+    /// Its context has ended: calls fail from now on.
+    pub cancelled: bool,
+    /// Held at an await by a fault; answers wait in `inbox`.
+    pub descheduled: bool,
+    pub inbox: Vec<(u32, Answer)>,
+    /// The future, while this world is the one that is stepped. Not part of the state.
+    pub live: SyncWrapper<Option<RoutineFuture>>,
+}
+
+impl Clone for Routine {
+    fn clone(&self) -> Routine {
+        Routine {
+            id: self.id,
+            task: self.task.clone(),
+            log: self.log.clone(),
+            serving: self.serving,
+            cancelled: self.cancelled,
+            descheduled: self.descheduled,
+            inbox: self.inbox.clone(),
+            live: SyncWrapper::new(None),
+        }
+    }
+}
+
+impl fmt::Debug for Routine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Routine")
+            .field("id", &self.id)
+            .field("task", &self.task)
+            .field("log", &self.log)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Routine {
+    fn eq(&self, other: &Routine) -> bool {
+        self.id == other.id
+            && self.task == other.task
+            && self.log == other.log
+            && self.serving == other.serving
+            && self.cancelled == other.cancelled
+            && self.descheduled == other.descheduled
+            && self.inbox == other.inbox
+    }
+}
+impl Eq for Routine {}
+
+impl Hash for Routine {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+        self.task.hash(state);
+        self.log.hash(state);
+        self.serving.hash(state);
+        self.cancelled.hash(state);
+        self.descheduled.hash(state);
+        self.inbox.hash(state);
+    }
+}
+
+impl Routine {
+    /// Runs the task again over the log, up to the last answer that has arrived.
+    ///
+    /// # Errors
+    /// What differed, if the routine is not a function of its task and its answers.
+    pub fn rebuild(&mut self, process: &dyn Process) -> Result<(), String> {
+        let mut future = process.routine(&self.task);
+        let mut exchange = Exchange {
+            active: true,
+            log: std::mem::take(&mut self.log),
+            ..Exchange::default()
+        };
+        let steps = exchange.log.steps.len();
+        let mut ended = false;
+        for visible in 0..=exchange.log.arrivals.len() as u32 {
+            exchange.visible = visible;
+            let poll;
+            (exchange, poll) = exchange::scope(exchange, || poll_once(&mut future));
+            ended |= poll.is_ready();
+        }
+        let impure = exchange.impure.take().or_else(|| {
+            if ended {
+                Some("it ended when run again".to_owned())
+            } else if exchange.cursor < steps {
+                Some(format!(
+                    "it asked for {steps} operations when it ran and for {} when run again",
+                    exchange.cursor
+                ))
+            } else if exchange.log.steps.len() > steps {
+                Some(format!(
+                    "it asks for {:?} only when run again",
+                    exchange.log.steps[steps].op
+                ))
+            } else {
+                None
+            }
+        });
+        exchange.log.steps.truncate(steps);
+        self.log = exchange.log;
+        *self.live.get_mut() = Some(future);
+        impure.map_or(Ok(()), |what| {
+            Err(format!(
+                "routine {} of task {:?} is impure: {what}",
+                self.id, self.task
+            ))
+        })
+    }
+}
+
+pub(crate) fn poll_once(future: &mut RoutineFuture) -> Poll<Outcome> {
+    future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// A future for one operation.
+struct Pending {
+    op: Option<Op>,
+    index: Option<u32>,
+}
+
+impl Pending {
+    fn new(op: Op) -> Pending {
+        Pending {
+            op: Some(op),
+            index: None,
+        }
+    }
+}
+
+impl Future for Pending {
+    type Output = Answer;
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Answer> {
+        exchange::with(|exchange| {
+            if let Some(op) = self.op.take() {
+                self.index = Some(exchange.issue(op));
+            }
+            let index = self.index.expect("polled after it was answered");
+            match exchange.answer(index) {
+                Some(answer) => {
+                    self.index = None;
+                    Poll::Ready(answer)
+                }
+                None => Poll::Pending,
+            }
+        })
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(index) = self.index {
+            exchange::if_polling(|exchange| {
+                exchange.issue(Op::Drop(index));
+            });
+        }
+    }
+}
+
+/// Which of two futures was first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Either<A, B> {
+    /// The first, also when both were.
+    Left(A),
+    /// The second.
+    Right(B),
+}
+
+/// A mutex of the process, by name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Lock(Name);
+
+impl Lock {
+    /// A lock with this name, which must be unique within a process.
+    pub const fn new(name: &'static str) -> Lock {
+        Lock(Name::new(name))
+    }
+}
+
+/// Holds a lock until it is dropped.
+#[derive(Debug)]
+#[must_use = "the lock is free again as soon as this is dropped"]
+pub struct LockGuard(Name);
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        exchange::if_polling(|exchange| {
+            exchange.issue(Op::Unlock(self.0));
+        });
+    }
+}
+
+/// A stream of answers. It belongs to the process and outlives the routine that opened it: close
+/// it, or the server goes on sending.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Stream(u32);
+
+/// A routine's context: the only way to anything outside it. Everything that is asked here and
+/// everything that is answered is written into the routine's log.
+#[derive(Clone, Copy, Debug)]
+pub struct Rx {
+    _private: (),
+}
+
+impl Rx {
+    /// The context of whichever routine is being polled.
+    pub const fn new() -> Rx {
+        Rx { _private: () }
+    }
+
+    /// Sends a request and waits for its answer. Dropping the future (as [`Rx::timeout`] does)
+    /// cancels the request; whether it had an effect is then unknown.
+    ///
+    /// # Errors
+    /// See [`NetError`].
+    pub async fn call(
+        self,
+        transport: &'static Transport,
+        to: ProcId,
+        body: Payload,
+    ) -> Result<Payload, NetError> {
+        match Pending::new(Op::Call {
+            to,
+            transport,
+            body,
+        })
+        .await
+        {
+            Answer::Net(answer) => answer,
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    /// Sends a request whose answer is a stream.
+    pub fn open_stream(self, transport: &'static Transport, to: ProcId, body: Payload) -> Stream {
+        let op = Op::OpenStream {
+            to,
+            transport,
+            body,
+        };
+        match exchange::with(|exchange| {
+            exchange.in_place(op, |exchange| {
+                exchange.next_stream += 1;
+                Answer::Number(u64::from(exchange.next_stream))
+            })
+        }) {
+            Answer::Number(id) => Stream(id as u32),
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    /// The next part of a stream; `None` after the last.
+    ///
+    /// # Errors
+    /// See [`NetError`]; parts that arrived before the error come first.
+    pub async fn next(self, stream: Stream) -> Result<Option<Payload>, NetError> {
+        match Pending::new(Op::Next(stream.0)).await {
+            Answer::Next(next) => next,
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    /// Ends a stream; the server is told.
+    pub fn close_stream(self, stream: Stream) {
+        issue(Op::CloseStream(stream.0));
+    }
+
+    /// Waits, by the clock rate of this process.
+    pub async fn sleep(self, duration: Duration) {
+        Pending::new(Op::Sleep(duration)).await;
+    }
+
+    /// Takes a lock. Even a free one is an await.
+    pub async fn lock(self, lock: Lock) -> LockGuard {
+        Pending::new(Op::Lock(lock.0)).await;
+        LockGuard(lock.0)
+    }
+
+    /// Waits until the signal is raised.
+    pub async fn wait(self, signal: Signal) {
+        Pending::new(Op::Wait(signal.0)).await;
+    }
+
+    /// Raises a signal; it stays raised for the life of the process.
+    pub fn raise(self, signal: Signal) {
+        issue(Op::Raise(signal.0));
+    }
+
+    /// A choice among `domain` values, made by the driver: jitter, a random start, the order of
+    /// goroutines.
+    pub async fn choose(self, domain: u64) -> u64 {
+        match Pending::new(Op::Choose(domain)).await {
+            Answer::Number(value) => value,
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    /// What a cell holds. In place: no other routine runs in between.
+    pub fn read<T: CellType>(self, cell: &Cell<T>) -> T {
+        let answer = exchange::with(|exchange| {
+            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                Answer::Value(Payload::new(exchange.memory.read(cell)))
+            })
+        });
+        value(&answer)
+    }
+
+    /// Changes a cell and returns what the change returned, which is all the routine learns of it.
+    /// In place: no other routine runs in between.
+    pub fn update<T: CellType, R: Message + Clone + Eq + Hash>(
+        self,
+        cell: &Cell<T>,
+        change: impl FnOnce(&mut T) -> R,
+    ) -> R {
+        let answer = exchange::with(|exchange| {
+            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                Answer::Value(Payload::new(change(exchange.memory.get_mut(cell))))
+            })
+        });
+        value(&answer)
+    }
+
+    /// Works on the state of the routine's own process, which must be a `P`; the routine learns
+    /// what `work` returns. In place: no other routine runs in between.
+    pub fn process<P: Process, R: Message + Clone + Eq + Hash>(
+        self,
+        work: impl FnOnce(&mut P) -> R,
+    ) -> R {
+        let answer = exchange::with(|exchange| {
+            exchange.in_place(Op::Process, |exchange| {
+                let process = exchange.process.as_mut().expect("polled by its process");
+                let process = process.as_mut().as_any_mut().downcast_mut::<P>();
+                Answer::Value(Payload::new(work(process.expect("another process's type"))))
+            })
+        });
+        value(&answer)
+    }
+
+    /// The wall clock of this process, wrong by whatever skew and jumps it had. A process that
+    /// keeps such a reading is no longer equal to itself at another time.
+    pub fn clock(self) -> Time {
+        let answer = exchange::with(|exchange| {
+            exchange.in_place(Op::Clock, |exchange| {
+                Answer::Number(exchange.clock.nanos())
+            })
+        });
+        match answer {
+            Answer::Number(nanos) => Time::from_nanos(nanos),
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    /// Starts another routine of this process.
+    pub fn spawn(self, task: Task) {
+        issue(Op::Spawn(task));
+    }
+
+    /// Answers a call for good.
+    pub fn reply(self, to: Caller, body: Payload) {
+        issue(Op::Reply {
+            to,
+            body,
+            last: true,
+        });
+    }
+
+    /// Sends one part of a stream of answers.
+    pub fn push(self, to: Caller, body: Payload) {
+        issue(Op::Reply {
+            to,
+            body,
+            last: false,
+        });
+    }
+
+    /// Tells properties and reports what has just happened.
+    pub fn note<T: Message + Eq + Hash>(self, note: T) {
+        issue(Op::Note(Payload::new(note)));
+    }
+
+    /// Arms a timer of the process, replacing the one with the same name.
+    pub fn arm(self, timer: Timer, after: Duration) {
+        issue(Op::Arm(timer, after));
+    }
+
+    /// Disarms a timer of the process.
+    pub fn disarm(self, timer: Timer) {
+        issue(Op::Disarm(timer));
+    }
+
+    /// Ends this routine's context after `after`: its calls then fail with
+    /// [`NetError::Cancelled`].
+    pub fn deadline(self, after: Duration) {
+        issue(Op::Deadline(after));
+    }
+
+    /// Tells all clients to open no new calls on their connections (HTTP/2 GOAWAY).
+    pub fn go_away(self) {
+        issue(Op::GoAway);
+    }
+
+    /// Ends the process.
+    pub fn exit(self) {
+        issue(Op::Exit);
+    }
+
+    /// Both at once, until one is ready; the other is dropped. The first one wins a tie.
+    pub async fn select<A, B>(
+        self,
+        first: impl Future<Output = A>,
+        second: impl Future<Output = B>,
+    ) -> Either<A, B> {
+        let (mut first, mut second) = (pin!(first), pin!(second));
+        std::future::poll_fn(|cx| {
+            if let Poll::Ready(value) = first.as_mut().poll(cx) {
+                return Poll::Ready(Either::Left(value));
+            }
+            second.as_mut().poll(cx).map(Either::Right)
+        })
+        .await
+    }
+
+    /// Both at once, until both are ready.
+    pub async fn join<A, B>(
+        self,
+        first: impl Future<Output = A>,
+        second: impl Future<Output = B>,
+    ) -> (A, B) {
+        let (mut first, mut second) = (pin!(first), pin!(second));
+        let (mut a, mut b) = (None, None);
+        std::future::poll_fn(|cx| {
+            if a.is_none()
+                && let Poll::Ready(value) = first.as_mut().poll(cx)
+            {
+                a = Some(value);
+            }
+            if b.is_none()
+                && let Poll::Ready(value) = second.as_mut().poll(cx)
+            {
+                b = Some(value);
+            }
+            if a.is_some() && b.is_some() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+        (a.expect("ready"), b.expect("ready"))
+    }
+
+    /// The value of `future`, or `None` if it takes longer than `limit`.
+    pub async fn timeout<T>(self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+        match self.select(future, self.sleep(limit)).await {
+            Either::Left(value) => Some(value),
+            Either::Right(()) => None,
+        }
+    }
+}
+
+impl Default for Rx {
+    fn default() -> Self {
+        Rx::new()
+    }
+}
+
+fn issue(op: Op) {
+    exchange::with(|exchange| {
+        exchange.issue(op);
+    });
+}
+
+fn value<T: Clone + 'static>(answer: &Answer) -> T {
+    match answer {
+        Answer::Value(payload) => payload.expect::<T>().clone(),
+        other => unreachable!("{other:?}"),
+    }
+}

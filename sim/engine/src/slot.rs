@@ -1,0 +1,212 @@
+//! One place of the world: a process with all that belongs to it. Copied on write, with a cached
+//! fingerprint that is free of time.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::conn::Call;
+use crate::digest::{Digest, StableHasher};
+use crate::lock::LockState;
+use crate::memory::Memory;
+use crate::name::{Life, Name, ProcId, RoutineId};
+use crate::process::Process;
+use crate::routine::{Routine, Task};
+use crate::time::Time;
+
+/// Is a process alive?
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Status {
+    /// It runs.
+    Up,
+    /// It has ended by itself or crashed; its machine answers for it.
+    Down,
+    /// Its machine is off: nothing answers.
+    Off,
+}
+
+/// A process's clock against the world's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Clock {
+    /// Parts per million by which it is fast.
+    pub rate_ppm: i64,
+    /// What its wall clock is ahead by, in nanoseconds.
+    pub ahead: i64,
+}
+
+impl Clock {
+    /// World time that passes while this clock counts `local`.
+    pub fn stretch(self, local: std::time::Duration) -> std::time::Duration {
+        if self.rate_ppm == 0 {
+            return local;
+        }
+        let nanos = i128::from(crate::time::nanos(local)) * 1_000_000
+            / i128::from((1_000_000 + self.rate_ppm).max(1));
+        std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    pub fn wall(self, now: Time) -> Time {
+        Time::from_nanos(now.nanos().saturating_add_signed(self.ahead))
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub name: Arc<str>,
+    pub incarnation: u32,
+    pub status: Status,
+    pub paused: bool,
+    pub clock: Clock,
+    /// Absent only while one of its callbacks or routines runs.
+    pub process: Option<Box<dyn Process>>,
+    pub memory: Memory,
+    /// In order of their identities.
+    pub routines: Vec<Routine>,
+    pub locks: Vec<LockState>,
+    /// Waiters of signals.
+    pub waiting: Vec<(Name, RoutineId, u32)>,
+    pub calls: Vec<Call>,
+    pub next_call: u32,
+    pub digest: Option<Digest>,
+}
+
+impl Slot {
+    pub fn new(name: Arc<str>, process: Box<dyn Process>) -> Slot {
+        Slot {
+            name,
+            incarnation: 0,
+            status: Status::Down,
+            paused: false,
+            clock: Clock::default(),
+            process: Some(process),
+            memory: Memory::default(),
+            routines: Vec::new(),
+            locks: Vec::new(),
+            waiting: Vec::new(),
+            calls: Vec::new(),
+            next_call: 0,
+            digest: None,
+        }
+    }
+
+    pub fn life(&self, process: ProcId) -> Life {
+        Life {
+            process,
+            incarnation: self.incarnation,
+        }
+    }
+
+    pub fn process(&self) -> &dyn Process {
+        self.process.as_deref().expect("its own callback is running")
+    }
+
+
+    pub fn routine_mut(&mut self, id: RoutineId) -> Option<&mut Routine> {
+        self.routines.iter_mut().find(|r| r.id == id)
+    }
+
+    /// Enters a routine under the smallest free ordinal of its kind.
+    pub fn enter(&mut self, task: Task, serving: Option<crate::conn::Caller>) -> RoutineId {
+        let kind = task.kind();
+        let mut id = RoutineId { kind, ordinal: 0 };
+        let mut at = self.routines.partition_point(|r| r.id < id);
+        while self.routines.get(at).is_some_and(|r| r.id == id) {
+            id.ordinal += 1;
+            at += 1;
+        }
+        self.routines.insert(
+            at,
+            Routine {
+                id,
+                task,
+                log: Default::default(),
+                serving,
+                cancelled: false,
+                descheduled: false,
+                inbox: Vec::new(),
+                live: sync_wrapper::SyncWrapper::new(None),
+            },
+        );
+        id
+    }
+
+    pub fn lock_mut(&mut self, name: Name) -> &mut LockState {
+        let at = match self.locks.iter().position(|l| l.name == name) {
+            Some(at) => at,
+            None => {
+                let at = self.locks.partition_point(|l| l.name < name);
+                self.locks.insert(at, LockState::new(name));
+                at
+            }
+        };
+        &mut self.locks[at]
+    }
+
+    /// Everything volatile goes; the process keeps what it calls durable.
+    pub fn clear(&mut self) {
+        self.memory = Memory::default();
+        self.routines.clear();
+        self.locks.clear();
+        self.waiting.clear();
+        self.calls.clear();
+        self.next_call = 0;
+    }
+
+    pub fn digest(&self) -> Digest {
+        self.digest.unwrap_or_else(|| self.compute_digest())
+    }
+
+    pub fn compute_digest(&self) -> Digest {
+        let mut state = StableHasher::new();
+        self.name.hash(&mut state);
+        self.incarnation.hash(&mut state);
+        self.status.hash(&mut state);
+        self.paused.hash(&mut state);
+        self.clock.hash(&mut state);
+        state.write_u64(self.process().fingerprint());
+        self.memory.hash(&mut state);
+        self.routines.hash(&mut state);
+        self.locks.hash(&mut state);
+        self.waiting.hash(&mut state);
+        self.calls.hash(&mut state);
+        self.next_call.hash(&mut state);
+        state.finish()
+    }
+}
+
+impl Clone for Slot {
+    fn clone(&self) -> Slot {
+        Slot {
+            name: self.name.clone(),
+            incarnation: self.incarnation,
+            status: self.status,
+            paused: self.paused,
+            clock: self.clock,
+            process: Some(self.process().clone_box()),
+            memory: self.memory.clone(),
+            routines: self.routines.clone(),
+            locks: self.locks.clone(),
+            waiting: self.waiting.clone(),
+            calls: self.calls.clone(),
+            next_call: self.next_call,
+            digest: self.digest,
+        }
+    }
+}
+
+impl PartialEq for Slot {
+    fn eq(&self, other: &Slot) -> bool {
+        self.name == other.name
+            && self.incarnation == other.incarnation
+            && self.status == other.status
+            && self.paused == other.paused
+            && self.clock == other.clock
+            && self.process().same(other.process())
+            && self.memory == other.memory
+            && self.routines == other.routines
+            && self.locks == other.locks
+            && self.waiting == other.waiting
+            && self.calls == other.calls
+            && self.next_call == other.next_call
+    }
+}
+impl Eq for Slot {}

@@ -1,0 +1,92 @@
+//! Virtual time. Nothing here reads a real clock.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+/// An instant of virtual time, in nanoseconds since the world began.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct Time(u64);
+
+impl Time {
+    /// The instant at which every world begins.
+    pub const ZERO: Time = Time(0);
+    /// Later than any event.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// The instant `nanos` nanoseconds after the beginning.
+    pub const fn from_nanos(nanos: u64) -> Time {
+        Time(nanos)
+    }
+
+    /// The instant `seconds` seconds after the beginning.
+    pub const fn from_secs(seconds: u64) -> Time {
+        Time(seconds * 1_000_000_000)
+    }
+
+    /// Nanoseconds since the beginning.
+    pub const fn nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the beginning, for reports.
+    pub fn secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The time from `earlier` to `self`, zero if `earlier` is the later one.
+    pub fn since(self, earlier: Time) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+    fn add(self, by: Duration) -> Time {
+        Time(self.0.saturating_add(nanos(by)))
+    }
+}
+
+impl Sub<Duration> for Time {
+    type Output = Time;
+    fn sub(self, by: Duration) -> Time {
+        Time(self.0.saturating_sub(nanos(by)))
+    }
+}
+
+impl fmt::Display for Time {
+    /// Seconds with as many decimals as are needed: `12.0035`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / 1_000_000_000, self.0 % 1_000_000_000);
+        if rest == 0 {
+            return write!(f, "{whole}");
+        }
+        let digits = format!("{rest:09}");
+        write!(f, "{whole}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+impl std::str::FromStr for Time {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Time, String> {
+        let bad = || format!("`{text}` is not a time in seconds such as 12.0035");
+        let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+        if rest.len() > 9 || !rest.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(bad());
+        }
+        let whole: u64 = whole.parse().map_err(|_| bad())?;
+        let rest: u64 = format!("{rest:0<9}").parse().map_err(|_| bad())?;
+        whole
+            .checked_mul(1_000_000_000)
+            .and_then(|n| n.checked_add(rest))
+            .map(Time)
+            .ok_or_else(bad)
+    }
+}
+
+/// A duration in nanoseconds, saturating (u64 holds 584 years).
+pub(crate) fn nanos(d: Duration) -> u64 {
+    d.as_secs()
+        .saturating_mul(1_000_000_000)
+        .saturating_add(u64::from(d.subsec_nanos()))
+}

@@ -1,0 +1,661 @@
+//! The world: one transition system, stepped by whoever drives it.
+//!
+//! Here are its parts, how it is built, its one step ([`World::apply`]), and what makes two worlds
+//! equal. How routines run is in `world/run.rs`, connections in `world/wire.rs`, faults in
+//! `world/strike.rs`, identity in `world/identity.rs`. No randomness, clock or I/O is here.
+
+mod identity;
+mod run;
+mod strike;
+mod wire;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::conn::{Conn, ConnId, Dir, Frame};
+use crate::context::Cx;
+use crate::exchange::Answer;
+use crate::fault::Action;
+use crate::memory::{Cell, CellType};
+use crate::message::Payload;
+use crate::name::{EventName, Kind, Origin, ProcId, RoutineId};
+use crate::net::{Link, LinkSpec, Links, Sent};
+use crate::process::Process;
+use crate::property::{Check, Note, Property};
+use crate::queue::{Entry, Queue, What};
+use crate::slot::{Slot, Status};
+use crate::time::Time;
+
+/// Entries that belong to no process.
+const NOBODY: ProcId = ProcId(u16::MAX);
+
+/// Storm or calm.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Phase {
+    /// Faults strike; safety is checked.
+    Storm,
+    /// All is healed; the rest must converge.
+    Calm,
+}
+
+/// What a driver can apply.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// The pending entry with this sequence number.
+    Pending(u64),
+    /// The pending choice with this sequence number, answered.
+    Choice(u64, u64),
+    /// An action from outside.
+    Act(&'a Action),
+    /// The storm is over: properties with a deadline start to count.
+    Calm,
+}
+
+/// Why an event could not be applied. The world is as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// No such entry is pending.
+    NotPending(u64),
+    /// An action names a process that this world does not have.
+    NoProcess(String),
+    /// A process did not understand what it was told.
+    NotUnderstood(String),
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misfit::NotPending(_) => f.write_str("the event is not pending"),
+            Misfit::NoProcess(name) => write!(f, "there is no process `{name}`"),
+            Misfit::NotUnderstood(what) => f.write_str(what),
+        }
+    }
+}
+impl std::error::Error for Misfit {}
+
+/// What one event caused.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The event's name.
+    pub name: EventName,
+    /// For a fault: did it find its target?
+    pub struck: bool,
+    /// What processes told.
+    pub notes: Vec<Note>,
+    /// What properties said, by their index; those that were not concerned are left out.
+    pub checks: Vec<(u16, Check)>,
+    /// How long each frame that was sent will take, in nanoseconds, in order.
+    pub delays: Vec<u64>,
+    /// Entries with a sequence number from here on were made by this event.
+    pub first_seq: u64,
+}
+
+/// What happens within one event; empty between events, and no part of the state.
+#[derive(Default, Debug)]
+struct Scratch {
+    outbox: Vec<(ConnId, Dir, Frame)>,
+    ready: VecDeque<(ProcId, RoutineId, Arrival)>,
+    exits: Vec<ProcId>,
+    notes: Vec<Note>,
+    checks: Vec<(u16, Check)>,
+    delays: Vec<u64>,
+}
+
+#[derive(Debug)]
+enum Arrival {
+    First,
+    Answer(u32, Answer),
+}
+
+#[derive(Clone, Debug)]
+struct Watcher {
+    property: Box<dyn Property>,
+    digest: Option<u64>,
+}
+
+/// A whole system: processes, connections, what is pending, and the properties' memory.
+///
+/// Cloning copies pointers; what changes afterwards is copied on write. Equality and hash cover the
+/// whole state, relative to the current time.
+pub struct World {
+    now: Time,
+    phase: Phase,
+    slots: Vec<Arc<Slot>>,
+    queue: Queue,
+    /// Due or not, these wait for a pause, a cut or a hold to end; in order of `seq`.
+    parked: Vec<Entry>,
+    conns: Vec<(ConnId, Arc<Conn>)>,
+    next_conn: u32,
+    links: Links,
+    spec: LinkSpec,
+    watchers: Vec<Arc<Watcher>>,
+    // What follows is not part of the state.
+    next_seq: u64,
+    rebuilt: u64,
+    scratch: Scratch,
+}
+
+/// Collects the parts of a world.
+#[derive(Debug, Default)]
+pub struct WorldBuilder {
+    processes: Vec<(String, Box<dyn Process>)>,
+    properties: Vec<Box<dyn Property>>,
+    spec: LinkSpec,
+}
+
+impl WorldBuilder {
+    /// Nothing yet.
+    pub fn new() -> WorldBuilder {
+        WorldBuilder::default()
+    }
+
+    /// Adds a process; it is down until a `Fault::Start`.
+    pub fn process(&mut self, name: &str, process: impl Process) -> &mut WorldBuilder {
+        self.processes.push((name.to_owned(), Box::new(process)));
+        self
+    }
+
+    /// Adds a property.
+    pub fn property(&mut self, property: Box<dyn Property>) -> &mut WorldBuilder {
+        self.properties.push(property);
+        self
+    }
+
+    /// Sets the nominal latencies.
+    pub fn links(&mut self, spec: LinkSpec) -> &mut WorldBuilder {
+        self.spec = spec;
+        self
+    }
+
+    /// The world, at time zero.
+    ///
+    /// # Panics
+    /// If two processes have one name.
+    pub fn build(&mut self) -> World {
+        let mut processes = std::mem::take(&mut self.processes);
+        processes.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for pair in processes.windows(2) {
+            assert!(pair[0].0 != pair[1].0, "two processes `{}`", pair[0].0);
+        }
+        World {
+            now: Time::ZERO,
+            phase: Phase::Storm,
+            slots: processes
+                .into_iter()
+                .map(|(name, process)| Arc::new(Slot::new(name.into(), process)))
+                .collect(),
+            queue: Queue::default(),
+            parked: Vec::new(),
+            conns: Vec::new(),
+            next_conn: 0,
+            links: Links::default(),
+            spec: self.spec,
+            watchers: std::mem::take(&mut self.properties)
+                .into_iter()
+                .map(|property| {
+                    Arc::new(Watcher {
+                        property,
+                        digest: None,
+                    })
+                })
+                .collect(),
+            next_seq: 0,
+            rebuilt: 0,
+            scratch: Scratch::default(),
+        }
+    }
+}
+
+/// Looking at the world: for drivers and properties.
+impl World {
+    /// The current virtual time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Storm or calm.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// What can happen next, in the default order.
+    pub fn pending(&self) -> impl DoubleEndedIterator<Item = &Entry> + ExactSizeIterator {
+        self.queue.iter()
+    }
+
+    /// The next entry in the default order.
+    pub fn next(&self) -> Option<&Entry> {
+        self.queue.peek()
+    }
+
+    /// All processes, in the order of their names.
+    pub fn processes(&self) -> impl ExactSizeIterator<Item = ProcId> + use<> {
+        (0..self.slots.len() as u16).map(ProcId)
+    }
+
+    /// The process with this name.
+    pub fn find(&self, name: &str) -> Option<ProcId> {
+        self.slots
+            .binary_search_by(|slot| (*slot.name).cmp(name))
+            .ok()
+            .map(|at| ProcId(at as u16))
+    }
+
+    /// The name of a process.
+    pub fn name(&self, process: ProcId) -> &str {
+        self.slots
+            .get(process.index())
+            .map_or("world", |slot| &slot.name)
+    }
+
+    /// Is the process alive?
+    pub fn status(&self, process: ProcId) -> Status {
+        self.slots[process.index()].status
+    }
+
+    /// Is it paused?
+    pub fn is_paused(&self, process: ProcId) -> bool {
+        self.slots[process.index()].paused
+    }
+
+    /// In which of its lives the process is, counted from 1; 0 before the first.
+    pub fn incarnation(&self, process: ProcId) -> u32 {
+        self.slots[process.index()].incarnation
+    }
+
+    /// The state of a process, if it is a `P`.
+    pub fn process<P: Process>(&self, process: ProcId) -> Option<&P> {
+        self.slots[process.index()].process().as_any().downcast_ref()
+    }
+
+    /// What a cell of a process holds.
+    pub fn cell<T: CellType>(&self, process: ProcId, cell: &Cell<T>) -> T {
+        self.slots[process.index()].memory.read(cell)
+    }
+
+    /// The routines of a process that are alive.
+    pub fn routines(&self, process: ProcId) -> impl ExactSizeIterator<Item = RoutineId> + '_ {
+        self.slots[process.index()].routines.iter().map(|r| r.id)
+    }
+
+    /// The connections that both ends believe in: client, server, name of the transport.
+    pub fn connections(&self) -> impl Iterator<Item = (ProcId, ProcId, &'static str)> + '_ {
+        self.conns
+            .iter()
+            .filter(|(_, c)| c.open && c.client_end && c.server_end && !c.dead)
+            .map(|(_, c)| (c.client.process, c.server, c.transport.name.as_str()))
+    }
+
+    /// Frames under way, as (sender, receiver, is it an answer).
+    pub fn in_flight(&self) -> impl Iterator<Item = (ProcId, ProcId, bool)> + '_ {
+        self.conns.iter().flat_map(|(_, conn)| {
+            [Dir::Up, Dir::Down].into_iter().flat_map(move |dir| {
+                let (from, to) = conn.route(dir);
+                conn.flights(dir)
+                    .iter()
+                    .map(move |f| (from, to, matches!(f.frame, Frame::Response { .. })))
+            })
+        })
+    }
+
+    /// Does anything keep this entry's process, link or routine from going on?
+    pub fn is_healthy(&self) -> bool {
+        self.parked.is_empty() && self.links == Links::default()
+    }
+
+    /// The properties' names and classes, by index.
+    pub fn properties(&self) -> impl ExactSizeIterator<Item = &dyn Property> + '_ {
+        self.watchers.iter().map(|w| w.property.as_ref())
+    }
+
+    /// How many futures were rebuilt from their logs.
+    pub fn rebuilt(&self) -> u64 {
+        self.rebuilt
+    }
+
+    /// The name of a pending entry.
+    pub fn entry_name(&self, entry: &Entry) -> EventName {
+        let life = || self.slots[entry.process.index()].life(entry.process);
+        let routine = |verb, routine, op| Kind::Routine {
+            verb,
+            life: life(),
+            routine,
+            op,
+        };
+        EventName(match entry.what {
+            What::Frame(head) => {
+                let conn = self.conn(head.conn).expect("pending frames have one");
+                let frame = &conn.flights(head.dir).front().expect("the head").frame;
+                match frame.origin() {
+                    Some(origin) => Kind::CallFrame {
+                        verb: frame.verb(),
+                        client: conn.client,
+                        origin,
+                        server: conn.server,
+                    },
+                    None => Kind::LinkFrame {
+                        verb: frame.verb(),
+                        client: conn.client,
+                        transport: conn.transport.name,
+                        server: conn.server,
+                    },
+                }
+            }
+            What::Timer(timer) => Kind::Timer {
+                life: life(),
+                tag: timer.tag,
+                arg: timer.arg,
+            },
+            What::Sleep { routine: r, op } => routine("sleep", r, op),
+            What::Grant { routine: r, op, .. } => routine("grant", r, op),
+            What::Wake { routine: r, op } => routine("wake", r, op),
+            What::Deadline { routine: r } => routine("deadline", r, 0),
+            What::Choose {
+                routine,
+                op,
+                domain,
+            } => Kind::Choose {
+                life: life(),
+                origin: Origin { routine, op },
+                domain,
+                value: 0,
+            },
+            What::Conn(timer) => {
+                let conn = self.conn(timer.conn).expect("pending timers have one");
+                Kind::LinkTimer {
+                    verb: if timer.dial {
+                        "dial-timeout"
+                    } else {
+                        "keepalive"
+                    },
+                    client: conn.client,
+                    transport: conn.transport.name,
+                    server: conn.server,
+                }
+            }
+            What::Property(index) => Kind::Property { index },
+        })
+    }
+
+    /// An event's name as it stands in a trace.
+    pub fn render(&self, name: &EventName) -> String {
+        let mut out = String::new();
+        name.render(&|p| self.name(p).to_owned(), &mut out);
+        out
+    }
+}
+
+/// Stepping the world.
+impl World {
+    /// Applies one event at time `at` (or now, if that is later). `latency` says how long each
+    /// frame takes that is sent; on one connection and direction no frame overtakes another.
+    ///
+    /// # Errors
+    /// [`Misfit`], if the event is not possible here; the world is then as it was.
+    pub fn apply(
+        &mut self,
+        at: Time,
+        event: Event<'_>,
+        latency: &mut dyn FnMut(Sent) -> Duration,
+    ) -> Result<Report, Misfit> {
+        if let Event::Act(action) = event {
+            self.resolve(action)?;
+        }
+        let first_seq = self.next_seq;
+        let mut struck = true;
+        let name = match event {
+            Event::Pending(seq) | Event::Choice(seq, _) => {
+                let entry = self.queue.take(seq).ok_or(Misfit::NotPending(seq))?;
+                let value = match event {
+                    Event::Choice(_, value) => value,
+                    _ => 0,
+                };
+                self.now = self.now.max(at);
+                let mut name = self.entry_name(&entry);
+                if let Kind::Choose { value: v, .. } = &mut name.0 {
+                    *v = value;
+                }
+                self.dispatch(entry, value);
+                name
+            }
+            Event::Act(action) => {
+                self.now = self.now.max(at);
+                struck = self.act(action)?;
+                EventName(Kind::Act { index: u32::MAX })
+            }
+            Event::Calm => {
+                self.now = self.now.max(at);
+                self.begin_calm();
+                EventName(Kind::Calm)
+            }
+        };
+        self.settle();
+        self.flush(latency);
+        self.check_notes();
+        Ok(Report {
+            name,
+            struck,
+            notes: std::mem::take(&mut self.scratch.notes),
+            checks: std::mem::take(&mut self.scratch.checks),
+            delays: std::mem::take(&mut self.scratch.delays),
+            first_seq,
+        })
+    }
+
+    fn dispatch(&mut self, entry: Entry, value: u64) {
+        let p = entry.process;
+        match entry.what {
+            What::Frame(head) => self.deliver(head),
+            What::Conn(timer) => self.conn_timer(timer),
+            What::Timer(timer) => self.callback(p, |process, cx| process.timer(cx, timer)),
+            What::Sleep { routine, op } => self.answer(p, routine, op, Answer::Unit),
+            What::Wake { routine, op } => self.answer(p, routine, op, Answer::Unit),
+            What::Grant { lock, routine, op } => self.grant(p, lock, routine, op),
+            What::Choose {
+                routine,
+                op,
+                domain,
+            } => self.answer(p, routine, op, Answer::Number(value % domain.max(1))),
+            What::Deadline { routine } => self.cancel_context(p, routine),
+            What::Property(index) => self.property_deadline(index),
+        }
+    }
+
+    /// Runs routines until all wait, then ends the processes that asked for it.
+    fn settle(&mut self) {
+        loop {
+            while let Some((process, routine, arrival)) = self.scratch.ready.pop_front() {
+                self.poll(process, routine, arrival);
+            }
+            match self.scratch.exits.pop() {
+                Some(process) => self.end_process(process, Status::Down),
+                None => return,
+            }
+        }
+    }
+
+    fn check_notes(&mut self) {
+        if self.scratch.notes.is_empty() {
+            return;
+        }
+        let notes = std::mem::take(&mut self.scratch.notes);
+        let mut watchers = std::mem::take(&mut self.watchers);
+        for (index, watcher) in watchers.iter_mut().enumerate() {
+            let watcher = Arc::make_mut(watcher);
+            watcher.digest = None;
+            for note in &notes {
+                match watcher.property.note(self, note) {
+                    Check::Idle => {}
+                    check => self.scratch.checks.push((index as u16, check)),
+                }
+            }
+        }
+        self.watchers = watchers;
+        self.scratch.notes = notes;
+    }
+
+    fn begin_calm(&mut self) {
+        self.phase = Phase::Calm;
+        for index in 0..self.watchers.len() {
+            let within = self.with_property(index, |property, world| property.calm(world));
+            if let Some(within) = within {
+                self.enqueue(self.now + within, NOBODY, What::Property(index as u16));
+            }
+        }
+    }
+
+    fn property_deadline(&mut self, index: u16) {
+        let check = self.with_property(index.into(), |property, world| property.deadline(world));
+        if check != Check::Idle {
+            self.scratch.checks.push((index, check));
+        }
+    }
+
+    fn with_property<R>(
+        &mut self,
+        index: usize,
+        work: impl FnOnce(&mut dyn Property, &World) -> R,
+    ) -> R {
+        let mut watchers = std::mem::take(&mut self.watchers);
+        let watcher = Arc::make_mut(&mut watchers[index]);
+        watcher.digest = None;
+        let result = work(watcher.property.as_mut(), self);
+        self.watchers = watchers;
+        result
+    }
+}
+
+/// Small parts that all of the step uses.
+impl World {
+    pub(crate) fn slot(&self, process: ProcId) -> &Slot {
+        &self.slots[process.index()]
+    }
+
+    pub(crate) fn slot_mut(&mut self, process: ProcId) -> &mut Slot {
+        let slot = Arc::make_mut(&mut self.slots[process.index()]);
+        slot.digest = None;
+        slot
+    }
+
+    fn conn(&self, id: ConnId) -> Option<&Conn> {
+        let at = self.conns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        Some(&self.conns[at].1)
+    }
+
+    fn conn_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
+        let at = self.conns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        Some(Arc::make_mut(&mut self.conns[at].1))
+    }
+
+    fn link(&self, from: ProcId, to: ProcId) -> Link {
+        self.links.get(from, to)
+    }
+
+    pub(crate) fn note(&mut self, process: ProcId, body: Payload) {
+        self.scratch.notes.push(Note { process, body });
+    }
+
+    /// Calls back into a process with the world around it.
+    fn callback<R>(
+        &mut self,
+        me: ProcId,
+        work: impl FnOnce(&mut dyn Process, &mut Cx<'_>) -> R,
+    ) -> R {
+        let mut process = self.slot_mut(me).process.take().expect("callbacks do not nest");
+        let result = work(process.as_mut(), &mut Cx { world: self, me });
+        self.slot_mut(me).process = Some(process);
+        result
+    }
+
+    fn enqueue(&mut self, at: Time, process: ProcId, what: What) {
+        let entry = Entry {
+            at,
+            process,
+            seq: self.next_seq,
+            what,
+        };
+        self.next_seq += 1;
+        if self.is_blocked(&entry) {
+            self.parked.push(entry);
+        } else {
+            self.queue.push(entry);
+        }
+    }
+
+    fn is_blocked(&self, entry: &Entry) -> bool {
+        if entry.process == NOBODY {
+            return false;
+        }
+        let slot = self.slot(entry.process);
+        slot.paused
+            || match entry.what {
+                What::Frame(head) => self.conn(head.conn).is_some_and(|conn| {
+                    let (from, to) = conn.route(head.dir);
+                    self.link(from, to).cuts > 0
+                }),
+                what => what.routine().is_some_and(|id| {
+                    slot.routines.iter().any(|r| r.id == id && r.descheduled)
+                }),
+            }
+    }
+
+    /// Parks what is now blocked.
+    fn park(&mut self) {
+        let blocked = {
+            let mut queue = std::mem::take(&mut self.queue);
+            let blocked = queue.extract(|entry| self.is_blocked(entry));
+            self.queue = queue;
+            blocked
+        };
+        self.parked.extend(blocked);
+        self.parked.sort_by_key(|entry| entry.seq);
+    }
+
+    /// Lets go on what is no longer blocked: at once if it was due, and a frame after the link's
+    /// latency.
+    fn unpark(&mut self) {
+        let (blocked, free): (Vec<Entry>, Vec<Entry>) =
+            std::mem::take(&mut self.parked)
+                .into_iter()
+                .partition(|entry| self.is_blocked(entry));
+        self.parked = blocked;
+        for mut entry in free {
+            if entry.at < self.now {
+                entry.at = self.now
+                    + match entry.what {
+                        What::Frame(head) => {
+                            let conn = self.conn(head.conn).expect("parked frames have one");
+                            let (from, to) = conn.route(head.dir);
+                            self.nominal(from, to)
+                        }
+                        _ => Duration::ZERO,
+                    };
+            }
+            self.queue.push(entry);
+        }
+    }
+
+    fn nominal(&self, from: ProcId, to: ProcId) -> Duration {
+        let base = match from == to {
+            true => self.spec.local,
+            false => self.spec.remote,
+        };
+        base * self.link(from, to).slow
+    }
+
+    /// Removes the first entry that matches, pending or parked.
+    fn cancel_entry(&mut self, wanted: impl Fn(&Entry) -> bool) -> Option<Entry> {
+        if let Some(entry) = self.queue.remove_first(&wanted) {
+            return Some(entry);
+        }
+        let at = self.parked.iter().position(wanted)?;
+        Some(self.parked.remove(at))
+    }
+
+    fn cancel_entries(&mut self, wanted: impl Fn(&Entry) -> bool) {
+        self.queue.extract(&wanted);
+        self.parked.retain(|entry| !wanted(entry));
+    }
+}

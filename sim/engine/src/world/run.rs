@@ -1,0 +1,353 @@
+//! How routines run: polls, what they ask for, locks and signals, the ends of routines and
+//! processes.
+
+use std::time::Duration;
+
+use crate::conn::{Caller, NetError};
+use crate::exchange::{self, Answer, Exchange, Log, Op};
+use crate::name::{Name, Origin, ProcId, RoutineId};
+use crate::process::Timer;
+use crate::queue::What;
+use crate::routine::{Outcome, Task, poll_once};
+use crate::slot::{Slot, Status};
+
+use super::{Arrival, World};
+
+impl World {
+    /// Starts a routine; it runs before the event is over.
+    pub(crate) fn start(&mut self, process: ProcId, task: Task, serving: Option<Caller>) {
+        let id = self.slot_mut(process).enter(task, serving);
+        self.scratch.ready.push_back((process, id, Arrival::First));
+    }
+
+    pub(super) fn answer(&mut self, process: ProcId, routine: RoutineId, op: u32, answer: Answer) {
+        self.scratch
+            .ready
+            .push_back((process, routine, Arrival::Answer(op, answer)));
+    }
+
+    /// Polls a routine with what arrived for it, then does what it asked for.
+    pub(super) fn poll(&mut self, process: ProcId, id: RoutineId, arrival: Arrival) {
+        let now = self.now;
+        let mut rebuilt = false;
+        let slot = self.slot_mut(process);
+        let Slot {
+            routines,
+            process: state,
+            memory,
+            clock,
+            next_call,
+            ..
+        } = slot;
+        let Some(routine) = routines.iter_mut().find(|r| r.id == id) else {
+            return;
+        };
+        let body = state.as_deref().expect("routines run between callbacks");
+        match arrival {
+            Arrival::First => *routine.live.get_mut() = Some(body.routine(&routine.task)),
+            Arrival::Answer(op, answer) => {
+                if routine.descheduled {
+                    routine.inbox.push((op, answer));
+                    return;
+                }
+                if routine.live.get_mut().is_none() {
+                    rebuilt = true;
+                    if let Err(impure) = routine.rebuild(body) {
+                        panic!("{impure}");
+                    }
+                }
+                if !routine.log.accept(op, answer) {
+                    return;
+                }
+            }
+        }
+        let mut future = routine.live.get_mut().take().expect("made above");
+        let log = std::mem::take(&mut routine.log);
+        let (serving, cancelled) = (routine.serving, routine.cancelled);
+        let fresh = log.steps.len();
+        let exchange = Exchange {
+            active: true,
+            cursor: fresh,
+            log,
+            visible: u32::MAX,
+            clock: clock.wall(now),
+            next_stream: *next_call,
+            process: state.take(),
+            memory: std::mem::take(memory),
+            impure: None,
+        };
+        let (exchange, poll) = exchange::scope(exchange, || poll_once(&mut future));
+        *state = exchange.process;
+        *memory = exchange.memory;
+        *next_call = exchange.next_stream;
+        let log = exchange.log;
+        self.rebuilt += u64::from(rebuilt);
+        if let std::task::Poll::Ready(outcome) = poll {
+            let slot = self.slot_mut(process);
+            slot.routines.retain(|r| r.id != id);
+            self.cancel_entry(|e| {
+                e.process == process && e.what == What::Deadline { routine: id }
+            });
+            self.effects(process, id, &log, fresh, cancelled);
+            if let Outcome::Become(task) = outcome {
+                let next = self.slot_mut(process).enter(task, serving);
+                if cancelled && let Some(r) = self.slot_mut(process).routine_mut(next) {
+                    r.cancelled = true;
+                }
+                self.scratch
+                    .ready
+                    .push_back((process, next, Arrival::First));
+            }
+            return;
+        }
+        self.effects(process, id, &log, fresh, cancelled);
+        if let Some(routine) = self.slot_mut(process).routine_mut(id) {
+            routine.log = log;
+            *routine.live.get_mut() = Some(future);
+        }
+    }
+
+    fn effects(&mut self, p: ProcId, id: RoutineId, log: &Log, fresh: usize, cancelled: bool) {
+        for index in fresh..log.steps.len() {
+            self.effect(p, id, index as u32, log, cancelled);
+        }
+    }
+
+    fn effect(&mut self, p: ProcId, routine: RoutineId, op: u32, log: &Log, cancelled: bool) {
+        let origin = Origin { routine, op };
+        let step = &log.steps[op as usize];
+        match &step.op {
+            Op::Call { .. } if cancelled => {
+                self.answer(p, routine, op, Answer::Net(Err(NetError::Cancelled)));
+            }
+            Op::Call {
+                to,
+                transport,
+                body,
+            } => {
+                let slot = self.slot_mut(p);
+                slot.next_call += 1;
+                let call = slot.next_call;
+                self.begin_call(p, origin, call, *to, transport, body.clone(), false);
+            }
+            Op::OpenStream {
+                to,
+                transport,
+                body,
+            } => {
+                let Some(Answer::Number(call)) = step.answer else {
+                    unreachable!("numbered in place");
+                };
+                self.begin_call(p, origin, call as u32, *to, transport, body.clone(), true);
+            }
+            Op::Next(_) if cancelled => {
+                self.answer(p, routine, op, Answer::Next(Err(NetError::Cancelled)));
+            }
+            Op::Next(stream) => self.take_part(p, origin, *stream),
+            Op::CloseStream(stream) => self.end_call(p, *stream),
+            Op::Sleep(duration) => {
+                let at = self.now + self.slot(p).clock.stretch(*duration);
+                self.enqueue(at, p, What::Sleep { routine, op });
+            }
+            Op::Lock(name) => {
+                let lock = self.slot_mut(p).lock_mut(*name);
+                lock.waiters.push((routine, op));
+                if lock.holder.is_none() {
+                    self.offer(p, *name, routine, op);
+                }
+            }
+            Op::Unlock(name) => self.unlock(p, *name),
+            Op::Wait(signal) => {
+                let slot = self.slot_mut(p);
+                if slot.memory.is_raised(*signal) {
+                    self.answer(p, routine, op, Answer::Unit);
+                } else {
+                    slot.waiting.push((*signal, routine, op));
+                }
+            }
+            Op::Raise(signal) => self.raise(p, *signal),
+            Op::Choose(domain) => {
+                let domain = *domain;
+                self.enqueue(
+                    self.now,
+                    p,
+                    What::Choose {
+                        routine,
+                        op,
+                        domain,
+                    },
+                );
+            }
+            Op::Memory(_) | Op::Process | Op::Clock => {}
+            Op::Spawn(task) => self.start(p, task.clone(), None),
+            Op::Reply { to, body, last } => self.reply(p, *to, body.clone(), *last),
+            Op::Note(note) => self.note(p, note.clone()),
+            Op::Arm(timer, after) => self.arm(p, *timer, *after),
+            Op::Disarm(timer) => self.disarm(p, *timer),
+            Op::Deadline(after) => {
+                let at = self.now + self.slot(p).clock.stretch(*after);
+                self.enqueue(at, p, What::Deadline { routine });
+            }
+            Op::GoAway => self.go_away(p),
+            Op::Exit => self.exit_later(p),
+            Op::Drop(dropped) => self.drop_op(p, routine, *dropped, log),
+        }
+    }
+
+    /// The future no longer waits for operation `op`.
+    fn drop_op(&mut self, p: ProcId, routine: RoutineId, op: u32, log: &Log) {
+        let step = &log.steps[op as usize];
+        let origin = Origin { routine, op };
+        match &step.op {
+            // Answered, but in the same poll in which it was dropped: the lock must not stay held.
+            Op::Lock(name) if step.answer.is_some() => self.unlock(p, *name),
+            _ if step.answer.is_some() => {}
+            Op::Call { .. } => {
+                let call = self.slot(p).calls.iter().find(|c| c.origin == origin);
+                if let Some(id) = call.map(|c| c.id) {
+                    self.end_call(p, id);
+                }
+            }
+            Op::Next(stream) => {
+                let slot = self.slot_mut(p);
+                if let Some(call) = slot.calls.iter_mut().find(|c| c.id == *stream)
+                    && let Some(state) = &mut call.stream
+                {
+                    state.waiter = None;
+                }
+            }
+            Op::Lock(name) => {
+                self.slot_mut(p)
+                    .lock_mut(*name)
+                    .waiters
+                    .retain(|w| *w != (routine, op));
+                let lock = *name;
+                self.cancel_entry(|e| {
+                    e.process == p && e.what == What::Grant { lock, routine, op }
+                });
+            }
+            Op::Sleep(_) => {
+                self.cancel_entry(|e| e.process == p && e.what == What::Sleep { routine, op });
+            }
+            Op::Wait(_) => {
+                self.slot_mut(p)
+                    .waiting
+                    .retain(|(_, r, o)| (*r, *o) != (routine, op));
+                self.cancel_entry(|e| e.process == p && e.what == What::Wake { routine, op });
+            }
+            Op::Choose(domain) => {
+                let domain = *domain;
+                self.cancel_entry(|e| {
+                    e.process == p
+                        && e.what
+                            == What::Choose {
+                                routine,
+                                op,
+                                domain,
+                            }
+                });
+            }
+            other => unreachable!("{other:?} is answered in place"),
+        }
+    }
+
+    fn offer(&mut self, p: ProcId, lock: Name, routine: RoutineId, op: u32) {
+        self.enqueue(self.now, p, What::Grant { lock, routine, op });
+    }
+
+    pub(super) fn grant(&mut self, p: ProcId, name: Name, routine: RoutineId, op: u32) {
+        let lock = self.slot_mut(p).lock_mut(name);
+        lock.holder = Some(routine);
+        lock.waiters.retain(|w| *w != (routine, op));
+        self.cancel_entries(
+            |e| e.process == p && matches!(e.what, What::Grant { lock, .. } if lock == name),
+        );
+        self.answer(p, routine, op, Answer::Unit);
+    }
+
+    fn unlock(&mut self, p: ProcId, name: Name) {
+        let lock = self.slot_mut(p).lock_mut(name);
+        lock.holder = None;
+        let waiters = lock.waiters.clone();
+        for (routine, op) in waiters {
+            self.offer(p, name, routine, op);
+        }
+    }
+
+    fn raise(&mut self, p: ProcId, signal: Name) {
+        let slot = self.slot_mut(p);
+        if !slot.memory.raise(signal) {
+            return;
+        }
+        let woken: Vec<_> = slot.waiting.extract_if(.., |w| w.0 == signal).collect();
+        for (_, routine, op) in woken {
+            self.enqueue(self.now, p, What::Wake { routine, op });
+        }
+    }
+
+    pub(crate) fn arm(&mut self, p: ProcId, timer: Timer, after: Duration) {
+        self.disarm(p, timer);
+        let at = self.now + self.slot(p).clock.stretch(after);
+        self.enqueue(at, p, What::Timer(timer));
+    }
+
+    pub(crate) fn disarm(&mut self, p: ProcId, timer: Timer) {
+        self.cancel_entry(|e| e.process == p && e.what == What::Timer(timer));
+    }
+
+    /// Ends a routine's context: what it waits for on the network fails, and so does every later
+    /// call. A lock, a sleep or a signal is not affected, as in Go.
+    pub(super) fn cancel_context(&mut self, p: ProcId, id: RoutineId) {
+        let slot = self.slot_mut(p);
+        let Some(routine) = slot.routine_mut(id) else {
+            return;
+        };
+        if std::mem::replace(&mut routine.cancelled, true) {
+            return;
+        }
+        let open: Vec<(u32, u32)> = slot
+            .calls
+            .iter()
+            .filter(|c| c.origin.routine == id && c.stream.is_none())
+            .map(|c| (c.id, c.origin.op))
+            .collect();
+        for (call, op) in open {
+            self.end_call(p, call);
+            self.answer(p, id, op, Answer::Net(Err(NetError::Cancelled)));
+        }
+        let slot = self.slot_mut(p);
+        let mut waiting = Vec::new();
+        for stream in slot.calls.iter_mut().filter_map(|c| c.stream.as_mut()) {
+            if stream.waiter.is_some_and(|w| w.routine == id) {
+                waiting.extend(stream.waiter.take());
+            }
+        }
+        for origin in waiting {
+            let answer = Answer::Next(Err(NetError::Cancelled));
+            self.answer(p, id, origin.op, answer);
+        }
+    }
+
+    pub(crate) fn exit_later(&mut self, p: ProcId) {
+        if !self.scratch.exits.contains(&p) {
+            self.scratch.exits.push(p);
+        }
+    }
+
+    /// The process is no more: its routines end where they are, its memory is gone. With `Down` its
+    /// machine closes its connections, with `Off` nobody does.
+    pub(super) fn end_process(&mut self, p: ProcId, status: Status) {
+        let slot = self.slot_mut(p);
+        slot.status = status;
+        slot.paused = false;
+        slot.clear();
+        if let Some(process) = slot.process.as_mut() {
+            process.crash();
+        }
+        self.scratch.ready.retain(|(q, _, _)| *q != p);
+        self.cancel_entries(|e| e.process == p && !matches!(e.what, What::Frame(_)));
+        self.drop_ends(p, status == Status::Down);
+        // Frames that were parked for a paused process now meet a closed port.
+        self.unpark();
+    }
+}

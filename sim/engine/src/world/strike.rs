@@ -1,0 +1,283 @@
+//! How actions from outside change the world.
+
+use crate::conn::{ConnId, Dir, Frame};
+use crate::fault::{Action, Fault};
+use crate::name::{ProcId, RoutineId};
+use crate::queue::{FrameHead, What};
+use crate::slot::{Clock, Status};
+
+use super::{Misfit, World};
+
+impl World {
+    /// Do all processes exist that the action names?
+    pub(super) fn resolve(&self, action: &Action) -> Result<(), Misfit> {
+        let names = match action {
+            Action::Fault(fault) => fault.processes(),
+            Action::Tell { process, .. } => vec![process.as_str()],
+        };
+        match names.into_iter().find(|name| self.find(name).is_none()) {
+            Some(name) => Err(Misfit::NoProcess(name.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// Did it find its target?
+    pub(super) fn act(&mut self, action: &Action) -> Result<bool, Misfit> {
+        match action {
+            Action::Fault(fault) => Ok(self.strike(fault)),
+            Action::Tell {
+                process,
+                what,
+                args,
+            } => {
+                let p = self.id(process);
+                if self.slot(p).status != Status::Up {
+                    return Ok(false);
+                }
+                self.callback(p, |process, cx| process.tell(cx, what, args))
+                    .map(|()| true)
+                    .map_err(|why| Misfit::NotUnderstood(format!("`{process}` {why}")))
+            }
+        }
+    }
+
+    fn id(&self, name: &str) -> ProcId {
+        self.find(name).expect("resolved before")
+    }
+
+    fn strike(&mut self, fault: &Fault) -> bool {
+        match fault {
+            Fault::Stop { process } => {
+                let p = self.id(process);
+                let up = self.slot(p).status == Status::Up && !self.slot(p).paused;
+                if up {
+                    self.callback(p, |process, cx| process.stop(cx));
+                }
+                up
+            }
+            Fault::Crash { process } => self.end_if_up(process, Status::Down),
+            Fault::PowerLoss { process } => self.end_if_up(process, Status::Off),
+            Fault::Start { process } => self.begin_life(process),
+            Fault::Pause { process } => self.pause(process, true),
+            Fault::Resume { process } => self.pause(process, false),
+            Fault::Deschedule { process, routine } => self.hold(process, routine, true),
+            Fault::Reschedule { process, routine } => self.hold(process, routine, false),
+            Fault::Partition {
+                left,
+                right,
+                one_way,
+            } => self.cut(left, right, *one_way, true),
+            Fault::Heal {
+                left,
+                right,
+                one_way,
+            } => self.cut(left, right, *one_way, false),
+            Fault::Stall { from, to } => self.cut(
+                std::slice::from_ref(from),
+                std::slice::from_ref(to),
+                true,
+                true,
+            ),
+            Fault::Unstall { from, to } => self.cut(
+                std::slice::from_ref(from),
+                std::slice::from_ref(to),
+                true,
+                false,
+            ),
+            Fault::Reset {
+                client,
+                server,
+                transport,
+            } => match self.between(client, server, transport) {
+                Some(id) => {
+                    self.reset(id, true);
+                    true
+                }
+                None => false,
+            },
+            Fault::HalfOpen {
+                client,
+                server,
+                transport,
+            } => match self.between(client, server, transport) {
+                Some(id) => {
+                    self.blackhole(id);
+                    true
+                }
+                None => false,
+            },
+            Fault::Slow { a, b, factor } => self.slow(a, b, *factor),
+            Fault::Unslow { a, b } => self.slow(a, b, 1),
+            Fault::Delay { from, to, nanos } => self.delay(from, to, *nanos),
+            Fault::LoseAnswer { client, server } => self.lose_answer(client, server),
+            Fault::ClockRate { process, ppm } => {
+                let p = self.id(process);
+                self.slot_mut(p).clock.rate_ppm = *ppm;
+                true
+            }
+            Fault::ClockJump { process, millis } => {
+                let p = self.id(process);
+                self.slot_mut(p).clock.ahead += millis * 1_000_000;
+                true
+            }
+            Fault::HealAll {} => {
+                self.links.heal();
+                for p in self.processes() {
+                    if self.slot(p).clock != Clock::default() {
+                        self.slot_mut(p).clock = Clock::default();
+                    }
+                }
+                self.unpark();
+                true
+            }
+        }
+    }
+
+    fn end_if_up(&mut self, process: &str, status: Status) -> bool {
+        let p = self.id(process);
+        let up = self.slot(p).status == Status::Up;
+        if up {
+            self.end_process(p, status);
+        }
+        up
+    }
+
+    fn begin_life(&mut self, process: &str) -> bool {
+        let p = self.id(process);
+        let slot = self.slot_mut(p);
+        if slot.status == Status::Up {
+            return false;
+        }
+        slot.status = Status::Up;
+        slot.incarnation += 1;
+        self.callback(p, |process, cx| process.boot(cx));
+        true
+    }
+
+    fn pause(&mut self, process: &str, pause: bool) -> bool {
+        let p = self.id(process);
+        let slot = self.slot_mut(p);
+        if slot.status != Status::Up || slot.paused == pause {
+            return false;
+        }
+        slot.paused = pause;
+        match pause {
+            true => self.park(),
+            false => self.unpark(),
+        }
+        true
+    }
+
+    fn hold(&mut self, process: &str, routine: &str, hold: bool) -> bool {
+        let p = self.id(process);
+        let named = |id: &RoutineId| id.to_string() == routine;
+        let Some(id) = self.routines(p).find(named) else {
+            return false;
+        };
+        let held = self.slot_mut(p).routine_mut(id).expect("found above");
+        if held.descheduled == hold {
+            return false;
+        }
+        held.descheduled = hold;
+        if hold {
+            self.park();
+        } else {
+            let inbox = std::mem::take(&mut held.inbox);
+            for (op, answer) in inbox {
+                self.answer(p, id, op, answer);
+            }
+            self.unpark();
+        }
+        true
+    }
+
+    fn cut(&mut self, left: &[String], right: &[String], one_way: bool, cut: bool) -> bool {
+        let mut changed = false;
+        for l in left {
+            for r in right {
+                let (l, r) = (self.id(l), self.id(r));
+                let ways = [(l, r), (r, l)];
+                for (from, to) in &ways[..if one_way { 1 } else { 2 }] {
+                    self.links.change(*from, *to, |link| {
+                        changed |= cut || link.cuts > 0;
+                        link.cuts = match cut {
+                            true => link.cuts + 1,
+                            false => link.cuts.saturating_sub(1),
+                        };
+                    });
+                }
+            }
+        }
+        match cut {
+            true => self.park(),
+            false => self.unpark(),
+        }
+        changed
+    }
+
+    fn slow(&mut self, a: &str, b: &str, factor: u32) -> bool {
+        let (a, b) = (self.id(a), self.id(b));
+        let before = self.link(a, b).slow;
+        for (from, to) in [(a, b), (b, a)] {
+            self.links
+                .change(from, to, |link| link.slow = factor.max(1));
+        }
+        before != factor.max(1)
+    }
+
+    /// The living connection of `client` to `server` with this transport.
+    fn between(&self, client: &str, server: &str, transport: &str) -> Option<ConnId> {
+        let (client, server) = (self.id(client), self.id(server));
+        self.conns
+            .iter()
+            .find(|(_, c)| {
+                (c.client.process, c.server) == (client, server)
+                    && c.transport.name.as_str() == transport
+                    && c.open
+                    && c.client_end
+                    && c.server_end
+                    && !c.dead
+            })
+            .map(|(id, _)| *id)
+    }
+
+    fn lose_answer(&mut self, client: &str, server: &str) -> bool {
+        let route = (self.id(client), self.id(server));
+        let found = self.conns.iter().find(|(_, c)| {
+            (c.client.process, c.server) == route
+                && c.client_end
+                && c.server_end
+                && c.down
+                    .iter()
+                    .any(|f| matches!(f.frame, Frame::Response { .. }))
+        });
+        let Some(id) = found.map(|(id, _)| *id) else {
+            return false;
+        };
+        self.reset(id, false);
+        true
+    }
+
+    fn delay(&mut self, from: &str, to: &str, nanos: u64) -> bool {
+        let route = (self.id(from), self.id(to));
+        let by = std::time::Duration::from_nanos(nanos);
+        let mut struck = false;
+        let ids: Vec<ConnId> = self.conns.iter().map(|(id, _)| *id).collect();
+        for id in ids {
+            for dir in [Dir::Up, Dir::Down] {
+                let conn = self.conn_mut(id).expect("exists");
+                if conn.route(dir) != route || conn.flights(dir).is_empty() {
+                    continue;
+                }
+                struck = true;
+                let flights = conn.flights_mut(dir);
+                flights.iter_mut().for_each(|f| f.at = f.at + by);
+                let at = flights[0].at;
+                let head = FrameHead { conn: id, dir };
+                self.cancel_entry(|e| e.what == What::Frame(head));
+                self.enqueue(at, route.1, What::Frame(head));
+            }
+        }
+        struck
+    }
+}

@@ -1,0 +1,516 @@
+//! How connections carry calls: opening, sending, delivery, loss.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::conn::{
+    Call, Caller, Conn, ConnId, Dir, Flight, Frame, NetError, StreamState, Transport,
+};
+use crate::exchange::Answer;
+use crate::message::Payload;
+use crate::name::{Origin, ProcId};
+use crate::net::Sent;
+use crate::queue::{ConnTimer, FrameHead, What};
+use crate::slot::Status;
+
+use super::World;
+
+impl World {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+    pub(super) fn begin_call(
+        &mut self,
+        p: ProcId,
+        origin: Origin,
+        call: u32,
+        to: ProcId,
+        transport: &'static Transport,
+        body: Payload,
+        stream: bool,
+    ) {
+        let client = self.slot(p).life(p);
+        let found = self.conns.iter().find(|(_, c)| {
+            c.client == client
+                && c.client_end
+                && !c.draining
+                && c.server == to
+                && c.transport == transport
+        });
+        let conn = match found {
+            Some((id, _)) => *id,
+            None => self.dial(p, to, transport),
+        };
+        self.slot_mut(p).calls.push(Call {
+            id: call,
+            conn,
+            origin,
+            stream: stream.then(StreamState::default),
+        });
+        self.send(conn, Dir::Up, Frame::Request { call, origin, body });
+    }
+
+    fn dial(&mut self, p: ProcId, to: ProcId, transport: &'static Transport) -> ConnId {
+        self.next_conn += 1;
+        let id = ConnId(self.next_conn);
+        let conn = Conn {
+            id,
+            client: self.slot(p).life(p),
+            server: to,
+            transport,
+            open: false,
+            client_end: true,
+            server_end: false,
+            dead: false,
+            draining: false,
+            up: VecDeque::new(),
+            down: VecDeque::new(),
+            backlog: Vec::new(),
+            inbound: Vec::new(),
+            heard: false,
+            pinging: false,
+        };
+        self.conns.push((id, Arc::new(conn)));
+        self.send(id, Dir::Up, Frame::Open);
+        let limit = self.slot(p).clock.stretch(transport.dial_timeout);
+        let timer = ConnTimer {
+            conn: id,
+            dial: true,
+        };
+        self.enqueue(self.now + limit, p, What::Conn(timer));
+        id
+    }
+
+    /// Hands a frame to the connection; it leaves when the event is over.
+    fn send(&mut self, id: ConnId, dir: Dir, frame: Frame) {
+        let Some(conn) = self.conn_mut(id) else {
+            return;
+        };
+        if dir == Dir::Up && !conn.open && !matches!(frame, Frame::Open | Frame::Close) {
+            match frame {
+                Frame::Cancel { call, .. } => conn
+                    .backlog
+                    .retain(|f| !matches!(f, Frame::Request { call: c, .. } if *c == call)),
+                frame => conn.backlog.push(frame),
+            }
+            return;
+        }
+        if !conn.dead {
+            self.scratch.outbox.push((id, dir, frame));
+        }
+    }
+
+    /// Puts what was sent on its way.
+    pub(super) fn flush(&mut self, latency: &mut dyn FnMut(Sent) -> Duration) {
+        let mut outbox = std::mem::take(&mut self.scratch.outbox);
+        for (id, dir, frame) in outbox.drain(..) {
+            let Some((from, to)) = self.conn(id).map(|conn| conn.route(dir)) else {
+                continue;
+            };
+            let delay = latency(Sent {
+                from,
+                to,
+                nominal: self.nominal(from, to),
+                slow: self.link(from, to).slow,
+            });
+            self.scratch.delays.push(crate::time::nanos(delay));
+            let mut at = self.now + delay;
+            let flights = self.conn_mut(id).expect("found above").flights_mut(dir);
+            if let Some(last) = flights.back() {
+                at = at.max(last.at);
+            }
+            flights.push_back(Flight { at, frame });
+            if flights.len() == 1 {
+                self.enqueue(at, to, What::Frame(FrameHead { conn: id, dir }));
+            }
+        }
+        self.scratch.outbox = outbox;
+    }
+
+    /// The head of a direction arrives.
+    pub(super) fn deliver(&mut self, head: FrameHead) {
+        let FrameHead { conn: id, dir } = head;
+        let now = self.now;
+        let conn = self.conn_mut(id).expect("pending frames have one");
+        let (_, to) = conn.route(dir);
+        let flights = conn.flights_mut(dir);
+        let frame = flights.pop_front().expect("the head").frame;
+        if let Some(next) = flights.front() {
+            let at = next.at.max(now);
+            self.enqueue(at, to, What::Frame(head));
+        }
+        let machine = self.slot(to).status;
+        match dir {
+            _ if machine == Status::Off => {}
+            Dir::Up => self.at_server(id, to, machine, frame),
+            Dir::Down => self.at_client(id, to, frame),
+        }
+        self.forget_if_over(id);
+    }
+
+    fn at_server(&mut self, id: ConnId, me: ProcId, machine: Status, frame: Frame) {
+        let conn = self.conn_mut(id).expect("delivered");
+        if matches!(frame, Frame::Open) {
+            let listening = machine == Status::Up && self.slot(me).process().accepting();
+            let conn = self.conn_mut(id).expect("delivered");
+            conn.server_end = listening;
+            let answer = match listening {
+                true => Frame::Accept,
+                false => Frame::Refuse,
+            };
+            return self.send(id, Dir::Down, answer);
+        }
+        if !conn.server_end {
+            if !matches!(frame, Frame::Close) {
+                self.send(id, Dir::Down, Frame::Close);
+            }
+            return;
+        }
+        let client = conn.client;
+        match frame {
+            Frame::Request { call, origin, body } => {
+                conn.inbound.push((call, origin));
+                let caller = Caller {
+                    conn: id,
+                    call,
+                    origin,
+                    client,
+                };
+                self.callback(me, |process, cx| process.request(cx, caller, &body));
+            }
+            Frame::Cancel { call, .. } => {
+                if let Some(at) = conn.inbound.iter().position(|(c, _)| *c == call) {
+                    let (_, origin) = conn.inbound.remove(at);
+                    self.abandon(
+                        me,
+                        Caller {
+                            conn: id,
+                            call,
+                            origin,
+                            client,
+                        },
+                    );
+                }
+            }
+            Frame::Close => self.server_end_gone(id, me),
+            Frame::Ping => self.send(id, Dir::Down, Frame::Pong),
+            other => unreachable!("{other:?} does not go to a server"),
+        }
+    }
+
+    /// The server's end of a connection is gone: nobody waits for its answers.
+    fn server_end_gone(&mut self, id: ConnId, me: ProcId) {
+        let Some(conn) = self.conn_mut(id) else {
+            return;
+        };
+        conn.server_end = false;
+        let client = conn.client;
+        for (call, origin) in std::mem::take(&mut conn.inbound) {
+            self.abandon(
+                me,
+                Caller {
+                    conn: id,
+                    call,
+                    origin,
+                    client,
+                },
+            );
+        }
+    }
+
+    /// Nobody waits for the answer to `caller`: the routine that serves it loses its context.
+    fn abandon(&mut self, me: ProcId, caller: Caller) {
+        if self.slot(me).status != Status::Up {
+            return;
+        }
+        let serving = |r: &&crate::routine::Routine| r.serving == Some(caller);
+        match self.slot(me).routines.iter().find(serving).map(|r| r.id) {
+            Some(routine) => self.cancel_context(me, routine),
+            None => self.callback(me, |process, cx| process.cancelled(cx, caller)),
+        }
+    }
+
+    fn at_client(&mut self, id: ConnId, me: ProcId, frame: Frame) {
+        let conn = self.conn_mut(id).expect("delivered");
+        if !conn.client_end {
+            if conn.server_end && !matches!(frame, Frame::Close | Frame::Refuse) {
+                self.send(id, Dir::Up, Frame::Close);
+            }
+            return;
+        }
+        conn.heard = true;
+        match frame {
+            Frame::Accept => {
+                conn.open = true;
+                let backlog = std::mem::take(&mut conn.backlog);
+                let keepalive = conn.transport.keepalive;
+                self.cancel_conn_timers(id);
+                for frame in backlog {
+                    self.send(id, Dir::Up, frame);
+                }
+                if let Some((interval, _)) = keepalive {
+                    self.arm_keepalive(id, me, interval);
+                }
+            }
+            Frame::Refuse => self.client_end_gone(id, me, NetError::Refused),
+            Frame::Close => self.client_end_gone(id, me, NetError::Reset),
+            Frame::Pong => {}
+            Frame::GoAway => {
+                conn.draining = true;
+                self.close_if_drained(id, me);
+            }
+            Frame::Response {
+                call, body, last, ..
+            } => self.receive(me, call, body, last),
+            other => unreachable!("{other:?} does not go to a client"),
+        }
+    }
+
+    fn receive(&mut self, me: ProcId, id: u32, body: Payload, last: bool) {
+        let slot = self.slot_mut(me);
+        let Some(at) = slot.calls.iter().position(|c| c.id == id) else {
+            return; // given up in the meantime
+        };
+        let call = &mut slot.calls[at];
+        let Origin { routine, op } = call.origin;
+        match &mut call.stream {
+            None => {
+                let conn = slot.calls.remove(at).conn;
+                self.answer(me, routine, op, Answer::Net(Ok(body)));
+                self.close_if_drained(conn, me);
+            }
+            Some(stream) => {
+                if last {
+                    stream.end = Some(Ok(()));
+                }
+                match stream.waiter.take() {
+                    Some(waiter) => {
+                        let answer = Answer::Next(Ok(Some(body)));
+                        self.answer(me, waiter.routine, waiter.op, answer);
+                    }
+                    None => stream.parts.push_back(body),
+                }
+            }
+        }
+    }
+
+    /// The client's end of a connection is gone: its calls fail.
+    fn client_end_gone(&mut self, id: ConnId, me: ProcId, error: NetError) {
+        let Some(conn) = self.conn_mut(id) else {
+            return;
+        };
+        conn.client_end = false;
+        self.cancel_conn_timers(id);
+        let slot = self.slot_mut(me);
+        let mut failed: Vec<(Origin, Answer)> = Vec::new();
+        slot.calls.retain_mut(|call| {
+            if call.conn != id {
+                return true;
+            }
+            match &mut call.stream {
+                None => {
+                    failed.push((call.origin, Answer::Net(Err(error))));
+                    false
+                }
+                Some(stream) => {
+                    let end = *stream.end.get_or_insert(Err(error));
+                    match stream.waiter.take() {
+                        None => true,
+                        Some(waiter) => {
+                            failed.push((waiter, Answer::Next(end.map(|()| None))));
+                            false
+                        }
+                    }
+                }
+            }
+        });
+        for (origin, answer) in failed {
+            self.answer(me, origin.routine, origin.op, answer);
+        }
+    }
+
+    /// The next part of a stream, now or when it comes.
+    pub(super) fn take_part(&mut self, p: ProcId, origin: Origin, stream: u32) {
+        let slot = self.slot_mut(p);
+        let next = match slot.calls.iter().position(|c| c.id == stream) {
+            None => Err(NetError::Reset),
+            Some(at) => {
+                let state = slot.calls[at].stream.as_mut().expect("opened as a stream");
+                match (state.parts.pop_front(), state.end) {
+                    (Some(part), _) => Ok(Some(part)),
+                    (None, Some(end)) => {
+                        slot.calls.remove(at);
+                        end.map(|()| None)
+                    }
+                    (None, None) => {
+                        state.waiter = Some(origin);
+                        return;
+                    }
+                }
+            }
+        };
+        self.answer(p, origin.routine, origin.op, Answer::Next(next));
+    }
+
+    /// The client gives a call up.
+    pub(super) fn end_call(&mut self, p: ProcId, id: u32) {
+        let slot = self.slot_mut(p);
+        let Some(at) = slot.calls.iter().position(|c| c.id == id) else {
+            return;
+        };
+        let call = slot.calls.remove(at);
+        let over = call.stream.is_some_and(|s| s.end.is_some());
+        if !over {
+            let origin = call.origin;
+            self.send(call.conn, Dir::Up, Frame::Cancel { call: id, origin });
+        }
+        self.close_if_drained(call.conn, p);
+    }
+
+    /// Sends an answer, or a part of one, if somebody still waits for it.
+    pub(crate) fn reply(&mut self, _me: ProcId, to: Caller, body: Payload, last: bool) {
+        let Some(conn) = self.conn_mut(to.conn) else {
+            return;
+        };
+        let Some(at) = conn.inbound.iter().position(|(c, _)| *c == to.call) else {
+            return;
+        };
+        if last {
+            conn.inbound.remove(at);
+        }
+        let Caller { call, origin, .. } = to;
+        self.send(
+            to.conn,
+            Dir::Down,
+            Frame::Response {
+                call,
+                origin,
+                body,
+                last,
+            },
+        );
+    }
+
+    /// Tells all clients to open no new calls on their connections (HTTP/2 GOAWAY).
+    pub(crate) fn go_away(&mut self, me: ProcId) {
+        let open: Vec<ConnId> = self
+            .conns
+            .iter()
+            .filter(|(_, c)| c.server == me && c.server_end)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in open {
+            self.send(id, Dir::Down, Frame::GoAway);
+        }
+    }
+
+    fn close_if_drained(&mut self, id: ConnId, me: ProcId) {
+        let Some(conn) = self.conn(id) else {
+            return;
+        };
+        if conn.draining && conn.client_end && !self.slot(me).calls.iter().any(|c| c.conn == id) {
+            self.send(id, Dir::Up, Frame::Close);
+            self.client_end_gone(id, me, NetError::Reset);
+        }
+    }
+
+    pub(super) fn conn_timer(&mut self, timer: ConnTimer) {
+        let conn = self.conn_mut(timer.conn).expect("pending timers have one");
+        let me = conn.client.process;
+        if timer.dial {
+            self.client_end_gone(timer.conn, me, NetError::DialTimeout);
+            self.send(timer.conn, Dir::Up, Frame::Close);
+            self.forget_if_over(timer.conn);
+            return;
+        }
+        let (interval, limit) = conn.transport.keepalive.expect("it has the timer");
+        let heard = std::mem::replace(&mut conn.heard, false);
+        let pinging = std::mem::replace(&mut conn.pinging, false);
+        if pinging && !heard {
+            // As grpc-go's keepalive and net/http2's health check: the transport is closed.
+            self.client_end_gone(timer.conn, me, NetError::Reset);
+            self.send(timer.conn, Dir::Up, Frame::Close);
+            self.forget_if_over(timer.conn);
+        } else if !heard && self.slot(me).calls.iter().any(|c| c.conn == timer.conn) {
+            self.conn_mut(timer.conn).expect("found above").pinging = true;
+            self.send(timer.conn, Dir::Up, Frame::Ping);
+            self.arm_keepalive(timer.conn, me, limit);
+        } else {
+            self.arm_keepalive(timer.conn, me, interval);
+        }
+    }
+
+    fn arm_keepalive(&mut self, conn: ConnId, me: ProcId, after: Duration) {
+        let at = self.now + self.slot(me).clock.stretch(after);
+        self.enqueue(at, me, What::Conn(ConnTimer { conn, dial: false }));
+    }
+
+    fn cancel_conn_timers(&mut self, id: ConnId) {
+        self.cancel_entries(|e| matches!(e.what, What::Conn(timer) if timer.conn == id));
+    }
+
+    /// Drops the ends that `p` had; `tell` says whether its machine tells the peers.
+    pub(super) fn drop_ends(&mut self, p: ProcId, tell: bool) {
+        for (id, conn) in self.conns.clone() {
+            if conn.client.process == p && conn.client_end {
+                self.conn_mut(id).expect("exists").client_end = false;
+                if tell {
+                    self.send(id, Dir::Up, Frame::Close);
+                }
+            }
+            if conn.server == p && conn.server_end {
+                let conn = self.conn_mut(id).expect("exists");
+                conn.server_end = false;
+                conn.inbound.clear();
+                if tell {
+                    self.send(id, Dir::Down, Frame::Close);
+                }
+            }
+            self.forget_if_over(id);
+        }
+    }
+
+    /// Forgets a connection that neither end knows, once nothing is under way on it.
+    pub(super) fn forget_if_over(&mut self, id: ConnId) {
+        let Some(conn) = self.conn(id) else {
+            return;
+        };
+        let over = !conn.client_end
+            && !conn.server_end
+            && (conn.open || conn.dead || conn.up.is_empty())
+            && !self.scratch.outbox.iter().any(|(c, _, f)| *c == id && matches!(f, Frame::Open));
+        if over {
+            self.conns.retain(|(c, _)| *c != id);
+            self.cancel_entries(|e| match e.what {
+                What::Frame(head) => head.conn == id,
+                What::Conn(timer) => timer.conn == id,
+                _ => false,
+            });
+        }
+    }
+
+    /// Breaks a connection: what is under way down is lost; what is under way up is lost too if
+    /// `both`. Each end learns of it after the link's latency.
+    pub(super) fn reset(&mut self, id: ConnId, both: bool) {
+        let conn = self.conn_mut(id).expect("chosen among those that exist");
+        conn.down.clear();
+        conn.backlog.clear();
+        if both {
+            conn.up.clear();
+        }
+        self.cancel_entries(|e| match e.what {
+            What::Frame(head) => head.conn == id && (both || head.dir == Dir::Down),
+            _ => false,
+        });
+        self.send(id, Dir::Up, Frame::Close);
+        self.send(id, Dir::Down, Frame::Close);
+    }
+
+    /// The connection is forgotten on the way.
+    pub(super) fn blackhole(&mut self, id: ConnId) {
+        let conn = self.conn_mut(id).expect("chosen among those that exist");
+        conn.dead = true;
+        conn.up.clear();
+        conn.down.clear();
+        self.cancel_entries(|e| matches!(e.what, What::Frame(head) if head.conn == id));
+    }
+}
