@@ -1,8 +1,8 @@
 //! Scenario files: what a user writes, read into types, with every mistake pointed at.
 //!
-//! A text goes through four steps, one file each: [`tree`] keeps the YAML with its places,
-//! [`gather`] reads the types of [`scenario`] from it (going on after a mistake), [`check`]
-//! looks at what types cannot say, and [`report`] shows what was wrong.
+//! A text goes through four steps, one file each: `tree` keeps the YAML with its places,
+//! `gather` reads the types of `scenario` from it (going on after a mistake), `check`
+//! looks at what types cannot say, and `report` shows what was wrong.
 
 mod check;
 mod choices;

@@ -2,7 +2,7 @@
 //!
 //! What lives here is everything that would be true of *any* distributed system: a [`World`] that
 //! is stepped by [`World::apply`], can be cloned, compared and hashed anywhere, holds no randomness
-//! and makes no choice; the drivers that choose (`drive`); traces; properties.
+//! and makes no choice; the drivers that choose ([`drive`]); traces; properties.
 //! What must not live here is any word of the systems that are simulated on top.
 //!
 //! The way of one event: a *driver* takes an entry of [`World::pending`] and applies it at a time;
@@ -12,6 +12,7 @@
 mod conn;
 mod context;
 mod digest;
+pub mod drive;
 mod exchange;
 mod fault;
 mod lock;
@@ -25,6 +26,7 @@ mod queue;
 mod routine;
 mod slot;
 mod time;
+pub mod trace;
 mod world;
 
 pub use conn::{Caller, NetError, Transport};

@@ -78,8 +78,6 @@ impl std::error::Error for Misfit {}
 /// What one event caused.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The event's name.
-    pub name: EventName,
     /// For a fault: did it find its target?
     pub struck: bool,
     /// What processes told.
@@ -226,7 +224,7 @@ impl World {
     }
 
     /// The next entry in the default order.
-    pub fn next(&self) -> Option<&Entry> {
+    pub fn next_entry(&self) -> Option<&Entry> {
         self.queue.peek()
     }
 
@@ -405,7 +403,7 @@ impl World {
         }
         let first_seq = self.next_seq;
         let mut struck = true;
-        let name = match event {
+        match event {
             Event::Pending(seq) | Event::Choice(seq, _) => {
                 let entry = self.queue.take(seq).ok_or(Misfit::NotPending(seq))?;
                 let value = match event {
@@ -413,29 +411,21 @@ impl World {
                     _ => 0,
                 };
                 self.now = self.now.max(at);
-                let mut name = self.entry_name(&entry);
-                if let Kind::Choose { value: v, .. } = &mut name.0 {
-                    *v = value;
-                }
                 self.dispatch(entry, value);
-                name
             }
             Event::Act(action) => {
                 self.now = self.now.max(at);
                 struck = self.act(action)?;
-                EventName(Kind::Act { index: u32::MAX })
             }
             Event::Calm => {
                 self.now = self.now.max(at);
                 self.begin_calm();
-                EventName(Kind::Calm)
             }
-        };
+        }
         self.settle();
         self.flush(latency);
         self.check_notes();
         Ok(Report {
-            name,
             struck,
             notes: std::mem::take(&mut self.scratch.notes),
             checks: std::mem::take(&mut self.scratch.checks),

@@ -1,0 +1,16 @@
+//! Drivers: whoever chooses the next event. All of them step the one [`World`].
+//!
+//! - [`Run`] steps in virtual-time order and asks a [`Choices`] for everything else: [`seeded`]
+//!   draws it from a seed, [`plan`] takes it from a plan.
+//! - [`replay`] steps as a trace says.
+//! - [`shrink`] makes a failing plan smaller; [`story`] tells why a run failed.
+
+pub mod plan;
+pub mod random;
+pub mod replay;
+mod run;
+pub mod seeded;
+pub mod shrink;
+pub mod story;
+
+pub use run::{Applying, Choices, Ending, Limits, Outcome, Run, Tallies, Turn};

@@ -1,0 +1,230 @@
+//! The replay driver: steps a world as a trace says, and says where they part.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use crate::property::{Check, Class};
+use crate::queue::Entry;
+use crate::trace::{End, FoundViolation, Line, TraceEvent, TraceWhat};
+use crate::world::{Event, Report, World};
+
+/// How exactly a world must follow its trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fit {
+    /// The same build: digests and the number of frames must be equal too.
+    Strict,
+    /// Another build: names decide.
+    ByName,
+}
+
+/// Where a world and its trace part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parting {
+    /// Events applied before.
+    pub event: u64,
+    /// What the trace has.
+    pub trace: String,
+    /// What the world has instead.
+    pub world: String,
+}
+
+impl fmt::Display for Parting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "at event {}: the trace has {}, the world has {}",
+            self.event, self.trace, self.world
+        )
+    }
+}
+impl std::error::Error for Parting {}
+
+/// What one line did.
+#[derive(Debug)]
+pub enum Replayed {
+    /// It was an event.
+    Event {
+        /// The entry, unless it was an action.
+        entry: Option<Entry>,
+        /// What it caused.
+        report: Report,
+    },
+    /// It was the event that panicked.
+    Panicked(FoundViolation),
+    /// It was a digest, and equal.
+    Digest,
+    /// It was the end, and the verdicts are equal.
+    End(End),
+}
+
+/// A world that follows a trace.
+#[derive(Debug)]
+pub struct Replay {
+    world: World,
+    fit: Fit,
+    events: u64,
+    violation: Option<FoundViolation>,
+}
+
+impl Replay {
+    /// `world` must be as the traced one was at time zero.
+    pub fn new(world: World, fit: Fit) -> Replay {
+        Replay {
+            world,
+            fit,
+            events: 0,
+            violation: None,
+        }
+    }
+
+    /// The world as it is now.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Events applied so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The violation of a guarantee that the last event showed.
+    pub fn violation(&self) -> Option<&FoundViolation> {
+        self.violation.as_ref()
+    }
+
+    /// Follows one line.
+    ///
+    /// # Errors
+    /// [`Parting`], if the world cannot do what the line says or does it otherwise.
+    pub fn follow(&mut self, line: &Line) -> Result<Replayed, Parting> {
+        match line {
+            Line::Event(event) => self.event(event),
+            Line::Digest { digest, .. } => {
+                if self.fit == Fit::Strict {
+                    let here = self.world.digest_from_scratch();
+                    if here != *digest {
+                        return Err(self.parting(
+                            format!("digest {digest:016x}"),
+                            format!("digest {here:016x}"),
+                        ));
+                    }
+                }
+                Ok(Replayed::Digest)
+            }
+            Line::End(end) => self.end(end),
+        }
+    }
+
+    fn parting(&self, trace: String, world: String) -> Parting {
+        Parting {
+            event: self.events,
+            trace,
+            world,
+        }
+    }
+
+    fn event(&mut self, event: &TraceEvent) -> Result<Replayed, Parting> {
+        let entry = match &event.what {
+            TraceWhat::Pending(name) | TraceWhat::Choice(name, _) => Some(self.find(event, name)?),
+            TraceWhat::Act(_) | TraceWhat::Calm => None,
+        };
+        let apply = match (&event.what, &entry) {
+            (TraceWhat::Choice(_, value), Some(entry)) => Event::Choice(entry.seq, *value),
+            (_, Some(entry)) => Event::Pending(entry.seq),
+            (TraceWhat::Act(action), None) => Event::Act(action),
+            _ => Event::Calm,
+        };
+        let mut delays = event.delays.iter();
+        let world = &mut self.world;
+        let applied = catch_unwind(AssertUnwindSafe(|| {
+            world.apply(event.at, apply, &mut |sent| {
+                delays.next().map_or(sent.nominal, |n| Duration::from_nanos(*n))
+            })
+        }));
+        self.events += 1;
+        let report = match applied {
+            Ok(Ok(report)) => report,
+            Ok(Err(misfit)) => {
+                return Err(self.parting(format!("`{}`", event.what), misfit.to_string()));
+            }
+            Err(panic) => {
+                let found = super::run::panicked(panic.as_ref());
+                self.violation = Some(found.clone());
+                return Ok(Replayed::Panicked(found));
+            }
+        };
+        if self.fit == Fit::Strict && report.delays.len() != event.delays.len() {
+            return Err(self.parting(
+                format!("{} frames sent by `{}`", event.delays.len(), event.what),
+                format!("{}", report.delays.len()),
+            ));
+        }
+        self.note_violation(&report);
+        Ok(Replayed::Event { entry, report })
+    }
+
+    /// The pending entry with this name; in a strict replay of a simulated run it is the next one,
+    /// in a counterexample it may be any.
+    fn find(&self, event: &TraceEvent, name: &str) -> Result<Entry, Parting> {
+        let named = |entry: &&Entry| self.world.render(&self.world.entry_name(entry)) == *name;
+        self.world.pending().find(named).copied().ok_or_else(|| {
+            let next: Vec<String> = self
+                .world
+                .pending()
+                .take(4)
+                .map(|e| format!("`{}` at {}", self.world.render(&self.world.entry_name(e)), e.at))
+                .collect();
+            self.parting(
+                format!("`{name}` at {}", event.at),
+                match next.is_empty() {
+                    true => "nothing pending".to_owned(),
+                    false => format!("pending {}", next.join(", ")),
+                },
+            )
+        })
+    }
+
+    fn note_violation(&mut self, report: &Report) {
+        for (index, check) in &report.checks {
+            let Check::Violated(violation) = check else {
+                continue;
+            };
+            let property = self.world.properties().nth(usize::from(*index));
+            let property = property.expect("its index");
+            if property.class() == Class::Guarantee && self.violation.is_none() {
+                self.violation = Some(FoundViolation {
+                    property: property.name().to_owned(),
+                    kind: violation.kind.to_owned(),
+                    object: violation.object.clone(),
+                    message: violation.message.clone(),
+                });
+            }
+        }
+    }
+
+    fn end(&self, end: &End) -> Result<Replayed, Parting> {
+        let verdict = |violation: &Option<FoundViolation>| match violation {
+            None => "no violation".to_owned(),
+            Some(found) => format!(
+                "a violation of `{}` ({} {})",
+                found.property, found.kind, found.object
+            ),
+        };
+        // What the driver itself found (a misfit, a livelock) is not the world's to repeat.
+        let drivers = end
+            .violation
+            .as_ref()
+            .is_some_and(|v| ["no-misfit", "no-livelock"].contains(&v.property.as_str()));
+        if !drivers && verdict(&end.violation) != verdict(&self.violation) {
+            return Err(self.parting(verdict(&end.violation), verdict(&self.violation)));
+        }
+        if end.events != self.events {
+            return Err(self.parting(
+                format!("its end after {} events", end.events),
+                format!("{} events", self.events),
+            ));
+        }
+        Ok(Replayed::End(end.clone()))
+    }
+}

@@ -1,0 +1,350 @@
+//! The simulate driver: virtual-time order; everything else is asked of a [`Choices`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use crate::fault::{Action, Fault, FaultKind};
+use crate::name::{EventName, Kind};
+use crate::net::Sent;
+use crate::property::{Check, Class};
+use crate::queue::{Entry, What};
+use crate::time::Time;
+use crate::trace::{End, FoundViolation, Record};
+use crate::world::{Event, Report, World};
+
+/// A digest from scratch is recorded after so many events.
+const DIGEST_EVERY: usize = 64;
+
+/// What is to be done from outside, now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Turn {
+    /// An action.
+    Act(Action),
+    /// The storm ends.
+    Calm,
+    /// Nothing after all (the target does not exist).
+    Nothing,
+}
+
+/// What is about to be applied.
+#[derive(Clone, Copy, Debug)]
+pub enum Applying<'a> {
+    /// A pending entry.
+    Entry(&'a Entry),
+    /// An action.
+    Action(&'a Action),
+    /// The end of the storm.
+    Calm,
+}
+
+/// Where choices come from.
+pub trait Choices {
+    /// How long a frame takes.
+    fn latency(&mut self, sent: Sent) -> Duration;
+    /// The answer to a pending choice among `domain` values.
+    fn choose(&mut self, world: &World, entry: &Entry, domain: u64) -> u64;
+    /// When the next turn is due, if any more is. One that is overdue comes before any event.
+    fn next_turn(&self) -> Option<Time>;
+    /// Sees every event and action before it is applied.
+    fn applying(&mut self, _world: &World, _what: Applying<'_>) {}
+    /// Takes the turn that is due.
+    fn turn(&mut self, world: &World) -> Turn;
+    /// Sees every event after it was applied; `None` is an action.
+    fn applied(&mut self, _world: &World, _entry: Option<&Entry>, _report: &Report) {}
+}
+
+/// When a run ends, whatever happens.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Virtual time.
+    pub until: Time,
+    /// Events at one instant: more is a livelock.
+    pub at_one_instant: u32,
+    /// Clone and rebuild the world after every event: slower, and must make no difference.
+    pub rebuild: bool,
+    /// Check every cached digest after every event.
+    pub check_digests: bool,
+}
+
+impl Limits {
+    /// A plain run to `until`.
+    pub fn until(until: Time) -> Limits {
+        Limits {
+            until,
+            at_one_instant: 100_000,
+            rebuild: false,
+            check_digests: false,
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It came to its end.
+    Clean,
+    /// A guarantee was violated, by the last event.
+    Violated(FoundViolation),
+}
+
+/// What a run counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tallies {
+    /// Events.
+    pub events: u64,
+    /// Faults that found their target, by [`FaultKind`] in the order of [`FaultKind::ALL`].
+    pub struck: Vec<u64>,
+    /// How often each property was put to the test and held.
+    pub tested: Vec<u64>,
+    /// How often each observation or guarantee was violated.
+    pub violated: Vec<u64>,
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it counted.
+    pub tallies: Tallies,
+    /// When it ended.
+    pub at: Time,
+    /// The world it ended in (after a panic: as the panic left it).
+    pub world: World,
+    /// Everything that happened.
+    pub record: Record,
+}
+
+impl Outcome {
+    /// The last line of its trace.
+    pub fn end(&self) -> End {
+        End {
+            events: self.tallies.events,
+            violation: match &self.ending {
+                Ending::Clean => None,
+                Ending::Violated(found) => Some(found.clone()),
+            },
+        }
+    }
+}
+
+/// Steps a world to its end.
+#[derive(Debug)]
+pub struct Run<C> {
+    world: World,
+    choices: C,
+    limits: Limits,
+    record: Record,
+    tallies: Tallies,
+    at_this_instant: u32,
+}
+
+impl<C: Choices> Run<C> {
+    /// A run of `world` under `choices`. `record` is emptied; giving one back saves memory.
+    pub fn new(world: World, choices: C, limits: Limits, mut record: Record) -> Run<C> {
+        record.clear();
+        let properties = world.properties().len();
+        Run {
+            tallies: Tallies {
+                events: 0,
+                struck: vec![0; FaultKind::ALL.len()],
+                tested: vec![0; properties],
+                violated: vec![0; properties],
+            },
+            world,
+            choices,
+            limits,
+            record,
+            at_this_instant: 0,
+        }
+    }
+
+    /// Runs to the end, or to the first violation of a guarantee.
+    pub fn finish(mut self) -> Outcome {
+        let ending = loop {
+            match self.step() {
+                Ok(true) => {}
+                Ok(false) => break Ending::Clean,
+                Err(found) => break Ending::Violated(found),
+            }
+        };
+        Outcome {
+            ending,
+            tallies: self.tallies,
+            at: self.world.now(),
+            world: self.world,
+            record: self.record,
+        }
+    }
+
+    /// One event or turn. False at the end.
+    ///
+    /// # Errors
+    /// The violation.
+    pub fn step(&mut self) -> Result<bool, FoundViolation> {
+        let entry = self.world.next_entry().copied();
+        let event_at = entry.map_or(Time::NEVER, |e| e.at);
+        let turn_at = self.choices.next_turn().unwrap_or(Time::NEVER);
+        if event_at.min(turn_at) > self.limits.until {
+            return Ok(false);
+        }
+        let before = self.world.now();
+        match entry {
+            Some(entry) if event_at <= turn_at => self.event(entry)?,
+            _ => self.turn(turn_at)?,
+        }
+        self.at_this_instant = match self.world.now() == before {
+            true => self.at_this_instant + 1,
+            false => 0,
+        };
+        if self.at_this_instant > self.limits.at_one_instant {
+            return Err(built_in(
+                "no-livelock",
+                format!(
+                    "{} events at {before} s of virtual time",
+                    self.at_this_instant
+                ),
+            ));
+        }
+        Ok(true)
+    }
+
+    /// The world as it is now.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    fn event(&mut self, entry: Entry) -> Result<(), FoundViolation> {
+        let mut name = self.world.entry_name(&entry);
+        let event = match entry.what {
+            What::Choose { domain, .. } => {
+                let chosen = self.choices.choose(&self.world, &entry, domain);
+                if let Kind::Choose { value, .. } = &mut name.0 {
+                    *value = chosen;
+                }
+                Event::Choice(entry.seq, chosen)
+            }
+            _ => Event::Pending(entry.seq),
+        };
+        self.choices.applying(&self.world, Applying::Entry(&entry));
+        match self.apply(entry.at, event) {
+            Ok(report) => {
+                self.record.event(self.world.now(), name, &report.delays);
+                self.choices.applied(&self.world, Some(&entry), &report);
+                self.after(report)
+            }
+            Err(panic) => {
+                self.record.event(entry.at, name, &[]);
+                self.tallies.events += 1;
+                Err(panic)
+            }
+        }
+    }
+
+    fn turn(&mut self, at: Time) -> Result<(), FoundViolation> {
+        match self.choices.turn(&self.world) {
+            Turn::Nothing => Ok(()),
+            Turn::Calm => {
+                self.choices.applying(&self.world, Applying::Calm);
+                let report = self.apply(at, Event::Calm)?;
+                self.record
+                    .event(self.world.now(), EventName(Kind::Calm), &report.delays);
+                self.choices.applied(&self.world, None, &report);
+                self.after(report)
+            }
+            Turn::Act(action) => {
+                self.choices
+                    .applying(&self.world, Applying::Action(&action));
+                let result = self.apply(at, Event::Act(&action));
+                let delays = result.as_ref().map_or(&[][..], |r| &r.delays);
+                let struck = result.as_ref().is_ok_and(|r| r.struck);
+                if let Action::Fault(fault) = &action
+                    && struck
+                {
+                    self.count(fault);
+                }
+                self.record.action(self.world.now().max(at), action, delays);
+                let report = result.inspect_err(|_| self.tallies.events += 1)?;
+                self.choices.applied(&self.world, None, &report);
+                self.after(report)
+            }
+        }
+    }
+
+    fn count(&mut self, fault: &Fault) {
+        if let Some(kind) = fault.kind() {
+            self.tallies.struck[kind as usize] += 1;
+        }
+    }
+
+    fn apply(&mut self, at: Time, event: Event<'_>) -> Result<Report, FoundViolation> {
+        let (world, choices) = (&mut self.world, &mut self.choices);
+        let applied = catch_unwind(AssertUnwindSafe(|| {
+            world.apply(at, event, &mut |sent| choices.latency(sent))
+        }));
+        match applied {
+            Ok(Ok(report)) => Ok(report),
+            Ok(Err(misfit)) => Err(built_in("no-misfit", misfit.to_string())),
+            Err(panic) => Err(panicked(panic.as_ref())),
+        }
+    }
+
+    fn after(&mut self, report: Report) -> Result<(), FoundViolation> {
+        self.tallies.events += 1;
+        if self.record.len().is_multiple_of(DIGEST_EVERY) {
+            self.record.digest(self.world.digest_from_scratch());
+        }
+        if self.limits.rebuild {
+            // The copy has no live futures: every routine is rebuilt when it is next needed.
+            self.world = self.world.clone();
+        }
+        if self.limits.check_digests {
+            self.check_digests();
+        }
+        let mut found = None;
+        for (index, check) in report.checks {
+            let at = usize::from(index);
+            match check {
+                Check::Idle => {}
+                Check::Held => self.tallies.tested[at] += 1,
+                Check::Violated(violation) => {
+                    self.tallies.violated[at] += 1;
+                    let property = self.world.properties().nth(at).expect("its index");
+                    if property.class() == Class::Guarantee && found.is_none() {
+                        found = Some(FoundViolation {
+                            property: property.name().to_owned(),
+                            kind: violation.kind.to_owned(),
+                            object: violation.object,
+                            message: violation.message,
+                        });
+                    }
+                }
+            }
+        }
+        found.map_or(Ok(()), Err)
+    }
+
+    fn check_digests(&mut self) {
+        self.world.cache_digests();
+        let (cached, scratch) = (self.world.digest(), self.world.digest_from_scratch());
+        assert_eq!(cached, scratch, "a cached digest is stale");
+    }
+}
+
+fn built_in(property: &str, message: String) -> FoundViolation {
+    FoundViolation {
+        property: property.to_owned(),
+        kind: "simulation".to_owned(),
+        object: String::new(),
+        message,
+    }
+}
+
+/// The violation that a panic inside the world is.
+pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> FoundViolation {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    built_in("no-panic", text.unwrap_or("without a message").to_owned())
+}

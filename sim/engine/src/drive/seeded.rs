@@ -1,0 +1,585 @@
+//! Choices drawn from a seed: a *swarm*. Each seed enables its own subset of the budgeted faults,
+//! with its own rates and timings (Groce et al., "Swarm Testing", ISSTA 2012; TigerBeetle's VOPR).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use crate::fault::{Action, Fault, FaultKind};
+use crate::name::ProcId;
+use crate::net::Sent;
+use crate::queue::Entry;
+use crate::slot::Status;
+use crate::time::{Time, nanos};
+use crate::world::{Report, World};
+
+use super::random::Stream;
+use super::run::{Choices, Turn};
+
+/// How much of one kind of fault a seed may use.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// The kind.
+    pub kind: FaultKind,
+    /// At most so many in a run.
+    pub max: u32,
+    /// How long one lasts (for a crash or a stop: until the restart).
+    pub lasts: (Duration, Duration),
+    /// In so many of a million cases the process never comes back.
+    pub gone_per_million: u32,
+    /// Its strength: factor of a slow link, ppm of a clock, milliseconds of a jump.
+    pub amount: (u64, u64),
+    /// The processes it may hit.
+    pub targets: Vec<String>,
+}
+
+/// A stimulus that comes again and again.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Who gets it.
+    pub processes: Vec<String>,
+    /// What it is.
+    pub what: String,
+    /// How often, on average.
+    pub every: Duration,
+}
+
+/// The latency of links.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    /// The range from which each link draws its base.
+    pub base: (Duration, Duration),
+    /// In so many of a million cases a frame takes much longer:
+    pub tail_per_million: u32,
+    /// so long.
+    pub tail: (Duration, Duration),
+}
+
+/// All that a seed has to work with.
+#[derive(Clone, Debug)]
+pub struct Weather {
+    /// The storm's end.
+    pub storm: Time,
+    /// Every process starts at some time before this.
+    pub start_within: Duration,
+    /// These start first, at time zero.
+    pub start_first: Vec<String>,
+    /// Faults come in this order of kinds.
+    pub budgets: Vec<Budget>,
+    /// Stimuli.
+    pub workload: Vec<Workload>,
+    /// Links.
+    pub latency: Latency,
+    /// Directed actions, in the same form as drawn ones.
+    pub directed: Vec<(Time, Action)>,
+}
+
+/// What is on the agenda.
+#[derive(Clone, Debug)]
+enum Item {
+    Act(Action),
+    /// The end of a fault: also comes when the storm ends.
+    End(Fault),
+    /// A strike of the budget with this index.
+    Strike(usize),
+    Stimulus {
+        load: usize,
+        process: usize,
+    },
+    StormEnds,
+    Calm,
+}
+
+/// A strike that waits for its process to be in the middle of something.
+#[derive(Clone, Debug)]
+struct Aimed {
+    budget: usize,
+    process: ProcId,
+    /// Strikes after so many of the process's events.
+    events: u64,
+}
+
+/// Draws choices from a seed.
+#[derive(Clone, Debug)]
+pub struct Seeded {
+    weather: Weather,
+    agenda: BTreeMap<(Time, u64), Item>,
+    number: u64,
+    aimed: Vec<Aimed>,
+    /// Strikes whose moment is right after the last event.
+    urgent: VecDeque<Action>,
+    /// The process that the last strike hit: troubles come in company.
+    last_hit: Option<ProcId>,
+    gone: Vec<String>,
+    links: Vec<LinkDraw>,
+    choice: Stream,
+    faults: Vec<Stream>,
+    loads: Vec<Vec<Stream>>,
+}
+
+#[derive(Clone, Debug)]
+struct LinkDraw {
+    stream: Stream,
+    /// Base latency to each process.
+    base: Vec<u64>,
+}
+
+/// In so many of a million cases a strike waits for a moment in the middle of its target's work,
+const AIMED: u32 = 500_000;
+/// or follows close on the one before it.
+const IN_COMPANY: u32 = 300_000;
+
+impl Seeded {
+    /// The choices of `seed` for `world`, which must be at time zero.
+    pub fn new(seed: u64, world: &World, weather: Weather) -> Seeded {
+        let names: Vec<String> = world
+            .processes()
+            .map(|p| world.name(p).to_owned())
+            .collect();
+        let links = names
+            .iter()
+            .map(|name| {
+                let mut stream = Stream::new(seed, &format!("latency/{name}"));
+                let (low, high) = weather.latency.base;
+                let base = names
+                    .iter()
+                    .map(|_| nanos(stream.uniform(low, high)))
+                    .collect();
+                LinkDraw { stream, base }
+            })
+            .collect();
+        let faults = weather
+            .budgets
+            .iter()
+            .map(|b| Stream::new(seed, &format!("faults/{}", b.kind.name())))
+            .collect();
+        let loads = weather
+            .workload
+            .iter()
+            .map(|load| {
+                load.processes
+                    .iter()
+                    .map(|name| Stream::new(seed, &format!("workload/{}/{name}", load.what)))
+                    .collect()
+            })
+            .collect();
+        let mut seeded = Seeded {
+            weather,
+            agenda: BTreeMap::new(),
+            number: 0,
+            aimed: Vec::new(),
+            urgent: VecDeque::new(),
+            last_hit: None,
+            gone: Vec::new(),
+            links,
+            choice: Stream::new(seed, "choices"),
+            faults,
+            loads,
+        };
+        seeded.plan_starts(seed, &names);
+        seeded.plan_faults();
+        seeded.plan_workload();
+        for (at, action) in seeded.weather.directed.clone() {
+            seeded.put(at, Item::Act(action));
+        }
+        seeded.put(seeded.weather.storm, Item::StormEnds);
+        seeded
+    }
+
+    /// Processes that never come back.
+    pub fn gone(&self) -> &[String] {
+        &self.gone
+    }
+
+    fn put(&mut self, at: Time, item: Item) {
+        self.number += 1;
+        self.agenda.insert((at, self.number), item);
+    }
+
+    fn plan_starts(&mut self, seed: u64, names: &[String]) {
+        for name in names {
+            let first = self.weather.start_first.contains(name);
+            let at = match first {
+                true => Time::ZERO,
+                false => {
+                    let mut stream = Stream::new(seed, &format!("start/{name}"));
+                    Time::ZERO + stream.uniform(Duration::from_millis(1), self.weather.start_within)
+                }
+            };
+            let process = name.clone();
+            self.put(at, Item::Act(Action::Fault(Fault::Start { process })));
+        }
+    }
+
+    /// Half of the kinds are enabled; of each, between one and `max` strikes.
+    fn plan_faults(&mut self) {
+        let from = Time::ZERO + self.weather.start_within;
+        let mut before = None;
+        for at in 0..self.weather.budgets.len() {
+            let max = self.weather.budgets[at].max;
+            let stream = &mut self.faults[at];
+            if max == 0 || !stream.chance(500_000) {
+                continue;
+            }
+            let mut times = Vec::new();
+            for _ in 0..stream.within(1, u64::from(max)) {
+                let mut when = from + stream.uniform(Duration::ZERO, self.weather.storm.since(from));
+                if let Some(earlier) = before
+                    && stream.chance(IN_COMPANY)
+                {
+                    when = earlier + stream.spread(Duration::from_micros(100), Duration::from_secs(2));
+                }
+                before = Some(when);
+                times.push(when.min(self.weather.storm));
+            }
+            for when in times {
+                self.put(when, Item::Strike(at));
+            }
+        }
+    }
+
+    fn plan_workload(&mut self) {
+        for load in 0..self.weather.workload.len() {
+            for process in 0..self.weather.workload[load].processes.len() {
+                self.next_stimulus(Time::ZERO, load, process);
+            }
+        }
+    }
+
+    fn next_stimulus(&mut self, now: Time, load: usize, process: usize) {
+        let every = self.weather.workload[load].every;
+        let pause = self.loads[load][process].uniform(Duration::from_millis(1), every * 2);
+        self.put(now + pause, Item::Stimulus { load, process });
+    }
+
+    /// A strike is due: at whom, and now or in the middle of something?
+    fn strike(&mut self, world: &World, budget: usize) -> Turn {
+        let company = self.faults[budget].chance(IN_COMPANY);
+        let aimed = self.faults[budget].chance(AIMED);
+        let events = self.faults[budget].within(1, 40);
+        let up: Vec<ProcId> = self.weather.budgets[budget]
+            .targets
+            .iter()
+            .filter_map(|name| world.find(name))
+            .filter(|p| world.status(*p) == Status::Up && !world.is_paused(*p))
+            .collect();
+        let process = match self.last_hit {
+            Some(last) if company && up.contains(&last) => Some(last),
+            _ => self.faults[budget].pick(&up).copied(),
+        };
+        let Some(process) = process else {
+            return Turn::Nothing;
+        };
+        if aimed {
+            self.aimed.push(Aimed {
+                budget,
+                process,
+                events,
+            });
+            return Turn::Nothing;
+        }
+        self.hit(world, budget, process)
+    }
+
+    /// The fault itself, with all that it needs, and its end on the agenda.
+    fn hit(&mut self, world: &World, at: usize, process: ProcId) -> Turn {
+        let Some((fault, end)) = self.aim(world, at, process) else {
+            return Turn::Nothing;
+        };
+        self.last_hit = Some(process);
+        let budget = &self.weather.budgets[at];
+        let stream = &mut self.faults[at];
+        let (low, high) = budget.lasts;
+        let lasts = stream.spread(low, high);
+        let stays_gone = stream.chance(budget.gone_per_million);
+        match end {
+            Some(Fault::Start { process }) if stays_gone => self.gone.push(process),
+            Some(end) => {
+                let over = (world.now() + lasts).min(self.weather.storm);
+                self.put(over, Item::End(end));
+            }
+            None => {}
+        }
+        Turn::Act(Action::Fault(fault))
+    }
+
+    fn aim(&mut self, world: &World, at: usize, target: ProcId) -> Option<(Fault, Option<Fault>)> {
+        let budget = &self.weather.budgets[at];
+        let stream = &mut self.faults[at];
+        let name = |p: ProcId| world.name(p).to_owned();
+        let process = name(target);
+        let start = Some(Fault::Start {
+            process: process.clone(),
+        });
+        let (low, high) = budget.amount;
+        Some(match budget.kind {
+            FaultKind::Stop => (Fault::Stop { process }, start),
+            FaultKind::Crash => (Fault::Crash { process }, start),
+            FaultKind::PowerLoss => (Fault::PowerLoss { process }, start),
+            FaultKind::Pause => (
+                Fault::Pause {
+                    process: process.clone(),
+                },
+                Some(Fault::Resume { process }),
+            ),
+            FaultKind::Deschedule => {
+                let routines: Vec<String> =
+                    world.routines(target).map(|id| id.to_string()).collect();
+                let routine = stream.pick(&routines)?.clone();
+                (
+                    Fault::Deschedule {
+                        process: process.clone(),
+                        routine: routine.clone(),
+                    },
+                    Some(Fault::Reschedule { process, routine }),
+                )
+            }
+            FaultKind::Partition | FaultKind::PartitionOneWay => {
+                let one_way = budget.kind == FaultKind::PartitionOneWay;
+                let (mut left, mut right) = (vec![process], Vec::new());
+                for p in world.processes().filter(|p| *p != target) {
+                    match stream.chance(250_000) {
+                        true => left.push(name(p)),
+                        false => right.push(name(p)),
+                    }
+                }
+                if one_way && stream.chance(500_000) {
+                    std::mem::swap(&mut left, &mut right);
+                }
+                (
+                    Fault::Partition {
+                        left: left.clone(),
+                        right: right.clone(),
+                        one_way,
+                    },
+                    Some(Fault::Heal {
+                        left,
+                        right,
+                        one_way,
+                    }),
+                )
+            }
+            FaultKind::Stall => {
+                let peer = pick_peer(stream, world, target)?;
+                let (from, to) = either_way(stream, process, name(peer));
+                (
+                    Fault::Stall {
+                        from: from.clone(),
+                        to: to.clone(),
+                    },
+                    Some(Fault::Unstall { from, to }),
+                )
+            }
+            FaultKind::Reset | FaultKind::HalfOpen => {
+                let open: Vec<_> = world
+                    .connections()
+                    .filter(|(c, s, _)| c != s && (*c == target || *s == target))
+                    .collect();
+                let (client, server, transport) = *stream.pick(&open)?;
+                let (client, server) = (name(client), name(server));
+                let transport = transport.to_owned();
+                let fault = match budget.kind {
+                    FaultKind::Reset => Fault::Reset {
+                        client,
+                        server,
+                        transport,
+                    },
+                    _ => Fault::HalfOpen {
+                        client,
+                        server,
+                        transport,
+                    },
+                };
+                (fault, None)
+            }
+            FaultKind::SlowLink => {
+                let (a, b) = (process, name(pick_peer(stream, world, target)?));
+                let factor = stream.within(low.max(2), high.max(2)) as u32;
+                (
+                    Fault::Slow {
+                        a: a.clone(),
+                        b: b.clone(),
+                        factor,
+                    },
+                    Some(Fault::Unslow { a, b }),
+                )
+            }
+            FaultKind::Delay => {
+                let flying: Vec<_> = world
+                    .in_flight()
+                    .filter(|(f, t, _)| f != t && (*f == target || *t == target))
+                    .collect();
+                let (from, to, _) = *stream.pick(&flying)?;
+                let nanos = nanos(stream.spread(budget.lasts.0, budget.lasts.1));
+                let (from, to) = (name(from), name(to));
+                (Fault::Delay { from, to, nanos }, None)
+            }
+            FaultKind::LoseAnswer => {
+                let flying: Vec<_> = world
+                    .in_flight()
+                    .filter(|(f, t, answer)| *answer && f != t && (*f == target || *t == target))
+                    .collect();
+                let (server, client, _) = *stream.pick(&flying)?;
+                let (client, server) = (name(client), name(server));
+                (Fault::LoseAnswer { client, server }, None)
+            }
+            FaultKind::ClockRate => {
+                let amount = stream.within(low.max(1), high.max(1)) as i64;
+                let ppm = if stream.chance(500_000) { amount } else { -amount };
+                (
+                    Fault::ClockRate {
+                        process: process.clone(),
+                        ppm,
+                    },
+                    Some(Fault::ClockRate { process, ppm: 0 }),
+                )
+            }
+            FaultKind::ClockJump => {
+                let amount = stream.within(low.max(1), high.max(1)) as i64;
+                let millis = if stream.chance(500_000) { amount } else { -amount };
+                (Fault::ClockJump { process, millis }, None)
+            }
+        })
+    }
+
+    /// The storm is over: all that lasts ends now, in the order in which it would have.
+    fn end_storm(&mut self, now: Time) {
+        self.aimed.clear();
+        self.urgent.clear();
+        let agenda = std::mem::take(&mut self.agenda);
+        let mut ends = vec![Fault::HealAll {}];
+        for ((at, number), item) in agenda {
+            match item {
+                Item::End(fault) => ends.push(fault),
+                Item::Strike(_) => {}
+                other => {
+                    self.agenda.insert((at, number), other);
+                }
+            }
+        }
+        for fault in ends {
+            self.put(now, Item::End(fault));
+        }
+        self.put(now, Item::Calm);
+    }
+
+    /// The end of a fault; a start waits until its process has ended.
+    fn end(&mut self, world: &World, fault: Fault) -> Turn {
+        if let Fault::Start { process } = &fault
+            && world
+                .find(process)
+                .is_some_and(|p| world.status(p) == Status::Up)
+        {
+            let later = world.now() + Duration::from_millis(500);
+            // Still shutting down; a process that never stopped needs no start.
+            if !self.agenda.values().any(|item| is_start_of(item, process)) {
+                self.put(later, Item::End(fault));
+            }
+            return Turn::Nothing;
+        }
+        Turn::Act(Action::Fault(fault))
+    }
+}
+
+fn is_start_of(item: &Item, name: &str) -> bool {
+    matches!(item, Item::End(Fault::Start { process }) if process == name)
+}
+
+fn pick_peer(stream: &mut Stream, world: &World, target: ProcId) -> Option<ProcId> {
+    let mut peers: Vec<ProcId> = world
+        .connections()
+        .filter_map(|(c, s, _)| match (c == target, s == target) {
+            (true, false) => Some(s),
+            (false, true) => Some(c),
+            _ => None,
+        })
+        .collect();
+    peers.sort();
+    peers.dedup();
+    stream.pick(&peers).copied()
+}
+
+fn either_way(stream: &mut Stream, a: String, b: String) -> (String, String) {
+    match stream.chance(500_000) {
+        true => (a, b),
+        false => (b, a),
+    }
+}
+
+impl Choices for Seeded {
+    fn latency(&mut self, sent: Sent) -> Duration {
+        if sent.from == sent.to {
+            return sent.nominal;
+        }
+        let link = &mut self.links[sent.from.index()];
+        let base = link.base[sent.to.index()];
+        let mut nanos = base / 2 + link.stream.below(base.max(1));
+        if link.stream.chance(self.weather.latency.tail_per_million) {
+            let (low, high) = self.weather.latency.tail;
+            nanos = crate::time::nanos(link.stream.spread(low, high));
+        }
+        Duration::from_nanos(nanos * u64::from(sent.slow))
+    }
+
+    fn choose(&mut self, _world: &World, _entry: &Entry, domain: u64) -> u64 {
+        self.choice.below(domain.max(1))
+    }
+
+    fn next_turn(&self) -> Option<Time> {
+        match self.urgent.is_empty() {
+            true => self.agenda.keys().next().map(|(at, _)| *at),
+            false => Some(Time::ZERO),
+        }
+    }
+
+    fn turn(&mut self, world: &World) -> Turn {
+        if let Some(action) = self.urgent.pop_front() {
+            return Turn::Act(action);
+        }
+        let Some(((at, _), item)) = self.agenda.pop_first() else {
+            return Turn::Nothing;
+        };
+        match item {
+            Item::Act(action) => Turn::Act(action),
+            Item::End(fault) => self.end(world, fault),
+            Item::Strike(budget) => self.strike(world, budget),
+            Item::Stimulus { load, process } => {
+                self.next_stimulus(at, load, process);
+                let load = &self.weather.workload[load];
+                Turn::Act(Action::Tell {
+                    process: load.processes[process].clone(),
+                    what: load.what.clone(),
+                    args: serde_json::Value::Null,
+                })
+            }
+            Item::StormEnds => {
+                self.end_storm(at);
+                Turn::Nothing
+            }
+            Item::Calm => Turn::Calm,
+        }
+    }
+
+    fn applied(&mut self, world: &World, entry: Option<&Entry>, _report: &Report) {
+        if self.aimed.is_empty() {
+            return;
+        }
+        let Some(entry) = entry else { return };
+        let mut due = None;
+        for (at, aimed) in self.aimed.iter_mut().enumerate() {
+            if aimed.process == entry.process {
+                aimed.events -= 1;
+                if aimed.events == 0 {
+                    due = Some(at);
+                }
+            }
+        }
+        if let Some(at) = due {
+            let Aimed {
+                budget, process, ..
+            } = self.aimed.remove(at);
+            if let Turn::Act(action) = self.hit(world, budget, process) {
+                self.urgent.push_back(action);
+            }
+        }
+    }
+}

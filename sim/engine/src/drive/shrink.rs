@@ -1,0 +1,107 @@
+//! Makes a failing plan smaller: delta debugging (Zeller and Hildebrandt, 2002) over what was
+//! chosen. Every attempt is simulated from the start; what stays is what the violation needs.
+
+use crate::time::Time;
+
+use super::plan::Plan;
+
+/// How the search goes on; the caller simulates.
+pub trait Attempt {
+    /// Does this plan still show the violation? Returns when it did.
+    fn fails(&mut self, plan: &Plan) -> Option<Time>;
+    /// May more attempts be made?
+    fn may_go_on(&self) -> bool;
+}
+
+/// A plan that is as small as the attempts could make it, and still fails.
+///
+/// `None` if the plan itself does not fail when it is simulated.
+pub fn shrink(plan: &Plan, attempt: &mut dyn Attempt) -> Option<Plan> {
+    let failed_at = attempt.fails(plan)?;
+    let mut best = plan.clone();
+    cut_after(&mut best, failed_at, attempt);
+    try_change(&mut best, attempt, |plan| plan.delays.clear());
+    try_change(&mut best, attempt, |plan| plan.choices.clear());
+    loop {
+        let before = best.actions.len();
+        remove_actions(&mut best, attempt);
+        if best.actions.len() == before || !attempt.may_go_on() {
+            break;
+        }
+    }
+    if !best.delays.is_empty() && !try_change(&mut best, attempt, |plan| plan.delays.clear()) {
+        remove_delays(&mut best, attempt);
+    }
+    for at in 0..best.actions.len() {
+        try_change(&mut best, attempt, |plan| plan.actions[at].after = None);
+        try_change(&mut best, attempt, |plan| {
+            let planned = &mut plan.actions[at];
+            planned.at = Time::from_secs(planned.at.nanos() / 1_000_000_000);
+        });
+    }
+    Some(best)
+}
+
+/// Nothing after the violation can matter.
+fn cut_after(best: &mut Plan, failed_at: Time, attempt: &mut dyn Attempt) {
+    try_change(best, attempt, |plan| {
+        plan.actions.retain(|planned| planned.at <= failed_at);
+    });
+}
+
+fn try_change(best: &mut Plan, attempt: &mut dyn Attempt, change: impl FnOnce(&mut Plan)) -> bool {
+    if !attempt.may_go_on() {
+        return false;
+    }
+    let mut candidate = best.clone();
+    change(&mut candidate);
+    if candidate.actions == best.actions
+        && candidate.delays == best.delays
+        && candidate.choices == best.choices
+    {
+        return false;
+    }
+    let fails = attempt.fails(&candidate).is_some();
+    if fails {
+        *best = candidate;
+    }
+    fails
+}
+
+/// Removes halves, quarters, … single actions.
+fn remove_actions(best: &mut Plan, attempt: &mut dyn Attempt) {
+    let mut size = best.actions.len().div_ceil(2);
+    while size > 0 {
+        let mut from = 0;
+        while from < best.actions.len() {
+            let to = (from + size).min(best.actions.len());
+            let removed = try_change(best, attempt, |plan| {
+                plan.actions.drain(from..to);
+            });
+            if !removed {
+                from = to;
+            }
+        }
+        size /= 2;
+    }
+}
+
+/// Gives halves, quarters, … single events their nominal latencies.
+fn remove_delays(best: &mut Plan, attempt: &mut dyn Attempt) {
+    let mut size = best.delays.len().div_ceil(2);
+    while size > 0 {
+        let mut from = 0;
+        while from < best.delays.len() {
+            let keys: Vec<_> = best.delays.keys().skip(from).take(size).cloned().collect();
+            let removed = try_change(best, attempt, |plan| {
+                for key in &keys {
+                    plan.delays.remove(key);
+                }
+            });
+            if !removed {
+                from += size;
+            }
+        }
+        size /= 2;
+    }
+}
