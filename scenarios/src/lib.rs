@@ -1,3 +1,4 @@
 //! wavetank
 
+pub mod case;
 pub mod file;

@@ -76,7 +76,6 @@ pub(crate) struct ConnId(pub u32);
 pub struct Caller {
     pub(crate) conn: ConnId,
     pub(crate) call: u32,
-    pub(crate) origin: Origin,
     pub(crate) client: Life,
 }
 

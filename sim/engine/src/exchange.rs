@@ -137,21 +137,33 @@ pub(crate) fn if_polling(f: impl FnOnce(&mut Exchange)) {
     });
 }
 
-/// Puts `exchange` into the scope, runs `poll`, and takes it out again.
-pub(crate) fn scope<R>(exchange: Exchange, poll: impl FnOnce() -> R) -> (Exchange, R) {
+/// Fills the scope, runs `poll` in it, and empties it again.
+pub(crate) fn scope<R, T>(
+    fill: impl FnOnce(&mut Exchange),
+    poll: impl FnOnce() -> R,
+    empty: impl FnOnce(&mut Exchange) -> T,
+) -> (R, T) {
     struct Clear;
     impl Drop for Clear {
         fn drop(&mut self) {
             // After a panic nothing of this world may stay behind for the next.
-            let _ = EXCHANGE.try_with(|cell| cell.try_borrow_mut().map(|mut e| e.active = false));
+            let _ = EXCHANGE.try_with(|cell| cell.try_borrow_mut().map(|mut e| *e = Exchange::default()));
         }
     }
-    EXCHANGE.with(|cell| *cell.borrow_mut() = exchange);
+    EXCHANGE.with(|cell| {
+        let exchange = &mut *cell.borrow_mut();
+        exchange.active = true;
+        fill(exchange);
+    });
     let clear = Clear;
     let result = poll();
-    let exchange = EXCHANGE.with(|cell| std::mem::take(&mut *cell.borrow_mut()));
-    drop(clear);
-    (exchange, result)
+    std::mem::forget(clear);
+    let rest = EXCHANGE.with(|cell| {
+        let exchange = &mut *cell.borrow_mut();
+        exchange.active = false;
+        empty(exchange)
+    });
+    (result, rest)
 }
 
 impl Exchange {

@@ -4,36 +4,26 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// A static name (of a routine, lock, signal, timer …) with its fingerprint beside it.
+/// A static name: of a routine, a lock, a signal, a timer …
 #[derive(Clone, Copy)]
-pub struct Name {
-    text: &'static str,
-    hash: u64,
-}
+pub struct Name(&'static str);
 
 impl Name {
     /// A name, usually a `const`.
     pub const fn new(text: &'static str) -> Name {
-        // FNV-1a, 64 bits: only names go through it, and they are few.
-        let bytes = text.as_bytes();
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let mut i = 0;
-        while i < bytes.len() {
-            hash = (hash ^ bytes[i] as u64).wrapping_mul(0x0000_0100_0000_01b3);
-            i += 1;
-        }
-        Name { text, hash }
+        Name(text)
     }
 
     /// The text.
     pub const fn as_str(&self) -> &'static str {
-        self.text
+        self.0
     }
 }
 
 impl PartialEq for Name {
     fn eq(&self, other: &Name) -> bool {
-        self.hash == other.hash && self.text == other.text
+        // Nearly always the very same constant.
+        std::ptr::eq(self.0, other.0) || self.0 == other.0
     }
 }
 impl Eq for Name {}
@@ -44,22 +34,24 @@ impl PartialOrd for Name {
 }
 impl Ord for Name {
     fn cmp(&self, other: &Name) -> std::cmp::Ordering {
-        self.text.cmp(other.text)
+        self.0.cmp(other.0)
     }
 }
 impl Hash for Name {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
+        // FNV-1a, 64 bits: shorter than SipHash over a string, and names are few.
+        let fnv = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        state.write_u64(self.0.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fnv));
     }
 }
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text)
+        f.write_str(self.0)
     }
 }
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text)
+        f.write_str(self.0)
     }
 }
 
@@ -115,28 +107,28 @@ pub struct EventName(pub(crate) Kind);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// A frame that belongs to a call: `request a1.1/reconcile#0.3 > etcd`.
+    /// A frame that belongs to a call: `request w1.1/count#0.3 store`.
     CallFrame {
         verb: &'static str,
         client: Life,
         origin: Origin,
         server: ProcId,
     },
-    /// A frame of a connection itself: `accept a1.1:etcd < etcd`.
+    /// A frame of a connection itself: `accept w1.1:link store`.
     LinkFrame {
         verb: &'static str,
         client: Life,
         transport: Name,
         server: ProcId,
     },
-    /// A connection's own timer: `keepalive a1.1:etcd etcd`.
+    /// A connection's own timer: `keepalive w1.1:link store`.
     LinkTimer {
         verb: &'static str,
         client: Life,
         transport: Name,
         server: ProcId,
     },
-    /// `timer etcd.1 lease 7`.
+    /// `timer store.1 expiry 7`.
     Timer { life: Life, tag: Name, arg: u64 },
     /// A routine is resumed: `sleep`, `grant`, `wake`, `deadline`.
     Routine {
@@ -145,7 +137,7 @@ pub(crate) enum Kind {
         routine: RoutineId,
         op: u32,
     },
-    /// `choose a1.1/allocate#0.2 17 of 254`.
+    /// `choose w1.1/pick#0.2 of 254`.
     Choose {
         life: Life,
         origin: Origin,

@@ -240,8 +240,8 @@ impl Property for Eventually {
     }
     fn note(&mut self, world: &World, note: &Note) -> Check {
         if self.progress == Progress::Open && (self.relevant)(note) && (self.holds)(world).is_ok() {
+            // Counted once, at the deadline.
             self.progress = Progress::Settled;
-            return Check::Held;
         }
         Check::Idle
     }

@@ -137,38 +137,42 @@ impl Routine {
     /// What differed, if the routine is not a function of its task and its answers.
     pub fn rebuild(&mut self, process: &dyn Process) -> Result<(), String> {
         let mut future = process.routine(&self.task);
-        let mut exchange = Exchange {
-            active: true,
-            log: std::mem::take(&mut self.log),
-            ..Exchange::default()
-        };
-        let steps = exchange.log.steps.len();
-        let mut ended = false;
-        for visible in 0..=exchange.log.arrivals.len() as u32 {
-            exchange.visible = visible;
-            let poll;
-            (exchange, poll) = exchange::scope(exchange, || poll_once(&mut future));
-            ended |= poll.is_ready();
+        let steps = self.log.steps.len();
+        let (mut ended, mut impure, mut cursor) = (false, None, 0);
+        for visible in 0..=self.log.arrivals.len() as u32 {
+            let log = &mut self.log;
+            let fill = |exchange: &mut Exchange| {
+                exchange.log = std::mem::take(log);
+                exchange.visible = visible;
+                exchange.cursor = cursor;
+            };
+            let empty = |exchange: &mut Exchange| {
+                let log = std::mem::take(&mut exchange.log);
+                (log, exchange.cursor, exchange.impure.take())
+            };
+            let (poll, (log, issued, strayed)) =
+                exchange::scope(fill, || poll_once(&mut future), empty);
+            self.log = log;
+            cursor = issued;
+            impure = impure.or(strayed);
+            if poll.is_ready() {
+                ended = true;
+                break;
+            }
         }
-        let impure = exchange.impure.take().or_else(|| {
+        let impure = impure.or_else(|| {
             if ended {
                 Some("it ended when run again".to_owned())
-            } else if exchange.cursor < steps {
+            } else if cursor < steps {
                 Some(format!(
-                    "it asked for {steps} operations when it ran and for {} when run again",
-                    exchange.cursor
-                ))
-            } else if exchange.log.steps.len() > steps {
-                Some(format!(
-                    "it asks for {:?} only when run again",
-                    exchange.log.steps[steps].op
+                    "it asked for {steps} operations when it ran and for {cursor} when run again"
                 ))
             } else {
-                None
+                let more = self.log.steps.get(steps);
+                more.map(|step| format!("it asks for {:?} only when run again", step.op))
             }
         });
-        exchange.log.steps.truncate(steps);
-        self.log = exchange.log;
+        self.log.steps.truncate(steps);
         *self.live.get_mut() = Some(future);
         impure.map_or(Ok(()), |what| {
             Err(format!(

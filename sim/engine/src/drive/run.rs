@@ -129,7 +129,7 @@ impl Outcome {
 }
 
 /// Steps a world to its end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Run<C> {
     world: World,
     choices: C,
@@ -295,8 +295,7 @@ impl<C: Choices> Run<C> {
             self.record.digest(self.world.digest_from_scratch());
         }
         if self.limits.rebuild {
-            // The copy has no live futures: every routine is rebuilt when it is next needed.
-            self.world = self.world.clone();
+            self.world = self.world.unshared();
         }
         if self.limits.check_digests {
             self.check_digests();

@@ -252,7 +252,7 @@ impl Seeded {
     }
 
     /// A strike is due: at whom, and now or in the middle of something?
-    fn strike(&mut self, world: &World, budget: usize) -> Turn {
+    fn strike(&mut self, world: &World, now: Time, budget: usize) -> Turn {
         let company = self.faults[budget].chance(IN_COMPANY);
         let aimed = self.faults[budget].chance(AIMED);
         let events = self.faults[budget].within(1, 40);
@@ -277,11 +277,11 @@ impl Seeded {
             });
             return Turn::Nothing;
         }
-        self.hit(world, budget, process)
+        self.hit(world, now, budget, process)
     }
 
     /// The fault itself, with all that it needs, and its end on the agenda.
-    fn hit(&mut self, world: &World, at: usize, process: ProcId) -> Turn {
+    fn hit(&mut self, world: &World, now: Time, at: usize, process: ProcId) -> Turn {
         let Some((fault, end)) = self.aim(world, at, process) else {
             return Turn::Nothing;
         };
@@ -294,7 +294,7 @@ impl Seeded {
         match end {
             Some(Fault::Start { process }) if stays_gone => self.gone.push(process),
             Some(end) => {
-                let over = (world.now() + lasts).min(self.weather.storm);
+                let over = (now + lasts).min(self.weather.storm);
                 self.put(over, Item::End(end));
             }
             None => {}
@@ -463,13 +463,13 @@ impl Seeded {
     }
 
     /// The end of a fault; a start waits until its process has ended.
-    fn end(&mut self, world: &World, fault: Fault) -> Turn {
+    fn end(&mut self, world: &World, now: Time, fault: Fault) -> Turn {
         if let Fault::Start { process } = &fault
             && world
                 .find(process)
                 .is_some_and(|p| world.status(p) == Status::Up)
         {
-            let later = world.now() + Duration::from_millis(500);
+            let later = now + Duration::from_millis(500);
             // Still shutting down; a process that never stopped needs no start.
             if !self.agenda.values().any(|item| is_start_of(item, process)) {
                 self.put(later, Item::End(fault));
@@ -540,8 +540,8 @@ impl Choices for Seeded {
         };
         match item {
             Item::Act(action) => Turn::Act(action),
-            Item::End(fault) => self.end(world, fault),
-            Item::Strike(budget) => self.strike(world, budget),
+            Item::End(fault) => self.end(world, at, fault),
+            Item::Strike(budget) => self.strike(world, at, budget),
             Item::Stimulus { load, process } => {
                 self.next_stimulus(at, load, process);
                 let load = &self.weather.workload[load];
@@ -567,9 +567,9 @@ impl Choices for Seeded {
         let mut due = None;
         for (at, aimed) in self.aimed.iter_mut().enumerate() {
             if aimed.process == entry.process {
-                aimed.events -= 1;
+                aimed.events = aimed.events.saturating_sub(1);
                 if aimed.events == 0 {
-                    due = Some(at);
+                    due.get_or_insert(at);
                 }
             }
         }
@@ -577,7 +577,7 @@ impl Choices for Seeded {
             let Aimed {
                 budget, process, ..
             } = self.aimed.remove(at);
-            if let Turn::Act(action) = self.hit(world, budget, process) {
+            if let Turn::Act(action) = self.hit(world, world.now(), budget, process) {
                 self.urgent.push_back(action);
             }
         }

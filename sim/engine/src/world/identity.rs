@@ -93,6 +93,18 @@ impl fmt::Debug for World {
     }
 }
 
+impl World {
+    /// A copy that shares no process with this one, and so has no live futures: every routine is
+    /// rebuilt when it is next needed.
+    pub fn unshared(&self) -> World {
+        let mut copy = self.clone();
+        for slot in &mut copy.slots {
+            *slot = Arc::new(slot.as_ref().clone());
+        }
+        copy
+    }
+}
+
 fn conn_digest(conn: &Conn) -> Digest {
     let mut state = StableHasher::new();
     conn.hash_into(&mut state);

@@ -44,7 +44,10 @@ impl World {
         };
         let body = state.as_deref().expect("routines run between callbacks");
         match arrival {
-            Arrival::First => *routine.live.get_mut() = Some(body.routine(&routine.task)),
+            Arrival::First => {
+                routine.log.steps.reserve(8);
+                *routine.live.get_mut() = Some(body.routine(&routine.task));
+            }
             Arrival::Answer(op, answer) => {
                 if routine.descheduled {
                     routine.inbox.push((op, answer));
@@ -65,22 +68,30 @@ impl World {
         let log = std::mem::take(&mut routine.log);
         let (serving, cancelled) = (routine.serving, routine.cancelled);
         let fresh = log.steps.len();
-        let exchange = Exchange {
-            active: true,
-            cursor: fresh,
-            log,
-            visible: u32::MAX,
-            clock: clock.wall(now),
-            next_stream: *next_call,
-            process: state.take(),
-            memory: std::mem::take(memory),
-            impure: None,
+        let fill = |exchange: &mut Exchange| {
+            exchange.log = log;
+            exchange.cursor = fresh;
+            exchange.visible = u32::MAX;
+            exchange.clock = clock.wall(now);
+            exchange.next_stream = *next_call;
+            std::mem::swap(&mut exchange.process, state);
+            std::mem::swap(&mut exchange.memory, memory);
         };
-        let (exchange, poll) = exchange::scope(exchange, || poll_once(&mut future));
-        *state = exchange.process;
-        *memory = exchange.memory;
-        *next_call = exchange.next_stream;
-        let log = exchange.log;
+        let (poll, (log, next_stream, process_after, memory_after)) = exchange::scope(
+            fill,
+            || poll_once(&mut future),
+            |exchange| {
+                (
+                    std::mem::take(&mut exchange.log),
+                    exchange.next_stream,
+                    exchange.process.take(),
+                    std::mem::take(&mut exchange.memory),
+                )
+            },
+        );
+        *state = process_after;
+        *memory = memory_after;
+        *next_call = next_stream;
         self.rebuilt += u64::from(rebuilt);
         if let std::task::Poll::Ready(outcome) = poll {
             let slot = self.slot_mut(process);

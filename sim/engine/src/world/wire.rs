@@ -169,26 +169,15 @@ impl World {
         match frame {
             Frame::Request { call, origin, body } => {
                 conn.inbound.push((call, origin));
-                let caller = Caller {
-                    conn: id,
-                    call,
-                    origin,
-                    client,
-                };
+                let conn = id;
+                let caller = Caller { conn, call, client };
                 self.callback(me, |process, cx| process.request(cx, caller, &body));
             }
             Frame::Cancel { call, .. } => {
                 if let Some(at) = conn.inbound.iter().position(|(c, _)| *c == call) {
-                    let (_, origin) = conn.inbound.remove(at);
-                    self.abandon(
-                        me,
-                        Caller {
-                            conn: id,
-                            call,
-                            origin,
-                            client,
-                        },
-                    );
+                    conn.inbound.remove(at);
+                    let conn = id;
+                    self.abandon(me, Caller { conn, call, client });
                 }
             }
             Frame::Close => self.server_end_gone(id, me),
@@ -204,16 +193,9 @@ impl World {
         };
         conn.server_end = false;
         let client = conn.client;
-        for (call, origin) in std::mem::take(&mut conn.inbound) {
-            self.abandon(
-                me,
-                Caller {
-                    conn: id,
-                    call,
-                    origin,
-                    client,
-                },
-            );
+        for (call, _) in std::mem::take(&mut conn.inbound) {
+            let conn = id;
+            self.abandon(me, Caller { conn, call, client });
         }
     }
 
@@ -374,10 +356,10 @@ impl World {
         let Some(at) = conn.inbound.iter().position(|(c, _)| *c == to.call) else {
             return;
         };
+        let (call, origin) = conn.inbound[at];
         if last {
             conn.inbound.remove(at);
         }
-        let Caller { call, origin, .. } = to;
         self.send(
             to.conn,
             Dir::Down,

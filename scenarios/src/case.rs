@@ -1,0 +1,102 @@
+//! A case: something that can be simulated under seeds. The bundled scenarios are cases
+//! (`kube::Job`), and so is whatever a user's own crate builds on the engine.
+//!
+//! Here is what a case must say, and one run of one. Sweeps over many seeds are in `sweep`.
+
+use std::time::Duration;
+
+use wavetank_engine::drive::plan::{FromPlan, Plan};
+use wavetank_engine::drive::seeded::{Seeded, Weather};
+use wavetank_engine::drive::story::Teller;
+use wavetank_engine::drive::{Limits, Outcome, Run};
+use wavetank_engine::trace::Record;
+use wavetank_engine::{Time, World};
+
+/// What a seed decides about a case before the first event, as it stands in a trace's head.
+pub type Options = serde_json::Value;
+
+/// A switch that a violation may be blamed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flip {
+    /// The defect that is on, or the fix that is off.
+    pub name: String,
+    /// What it is, in one line.
+    pub about: String,
+}
+
+/// Something that can be simulated under seeds.
+pub trait Case: Send + Sync {
+    /// Its name, as in reports and file names.
+    fn name(&self) -> &str;
+
+    /// What makes it this case: goes into the trace's head, and is enough to build it again.
+    fn identity(&self) -> serde_json::Value;
+
+    /// What this seed decides.
+    fn derive(&self, seed: u64) -> Options;
+
+    /// The world at time zero under these options.
+    ///
+    /// # Errors
+    /// What is wrong with the options (they may come from a trace).
+    fn world(&self, options: &Options) -> Result<World, String>;
+
+    /// What the seed's generator has to work with.
+    fn weather(&self, options: &Options) -> Weather;
+
+    /// How long the calm lasts.
+    fn calm(&self) -> Duration;
+
+    /// How notes are put into words.
+    fn teller(&self) -> Teller {
+        |_, _| None
+    }
+
+    /// Defects that are on and fixes that are off: what a violation may be blamed on.
+    fn flips(&self) -> Vec<Flip> {
+        Vec::new()
+    }
+
+    /// The same case with these switches the other way.
+    fn flipped(&self, _names: &[&str]) -> Option<Box<dyn Case>> {
+        None
+    }
+
+    /// The property of which a violation is expected, if one is.
+    fn expects(&self) -> Option<&str> {
+        None
+    }
+
+    /// When a run under these options ends.
+    fn until(&self, options: &Options) -> Time {
+        self.weather(options).storm + self.calm()
+    }
+}
+
+/// Simulates one seed.
+///
+/// # Panics
+/// If the case rejects the options that it has derived itself.
+pub fn run_seed(case: &dyn Case, seed: u64, limits: Option<Limits>, record: Record) -> Outcome {
+    let options = case.derive(seed);
+    let world = case.world(&options).expect("a case accepts its own options");
+    let weather = case.weather(&options);
+    let limits = limits.unwrap_or_else(|| Limits::until(case.until(&options)));
+    let choices = Seeded::new(seed, &world, weather);
+    Run::new(world, choices, limits, record).finish()
+}
+
+/// Simulates a plan.
+///
+/// # Errors
+/// What is wrong with the options.
+pub fn run_plan(
+    case: &dyn Case,
+    options: &Options,
+    plan: &Plan,
+    record: Record,
+) -> Result<Outcome, String> {
+    let world = case.world(options)?;
+    let limits = Limits::until(case.until(options));
+    Ok(Run::new(world, FromPlan::new(plan), limits, record).finish())
+}
