@@ -1,4 +1,25 @@
-//! wavetank
+//! Wavetank simulates the Kubernetes control plane, deterministically: scenario files, sweeps over
+//! seeds, traces of what was found, and the command `wavetank`.
+//!
+//! - A [`case`] is something that can be simulated under seeds; [`catalogue`] says which there are.
+//! - [`sweep`] runs one over many seeds; [`attribution`] says what a violation is to be blamed on;
+//!   [`shrink`] makes it small; [`retell`] replays it and tells its story.
+//! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
+//! - [`testing`] makes all of that one line in a test.
+//! - [`cli`] is the command.
 
+pub mod attribution;
 pub mod case;
+pub mod catalogue;
+pub mod cli;
 pub mod file;
+pub mod head;
+pub mod retell;
+pub mod seeds;
+pub mod shrink;
+mod stopwatch;
+pub mod sweep;
+pub mod testing;
+pub mod trace_file;
+
+pub use cli::main_with;

@@ -176,8 +176,8 @@ pub(crate) struct Conn {
     pub backlog: Vec<Frame>,
     /// Calls that the server has not answered in full.
     pub inbound: Vec<(u32, Origin)>,
-    /// Heard anything since the last keep-alive tick? A ping is under way?
-    pub heard: bool,
+    /// When anything was last heard since the last keep-alive tick. A ping is under way?
+    pub heard: Option<Time>,
     pub pinging: bool,
 }
 
@@ -204,7 +204,13 @@ impl Conn {
         }
     }
 
-    /// Equal but for arrivals, which the world compares relative to its own time.
+    /// The instants that it knows: arrivals, and when it last heard something.
+    pub fn instants(&self) -> impl Iterator<Item = Time> + '_ {
+        let flights = self.up.iter().chain(&self.down).map(|flight| flight.at);
+        flights.chain(self.heard)
+    }
+
+    /// Equal but for instants, which the world compares relative to its own time.
     pub fn same(&self, other: &Conn) -> bool {
         let frames = |a: &VecDeque<Flight>, b: &VecDeque<Flight>| {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.frame == b.frame)
@@ -215,15 +221,15 @@ impl Conn {
             && self.transport == other.transport
             && (self.open, self.client_end, self.server_end, self.dead)
                 == (other.open, other.client_end, other.server_end, other.dead)
-            && (self.draining, self.heard, self.pinging)
-                == (other.draining, other.heard, other.pinging)
+            && (self.draining, self.heard.is_some(), self.pinging)
+                == (other.draining, other.heard.is_some(), other.pinging)
             && self.backlog == other.backlog
             && self.inbound == other.inbound
             && frames(&self.up, &other.up)
             && frames(&self.down, &other.down)
     }
 
-    /// Hashes all but the arrivals.
+    /// Hashes all but the instants.
     pub fn hash_into<H: Hasher>(&self, state: &mut H) {
         self.id.hash(state);
         self.client.hash(state);
@@ -235,7 +241,7 @@ impl Conn {
             self.server_end,
             self.dead,
             self.draining,
-            self.heard,
+            self.heard.is_some(),
             self.pinging,
         ];
         state.write_u64(flags.iter().fold(0, |bits, flag| bits << 1 | u64::from(*flag)));

@@ -34,7 +34,7 @@ pub enum Class {
 /// What was violated, and for which object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Violation {
-    /// The kind of object, by which violations are told apart: `Endpoints address`.
+    /// The kind of object, by which violations are told apart: `address`.
     pub kind: &'static str,
     /// The object: `10.0.0.1`.
     pub object: String,

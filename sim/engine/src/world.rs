@@ -603,25 +603,20 @@ impl World {
         self.parked.sort_by_key(|entry| entry.seq);
     }
 
-    /// Lets go on what is no longer blocked: at once if it was due, and a frame after the link's
-    /// latency.
-    fn unpark(&mut self) {
-        let (blocked, free): (Vec<Entry>, Vec<Entry>) =
-            std::mem::take(&mut self.parked)
-                .into_iter()
-                .partition(|entry| self.is_blocked(entry));
+    /// Lets go on what is no longer blocked, in the order in which it was due. A frame that a cut
+    /// link held is sent again; one that a paused process had not read is there already.
+    fn unpark(&mut self, resent: bool) {
+        let (blocked, free): (Vec<Entry>, Vec<Entry>) = std::mem::take(&mut self.parked)
+            .into_iter()
+            .partition(|entry| self.is_blocked(entry));
         self.parked = blocked;
         for mut entry in free {
-            if entry.at < self.now {
-                entry.at = self.now
-                    + match entry.what {
-                        What::Frame(head) => {
-                            let conn = self.conn(head.conn).expect("parked frames have one");
-                            let (from, to) = conn.route(head.dir);
-                            self.nominal(from, to)
-                        }
-                        _ => Duration::ZERO,
-                    };
+            if let What::Frame(head) = entry.what
+                && resent
+            {
+                let conn = self.conn(head.conn).expect("parked frames have one");
+                let (from, to) = conn.route(head.dir);
+                entry.at = entry.at.max(self.now + self.nominal(from, to));
             }
             self.queue.push(entry);
         }

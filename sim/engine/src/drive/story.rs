@@ -149,7 +149,7 @@ fn tells(fault: &Fault) -> bool {
     fault.kind().is_some() || matches!(fault, Fault::Start { .. })
 }
 
-/// The routine that an event resumes, `a1.1/reconcile#0`, by the event's name.
+/// The routine that an event resumes, `w1.1/count#0`, by the event's name.
 fn resumed(name: &str) -> Option<&str> {
     let (verb, rest) = name.split_once(' ')?;
     if !["answer", "push", "sleep", "grant", "wake", "choose"].contains(&verb) {

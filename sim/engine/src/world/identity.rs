@@ -1,15 +1,15 @@
 //! When two worlds are the same: structure for equality, cached fingerprints for the hash, both
 //! relative to the current time.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::conn::{Conn, Dir, Flight};
+use crate::conn::Conn;
 use crate::digest::{Digest, StableHasher, digest};
 use crate::queue::Entry;
+use crate::time::Time;
 
 use super::{Scratch, World};
 
@@ -37,10 +37,12 @@ impl Clone for World {
 impl PartialEq for World {
     fn eq(&self, other: &World) -> bool {
         let same = |a: &Entry, b: &Entry| a.same(self.now, b, other.now);
-        let arrivals = |a: &VecDeque<Flight>, b: &VecDeque<Flight>| {
-            a.iter()
-                .zip(b)
-                .all(|(a, b)| a.at.since(self.now) == b.at.since(other.now))
+        // Past and future: apart from now by as much.
+        let apart = |at: Time, now: Time| (at.since(now), now.since(at));
+        let instants = |a: &Conn, b: &Conn| {
+            a.instants()
+                .zip(b.instants())
+                .all(|(a, b)| apart(a, self.now) == apart(b, other.now))
         };
         self.phase == other.phase
             && self.spec == other.spec
@@ -62,9 +64,7 @@ impl PartialEq for World {
             && self.parked.iter().zip(&other.parked).all(|(a, b)| same(a, b))
             && self.conns.len() == other.conns.len()
             && self.conns.iter().zip(&other.conns).all(|((_, a), (_, b))| {
-                (Arc::ptr_eq(a, b) || a.same(b))
-                    && arrivals(&a.up, &b.up)
-                    && arrivals(&a.down, &b.down)
+                (Arc::ptr_eq(a, b) || a.same(b)) && instants(a, b)
             })
             && self.watchers.len() == other.watchers.len()
             && self.watchers.iter().zip(&other.watchers).all(|(a, b)| {
@@ -175,10 +175,8 @@ impl World {
         state.write_usize(self.conns.len());
         for (_, conn) in &self.conns {
             state.write_u64(conn_digest(conn));
-            for dir in [Dir::Up, Dir::Down] {
-                for flight in conn.flights(dir) {
-                    state.write_u64(crate::time::nanos(flight.at.since(self.now)));
-                }
+            for at in conn.instants() {
+                state.write_u64(at.nanos().wrapping_sub(self.now.nanos()));
             }
         }
         state.finish()
@@ -197,6 +195,7 @@ impl World {
             for flight in conn.up.iter_mut().chain(&mut conn.down) {
                 flight.at = flight.at + by;
             }
+            conn.heard = conn.heard.map(|at| at + by);
         }
     }
 

@@ -359,6 +359,6 @@ impl World {
         self.cancel_entries(|e| e.process == p && !matches!(e.what, What::Frame(_)));
         self.drop_ends(p, status == Status::Down);
         // Frames that were parked for a paused process now meet a closed port.
-        self.unpark();
+        self.unpark(false);
     }
 }

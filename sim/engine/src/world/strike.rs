@@ -127,7 +127,7 @@ impl World {
                         self.slot_mut(p).clock = Clock::default();
                     }
                 }
-                self.unpark();
+                self.unpark(true);
                 true
             }
         }
@@ -163,7 +163,7 @@ impl World {
         slot.paused = pause;
         match pause {
             true => self.park(),
-            false => self.unpark(),
+            false => self.unpark(false),
         }
         true
     }
@@ -186,7 +186,7 @@ impl World {
             for (op, answer) in inbox {
                 self.answer(p, id, op, answer);
             }
-            self.unpark();
+            self.unpark(false);
         }
         true
     }
@@ -210,7 +210,7 @@ impl World {
         }
         match cut {
             true => self.park(),
-            false => self.unpark(),
+            false => self.unpark(true),
         }
         changed
     }

@@ -66,7 +66,7 @@ impl World {
             down: VecDeque::new(),
             backlog: Vec::new(),
             inbound: Vec::new(),
-            heard: false,
+            heard: None,
             pinging: false,
         };
         self.conns.push((id, Arc::new(conn)));
@@ -212,6 +212,7 @@ impl World {
     }
 
     fn at_client(&mut self, id: ConnId, me: ProcId, frame: Frame) {
+        let now = self.now;
         let conn = self.conn_mut(id).expect("delivered");
         if !conn.client_end {
             if conn.server_end && !matches!(frame, Frame::Close | Frame::Refuse) {
@@ -219,7 +220,7 @@ impl World {
             }
             return;
         }
-        conn.heard = true;
+        conn.heard = Some(now);
         match frame {
             Frame::Accept => {
                 conn.open = true;
@@ -405,19 +406,21 @@ impl World {
             return;
         }
         let (interval, limit) = conn.transport.keepalive.expect("it has the timer");
-        let heard = std::mem::replace(&mut conn.heard, false);
+        let heard = conn.heard.take();
         let pinging = std::mem::replace(&mut conn.pinging, false);
-        if pinging && !heard {
+        if pinging && heard.is_none() {
             // As grpc-go's keepalive and net/http2's health check: the transport is closed.
             self.client_end_gone(timer.conn, me, NetError::Reset);
             self.send(timer.conn, Dir::Up, Frame::Close);
             self.forget_if_over(timer.conn);
-        } else if !heard && self.slot(me).calls.iter().any(|c| c.conn == timer.conn) {
+        } else if heard.is_none() && self.slot(me).calls.iter().any(|c| c.conn == timer.conn) {
             self.conn_mut(timer.conn).expect("found above").pinging = true;
             self.send(timer.conn, Dir::Up, Frame::Ping);
             self.arm_keepalive(timer.conn, me, limit);
         } else {
-            self.arm_keepalive(timer.conn, me, interval);
+            // As grpc-go: so long after the last thing heard.
+            let quiet = heard.map_or(Duration::ZERO, |at| self.now.since(at));
+            self.arm_keepalive(timer.conn, me, interval.saturating_sub(quiet));
         }
     }
 

@@ -1,0 +1,67 @@
+//! Gives the build a name that changes with its sources, so that a trace knows whether it was
+//! written by this very build. No host, path or date goes into it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the simulated world is made of, from the workspace's root. A published crate has none of
+/// it, and its version has to do.
+const SOURCES: [&str; 3] = ["sim", "scenarios/src", "Cargo.lock"];
+
+fn main() {
+    let root = Path::new("..");
+    let mut files = Vec::new();
+    for source in SOURCES {
+        let path = root.join(source);
+        if path.exists() {
+            println!("cargo::rerun-if-changed={}", path.display());
+            collect(&path, &mut files);
+        }
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    files.sort();
+    let mut hash = Fnv::new();
+    for file in &files {
+        // Separators differ between systems, and so may line ends; the build does not.
+        let name = file.to_string_lossy().replace('\\', "/");
+        hash.write(name.as_bytes());
+        hash.write(&fs::read(file).unwrap_or_default());
+    }
+    let suffix = match files.is_empty() {
+        true => String::new(),
+        false => format!("+{:016x}", hash.0),
+    };
+    println!("cargo::rustc-env=WAVETANK_SOURCES={suffix}");
+}
+
+/// The Rust sources below `path`, or `path` itself if it is a file.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    if path.is_file() {
+        files.push(path.to_owned());
+        return;
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    for entry in entries.map(|entry| entry.path()) {
+        let name = entry.file_name().unwrap_or_default();
+        let is_source = entry.extension().is_some_and(|extension| extension == "rs");
+        // Tests and benchmarks of the layers are no part of the world.
+        if (entry.is_dir() && !["tests", "benches"].iter().any(|n| name == *n)) || is_source {
+            collect(&entry, files);
+        }
+    }
+}
+
+/// FNV-1a, 64 bits; each part is followed by its length.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Fnv {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What there is to simulate: the command asks it for everything that it can list and open.
+
+use serde::Serialize;
+
+use crate::case::Case;
+
+/// Something with a name that can be listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// The name.
+    pub name: String,
+    /// What it is, in one line.
+    pub about: String,
+}
+
+impl Listed {
+    /// A name, and what it is.
+    pub fn new(name: impl Into<String>, about: impl Into<String>) -> Listed {
+        Listed {
+            name: name.into(),
+            about: about.into(),
+        }
+    }
+}
+
+/// Which algorithms run: a release, without some of its defects and with others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Composition {
+    /// The release, if it is not the scenario's own.
+    pub release: Option<String>,
+    /// All defects off and all fixes on.
+    pub fixed: bool,
+    /// Defects to add.
+    pub defects: Vec<String>,
+    /// Defects to remove.
+    pub without: Vec<String>,
+}
+
+/// The cases that a command can open. Every `Err` is the message that it prints (exit code 2).
+pub trait Catalogue: Sync {
+    /// The bundled scenarios.
+    fn scenarios(&self) -> Vec<Listed>;
+
+    /// The properties.
+    fn properties(&self) -> Vec<Listed> {
+        Vec::new()
+    }
+
+    /// The defects and fixes.
+    fn defects(&self) -> Vec<Listed> {
+        Vec::new()
+    }
+
+    /// The releases.
+    fn releases(&self) -> Vec<Listed> {
+        Vec::new()
+    }
+
+    /// The case of a bundled scenario or of a scenario file. That the name is known, or that the
+    /// file is one, has been checked.
+    ///
+    /// # Errors
+    /// What is wrong with the file or the composition.
+    fn open(&self, scenario: &str, composition: &Composition) -> Result<Box<dyn Case>, String>;
+
+    /// The case whose [`Case::identity`] stands in a trace's head.
+    ///
+    /// # Errors
+    /// Why it is not one of this catalogue's.
+    fn reopen(&self, identity: &serde_json::Value) -> Result<Box<dyn Case>, String>;
+}
+
+/// A catalogue with nothing in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Empty;
+
+impl Catalogue for Empty {
+    fn scenarios(&self) -> Vec<Listed> {
+        Vec::new()
+    }
+
+    fn open(&self, scenario: &str, _: &Composition) -> Result<Box<dyn Case>, String> {
+        Err(format!("cannot open `{scenario}`: the catalogue is empty"))
+    }
+
+    fn reopen(&self, _: &serde_json::Value) -> Result<Box<dyn Case>, String> {
+        Err("the catalogue is empty".to_owned())
+    }
+}

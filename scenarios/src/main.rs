@@ -1,0 +1,7 @@
+//! The command `wavetank`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wavetank::main_with(&wavetank::catalogue::Empty)
+}

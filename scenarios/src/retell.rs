@@ -1,0 +1,98 @@
+//! A trace, followed again: does everything match, and what is its story?
+
+use wavetank_engine::World;
+use wavetank_engine::drive::replay::{Fit, Parting, Replay, Replayed};
+use wavetank_engine::drive::story::Chronicle;
+use wavetank_engine::trace::{FoundViolation, Line};
+
+use crate::case::Case;
+use crate::trace_file::Trace;
+
+/// A story has at most so many lines.
+pub const STORY_LINES: usize = 25;
+
+/// Why a trace could not be followed to its end.
+#[derive(Debug)]
+pub enum Unfollowed {
+    /// Its world cannot be built.
+    NoWorld(String),
+    /// World and trace parted.
+    Parted(Parting),
+}
+
+impl std::fmt::Display for Unfollowed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unfollowed::NoWorld(why) => write!(f, "its world cannot be built: {why}"),
+            Unfollowed::Parted(parting) => write!(f, "it no longer fits: {parting}"),
+        }
+    }
+}
+impl std::error::Error for Unfollowed {}
+
+/// Where following a trace has led.
+#[derive(Debug)]
+pub struct Followed {
+    /// The world there.
+    pub world: World,
+    /// Events applied.
+    pub events: u64,
+    /// The violation that the trace shows, if it shows one and was followed to its end.
+    pub violation: Option<FoundViolation>,
+    chronicle: Chronicle,
+}
+
+impl Followed {
+    /// What led here.
+    pub fn story(&self) -> Vec<String> {
+        self.chronicle.story(STORY_LINES)
+    }
+}
+
+/// Follows a trace to its end, or through its first `until` events. `see` is shown each line that
+/// fits, with the world after it.
+///
+/// # Errors
+/// [`Unfollowed`].
+pub fn follow(
+    case: &dyn Case,
+    trace: &Trace,
+    fit: Fit,
+    until: Option<u64>,
+    see: &mut dyn FnMut(&World, &Line, &Replayed),
+) -> Result<Followed, Unfollowed> {
+    let world = case
+        .world(&trace.head.options)
+        .map_err(Unfollowed::NoWorld)?;
+    let mut replay = Replay::new(world, fit);
+    let mut chronicle = Chronicle::new(case.teller());
+    let mut violation = None;
+    for line in &trace.lines {
+        if matches!(line, Line::Event(_)) && until.is_some_and(|until| replay.events() >= until) {
+            break;
+        }
+        let replayed = replay.follow(line).map_err(Unfollowed::Parted)?;
+        match (&replayed, line) {
+            (Replayed::Event { entry, report }, Line::Event(event)) => {
+                chronicle.add(replay.world(), event, entry.as_ref(), report);
+            }
+            (Replayed::End(end), _) => violation = end.violation.clone(),
+            _ => {}
+        }
+        see(replay.world(), line, &replayed);
+    }
+    Ok(Followed {
+        events: replay.events(),
+        world: replay.world().clone(),
+        violation,
+        chronicle,
+    })
+}
+
+/// The story of a trace that this build has written.
+///
+/// # Errors
+/// [`Unfollowed`].
+pub fn story(case: &dyn Case, trace: &Trace) -> Result<Vec<String>, Unfollowed> {
+    follow(case, trace, trace.head.fit(), None, &mut |_, _, _| {}).map(|followed| followed.story())
+}

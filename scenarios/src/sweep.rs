@@ -1,0 +1,213 @@
+//! Many seeds of one case, in parallel. What comes out does not depend on the number of threads:
+//! seeds are folded in their order, and without [`Sweep::keep_going`] everything after the lowest
+//! violating seed is discarded.
+
+mod candidates;
+mod fold;
+mod totals;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use wavetank_engine::drive::Ending;
+use wavetank_engine::trace::{FoundViolation, Record};
+
+use crate::case::{Case, run_seed};
+use crate::head::Head;
+use crate::seeds::Seeds;
+use crate::stopwatch::Stopwatch;
+use crate::trace_file::{self, Trace};
+
+pub use candidates::{Candidate, Found, SHORTEST};
+pub use totals::{Count, PropertyTotal, Totals};
+
+use fold::{Fold, SeedResult};
+
+/// Sees how a sweep gets on.
+pub trait Watch: Sync {
+    /// So many seeds are done, with so many violations among them.
+    fn progress(&self, done: u64, violations: u64);
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn progress(&self, _: u64, _: u64) {}
+}
+
+/// A sweep that is to be made.
+#[derive(Clone, Copy)]
+pub struct Sweep<'a> {
+    /// What is simulated.
+    pub case: &'a dyn Case,
+    /// Under which seeds.
+    pub seeds: Seeds,
+    /// On how many threads; 0 is one a core.
+    pub jobs: usize,
+    /// Go on after a violation.
+    pub keep_going: bool,
+    /// Begin no seed after so much real time.
+    pub time_box: Option<Duration>,
+    /// Where the traces of violations go.
+    pub out: &'a Path,
+    /// Begin no seed once this is set.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// Why a sweep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every seed was run.
+    AllSeeds,
+    /// A seed violated a guarantee.
+    Violation,
+    /// The time box was over.
+    TimeBox,
+    /// Somebody asked it to stop.
+    Stopped,
+}
+
+/// What a sweep found.
+#[derive(Clone, Debug)]
+pub struct Swept {
+    /// What was counted.
+    pub totals: Totals,
+    /// Violations by property and kind of object, in the order of their first seeds.
+    pub candidates: Vec<Candidate>,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Real time that it took.
+    pub took: Duration,
+}
+
+impl Swept {
+    /// Guarantees that no seed put to the test.
+    pub fn untested(&self) -> Vec<&'static str> {
+        self.totals.untested().collect()
+    }
+}
+
+impl<'a> Sweep<'a> {
+    /// A sweep on all cores that stops at the first violation.
+    pub fn new(case: &'a dyn Case, seeds: impl Into<Seeds>, out: &'a Path) -> Sweep<'a> {
+        Sweep {
+            case,
+            seeds: seeds.into(),
+            jobs: 0,
+            keep_going: false,
+            time_box: None,
+            out,
+            stop: None,
+        }
+    }
+
+    /// Runs it. The trace of a violation is on disk before anybody hears of it.
+    ///
+    /// # Errors
+    /// If there can be no threads.
+    pub fn run(&self, watch: &dyn Watch) -> Result<Swept, String> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.jobs)
+            .build()
+            .map_err(|error| format!("cannot start threads: {error}"))?;
+        let work = Work {
+            sweep: self,
+            watch,
+            clock: Stopwatch::start(),
+            next: AtomicU64::new(0),
+            end: AtomicU64::new(self.seeds.count),
+            fold: Mutex::new(Fold::new(self)),
+        };
+        pool.broadcast(|_| work.worker());
+        let ended = work.ended();
+        let fold = work.fold.into_inner().expect("no worker panicked");
+        Ok(fold.finish(ended, work.clock.elapsed()))
+    }
+}
+
+/// A sweep that is under way. Seeds are counted from 0 here.
+struct Work<'a> {
+    sweep: &'a Sweep<'a>,
+    watch: &'a dyn Watch,
+    clock: Stopwatch,
+    next: AtomicU64,
+    /// No seed from here on matters.
+    end: AtomicU64,
+    fold: Mutex<Fold>,
+}
+
+impl Work<'_> {
+    fn worker(&self) {
+        let mut record = Record::default();
+        while !self.is_stopped() && !self.clock.is_over(self.sweep.time_box) {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index >= self.end.load(Ordering::Relaxed) {
+                return;
+            }
+            let result;
+            (result, record) = self.one(index, record);
+            if result.found.is_some() && !self.sweep.keep_going {
+                self.end.fetch_min(index + 1, Ordering::Relaxed);
+            }
+            let mut fold = self.fold.lock().expect("no worker panicked");
+            fold.add(index, result);
+            self.watch.progress(fold.done(), fold.violations());
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        let stop = self.sweep.stop;
+        stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    fn ended(&self) -> Ended {
+        let fold = self.fold.lock().expect("no worker panicked");
+        if fold.violations() > 0 && !self.sweep.keep_going {
+            Ended::Violation
+        } else if fold.done() == self.sweep.seeds.count {
+            Ended::AllSeeds
+        } else if self.is_stopped() {
+            Ended::Stopped
+        } else {
+            Ended::TimeBox
+        }
+    }
+
+    fn one(&self, index: u64, record: Record) -> (SeedResult, Record) {
+        let seed = self.sweep.seeds.first + index;
+        let case = self.sweep.case;
+        let outcome = run_seed(case, seed, None, record);
+        let found = match &outcome.ending {
+            Ending::Clean => None,
+            Ending::Violated(violation) => {
+                let trace = Trace::of(Head::new(case, seed, case.derive(seed)), &outcome);
+                Some(Found {
+                    seed,
+                    events: outcome.tallies.events,
+                    violation: violation.clone(),
+                    trace: self.keep(&trace, violation),
+                })
+            }
+        };
+        let properties = outcome.world.properties();
+        let result = SeedResult {
+            at: outcome.at,
+            properties: properties.map(|p| (p.name(), p.class())).collect(),
+            tallies: outcome.tallies,
+            found,
+        };
+        (result, outcome.record)
+    }
+
+    fn keep(&self, trace: &Trace, violation: &FoundViolation) -> Result<PathBuf, String> {
+        let stem = trace_file::file_stem(&trace.head.case, &violation.property, trace.head.seed);
+        trace_file::write(self.sweep.out, &stem, &trace.to_bytes()).map_err(|error| {
+            let out = self.sweep.out.display();
+            format!("cannot write the trace into `{out}`: {error}")
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! Puts the results of seeds together in the order of the seeds, whoever finishes first.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use wavetank_engine::drive::Tallies;
+use wavetank_engine::{Class, Time};
+
+use super::candidates::{Candidates, Found};
+use super::{Ended, Sweep, Swept, Totals};
+
+/// What became of one seed.
+pub(super) struct SeedResult {
+    pub at: Time,
+    pub properties: Vec<(&'static str, Class)>,
+    pub tallies: Tallies,
+    pub found: Option<Found>,
+}
+
+pub(super) struct Fold {
+    keep_going: bool,
+    /// The next seed to add, counted from 0.
+    next: u64,
+    /// Finished before a smaller one was.
+    early: BTreeMap<u64, SeedResult>,
+    /// A violation has ended the sweep.
+    closed: bool,
+    totals: Totals,
+    candidates: Candidates,
+}
+
+impl Fold {
+    pub fn new(sweep: &Sweep<'_>) -> Fold {
+        let options = sweep.case.derive(sweep.seeds.first);
+        let budgets = sweep.case.weather(&options).budgets;
+        Fold {
+            keep_going: sweep.keep_going,
+            next: 0,
+            early: BTreeMap::new(),
+            closed: false,
+            totals: Totals::new(budgets.iter().filter(|b| b.max > 0).map(|b| b.kind)),
+            candidates: Candidates::default(),
+        }
+    }
+
+    pub fn add(&mut self, index: u64, result: SeedResult) {
+        self.early.insert(index, result);
+        while !self.closed
+            && let Some(result) = self.early.remove(&self.next)
+        {
+            self.next += 1;
+            self.totals.add(&result);
+            if let Some(found) = result.found {
+                self.closed = !self.keep_going;
+                self.candidates.add(found);
+            }
+        }
+    }
+
+    /// Seeds added.
+    pub fn done(&self) -> u64 {
+        self.totals.seeds
+    }
+
+    pub fn violations(&self) -> u64 {
+        self.candidates.violations()
+    }
+
+    pub fn finish(self, ended: Ended, took: Duration) -> Swept {
+        for discarded in self.early.into_values().filter_map(|result| result.found) {
+            discarded.forget();
+        }
+        Swept {
+            totals: self.totals,
+            candidates: self.candidates.into_list(),
+            ended,
+            took,
+        }
+    }
+}
