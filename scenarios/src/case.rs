@@ -12,6 +12,8 @@ use wavetank_engine::drive::{Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Time, World};
 
+use crate::quiet::quietly;
+
 /// What a seed decides about a case before the first event, as it stands in a trace's head.
 pub type Options = serde_json::Value;
 
@@ -67,6 +69,12 @@ pub trait Case: Send + Sync {
         None
     }
 
+    /// These options with less in them (fewer replicas, say), the smallest first: what shrinking
+    /// tries. Every one must differ from these, and going on from one to the next must end.
+    fn smaller(&self, _options: &Options) -> Vec<Options> {
+        Vec::new()
+    }
+
     /// When a run under these options ends.
     fn until(&self, options: &Options) -> Time {
         self.weather(options).storm + self.calm()
@@ -83,7 +91,7 @@ pub fn run_seed(case: &dyn Case, seed: u64, limits: Option<Limits>, record: Reco
     let weather = case.weather(&options);
     let limits = limits.unwrap_or_else(|| Limits::until(case.until(&options)));
     let choices = Seeded::new(seed, &world, weather);
-    Run::new(world, choices, limits, record).finish()
+    quietly(|| Run::new(world, choices, limits, record).finish())
 }
 
 /// Simulates a plan.
@@ -98,5 +106,6 @@ pub fn run_plan(
 ) -> Result<Outcome, String> {
     let world = case.world(options)?;
     let limits = Limits::until(case.until(options));
-    Ok(Run::new(world, FromPlan::new(plan), limits, record).finish())
+    let choices = FromPlan::new(plan);
+    Ok(quietly(|| Run::new(world, choices, limits, record).finish()))
 }

@@ -14,6 +14,7 @@ pub mod catalogue;
 pub mod cli;
 pub mod file;
 pub mod head;
+mod quiet;
 pub mod retell;
 pub mod seeds;
 pub mod shrink;

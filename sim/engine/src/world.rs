@@ -155,6 +155,16 @@ impl WorldBuilder {
         self
     }
 
+    /// The identity that `name` will have in a world with exactly these processes. Processes are
+    /// numbered in the order of their names, so that one can be told of another before it exists.
+    ///
+    /// # Panics
+    /// If `name` is not among them.
+    pub fn id_of<S: AsRef<str>>(name: &str, all: &[S]) -> ProcId {
+        assert!(all.iter().any(|n| n.as_ref() == name), "no process `{name}`");
+        ProcId(all.iter().filter(|n| n.as_ref() < name).count() as u16)
+    }
+
     /// Adds a property.
     pub fn property(&mut self, property: Box<dyn Property>) -> &mut WorldBuilder {
         self.properties.push(property);

@@ -71,11 +71,7 @@ impl Lab {
     fn new() -> Lab {
         let mut builder = WorldBuilder::new();
         builder.process("a-server", Server::default());
-        let server = WorldBuilder::new()
-            .process("a-server", Server::default())
-            .build()
-            .find("a-server")
-            .expect("just added");
+        let server = WorldBuilder::id_of("a-server", &["a-server", "client"]);
         builder.process("client", Client { server });
         let mut lab = Lab(builder.build(), Time::ZERO);
         for process in ["a-server", "client"] {

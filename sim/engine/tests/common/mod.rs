@@ -274,18 +274,20 @@ fn everybody_saw(world: &World) -> Result<(), Violation> {
 }
 
 pub fn world(workers: usize, careless: bool, flaw: Flaw) -> World {
+    let names: Vec<String> = (1..=workers).map(|n| format!("w{n}")).collect();
+    let mut all = names.clone();
+    all.push("store".to_owned());
+    let store = WorldBuilder::id_of("store", &all);
     let mut builder = WorldBuilder::new();
-    let store = Store {
-        careless,
-        ..Store::default()
-    };
-    builder.process("store", store);
-    // Names sort `store` first.
-    let mut probe = WorldBuilder::new();
-    probe.process("store", Store::default());
-    let store = probe.build().find("store").expect("just added");
-    for n in 1..=workers {
-        builder.process(&format!("w{n}"), Worker { store, flaw });
+    builder.process(
+        "store",
+        Store {
+            careless,
+            ..Store::default()
+        },
+    );
+    for name in &names {
+        builder.process(name, Worker { store, flaw });
     }
     builder
         .property(Box::new(ValueCountsVersions::default()))

@@ -1,0 +1,79 @@
+//! The command `wavetank`, over any [`Catalogue`]. Results go to stdout, progress and errors to
+//! stderr; what the exit codes mean is in [`Exit`].
+
+mod args;
+mod diff;
+mod exit;
+mod find;
+mod human;
+mod interrupt;
+mod keep;
+mod list;
+mod progress;
+mod replay;
+mod report;
+mod run;
+mod shrink;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::catalogue::Catalogue;
+
+pub use exit::Exit;
+
+use args::{Cli, Command};
+use exit::Problem;
+
+/// The whole command, over the cases of `catalogue`, with the arguments of this process.
+pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody is left to tell if this cannot be printed.
+            let _ = error.print();
+            return match error.use_stderr() {
+                true => Exit::CouldNotRun.into(),
+                false => Exit::Clean.into(),
+            };
+        }
+    };
+    crate::quiet::install();
+    let done = match &cli.command {
+        Command::Run(args) => run::run(catalogue, args),
+        Command::Replay(args) => replay::replay(catalogue, args),
+        Command::Shrink(args) => shrink::shrink(catalogue, args),
+        Command::Diff(args) => diff::diff(catalogue, args),
+        Command::Keep(args) => keep::keep(catalogue, args),
+        Command::List(args) => list::list(catalogue, args),
+        Command::Schema => print(&crate::file::json_schema()).map(|()| Exit::Clean),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(problem) => {
+            eprintln!("error: {}", problem.message);
+            problem.exit.into()
+        }
+    }
+}
+
+/// Prints a result. A reader who has seen enough is no error.
+fn print(text: &str) -> Result<(), Problem> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Problem::new(format!("cannot print the result: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints a result as JSON.
+fn print_json(value: &impl serde::Serialize) -> Result<(), Problem> {
+    let mut text = serde_json::to_string_pretty(value)
+        .map_err(|error| Problem::new(format!("cannot print the result: {error}")))?;
+    text.push('\n');
+    print(&text)
+}

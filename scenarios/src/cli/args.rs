@@ -1,0 +1,225 @@
+//! The arguments of the command.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::catalogue::Composition;
+use crate::file;
+use crate::seeds::{Seeds, parse_seed};
+
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (build ",
+    env!("CARGO_PKG_VERSION"),
+    env!("WAVETANK_SOURCES"),
+    ")"
+);
+
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  clean
+    1  a guarantee was violated (diff: the traces differ)
+    2  could not run: bad input, or files that cannot be read or written
+    3  a trace does not fit
+    4  nothing was violated, but the search did not show all that it had to show
+  130  interrupted, and nothing found until then";
+
+/// Simulates the Kubernetes control plane under seeded storms, and replays what it finds.
+///
+/// Every run is a function of scenario, seed and build. A violation is written to a trace that can
+/// be replayed, made smaller and compared.
+#[derive(Debug, Parser)]
+#[command(name = "wavetank", version = VERSION, after_help = EXIT_CODES)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Simulate a scenario under many seeds, and report what was violated
+    Run(RunArgs),
+    /// Step through a trace again, and verify that everything matches
+    Replay(ReplayArgs),
+    /// Make the trace of a violation smaller, keeping the violation
+    Shrink(ShrinkArgs),
+    /// Show where two traces part, and what led there
+    Diff(DiffArgs),
+    /// Verify that a trace replays, and add it to the traces that tests replay
+    Keep(KeepArgs),
+    /// List what there is
+    List(ListArgs),
+    /// Print the JSON schema of scenario files
+    Schema,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people
+    #[default]
+    Human,
+    /// For programs; carries a version
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    /// A scenario file, or the name of a bundled scenario
+    pub scenario: String,
+    /// The seeds from A up to, but not including, B [default: 0..100; with --for all from 0]
+    #[arg(long, value_name = "A..B")]
+    seeds: Option<Seeds>,
+    /// One seed: a number or a commit hash
+    #[arg(long, value_name = "N|HASH", value_parser = parse_seed, conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// Threads; 0 is one a core. The result does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub jobs: usize,
+    #[command(flatten)]
+    pub composition: CompositionArgs,
+    /// Go on after a violation
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Begin no seed after so much real time, for example 10m
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub time_box: Option<Duration>,
+    /// Fail unless this property was reached or put to the test (may be given again)
+    #[arg(long, value_name = "PROPERTY")]
+    pub require: Vec<String>,
+    /// Where traces are written
+    #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
+    pub out: PathBuf,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+impl RunArgs {
+    pub fn seeds(&self) -> Seeds {
+        match (self.seed, self.seeds, self.time_box) {
+            (Some(seed), _, _) => Seeds::one(seed),
+            (None, Some(seeds), _) => seeds,
+            (None, None, Some(_)) => Seeds::from(0),
+            (None, None, None) => (0..100).into(),
+        }
+    }
+
+    /// Must all of these seeds be run for the result to be complete?
+    pub fn wants_all_seeds(&self) -> bool {
+        self.time_box.is_none() || self.seeds.is_some() || self.seed.is_some()
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompositionArgs {
+    /// The release whose algorithms run, for example v1.20
+    #[arg(long, value_name = "RELEASE")]
+    release: Option<String>,
+    /// Add a defect (may be given again)
+    #[arg(long, value_name = "NAME")]
+    defect: Vec<String>,
+    /// Remove a defect of the release (may be given again)
+    #[arg(long, value_name = "NAME")]
+    without: Vec<String>,
+    /// All defects off and all fixes on; then --defect counts
+    #[arg(long)]
+    fixed: bool,
+}
+
+impl CompositionArgs {
+    pub fn composition(&self) -> Composition {
+        Composition {
+            release: self.release.clone(),
+            fixed: self.fixed,
+            defects: self.defect.clone(),
+            without: self.without.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReplayArgs {
+    /// A trace
+    pub trace: PathBuf,
+    /// Stop after so many events, and show what is pending
+    #[arg(long, value_name = "EVENT")]
+    pub until: Option<u64>,
+    /// Print every event
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ShrinkArgs {
+    /// The trace of a violation
+    pub trace: PathBuf,
+    /// Where the small trace goes [default: beside the trace, as NAME-shrunk.trace]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Simulate at most so often
+    #[arg(long, value_name = "N", default_value_t = 5_000)]
+    pub attempts: u64,
+    /// Try for so much real time, for example 2m
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub time_box: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DiffArgs {
+    /// A trace
+    pub left: PathBuf,
+    /// Another one
+    pub right: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct KeepArgs {
+    /// A trace
+    pub trace: PathBuf,
+    /// The folder of the traces that tests replay
+    #[arg(default_value = "snapshots/traces")]
+    pub dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// What to list
+    pub what: What,
+    /// How it is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum What {
+    /// Bundled scenarios
+    Scenarios,
+    /// Properties that are checked
+    Properties,
+    /// Known bugs and their fixes, as switches
+    Defects,
+    /// Releases whose algorithms there are
+    Releases,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration: file::Duration = text
+        .parse()
+        .map_err(|wrong: file::Wrong| wrong.to_string())?;
+    Ok(Duration::from_nanos(duration.nanos()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,76 @@
+//! Opens what the command line names.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::case::Case;
+use crate::catalogue::{Catalogue, Composition, Listed};
+use crate::file::suggest;
+use crate::trace_file::{self, Trace, why};
+
+use super::exit::Problem;
+
+/// The case of a scenario file or of a bundled scenario.
+pub(super) fn scenario(
+    catalogue: &dyn Catalogue,
+    name: &str,
+    composition: &Composition,
+) -> Result<Box<dyn Case>, Problem> {
+    if is_path(name) {
+        let path = Path::new(name);
+        let checked = match path.is_dir() {
+            true => Err(std::io::ErrorKind::IsADirectory.into()),
+            false => std::fs::metadata(path).map(drop),
+        };
+        checked.map_err(|error| Problem::new(format!("{name}: {}", why(&error))))?;
+    } else if !catalogue.scenarios().iter().any(|s| s.name == name) {
+        let help = help(name, &catalogue.scenarios(), "the bundled scenarios are");
+        return Err(Problem::new(format!(
+            "there is no scenario `{name}`; {help}\n\
+             (a scenario file's name ends in .yaml or has a / in it)"
+        )));
+    }
+    catalogue.open(name, composition).map_err(Problem::new)
+}
+
+fn is_path(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(OsStr::to_str);
+    name.contains(['/', '\\']) || matches!(extension, Some("yaml" | "yml"))
+}
+
+/// Suggests the listed name that a misspelt one most likely meant.
+pub(super) fn help(name: &str, listed: &[Listed], otherwise: &str) -> String {
+    let names: Vec<&str> = listed.iter().map(|l| l.name.as_str()).collect();
+    suggest::help(name, &names, otherwise)
+}
+
+/// A trace from disk.
+pub(super) fn trace(path: &Path) -> Result<Trace, Problem> {
+    trace_file::read(path).map_err(|error| Problem::new(error.to_string()))
+}
+
+/// A trace from disk, and its case.
+pub(super) fn traced(
+    catalogue: &dyn Catalogue,
+    path: &Path,
+) -> Result<(Trace, Box<dyn Case>), Problem> {
+    let trace = trace(path)?;
+    let case = reopen(catalogue, &trace)
+        .map_err(|why| Problem::new(format!("{}: {why}", path.display())))?;
+    Ok((trace, case))
+}
+
+/// The case of a trace.
+pub(super) fn reopen(catalogue: &dyn Catalogue, trace: &Trace) -> Result<Box<dyn Case>, String> {
+    let name = &trace.head.case;
+    let case = catalogue
+        .reopen(&trace.head.identity)
+        .map_err(|why| format!("its scenario, `{name}`, cannot be opened: {why}"))?;
+    match case.name() == name {
+        true => Ok(case),
+        false => Err(format!(
+            "its head says `{name}`, but what it describes is `{}`",
+            case.name()
+        )),
+    }
+}

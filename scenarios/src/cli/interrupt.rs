@@ -1,0 +1,21 @@
+//! Ctrl-C: the first one asks to stop and to say what is known, the second one ends at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Exit;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C only asks to stop; the flag says whether it did.
+pub(super) fn listen() -> &'static AtomicBool {
+    let handled = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        eprintln!("interrupted: finishing the seeds that are under way (again to end at once)");
+    });
+    if let Err(error) = handled {
+        eprintln!("note: Ctrl-C will end at once: {error}");
+    }
+    &STOP
+}

@@ -1,0 +1,135 @@
+//! What `run` reports, for people and programs alike. The JSON form has a version; fields may be
+//! added to it, but none is removed or changes its meaning without a new one.
+
+use serde::Serialize;
+use wavetank_engine::Class;
+
+use crate::attribution::Attribution;
+use crate::sweep::Count;
+
+/// The version of the JSON form.
+pub(super) const VERSION: u32 = 1;
+
+/// The verdict on a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Verdict {
+    Clean,
+    /// The violation that the scenario expects was found, and no other.
+    FoundAsExpected,
+    Violated,
+    Incomplete,
+    Interrupted,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Report {
+    pub version: u32,
+    pub case: String,
+    pub identity: serde_json::Value,
+    pub build: &'static str,
+    pub verdict: Verdict,
+    pub exit_code: u8,
+    /// Why the verdict is not better, one sentence each.
+    pub because: Vec<String>,
+    /// The seeds that were asked for.
+    pub seeds: String,
+    pub totals: Totals,
+    pub faults: Vec<Fault>,
+    pub properties: Vec<Property>,
+    pub violations: Vec<Violation>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Totals {
+    pub seeds: u64,
+    pub events: u64,
+    pub simulated_seconds: f64,
+    pub real_seconds: f64,
+    pub simulated_per_real_second: f64,
+    pub events_per_real_second: f64,
+}
+
+/// How often, and in how many seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Often {
+    pub times: u64,
+    pub seeds: u64,
+}
+
+impl From<Count> for Often {
+    fn from(count: Count) -> Often {
+        Often {
+            times: count.total,
+            seeds: count.seeds,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Fault {
+    pub kind: &'static str,
+    #[serde(flatten)]
+    pub struck: Often,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Property {
+    pub name: &'static str,
+    pub class: &'static str,
+    pub tested: Often,
+    pub violated: Often,
+}
+
+/// Violations that are the same: property, kind of object and attribution.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Violation {
+    pub property: String,
+    pub kind: String,
+    /// Of the shortest one.
+    pub object: String,
+    pub message: String,
+    pub expected: bool,
+    pub attribution: String,
+    pub explained_by: Vec<String>,
+    /// In how many seeds.
+    pub seeds: u64,
+    /// Further seeds with this property and kind of object that were not looked into.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub others: u64,
+    pub first_seed: u64,
+    pub shortest_seed: u64,
+    /// Events of the shortest one.
+    pub events: u64,
+    /// The trace of the shortest one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    /// How to replay it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
+    pub story: Vec<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The names that an attribution consists of.
+pub(super) fn explained_by(attribution: &Attribution) -> Vec<String> {
+    match attribution {
+        Attribution::Each(names) | Attribution::Together(names) => names.clone(),
+        Attribution::Nothing | Attribution::Unclear(_) => Vec::new(),
+    }
+}
+
+pub(super) fn class(class: Class) -> &'static str {
+    match class {
+        Class::Guarantee => "guarantee",
+        Class::Observation => "observation",
+        Class::Sometimes => "sometimes",
+    }
+}

@@ -1,0 +1,36 @@
+//! A panic inside a simulated world is a violation like any other: caught, recorded and reported.
+//! The command keeps its message off stderr, where one for each seed and attempt would bury the
+//! report; `replay` shows it with its place.
+
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on panics inside [`quietly`] print nothing.
+pub(crate) fn install() {
+    let loud = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !QUIET.get() {
+            loud(info);
+        }
+    }));
+}
+
+/// Does work that catches the panics of simulated worlds itself.
+pub(crate) fn quietly<R>(work: impl FnOnce() -> R) -> R {
+    let before = QUIET.replace(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(before);
+    result.unwrap_or_else(|panic| {
+        // One that nobody has caught is not the world's: it must not go unheard.
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied());
+        eprintln!("error: the driver panicked: {}", text.unwrap_or("?"));
+        panic::resume_unwind(panic)
+    })
+}
