@@ -6,6 +6,7 @@ use wavetank_engine::drive::story::Chronicle;
 use wavetank_engine::trace::{FoundViolation, Line};
 
 use crate::case::Case;
+use crate::quiet::quietly;
 use crate::trace_file::Trace;
 
 /// A story has at most so many lines.
@@ -94,5 +95,6 @@ pub fn follow(
 /// # Errors
 /// [`Unfollowed`].
 pub fn story(case: &dyn Case, trace: &Trace) -> Result<Vec<String>, Unfollowed> {
-    follow(case, trace, trace.head.fit(), None, &mut |_, _, _| {}).map(|followed| followed.story())
+    let followed = quietly(|| follow(case, trace, trace.head.fit(), None, &mut |_, _, _| {}));
+    followed.map(|followed| followed.story())
 }

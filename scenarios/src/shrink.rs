@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use wavetank_engine::drive::plan::{Plan, Planned};
 use wavetank_engine::drive::shrink::{self, Attempt};
-use wavetank_engine::drive::{Ending, Outcome};
-use wavetank_engine::trace::Record;
+use wavetank_engine::drive::Outcome;
+use wavetank_engine::trace::{FoundViolation, Record};
 use wavetank_engine::{Action, Fault, Time, World};
 
 use crate::attribution::{Attribution, Suspect};
-use crate::case::{Case, Options, run_plan};
+use crate::case::{Case, Options};
 use crate::head::Head;
 use crate::stopwatch::Stopwatch;
 use crate::trace_file::Trace;
@@ -80,68 +80,33 @@ pub struct Shrunk {
 
 /// Makes a trace smaller; `None` if its plan, simulated again, does not show its violation.
 pub fn shrink(case: &dyn Case, trace: &Trace, effort: Effort) -> Option<Shrunk> {
-    let violation = trace.end().violation.as_ref()?;
-    let plan = Plan::from_trace(trace.lines.iter());
-    let options = trace.head.options.clone();
-    let suspect = |options| Suspect {
+    let mut search = Search {
         case,
-        options,
-        violation,
-    };
-    let before = Size::of(&plan, &suspect(&options).shown(&plan, Record::default())?);
-    let attribution = suspect(&options).blame(&plan);
-    let mut effort = Spent {
+        violation: trace.end().violation.as_ref()?,
+        reason: Attribution::Nothing,
+        options: trace.head.options.clone(),
         effort,
         attempts: 0,
         clock: Stopwatch::start(),
-    };
-    let mut search = Search {
-        suspect: suspect(&options),
-        reason: &attribution,
-        spent: &mut effort,
         record: Record::default(),
     };
+    let plan = Plan::from_trace(trace.lines.iter());
+    let before = Size::of(&plan, &search.suspect().shown(&plan, Record::default())?);
+    search.reason = search.suspect().blame(&plan);
     let mut plan = shrink::shrink(&plan, &mut search)?;
-    let options = fewer(case, options, &mut plan, |options, plan| {
-        let mut search = Search {
-            suspect: suspect(options),
-            reason: &attribution,
-            spent: &mut effort,
-            record: Record::default(),
-        };
-        search.may_go_on() && search.fails(plan).is_some()
-    });
-    let outcome = suspect(&options).shown(&plan, Record::default())?;
+    search.take_smaller_options(&mut plan);
+    let outcome = search.suspect().shown(&plan, Record::default())?;
     let head = Head {
         shrunk: true,
-        seed: trace.head.seed,
-        ..Head::new(case, trace.head.seed, options)
+        ..Head::new(case, trace.head.seed, search.options)
     };
     Some(Shrunk {
         after: Size::of(&plan, &outcome),
         trace: Trace::of(head, &outcome),
-        attribution,
+        attribution: search.reason,
         before,
-        attempts: effort.attempts,
+        attempts: search.attempts,
     })
-}
-
-/// Takes the smaller options that the case offers for as long as they fail, too.
-fn fewer(
-    case: &dyn Case,
-    mut options: Options,
-    plan: &mut Plan,
-    mut fails: impl FnMut(&Options, &Plan) -> bool,
-) -> Options {
-    loop {
-        let smaller = case.smaller(&options).into_iter().find_map(|smaller| {
-            let world = case.world(&smaller).ok()?;
-            let fitting = restrict(plan, &world);
-            fails(&smaller, &fitting).then_some((smaller, fitting))
-        });
-        let Some(found) = smaller else { return options };
-        (options, *plan) = found;
-    }
 }
 
 /// The plan without what concerns processes that are not in this world.
@@ -164,35 +129,64 @@ fn restrict(plan: &Plan, world: &World) -> Plan {
     plan
 }
 
-struct Spent {
+struct Search<'a> {
+    case: &'a dyn Case,
+    violation: &'a FoundViolation,
+    reason: Attribution,
+    options: Options,
     effort: Effort,
     attempts: u64,
     clock: Stopwatch,
+    record: Record,
 }
 
-struct Search<'a> {
-    suspect: Suspect<'a>,
-    reason: &'a Attribution,
-    spent: &'a mut Spent,
-    record: Record,
+impl Search<'_> {
+    fn suspect(&self) -> Suspect<'_> {
+        Suspect {
+            case: self.case,
+            options: &self.options,
+            violation: self.violation,
+        }
+    }
+
+    /// Takes the smaller options that the case offers, for as long as they fail, too.
+    fn take_smaller_options(&mut self, plan: &mut Plan) {
+        while let Some(fitting) = self
+            .case
+            .smaller(&self.options)
+            .into_iter()
+            .find_map(|smaller| self.try_options(smaller, plan))
+        {
+            *plan = fitting;
+        }
+    }
+
+    /// The plan that fails under these options, which then stay.
+    fn try_options(&mut self, options: Options, plan: &Plan) -> Option<Plan> {
+        if !self.may_go_on() {
+            return None;
+        }
+        let fitting = restrict(plan, &self.case.world(&options).ok()?);
+        let before = std::mem::replace(&mut self.options, options);
+        if self.fails(&fitting).is_some() {
+            return Some(fitting);
+        }
+        self.options = before;
+        None
+    }
 }
 
 impl Attempt for Search<'_> {
     fn fails(&mut self, plan: &Plan) -> Option<Time> {
-        self.spent.attempts += 1;
+        self.attempts += 1;
         let record = std::mem::take(&mut self.record);
-        let Suspect { case, options, .. } = self.suspect;
-        let outcome = run_plan(case, options, plan, record).ok()?;
-        let is_like = matches!(
-            &outcome.ending,
-            Ending::Violated(found) if found.is_like(self.suspect.violation)
-        );
+        let outcome = self.suspect().shown(plan, record)?;
+        let at = outcome.at;
         self.record = outcome.record;
-        (is_like && self.suspect.is_for(plan, self.reason)).then_some(outcome.at)
+        self.suspect().is_for(plan, &self.reason).then_some(at)
     }
 
     fn may_go_on(&self) -> bool {
-        let Effort { attempts, time_box } = self.spent.effort;
-        self.spent.attempts < attempts && !self.spent.clock.is_over(time_box)
+        self.attempts < self.effort.attempts && !self.clock.is_over(self.effort.time_box)
     }
 }

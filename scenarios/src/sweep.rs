@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use wavetank_engine::drive::Ending;
+use wavetank_engine::drive::{Ending, Outcome};
 use wavetank_engine::trace::{FoundViolation, Record};
 
 use crate::case::{Case, run_seed};
@@ -54,6 +54,8 @@ pub struct Sweep<'a> {
     pub time_box: Option<Duration>,
     /// Where the traces of violations go.
     pub out: &'a Path,
+    /// Write the traces of clean seeds, too.
+    pub all_traces: bool,
     /// Begin no seed once this is set.
     pub stop: Option<&'a AtomicBool>,
 }
@@ -101,6 +103,7 @@ impl<'a> Sweep<'a> {
             keep_going: false,
             time_box: None,
             out,
+            all_traces: false,
             stop: None,
         }
     }
@@ -108,7 +111,7 @@ impl<'a> Sweep<'a> {
     /// Runs it. The trace of a violation is on disk before anybody hears of it.
     ///
     /// # Errors
-    /// If there can be no threads.
+    /// If there can be no threads, or if the trace of a clean seed cannot be written.
     pub fn run(&self, watch: &dyn Watch) -> Result<Swept, String> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.jobs)
@@ -121,8 +124,12 @@ impl<'a> Sweep<'a> {
             next: AtomicU64::new(0),
             end: AtomicU64::new(self.seeds.count),
             fold: Mutex::new(Fold::new(self)),
+            unwritten: Mutex::new(None),
         };
         pool.broadcast(|_| work.worker());
+        if let Some(why) = work.unwritten.lock().expect("no worker panicked").take() {
+            return Err(why);
+        }
         let ended = work.ended();
         let fold = work.fold.into_inner().expect("no worker panicked");
         Ok(fold.finish(ended, work.clock.elapsed()))
@@ -138,6 +145,8 @@ struct Work<'a> {
     /// No seed from here on matters.
     end: AtomicU64,
     fold: Mutex<Fold>,
+    /// Why the trace of a clean seed could not be written.
+    unwritten: Mutex<Option<String>>,
 }
 
 impl Work<'_> {
@@ -182,16 +191,21 @@ impl Work<'_> {
         let case = self.sweep.case;
         let outcome = run_seed(case, seed, None, record);
         let found = match &outcome.ending {
-            Ending::Clean => None,
-            Ending::Violated(violation) => {
-                let trace = Trace::of(Head::new(case, seed, case.derive(seed)), &outcome);
-                Some(Found {
-                    seed,
-                    events: outcome.tallies.events,
-                    violation: violation.clone(),
-                    trace: self.keep(&trace, violation),
-                })
+            Ending::Clean => {
+                if self.sweep.all_traces
+                    && let Err(why) = self.keep(seed, None, &outcome)
+                {
+                    self.end.store(0, Ordering::Relaxed);
+                    *self.unwritten.lock().expect("no worker panicked") = Some(why);
+                }
+                None
             }
+            Ending::Violated(violation) => Some(Found {
+                seed,
+                events: outcome.tallies.events,
+                violation: violation.clone(),
+                trace: self.keep(seed, Some(violation), &outcome),
+            }),
         };
         let properties = outcome.world.properties();
         let result = SeedResult {
@@ -203,8 +217,16 @@ impl Work<'_> {
         (result, outcome.record)
     }
 
-    fn keep(&self, trace: &Trace, violation: &FoundViolation) -> Result<PathBuf, String> {
-        let stem = trace_file::file_stem(&trace.head.case, &violation.property, trace.head.seed);
+    fn keep(
+        &self,
+        seed: u64,
+        violation: Option<&FoundViolation>,
+        outcome: &Outcome,
+    ) -> Result<PathBuf, String> {
+        let case = self.sweep.case;
+        let trace = Trace::of(Head::new(case, seed, case.derive(seed)), outcome);
+        let ending = violation.map_or("clean", |violation| &violation.property);
+        let stem = trace_file::file_stem(case.name(), ending, seed);
         trace_file::write(self.sweep.out, &stem, &trace.to_bytes()).map_err(|error| {
             let out = self.sweep.out.display();
             format!("cannot write the trace into `{out}`: {error}")

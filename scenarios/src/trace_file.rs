@@ -120,7 +120,8 @@ pub(crate) fn why(error: &io::Error) -> String {
     }
 }
 
-/// The name of a trace's file, without folder and ending.
+/// The name of a trace's file, without folder and extension: by case, violated property (or
+/// `clean`) and seed.
 pub fn file_stem(case: &str, property: &str, seed: u64) -> String {
     let safe = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
         true => c,

@@ -92,6 +92,9 @@ pub(super) struct RunArgs {
     /// Where traces are written
     #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
     pub out: PathBuf,
+    /// Write the traces of clean seeds, too
+    #[arg(long)]
+    pub all_traces: bool,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

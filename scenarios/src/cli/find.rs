@@ -5,7 +5,6 @@ use std::path::Path;
 
 use crate::case::Case;
 use crate::catalogue::{Catalogue, Composition, Listed};
-use crate::file::suggest;
 use crate::trace_file::{self, Trace, why};
 
 use super::exit::Problem;
@@ -38,10 +37,22 @@ fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || matches!(extension, Some("yaml" | "yml"))
 }
 
-/// Suggests the listed name that a misspelt one most likely meant.
+/// Suggests the listed name that a misspelt one most likely meant, or lists all.
 pub(super) fn help(name: &str, listed: &[Listed], otherwise: &str) -> String {
-    let names: Vec<&str> = listed.iter().map(|l| l.name.as_str()).collect();
-    suggest::help(name, &names, otherwise)
+    let bound = (name.chars().count() / 3).max(1);
+    let near = listed
+        .iter()
+        .map(|l| (strsim::osa_distance(name, &l.name), &l.name))
+        .filter(|(distance, _)| *distance <= bound)
+        .min_by_key(|(distance, _)| *distance);
+    if let Some((_, name)) = near {
+        return format!("did you mean `{name}`?");
+    }
+    let all: Vec<&str> = listed.iter().map(|l| l.name.as_str()).collect();
+    match all.is_empty() {
+        true => format!("{otherwise}: none"),
+        false => format!("{otherwise}: {}", all.join(", ")),
+    }
 }
 
 /// A trace from disk.

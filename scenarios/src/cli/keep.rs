@@ -1,0 +1,29 @@
+//! `wavetank keep`: adds a trace to those that tests replay.
+
+use crate::catalogue::Catalogue;
+use crate::retell::{Unfollowed, follow};
+use crate::trace_file;
+
+use super::args::KeepArgs;
+use super::exit::{Exit, Problem};
+use super::{find, print};
+
+pub(super) fn keep(catalogue: &dyn Catalogue, args: &KeepArgs) -> Result<Exit, Problem> {
+    let (trace, case) = find::traced(catalogue, &args.trace)?;
+    let shown = args.trace.display();
+    follow(case.as_ref(), &trace, trace.head.fit(), None, &mut |_, _, _| {}).map_err(|error| {
+        let message = format!("{shown}: {error}");
+        match error {
+            Unfollowed::NoWorld(_) => Problem::new(message),
+            Unfollowed::Parted(_) => Problem::misfit(message),
+        }
+    })?;
+    let name = args.trace.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = stem.strip_suffix(".trace").unwrap_or(stem);
+    let path = trace_file::write(&args.dir, stem, &trace.to_bytes()).map_err(|error| {
+        Problem::new(format!("cannot write into `{}`: {error}", args.dir.display()))
+    })?;
+    print(&format!("kept as {}\n", path.display()))?;
+    Ok(Exit::Clean)
+}

@@ -1,0 +1,123 @@
+//! `wavetank replay`.
+
+use std::fmt::Write as _;
+
+use wavetank_engine::World;
+use wavetank_engine::drive::replay::{Fit, Replayed};
+use wavetank_engine::trace::Line;
+
+use crate::case::Case;
+use crate::catalogue::Catalogue;
+use crate::head::build;
+use crate::retell::{Followed, Unfollowed, follow};
+use crate::trace_file::Trace;
+
+use super::args::ReplayArgs;
+use super::exit::{Exit, Problem};
+use super::{find, human, print};
+
+/// So many pending events are shown where a replay stops.
+const PENDING: usize = 20;
+
+pub(super) fn replay(catalogue: &dyn Catalogue, args: &ReplayArgs) -> Result<Exit, Problem> {
+    let (trace, case) = find::traced(catalogue, &args.trace)?;
+    let fit = trace.head.fit();
+    print(&opening(&trace, fit))?;
+    let mut failed = None;
+    let followed = follow(case.as_ref(), &trace, fit, args.until, &mut |world, line, replayed| {
+        if args.verbose && failed.is_none() {
+            failed = print(&told(case.as_ref(), world, line, replayed)).err();
+        }
+    });
+    if let Some(failed) = failed {
+        return Err(failed);
+    }
+    let followed = followed.map_err(|error| unfollowed(&error, args))?;
+    match args.until.filter(|until| *until < trace.end().events) {
+        Some(_) => {
+            print(&stopped(&followed))?;
+            Ok(Exit::Clean)
+        }
+        None => {
+            print(&ended(&followed))?;
+            Ok(match followed.violation {
+                Some(_) => Exit::Violation,
+                None => Exit::Clean,
+            })
+        }
+    }
+}
+
+/// Why a trace could not be followed, for people.
+pub(super) fn unfollowed(error: &Unfollowed, args: &ReplayArgs) -> Problem {
+    let message = format!("{}: {error}", args.trace.display());
+    match error {
+        Unfollowed::NoWorld(_) => Problem::new(message),
+        Unfollowed::Parted(_) => Problem::misfit(message),
+    }
+}
+
+fn opening(trace: &Trace, fit: Fit) -> String {
+    let head = &trace.head;
+    let shrunk = if head.shrunk { ", shrunk" } else { "" };
+    let how = match fit {
+        Fit::Strict => "this build wrote it: digests are compared".to_owned(),
+        Fit::ByName => format!(
+            "build {} wrote it, this is {}: names decide, digests are not compared",
+            head.build,
+            build()
+        ),
+    };
+    format!("{}, seed {}{shrunk}; {how}\n", head.case, head.seed)
+}
+
+/// One line of a trace, with what was told about it.
+fn told(case: &dyn Case, world: &World, line: &Line, replayed: &Replayed) -> String {
+    let mut text = match replayed {
+        Replayed::Digest | Replayed::End(_) => return String::new(),
+        Replayed::Event { .. } | Replayed::Panicked(_) => format!("{line}\n"),
+    };
+    if let Replayed::Event { report, .. } = replayed {
+        for note in &report.notes {
+            let told = match (case.teller())(world, note) {
+                Some(told) => told.text,
+                None => format!("{:?}", note.body),
+            };
+            writeln!(text, "    {}: {told}", world.name(note.process))
+                .expect("writing to a string cannot fail");
+        }
+    }
+    text
+}
+
+fn stopped(followed: &Followed) -> String {
+    let world = &followed.world;
+    let mut text = human::story(&followed.story());
+    let events = human::thousands(followed.events);
+    write!(text, "stopped after {events} events, at {} s; pending:\n", world.now())
+        .expect("writing to a string cannot fail");
+    for entry in world.pending().take(PENDING) {
+        let name = world.render(&world.entry_name(entry));
+        writeln!(text, "  {} {name}", entry.at).expect("writing to a string cannot fail");
+    }
+    if world.pending().len() > PENDING {
+        text += &format!("  and {} more\n", world.pending().len() - PENDING);
+    }
+    text
+}
+
+fn ended(followed: &Followed) -> String {
+    let events = human::thousands(followed.events);
+    let at = followed.world.now();
+    match &followed.violation {
+        None => format!("all {events} events match, to {at} s: no violation\n"),
+        Some(found) => format!(
+            "{}all {events} events match, to {at} s: violation of {} ({} {}): {}\n",
+            human::story(&followed.story()),
+            found.property,
+            found.kind,
+            found.object,
+            found.message
+        ),
+    }
+}
