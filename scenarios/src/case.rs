@@ -87,7 +87,9 @@ pub trait Case: Send + Sync {
 /// If the case rejects the options that it has derived itself.
 pub fn run_seed(case: &dyn Case, seed: u64, limits: Option<Limits>, record: Record) -> Outcome {
     let options = case.derive(seed);
-    let world = case.world(&options).expect("a case accepts its own options");
+    let world = case
+        .world(&options)
+        .expect("a case accepts its own options");
     let weather = case.weather(&options);
     let limits = limits.unwrap_or_else(|| Limits::until(case.until(&options)));
     let choices = Seeded::new(seed, &world, weather);
@@ -107,5 +109,7 @@ pub fn run_plan(
     let world = case.world(options)?;
     let limits = Limits::until(case.until(options));
     let choices = FromPlan::new(plan);
-    Ok(quietly(|| Run::new(world, choices, limits, record).finish()))
+    Ok(quietly(|| {
+        Run::new(world, choices, limits, record).finish()
+    }))
 }

@@ -2,11 +2,13 @@
 //! stderr; what the exit codes mean is in [`Exit`].
 
 mod args;
+mod blame;
 mod diff;
 mod exit;
 mod find;
 mod human;
 mod interrupt;
+mod judge;
 mod keep;
 mod list;
 mod progress;
@@ -40,7 +42,6 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
             };
         }
     };
-    crate::quiet::install();
     let done = match &cli.command {
         Command::Run(args) => run::run(catalogue, args),
         Command::Replay(args) => replay::replay(catalogue, args),

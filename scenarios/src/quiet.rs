@@ -1,16 +1,19 @@
 //! A panic inside a simulated world is a violation like any other: caught, recorded and reported.
-//! The command keeps its message off stderr, where one for each seed and attempt would bury the
-//! report; `replay` shows it with its place.
+//! Its message is kept off stderr, where one for each seed and attempt would bury the report;
+//! `replay` shows it with its place.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
 
 thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on panics inside [`quietly`] print nothing.
-pub(crate) fn install() {
+static INSTALLED: Once = Once::new();
+
+/// Puts a hook before the one there is, which then sees only panics outside of [`quietly`].
+fn install() {
     let loud = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if !QUIET.get() {
@@ -21,6 +24,7 @@ pub(crate) fn install() {
 
 /// Does work that catches the panics of simulated worlds itself.
 pub(crate) fn quietly<R>(work: impl FnOnce() -> R) -> R {
+    INSTALLED.call_once(install);
     let before = QUIET.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     QUIET.set(before);

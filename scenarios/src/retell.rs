@@ -12,6 +12,20 @@ use crate::trace_file::Trace;
 /// A story has at most so many lines.
 pub const STORY_LINES: usize = 25;
 
+/// A violation in one line: `every-ball-is-hit-once (ball 7): hit twice`.
+pub fn in_words(violation: &FoundViolation) -> String {
+    let FoundViolation {
+        property,
+        kind,
+        object,
+        message,
+    } = violation;
+    match object.is_empty() {
+        true => format!("{property} ({kind}): {message}"),
+        false => format!("{property} ({kind} {object}): {message}"),
+    }
+}
+
 /// Why a trace could not be followed to its end.
 #[derive(Debug)]
 pub enum Unfollowed {

@@ -50,7 +50,12 @@ impl fmt::Display for Seeds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
             1 => write!(f, "{}", self.first),
-            count => write!(f, "{}..{}", self.first, u128::from(self.first) + u128::from(count)),
+            count => write!(
+                f,
+                "{}..{}",
+                self.first,
+                u128::from(self.first) + u128::from(count)
+            ),
         }
     }
 }
@@ -113,7 +118,9 @@ mod tests {
         let seeds: Seeds = "3..10".parse().expect("a range");
         assert_eq!((seeds.first, seeds.count), (3, 7));
         assert_eq!(seeds.to_string(), "3..10");
-        for bad in ["", "7", "3..", "..3", "5..5", "9..3", "1..=4", "a..b", "-1..4"] {
+        for bad in [
+            "", "7", "3..", "..3", "5..5", "9..3", "1..=4", "a..b", "-1..4",
+        ] {
             assert!(bad.parse::<Seeds>().is_err(), "{bad}");
         }
     }
@@ -126,7 +133,14 @@ mod tests {
         assert_eq!(parse_seed("00c0ffee"), Ok(0x00c0_ffee_0000_0000));
         let all_digits = "1234567890".repeat(4);
         assert_eq!(parse_seed(&all_digits), Ok(0x1234_5678_9012_3456));
-        for bad in ["", "abc", "-1", "12x", "18446744073709551616", &"a".repeat(41)] {
+        for bad in [
+            "",
+            "abc",
+            "-1",
+            "12x",
+            "18446744073709551616",
+            &"a".repeat(41),
+        ] {
             assert!(parse_seed(bad).is_err(), "{bad}");
         }
     }

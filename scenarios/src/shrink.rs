@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use wavetank_engine::drive::Outcome;
 use wavetank_engine::drive::plan::{Plan, Planned};
 use wavetank_engine::drive::shrink::{self, Attempt};
-use wavetank_engine::drive::Outcome;
 use wavetank_engine::trace::{FoundViolation, Record};
 use wavetank_engine::{Action, Fault, Time, World};
 
@@ -122,10 +122,11 @@ fn restrict(plan: &Plan, world: &World) -> Plan {
             right.retain(|name| known(name));
         }
     }
-    plan.actions.retain(|planned: &Planned| match &planned.action {
-        Action::Fault(fault) => fault.processes().into_iter().all(known),
-        Action::Tell { process, .. } => known(process),
-    });
+    plan.actions
+        .retain(|planned: &Planned| match &planned.action {
+            Action::Fault(fault) => fault.processes().into_iter().all(known),
+            Action::Tell { process, .. } => known(process),
+        });
     plan
 }
 

@@ -1,7 +1,7 @@
 //! One line in a test: a case is simulated under a few seeds, and a violation fails the test with
 //! all that is needed to see it again.
 //!
-//! ```ignore
+//! ```text
 //! wavetank::seeds!(my_case_is_clean, MyCase::new(), 0..8);
 //! ```
 //!
@@ -117,15 +117,11 @@ fn out() -> PathBuf {
 
 /// What a failing test says.
 fn failure(case: &dyn Case, found: &Found) -> String {
-    let what = &found.violation;
     let seed = found.seed;
     let mut text = format!(
-        "{}, seed {seed}: violation of {} ({} {}): {}\n  options  {}\n",
+        "{}, seed {seed}: violation of {}\n  options  {}\n",
         case.name(),
-        what.property,
-        what.kind,
-        what.object,
-        what.message,
+        retell::in_words(&found.violation),
         case.derive(seed)
     );
     let mut line = |name: &str, value: &str| {
@@ -135,7 +131,10 @@ fn failure(case: &dyn Case, found: &Found) -> String {
         Ok(path) => {
             line("trace", &path.display().to_string());
             let test = test_name();
-            line("replay", &format!("WAVETANK_REPLAY={} cargo test {test}", path.display()));
+            line(
+                "replay",
+                &format!("WAVETANK_REPLAY={} cargo test {test}", path.display()),
+            );
             trace_file::read(path).map_err(|error| error.to_string())
         }
         Err(why) => Err(why.clone()),
@@ -151,6 +150,7 @@ fn failure(case: &dyn Case, found: &Found) -> String {
 }
 
 /// The test that is running: its thread has its name, unless there is only one thread.
+#[allow(clippy::disallowed_methods, reason = "for a message; no world sees it")]
 fn test_name() -> String {
     let thread = std::thread::current();
     match thread.name() {
@@ -171,13 +171,10 @@ fn replay_one(case: &dyn Case, path: &Path) {
         .unwrap_or_else(|why| panic!("{}: {why}", path.display()));
     if let Some(found) = &followed.violation {
         panic!(
-            "{}, seed {}: violation of {} ({} {}): {}\n  story\n    {}",
+            "{}, seed {}: violation of {}\n  story\n    {}",
             trace.head.case,
             trace.head.seed,
-            found.property,
-            found.kind,
-            found.object,
-            found.message,
+            retell::in_words(found),
             followed.story().join("\n    ")
         );
     }

@@ -3,10 +3,11 @@
 mod support;
 
 use std::fs;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use support::{Done, files, game, game_command, scratch, wavetank};
+use support::{Done, files, game, game_command, quiet_seed, scratch, wavetank};
 
 #[test]
 fn exit_codes_say_how_a_sweep_ended() {
@@ -14,16 +15,22 @@ fn exit_codes_say_how_a_sweep_ended() {
     let run = |args: &[&str]| game(&dir, &[&["run", "--seeds", "0..40"], args].concat());
     run(&["ping-pong"]).expect(0, &["verdict: clean", "40 seeds (0..40)"]);
     run(&["ping-pong", "--defect", "blind"]).expect(1, &["VIOLATION", "verdict: violated"]);
-    run(&["clumsy"]).expect(0, &["expected VIOLATION", "the expected violation was found"]);
+    run(&["clumsy"]).expect(
+        0,
+        &["expected VIOLATION", "the expected violation was found"],
+    );
     run(&["clumsy", "--fixed"]).expect(0, &["verdict: clean"]);
-    run(&["clumsy", "--defect", "superstitious"]).expect(1, &["VIOLATION of no-panic"]);
+    run(&["clumsy", "--defect", "superstitious", "--keep-going"])
+        .expect(1, &["VIOLATION of no-panic"]);
     run(&["idle"]).expect(4, &["`every-ball-is-hit-once` was never put to the test"]);
     run(&["ping-pong", "--require", "a-ball-was-lost"]).expect(0, &["verdict: clean"]);
     run(&["ping-pong", "--for", "0s"]).expect(4, &["the time was over after 0 of 40 seeds"]);
-    let quiet = ["run", "ping-pong", "--seed", "3", "--require", "a-ball-was-lost"];
-    game(&dir, &quiet).expect(4, &["`a-ball-was-lost`, which is required, was never reached"]);
-    game(&dir, &["run", "clumsy", "--seed", "3"])
-        .expect(4, &["the expected violation of `every-ball-is-hit-once` was not found"]);
+    let seed = quiet_seed();
+    let one = |args: &[&str]| game(&dir, &[&["run", "--seed", &seed], args].concat());
+    let texts = ["`a-ball-was-lost`, which is required, was never reached"];
+    one(&["ping-pong", "--require", "a-ball-was-lost"]).expect(4, &texts);
+    let texts = ["the expected violation of `every-ball-is-hit-once` was not found"];
+    one(&["clumsy"]).expect(4, &texts);
     game(&dir, &["run", "ping-pong", "--for", "200ms"]).expect(0, &["seeds (0..)"]);
 }
 
@@ -35,23 +42,47 @@ fn bad_input_is_told_and_nothing_is_run() {
         let done = game(&dir, &[&["run"], args].concat()).expect(2, texts);
         assert_eq!(done.stdout, "");
     };
-    run(&["ping-pon"], &["there is no scenario `ping-pon`; did you mean `ping-pong`?"]);
-    run(&["chess"], &["the bundled scenarios are: clumsy, idle, ping-pong"]);
+    run(
+        &["ping-pon"],
+        &["there is no scenario `ping-pon`; did you mean `ping-pong`?"],
+    );
+    run(
+        &["chess"],
+        &["the bundled scenarios are: clumsy, idle, ping-pong"],
+    );
     run(&["chess.yaml"], &["chess.yaml: there is no such file"]);
     run(&["./"], &["is a directory, not a file"]);
     run(&["ping-pong", "--seeds", "9..3"], &["the range is empty"]);
-    run(&["ping-pong", "--seeds", "7"], &["for one seed write `--seed 7`"]);
+    run(
+        &["ping-pong", "--seeds", "7"],
+        &["for one seed write `--seed 7`"],
+    );
     run(&["ping-pong", "--seeds", "0..=3"], &["half open"]);
-    run(&["ping-pong", "--seed", "12x"], &["a whole number in 64 bits or a commit hash"]);
-    run(&["ping-pong", "--seed", "abc"], &["a commit hash has 7 to 40 digits"]);
-    run(&["ping-pong", "--seed", "1", "--seeds", "0..2"], &["cannot be used with"]);
+    run(
+        &["ping-pong", "--seed", "12x"],
+        &["a whole number in 64 bits or a commit hash"],
+    );
+    run(
+        &["ping-pong", "--seed", "abc"],
+        &["a commit hash has 7 to 40 digits"],
+    );
+    run(
+        &["ping-pong", "--seed", "1", "--seeds", "0..2"],
+        &["cannot be used with"],
+    );
     run(&["ping-pong", "--for", "10"], &["a duration needs a unit"]);
-    run(&["ping-pong", "--defect", "deaf"], &["there is no defect `deaf`"]);
+    run(
+        &["ping-pong", "--defect", "deaf"],
+        &["there is no defect `deaf`"],
+    );
     run(
         &["ping-pong", "--require", "a-bal-was-lost"],
         &["has no property `a-bal-was-lost`; did you mean `a-ball-was-lost`?"],
     );
-    run(&["ping-pong", "--out", "file/out"], &["cannot write into `file/out`"]);
+    run(
+        &["ping-pong", "--out", "file/out"],
+        &["cannot write into `file/out`"],
+    );
     game(&dir, &["fly"]).expect(2, &["unrecognized subcommand"]);
     assert_eq!(files(&dir), ["file"]);
 }
@@ -60,25 +91,40 @@ fn bad_input_is_told_and_nothing_is_run() {
 fn a_commit_hash_is_a_seed() {
     let dir = scratch("hash");
     let hash = "ffffffffffffffffe83c5163316f89bfbde7d9ab";
-    game(&dir, &["run", "ping-pong", "--seed", hash]).expect(0, &["1 seeds (18446744073709551615)"]);
+    game(&dir, &["run", "ping-pong", "--seed", hash])
+        .expect(0, &["1 seeds (18446744073709551615)"]);
 }
 
 #[test]
 fn the_json_form_is_stable() {
     let dir = scratch("json");
-    let args = ["run", "ping-pong", "--defect", "blind", "--defect", "renumbers"];
+    let args = [
+        "run",
+        "ping-pong",
+        "--defect",
+        "blind",
+        "--defect",
+        "renumbers",
+    ];
     let more = ["--seeds", "0..100", "--keep-going", "--format", "json"];
     let done = game(&dir, &[args.as_slice(), &more].concat()).expect(1, &[]);
     let mut json: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
     json["build"] = "(build)".into();
-    for figure in ["real-seconds", "simulated-per-real-second", "events-per-real-second"] {
+    for figure in [
+        "real-seconds",
+        "simulated-per-real-second",
+        "events-per-real-second",
+    ] {
         assert!(json["totals"][figure].as_f64().expect("a number") > 0.0);
         json["totals"][figure] = "(real time)".into();
     }
     let violations = json["violations"].as_array_mut().expect("a list");
     for violation in violations {
         let replay = violation["replay"].as_str().expect("a text");
-        assert!(replay.contains(" replay wavetank-out/ping-pong-"), "{replay}");
+        assert!(
+            replay.contains(" replay wavetank-out/ping-pong-"),
+            "{replay}"
+        );
         violation["replay"] = "(command)".into();
     }
     snapshot("run-json", &format!("{json:#}"));
@@ -89,11 +135,20 @@ fn the_json_form_is_stable() {
 #[test]
 fn the_report_reads_well() {
     let dir = scratch("report");
-    let done = game(&dir, &["run", "ping-pong", "--defect", "blind", "--seeds", "0..100"]);
+    let done = game(
+        &dir,
+        &["run", "ping-pong", "--defect", "blind", "--seeds", "0..100"],
+    );
     let (first, rest) = done.stdout.split_once('\n').expect("lines");
     assert!(first.starts_with("ping-pong: "), "{first}");
-    let replay = rest.lines().find(|line| line.trim_start().starts_with("replay")).expect("it");
-    snapshot("run-human", &rest.replace(replay, "  replay      (command)"));
+    let replay = rest
+        .lines()
+        .find(|line| line.trim_start().starts_with("replay"))
+        .expect("it");
+    snapshot(
+        "run-human",
+        &rest.replace(replay, "  replay      (command)"),
+    );
 }
 
 #[test]
@@ -109,28 +164,36 @@ fn help_and_version_are_results() {
 /// A sweep without end is interrupted: what was found stays found.
 #[cfg(unix)]
 #[test]
+#[allow(clippy::disallowed_methods, reason = "waits for another process")]
 fn an_interrupted_sweep_loses_nothing() {
-    let dir = scratch("interrupted");
-    let interrupt = |args: &[&str]| -> Done {
+    let interrupt = |out: &Path, args: &[&str]| -> Done {
         let child = game_command()
-            .current_dir(&dir)
-            .args(["run", "ping-pong", "--for", "1h"])
+            .args(["run", "ping-pong", "--for", "1h", "--out"])
+            .arg(out)
             .args(args)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("it starts");
-        std::thread::sleep(Duration::from_millis(700));
+        let mut patience = 6_000;
+        while !files(out).iter().any(|name| name.ends_with(".trace")) {
+            std::thread::sleep(Duration::from_millis(5));
+            patience -= 1;
+            assert!(patience > 0, "it writes no trace");
+        }
         let kill = format!("kill -INT {}", child.id());
-        let killed = std::process::Command::new("sh").args(["-c", &kill]).status();
+        let killed = Command::new("sh").args(["-c", &kill]).status();
         assert!(killed.expect("a shell").success());
         child.wait_with_output().expect("it ends").into()
     };
-    interrupt(&[]).expect(130, &["interrupted, nothing found", "every-ball-is-hit-once"]);
-    assert!(files(&dir.join("wavetank-out")).is_empty());
-    interrupt(&["--defect", "blind", "--keep-going"]).expect(1, &["VIOLATION", "unclear: interrupted"]);
-    let traces = files(&dir.join("wavetank-out"));
-    assert!(!traces.is_empty() && traces.iter().all(|name| name.ends_with(".trace")), "{traces:?}");
+    let texts = ["interrupted, nothing found", "every-ball-is-hit-once"];
+    interrupt(&scratch("interrupted-clean"), &["--all-traces"]).expect(130, &texts);
+    let dir = scratch("interrupted");
+    let texts = ["VIOLATION", "unclear: interrupted", "verdict: violated"];
+    interrupt(&dir, &["--defect", "blind", "--keep-going"]).expect(1, &texts);
+    let traces = files(&dir);
+    let are_whole = traces.iter().all(|name| name.ends_with(".trace"));
+    assert!(!traces.is_empty() && are_whole, "{traces:?}");
 }
 
 fn snapshot(name: &str, text: &str) {

@@ -95,7 +95,7 @@ async fn serve(rx: Rx, pong: ProcId, renumbers: bool, attempt: u64) -> Outcome {
 pub struct Pong {
     /// A defect: it hits whatever comes.
     pub blind: bool,
-    /// A defect: it does not survive ball 13.
+    /// A defect: it does not survive ball 44.
     pub superstitious: bool,
     /// Durable: the highest number that it has hit.
     pub highest: Option<u64>,
@@ -106,7 +106,7 @@ impl Process for Pong {
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
         let Ball { ball, number } = *body.expect();
-        assert!(ball != 13 || !self.superstitious, "ball 13");
+        assert!(ball != 44 || !self.superstitious, "ball 44");
         if self.blind || self.highest.is_none_or(|highest| number > highest) {
             self.highest = Some(number);
             cx.note(Hit(ball));
@@ -159,7 +159,12 @@ impl Property for HitOnce {
     }
 }
 
-/// Guarantee: within ten seconds of calm a ball is hit.
+/// A ball that is under way when the calm begins may hold up its connection until keepalive gives
+/// it up (7 s). Then come an attempt that was cut short by it (3 s), a dial (1 s) and an attempt
+/// that succeeds (3 s).
+const BOUND: Duration = Duration::from_secs(14);
+
+/// Guarantee: within [`BOUND`] of calm a ball is hit.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct GoesOn {
     calm: bool,
@@ -178,7 +183,7 @@ impl Property for GoesOn {
 
     fn calm(&mut self, _: &World) -> Option<Duration> {
         self.calm = true;
-        Some(Duration::from_secs(10))
+        Some(BOUND)
     }
 
     fn deadline(&mut self, _: &World) -> Check {
@@ -187,7 +192,7 @@ impl Property for GoesOn {
             false => Check::Violated(Violation {
                 kind: "game",
                 object: String::new(),
-                message: "no ball was hit for ten seconds of calm".to_owned(),
+                message: "no ball was hit in the calm".to_owned(),
             }),
         }
     }

@@ -10,12 +10,15 @@ use wavetank_engine::drive::seeded::{Budget, Latency, Weather, Workload};
 use wavetank_engine::drive::story::Teller;
 use wavetank_engine::{FaultKind, Time, World, WorldBuilder};
 
-use crate::game::{Ping, Pong, Spectator, properties, tell};
+use super::game::{Ping, Pong, Spectator, properties, tell};
 
 const DEFECTS: [(&str, &str); 3] = [
     ("blind", "pong hits whatever comes"),
-    ("renumbers", "ping gives a ball that it serves again another number"),
-    ("superstitious", "pong does not survive ball 13"),
+    (
+        "renumbers",
+        "ping gives a ball that it serves again another number",
+    ),
+    ("superstitious", "pong does not survive ball 44"),
 ];
 
 /// One way to play. Its identity is all that it holds.
@@ -73,17 +76,23 @@ impl Case for Table {
             .ok_or("there is no pong")?;
         let plays = self.scenario != "idle";
         builder
-            .process("pong", Pong {
-                blind: self.has("blind"),
-                superstitious: self.has("superstitious"),
-                highest: None,
-            })
-            .process("ping", Ping {
-                pong,
-                plays,
-                renumbers: self.has("renumbers"),
-                ball: 0,
-            });
+            .process(
+                "pong",
+                Pong {
+                    blind: self.has("blind"),
+                    superstitious: self.has("superstitious"),
+                    highest: None,
+                },
+            )
+            .process(
+                "ping",
+                Ping {
+                    pong,
+                    plays,
+                    renumbers: self.has("renumbers"),
+                    ball: 0,
+                },
+            );
         for number in 0..hall.spectators {
             builder.process(&format!("spectator-{number}"), Spectator);
         }
@@ -168,7 +177,10 @@ pub struct Tables;
 impl Catalogue for Tables {
     fn scenarios(&self) -> Vec<Listed> {
         vec![
-            Listed::new("clumsy", "expects a ball to be hit twice, and pong is blind"),
+            Listed::new(
+                "clumsy",
+                "expects a ball to be hit twice, and pong is blind",
+            ),
             Listed::new("idle", "nobody plays, so nothing is put to the test"),
             Listed::new("ping-pong", "a game in a draughty hall"),
         ]

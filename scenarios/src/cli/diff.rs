@@ -145,16 +145,25 @@ fn worlds(
 
 fn follow_to(catalogue: &dyn Catalogue, trace: &Trace, events: u64) -> Result<World, String> {
     let case = find::reopen(catalogue, trace)?;
-    follow(case.as_ref(), trace, Fit::ByName, Some(events), &mut |_, _, _| {})
-        .map(|followed| followed.world)
-        .map_err(|error| error.to_string())
+    follow(
+        case.as_ref(),
+        trace,
+        Fit::ByName,
+        Some(events),
+        &mut |_, _, _| {},
+    )
+    .map(|followed| followed.world)
+    .map_err(|error| error.to_string())
 }
 
 /// The parts that differ, one a line.
 fn parts(left: &World, right: &World) -> String {
     let (left_parts, right_parts) = (left.parts(), right.parts());
     let mut text = String::new();
-    for (sign, parts, others) in [('-', &left_parts, &right_parts), ('+', &right_parts, &left_parts)] {
+    for (sign, parts, others) in [
+        ('-', &left_parts, &right_parts),
+        ('+', &right_parts, &left_parts),
+    ] {
         for (name, digest) in parts {
             match others.iter().find(|(other, _)| other == name) {
                 None => text += &format!("  {sign} {name}, only here\n"),

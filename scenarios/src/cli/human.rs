@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::retell::in_words;
+
 use super::report::{Report, Verdict, Violation};
 
 /// The whole report.
@@ -87,15 +89,12 @@ pub(super) fn aligned(mut table: Table) -> String {
 
 fn violation(violation: &Violation) -> String {
     let mut text = format!(
-        "\n{}VIOLATION of {} ({} {}): {}\n",
+        "\n{}VIOLATION of {}\n",
         match violation.expected {
             true => "expected ",
             false => "",
         },
-        violation.property,
-        violation.kind,
-        violation.object,
-        violation.message
+        in_words(&violation.what)
     );
     let mut line = |name: &str, value: &str| {
         writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");

@@ -11,7 +11,14 @@ use super::{find, print};
 pub(super) fn keep(catalogue: &dyn Catalogue, args: &KeepArgs) -> Result<Exit, Problem> {
     let (trace, case) = find::traced(catalogue, &args.trace)?;
     let shown = args.trace.display();
-    follow(case.as_ref(), &trace, trace.head.fit(), None, &mut |_, _, _| {}).map_err(|error| {
+    follow(
+        case.as_ref(),
+        &trace,
+        trace.head.fit(),
+        None,
+        &mut |_, _, _| {},
+    )
+    .map_err(|error| {
         let message = format!("{shown}: {error}");
         match error {
             Unfollowed::NoWorld(_) => Problem::new(message),
@@ -22,7 +29,10 @@ pub(super) fn keep(catalogue: &dyn Catalogue, args: &KeepArgs) -> Result<Exit, P
     let stem = name.strip_suffix(".gz").unwrap_or(&name);
     let stem = stem.strip_suffix(".trace").unwrap_or(stem);
     let path = trace_file::write(&args.dir, stem, &trace.to_bytes()).map_err(|error| {
-        Problem::new(format!("cannot write into `{}`: {error}", args.dir.display()))
+        Problem::new(format!(
+            "cannot write into `{}`: {error}",
+            args.dir.display()
+        ))
     })?;
     print(&format!("kept as {}\n", path.display()))?;
     Ok(Exit::Clean)

@@ -9,7 +9,7 @@ use wavetank_engine::trace::Line;
 use crate::case::Case;
 use crate::catalogue::Catalogue;
 use crate::head::build;
-use crate::retell::{Followed, Unfollowed, follow};
+use crate::retell::{Followed, Unfollowed, follow, in_words};
 use crate::trace_file::Trace;
 
 use super::args::ReplayArgs;
@@ -24,11 +24,17 @@ pub(super) fn replay(catalogue: &dyn Catalogue, args: &ReplayArgs) -> Result<Exi
     let fit = trace.head.fit();
     print(&opening(&trace, fit))?;
     let mut failed = None;
-    let followed = follow(case.as_ref(), &trace, fit, args.until, &mut |world, line, replayed| {
-        if args.verbose && failed.is_none() {
-            failed = print(&told(case.as_ref(), world, line, replayed)).err();
-        }
-    });
+    let followed = follow(
+        case.as_ref(),
+        &trace,
+        fit,
+        args.until,
+        &mut |world, line, replayed| {
+            if args.verbose && failed.is_none() {
+                failed = print(&told(case.as_ref(), world, line, replayed)).err();
+            }
+        },
+    );
     if let Some(failed) = failed {
         return Err(failed);
     }
@@ -94,7 +100,8 @@ fn stopped(followed: &Followed) -> String {
     let world = &followed.world;
     let mut text = human::story(&followed.story());
     let events = human::thousands(followed.events);
-    write!(text, "stopped after {events} events, at {} s; pending:\n", world.now())
+    let now = world.now();
+    writeln!(text, "stopped after {events} events, at {now} s; pending:")
         .expect("writing to a string cannot fail");
     for entry in world.pending().take(PENDING) {
         let name = world.render(&world.entry_name(entry));
@@ -112,12 +119,9 @@ fn ended(followed: &Followed) -> String {
     match &followed.violation {
         None => format!("all {events} events match, to {at} s: no violation\n"),
         Some(found) => format!(
-            "{}all {events} events match, to {at} s: violation of {} ({} {}): {}\n",
+            "{}all {events} events match, to {at} s: violation of {}\n",
             human::story(&followed.story()),
-            found.property,
-            found.kind,
-            found.object,
-            found.message
+            in_words(found)
         ),
     }
 }

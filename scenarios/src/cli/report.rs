@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use wavetank_engine::Class;
+use wavetank_engine::trace::FoundViolation;
 
 use crate::attribution::Attribution;
 use crate::sweep::Count;
@@ -87,11 +88,9 @@ pub(super) struct Property {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Violation {
-    pub property: String,
-    pub kind: String,
-    /// Of the shortest one.
-    pub object: String,
-    pub message: String,
+    /// The shortest one: `property`, `kind`, `object` and `message`.
+    #[serde(flatten)]
+    pub what: FoundViolation,
     pub expected: bool,
     pub attribution: String,
     pub explained_by: Vec<String>,

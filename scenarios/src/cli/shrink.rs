@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalogue::Catalogue;
 use crate::retell;
-use crate::shrink::{Effort, Shrunk, Size};
+use crate::shrink::{Effort, Shrunk};
 use crate::trace_file;
 
 use super::args::ShrinkArgs;
@@ -55,12 +55,9 @@ fn report(shrunk: &Shrunk, story: &[String], out: &Path) -> String {
     let found = shrunk.trace.end().violation.as_ref();
     let found = found.expect("shrinking keeps the violation");
     format!(
-        "{}\n\nviolation of {} ({} {}): {}\n  blame       {}\n  trace       {}\n{}",
+        "{}\n\nviolation of {}\n  blame       {}\n  trace       {}\n{}",
         sizes(shrunk),
-        found.property,
-        found.kind,
-        found.object,
-        found.message,
+        retell::in_words(found),
         shrunk.attribution,
         out.display(),
         human::story(story),
@@ -76,15 +73,15 @@ fn sizes(shrunk: &Shrunk) -> String {
     } = shrunk;
     let simulations = format!("{} simulations", human::thousands(*attempts));
     let mut table = human::table(&[&simulations, "before", "after"]);
-    let figures: [(&str, fn(&Size) -> u64); 5] = [
-        ("events", |size| size.events),
-        ("faults and operations", |size| size.actions),
-        ("odd latencies", |size| size.delays),
-        ("odd choices", |size| size.choices),
-        ("processes", |size| size.processes),
+    let figures = [
+        ("events", before.events, after.events),
+        ("faults and operations", before.actions, after.actions),
+        ("odd latencies", before.delays, after.delays),
+        ("odd choices", before.choices, after.choices),
+        ("processes", before.processes, after.processes),
     ];
-    for (name, figure) in figures {
-        let [before, after] = [before, after].map(|size| human::thousands(figure(size)));
+    for (name, before, after) in figures {
+        let [before, after] = [before, after].map(human::thousands);
         table.add_row([name.to_owned(), before, after]);
     }
     let [before, after] = [before, after].map(|size| format!("{:.3}", size.time.secs_f64()));

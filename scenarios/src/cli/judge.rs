@@ -1,0 +1,127 @@
+//! The verdict on a sweep.
+
+use wavetank_engine::Class;
+
+use crate::case::Case;
+use crate::head::build;
+use crate::sweep::{Ended, Swept};
+
+use super::args::RunArgs;
+use super::exit::Exit;
+use super::report::{self, Fault, Property, Report, Totals, Verdict, Violation};
+
+/// The report on a sweep in which these violations were found, and how the command ends.
+pub(super) fn judge(
+    case: &dyn Case,
+    args: &RunArgs,
+    swept: &Swept,
+    violations: Vec<Violation>,
+) -> (Report, Exit) {
+    let missing = shortcomings(case, args, swept, &violations);
+    let unexpected = violations.iter().any(|v| !v.expected);
+    let (verdict, exit) = if unexpected {
+        (Verdict::Violated, Exit::Violation)
+    } else if !violations.is_empty() {
+        (Verdict::FoundAsExpected, Exit::Clean)
+    } else if swept.ended == Ended::Stopped {
+        (Verdict::Interrupted, Exit::Interrupted)
+    } else if !missing.is_empty() {
+        (Verdict::Incomplete, Exit::Incomplete)
+    } else {
+        (Verdict::Clean, Exit::Clean)
+    };
+    let took = swept.took.as_secs_f64();
+    let simulated = swept.totals.simulated.as_secs_f64();
+    let rate = |amount: f64| if took > 0.0 { amount / took } else { 0.0 };
+    let totals = Totals {
+        seeds: swept.totals.seeds,
+        events: swept.totals.events,
+        simulated_seconds: simulated,
+        real_seconds: took,
+        simulated_per_real_second: rate(simulated),
+        events_per_real_second: rate(swept.totals.events as f64),
+    };
+    let report = Report {
+        version: report::VERSION,
+        case: case.name().to_owned(),
+        identity: case.identity(),
+        build: build(),
+        verdict,
+        exit_code: exit as u8,
+        because: missing,
+        seeds: match args.wants_all_seeds() {
+            true => args.seeds().to_string(),
+            false => format!("{}..", args.seeds().first),
+        },
+        totals,
+        faults: faults(swept),
+        properties: properties(swept),
+        violations,
+    };
+    (report, exit)
+}
+
+/// What a clean sweep would have, and this one has not.
+fn shortcomings(
+    case: &dyn Case,
+    args: &RunArgs,
+    swept: &Swept,
+    violations: &[Violation],
+) -> Vec<String> {
+    let mut missing = Vec::new();
+    let found = swept.ended == Ended::Violation;
+    if let Some(expected) = case.expects()
+        && !violations.iter().any(|v| v.expected)
+    {
+        missing.push(format!(
+            "the expected violation of `{expected}` was not found"
+        ));
+    }
+    // A sweep that stops at a violation has not had the time for the rest.
+    if !found {
+        let untested = swept.untested();
+        missing.extend(
+            untested
+                .iter()
+                .map(|name| format!("the guarantee `{name}` was never put to the test")),
+        );
+    }
+    for name in &args.require {
+        let property = swept.totals.properties.get(name.as_str());
+        if property.is_none_or(|property| property.tested.total == 0) {
+            missing.push(format!("`{name}`, which is required, was never reached"));
+        }
+    }
+    if swept.ended == Ended::TimeBox && args.wants_all_seeds() {
+        let (ran, all) = (swept.totals.seeds, args.seeds().count);
+        missing.push(format!("the time was over after {ran} of {all} seeds"));
+    }
+    missing
+}
+
+fn faults(swept: &Swept) -> Vec<Fault> {
+    let struck = swept.totals.struck.iter();
+    struck
+        .map(|(kind, count)| Fault {
+            kind: kind.name(),
+            struck: (*count).into(),
+        })
+        .collect()
+}
+
+/// Guarantees first, then the other classes.
+fn properties(swept: &Swept) -> Vec<Property> {
+    [Class::Guarantee, Class::Observation, Class::Sometimes]
+        .into_iter()
+        .flat_map(|class| {
+            let all = swept.totals.properties.iter();
+            all.filter(move |(_, p)| p.class == class)
+        })
+        .map(|(name, property)| Property {
+            name,
+            class: report::class(property.class),
+            tested: property.tested.into(),
+            violated: property.violated.into(),
+        })
+        .collect()
+}
