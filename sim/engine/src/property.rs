@@ -132,8 +132,8 @@ macro_rules! by_name {
 
 /// A check without memory.
 type Test = fn(&World, &Note) -> Check;
-/// A condition on the world; the error says what is wrong.
-type Condition = fn(&World) -> Result<(), Violation>;
+/// A condition on the world; `Idle` where it says nothing.
+type Condition = fn(&World) -> Check;
 /// Which notes can change a condition.
 type Relevant = fn(&Note) -> bool;
 
@@ -239,7 +239,10 @@ impl Property for Eventually {
         self.name
     }
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        if self.progress == Progress::Open && (self.relevant)(note) && (self.holds)(world).is_ok() {
+        if self.progress == Progress::Open
+            && (self.relevant)(note)
+            && (self.holds)(world) == Check::Held
+        {
             // Counted once, at the deadline.
             self.progress = Progress::Settled;
         }
@@ -247,8 +250,8 @@ impl Property for Eventually {
     }
     fn calm(&mut self, world: &World) -> Option<Duration> {
         self.progress = match (self.holds)(world) {
-            Ok(()) => Progress::Settled,
-            Err(_) => Progress::Open,
+            Check::Held => Progress::Settled,
+            Check::Idle | Check::Violated(_) => Progress::Open,
         };
         Some(self.within)
     }
@@ -257,10 +260,7 @@ impl Property for Eventually {
             return Check::Held;
         }
         self.progress = Progress::Settled;
-        match (self.holds)(world) {
-            Ok(()) => Check::Held,
-            Err(violation) => Check::Violated(violation),
-        }
+        (self.holds)(world)
     }
 }
 
@@ -307,9 +307,6 @@ impl Property for Stable {
     }
     fn deadline(&mut self, world: &World) -> Check {
         self.progress = Progress::Open;
-        match (self.holds)(world) {
-            Ok(()) => Check::Held,
-            Err(violation) => Check::Violated(violation),
-        }
+        (self.holds)(world)
     }
 }

@@ -1,6 +1,5 @@
 //! What clients ask of etcd and what it answers: the parts of `rpc.proto` that Kubernetes uses.
 
-use std::borrow::Borrow;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -15,45 +14,7 @@ impl<T: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static> Value for T {}
 pub type Revision = u64;
 
 /// A key. Cloning copies a pointer.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(Arc<str>);
-
-impl Key {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<&str> for Key {
-    fn from(text: &str) -> Key {
-        Key(text.into())
-    }
-}
-
-impl From<String> for Key {
-    fn from(text: String) -> Key {
-        Key(text.into())
-    }
-}
-
-impl Borrow<str> for Key {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+pub type Key = Arc<str>;
 
 /// Which keys.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -79,7 +40,7 @@ impl Keys {
     pub fn contains(&self, key: &Key) -> bool {
         match self {
             Keys::One(one) => one == key,
-            Keys::Prefix(prefix) => key.as_str().starts_with(prefix.as_str()),
+            Keys::Prefix(prefix) => key.starts_with(&**prefix),
         }
     }
 

@@ -1,5 +1,8 @@
-//! A simulated etcd, generic in its value: revisions, transactions, leases, watches, compaction;
-//! one member. What the values mean must not be known here.
+//! An etcd for the simulated world: one member, generic in its value.
+//!
+//! `store` is the MVCC store and `lease` the lessor's book, both free of the engine; `process`
+//! puts them behind a listener; `client` is what a routine calls. What a value means does not
+//! belong here. Consensus, several members and the watch's slow paths come with their own issue.
 
 mod api;
 mod client;
@@ -12,6 +15,6 @@ pub use api::{
     TxnOp, TxnResponse, Value, WatchPart,
 };
 pub use client::{Client, ETCD};
-pub use lease::{LeaseId, Lessor, MIN_TTL};
+pub use lease::LeaseId;
 pub use process::{Cause, Committed, Etcd};
 pub use store::Store;

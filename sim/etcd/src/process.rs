@@ -69,10 +69,9 @@ impl<V: Value> Etcd<V> {
     }
 
     fn txn(&mut self, cx: &mut Cx<'_>, caller: Caller, txn: &Txn<V>) -> Response<V> {
-        // A put under a lease that is gone fails the whole transaction before it writes
-        // (`server/etcdserver/apply.go` `checkRequestPut`).
-        let ops = txn.success.iter().chain(&txn.failure);
-        for op in ops {
+        // A put under a lease that is gone fails the whole transaction before it writes; only the
+        // branch that is taken counts (`server/etcdserver/apply.go` `checkRequestPut`).
+        for op in self.store.branch(txn).1 {
             if let TxnOp::Put(_, _, Some(lease)) = op
                 && !self.lessor.exists(*lease)
             {

@@ -152,8 +152,7 @@ impl<V: Value> Store<V> {
     /// # Errors
     /// `DuplicateKey` if it writes a key twice.
     pub fn txn(&mut self, txn: &Txn<V>) -> Result<(TxnResponse<V>, Vec<Change<V>>), EtcdError> {
-        let succeeded = txn.compare.iter().all(|compare| self.holds(compare));
-        let ops = if succeeded { &txn.success } else { &txn.failure };
+        let (succeeded, ops) = self.branch(txn);
         let mut puts: Vec<&Key> = ops
             .iter()
             .filter_map(|op| match op {
@@ -187,6 +186,14 @@ impl<V: Value> Store<V> {
             deleted,
         };
         Ok((response, changes))
+    }
+
+    /// Do all comparisons hold, and which operations are therefore to be done?
+    pub fn branch<'a>(&self, txn: &'a Txn<V>) -> (bool, &'a [TxnOp<V>]) {
+        match txn.compare.iter().all(|compare| self.holds(compare)) {
+            true => (true, &txn.success),
+            false => (false, &txn.failure),
+        }
     }
 
     /// Deletes these keys in one revision, in the given order. Returns what changed.
@@ -241,7 +248,7 @@ impl<V: Value> Store<V> {
     }
 
     fn holds(&self, compare: &Compare) -> bool {
-        let of = |key: &Key, field: fn(&KeyValue<V>) -> u64| self.get(key).map_or(0, field);
+        let of = |key: &Key, field: fn(&KeyValue<V>) -> u64| self.get(key.as_ref()).map_or(0, field);
         match compare {
             Compare::ModRevision(key, is) => of(key, |kv| kv.mod_revision) == *is,
             Compare::CreateRevision(key, is) => of(key, |kv| kv.create_revision) == *is,

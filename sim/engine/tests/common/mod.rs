@@ -257,20 +257,20 @@ impl Property for ValueCountsVersions {
     }
 }
 
-fn everybody_saw(world: &World) -> Result<(), Violation> {
+fn everybody_saw(world: &World) -> Check {
     let store = world.find("store").expect("there is one");
     let version = world.process::<Store>(store).expect("a store").version;
     for worker in world.processes().filter(|p| *p != store) {
         let seen = world.cell(worker, &SEEN);
         if seen + 5 < version {
-            return Err(Violation {
+            return Check::Violated(Violation {
                 kind: "worker",
                 object: world.name(worker).to_owned(),
                 message: format!("has seen {seen} of {version}"),
             });
         }
     }
-    Ok(())
+    Check::Held
 }
 
 pub fn world(workers: usize, careless: bool, flaw: Flaw) -> World {

@@ -1,0 +1,316 @@
+//! The life of a kube-apiserver (`apiserver/pkg/server/genericapiserver.go`): its listener, its
+//! hooks, readiness and shutdown, in the order of each release.
+
+use std::fmt;
+use std::future::Future;
+use std::hash::Hash;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_engine::{
+    Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Stream,
+    Task, Transport,
+};
+use wavetank_etcd::{Client, Revision};
+use wavetank_release::{Release, Switch, Switches};
+
+use crate::handlers;
+use crate::rest::{Loopback, Request, Resource, Verb};
+use crate::storage::Storage;
+
+/// How clients reach an apiserver: HTTP/2 with client-go's health check (read idle 30 s, ping 15 s).
+pub static FRONT_DOOR: Transport = Transport {
+    name: Name::new("https"),
+    dial_timeout: Duration::from_secs(30),
+    keepalive: Some((Duration::from_secs(30), Duration::from_secs(15))),
+};
+
+/// `http.Server.Shutdown` and the wait for requests in flight (`ShutdownTimeout`).
+const DRAIN_LIMIT: Duration = Duration::from_secs(60);
+/// PreShutdown hooks bound themselves (20 s each, one of them here); more is overdue.
+const HOOKS_LIMIT: Duration = Duration::from_secs(25);
+/// How often a drain looks: upstream's `Shutdown` polls too (`net/http` `shutdownPollInterval`).
+const DRAIN_POLL: Duration = Duration::from_millis(500);
+
+const SERVE: Name = Name::new("serve");
+pub(crate) const WATCH: Name = Name::new("watch");
+const POST_START: Name = Name::new("post-start");
+const SHUTDOWN: Name = Name::new("shutdown");
+
+/// A shutdown has begun.
+pub static STOP_BEGUN: Cell<bool> = Cell::new("stop-begun");
+static HOOKS_DONE: Cell<u64> = Cell::new("hooks-done");
+static REQUESTS: Cell<u64> = Cell::new("requests-in-flight");
+static WATCHES: Cell<u64> = Cell::new("watches-in-flight");
+
+/// What never changes in the life of a server.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Config {
+    /// Its release.
+    pub release: Release,
+    /// Its switches.
+    pub switches: Switches,
+    /// Itself.
+    pub me: ProcId,
+    /// The etcd it stores in.
+    pub etcd: ProcId,
+    /// `--advertise-address`
+    pub address: Arc<str>,
+    /// `--shutdown-delay-duration`
+    pub shutdown_delay: Duration,
+    /// How many PostStart hooks `/readyz` waits for.
+    pub hooks: u64,
+}
+
+impl Config {
+    /// Its etcd client: reads are retried where the retry interceptor works, from v1.23 on.
+    pub fn etcd(&self) -> Client {
+        Client {
+            server: self.etcd,
+            retries: self.release >= Release::V1_36,
+        }
+    }
+
+    /// Its storage.
+    pub fn storage(&self) -> Storage {
+        Storage { etcd: self.etcd() }
+    }
+
+    /// Its loopback client.
+    pub fn loopback(&self) -> Loopback {
+        Loopback { me: self.me }
+    }
+}
+
+/// A part of a hook's work.
+pub type HookFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A PostStart and PreShutdown hook, for example the bootstrap controller. It is configuration:
+/// what it remembers is in cells and signals.
+pub trait Hook: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+    /// `/readyz` waits for its end.
+    fn post_start(&self, rx: Rx) -> HookFuture;
+    /// The shutdown waits for its end.
+    fn pre_shutdown(&self, rx: Rx) -> HookFuture;
+    /// A routine of its own, if the kind is one of its own.
+    fn routine(&self, task: &Task) -> Option<RoutineFuture>;
+}
+
+/// A note of a server's life.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ServerNote {
+    /// Asked to stop.
+    Stopping,
+    /// Takes no more connections.
+    ListenerClosed,
+    /// Its PreShutdown hooks take longer than any of them may.
+    ShutdownOverdue,
+    /// About to exit in an orderly way.
+    Exiting,
+}
+
+/// Arguments of the routine that serves a request.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Serve {
+    pub caller: Caller,
+    pub request: Request,
+}
+
+/// Arguments of the routine that serves a watch.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Watching {
+    pub caller: Caller,
+    pub resource: Resource,
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+    pub since: Revision,
+    pub stream: Option<Stream>,
+}
+
+/// A kube-apiserver with these hooks.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ApiServer<H> {
+    config: Arc<Config>,
+    hooks: Vec<H>,
+    listening: bool,
+}
+
+impl<H: Hook> ApiServer<H> {
+    /// A server that has not started.
+    pub fn new(config: Config, hooks: Vec<H>) -> ApiServer<H> {
+        ApiServer {
+            config: Arc::new(config),
+            hooks,
+            listening: false,
+        }
+    }
+
+    /// What never changes in it.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+impl<H: Hook> Process for ApiServer<H> {
+    /// `NonBlockingRun`: the listener opens, then the PostStart hooks run, each by itself.
+    fn boot(&mut self, cx: &mut Cx<'_>) {
+        self.listening = true;
+        for hook in 0..self.hooks.len() {
+            cx.spawn(Task::new(POST_START, hook));
+        }
+    }
+
+    fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
+        let task = match body.expect::<Request>() {
+            Request::Api {
+                verb: Verb::Watch(since),
+                resource,
+                namespace,
+                name,
+            } => Task::new(
+                WATCH,
+                Watching {
+                    caller,
+                    resource: *resource,
+                    namespace: namespace.clone(),
+                    name: name.clone(),
+                    since: *since,
+                    stream: None,
+                },
+            ),
+            request => Task::new(
+                SERVE,
+                Serve {
+                    caller,
+                    request: request.clone(),
+                },
+            ),
+        };
+        cx.serve(caller, task);
+    }
+
+    fn stop(&mut self, cx: &mut Cx<'_>) {
+        // /readyz fails from now on.
+        if !std::mem::replace(cx.cell(&STOP_BEGUN), true) {
+            cx.note(ServerNote::Stopping);
+            cx.spawn(Task::new(SHUTDOWN, self.hooks.len()));
+        }
+    }
+
+    fn accepting(&self) -> bool {
+        self.listening
+    }
+
+    fn crash(&mut self) {
+        self.listening = false;
+    }
+
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        let rx = Rx::new();
+        if task.kind() == SERVE {
+            return Box::pin(handlers::serve(rx, self.config.clone(), task.args::<Serve>().clone()));
+        }
+        if task.kind() == WATCH {
+            let watching = task.args::<Watching>().clone();
+            return Box::pin(handlers::watch(rx, self.config.clone(), watching));
+        }
+        if task.kind() == POST_START {
+            return Box::pin(post_start(rx, self.hooks[*task.args::<usize>()].clone()));
+        }
+        if task.kind() == SHUTDOWN {
+            return Box::pin(shutdown(rx, self.config.clone(), self.hooks.clone()));
+        }
+        let own = self.hooks.iter().find_map(|hook| hook.routine(task));
+        own.unwrap_or_else(|| panic!("an apiserver has no routine `{}`", task.kind()))
+    }
+}
+
+async fn post_start<H: Hook>(rx: Rx, hook: H) -> Outcome {
+    hook.post_start(rx).await;
+    rx.update(&HOOKS_DONE, |done| *done += 1);
+    Outcome::Done
+}
+
+/// `Run` (v1.16, v1.20), `RunWithContext` (v1.36).
+async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcome {
+    let delay = rx.sleep(config.shutdown_delay);
+    let hooks = watch_over(rx, pre_shutdown_hooks(rx, hooks));
+    if config.switches.has(Switch::ListenerClosesBeforeRemoval) {
+        // Until v1.23: as soon as the delay is over, whatever the hooks are doing.
+        let close = async {
+            delay.await;
+            close_listener::<H>(rx);
+        };
+        rx.join(close, hooks).await;
+    } else {
+        // From v1.24: after both (PR #108033).
+        rx.join(delay, hooks).await;
+        close_listener::<H>(rx);
+    }
+    drain(rx, config.release).await;
+    rx.note(ServerNote::Exiting);
+    rx.exit();
+    Outcome::Done
+}
+
+/// Tells when the hooks are overdue, and waits on.
+async fn watch_over(rx: Rx, hooks: impl Future<Output = ()>) {
+    let mut hooks = std::pin::pin!(hooks);
+    if rx.timeout(HOOKS_LIMIT, hooks.as_mut()).await.is_none() {
+        rx.note(ServerNote::ShutdownOverdue);
+        hooks.await;
+    }
+}
+
+/// `RunPreShutdownHooks`: one after another, in the order of a Go map.
+async fn pre_shutdown_hooks<H: Hook>(rx: Rx, mut hooks: Vec<H>) {
+    while !hooks.is_empty() {
+        let next = match hooks.len() {
+            1 => 0,
+            n => rx.choose(n as u64).await as usize,
+        };
+        hooks.remove(next).pre_shutdown(rx).await;
+    }
+}
+
+/// `http.Server.Shutdown`: the listener closes, then HTTP/2 clients get GOAWAY.
+fn close_listener<H: Hook>(rx: Rx) {
+    rx.process(|server: &mut ApiServer<H>| server.listening = false);
+    rx.go_away();
+    rx.note(ServerNote::ListenerClosed);
+}
+
+/// Requests in flight get up to 60 s. v1.16 does not wait for `Shutdown`, so open watches do not
+/// hold it; in v1.20 and v1.36 they do.
+async fn drain(rx: Rx, release: Release) {
+    let drained = async {
+        loop {
+            let watches = match release {
+                Release::V1_16 => 0,
+                Release::V1_20 | Release::V1_36 => rx.read(&WATCHES),
+            };
+            if rx.read(&REQUESTS) + watches == 0 {
+                return;
+            }
+            rx.sleep(DRAIN_POLL).await;
+        }
+    };
+    rx.timeout(DRAIN_LIMIT, drained).await;
+}
+
+pub(crate) fn begin(rx: Rx, watch: bool) {
+    rx.update(if watch { &WATCHES } else { &REQUESTS }, |n| *n += 1);
+}
+
+pub(crate) fn end(rx: Rx, watch: bool) {
+    rx.update(if watch { &WATCHES } else { &REQUESTS }, |n| *n -= 1);
+}
+
+pub(crate) fn is_stopping(rx: Rx) -> bool {
+    rx.read(&STOP_BEGUN)
+}
+
+pub(crate) fn hooks_are_done(rx: Rx, config: &Config) -> bool {
+    rx.read(&HOOKS_DONE) >= config.hooks
+}

@@ -1,0 +1,13 @@
+//! From a topology to a world: processes wired together, with the properties that fit.
+//!
+//! `topology` builds, `properties` judges, `view` is what properties look at, `teller` puts notes
+//! into words. How the parts work is in the layers below; seeds, files and flags are above.
+
+pub mod properties;
+mod teller;
+mod topology;
+mod view;
+
+pub use teller::tell;
+pub use topology::{Apiserver, Topology};
+pub use view::ClusterView;

@@ -1,0 +1,208 @@
+//! The library of properties of the control plane. This is their table; each kind has a file.
+//!
+//! Bounds are derived from the algorithms' own timers, see [`settling`]; a bare hope would raise
+//! false alarms.
+
+mod converge;
+mod removal;
+mod sometimes;
+
+use std::time::Duration;
+
+use wavetank_engine::{Check, Property, Violation};
+use wavetank_release::Reconciler;
+
+/// A property of the library.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is explained in the table below")]
+pub enum Name {
+    StoppedAddressIsRemoved,
+    NoLeaseWriteAfterRemoval,
+    ShutdownEnds,
+    EndpointsConverge,
+    SliceAgrees,
+    MasterLeasesExpire,
+    QuietWhenStable,
+    ClientsReachAnApiserver,
+    LastApiserverStopped,
+    RemovalConflicted,
+    LeaseExpired,
+    RoundFailed,
+}
+
+/// What there is to know of a property.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// The property.
+    pub property: Name,
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// What it says, in one line.
+    pub about: &'static str,
+    /// `sometimes` properties are to be reached, not to be kept.
+    pub sometimes: bool,
+}
+
+impl Name {
+    /// All of them.
+    pub const TABLE: [Info; 12] = [
+        Info {
+            property: Name::StoppedAddressIsRemoved,
+            name: "stopped-address-is-removed",
+            about: "when a stopping apiserver has removed its address in time and without \
+                    trouble from etcd or the network, the Endpoints do not list it",
+            sometimes: false,
+        },
+        Info {
+            property: Name::NoLeaseWriteAfterRemoval,
+            name: "no-lease-write-after-removal",
+            about: "an apiserver that has removed its master lease does not write it again",
+            sometimes: false,
+        },
+        Info {
+            property: Name::ShutdownEnds,
+            name: "shutdown-ends",
+            about: "the PreShutdown hooks end within their bounds, whatever etcd does",
+            sometimes: false,
+        },
+        Info {
+            property: Name::EndpointsConverge,
+            name: "endpoints-converge",
+            about: "some time after calm the Endpoints list the apiservers that run, and no other",
+            sometimes: false,
+        },
+        Info {
+            property: Name::SliceAgrees,
+            name: "slice-agrees",
+            about: "some time after calm the EndpointSlice lists what the Endpoints list",
+            sometimes: false,
+        },
+        Info {
+            property: Name::MasterLeasesExpire,
+            name: "master-leases-expire",
+            about: "some time after calm every master lease belongs to an apiserver that runs",
+            sometimes: false,
+        },
+        Info {
+            property: Name::QuietWhenStable,
+            name: "quiet-when-stable",
+            about: "some time after calm nobody writes Endpoints or EndpointSlice any more",
+            sometimes: false,
+        },
+        Info {
+            property: Name::ClientsReachAnApiserver,
+            name: "clients-reach-an-apiserver",
+            about: "some time after calm every attempt through the Endpoints reaches an apiserver",
+            sometimes: false,
+        },
+        Info {
+            property: Name::LastApiserverStopped,
+            name: "last-apiserver-stopped",
+            about: "the last apiserver removed its address while no other ran",
+            sometimes: true,
+        },
+        Info {
+            property: Name::RemovalConflicted,
+            name: "removal-conflicted",
+            about: "a removal found that somebody else had changed the Endpoints",
+            sometimes: true,
+        },
+        Info {
+            property: Name::LeaseExpired,
+            name: "lease-expired",
+            about: "etcd deleted a master lease because its time was over",
+            sometimes: true,
+        },
+        Info {
+            property: Name::RoundFailed,
+            name: "round-failed",
+            about: "a round of the reconciler ended with an error",
+            sometimes: true,
+        },
+    ];
+
+    /// What there is to know of it.
+    pub fn info(self) -> &'static Info {
+        &Name::TABLE[self as usize]
+    }
+
+    /// The property with this name.
+    pub fn named(name: &str) -> Option<Name> {
+        let found = Name::TABLE.iter().find(|info| info.name == name)?;
+        Some(found.property)
+    }
+
+    /// The properties that a scenario with this reconciler is held to if it names none.
+    pub fn fitting(reconciler: Reconciler) -> Vec<Name> {
+        let all = Name::TABLE.iter().map(|info| info.property);
+        let fits = |name: &Name| match reconciler {
+            Reconciler::Lease => true,
+            Reconciler::MasterCount => *name != Name::MasterLeasesExpire,
+            Reconciler::None => *name == Name::ShutdownEnds,
+        };
+        all.filter(fits).collect()
+    }
+
+    /// The property itself.
+    pub fn property(self, shutdown_delay: Duration) -> Box<dyn Property> {
+        let settled = settling(shutdown_delay);
+        match self {
+            Name::StoppedAddressIsRemoved => Box::new(removal::StoppedAddressIsRemoved::default()),
+            Name::NoLeaseWriteAfterRemoval => Box::new(removal::NoLeaseWriteAfter::default()),
+            Name::ShutdownEnds => Box::new(removal::shutdown_ends()),
+            Name::EndpointsConverge => Box::new(converge::endpoints(settled)),
+            Name::SliceAgrees => Box::new(converge::slice(settled)),
+            Name::MasterLeasesExpire => Box::new(converge::master_leases(settled)),
+            Name::QuietWhenStable => Box::new(converge::quiet(settled)),
+            Name::ClientsReachAnApiserver => {
+                Box::new(converge::clients(settled + CLIENTS_NEED))
+            }
+            Name::LastApiserverStopped => Box::new(sometimes::last_apiserver_stopped()),
+            Name::RemovalConflicted => Box::new(sometimes::removal_conflicted()),
+            Name::LeaseExpired => Box::new(sometimes::lease_expired()),
+            Name::RoundFailed => Box::new(sometimes::round_failed()),
+        }
+    }
+}
+
+/// How long after calm the control plane has settled, at the latest.
+///
+/// - A connection that died in the storm is noticed after 30 + 10 s (etcd's keep-alive) or 45 s
+///   (HTTP/2), and dialled again after at most 43 s: the gap of grpc's back-off (1 s × 1.6ⁿ) that
+///   is open at the end of a storm of 120 s. The two do not add up: 45 s.
+/// - A master lease of a dead server is gone 1 + 15 + 0.5 s after that (extension at etcd's
+///   restart, TTL, expiry loop), and the next round is 10 s later; a round that conflicts is
+///   repeated after another 10 s; the way there takes a few seconds more: 45 s.
+/// - An apiserver that is still stopping when calm begins needs the delay, 20 s for its hook, 60 s
+///   to drain, and is only then started again, with a first round at once: delay + 85 s.
+pub fn settling(shutdown_delay: Duration) -> Duration {
+    Duration::from_secs(45 + 45 + 85) + shutdown_delay
+}
+
+/// A client that talks to a server which has gone notices after 45 s, and reads the Endpoints anew
+/// within another 10 s.
+const CLIENTS_NEED: Duration = Duration::from_secs(55);
+
+fn violated(kind: &'static str, object: &str, message: String) -> Check {
+    Check::Violated(Violation {
+        kind,
+        object: object.to_owned(),
+        message,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_says_what_the_properties_say() {
+        for (at, info) in Name::TABLE.iter().enumerate() {
+            assert_eq!(info.property as usize, at, "{}", info.name);
+            let property = info.property.property(Duration::ZERO);
+            assert_eq!(property.name(), info.name);
+            let sometimes = property.class() == wavetank_engine::Class::Sometimes;
+            assert_eq!(sometimes, info.sometimes, "{}", info.name);
+        }
+    }
+}

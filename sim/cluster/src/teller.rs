@@ -1,0 +1,90 @@
+//! Notes in words, for stories.
+
+use wavetank_apiserver::{Object, ServerNote};
+use wavetank_client::Attempt;
+use wavetank_controllers::{BootstrapNote, RemovalOutcome};
+use wavetank_engine::drive::story::Told;
+use wavetank_engine::{Note, World};
+use wavetank_etcd::{Cause, Change, Committed};
+
+/// Puts a note of the control plane into words; `None` for what no story needs.
+pub fn tell(world: &World, note: &Note) -> Option<Told> {
+    if let Some(commit) = note.body.get::<Committed<Object>>() {
+        return Some(committed(world, commit));
+    }
+    if let Some(note) = note.body.get::<BootstrapNote>() {
+        return Some(bootstrap(note));
+    }
+    if let Some(note) = note.body.get::<ServerNote>() {
+        return Some(plain(match note {
+            ServerNote::Stopping => "begins to shut down",
+            ServerNote::ListenerClosed => "closes its listener",
+            ServerNote::ShutdownOverdue => "still waits for its PreShutdown hooks",
+            ServerNote::Exiting => "exits",
+        }));
+    }
+    let attempt = note.body.get::<Attempt>().filter(|a| !a.reached)?;
+    Some(plain(&match &attempt.address {
+        None => "knows no address of an apiserver".to_owned(),
+        Some(address) => format!("gets no answer at {address}"),
+    }))
+}
+
+fn plain(text: &str) -> Told {
+    Told {
+        text: text.to_owned(),
+        about: Vec::new(),
+    }
+}
+
+fn committed(world: &World, commit: &Committed<Object>) -> Told {
+    let changes: Vec<String> = commit.changes.iter().map(change).collect();
+    let cause = match commit.cause {
+        Cause::Client(client) => format!("by {}", world.name(client)),
+        Cause::Expiry(lease) => format!("lease {} expired", lease.0),
+    };
+    Told {
+        text: format!("revision {}: {} ({cause})", commit.revision, changes.join("; ")),
+        about: commit.changes.iter().map(|c| c.key.to_string()).collect(),
+    }
+}
+
+fn change(change: &Change<Object>) -> String {
+    let Some(now) = &change.now else {
+        return format!("deletes {}", change.key);
+    };
+    let addresses = now.value.addresses();
+    let listed = match addresses.is_empty() {
+        true => "no address".to_owned(),
+        false => addresses.join(", "),
+    };
+    format!("{} := {listed}", change.key)
+}
+
+fn bootstrap(note: &BootstrapNote) -> Told {
+    let (text, address) = match note {
+        BootstrapNote::RemovalStarted { address } => {
+            ("begins to remove its address".to_owned(), Some(address))
+        }
+        BootstrapNote::RemovalConflicted => ("finds the Endpoints modified".to_owned(), None),
+        BootstrapNote::RoundFailed(error) => (format!("its round fails: {error}"), None),
+        BootstrapNote::RemovalFinished {
+            address, outcome, ..
+        } => {
+            let text = match outcome {
+                RemovalOutcome::Removed(_) => "has removed its address".to_owned(),
+                RemovalOutcome::Failed(error) | RemovalOutcome::Unavailable(error) => {
+                    format!("removing its address failed: {error}")
+                }
+            };
+            (text, Some(address))
+        }
+        BootstrapNote::RemovalGivenUp { address } => {
+            ("waits no longer for the removal".to_owned(), Some(address))
+        }
+    };
+    Told {
+        text,
+        about: address.map(|a| format!("removal of {a}")).into_iter().collect(),
+    }
+}

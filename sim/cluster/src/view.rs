@@ -1,0 +1,87 @@
+//! What properties and stories look at: the world as a control plane.
+
+use std::sync::Arc;
+
+use wavetank_apiserver::{ApiServer, Object, STOP_BEGUN};
+use wavetank_controllers::Bootstrap;
+use wavetank_engine::{ProcId, Status, World};
+use wavetank_etcd::{Etcd, KeyValue, Revision, Store};
+use wavetank_release::Release;
+
+use crate::topology::ETCD;
+
+/// Where the Endpoints default/kubernetes are stored.
+pub const ENDPOINTS: &str = "/registry/services/endpoints/default/kubernetes";
+/// Where the EndpointSlice default/kubernetes is stored.
+pub const SLICE: &str = "/registry/endpointslices/default/kubernetes";
+
+/// A world seen as a control plane.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterView<'a>(pub &'a World);
+
+impl<'a> ClusterView<'a> {
+    /// What etcd stores.
+    pub fn store(self) -> &'a Store<Object> {
+        let etcd = self.0.find(ETCD).expect("every topology has one");
+        self.0
+            .process::<Etcd<Object>>(etcd)
+            .expect("it is an etcd")
+            .store()
+    }
+
+    /// A key as it is stored.
+    pub fn get(self, key: &str) -> Option<&'a KeyValue<Object>> {
+        self.store().get(key)
+    }
+
+    /// The addresses under a key, and the revision of the key; nothing if there is no such key.
+    pub fn addresses(self, key: &str) -> (Vec<Arc<str>>, Revision) {
+        self.get(key).map_or((Vec::new(), 0), |kv| {
+            let mut addresses = kv.value.addresses();
+            addresses.sort();
+            (addresses, kv.mod_revision)
+        })
+    }
+
+    /// The apiservers.
+    pub fn apiservers(self) -> impl Iterator<Item = (ProcId, &'a ApiServer<Bootstrap>)> {
+        let world = self.0;
+        world
+            .processes()
+            .filter_map(move |p| Some((p, world.process::<ApiServer<Bootstrap>>(p)?)))
+    }
+
+    /// The apiserver that advertises this address.
+    pub fn by_address(self, address: &str) -> Option<ProcId> {
+        let mut all = self.apiservers();
+        let found = all.find(|(_, server)| *server.config().address == *address)?;
+        Some(found.0)
+    }
+
+    /// Does the process run?
+    pub fn is_up(self, process: ProcId) -> bool {
+        self.0.status(process) == Status::Up
+    }
+
+    /// Does it run, and has no shutdown begun?
+    pub fn is_serving(self, process: ProcId) -> bool {
+        self.is_up(process) && !self.0.cell(process, &STOP_BEGUN)
+    }
+
+    /// Sorted addresses of the apiservers for which this is true.
+    pub fn addresses_of(self, wanted: impl Fn(ProcId) -> bool) -> Vec<Arc<str>> {
+        let mut found: Vec<Arc<str>> = self
+            .apiservers()
+            .filter(|(p, _)| wanted(*p))
+            .map(|(_, server)| server.config().address.clone())
+            .collect();
+        found.sort();
+        found
+    }
+
+    /// Does a serving apiserver keep EndpointSlices?
+    pub fn keeps_slices(self) -> bool {
+        self.apiservers()
+            .any(|(p, s)| self.is_serving(p) && s.config().release >= Release::V1_20)
+    }
+}

@@ -1,0 +1,184 @@
+//! The bootstrap controller: `pkg/master/controller.go` (v1.16), `pkg/controlplane/controller.go`
+//! (v1.20), `pkg/controlplane/controller/kubernetesservice/controller.go` (v1.36).
+//!
+//! Its Endpoints part is here. Namespaces, the Service and the repair loops come with their own
+//! issues, before and after the reconciler in each round and hook.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_apiserver::{Config, Hook, HookFuture, Probe, Request};
+use wavetank_engine::{Cell, Name, Outcome, RoutineFuture, Rx, Signal, Task};
+use wavetank_etcd::Revision;
+use wavetank_release::{Reconciler, Release, Switch};
+
+use crate::reconcilers::{self, RECONCILE_INTERVAL, ReconcileError};
+
+/// `PollImmediateUntil` on the health check.
+const POLL: Duration = Duration::from_millis(100);
+/// `Controller.Stop` waits this long for the address to be removed: 2 × interval.
+pub const SHUTDOWN_LIMIT: Duration = Duration::from_secs(20);
+
+const POLL_HEALTH: Name = Name::new("poll-health");
+const RECONCILE: Name = Name::new("reconcile-endpoints");
+const REMOVE: Name = Name::new("remove-endpoints");
+
+/// The channel that stops the loop.
+static STOP: Signal = Signal::new("bootstrap-stop");
+static STOPPED: Cell<bool> = Cell::new("bootstrap-stopped");
+/// `RemoveEndpoints` has returned.
+static REMOVED: Signal = Signal::new("endpoints-removed");
+/// `Stop` no longer waits for it.
+static GAVE_UP: Cell<bool> = Cell::new("removal-given-up");
+
+/// The bootstrap controller of one server.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Bootstrap {
+    /// The server that it is a part of.
+    pub server: Arc<Config>,
+    /// `--endpoint-reconciler-type`
+    pub reconciler: Reconciler,
+    /// `--apiserver-count`
+    pub apiserver_count: u32,
+}
+
+/// How the removal of the own address at a stop ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RemovalOutcome {
+    /// Without an error; the revision of the Endpoints that it last saw or wrote.
+    Removed(Revision),
+    /// With an error that etcd and the network are not to blame for.
+    Failed(ReconcileError),
+    /// With an error that they are to blame for.
+    Unavailable(ReconcileError),
+}
+
+/// A note of the bootstrap controller.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum BootstrapNote {
+    /// A stopping server begins to remove its address.
+    RemovalStarted {
+        /// The address.
+        address: Arc<str>,
+    },
+    /// The Endpoints had changed since the removal read them.
+    RemovalConflicted,
+    /// A round ended with an error.
+    RoundFailed(ReconcileError),
+    /// A stopping server has done what it could to remove its address.
+    RemovalFinished {
+        /// The address.
+        address: Arc<str>,
+        /// How it ended.
+        outcome: RemovalOutcome,
+        /// The server no longer waited for it.
+        late: bool,
+    },
+    /// A stopping server no longer waits for the removal.
+    RemovalGivenUp {
+        /// The address.
+        address: Arc<str>,
+    },
+}
+
+impl Hook for Bootstrap {
+    /// `Start`. An error of the removal is only logged.
+    fn post_start(&self, rx: Rx) -> HookFuture {
+        let me = self.clone();
+        Box::pin(async move {
+            // Of a previous life, if its lease is still there.
+            let _ = reconcilers::remove_endpoints(rx, &me).await;
+            rx.spawn(Task::new(POLL_HEALTH, ()));
+        })
+    }
+
+    /// `Stop`.
+    fn pre_shutdown(&self, rx: Rx) -> HookFuture {
+        let me = self.clone();
+        Box::pin(async move {
+            rx.update(&STOPPED, |stopped| *stopped = true);
+            rx.raise(STOP);
+            rx.spawn(Task::new(REMOVE, ()));
+            if me.server.switches.has(Switch::RemoveEndpointsUnbounded) {
+                return rx.wait(REMOVED).await;
+            }
+            if rx.timeout(SHUTDOWN_LIMIT, rx.wait(REMOVED)).await.is_none() {
+                rx.update(&GAVE_UP, |gave_up| *gave_up = true);
+                let address = me.server.address.clone();
+                rx.note(BootstrapNote::RemovalGivenUp { address });
+            }
+        })
+    }
+
+    fn routine(&self, task: &Task) -> Option<RoutineFuture> {
+        let (rx, me) = (Rx::new(), self.clone());
+        if task.kind() == POLL_HEALTH {
+            return Some(Box::pin(poll_health(rx, me)));
+        }
+        if task.kind() == RECONCILE {
+            return Some(Box::pin(reconcile(rx, me)));
+        }
+        if task.kind() == REMOVE {
+            return Some(Box::pin(remove(rx, me)));
+        }
+        None
+    }
+}
+
+/// `RunKubernetesService` begins when the server is healthy, looked at every 100 ms; only a 200
+/// counts.
+async fn poll_health(rx: Rx, me: Bootstrap) -> Outcome {
+    let probe = match me.server.release {
+        Release::V1_16 => Probe::Healthz,
+        Release::V1_20 | Release::V1_36 => Probe::Readyz,
+    };
+    let answer = me.server.loopback().request(rx, Request::Probe(probe)).await;
+    if answer.is_ok() {
+        return Outcome::Become(Task::new(RECONCILE, ()));
+    }
+    match rx.timeout(POLL, rx.wait(STOP)).await {
+        Some(()) => Outcome::Done,
+        None => Outcome::Become(Task::new(POLL_HEALTH, ())),
+    }
+}
+
+/// One turn of `NonSlidingUntil`: the stop channel is looked at, the timer is started, the round
+/// runs and is never interrupted, then timer or channel.
+async fn reconcile(rx: Rx, me: Bootstrap) -> Outcome {
+    if rx.read(&STOPPED) {
+        return Outcome::Done;
+    }
+    let tick = rx.timeout(RECONCILE_INTERVAL, rx.wait(STOP));
+    // An error ends the round and is logged (`UpdateKubernetesService`).
+    let round = async {
+        if let Err(error) = reconcilers::reconcile_endpoints(rx, &me).await {
+            rx.note(BootstrapNote::RoundFailed(error));
+        }
+    };
+    let (stopped, ()) = rx.join(tick, round).await;
+    match stopped {
+        Some(()) => Outcome::Done,
+        None => Outcome::Become(Task::new(RECONCILE, ())),
+    }
+}
+
+/// The goroutine that `Stop` starts.
+async fn remove(rx: Rx, me: Bootstrap) -> Outcome {
+    reconcilers::stop_reconciling(rx, &me).await;
+    rx.note(BootstrapNote::RemovalStarted {
+        address: me.server.address.clone(),
+    });
+    let outcome = match reconcilers::remove_endpoints(rx, &me).await {
+        Ok(seen) => RemovalOutcome::Removed(seen),
+        Err(error) if error.is_unavailable() => RemovalOutcome::Unavailable(error),
+        Err(error) => RemovalOutcome::Failed(error),
+    };
+    reconcilers::destroy(rx, &me);
+    rx.note(BootstrapNote::RemovalFinished {
+        address: me.server.address.clone(),
+        outcome,
+        late: rx.read(&GAVE_UP),
+    });
+    rx.raise(REMOVED);
+    Outcome::Done
+}

@@ -1,0 +1,152 @@
+//! The Endpoints reconcilers of kube-apiserver: `pkg/master/reconcilers` (v1.16),
+//! `pkg/controlplane/reconcilers` (v1.20, v1.36). One file each; here is what they share, and
+//! which one a server has.
+
+mod endpoints;
+mod lease;
+mod master_count;
+
+use std::fmt;
+use std::time::Duration;
+
+use wavetank_apiserver::{LoopbackError, Reason, StorageError};
+use wavetank_engine::{Cell, Lock, NetError, Rx};
+use wavetank_etcd::{Key, Revision};
+use wavetank_release::{Reconciler, Switch};
+
+use crate::bootstrap::Bootstrap;
+
+/// `DefaultEndpointReconcilerInterval`
+pub const RECONCILE_INTERVAL: Duration = Duration::from_secs(10);
+/// `DefaultEndpointReconcilerTTL`
+pub const MASTER_LEASE_TTL: Duration = Duration::from_secs(15);
+/// Where master leases are stored.
+pub const MASTER_LEASES: &str = "/registry/masterleases/";
+
+/// The key of an address's master lease.
+pub fn master_lease_key(address: &str) -> Key {
+    format!("{MASTER_LEASES}{address}").into()
+}
+
+static RECONCILING_LOCK: Lock = Lock::new("reconcilingLock");
+static STOP_RECONCILING_CALLED: Cell<bool> = Cell::new("stopReconcilingCalled");
+
+/// Why a round or a removal ended early.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ReconcileError {
+    /// "refusing to erase all endpoints": there is no master lease.
+    NoLeases,
+    /// The own master lease is not there.
+    LeaseNotFound,
+    /// The lease storage is closed.
+    Closed,
+    /// The Endpoints have changed since they were read.
+    Conflict,
+    /// The server refused otherwise.
+    Refused(Reason),
+    /// The server's listener is closed.
+    ListenerClosed,
+    /// etcd, or the way to it, failed.
+    Etcd,
+    /// The request to the server itself broke off.
+    Net(NetError),
+}
+
+impl ReconcileError {
+    /// Are etcd or the network to blame?
+    pub fn is_unavailable(self) -> bool {
+        match self {
+            ReconcileError::Etcd | ReconcileError::Net(_) => true,
+            ReconcileError::Refused(reason) => {
+                matches!(reason, Reason::InternalError | Reason::Timeout)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for ReconcileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReconcileError::NoLeases => f.write_str(
+                "no master IPs were listed in storage, refusing to erase all endpoints for the \
+                 kubernetes service",
+            ),
+            ReconcileError::LeaseNotFound => f.write_str("the master lease was not found"),
+            ReconcileError::Closed => f.write_str("the client connection is closing"),
+            ReconcileError::Conflict => f.write_str("the Endpoints have been modified (409)"),
+            ReconcileError::Refused(reason) => write!(f, "{reason:?} ({})", reason.code()),
+            ReconcileError::ListenerClosed => {
+                f.write_str("the own listener is closed: connection refused")
+            }
+            ReconcileError::Etcd => f.write_str("etcd was not available"),
+            ReconcileError::Net(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<StorageError> for ReconcileError {
+    /// Of the lease storage.
+    fn from(error: StorageError) -> ReconcileError {
+        match error {
+            StorageError::NotFound => ReconcileError::LeaseNotFound,
+            StorageError::Exists | StorageError::Conflict => ReconcileError::Conflict,
+            StorageError::Etcd(_) => ReconcileError::Etcd,
+        }
+    }
+}
+
+impl From<LoopbackError> for ReconcileError {
+    fn from(error: LoopbackError) -> ReconcileError {
+        match error {
+            LoopbackError::Net(NetError::Refused) => ReconcileError::ListenerClosed,
+            LoopbackError::Net(error) => ReconcileError::Net(error),
+            LoopbackError::Status(status) => match status.reason {
+                Reason::Conflict => ReconcileError::Conflict,
+                reason => ReconcileError::Refused(reason),
+            },
+        }
+    }
+}
+
+/// The reconciler that is in use: with its defect off, master-count gives way to the lease
+/// reconciler, our proposal for k/k#22609.
+fn in_use(me: &Bootstrap) -> Reconciler {
+    match me.reconciler {
+        Reconciler::MasterCount if !me.server.switches.has(Switch::MasterCountKeepsCrashed) => {
+            Reconciler::Lease
+        }
+        reconciler => reconciler,
+    }
+}
+
+pub(crate) async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
+    match in_use(me) {
+        Reconciler::Lease => lease::reconcile_endpoints(rx, me).await,
+        Reconciler::MasterCount => master_count::reconcile_endpoints(rx, me).await,
+        Reconciler::None => Ok(()),
+    }
+}
+
+/// Returns the revision of the Endpoints that it last saw or wrote, 0 if it is not known.
+pub(crate) async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, ReconcileError> {
+    match in_use(me) {
+        Reconciler::Lease => lease::remove_endpoints(rx, me).await,
+        Reconciler::MasterCount => master_count::remove_endpoints(rx, me).await,
+        Reconciler::None => Ok(0),
+    }
+}
+
+pub(crate) async fn stop_reconciling(rx: Rx, me: &Bootstrap) {
+    match in_use(me) {
+        Reconciler::Lease => lease::stop_reconciling(rx, me).await,
+        Reconciler::MasterCount => master_count::stop_reconciling(rx).await,
+        Reconciler::None => {}
+    }
+}
+
+pub(crate) fn destroy(rx: Rx, me: &Bootstrap) {
+    if in_use(me) == Reconciler::Lease {
+        lease::destroy(rx, me);
+    }
+}

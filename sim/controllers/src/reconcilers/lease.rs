@@ -1,0 +1,206 @@
+//! The lease reconciler, `reconcilers/lease.go`, in the forms of v1.16, v1.20 and v1.36.
+
+use std::sync::Arc;
+
+use wavetank_apiserver::{Body, Endpoints, Meta, Object, Reason, Subset};
+use wavetank_engine::{Cell, Rx};
+use wavetank_etcd::{Key, Revision};
+use wavetank_release::{Release, Switch};
+
+use super::endpoints::{self, Current, repack};
+use super::{
+    MASTER_LEASE_TTL, MASTER_LEASES, RECONCILING_LOCK, ReconcileError, STOP_RECONCILING_CALLED,
+    master_lease_key,
+};
+use crate::bootstrap::{Bootstrap, BootstrapNote};
+
+/// `Destroy` has closed the lease storage.
+static LEASES_CLOSED: Cell<bool> = Cell::new("lease-storage-closed");
+
+/// `ReconcileEndpoints`
+pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
+    let _guard = match me.server.release {
+        Release::V1_16 | Release::V1_20 => {
+            let guard = rx.lock(RECONCILING_LOCK).await;
+            if rx.read(&STOP_RECONCILING_CALLED) {
+                return Ok(());
+            }
+            guard
+        }
+        // An atomic flag since PR #116685; it is not read again under the lock.
+        Release::V1_36 => {
+            if rx.read(&STOP_RECONCILING_CALLED) {
+                return Ok(());
+            }
+            rx.lock(RECONCILING_LOCK).await
+        }
+    };
+    update_lease(rx, me).await?;
+    do_reconcile(rx, me, false).await?;
+    Ok(())
+}
+
+/// `StopReconciling`: up to v1.20 it waits for a round in progress.
+pub async fn stop_reconciling(rx: Rx, me: &Bootstrap) {
+    let _guard = match me.server.release {
+        Release::V1_16 | Release::V1_20 => Some(rx.lock(RECONCILING_LOCK).await),
+        Release::V1_36 => None,
+    };
+    rx.update(&STOP_RECONCILING_CALLED, |called| *called = true);
+}
+
+/// `RemoveEndpoints`
+pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, ReconcileError> {
+    let _guard = match me.server.release {
+        Release::V1_16 | Release::V1_20 => None,
+        Release::V1_36 => Some(rx.lock(RECONCILING_LOCK).await),
+    };
+    match remove_lease(rx, me).await {
+        Ok(()) => {}
+        // Finding 2: upstream returns here too, and leaves the address listed.
+        Err(ReconcileError::LeaseNotFound)
+            if me.server.switches.has(Switch::FixRemoveAbsentLease)
+                && rx.read(&STOP_RECONCILING_CALLED) => {}
+        Err(error) => return Err(error),
+    }
+    loop {
+        match do_reconcile(rx, me, true).await {
+            // Finding 1: upstream returns the conflict, which is only logged.
+            Err(ReconcileError::Conflict) => {
+                rx.note(BootstrapNote::RemovalConflicted);
+                if !me.server.switches.has(Switch::FixRetryRemoveEndpoints) {
+                    return Err(ReconcileError::Conflict);
+                }
+            }
+            result => return result,
+        }
+    }
+}
+
+/// `Destroy` (v1.36): closes the lease storage.
+pub fn destroy(rx: Rx, me: &Bootstrap) {
+    if me.server.release == Release::V1_36 {
+        rx.update(&LEASES_CLOSED, |closed| *closed = true);
+    }
+}
+
+fn still_open(rx: Rx) -> Result<(), ReconcileError> {
+    match rx.read(&LEASES_CLOSED) {
+        true => Err(ReconcileError::Closed),
+        false => Ok(()),
+    }
+}
+
+/// `UpdateLease`: generation counts the renewals, so that every one is a write.
+async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
+    still_open(rx)?;
+    let address = me.server.address.clone();
+    let mut ttl = MASTER_LEASE_TTL.as_secs();
+    if me.server.switches.has(Switch::MasterLeaseTooLong) {
+        ttl *= 60;
+    }
+    let key = master_lease_key(&address);
+    let change = |current: Option<&wavetank_apiserver::Stored>| {
+        let meta = Meta {
+            name: address.clone(),
+            generation: current.map_or(0, |c| c.object.meta().generation) + 1,
+            ..Meta::default()
+        };
+        let subset = Subset {
+            addresses: vec![address.clone()],
+            ports: Vec::new(),
+        };
+        Ok(Object::new(
+            meta,
+            Body::Endpoints(Endpoints {
+                subsets: vec![subset],
+            }),
+        ))
+    };
+    let storage = me.server.storage();
+    storage
+        .guaranteed_update(rx, key, true, Some(ttl), change)
+        .await?;
+    Ok(())
+}
+
+/// `RemoveLease`. The etcd lease itself is not revoked.
+async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
+    still_open(rx)?;
+    let key: Key = match me.server.switches.has(Switch::MasterLeaseDoubleSlash) {
+        true => format!("{MASTER_LEASES}/{}", me.server.address).into(),
+        false => master_lease_key(&me.server.address),
+    };
+    me.server.storage().delete(rx, key).await?;
+    Ok(())
+}
+
+/// `ListLeases`: straight from etcd, so linearizable.
+async fn list_leases(rx: Rx, me: &Bootstrap) -> Result<Vec<Arc<str>>, ReconcileError> {
+    still_open(rx)?;
+    let (leases, _) = me.server.storage().list(rx, MASTER_LEASES.into()).await?;
+    let first = |lease: &wavetank_apiserver::Stored| lease.object.addresses().into_iter().next();
+    Ok(leases.iter().filter_map(first).collect())
+}
+
+/// `doReconcile`
+///
+/// Returns the revision of the Endpoints that it last saw or wrote, 0 if it is not known.
+async fn do_reconcile(
+    rx: Rx,
+    me: &Bootstrap,
+    reconcile_ports: bool,
+) -> Result<Revision, ReconcileError> {
+    let config = &me.server;
+    // k/k#115804: the last one to stop finds no lease, its own being gone already. PR #116685 lets
+    // it go on.
+    let may_empty = !config.switches.has(Switch::LastApiserverKeepsAddress);
+    let (mut current, absent) = match endpoints::get(rx, me).await {
+        Ok(current) => (current, false),
+        Err(error) if error.is(Reason::NotFound) => {
+            if may_empty && rx.read(&STOP_RECONCILING_CALLED) {
+                return Ok(0);
+            }
+            (Current::absent(), true)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let leases = list_leases(rx, me).await?;
+    if leases.is_empty() && !(may_empty && rx.read(&STOP_RECONCILING_CALLED)) {
+        return Err(ReconcileError::NoLeases);
+    }
+    let labelled = config.release >= Release::V1_20 && current.set_skip_mirror();
+    let format_right = current.subsets.len() == 1;
+    let addresses_right = format_right && same_set(&current.subsets[0].addresses, &leases);
+    let ports = endpoints::ports();
+    let ports_right = format_right && (!reconcile_ports || current.subsets[0].ports == ports);
+    if format_right && addresses_right && ports_right && !labelled {
+        endpoints::ensure_slice(rx, me, &current.subsets).await?;
+        return Ok(current.resource_version);
+    }
+    if !format_right {
+        current.subsets = vec![Subset {
+            addresses: Vec::new(),
+            ports: ports.clone(),
+        }];
+    }
+    if !format_right || !addresses_right {
+        current.subsets[0].addresses = leases;
+        current.subsets = repack(current.subsets);
+    }
+    if !ports_right && let Some(subset) = current.subsets.first_mut() {
+        subset.ports = ports;
+    }
+    match absent {
+        true => endpoints::create(rx, me, &current).await,
+        false => endpoints::update(rx, me, &current).await,
+    }
+}
+
+/// `checkEndpointSubsetFormatWithLease`: as many, each expected, none twice.
+fn same_set(addresses: &[Arc<str>], expected: &[Arc<str>]) -> bool {
+    let mut seen: Vec<&Arc<str>> = addresses.iter().filter(|a| expected.contains(a)).collect();
+    seen.sort();
+    seen.dedup();
+    addresses.len() == expected.len() && seen.len() == expected.len()
+}
