@@ -25,6 +25,7 @@ use clap::Parser as _;
 use crate::catalogue::Catalogue;
 
 pub use exit::Exit;
+pub(crate) use find::help as suggestion;
 
 use args::{Cli, Command};
 use exit::Problem;

@@ -6,6 +6,7 @@
 //!   [`shrink`] makes it small; [`retell`] replays it and tells its story.
 //! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
 //! - [`testing`] makes all of that one line in a test.
+//! - [`kube`] is the Kubernetes control plane as a case, with the bundled scenarios.
 //! - [`cli`] is the command.
 
 pub mod attribution;
@@ -14,6 +15,7 @@ pub mod catalogue;
 pub mod cli;
 pub mod file;
 pub mod head;
+pub mod kube;
 mod quiet;
 pub mod retell;
 pub mod seeds;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    wavetank::main_with(&wavetank::catalogue::Empty)
+    wavetank::main_with(&wavetank::kube::Kube)
 }

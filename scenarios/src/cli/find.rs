@@ -38,7 +38,7 @@ fn is_path(name: &str) -> bool {
 }
 
 /// Suggests the listed name that a misspelt one most likely meant, or lists all.
-pub(super) fn help(name: &str, listed: &[Listed], otherwise: &str) -> String {
+pub fn help(name: &str, listed: &[Listed], otherwise: &str) -> String {
     let bound = (name.chars().count() / 3).max(1);
     let near = listed
         .iter()

@@ -123,6 +123,8 @@ struct LinkDraw {
     base: Vec<u64>,
 }
 
+/// In so many of a million cases a seed enables a kind of fault.
+const ENABLED: u32 = 600_000;
 /// In so many of a million cases a strike waits for a moment in the middle of its target's work,
 const AIMED: u32 = 500_000;
 /// or follows close on the one before it.
@@ -150,7 +152,11 @@ impl Seeded {
         let faults = weather
             .budgets
             .iter()
-            .map(|b| Stream::new(seed, &format!("faults/{}", b.kind.name())))
+            .map(|b| {
+                // By whom it may hit too: one kind may have several budgets.
+                let concern = format!("faults/{}/{}", b.kind.name(), b.targets.join("+"));
+                Stream::new(seed, &concern)
+            })
             .collect();
         let loads = weather
             .workload
@@ -210,14 +216,14 @@ impl Seeded {
         }
     }
 
-    /// Half of the kinds are enabled; of each, between one and `max` strikes.
+    /// Some of the kinds are enabled; of each, between one and `max` strikes.
     fn plan_faults(&mut self) {
         let from = Time::ZERO + self.weather.start_within;
         let mut before = None;
         for at in 0..self.weather.budgets.len() {
             let max = self.weather.budgets[at].max;
             let stream = &mut self.faults[at];
-            if max == 0 || !stream.chance(500_000) {
+            if max == 0 || !stream.chance(ENABLED) {
                 continue;
             }
             let mut times = Vec::new();
