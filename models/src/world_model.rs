@@ -71,10 +71,7 @@ pub struct WorldModel {
 impl WorldModel {
     fn apply(&self, node: &Node, event: Event<'_>, at: Time) -> Option<Node> {
         let mut next = node.clone();
-        let report = next
-            .world
-            .apply(at, event, &mut |sent| sent.nominal)
-            .ok()?;
+        let report = next.world.apply(at, event, &mut |sent| sent.nominal).ok()?;
         for (index, check) in report.checks {
             let Check::Violated(violation) = check else {
                 continue;

@@ -51,7 +51,10 @@ impl Catalogue for Kube {
                     true => String::new(),
                     false => format!(", shipped with {}", ships.join(", ")),
                 };
-                Listed::new(info.name, format!("{} ({}{ships})", info.about, info.source))
+                Listed::new(
+                    info.name,
+                    format!("{} ({}{ships})", info.about, info.source),
+                )
             })
             .collect()
     }

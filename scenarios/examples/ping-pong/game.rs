@@ -5,14 +5,18 @@ use std::time::Duration;
 
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{
-    Always, Caller, Check, Class, Cx, Name, Note, Outcome, Payload, ProcId, Process, Property,
-    Reached, RoutineFuture, Rx, Task, Timer, Transport, Violation, World,
+    Always, Caller, Check, Class, Cx, Keepalive, Name, Note, Outcome, Payload, ProcId, Process,
+    Property, Reached, RoutineFuture, Rx, Task, Timer, Transport, Violation, World,
 };
 
 static TABLE: Transport = Transport {
     name: Name::new("table"),
     dial_timeout: Duration::from_secs(1),
-    keepalive: Some((Duration::from_secs(5), Duration::from_secs(2))),
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(5),
+        limit: Duration::from_secs(2),
+        idle: false,
+    }),
 };
 
 /// A ball on its way. Its number is how pong tells balls apart.

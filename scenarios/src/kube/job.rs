@@ -66,7 +66,10 @@ impl Job {
             .collect();
         let properties = match scenario.properties.as_slice() {
             [] => properties::Name::fitting(reconcilers[0]),
-            named => named.iter().filter_map(|n| properties::Name::named(n)).collect(),
+            named => named
+                .iter()
+                .filter_map(|n| properties::Name::named(n))
+                .collect(),
         };
         let job = Job {
             scenario,
@@ -112,7 +115,9 @@ impl Job {
             file::Release::V1_36 => Release::V1_36,
         };
         let own = self.scenario.releases();
-        own.into_iter().map(|r| self.release.unwrap_or(of(r))).collect()
+        own.into_iter()
+            .map(|r| self.release.unwrap_or(of(r)))
+            .collect()
     }
 
     fn switches(&self) -> Vec<Switches> {

@@ -102,9 +102,10 @@ async fn api(
 fn refusal(error: StorageError, resource: Resource, name: &str) -> Status {
     let resource = resource.name();
     match error {
-        StorageError::NotFound => {
-            status(Reason::NotFound, &format!("{resource} \"{name}\" not found"))
-        }
+        StorageError::NotFound => status(
+            Reason::NotFound,
+            &format!("{resource} \"{name}\" not found"),
+        ),
         StorageError::Exists => status(
             Reason::AlreadyExists,
             &format!("{resource} \"{name}\" already exists"),

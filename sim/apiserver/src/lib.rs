@@ -12,6 +12,8 @@ mod server;
 mod storage;
 
 pub use object::{Body, EndpointSlice, Endpoints, Meta, Object, Port, Stored, Subset};
-pub use rest::{Answer, Code, Loopback, LoopbackError, Probe, Reason, Reply, Request, Resource, Status, Verb};
+pub use rest::{
+    Answer, Code, Loopback, LoopbackError, Probe, Reason, Reply, Request, Resource, Status, Verb,
+};
 pub use server::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture, STOP_BEGUN, ServerNote};
 pub use storage::{Storage, StorageError};

@@ -146,8 +146,8 @@ pub enum Answer {
 pub type Reply = Result<Answer, Status>;
 
 /// The loopback client of a server: HTTP/2 to its own listener, without a timeout of its own
-/// (`apiserver/pkg/server/config_selfclient.go`). v1.16's has no health check, but on the loopback
-/// interface nothing is ever lost.
+/// (`apiserver/pkg/server/config_selfclient.go`). Its health check is left
+/// out: on the loopback interface nothing is ever lost.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Loopback {
     /// The server itself.
@@ -157,7 +157,7 @@ pub struct Loopback {
 static LOOPBACK: Transport = Transport {
     name: Name::new("loopback"),
     dial_timeout: Duration::from_secs(30),
-    keepalive: Some((Duration::from_secs(30), Duration::from_secs(15))),
+    keepalive: None,
 };
 
 /// `client-go/rest/request.go`: a GET is tried again after a reset, 10 times, with 1 s between.
@@ -181,7 +181,11 @@ impl Loopback {
     pub async fn request(self, rx: Rx, request: Request) -> Result<Answer, LoopbackError> {
         let repeatable = matches!(
             request,
-            Request::Probe(_) | Request::Api { verb: Verb::Get, .. }
+            Request::Probe(_)
+                | Request::Api {
+                    verb: Verb::Get,
+                    ..
+                }
         );
         let body = Payload::new(request);
         let mut tries = 0;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_engine::{
-    Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Stream,
-    Task, Transport,
+    Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx,
+    Stream, Task, Transport,
 };
 use wavetank_etcd::{Client, Revision};
 use wavetank_release::{Release, Switch, Switches};
@@ -23,7 +23,11 @@ use crate::storage::Storage;
 pub static FRONT_DOOR: Transport = Transport {
     name: Name::new("https"),
     dial_timeout: Duration::from_secs(30),
-    keepalive: Some((Duration::from_secs(30), Duration::from_secs(15))),
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(30),
+        limit: Duration::from_secs(15),
+        idle: true,
+    }),
 };
 
 /// `http.Server.Shutdown` and the wait for requests in flight (`ShutdownTimeout`).
@@ -209,7 +213,11 @@ impl<H: Hook> Process for ApiServer<H> {
     fn routine(&self, task: &Task) -> RoutineFuture {
         let rx = Rx::new();
         if task.kind() == SERVE {
-            return Box::pin(handlers::serve(rx, self.config.clone(), task.args::<Serve>().clone()));
+            return Box::pin(handlers::serve(
+                rx,
+                self.config.clone(),
+                task.args::<Serve>().clone(),
+            ));
         }
         if task.kind() == WATCH {
             let watching = task.args::<Watching>().clone();

@@ -55,11 +55,7 @@ impl Storage {
     ///
     /// # Errors
     /// [`StorageError`].
-    pub async fn list(
-        self,
-        rx: Rx,
-        prefix: Key,
-    ) -> Result<(Vec<Stored>, Revision), StorageError> {
+    pub async fn list(self, rx: Rx, prefix: Key) -> Result<(Vec<Stored>, Revision), StorageError> {
         let ranged = self
             .etcd
             .range::<Object>(rx, Keys::Prefix(prefix), 0, 0)
@@ -72,12 +68,7 @@ impl Storage {
     ///
     /// # Errors
     /// [`StorageError`]; the outcome may be unknown.
-    pub async fn create(
-        self,
-        rx: Rx,
-        key: Key,
-        object: Object,
-    ) -> Result<Stored, StorageError> {
+    pub async fn create(self, rx: Rx, key: Key, object: Object) -> Result<Stored, StorageError> {
         let txn = Txn {
             compare: vec![Compare::ModRevision(key.clone(), 0)],
             success: vec![TxnOp::Put(key, object.clone(), None)],

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use wavetank_apiserver::{Answer, FRONT_DOOR, Probe, Reply, Request, Resource, Verb};
 use wavetank_engine::{
-    Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Stream, Task,
-    Transport,
+    Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx,
+    Stream, Task, Transport,
 };
 
 const FOLLOW: Name = Name::new("follow");
@@ -23,11 +23,15 @@ const LIST_LIMIT: Duration = Duration::from_secs(30);
 /// How long an attempt to use an address may take.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(10);
 
-/// What runs on the node connects anew each time; attempts do not share the follower's connection.
+/// What runs on the node has connections of its own, with client-go's health check.
 static IN_CLUSTER: Transport = Transport {
     name: Name::new("in-cluster"),
     dial_timeout: Duration::from_secs(5),
-    keepalive: None,
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(30),
+        limit: Duration::from_secs(15),
+        idle: true,
+    }),
 };
 
 /// The addresses that the node believes in.

@@ -154,9 +154,7 @@ impl Name {
             Name::SliceAgrees => Box::new(converge::slice(settled)),
             Name::MasterLeasesExpire => Box::new(converge::master_leases(settled)),
             Name::QuietWhenStable => Box::new(converge::quiet(settled)),
-            Name::ClientsReachAnApiserver => {
-                Box::new(converge::clients(settled + CLIENTS_NEED))
-            }
+            Name::ClientsReachAnApiserver => Box::new(converge::clients(settled + CLIENTS_NEED)),
             Name::LastApiserverStopped => Box::new(sometimes::last_apiserver_stopped()),
             Name::RemovalConflicted => Box::new(sometimes::removal_conflicted()),
             Name::LeaseExpired => Box::new(sometimes::lease_expired()),

@@ -44,7 +44,11 @@ fn committed(world: &World, commit: &Committed<Object>) -> Told {
         Cause::Expiry(lease) => format!("lease {} expired", lease.0),
     };
     Told {
-        text: format!("revision {}: {} ({cause})", commit.revision, changes.join("; ")),
+        text: format!(
+            "revision {}: {} ({cause})",
+            commit.revision,
+            changes.join("; ")
+        ),
         about: commit.changes.iter().map(|c| c.key.to_string()).collect(),
     }
 }
@@ -85,6 +89,9 @@ fn bootstrap(note: &BootstrapNote) -> Told {
     };
     Told {
         text,
-        about: address.map(|a| format!("removal of {a}")).into_iter().collect(),
+        about: address
+            .map(|a| format!("removal of {a}"))
+            .into_iter()
+            .collect(),
     }
 }

@@ -42,7 +42,9 @@ pub const ETCD: &str = "etcd";
 impl Topology {
     /// The names of the apiservers.
     pub fn apiserver_names(&self) -> Vec<String> {
-        (1..=self.apiservers.len()).map(|n| format!("a{n}")).collect()
+        (1..=self.apiservers.len())
+            .map(|n| format!("a{n}"))
+            .collect()
     }
 
     /// The names of the clients.

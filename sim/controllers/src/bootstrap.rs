@@ -132,7 +132,11 @@ async fn poll_health(rx: Rx, me: Bootstrap) -> Outcome {
         Release::V1_16 => Probe::Healthz,
         Release::V1_20 | Release::V1_36 => Probe::Readyz,
     };
-    let answer = me.server.loopback().request(rx, Request::Probe(probe)).await;
+    let answer = me
+        .server
+        .loopback()
+        .request(rx, Request::Probe(probe))
+        .await;
     if answer.is_ok() {
         return Outcome::Become(Task::new(RECONCILE, ()));
     }

@@ -19,9 +19,19 @@ pub struct Transport {
     /// How long an attempt to connect may take before its calls fail with
     /// [`NetError::DialTimeout`].
     pub dial_timeout: Duration,
-    /// Ping after so long without hearing anything while calls are open, and give the connection
-    /// up after so long without an answer. Without it a dead connection is never noticed.
-    pub keepalive: Option<(Duration, Duration)>,
+    /// How a dead connection is noticed. Without it, it never is.
+    pub keepalive: Option<Keepalive>,
+}
+
+/// Pings on a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keepalive {
+    /// Ping after so long without hearing anything.
+    pub after: Duration,
+    /// Give the connection up after so long without an answer.
+    pub limit: Duration,
+    /// Also while no call is open?
+    pub idle: bool,
 }
 
 impl PartialEq for Transport {
@@ -244,7 +254,11 @@ impl Conn {
             self.heard.is_some(),
             self.pinging,
         ];
-        state.write_u64(flags.iter().fold(0, |bits, flag| bits << 1 | u64::from(*flag)));
+        state.write_u64(
+            flags
+                .iter()
+                .fold(0, |bits, flag| bits << 1 | u64::from(*flag)),
+        );
         self.backlog.hash(state);
         self.inbound.hash(state);
         for flights in [&self.up, &self.down] {

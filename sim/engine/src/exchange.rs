@@ -147,7 +147,8 @@ pub(crate) fn scope<R, T>(
     impl Drop for Clear {
         fn drop(&mut self) {
             // After a panic nothing of this world may stay behind for the next.
-            let _ = EXCHANGE.try_with(|cell| cell.try_borrow_mut().map(|mut e| *e = Exchange::default()));
+            let _ = EXCHANGE
+                .try_with(|cell| cell.try_borrow_mut().map(|mut e| *e = Exchange::default()));
         }
     }
     EXCHANGE.with(|cell| {

@@ -26,7 +26,10 @@ pub enum Action {
 /// does nothing and does not count as having struck.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[allow(missing_docs, reason = "the fields are process names and amounts with their unit")]
+#[allow(
+    missing_docs,
+    reason = "the fields are process names and amounts with their unit"
+)]
 pub enum Fault {
     /// SIGTERM.
     Stop { process: String },
@@ -93,9 +96,7 @@ pub enum Fault {
 }
 
 /// The kinds of faults that a budget knows.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "each is explained at `Fault`")]
 pub enum FaultKind {
@@ -238,7 +239,12 @@ impl fmt::Display for Fault {
                 if *one_way { "" } else { ", nor back" }
             ),
             Fault::Heal { left, right, .. } => {
-                write!(f, "{} and {} are connected again", group(left), group(right))
+                write!(
+                    f,
+                    "{} and {} are connected again",
+                    group(left),
+                    group(right)
+                )
             }
             Fault::Stall { from, to } => write!(f, "the link from {from} to {to} stalls"),
             Fault::Unstall { from, to } => write!(f, "the link from {from} to {to} goes on"),

@@ -29,7 +29,7 @@ mod time;
 pub mod trace;
 mod world;
 
-pub use conn::{Caller, NetError, Transport};
+pub use conn::{Caller, Keepalive, NetError, Transport};
 pub use context::Cx;
 pub use digest::{Digest, StableHasher, digest};
 pub use fault::{Action, Fault, FaultKind};

@@ -98,8 +98,7 @@ impl Memory {
             Some(at) => at,
             None => {
                 let at = self.cells.partition_point(|(n, _)| *n < cell.name());
-                self.cells
-                    .insert(at, (cell.name(), Box::new(T::default())));
+                self.cells.insert(at, (cell.name(), Box::new(T::default())));
                 at
             }
         };

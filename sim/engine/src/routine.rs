@@ -416,9 +416,7 @@ impl Rx {
     /// keeps such a reading is no longer equal to itself at another time.
     pub fn clock(self) -> Time {
         let answer = exchange::with(|exchange| {
-            exchange.in_place(Op::Clock, |exchange| {
-                Answer::Number(exchange.clock.nanos())
-            })
+            exchange.in_place(Op::Clock, |exchange| Answer::Number(exchange.clock.nanos()))
         });
         match answer {
             Answer::Number(nanos) => Time::from_nanos(nanos),

@@ -96,9 +96,10 @@ impl Slot {
     }
 
     pub fn process(&self) -> &dyn Process {
-        self.process.as_deref().expect("its own callback is running")
+        self.process
+            .as_deref()
+            .expect("its own callback is running")
     }
-
 
     pub fn routine_mut(&mut self, id: RoutineId) -> Option<&mut Routine> {
         self.routines.iter_mut().find(|r| r.id == id)

@@ -161,7 +161,10 @@ impl WorldBuilder {
     /// # Panics
     /// If `name` is not among them.
     pub fn id_of<S: AsRef<str>>(name: &str, all: &[S]) -> ProcId {
-        assert!(all.iter().any(|n| n.as_ref() == name), "no process `{name}`");
+        assert!(
+            all.iter().any(|n| n.as_ref() == name),
+            "no process `{name}`"
+        );
         ProcId(all.iter().filter(|n| n.as_ref() < name).count() as u16)
     }
 
@@ -275,7 +278,10 @@ impl World {
 
     /// The state of a process, if it is a `P`.
     pub fn process<P: Process>(&self, process: ProcId) -> Option<&P> {
-        self.slots[process.index()].process().as_any().downcast_ref()
+        self.slots[process.index()]
+            .process()
+            .as_any()
+            .downcast_ref()
     }
 
     /// What a cell of a process holds.
@@ -563,7 +569,11 @@ impl World {
         me: ProcId,
         work: impl FnOnce(&mut dyn Process, &mut Cx<'_>) -> R,
     ) -> R {
-        let mut process = self.slot_mut(me).process.take().expect("callbacks do not nest");
+        let mut process = self
+            .slot_mut(me)
+            .process
+            .take()
+            .expect("callbacks do not nest");
         let result = work(process.as_mut(), &mut Cx { world: self, me });
         self.slot_mut(me).process = Some(process);
         result
@@ -595,9 +605,9 @@ impl World {
                     let (from, to) = conn.route(head.dir);
                     self.link(from, to).cuts > 0
                 }),
-                what => what.routine().is_some_and(|id| {
-                    slot.routines.iter().any(|r| r.id == id && r.descheduled)
-                }),
+                what => what
+                    .routine()
+                    .is_some_and(|id| slot.routines.iter().any(|r| r.id == id && r.descheduled)),
             }
     }
 

@@ -31,8 +31,16 @@ fn the_storm_is_a_real_one() {
 #[test]
 fn one_seed_gives_one_trace() {
     for seed in 0..10 {
-        let a = text(&simulate(world(3, false, Flaw::None), seed, Limits::until(END)));
-        let b = text(&simulate(world(3, false, Flaw::None), seed, Limits::until(END)));
+        let a = text(&simulate(
+            world(3, false, Flaw::None),
+            seed,
+            Limits::until(END),
+        ));
+        let b = text(&simulate(
+            world(3, false, Flaw::None),
+            seed,
+            Limits::until(END),
+        ));
         assert_eq!(a, b, "seed {seed}");
         assert!(a.lines().count() > 500);
     }
@@ -79,7 +87,13 @@ fn hash_order_is_caught_by_rebuilding_and_by_a_second_run() {
     let outcome = simulate(world(2, false, Flaw::HashOrder), 1, rebuilding);
     assert!(matches!(outcome.ending, Ending::Violated(found) if found.message.contains("impure")));
 
-    let run = || text(&simulate(world(2, false, Flaw::HashOrder), 1, Limits::until(END)));
+    let run = || {
+        text(&simulate(
+            world(2, false, Flaw::HashOrder),
+            1,
+            Limits::until(END),
+        ))
+    };
     assert_ne!(run(), run());
 }
 
@@ -88,7 +102,12 @@ fn a_clone_in_the_middle_goes_the_same_way() {
     for seed in 0..10 {
         let first = world(3, false, Flaw::None);
         let choices = Seeded::new(seed, &first, weather(3));
-        let mut original = Run::new(first, choices.clone(), Limits::until(END), Record::default());
+        let mut original = Run::new(
+            first,
+            choices.clone(),
+            Limits::until(END),
+            Record::default(),
+        );
         for _ in 0..400 {
             assert_eq!(original.step(), Ok(true));
         }

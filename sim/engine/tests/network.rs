@@ -7,7 +7,11 @@ use wavetank_engine::*;
 static LINK: Transport = Transport {
     name: Name::new("link"),
     dial_timeout: Duration::from_secs(3),
-    keepalive: Some((Duration::from_secs(5), Duration::from_secs(2))),
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(5),
+        limit: Duration::from_secs(2),
+        idle: false,
+    }),
 };
 
 const ASK: Name = Name::new("ask");
@@ -84,7 +88,9 @@ impl Lab {
 
     fn fault(&mut self, fault: Fault) -> bool {
         self.0
-            .apply(self.1, Event::Act(&Action::Fault(fault)), &mut |s| s.nominal)
+            .apply(self.1, Event::Act(&Action::Fault(fault)), &mut |s| {
+                s.nominal
+            })
             .expect("possible")
             .struck
     }
@@ -121,7 +127,8 @@ impl Lab {
     }
 
     fn answers(&self) -> Vec<Result<u64, NetError>> {
-        self.0.cell(self.0.find("client").expect("exists"), &ANSWERS)
+        self.0
+            .cell(self.0.find("client").expect("exists"), &ANSWERS)
     }
 
     fn seen(&self) -> u64 {
@@ -384,7 +391,10 @@ fn a_crash_at_any_event_leaves_a_world_that_goes_on() {
             let answers = lab.answers();
             assert_eq!(answers.len(), before + 1, "{victim} after {cut}");
             assert!(answers[before].is_ok(), "{victim} after {cut}: {answers:?}");
-            assert_eq!(lab.0.routines(lab.0.find("client").expect("exists")).len(), 0);
+            assert_eq!(
+                lab.0.routines(lab.0.find("client").expect("exists")).len(),
+                0
+            );
             assert!(lab.0.digest() == lab.0.digest_from_scratch());
         }
     }

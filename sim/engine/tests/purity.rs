@@ -25,7 +25,12 @@ fn lines_with(words: &[&str]) -> Vec<String> {
         for (number, line) in text.lines().enumerate() {
             let lower = line.to_lowercase();
             if words.iter().any(|word| lower.contains(word)) {
-                found.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+                found.push(format!(
+                    "{}:{}: {}",
+                    path.display(),
+                    number + 1,
+                    line.trim()
+                ));
             }
         }
     }
@@ -35,8 +40,21 @@ fn lines_with(words: &[&str]) -> Vec<String> {
 #[test]
 fn the_engine_names_nothing_of_what_is_simulated_on_it() {
     let words = [
-        "kube", "etcd", "apiserver", "kubelet", "endpoint", "namespace", "configmap", "reconcile",
-        "resourceversion", "bookmark", "informer", "lease", "pod", "raft", "controller",
+        "kube",
+        "etcd",
+        "apiserver",
+        "kubelet",
+        "endpoint",
+        "namespace",
+        "configmap",
+        "reconcile",
+        "resourceversion",
+        "bookmark",
+        "informer",
+        "lease",
+        "pod",
+        "raft",
+        "controller",
     ];
     assert_eq!(lines_with(&words), Vec::<String>::new());
 }
@@ -44,8 +62,15 @@ fn the_engine_names_nothing_of_what_is_simulated_on_it() {
 #[test]
 fn the_engine_reads_no_clock_thread_or_machine() {
     let words = [
-        "instant::now", "systemtime", "thread::", "hashmap", "hashset", "std::env", "std::fs",
-        "std::net", "std::process::",
+        "instant::now",
+        "systemtime",
+        "thread::",
+        "hashmap",
+        "hashset",
+        "std::env",
+        "std::fs",
+        "std::net",
+        "std::process::",
     ];
     // The one mention: the scope of a poll is local to its thread.
     let found: Vec<String> = lines_with(&words)

@@ -227,9 +227,7 @@ impl fmt::Display for EtcdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             EtcdError::Compacted => "etcdserver: mvcc: required revision has been compacted",
-            EtcdError::FutureRevision => {
-                "etcdserver: mvcc: required revision is a future revision"
-            }
+            EtcdError::FutureRevision => "etcdserver: mvcc: required revision is a future revision",
             EtcdError::LeaseNotFound => "etcdserver: requested lease not found",
             EtcdError::DuplicateKey => "etcdserver: duplicate key given in txn request",
             EtcdError::Unavailable => "rpc error: code = Unavailable desc = transport is closing",

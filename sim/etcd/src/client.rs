@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::{Name, NetError, Payload, ProcId, Rx, Stream, Transport};
+use wavetank_engine::{Keepalive, Name, NetError, Payload, ProcId, Rx, Stream, Transport};
 
 use crate::api::{EtcdError, Keys, Ranged, Request, Response, Revision, Txn, TxnResponse, Value};
 use crate::lease::LeaseId;
@@ -13,7 +13,11 @@ use crate::lease::LeaseId;
 pub static ETCD: Transport = Transport {
     name: Name::new("etcd"),
     dial_timeout: Duration::from_secs(20),
-    keepalive: Some((Duration::from_secs(30), Duration::from_secs(10))),
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(30),
+        limit: Duration::from_secs(10),
+        idle: false,
+    }),
 };
 
 /// grpc's back-off between attempts to connect: 1 s, × 1.6, up to 120 s (jitter left out).

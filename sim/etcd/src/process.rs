@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use wavetank_engine::{Caller, Cx, Name, Payload, ProcId, Process, Timer};
 
-use crate::api::{Change, EtcdError, Keys, Request, Response, Revision, Txn, TxnOp, Value, WatchPart};
+use crate::api::{
+    Change, EtcdError, Keys, Request, Response, Revision, Txn, TxnOp, Value, WatchPart,
+};
 use crate::lease::{LeaseId, Lessor};
 use crate::store::Store;
 

@@ -248,7 +248,8 @@ impl<V: Value> Store<V> {
     }
 
     fn holds(&self, compare: &Compare) -> bool {
-        let of = |key: &Key, field: fn(&KeyValue<V>) -> u64| self.get(key.as_ref()).map_or(0, field);
+        let of =
+            |key: &Key, field: fn(&KeyValue<V>) -> u64| self.get(key.as_ref()).map_or(0, field);
         match compare {
             Compare::ModRevision(key, is) => of(key, |kv| kv.mod_revision) == *is,
             Compare::CreateRevision(key, is) => of(key, |kv| kv.create_revision) == *is,

@@ -191,12 +191,18 @@ fn bad_revisions_have_their_own_errors() {
             .expect("a put");
     }
     let keys = Keys::one("k");
-    assert_eq!(store.range(&keys, 99, 0).err(), Some(EtcdError::FutureRevision));
+    assert_eq!(
+        store.range(&keys, 99, 0).err(),
+        Some(EtcdError::FutureRevision)
+    );
     assert_eq!(store.compact(99), Err(EtcdError::FutureRevision));
     assert_eq!(store.compact(4), Ok(()));
     assert_eq!(store.compact(4), Err(EtcdError::Compacted));
     assert_eq!(store.range(&keys, 3, 0).err(), Some(EtcdError::Compacted));
-    assert_eq!(store.range(&keys, 4, 0).expect("the compact revision").kvs[0].value, 2);
+    assert_eq!(
+        store.range(&keys, 4, 0).expect("the compact revision").kvs[0].value,
+        2
+    );
     assert_eq!(store.since(&keys, 4).err(), Some(EtcdError::Compacted));
     assert_eq!(store.since(&keys, 5).expect("kept").len(), 2);
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::table::{Kind, Reconciler, Switch};
 use crate::Release;
+use crate::table::{Kind, Reconciler, Switch};
 
 /// The switches that are on in one process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -49,7 +49,9 @@ impl Switches {
 
 impl fmt::Debug for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter().map(|s| s.info().name)).finish()
+        f.debug_set()
+            .entries(self.iter().map(|s| s.info().name))
+            .finish()
     }
 }
 
@@ -141,8 +143,14 @@ mod tests {
             on: vec![last],
             ..Composition::default()
         };
-        assert!(fixed.switches(Release::V1_36).has(last) && fixed.switches(Release::V1_36).has(fix));
-        assert!(!fixed.switches(Release::V1_20).has(Switch::ListenerClosesBeforeRemoval));
+        assert!(
+            fixed.switches(Release::V1_36).has(last) && fixed.switches(Release::V1_36).has(fix)
+        );
+        assert!(
+            !fixed
+                .switches(Release::V1_20)
+                .has(Switch::ListenerClosesBeforeRemoval)
+        );
     }
 
     #[test]
@@ -153,6 +161,9 @@ mod tests {
         };
         let lease = composition.check(&[Release::V1_20], &[Reconciler::Lease]);
         assert!(lease.unwrap_err().to_string().contains("master-count"));
-        assert_eq!(composition.check(&[Release::V1_20], &[Reconciler::MasterCount]), Ok(()));
+        assert_eq!(
+            composition.check(&[Release::V1_20], &[Reconciler::MasterCount]),
+            Ok(())
+        );
     }
 }

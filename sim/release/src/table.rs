@@ -192,6 +192,9 @@ mod tests {
         for info in Switch::TABLE.iter().filter(|i| i.kind == Kind::Fix) {
             assert!(info.ships.is_empty(), "{}", info.name);
         }
-        assert!(Switch::TABLE[0].ships.contains(&V1_20) && !Switch::TABLE[0].ships.contains(&Release::V1_36));
+        assert!(
+            Switch::TABLE[0].ships.contains(&V1_20)
+                && !Switch::TABLE[0].ships.contains(&Release::V1_36)
+        );
     }
 }

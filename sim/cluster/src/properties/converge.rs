@@ -117,7 +117,12 @@ fn leases_are_of_the_living(world: &World) -> Check {
 /// Every master lease belongs to an apiserver that runs.
 pub fn master_leases(after: Duration) -> Stable {
     let check = at_commits_of!(&[MASTER_LEASES], leases_are_of_the_living);
-    Stable::new("master-leases-expire", after, check, leases_are_of_the_living)
+    Stable::new(
+        "master-leases-expire",
+        after,
+        check,
+        leases_are_of_the_living,
+    )
 }
 
 /// Nobody writes Endpoints or EndpointSlice: what is right is left alone.

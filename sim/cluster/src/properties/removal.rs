@@ -103,7 +103,10 @@ impl Property for NoLeaseWriteAfter {
             return Check::Idle;
         };
         let me = note.process;
-        if world.in_flight().any(|(from, to, _)| from == me && to != me) {
+        if world
+            .in_flight()
+            .any(|(from, to, _)| from == me && to != me)
+        {
             return Check::Idle;
         }
         self.removed.retain(|(process, ..)| *process != me);

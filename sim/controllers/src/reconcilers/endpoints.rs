@@ -111,11 +111,7 @@ pub async fn get(rx: Rx, me: &Bootstrap) -> Result<Current, LoopbackError> {
 }
 
 /// POST. If somebody else was faster that is success, and the slice is left to them.
-pub async fn create(
-    rx: Rx,
-    me: &Bootstrap,
-    current: &Current,
-) -> Result<Revision, ReconcileError> {
+pub async fn create(rx: Rx, me: &Bootstrap, current: &Current) -> Result<Revision, ReconcileError> {
     let verb = Verb::Create(current.object());
     match request(rx, me, Resource::Endpoints, verb).await {
         Ok(answer) => written(rx, me, current, &answer).await,
@@ -125,11 +121,7 @@ pub async fn create(
 }
 
 /// PUT with the resourceVersion that was read.
-pub async fn update(
-    rx: Rx,
-    me: &Bootstrap,
-    current: &Current,
-) -> Result<Revision, ReconcileError> {
+pub async fn update(rx: Rx, me: &Bootstrap, current: &Current) -> Result<Revision, ReconcileError> {
     let verb = Verb::Update(current.object(), Some(current.resource_version));
     let answer = request(rx, me, Resource::Endpoints, verb).await?;
     written(rx, me, current, &answer).await

@@ -175,7 +175,9 @@ impl Choices for FromPlan {
         let late = self.anchored.iter().enumerate();
         if let Some((at, when)) = late.map(|(i, a)| (i, a.1)).min_by_key(|(_, at)| *at)
             && self.timed.front().is_none_or(|(at, _)| *at > when)
-            && self.next_turn().is_some_and(|turn| turn > when || now > when)
+            && self
+                .next_turn()
+                .is_some_and(|turn| turn > when || now > when)
         {
             return Turn::Act(self.anchored.remove(at).2);
         }

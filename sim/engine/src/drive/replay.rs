@@ -139,7 +139,9 @@ impl Replay {
         let world = &mut self.world;
         let applied = catch_unwind(AssertUnwindSafe(|| {
             world.apply(event.at, apply, &mut |sent| {
-                delays.next().map_or(sent.nominal, |n| Duration::from_nanos(*n))
+                delays
+                    .next()
+                    .map_or(sent.nominal, |n| Duration::from_nanos(*n))
             })
         }));
         self.events += 1;
@@ -173,7 +175,13 @@ impl Replay {
                 .world
                 .pending()
                 .take(4)
-                .map(|e| format!("`{}` at {}", self.world.render(&self.world.entry_name(e)), e.at))
+                .map(|e| {
+                    format!(
+                        "`{}` at {}",
+                        self.world.render(&self.world.entry_name(e)),
+                        e.at
+                    )
+                })
                 .collect();
             self.parting(
                 format!("`{name}` at {}", event.at),

@@ -228,11 +228,13 @@ impl Seeded {
             }
             let mut times = Vec::new();
             for _ in 0..stream.within(1, u64::from(max)) {
-                let mut when = from + stream.uniform(Duration::ZERO, self.weather.storm.since(from));
+                let mut when =
+                    from + stream.uniform(Duration::ZERO, self.weather.storm.since(from));
                 if let Some(earlier) = before
                     && stream.chance(IN_COMPANY)
                 {
-                    when = earlier + stream.spread(Duration::from_micros(100), Duration::from_secs(2));
+                    when =
+                        earlier + stream.spread(Duration::from_micros(100), Duration::from_secs(2));
                 }
                 before = Some(when);
                 times.push(when.min(self.weather.storm));
@@ -430,7 +432,11 @@ impl Seeded {
             }
             FaultKind::ClockRate => {
                 let amount = stream.within(low.max(1), high.max(1)) as i64;
-                let ppm = if stream.chance(500_000) { amount } else { -amount };
+                let ppm = if stream.chance(500_000) {
+                    amount
+                } else {
+                    -amount
+                };
                 (
                     Fault::ClockRate {
                         process: process.clone(),
@@ -441,7 +447,11 @@ impl Seeded {
             }
             FaultKind::ClockJump => {
                 let amount = stream.within(low.max(1), high.max(1)) as i64;
-                let millis = if stream.chance(500_000) { amount } else { -amount };
+                let millis = if stream.chance(500_000) {
+                    amount
+                } else {
+                    -amount
+                };
                 (Fault::ClockJump { process, millis }, None)
             }
         })

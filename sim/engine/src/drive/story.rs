@@ -58,7 +58,13 @@ impl Chronicle {
     }
 
     /// Adds an event that `world` has just applied.
-    pub fn add(&mut self, world: &World, event: &TraceEvent, entry: Option<&Entry>, report: &Report) {
+    pub fn add(
+        &mut self,
+        world: &World,
+        event: &TraceEvent,
+        entry: Option<&Entry>,
+        report: &Report,
+    ) {
         let node = self.graph.add_node(Node {
             at: event.at,
             lines: Vec::new(),
@@ -138,7 +144,10 @@ impl Chronicle {
         let skipped = lines.len().saturating_sub(limit);
         if skipped > 0 {
             lines.drain(..skipped);
-            lines.insert(0, format!("{:>12}    ({skipped} earlier lines left out)", ""));
+            lines.insert(
+                0,
+                format!("{:>12}    ({skipped} earlier lines left out)", ""),
+            );
         }
         lines
     }

@@ -61,15 +61,23 @@ impl PartialEq for World {
                 .zip(other.queue.iter())
                 .all(|(a, b)| same(a, b))
             && self.parked.len() == other.parked.len()
-            && self.parked.iter().zip(&other.parked).all(|(a, b)| same(a, b))
+            && self
+                .parked
+                .iter()
+                .zip(&other.parked)
+                .all(|(a, b)| same(a, b))
             && self.conns.len() == other.conns.len()
-            && self.conns.iter().zip(&other.conns).all(|((_, a), (_, b))| {
-                (Arc::ptr_eq(a, b) || a.same(b)) && instants(a, b)
-            })
+            && self
+                .conns
+                .iter()
+                .zip(&other.conns)
+                .all(|((_, a), (_, b))| (Arc::ptr_eq(a, b) || a.same(b)) && instants(a, b))
             && self.watchers.len() == other.watchers.len()
-            && self.watchers.iter().zip(&other.watchers).all(|(a, b)| {
-                Arc::ptr_eq(a, b) || a.property.as_ref().same(b.property.as_ref())
-            })
+            && self
+                .watchers
+                .iter()
+                .zip(&other.watchers)
+                .all(|(a, b)| Arc::ptr_eq(a, b) || a.property.as_ref().same(b.property.as_ref()))
     }
 }
 impl Eq for World {}
@@ -208,7 +216,10 @@ impl World {
             .collect();
         parts.extend(self.watchers.iter().map(|w| {
             let property = w.property.as_ref();
-            (format!("property {}", property.name()), property.fingerprint())
+            (
+                format!("property {}", property.name()),
+                property.fingerprint(),
+            )
         }));
         parts.extend(self.conns.iter().map(|(_, c)| {
             let name = format!(

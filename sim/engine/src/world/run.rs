@@ -96,9 +96,7 @@ impl World {
         if let std::task::Poll::Ready(outcome) = poll {
             let slot = self.slot_mut(process);
             slot.routines.retain(|r| r.id != id);
-            self.cancel_entry(|e| {
-                e.process == process && e.what == What::Deadline { routine: id }
-            });
+            self.cancel_entry(|e| e.process == process && e.what == What::Deadline { routine: id });
             self.effects(process, id, &log, fresh, cancelled);
             if let Outcome::Become(task) = outcome {
                 let next = self.slot_mut(process).enter(task, serving);
@@ -270,9 +268,9 @@ impl World {
         let lock = self.slot_mut(p).lock_mut(name);
         lock.holder = Some(routine);
         lock.waiters.retain(|w| *w != (routine, op));
-        self.cancel_entries(
-            |e| e.process == p && matches!(e.what, What::Grant { lock, .. } if lock == name),
-        );
+        self.cancel_entries(|e| {
+            e.process == p && matches!(e.what, What::Grant { lock, .. } if lock == name)
+        });
         self.answer(p, routine, op, Answer::Unit);
     }
 

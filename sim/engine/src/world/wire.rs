@@ -230,8 +230,8 @@ impl World {
                 for frame in backlog {
                     self.send(id, Dir::Up, frame);
                 }
-                if let Some((interval, _)) = keepalive {
-                    self.arm_keepalive(id, me, interval);
+                if let Some(keepalive) = keepalive {
+                    self.arm_keepalive(id, me, keepalive.after);
                 }
             }
             Frame::Refuse => self.client_end_gone(id, me, NetError::Refused),
@@ -405,7 +405,7 @@ impl World {
             self.forget_if_over(timer.conn);
             return;
         }
-        let (interval, limit) = conn.transport.keepalive.expect("it has the timer");
+        let keepalive = conn.transport.keepalive.expect("it has the timer");
         let heard = conn.heard.take();
         let pinging = std::mem::replace(&mut conn.pinging, false);
         if pinging && heard.is_none() {
@@ -413,14 +413,16 @@ impl World {
             self.client_end_gone(timer.conn, me, NetError::Reset);
             self.send(timer.conn, Dir::Up, Frame::Close);
             self.forget_if_over(timer.conn);
-        } else if heard.is_none() && self.slot(me).calls.iter().any(|c| c.conn == timer.conn) {
+        } else if heard.is_none()
+            && (keepalive.idle || self.slot(me).calls.iter().any(|c| c.conn == timer.conn))
+        {
             self.conn_mut(timer.conn).expect("found above").pinging = true;
             self.send(timer.conn, Dir::Up, Frame::Ping);
-            self.arm_keepalive(timer.conn, me, limit);
+            self.arm_keepalive(timer.conn, me, keepalive.limit);
         } else {
             // As grpc-go: so long after the last thing heard.
             let quiet = heard.map_or(Duration::ZERO, |at| self.now.since(at));
-            self.arm_keepalive(timer.conn, me, interval.saturating_sub(quiet));
+            self.arm_keepalive(timer.conn, me, keepalive.after.saturating_sub(quiet));
         }
     }
 
@@ -462,7 +464,11 @@ impl World {
         let over = !conn.client_end
             && !conn.server_end
             && (conn.open || conn.dead || conn.up.is_empty())
-            && !self.scratch.outbox.iter().any(|(c, _, f)| *c == id && matches!(f, Frame::Open));
+            && !self
+                .scratch
+                .outbox
+                .iter()
+                .any(|(c, _, f)| *c == id && matches!(f, Frame::Open));
         if over {
             self.conns.retain(|(c, _)| *c != id);
             self.cancel_entries(|e| match e.what {

@@ -12,7 +12,11 @@ use wavetank_engine::*;
 pub const LINK: Transport = Transport {
     name: Name::new("store"),
     dial_timeout: Duration::from_secs(3),
-    keepalive: Some((Duration::from_secs(5), Duration::from_secs(2))),
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(5),
+        limit: Duration::from_secs(2),
+        idle: false,
+    }),
 };
 static TO_STORE: Transport = LINK;
 
