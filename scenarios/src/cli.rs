@@ -2,10 +2,10 @@
 //! stderr; what the exit codes mean is in [`Exit`].
 
 mod args;
-mod blame;
 mod diff;
 mod exit;
 mod find;
+mod found;
 mod human;
 mod interrupt;
 mod judge;

@@ -12,15 +12,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use wavetank_engine::drive::{Ending, Outcome};
-use wavetank_engine::trace::{FoundViolation, Record};
+use wavetank_engine::trace::Record;
 
+use crate::attribution::attribute;
 use crate::case::{Case, run_seed};
 use crate::head::Head;
 use crate::seeds::Seeds;
 use crate::stopwatch::Stopwatch;
 use crate::trace_file::{self, Trace};
 
-pub use candidates::{Candidate, Found, SHORTEST};
+pub use candidates::{Candidate, Found};
 pub use totals::{Count, PropertyTotal, Totals};
 
 use fold::{Fold, SeedResult};
@@ -78,7 +79,7 @@ pub enum Ended {
 pub struct Swept {
     /// What was counted.
     pub totals: Totals,
-    /// Violations by property and kind of object, in the order of their first seeds.
+    /// Violations by property, kind of object and blame, in the order of their first seeds.
     pub candidates: Vec<Candidate>,
     /// Why it ended.
     pub ended: Ended,
@@ -193,19 +194,25 @@ impl Work<'_> {
         let found = match &outcome.ending {
             Ending::Clean => {
                 if self.sweep.all_traces
-                    && let Err(why) = self.keep(seed, None, &outcome)
+                    && let Err(why) = self.keep(&self.trace(seed, &outcome), "clean")
                 {
                     self.end.store(0, Ordering::Relaxed);
                     *self.unwritten.lock().expect("no worker panicked") = Some(why);
                 }
                 None
             }
-            Ending::Violated(violation) => Some(Found {
-                seed,
-                events: outcome.tallies.events,
-                violation: violation.clone(),
-                trace: self.keep(seed, Some(violation), &outcome),
-            }),
+            Ending::Violated(violation) => {
+                let trace = self.trace(seed, &outcome);
+                // On disk first: looking for what is to blame may take long.
+                let kept = self.keep(&trace, &violation.property);
+                Some(Found {
+                    seed,
+                    events: outcome.tallies.events,
+                    violation: violation.clone(),
+                    attribution: attribute(case, &trace),
+                    trace: kept,
+                })
+            }
         };
         let properties = outcome.world.properties();
         let result = SeedResult {
@@ -217,16 +224,13 @@ impl Work<'_> {
         (result, outcome.record)
     }
 
-    fn keep(
-        &self,
-        seed: u64,
-        violation: Option<&FoundViolation>,
-        outcome: &Outcome,
-    ) -> Result<PathBuf, String> {
+    fn trace(&self, seed: u64, outcome: &Outcome) -> Trace {
         let case = self.sweep.case;
-        let trace = Trace::of(Head::new(case, seed, case.derive(seed)), outcome);
-        let ending = violation.map_or("clean", |violation| &violation.property);
-        let stem = trace_file::file_stem(case.name(), ending, seed);
+        Trace::of(Head::new(case, seed, case.derive(seed)), outcome)
+    }
+
+    fn keep(&self, trace: &Trace, ending: &str) -> Result<PathBuf, String> {
+        let stem = trace_file::file_stem(self.sweep.case.name(), ending, trace.head.seed);
         trace_file::write(self.sweep.out, &stem, &trace.to_bytes()).map_err(|error| {
             let out = self.sweep.out.display();
             format!("cannot write the trace into `{out}`: {error}")

@@ -17,7 +17,6 @@ use std::{env, fs};
 
 use wavetank_engine::drive::replay::Fit;
 
-use crate::attribution::attribute;
 use crate::case::{Case, run_seed};
 use crate::catalogue::Catalogue;
 use crate::retell::{self, follow};
@@ -127,6 +126,7 @@ fn failure(case: &dyn Case, found: &Found) -> String {
     let mut line = |name: &str, value: &str| {
         writeln!(text, "  {name:<7}  {value}").expect("writing to a string cannot fail");
     };
+    line("blame", &found.attribution.to_string());
     let trace = match &found.trace {
         Ok(path) => {
             line("trace", &path.display().to_string());
@@ -140,7 +140,6 @@ fn failure(case: &dyn Case, found: &Found) -> String {
         Err(why) => Err(why.clone()),
     };
     let told = trace.and_then(|trace| {
-        line("blame", &attribute(case, &trace).to_string());
         retell::story(case, &trace).map_err(|error| error.to_string())
     });
     match told {

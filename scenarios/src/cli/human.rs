@@ -113,20 +113,15 @@ fn violation(violation: &Violation) -> String {
 fn seeds(violation: &Violation) -> String {
     let Violation {
         seeds,
-        others,
         first_seed,
         shortest_seed,
         events,
         ..
     } = violation;
-    let rest = match others {
-        0 => String::new(),
-        others => format!("; {others} more look alike and were not looked into"),
-    };
     match seeds {
-        1 => format!("seed {first_seed}, after {events} events{rest}"),
+        1 => format!("seed {first_seed}, after {events} events"),
         _ => format!(
-            "{seeds} seeds, first {first_seed}, shortest {shortest_seed} with {events} events{rest}"
+            "{seeds} seeds, first {first_seed}, shortest {shortest_seed} with {events} events"
         ),
     }
 }

@@ -96,9 +96,6 @@ pub(super) struct Violation {
     pub explained_by: Vec<String>,
     /// In how many seeds.
     pub seeds: u64,
-    /// Further seeds with this property and kind of object that were not looked into.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub others: u64,
     pub first_seed: u64,
     pub shortest_seed: u64,
     /// Events of the shortest one.
@@ -110,11 +107,6 @@ pub(super) struct Violation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
     pub story: Vec<String>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The names that an attribution consists of.

@@ -8,7 +8,7 @@ use crate::trace_file::check_writable;
 use super::args::{Format, RunArgs};
 use super::exit::{Exit, Problem};
 use super::progress::Progress;
-use super::{blame, find, human, interrupt, judge, print, print_json};
+use super::{find, found, human, interrupt, judge, print, print_json};
 
 pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Problem> {
     let case = find::scenario(catalogue, &args.scenario, &args.composition.composition())?;
@@ -30,7 +30,7 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
     let violations = swept
         .candidates
         .iter()
-        .flat_map(|candidate| blame::look_into(case, candidate, stop))
+        .map(|candidate| found::tell(case, candidate))
         .collect();
     let (report, exit) = judge::judge(case, args, &swept, violations);
     match args.format {

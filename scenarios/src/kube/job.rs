@@ -64,20 +64,21 @@ impl Job {
             .iter()
             .map(|r| reconciler(*r))
             .collect();
-        let properties = match scenario.properties.as_slice() {
-            [] => properties::Name::fitting(reconcilers[0]),
+        let mut job = Job {
+            scenario,
+            release,
+            composition,
+            properties: Vec::new(),
+        };
+        let releases = job.releases();
+        job.properties = match job.scenario.properties.as_slice() {
+            [] => properties::Name::fitting(reconcilers[0], &releases),
             named => named
                 .iter()
                 .filter_map(|n| properties::Name::named(n))
                 .collect(),
         };
-        let job = Job {
-            scenario,
-            release,
-            composition,
-            properties,
-        };
-        let unfit = job.composition.check(&job.releases(), &reconcilers);
+        let unfit = job.composition.check(&releases, &reconcilers);
         unfit.map_err(|unfit| unfit.to_string())?;
         weather::directed(&job.scenario)?;
         Ok(job)

@@ -1,13 +1,13 @@
-//! Violations that look alike. Of each kind the trace of the first seed and the shortest traces
-//! stay on disk, so that a sweep full of violations does not fill it.
+//! Violations that are the same: property, kind of object, and what is to blame. Of each the traces
+//! of the first seed and of the shortest run stay on disk, so that a sweep full of violations does
+//! not fill it.
 
 use std::fs;
 use std::path::PathBuf;
 
 use wavetank_engine::trace::FoundViolation;
 
-/// So many traces of each kind stay, and are looked into.
-pub const SHORTEST: usize = 3;
+use crate::attribution::Attribution;
 
 /// A violation under one seed.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Found {
     pub events: u64,
     /// What was violated.
     pub violation: FoundViolation,
+    /// What is to blame.
+    pub attribution: Attribution,
     /// Its trace, or why there is none.
     pub trace: Result<PathBuf, String>,
 }
@@ -30,38 +32,41 @@ impl Found {
             let _ = fs::remove_file(path);
         }
     }
+
+    fn is_same(&self, other: &Found) -> bool {
+        self.violation.is_like(&other.violation) && self.attribution == other.attribution
+    }
 }
 
-/// Violations of one property by one kind of object.
+/// Violations that are the same.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// In how many seeds.
     pub seeds: u64,
     /// The one of the lowest seed.
     pub first: Found,
-    /// The shortest ones, by events and then by seed.
-    pub shortest: Vec<Found>,
+    /// The one after the fewest events; of several, the one of the lowest seed.
+    pub shortest: Found,
 }
 
 impl Candidate {
     fn new(found: Found) -> Candidate {
         Candidate {
             seeds: 1,
-            shortest: vec![found.clone()],
+            shortest: found.clone(),
             first: found,
         }
     }
 
     fn add(&mut self, found: Found) {
         self.seeds += 1;
-        let key = |f: &Found| (f.events, f.seed);
-        let at = self.shortest.partition_point(|f| key(f) < key(&found));
-        self.shortest.insert(at, found);
-        if self.shortest.len() > SHORTEST
-            && let Some(dropped) = self.shortest.pop()
-            && dropped.seed != self.first.seed
-        {
-            dropped.forget();
+        if found.events >= self.shortest.events {
+            found.forget();
+            return;
+        }
+        let longer = std::mem::replace(&mut self.shortest, found);
+        if longer.seed != self.first.seed {
+            longer.forget();
         }
     }
 }
@@ -72,8 +77,7 @@ pub(super) struct Candidates(Vec<Candidate>);
 
 impl Candidates {
     pub fn add(&mut self, found: Found) {
-        let alike = |c: &&mut Candidate| c.first.violation.is_like(&found.violation);
-        match self.0.iter_mut().find(alike) {
+        match self.0.iter_mut().find(|c| c.first.is_same(&found)) {
             Some(candidate) => candidate.add(found),
             None => self.0.push(Candidate::new(found)),
         }

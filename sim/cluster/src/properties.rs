@@ -10,7 +10,7 @@ mod sometimes;
 use std::time::Duration;
 
 use wavetank_engine::{Check, Property, Violation};
-use wavetank_release::Reconciler;
+use wavetank_release::{Reconciler, Release};
 
 /// A property of the library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,10 +132,13 @@ impl Name {
         Some(found.property)
     }
 
-    /// The properties that a scenario with this reconciler is held to if it names none.
-    pub fn fitting(reconciler: Reconciler) -> Vec<Name> {
+    /// The properties that a scenario with this reconciler and these releases is held to if it names
+    /// none.
+    pub fn fitting(reconciler: Reconciler, releases: &[Release]) -> Vec<Name> {
         let all = Name::TABLE.iter().map(|info| info.property);
+        let keeps_slices = releases.iter().any(|release| release.keeps_slices());
         let fits = |name: &Name| match reconciler {
+            _ if *name == Name::SliceAgrees && !keeps_slices => false,
             Reconciler::Lease => true,
             Reconciler::MasterCount => *name != Name::MasterLeasesExpire,
             Reconciler::None => *name == Name::ShutdownEnds,

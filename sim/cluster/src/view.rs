@@ -6,7 +6,6 @@ use wavetank_apiserver::{ApiServer, Object, STOP_BEGUN};
 use wavetank_controllers::Bootstrap;
 use wavetank_engine::{ProcId, Status, World};
 use wavetank_etcd::{Etcd, KeyValue, Revision, Store};
-use wavetank_release::Release;
 
 use crate::topology::ETCD;
 
@@ -82,6 +81,6 @@ impl<'a> ClusterView<'a> {
     /// Does a serving apiserver keep EndpointSlices?
     pub fn keeps_slices(self) -> bool {
         self.apiservers()
-            .any(|(p, s)| self.is_serving(p) && s.config().release >= Release::V1_20)
+            .any(|(p, s)| self.is_serving(p) && s.config().release.keeps_slices())
     }
 }

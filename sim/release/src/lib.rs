@@ -39,6 +39,11 @@ impl Release {
         Release::ALL.into_iter().find(|r| r.name() == name)
     }
 
+    /// Does its reconciler keep the EndpointSlice default/kubernetes as well as the Endpoints?
+    pub fn keeps_slices(self) -> bool {
+        self >= Release::V1_20
+    }
+
     /// What sets it apart here, in one line.
     pub fn about(self) -> &'static str {
         match self {

@@ -124,7 +124,7 @@ struct LinkDraw {
 }
 
 /// In so many of a million cases a seed enables a kind of fault.
-const ENABLED: u32 = 600_000;
+const ENABLED: u32 = 700_000;
 /// In so many of a million cases a strike waits for a moment in the middle of its target's work,
 const AIMED: u32 = 500_000;
 /// or follows close on the one before it.

@@ -1,0 +1,55 @@
+//! Tells what a sweep has found.
+
+use std::env;
+use std::path::Path;
+
+use crate::case::Case;
+use crate::retell;
+use crate::sweep::{Candidate, Found};
+use crate::trace_file;
+
+use super::report::{self, Violation};
+
+/// A violation as it is reported, by the shortest run that shows it.
+pub(super) fn tell(case: &dyn Case, candidate: &Candidate) -> Violation {
+    let found = &candidate.shortest;
+    let what = found.violation.clone();
+    let trace = found.trace.as_ref().ok();
+    Violation {
+        expected: case.expects() == Some(what.property.as_str()),
+        what,
+        attribution: found.attribution.to_string(),
+        explained_by: report::explained_by(&found.attribution),
+        seeds: candidate.seeds,
+        first_seed: candidate.first.seed,
+        shortest_seed: found.seed,
+        events: found.events,
+        trace: trace.map(|path| path.display().to_string()),
+        replay: trace.map(|path| replay_line(path)),
+        story: story(case, found).unwrap_or_else(|why| vec![format!("no story: {why}")]),
+    }
+}
+
+fn story(case: &dyn Case, found: &Found) -> Result<Vec<String>, String> {
+    let path = found.trace.as_ref().map_err(String::clone)?;
+    let trace = trace_file::read(path).map_err(|error| error.to_string())?;
+    retell::story(case, &trace).map_err(|error| error.to_string())
+}
+
+/// What to type to replay a trace, by the way in which this command was started.
+fn replay_line(trace: &Path) -> String {
+    let path = trace.display().to_string();
+    let path = match path.contains(|c: char| c.is_whitespace() || "'\"$\\".contains(c)) {
+        true => format!("'{}'", path.replace('\'', r"'\''")),
+        false => path,
+    };
+    let me = env::args().next().unwrap_or_else(|| "wavetank".to_owned());
+    let me = Path::new(&me);
+    let name = me.file_stem().unwrap_or_default().display();
+    let is_example = me.parent().is_some_and(|dir| dir.ends_with("examples"));
+    match env::var_os("CARGO") {
+        Some(_) if is_example => format!("cargo run --release --example {name} -- replay {path}"),
+        Some(_) => format!("cargo run --release -- replay {path}"),
+        None => format!("{} replay {path}", me.display()),
+    }
+}
