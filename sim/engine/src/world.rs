@@ -314,6 +314,20 @@ impl World {
         })
     }
 
+    /// Requests that have not arrived yet, as (sender, receiver, body): under way, or waiting for
+    /// their connection.
+    pub fn requests_in_flight(&self) -> impl Iterator<Item = (ProcId, ProcId, &Payload)> {
+        self.conns.iter().flat_map(|(_, conn)| {
+            let (from, to) = conn.route(Dir::Up);
+            let flying = conn.flights(Dir::Up).iter().map(|flight| &flight.frame);
+            let frames = flying.chain(&conn.backlog);
+            frames.filter_map(move |frame| match frame {
+                Frame::Request { body, .. } => Some((from, to, body)),
+                _ => None,
+            })
+        })
+    }
+
     /// Does anything keep this entry's process, link or routine from going on?
     pub fn is_healthy(&self) -> bool {
         self.parked.is_empty() && self.links == Links::default()

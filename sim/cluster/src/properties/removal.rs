@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wavetank_apiserver::{Object, ServerNote};
 use wavetank_controllers::{BootstrapNote, RemovalOutcome, master_lease_key};
-use wavetank_engine::{Always, Check, Class, Note, ProcId, Property, World};
-use wavetank_etcd::{Cause, Committed};
+use wavetank_engine::{Always, Check, Class, Note, Payload, ProcId, Property, World};
+use wavetank_etcd::{Cause, Committed, Request};
 
 use super::violated;
 use crate::view::{ClusterView, ENDPOINTS};
@@ -83,7 +83,7 @@ impl Property for StoppedAddressIsRemoved {
     }
 }
 
-/// After a clean removal, with no request under way, the same life writes its lease no more.
+/// After a clean removal, with no transaction under way, the same life writes its lease no more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct NoLeaseWriteAfter {
     removed: Vec<(ProcId, u32, Arc<str>)>,
@@ -103,10 +103,9 @@ impl Property for NoLeaseWriteAfter {
             return Check::Idle;
         };
         let me = note.process;
-        if world
-            .in_flight()
-            .any(|(from, to, _)| from == me && to != me)
-        {
+        let is_write = |body: &Payload| matches!(body.get(), Some(Request::<Object>::Txn(_)));
+        let mut requests = world.requests_in_flight();
+        if requests.any(|(from, _, body)| from == me && is_write(body)) {
             return Check::Idle;
         }
         self.removed.retain(|(process, ..)| *process != me);
