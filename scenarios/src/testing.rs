@@ -139,9 +139,8 @@ fn failure(case: &dyn Case, found: &Found) -> String {
         }
         Err(why) => Err(why.clone()),
     };
-    let told = trace.and_then(|trace| {
-        retell::story(case, &trace).map_err(|error| error.to_string())
-    });
+    let told =
+        trace.and_then(|trace| retell::story(case, &trace).map_err(|error| error.to_string()));
     match told {
         Ok(story) => text + "  story\n    " + &story.join("\n    "),
         Err(why) => text + "  no story: " + &why,

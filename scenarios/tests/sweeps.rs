@@ -45,11 +45,13 @@ fn essence(swept: &Swept) -> String {
             .file_name()
             .map(ToOwned::to_owned);
         let (violation, attribution) = (&f.violation, &f.attribution);
-        format!("{} {} {violation:?} {attribution:?} {name:?}", f.seed, f.events)
+        format!(
+            "{} {} {violation:?} {attribution:?} {name:?}",
+            f.seed, f.events
+        )
     };
-    let candidate = |c: &Candidate| {
-        format!("{} {} {}", c.seeds, found(&c.first), found(&c.shortest))
-    };
+    let candidate =
+        |c: &Candidate| format!("{} {} {}", c.seeds, found(&c.first), found(&c.shortest));
     let candidates: Vec<String> = swept.candidates.iter().map(candidate).collect();
     format!("{:?} {:?} {candidates:#?}", swept.totals, swept.ended)
 }

@@ -39,9 +39,7 @@ impl Ord for Name {
 }
 impl Hash for Name {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // FNV-1a, 64 bits: shorter than SipHash over a string, and names are few.
-        let fnv = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        state.write_u64(self.0.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fnv));
+        self.0.hash(state);
     }
 }
 impl fmt::Display for Name {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-use crate::digest::digest;
 use crate::time::nanos;
 
 /// One stream of random numbers. What is drawn from it does not depend on any other stream.
@@ -15,8 +14,10 @@ pub struct Stream(ChaCha8Rng);
 impl Stream {
     /// The stream of `concern` (for example `faults/crash` or `latency/a1`) under `seed`.
     pub fn new(seed: u64, concern: &str) -> Stream {
+        // FNV-1a: unlike a digest it stays what it is from build to build, and seeds with it.
+        let fnv = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(digest(concern));
+        rng.set_stream(concern.bytes().fold(0xcbf2_9ce4_8422_2325, fnv));
         Stream(rng)
     }
 

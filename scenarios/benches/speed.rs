@@ -1,0 +1,176 @@
+//! How fast the simulator is: `cargo bench`. Ratios matter, since machines differ; nothing here is
+//! asserted.
+//!
+//! - The whole driver over the bundled main scenario on one core: storm, connected clients, random
+//!   draws, the record of choices and the properties included, beside a bare event loop (a binary
+//!   heap of enum events with a random latency each) of the same number of events.
+//! - What a model checker does at each step: clone, apply, hash, over worlds of the same scenario.
+
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a stopwatch outside the simulated world"
+)]
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use wavetank::case::{Case, run_seed};
+use wavetank::catalogue::{Catalogue, Composition};
+use wavetank::kube::Kube;
+use wavetank_engine::drive::random::Stream;
+use wavetank_engine::drive::seeded::Seeded;
+use wavetank_engine::drive::{Limits, Run};
+use wavetank_engine::trace::Record;
+use wavetank_engine::{Event, World};
+
+const SCENARIO: &str = "kubernetes-endpoints";
+const SEEDS: u64 = 100;
+/// Each figure is the best of so many rounds: noise only adds.
+const ROUNDS: usize = 5;
+
+fn best(mut round: impl FnMut() -> Duration) -> Duration {
+    (0..ROUNDS)
+        .map(|_| round())
+        .min()
+        .expect("there are rounds")
+}
+
+fn main() {
+    // `cargo test` builds and runs benches too, and has nothing to learn from these.
+    if std::env::args().any(|arg| arg == "--test") {
+        return;
+    }
+    let composition = Composition {
+        fixed: true,
+        ..Composition::default()
+    };
+    let case = Kube.open(SCENARIO, &composition).expect("it is bundled");
+    events(case.as_ref());
+    steps(case.as_ref());
+}
+
+fn events(case: &dyn Case) {
+    let (mut events, mut simulated) = (0, Duration::ZERO);
+    let took = best(|| {
+        (events, simulated) = (0, Duration::ZERO);
+        let start = Instant::now();
+        let mut record = Record::default();
+        for seed in 0..SEEDS {
+            let outcome = run_seed(case, seed, None, record);
+            events += outcome.tallies.events;
+            simulated += Duration::from_nanos(outcome.at.nanos());
+            record = outcome.record;
+        }
+        start.elapsed()
+    });
+    let bare = best(|| bare_loop(events));
+    let rate = |took: Duration| events as f64 / took.as_secs_f64();
+    println!("{SCENARIO}, {SEEDS} seeds on one core, the best of {ROUNDS} rounds");
+    println!("  events                     {events:>12}");
+    println!("  events a second            {:>12.0}", rate(took));
+    println!("  of a bare loop             {:>12.0}", rate(bare));
+    println!(
+        "  time against a bare loop   {:>12.1}",
+        took.as_secs_f64() / bare.as_secs_f64()
+    );
+    println!(
+        "  simulated to real time     {:>12.0}",
+        simulated.as_secs_f64() / took.as_secs_f64()
+    );
+}
+
+/// The least that an event loop can do: take the next event, look at it, send another.
+fn bare_loop(events: u64) -> Duration {
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    enum Message {
+        Request { from: u32, to: u32 },
+        Answer { from: u32, to: u32 },
+        Timer { of: u32 },
+    }
+    let start = Instant::now();
+    let mut random = Stream::new(0, "bare");
+    let mut heap = BinaryHeap::new();
+    let (mut seq, mut seen) = (0_u64, [0_u64; 3]);
+    for of in 0..32 {
+        heap.push(Reverse((0, seq, Message::Timer { of })));
+        seq += 1;
+    }
+    for _ in 0..events {
+        let Reverse((now, _, message)) = heap.pop().expect("each sends another");
+        let next = match message {
+            Message::Timer { of } => {
+                seen[0] += 1;
+                let to = (of + 1) % 32;
+                Message::Request { from: of, to }
+            }
+            Message::Request { from, to } => {
+                seen[1] += 1;
+                Message::Answer { from: to, to: from }
+            }
+            Message::Answer { to, .. } => {
+                seen[2] += 1;
+                Message::Timer { of: to }
+            }
+        };
+        let at = now + random.within(200_000, 2_000_000);
+        heap.push(Reverse((at, seq, next)));
+        seq += 1;
+    }
+    black_box(seen);
+    start.elapsed()
+}
+
+/// The worlds before each of many events of one run, with the event's place in time.
+fn worlds(case: &dyn Case) -> Vec<World> {
+    let options = case.derive(1);
+    let world = case.world(&options).expect("its own options");
+    let choices = Seeded::new(1, &world, case.weather(&options));
+    let limits = Limits::until(case.until(&options));
+    let mut run = Run::new(world, choices, limits, Record::default());
+    let mut worlds = Vec::new();
+    while run.step().expect("no violation") {
+        if run.world().now().nanos() > 30_000_000_000 && run.world().next_entry().is_some() {
+            let mut world = run.world().clone();
+            world.cache_digests();
+            worlds.push(world);
+        }
+        if worlds.len() == 4_000 {
+            break;
+        }
+    }
+    worlds
+}
+
+fn steps(case: &dyn Case) {
+    let worlds = worlds(case);
+    let per_world = |took: Duration| took.as_nanos() as f64 / worlds.len() as f64;
+    let clone = best(|| {
+        let start = Instant::now();
+        for world in &worlds {
+            black_box(world.clone());
+        }
+        start.elapsed()
+    });
+    let mut rebuilt = 0;
+    let step = best(|| {
+        rebuilt = 0;
+        let start = Instant::now();
+        for world in &worlds {
+            let mut next = world.clone();
+            let entry = *next.next_entry().expect("worlds with one");
+            let event = Event::Pending(entry.seq);
+            next.apply(entry.at, event, &mut |sent| sent.nominal)
+                .expect("it is pending");
+            rebuilt += next.rebuilt() - world.rebuilt();
+            black_box(next.digest());
+        }
+        start.elapsed()
+    });
+    println!("one step of a search, over {} worlds", worlds.len());
+    println!("  clone                      {:>9.0} ns", per_world(clone));
+    println!("  clone, apply and hash      {:>9.0} ns", per_world(step));
+    println!("  of these rebuild a routine {rebuilt:>12}");
+}
