@@ -6,6 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
+use crate::digest::{Digest, StableHasher};
 use crate::message::Payload;
 use crate::name::{Life, Name, Origin, ProcId};
 use crate::time::Time;
@@ -189,6 +190,8 @@ pub(crate) struct Conn {
     /// When anything was last heard since the last keep-alive tick. A ping is under way?
     pub heard: Option<Time>,
     pub pinging: bool,
+    /// The fingerprint of all but the instants, if it is known.
+    pub digest: Option<Digest>,
 }
 
 impl Conn {
@@ -239,8 +242,14 @@ impl Conn {
             && frames(&self.down, &other.down)
     }
 
-    /// Hashes all but the instants.
-    pub fn hash_into<H: Hasher>(&self, state: &mut H) {
+    /// The fingerprint of all but the instants.
+    pub fn compute_digest(&self) -> Digest {
+        let mut state = StableHasher::new();
+        self.hash_into(&mut state);
+        state.finish()
+    }
+
+    fn hash_into<H: Hasher>(&self, state: &mut H) {
         self.id.hash(state);
         self.client.hash(state);
         self.server.hash(state);

@@ -79,6 +79,11 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    pub fn clear(&mut self) {
+        self.steps.clear();
+        self.arrivals.clear();
+    }
+
     /// False if nobody waits for it any more.
     pub fn accept(&mut self, op: u32, answer: Answer) -> bool {
         let order = self.arrivals.len() as u32 + 1;

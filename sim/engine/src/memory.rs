@@ -5,8 +5,9 @@ use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-use crate::digest::digest;
+use crate::digest::{Digest, StableHasher, digest};
 use crate::name::Name;
 
 /// A variable shared by the routines of a process. Declare it as a `static` or `const`; its value
@@ -42,7 +43,7 @@ impl Signal {
 }
 
 trait CellValue: Any + Send + Sync + fmt::Debug {
-    fn clone_box(&self) -> Box<dyn CellValue>;
+    fn copy(&self) -> Arc<dyn CellValue>;
     fn same(&self, other: &dyn CellValue) -> bool;
     fn fingerprint(&self) -> u64;
     fn as_any(&self) -> &dyn Any;
@@ -50,8 +51,8 @@ trait CellValue: Any + Send + Sync + fmt::Debug {
 }
 
 impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash> CellValue for T {
-    fn clone_box(&self) -> Box<dyn CellValue> {
-        Box::new(self.clone())
+    fn copy(&self) -> Arc<dyn CellValue> {
+        Arc::new(self.clone())
     }
     fn same(&self, other: &dyn CellValue) -> bool {
         other.as_any().downcast_ref::<T>() == Some(self)
@@ -72,10 +73,13 @@ pub trait CellType: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default
 impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default> CellType for T {}
 
 /// The cells and raised signals of one process.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Memory {
-    cells: Vec<(Name, Box<dyn CellValue>)>,
+    /// Copied on write.
+    cells: Vec<(Name, Arc<dyn CellValue>)>,
     raised: Vec<Name>,
+    /// The fingerprint, if it is known.
+    digest: Option<Digest>,
 }
 
 impl Memory {
@@ -98,13 +102,17 @@ impl Memory {
             Some(at) => at,
             None => {
                 let at = self.cells.partition_point(|(n, _)| *n < cell.name());
-                self.cells.insert(at, (cell.name(), Box::new(T::default())));
+                self.cells.insert(at, (cell.name(), Arc::new(T::default())));
                 at
             }
         };
-        self.cells[at]
-            .1
-            .as_mut()
+        self.digest = None;
+        let value = &mut self.cells[at].1;
+        if Arc::get_mut(value).is_none() {
+            *value = value.as_ref().copy();
+        }
+        Arc::get_mut(value)
+            .expect("its only owner")
             .as_any_mut()
             .downcast_mut()
             .unwrap_or_else(|| panic!("cell `{}` holds another type", cell.name()))
@@ -121,20 +129,8 @@ impl Memory {
         }
         let at = self.raised.partition_point(|n| *n < signal);
         self.raised.insert(at, signal);
+        self.digest = None;
         true
-    }
-}
-
-impl Clone for Memory {
-    fn clone(&self) -> Memory {
-        Memory {
-            cells: self
-                .cells
-                .iter()
-                .map(|(name, value)| (*name, value.as_ref().clone_box()))
-                .collect(),
-            raised: self.raised.clone(),
-        }
     }
 }
 
@@ -151,12 +147,23 @@ impl PartialEq for Memory {
 }
 impl Eq for Memory {}
 
-impl Hash for Memory {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.raised.hash(state);
+impl Memory {
+    /// The fingerprint, from the cache if it is there.
+    pub fn digest(&self) -> Digest {
+        self.digest.unwrap_or_else(|| self.digest_from_scratch())
+    }
+
+    pub fn digest_from_scratch(&self) -> Digest {
+        let mut state = StableHasher::new();
+        self.raised.hash(&mut state);
         for (name, value) in &self.cells {
-            name.hash(state);
+            name.hash(&mut state);
             state.write_u64(value.as_ref().fingerprint());
         }
+        state.finish()
+    }
+
+    pub fn cache_digest(&mut self) {
+        self.digest = Some(self.digest());
     }
 }

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use crate::conn::{ConnId, Dir};
+use crate::digest::{Digest, digest};
 use crate::name::{Name, ProcId, RoutineId};
 use crate::process::Timer;
 use crate::time::Time;
@@ -98,17 +99,28 @@ pub struct Entry {
     pub seq: u64,
     /// What.
     pub what: What,
+    /// The fingerprint of where and what.
+    digest: Digest,
 }
 
 impl Entry {
+    pub(crate) fn new(at: Time, process: ProcId, seq: u64, what: What) -> Entry {
+        Entry {
+            at,
+            process,
+            seq,
+            what,
+            digest: digest(&(process, what)),
+        }
+    }
+
     fn key(&self) -> (Time, ProcId, u64) {
         (self.at, self.process, self.seq)
     }
 
     pub(crate) fn hash_at<H: Hasher>(&self, now: Time, state: &mut H) {
         state.write_u64(self.at.nanos().saturating_sub(now.nanos()));
-        self.process.hash(state);
-        self.what.hash(state);
+        state.write_u64(self.digest);
     }
 
     pub(crate) fn same(&self, now: Time, other: &Entry, other_now: Time) -> bool {

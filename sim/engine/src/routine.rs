@@ -12,6 +12,7 @@ use std::time::Duration;
 use sync_wrapper::SyncWrapper;
 
 use crate::conn::{Caller, NetError, Transport};
+use crate::digest::Digest;
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::memory::{Cell, CellType, Signal};
 use crate::message::{Message, Payload};
@@ -78,6 +79,8 @@ pub(crate) struct Routine {
     pub inbox: Vec<(u32, Answer)>,
     /// The future, while this world is the one that is stepped. Not part of the state.
     pub live: SyncWrapper<Option<RoutineFuture>>,
+    /// The fingerprint, if it is known.
+    pub digest: Option<Digest>,
 }
 
 impl Clone for Routine {
@@ -91,6 +94,7 @@ impl Clone for Routine {
             descheduled: self.descheduled,
             inbox: self.inbox.clone(),
             live: SyncWrapper::new(None),
+            digest: self.digest,
         }
     }
 }
@@ -131,6 +135,21 @@ impl Hash for Routine {
 }
 
 impl Routine {
+    /// A routine that has not run yet.
+    pub fn new(id: RoutineId, task: Task, serving: Option<Caller>) -> Routine {
+        Routine {
+            id,
+            task,
+            log: Log::default(),
+            serving,
+            cancelled: false,
+            descheduled: false,
+            inbox: Vec::new(),
+            live: SyncWrapper::new(None),
+            digest: None,
+        }
+    }
+
     /// Runs the task again over the log, up to the last answer that has arrived.
     ///
     /// # Errors

@@ -4,8 +4,10 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use triomphe::Arc as Shared;
+
 use crate::conn::Call;
-use crate::digest::{Digest, StableHasher};
+use crate::digest::{Digest, StableHasher, digest};
 use crate::lock::LockState;
 use crate::memory::Memory;
 use crate::name::{Life, Name, ProcId, RoutineId};
@@ -60,7 +62,7 @@ pub(crate) struct Slot {
     pub process: Option<Box<dyn Process>>,
     pub memory: Memory,
     /// In order of their identities.
-    pub routines: Vec<Routine>,
+    pub routines: Vec<Shared<Routine>>,
     pub locks: Vec<LockState>,
     /// Waiters of signals.
     pub waiting: Vec<(Name, RoutineId, u32)>,
@@ -102,7 +104,8 @@ impl Slot {
     }
 
     pub fn routine_mut(&mut self, id: RoutineId) -> Option<&mut Routine> {
-        self.routines.iter_mut().find(|r| r.id == id)
+        let routine = self.routines.iter_mut().find(|r| r.id == id)?;
+        Some(change(routine))
     }
 
     /// Enters a routine under the smallest free ordinal of its kind.
@@ -114,19 +117,8 @@ impl Slot {
             id.ordinal += 1;
             at += 1;
         }
-        self.routines.insert(
-            at,
-            Routine {
-                id,
-                task,
-                log: Default::default(),
-                serving,
-                cancelled: false,
-                descheduled: false,
-                inbox: Vec::new(),
-                live: sync_wrapper::SyncWrapper::new(None),
-            },
-        );
+        self.routines
+            .insert(at, Shared::new(Routine::new(id, task, serving)));
         id
     }
 
@@ -152,11 +144,27 @@ impl Slot {
         self.next_call = 0;
     }
 
+    /// The fingerprint, from what is cached.
     pub fn digest(&self) -> Digest {
-        self.digest.unwrap_or_else(|| self.compute_digest())
+        let routine = |r: &Routine| r.digest.unwrap_or_else(|| digest(r));
+        let cached = self.digest;
+        cached.unwrap_or_else(|| self.combine(self.memory.digest(), routine))
     }
 
-    pub fn compute_digest(&self) -> Digest {
+    pub fn digest_from_scratch(&self) -> Digest {
+        self.combine(self.memory.digest_from_scratch(), digest)
+    }
+
+    pub fn cache_digests(&mut self) {
+        for routine in self.routines.iter_mut().filter(|r| r.digest.is_none()) {
+            let digest = digest(routine.as_ref());
+            Shared::make_mut(routine).digest = Some(digest);
+        }
+        self.memory.cache_digest();
+        self.digest = Some(self.digest());
+    }
+
+    fn combine(&self, memory: Digest, routine: impl Fn(&Routine) -> Digest) -> Digest {
         let mut state = StableHasher::new();
         self.name.hash(&mut state);
         self.incarnation.hash(&mut state);
@@ -164,14 +172,24 @@ impl Slot {
         self.paused.hash(&mut state);
         self.clock.hash(&mut state);
         state.write_u64(self.process().fingerprint());
-        self.memory.hash(&mut state);
-        self.routines.hash(&mut state);
+        state.write_u64(memory);
+        state.write_usize(self.routines.len());
+        for each in &self.routines {
+            state.write_u64(routine(each));
+        }
         self.locks.hash(&mut state);
         self.waiting.hash(&mut state);
         self.calls.hash(&mut state);
         self.next_call.hash(&mut state);
         state.finish()
     }
+}
+
+/// A routine that is about to change.
+pub(crate) fn change(routine: &mut Shared<Routine>) -> &mut Routine {
+    let routine = Shared::make_mut(routine);
+    routine.digest = None;
+    routine
 }
 
 impl Clone for Slot {

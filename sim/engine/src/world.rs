@@ -11,12 +11,13 @@ mod wire;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
+
+use triomphe::Arc;
 
 use crate::conn::{Conn, ConnId, Dir, Frame};
 use crate::context::Cx;
-use crate::exchange::Answer;
+use crate::exchange::{Answer, Log};
 use crate::fault::Action;
 use crate::memory::{Cell, CellType};
 use crate::message::Payload;
@@ -99,6 +100,8 @@ struct Scratch {
     notes: Vec<Note>,
     checks: Vec<(u16, Check)>,
     delays: Vec<u64>,
+    /// Logs of routines that are over, emptied: they save memory from being asked for anew.
+    logs: Vec<Log>,
 }
 
 #[derive(Debug)]
@@ -112,6 +115,9 @@ struct Watcher {
     property: Box<dyn Property>,
     digest: Option<u64>,
 }
+
+/// The properties, with what they remember: copied on write, all at once.
+type Watchers = Option<Arc<Vec<Watcher>>>;
 
 /// A whole system: processes, connections, what is pending, and the properties' memory.
 ///
@@ -128,7 +134,7 @@ pub struct World {
     next_conn: u32,
     links: Links,
     spec: LinkSpec,
-    watchers: Vec<Arc<Watcher>>,
+    watchers: Watchers,
     // What follows is not part of the state.
     next_seq: u64,
     rebuilt: u64,
@@ -190,6 +196,11 @@ impl WorldBuilder {
         for pair in processes.windows(2) {
             assert!(pair[0].0 != pair[1].0, "two processes `{}`", pair[0].0);
         }
+        let properties = std::mem::take(&mut self.properties).into_iter();
+        let watchers = properties.map(|property| Watcher {
+            property,
+            digest: None,
+        });
         World {
             now: Time::ZERO,
             phase: Phase::Storm,
@@ -203,15 +214,7 @@ impl WorldBuilder {
             next_conn: 0,
             links: Links::default(),
             spec: self.spec,
-            watchers: std::mem::take(&mut self.properties)
-                .into_iter()
-                .map(|property| {
-                    Arc::new(Watcher {
-                        property,
-                        digest: None,
-                    })
-                })
-                .collect(),
+            watchers: Some(Arc::new(watchers.collect())),
             next_seq: 0,
             rebuilt: 0,
             scratch: Scratch::default(),
@@ -335,7 +338,7 @@ impl World {
 
     /// The properties' names and classes, by index.
     pub fn properties(&self) -> impl ExactSizeIterator<Item = &dyn Property> + '_ {
-        self.watchers.iter().map(|w| w.property.as_ref())
+        self.watchers().iter().map(|w| w.property.as_ref())
     }
 
     /// How many futures were rebuilt from their logs.
@@ -464,6 +467,20 @@ impl World {
         })
     }
 
+    /// Takes a report back that nobody needs any more, so that its memory is used again.
+    pub fn recycle(&mut self, report: Report) {
+        let Scratch {
+            notes,
+            checks,
+            delays,
+            ..
+        } = &mut self.scratch;
+        (*notes, *checks, *delays) = (report.notes, report.checks, report.delays);
+        notes.clear();
+        checks.clear();
+        delays.clear();
+    }
+
     fn dispatch(&mut self, entry: Entry, value: u64) {
         let p = entry.process;
         match entry.what {
@@ -501,9 +518,8 @@ impl World {
             return;
         }
         let notes = std::mem::take(&mut self.scratch.notes);
-        let mut watchers = std::mem::take(&mut self.watchers);
-        for (index, watcher) in watchers.iter_mut().enumerate() {
-            let watcher = Arc::make_mut(watcher);
+        let mut watchers = self.watchers.take().expect("given back");
+        for (index, watcher) in Arc::make_mut(&mut watchers).iter_mut().enumerate() {
             watcher.digest = None;
             for note in &notes {
                 match watcher.property.note(self, note) {
@@ -512,13 +528,13 @@ impl World {
                 }
             }
         }
-        self.watchers = watchers;
+        self.watchers = Some(watchers);
         self.scratch.notes = notes;
     }
 
     fn begin_calm(&mut self) {
         self.phase = Phase::Calm;
-        for index in 0..self.watchers.len() {
+        for index in 0..self.watchers().len() {
             let within = self.with_property(index, |property, world| property.calm(world));
             if let Some(within) = within {
                 self.enqueue(self.now + within, NOBODY, What::Property(index as u16));
@@ -538,11 +554,11 @@ impl World {
         index: usize,
         work: impl FnOnce(&mut dyn Property, &World) -> R,
     ) -> R {
-        let mut watchers = std::mem::take(&mut self.watchers);
-        let watcher = Arc::make_mut(&mut watchers[index]);
+        let mut watchers = self.watchers.take().expect("given back");
+        let watcher = &mut Arc::make_mut(&mut watchers)[index];
         watcher.digest = None;
         let result = work(watcher.property.as_mut(), self);
-        self.watchers = watchers;
+        self.watchers = Some(watchers);
         result
     }
 }
@@ -566,7 +582,14 @@ impl World {
 
     fn conn_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
         let at = self.conns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        Some(Arc::make_mut(&mut self.conns[at].1))
+        let conn = Arc::make_mut(&mut self.conns[at].1);
+        conn.digest = None;
+        Some(conn)
+    }
+
+    /// The properties; only while one of them is being asked there are none.
+    fn watchers(&self) -> &[Watcher] {
+        self.watchers.as_deref().map_or(&[], Vec::as_slice)
     }
 
     fn link(&self, from: ProcId, to: ProcId) -> Link {
@@ -594,12 +617,7 @@ impl World {
     }
 
     fn enqueue(&mut self, at: Time, process: ProcId, what: What) {
-        let entry = Entry {
-            at,
-            process,
-            seq: self.next_seq,
-            what,
-        };
+        let entry = Entry::new(at, process, self.next_seq, what);
         self.next_seq += 1;
         if self.is_blocked(&entry) {
             self.parked.push(entry);

@@ -289,7 +289,7 @@ impl<C: Choices> Run<C> {
         }
     }
 
-    fn after(&mut self, report: Report) -> Result<(), FoundViolation> {
+    fn after(&mut self, mut report: Report) -> Result<(), FoundViolation> {
         self.tallies.events += 1;
         if self.record.len().is_multiple_of(DIGEST_EVERY) {
             self.record.digest(self.world.digest_from_scratch());
@@ -301,7 +301,7 @@ impl<C: Choices> Run<C> {
             self.check_digests();
         }
         let mut found = None;
-        for (index, check) in report.checks {
+        for (index, check) in report.checks.drain(..) {
             let at = usize::from(index);
             match check {
                 Check::Idle => {}
@@ -320,6 +320,7 @@ impl<C: Choices> Run<C> {
                 }
             }
         }
+        self.world.recycle(report);
         found.map_or(Ok(()), Err)
     }
 

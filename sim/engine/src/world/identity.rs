@@ -3,15 +3,18 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 use std::time::Duration;
+
+use triomphe::Arc;
 
 use crate::conn::Conn;
 use crate::digest::{Digest, StableHasher, digest};
 use crate::queue::Entry;
+use crate::routine::Routine;
+use crate::slot::Slot;
 use crate::time::Time;
 
-use super::{Scratch, World};
+use super::{Scratch, Watcher, World};
 
 impl Clone for World {
     /// Copies pointers. Live futures stay with the original; the copy rebuilds the ones it needs.
@@ -72,12 +75,12 @@ impl PartialEq for World {
                 .iter()
                 .zip(&other.conns)
                 .all(|((_, a), (_, b))| (Arc::ptr_eq(a, b) || a.same(b)) && instants(a, b))
-            && self.watchers.len() == other.watchers.len()
+            && self.watchers().len() == other.watchers().len()
             && self
-                .watchers
+                .watchers()
                 .iter()
-                .zip(&other.watchers)
-                .all(|(a, b)| Arc::ptr_eq(a, b) || a.property.as_ref().same(b.property.as_ref()))
+                .zip(other.watchers())
+                .all(|(a, b)| a.property.as_ref().same(b.property.as_ref()))
     }
 }
 impl Eq for World {}
@@ -107,70 +110,82 @@ impl World {
     pub fn unshared(&self) -> World {
         let mut copy = self.clone();
         for slot in &mut copy.slots {
-            *slot = Arc::new(slot.as_ref().clone());
+            let mut own = Slot::clone(slot);
+            own.routines = own
+                .routines
+                .iter()
+                .map(|r| Arc::new(Routine::clone(r)))
+                .collect();
+            *slot = Arc::new(own);
         }
         copy
     }
-}
-
-fn conn_digest(conn: &Conn) -> Digest {
-    let mut state = StableHasher::new();
-    conn.hash_into(&mut state);
-    state.finish()
 }
 
 impl World {
     /// The fingerprint, from the fingerprints that are cached.
     pub fn digest(&self) -> Digest {
         self.combine(
-            |world, at| world.slots[at].digest(),
-            |world, at| match world.watchers[at].digest {
-                Some(digest) => digest,
-                None => world.watchers[at].property.as_ref().fingerprint(),
+            Slot::digest,
+            |watcher| {
+                let property = watcher.property.as_ref();
+                watcher.digest.unwrap_or_else(|| property.fingerprint())
             },
+            |conn| conn.digest.unwrap_or_else(|| conn.compute_digest()),
         )
     }
 
     /// The fingerprint, with nothing taken from a cache of this world.
     pub fn digest_from_scratch(&self) -> Digest {
         self.combine(
-            |world, at| world.slots[at].compute_digest(),
-            |world, at| world.watchers[at].property.as_ref().fingerprint(),
+            Slot::digest_from_scratch,
+            |watcher| watcher.property.as_ref().fingerprint(),
+            Conn::compute_digest,
         )
     }
 
     /// Fills the caches, so that clones share them. Changes nothing that can be observed.
     pub fn cache_digests(&mut self) {
-        for slot in &mut self.slots {
-            if slot.digest.is_none() {
-                let digest = slot.compute_digest();
-                // Unshared after a change, so this copies nothing.
-                Arc::make_mut(slot).digest = Some(digest);
-            }
+        // What has changed is not shared, so nothing is copied here.
+        for slot in self.slots.iter_mut().filter(|slot| slot.digest.is_none()) {
+            Arc::make_mut(slot).cache_digests();
         }
-        for watcher in &mut self.watchers {
-            if watcher.digest.is_none() {
-                let digest = watcher.property.as_ref().fingerprint();
-                Arc::make_mut(watcher).digest = Some(digest);
+        for (_, conn) in self
+            .conns
+            .iter_mut()
+            .filter(|(_, conn)| conn.digest.is_none())
+        {
+            let conn = Arc::make_mut(conn);
+            conn.digest = Some(conn.compute_digest());
+        }
+        if self
+            .watchers()
+            .iter()
+            .any(|watcher| watcher.digest.is_none())
+        {
+            let watchers = self.watchers.as_mut().expect("no property is being asked");
+            for watcher in Arc::make_mut(watchers) {
+                watcher.digest = Some(watcher.property.as_ref().fingerprint());
             }
         }
     }
 
     fn combine(
         &self,
-        slot: impl Fn(&World, usize) -> Digest,
-        watcher: impl Fn(&World, usize) -> Digest,
+        slot: impl Fn(&Slot) -> Digest,
+        watcher: impl Fn(&Watcher) -> Digest,
+        conn: impl Fn(&Conn) -> Digest,
     ) -> Digest {
         let mut state = StableHasher::new();
         self.phase.hash(&mut state);
         self.spec.hash(&mut state);
         self.links.hash(&mut state);
         state.write_u32(self.next_conn);
-        for at in 0..self.slots.len() {
-            state.write_u64(slot(self, at));
+        for each in &self.slots {
+            state.write_u64(slot(each));
         }
-        for at in 0..self.watchers.len() {
-            state.write_u64(watcher(self, at));
+        for each in self.watchers() {
+            state.write_u64(watcher(each));
         }
         state.write_usize(self.queue.iter().len());
         for entry in self.queue.iter() {
@@ -181,9 +196,9 @@ impl World {
             entry.hash_at(self.now, &mut state);
         }
         state.write_usize(self.conns.len());
-        for (_, conn) in &self.conns {
-            state.write_u64(conn_digest(conn));
-            for at in conn.instants() {
+        for (_, each) in &self.conns {
+            state.write_u64(conn(each));
+            for at in each.instants() {
                 state.write_u64(at.nanos().wrapping_sub(self.now.nanos()));
             }
         }
@@ -212,9 +227,9 @@ impl World {
         let mut parts: Vec<(String, Digest)> = self
             .slots
             .iter()
-            .map(|slot| (slot.name.to_string(), slot.compute_digest()))
+            .map(|slot| (slot.name.to_string(), slot.digest_from_scratch()))
             .collect();
-        parts.extend(self.watchers.iter().map(|w| {
+        parts.extend(self.watchers().iter().map(|w| {
             let property = w.property.as_ref();
             (
                 format!("property {}", property.name()),
@@ -228,7 +243,7 @@ impl World {
                 self.name(c.server),
                 c.transport.name
             );
-            (name, conn_digest(c))
+            (name, c.compute_digest())
         }));
         parts.push(("links".to_owned(), digest(&self.links)));
         parts

@@ -9,9 +9,12 @@ use crate::name::{Name, Origin, ProcId, RoutineId};
 use crate::process::Timer;
 use crate::queue::What;
 use crate::routine::{Outcome, Task, poll_once};
-use crate::slot::{Slot, Status};
+use crate::slot::{self, Slot, Status};
 
 use super::{Arrival, World};
+
+/// So many logs of routines that are over are kept for the next ones.
+const SPARE_LOGS: usize = 8;
 
 impl World {
     /// Starts a routine; it runs before the event is over.
@@ -30,6 +33,10 @@ impl World {
     pub(super) fn poll(&mut self, process: ProcId, id: RoutineId, arrival: Arrival) {
         let now = self.now;
         let mut rebuilt = false;
+        let spare = match arrival {
+            Arrival::First => self.scratch.logs.pop(),
+            Arrival::Answer(..) => None,
+        };
         let slot = self.slot_mut(process);
         let Slot {
             routines,
@@ -42,10 +49,11 @@ impl World {
         let Some(routine) = routines.iter_mut().find(|r| r.id == id) else {
             return;
         };
+        let routine = slot::change(routine);
         let body = state.as_deref().expect("routines run between callbacks");
         match arrival {
             Arrival::First => {
-                routine.log.steps.reserve(8);
+                routine.log = spare.unwrap_or_default();
                 *routine.live.get_mut() = Some(body.routine(&routine.task));
             }
             Arrival::Answer(op, answer) => {
@@ -98,6 +106,7 @@ impl World {
             slot.routines.retain(|r| r.id != id);
             self.cancel_entry(|e| e.process == process && e.what == What::Deadline { routine: id });
             self.effects(process, id, &log, fresh, cancelled);
+            self.keep_spare(log);
             if let Outcome::Become(task) = outcome {
                 let next = self.slot_mut(process).enter(task, serving);
                 if cancelled && let Some(r) = self.slot_mut(process).routine_mut(next) {
@@ -113,6 +122,13 @@ impl World {
         if let Some(routine) = self.slot_mut(process).routine_mut(id) {
             routine.log = log;
             *routine.live.get_mut() = Some(future);
+        }
+    }
+
+    fn keep_spare(&mut self, mut log: Log) {
+        if self.scratch.logs.len() < SPARE_LOGS {
+            log.clear();
+            self.scratch.logs.push(log);
         }
     }
 

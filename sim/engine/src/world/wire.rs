@@ -1,8 +1,9 @@
 //! How connections carry calls: opening, sending, delivery, loss.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
+
+use triomphe::Arc;
 
 use crate::conn::{
     Call, Caller, Conn, ConnId, Dir, Flight, Frame, NetError, StreamState, Transport,
@@ -68,6 +69,7 @@ impl World {
             inbound: Vec::new(),
             heard: None,
             pinging: false,
+            digest: None,
         };
         self.conns.push((id, Arc::new(conn)));
         self.send(id, Dir::Up, Frame::Open);
@@ -204,7 +206,7 @@ impl World {
         if self.slot(me).status != Status::Up {
             return;
         }
-        let serving = |r: &&crate::routine::Routine| r.serving == Some(caller);
+        let serving = |r: &&Arc<crate::routine::Routine>| r.serving == Some(caller);
         match self.slot(me).routines.iter().find(serving).map(|r| r.id) {
             Some(routine) => self.cancel_context(me, routine),
             None => self.callback(me, |process, cx| process.cancelled(cx, caller)),
