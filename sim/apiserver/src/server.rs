@@ -106,6 +106,8 @@ pub trait Hook: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
 pub enum ServerNote {
     /// Asked to stop.
     Stopping,
+    /// Asked to stop once more while it stops: it exits in no orderly way.
+    SecondSignal,
     /// Takes no more connections.
     ListenerClosed,
     /// Its PreShutdown hooks take longer than any of them may.
@@ -196,7 +198,12 @@ impl<H: Hook> Process for ApiServer<H> {
 
     fn stop(&mut self, cx: &mut Cx<'_>) {
         // /readyz fails from now on.
-        if !std::mem::replace(cx.cell(&STOP_BEGUN), true) {
+        if std::mem::replace(cx.cell(&STOP_BEGUN), true) {
+            // `SetupSignalContext` (`apiserver/pkg/server/signal.go`): the second signal exits at
+            // once.
+            cx.note(ServerNote::SecondSignal);
+            cx.exit();
+        } else {
             cx.note(ServerNote::Stopping);
             cx.spawn(Task::new(SHUTDOWN, self.hooks.len()));
         }

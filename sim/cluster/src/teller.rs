@@ -18,6 +18,7 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
     if let Some(note) = note.body.get::<ServerNote>() {
         return Some(plain(match note {
             ServerNote::Stopping => "begins to shut down",
+            ServerNote::SecondSignal => "exits at once: it is the second signal",
             ServerNote::ListenerClosed => "closes its listener",
             ServerNote::ShutdownOverdue => "still waits for its PreShutdown hooks",
             ServerNote::Exiting => "exits",
