@@ -60,7 +60,8 @@ pub struct Followed {
 impl Followed {
     /// What led here.
     pub fn story(&self) -> Vec<String> {
-        self.chronicle.story(STORY_LINES)
+        let object = self.violation.as_ref().map(|found| found.object.as_str());
+        self.chronicle.story(STORY_LINES, object)
     }
 }
 

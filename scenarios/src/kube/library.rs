@@ -2,12 +2,16 @@
 
 use crate::file::Scenario;
 
-const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 3] = [
     (
         "kubernetes-endpoints",
         include_str!("../../kubernetes-endpoints.yaml"),
     ),
     ("master-count", include_str!("../../master-count.yaml")),
+    (
+        "no-shutdown-delay",
+        include_str!("../../no-shutdown-delay.yaml"),
+    ),
 ];
 
 /// The text of a bundled scenario.

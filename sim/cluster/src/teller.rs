@@ -1,8 +1,10 @@
 //! Notes in words, for stories.
 
+use std::iter;
+
 use wavetank_apiserver::{Object, ServerNote};
 use wavetank_client::Attempt;
-use wavetank_controllers::{BootstrapNote, RemovalOutcome};
+use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{Note, World};
 use wavetank_etcd::{Cause, Change, Committed};
@@ -50,8 +52,18 @@ fn committed(world: &World, commit: &Committed<Object>) -> Told {
             commit.revision,
             changes.join("; ")
         ),
-        about: commit.changes.iter().map(|c| c.key.to_string()).collect(),
+        about: commit.changes.iter().flat_map(concerned).collect(),
     }
+}
+
+/// The key, and the addresses that are written there or whose lease it is.
+fn concerned(change: &Change<Object>) -> impl Iterator<Item = String> {
+    let listed = change.now.iter().flat_map(|now| now.value.addresses());
+    let leased = change.key.strip_prefix(MASTER_LEASES);
+    let addresses = listed
+        .map(|a| a.to_string())
+        .chain(leased.map(str::to_owned));
+    iter::once(change.key.to_string()).chain(addresses)
 }
 
 fn change(change: &Change<Object>) -> String {

@@ -120,15 +120,17 @@ impl Chronicle {
         }
     }
 
-    /// The lines that led to the last event: at most `limit`, the latest ones.
-    pub fn story(&self, limit: usize) -> Vec<String> {
-        let Some(last) = self.graph.node_indices().next_back() else {
-            return Vec::new();
-        };
+    /// The lines that led to the last event, and to what was last told about `object`: at most
+    /// `limit`, the latest ones.
+    pub fn story(&self, limit: usize, object: Option<&str>) -> Vec<String> {
+        let last = self.graph.node_indices().next_back();
+        let about = object.and_then(|object| self.last_about.get(object).copied());
         let mut led_here = vec![false; self.graph.node_count()];
-        let mut walk = Dfs::new(Reversed(&self.graph), last);
-        while let Some(node) = walk.next(Reversed(&self.graph)) {
-            led_here[node.index()] = true;
+        for end in last.into_iter().chain(about) {
+            let mut walk = Dfs::new(Reversed(&self.graph), end);
+            while let Some(node) = walk.next(Reversed(&self.graph)) {
+                led_here[node.index()] = true;
+            }
         }
         let mut lines: Vec<String> = self
             .graph
