@@ -4,7 +4,9 @@
 //! happen first is a *deviation* and costs one from a budget: the events that were due earlier
 //! come late, nothing comes early, so no timer fires before its time.
 
+use std::any::Any;
 use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use stateright::{Model, Property};
 use wavetank_engine::{Action, Check, Class, Event, Time, What, World};
@@ -18,7 +20,8 @@ pub struct Node {
     pub deviations: u32,
     /// Which of the model's faults have not struck, one bit each.
     pub faults: u64,
-    /// The guarantee that was violated on the way here, with what was wrong.
+    /// The guarantee that was violated on the way here, with what was wrong. A panic of what is
+    /// simulated violates `no-panic`.
     pub violated: Option<(String, String)>,
 }
 
@@ -60,7 +63,7 @@ pub enum Move {
 pub struct WorldModel {
     /// Where it begins.
     pub start: World,
-    /// Faults that may strike, once each, at any event.
+    /// Faults that may strike, once each, after any event; where one finds no target, it waits.
     pub faults: Vec<Action>,
     /// Deviations from the default order.
     pub deviations: u32,
@@ -71,7 +74,17 @@ pub struct WorldModel {
 impl WorldModel {
     fn apply(&self, node: &Node, event: Event<'_>, at: Time) -> Option<Node> {
         let mut next = node.clone();
-        let report = next.world.apply(at, event, &mut |sent| sent.nominal).ok()?;
+        let applied = catch_unwind(AssertUnwindSafe(|| {
+            next.world.apply(at, event, &mut |sent| sent.nominal)
+        }));
+        let report = match applied {
+            // A fault that no world knows must not look like one that does no harm.
+            Ok(fits) => fits.unwrap_or_else(|misfit| panic!("the model's own mistake: {misfit}")),
+            Err(panic) => return Some(broken(node, panic.as_ref())),
+        };
+        if !report.struck {
+            return None;
+        }
         for (index, check) in report.checks {
             let Check::Violated(violation) = check else {
                 continue;
@@ -84,6 +97,20 @@ impl WorldModel {
         }
         next.world.cache_digests();
         Some(next)
+    }
+}
+
+/// The state after an event in which what is simulated panicked: the world is as it was before, for
+/// what the panic left of it is of no use.
+fn broken(before: &Node, panic: &(dyn Any + Send)) -> Node {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    let why = text.unwrap_or("without a message").to_owned();
+    Node {
+        violated: Some(("no-panic".to_owned(), why)),
+        ..before.clone()
     }
 }
 

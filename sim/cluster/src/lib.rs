@@ -10,4 +10,4 @@ mod view;
 
 pub use teller::tell;
 pub use topology::{Apiserver, Topology};
-pub use view::ClusterView;
+pub use view::{ClusterView, ENDPOINTS, SLICE};

@@ -17,4 +17,4 @@ pub use api::{
 pub use client::{Client, ETCD};
 pub use lease::LeaseId;
 pub use process::{Cause, Committed, Etcd};
-pub use store::Store;
+pub use store::{Commits, Store};

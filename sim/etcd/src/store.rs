@@ -19,6 +19,9 @@ struct Commit<V> {
     changes: Vec<Change<V>>,
 }
 
+/// Commits by revision, each with the changes that somebody asked for.
+pub type Commits<V> = Vec<(Revision, Vec<Change<V>>)>;
+
 /// Keys and history.
 #[derive(Clone, Debug)]
 pub struct Store<V: Value> {
@@ -229,11 +232,7 @@ impl<V: Value> Store<V> {
     ///
     /// # Errors
     /// `Compacted`, if the start is at or below the compact revision.
-    pub fn since(
-        &self,
-        keys: &Keys,
-        start: Revision,
-    ) -> Result<Vec<(Revision, Vec<Change<V>>)>, EtcdError> {
+    pub fn since(&self, keys: &Keys, start: Revision) -> Result<Commits<V>, EtcdError> {
         if start <= self.compacted {
             return Err(EtcdError::Compacted);
         }
