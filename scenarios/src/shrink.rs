@@ -94,7 +94,10 @@ pub fn shrink(case: &dyn Case, trace: &Trace, effort: Effort) -> Option<Shrunk> 
     let before = Size::of(&plan, &search.suspect().shown(&plan, Record::default())?);
     search.reason = search.suspect().blame(&plan);
     let mut plan = shrink::shrink(&plan, &mut search)?;
-    search.take_smaller_options(&mut plan);
+    if search.take_smaller_options(&mut plan) {
+        // In a smaller world more of the plan may be superfluous.
+        plan = shrink::shrink(&plan, &mut search)?;
+    }
     let outcome = search.suspect().shown(&plan, Record::default())?;
     let head = Head {
         shrunk: true,
@@ -150,8 +153,10 @@ impl Search<'_> {
         }
     }
 
-    /// Takes the smaller options that the case offers, for as long as they fail, too.
-    fn take_smaller_options(&mut self, plan: &mut Plan) {
+    /// Takes the smaller options that the case offers, for as long as they fail, too. Were there
+    /// any?
+    fn take_smaller_options(&mut self, plan: &mut Plan) -> bool {
+        let before = self.options.clone();
         while let Some(fitting) = self
             .case
             .smaller(&self.options)
@@ -160,6 +165,7 @@ impl Search<'_> {
         {
             *plan = fitting;
         }
+        self.options != before
     }
 
     /// The plan that fails under these options, which then stay.

@@ -189,7 +189,7 @@ fn an_interrupted_sweep_loses_nothing() {
     let texts = ["interrupted, nothing found", "every-ball-is-hit-once"];
     interrupt(&scratch("interrupted-clean"), &["--all-traces"]).expect(130, &texts);
     let dir = scratch("interrupted");
-    let texts = ["VIOLATION", "unclear: interrupted", "verdict: violated"];
+    let texts = ["VIOLATION", "blame       blind", "verdict: violated"];
     interrupt(&dir, &["--defect", "blind", "--keep-going"]).expect(1, &texts);
     let traces = files(&dir);
     let are_whole = traces.iter().all(|name| name.ends_with(".trace"));
