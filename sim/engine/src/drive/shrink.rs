@@ -39,7 +39,32 @@ pub fn shrink(plan: &Plan, attempt: &mut dyn Attempt) -> Option<Plan> {
             planned.at = Time::from_secs(planned.at.nanos() / 1_000_000_000);
         });
     }
+    for at in 0..best.actions.len() {
+        move_closer(&mut best, at, attempt);
+    }
     Some(best)
+}
+
+/// Moves this action and all after it closer to the one before, by whole seconds.
+fn move_closer(best: &mut Plan, at: usize, attempt: &mut dyn Attempt) {
+    let seconds = |time: Time| time.nanos() / 1_000_000_000;
+    let gap = |plan: &Plan| {
+        let before = at.checked_sub(1).map_or(Time::ZERO, |b| plan.actions[b].at);
+        seconds(plan.actions[at].at).saturating_sub(seconds(before))
+    };
+    let mut step = gap(best);
+    while step > 0 && attempt.may_go_on() {
+        let moved = try_change(best, attempt, |plan| {
+            for planned in &mut plan.actions[at..] {
+                let left = planned.at.nanos().saturating_sub(step * 1_000_000_000);
+                planned.at = Time::from_nanos(left);
+            }
+        });
+        step = match moved {
+            true => step.min(gap(best)),
+            false => step / 2,
+        };
+    }
 }
 
 /// Nothing after the violation can matter.
