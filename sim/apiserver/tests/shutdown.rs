@@ -39,20 +39,21 @@ fn the_listener_closes_after_the_delay_and_from_v1_24_on_after_the_hooks() {
     assert_eq!(times(Release::V1_36, 8, 5), (8.0, 8.0));
 }
 
+/// `SetupSignalContext`
 #[test]
-fn a_second_sigterm_changes_nothing() {
-    let mut lab = Lab::new(
-        Release::V1_36,
-        Slow::default(),
-        Duration::from_secs(5),
-        vec![],
-    );
-    lab.run(1.0);
-    lab.stop();
-    lab.run(3.0);
-    lab.stop();
-    lab.run(3.0);
-    assert!(!lab.is_up());
+fn a_second_sigterm_ends_it_at_once() {
+    for release in Release::ALL {
+        let delay = Duration::from_secs(5);
+        let mut lab = Lab::new(release, Slow::default(), delay, vec![]);
+        lab.run(1.0);
+        lab.stop();
+        lab.run(3.0);
+        assert!(lab.is_up(), "{release}");
+        lab.stop();
+        assert!(!lab.is_up(), "{release}");
+        assert!(lab.told(&ServerNote::SecondSignal).is_some(), "{release}");
+        assert_eq!(lab.told(&ServerNote::Exiting), None, "in no orderly way");
+    }
 }
 
 /// A request in flight is answered to the end; a new connection is refused.
