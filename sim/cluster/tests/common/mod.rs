@@ -12,8 +12,8 @@ use wavetank_cluster::properties::Name;
 use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, SLICE, Topology};
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{
-    Action, Check, Event, Fault, LinkSpec, Note, ProcId, Report, RoutineId, Status, Time, What,
-    World,
+    Action, Check, Entry, Event, Fault, LinkSpec, Note, ProcId, Report, RoutineId, Status, Time,
+    What, World,
 };
 use wavetank_etcd::{Cause, Committed, KeyValue, Keys};
 use wavetank_release::{Reconciler, Release, Switch, Switches};
@@ -155,9 +155,19 @@ impl Bench {
 
     /// The next event; false if there is none.
     pub fn step(&mut self) -> bool {
-        let Some(entry) = self.world.next_entry().copied() else {
-            return false;
-        };
+        let next = self.world.next_entry().copied();
+        next.map(|entry| self.apply(entry)).is_some()
+    }
+
+    /// The next event that is not the grant of a lock to this routine.
+    pub fn step_past(&mut self, routine: RoutineId) {
+        let is_held =
+            |e: &&Entry| matches!(e.what, What::Grant { .. }) && e.what.routine() == Some(routine);
+        let next = self.world.pending().find(|e| !is_held(e)).copied();
+        self.apply(next.expect("there is always something"));
+    }
+
+    fn apply(&mut self, entry: Entry) {
         let event = match entry.what {
             What::Choose { .. } => Event::Choice(entry.seq, 0),
             _ => Event::Pending(entry.seq),
@@ -167,7 +177,15 @@ impl Bench {
         self.now = self.world.now();
         self.requests.after(watching, &self.world);
         self.keep(applied.expect("it was pending"));
-        true
+    }
+
+    /// The lock that a routine of this kind waits for may be granted to it.
+    pub fn is_offered_a_lock(&self, process: &str, kind: &str) -> bool {
+        let process = self.process(process);
+        self.world.pending().any(|e| {
+            let routine = e.what.routine().map(|id| id.kind.as_str());
+            e.process == process && matches!(e.what, What::Grant { .. }) && routine == Some(kind)
+        })
     }
 
     fn keep(&mut self, report: Report) {
