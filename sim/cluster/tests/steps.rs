@@ -5,7 +5,7 @@ mod common;
 
 use common::{Bench, crash, shipped, start, stop};
 use wavetank_cluster::Topology;
-use wavetank_release::{Reconciler, Release};
+use wavetank_release::{Reconciler, Release, Switch};
 
 fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
@@ -107,4 +107,20 @@ fn the_master_count_reconciler_of_v1_16() {
 fn the_master_count_reconciler_of_v1_20() {
     let topology = two(Release::V1_20, Reconciler::MasterCount);
     snapshot("master-count-v1.20", &story(&topology));
+}
+
+/// A start that finds no lease of a past life, above all, still leaves it at that.
+#[test]
+fn the_fixes_change_nothing_where_nothing_goes_wrong() {
+    for release in Release::ALL {
+        let shipped = two(release, Reconciler::Lease);
+        let mut mended = shipped.clone();
+        for server in &mut mended.apiservers {
+            server.switches = server
+                .switches
+                .with(Switch::FixRetryRemoveEndpoints, true)
+                .with(Switch::FixRemoveAbsentLease, true);
+        }
+        assert_eq!(story(&shipped), story(&mended), "{release}");
+    }
 }
