@@ -33,9 +33,27 @@ wavetank::seeds!(
 wavetank::seeds!(master_count_v1_16, fixed("master-count", "v1.16"), 0..12);
 wavetank::seeds!(master_count_v1_20, fixed("master-count", "v1.20"), 0..12);
 wavetank::seeds!(master_count_v1_36, fixed("master-count", "v1.36"), 0..12);
+wavetank::seeds!(
+    no_shutdown_delay_v1_16,
+    fixed("no-shutdown-delay", "v1.16"),
+    0..12
+);
+wavetank::seeds!(
+    no_shutdown_delay_v1_20,
+    fixed("no-shutdown-delay", "v1.20"),
+    0..12
+);
+wavetank::seeds!(
+    no_shutdown_delay_v1_36,
+    fixed("no-shutdown-delay", "v1.36"),
+    0..12
+);
 
 #[test]
 fn every_bundled_scenario_is_here() {
     let names: Vec<String> = kube::bundled().into_iter().map(|s| s.name).collect();
-    assert_eq!(names, ["kubernetes-endpoints", "master-count"]);
+    assert_eq!(
+        names,
+        ["kubernetes-endpoints", "master-count", "no-shutdown-delay"]
+    );
 }

@@ -25,7 +25,7 @@ struct Row {
 }
 
 /// Scenarios for what the storm of the bundled ones reaches in few seeds only.
-const OWN: [(&str, &str); 4] = [
+const OWN: [(&str, &str); 3] = [
     // Now and then one removal changes the Endpoints between the read and the write of another.
     (
         "rolling-stop",
@@ -40,19 +40,6 @@ calm: 200s
 plan:
   - {at: 30s, fault: {stop: {process: a1}}}
   - {at: 30060ms, fault: {stop: {process: a2}}}
-properties: [stopped-address-is-removed, endpoints-converge]
-",
-    ),
-    (
-        "no-delay",
-        "
-name: no-delay
-about: An apiserver without a shutdown delay is stopped.
-topology: {etcd: 1, apiservers: 3}
-options: {endpoint-reconciler-type: lease, shutdown-delay: 0s}
-storm: 40s
-calm: 200s
-plan: [{at: 30s, fault: {stop: {process: a1}}}]
 properties: [stopped-address-is-removed, endpoints-converge]
 ",
     ),
@@ -99,8 +86,8 @@ const ROWS: [Row; 8] = [
     },
     Row {
         switch: Switch::ListenerClosesBeforeRemoval,
-        scenario: "no-delay",
-        seeds: 0..10,
+        scenario: "no-shutdown-delay",
+        seeds: 0..15,
         property: "stopped-address-is-removed",
     },
     Row {
