@@ -1,0 +1,328 @@
+//! What a client sees of an apiserver: verbs, refusals, watches, health checks, the time limit.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Lab, Slow, api, endpoints, object};
+use wavetank_apiserver::{Answer, Probe, Reason, Reply, Request, Resource, Stored, Verb};
+use wavetank_engine::{Fault, NetError};
+use wavetank_etcd::Revision;
+use wavetank_release::Release;
+
+fn reason(reply: Reply) -> Reason {
+    reply.expect_err("it is refused").reason
+}
+
+fn one(reply: Reply) -> Stored {
+    match reply {
+        Ok(Answer::One(stored)) => stored,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn update(addresses: &[&str], seen: Option<Revision>) -> Request {
+    endpoints("e", Verb::Update(object("e", addresses), seen))
+}
+
+#[test]
+fn objects_are_created_read_replaced_and_deleted() {
+    let mut lab = Lab::plain(
+        Release::V1_20,
+        vec![
+            endpoints("e", Verb::Get),
+            endpoints("e", Verb::Create(object("e", &["1.1.1.1"]))),
+            update(&["2.2.2.2"], Some(2)),
+            endpoints("", Verb::List),
+            endpoints("e", Verb::Delete),
+        ],
+    );
+    assert_eq!(reason(lab.answer(0)), Reason::NotFound);
+    assert_eq!(one(lab.answer(1)).resource_version, 2);
+    assert_eq!(reason(lab.answer(1)), Reason::AlreadyExists);
+    let replaced = one(lab.answer(2));
+    assert_eq!(
+        (replaced.resource_version, &*replaced.object.addresses()[0]),
+        (3, "2.2.2.2")
+    );
+    assert_eq!(one(lab.answer(0)), replaced);
+    assert_eq!(lab.answer(3), Ok(Answer::List(vec![replaced.clone()], 3)));
+    assert_eq!(one(lab.answer(4)), replaced);
+    assert_eq!(reason(lab.answer(4)), Reason::NotFound);
+    assert_eq!(lab.answer(3), Ok(Answer::List(vec![], 4)));
+}
+
+#[test]
+fn a_replacement_of_what_has_changed_conflicts() {
+    let script = vec![
+        endpoints("e", Verb::Create(object("e", &["1.1.1.1"]))),
+        update(&["2.2.2.2"], Some(2)),
+        update(&["3.3.3.3"], Some(2)),
+        update(&["4.4.4.4"], None),
+    ];
+    let mut lab = Lab::plain(Release::V1_20, script);
+    lab.answer(0).expect("new");
+    lab.answer(1).expect("unchanged since");
+    let refused = lab.answer(2).expect_err("changed since");
+    assert_eq!(
+        (refused.reason, refused.reason.code()),
+        (Reason::Conflict, 409)
+    );
+    assert_eq!(
+        refused.message,
+        "Operation cannot be fulfilled on endpoints \"e\": the object has been modified; please \
+         apply your changes to the latest version and try again"
+    );
+    one(lab.answer(3));
+}
+
+/// Two at once read the same revision; the transaction of one fails, and it looks again.
+#[test]
+fn of_two_replacements_at_once_one_conflicts_unless_it_is_unconditional() {
+    let script = |seen| {
+        vec![
+            endpoints("e", Verb::Create(object("e", &["1.1.1.1"]))),
+            update(&["2.2.2.2"], seen),
+            update(&["3.3.3.3"], seen),
+        ]
+    };
+    for (seen, revision, conflicts) in [(Some(2), 3, 1), (None, 4, 0)] {
+        let mut lab = Lab::plain(Release::V1_36, script(seen));
+        lab.answer(0).expect("new");
+        lab.ask(1);
+        lab.ask(2);
+        lab.run(1.0);
+        let refused = lab.answers().into_iter().filter_map(|(_, reply)| {
+            let reply: Reply = reply.expect("the server is there");
+            Some(reply.err()?.reason)
+        });
+        let refused: Vec<Reason> = refused.collect();
+        assert_eq!(refused, vec![Reason::Conflict; conflicts], "{seen:?}");
+        assert_eq!(lab.store().revision(), revision, "{seen:?}");
+    }
+}
+
+#[test]
+fn a_replacement_that_changes_nothing_is_not_written() {
+    let script = vec![
+        endpoints("e", Verb::Create(object("e", &["1.1.1.1"]))),
+        update(&["1.1.1.1"], None),
+        update(&["1.1.1.1"], Some(2)),
+    ];
+    let mut lab = Lab::plain(Release::V1_20, script);
+    lab.answer(0).expect("new");
+    for number in [1, 2] {
+        assert_eq!(one(lab.answer(number)).resource_version, 2);
+    }
+    assert_eq!(lab.commits(), 1);
+}
+
+/// `AllowCreateOnUpdate`
+#[test]
+fn endpoints_are_created_by_a_put_and_slices_are_not() {
+    let put = |resource| api(resource, "e", Verb::Update(object("e", &["1.1.1.1"]), None));
+    let script = vec![put(Resource::Endpoints), put(Resource::EndpointSlices)];
+    let mut lab = Lab::plain(Release::V1_36, script);
+    assert_eq!(one(lab.answer(0)).resource_version, 2);
+    assert_eq!(reason(lab.answer(1)), Reason::NotFound);
+}
+
+/// The parts of the watch with this number.
+fn parts(lab: &Lab, watch: usize) -> Vec<(Option<String>, Revision)> {
+    let all = lab.answers().into_iter().filter(|(n, _)| *n == watch);
+    all.map(|(_, reply)| match reply {
+        Ok(Ok(Answer::Event(now, revision))) => {
+            let address = now.map(|stored| stored.object.addresses()[0].to_string());
+            (address, revision)
+        }
+        other => panic!("{other:?}"),
+    })
+    .collect()
+}
+
+#[test]
+fn a_watch_tells_all_since_its_revision_and_what_comes() {
+    let script = vec![
+        endpoints("e", Verb::Create(object("e", &["1.1.1.1"]))),
+        endpoints("other", Verb::Create(object("other", &["9.9.9.9"]))),
+        update(&["2.2.2.2"], None),
+        endpoints("e", Verb::Watch(2)),
+        update(&["3.3.3.3"], None),
+        endpoints("e", Verb::Delete),
+    ];
+    let mut lab = Lab::plain(Release::V1_20, script);
+    for number in [0, 1, 2, 3, 4, 5] {
+        lab.ask(number);
+        lab.run(1.0);
+    }
+    let address = |address: &str| Some(address.to_owned());
+    let told = [(address("2.2.2.2"), 4), (address("3.3.3.3"), 5), (None, 6)];
+    assert_eq!(parts(&lab, 3), told);
+}
+
+#[test]
+fn a_watch_from_a_compacted_revision_is_expired() {
+    let script = vec![
+        endpoints("e", Verb::Create(object("e", &["1.1.1.1"]))),
+        update(&["2.2.2.2"], None),
+        endpoints("e", Verb::Watch(1)),
+    ];
+    let mut lab = Lab::plain(Release::V1_20, script);
+    lab.answer(0).expect("new");
+    lab.answer(1).expect("there");
+    lab.tell("etcd", "compact", serde_json::Value::Null);
+    assert_eq!(reason(lab.answer(2)), Reason::Expired);
+}
+
+#[test]
+fn a_watch_ends_when_etcd_does() {
+    let mut lab = Lab::plain(Release::V1_36, vec![endpoints("e", Verb::Watch(1))]);
+    lab.ask(0);
+    lab.run(1.0);
+    lab.crash("etcd");
+    lab.run(1.0);
+    assert!(
+        matches!(lab.answers().as_slice(), [(0, Ok(Err(_)))]),
+        "{:?}",
+        lab.answers()
+    );
+}
+
+const PROBES: [Request; 2] = [
+    Request::Probe(Probe::Healthz),
+    Request::Probe(Probe::Readyz),
+];
+
+/// Do `/healthz` and `/readyz` pass?
+fn probes(lab: &mut Lab) -> (bool, bool) {
+    (lab.answer(0).is_ok(), lab.answer(1).is_ok())
+}
+
+#[test]
+fn health_waits_for_the_post_start_hooks() {
+    let slow = Slow {
+        start: Duration::from_secs(5),
+        ..Slow::default()
+    };
+    let mut lab = Lab::new(Release::V1_36, slow, Duration::ZERO, PROBES.to_vec());
+    assert_eq!(probes(&mut lab), (false, false));
+    lab.run(4.0);
+    assert_eq!(probes(&mut lab), (true, true));
+}
+
+/// `/healthz` does not know of a shutdown.
+#[test]
+fn readyz_fails_from_the_beginning_of_a_shutdown() {
+    for release in Release::ALL {
+        let delay = Duration::from_secs(10);
+        let mut lab = Lab::new(release, Slow::default(), delay, PROBES.to_vec());
+        lab.run(1.0);
+        assert_eq!(probes(&mut lab), (true, true), "{release}");
+        lab.stop();
+        assert_eq!(probes(&mut lab), (true, false), "{release}");
+    }
+}
+
+#[test]
+fn health_fails_when_etcd_does_not_answer_within_2_s() {
+    let mut lab = Lab::plain(Release::V1_20, PROBES.to_vec());
+    lab.strike(Fault::Pause {
+        process: "etcd".to_owned(),
+    });
+    lab.ask(1);
+    lab.run(1.99);
+    assert_eq!(lab.answers().len(), 0);
+    lab.run(0.1);
+    let answers = lab.answers();
+    assert!(
+        matches!(answers.as_slice(), [(1, Ok(Err(_)))]),
+        "{answers:?}"
+    );
+    lab.strike(Fault::Resume {
+        process: "etcd".to_owned(),
+    });
+    assert_eq!(probes(&mut lab), (true, true));
+}
+
+/// A call to an etcd that is down waits. After 60 s the client is told; up to v1.20 the handler goes
+/// on (`WithTimeoutForNonLongRunningRequests`), in v1.36 its context has ended.
+#[test]
+fn after_60_s_the_client_is_answered_and_only_old_handlers_go_on() {
+    for release in Release::ALL {
+        let create = endpoints("e", Verb::Create(object("e", &["1.1.1.1"])));
+        let mut lab = Lab::plain(release, vec![create]);
+        lab.crash("etcd");
+        lab.ask(0);
+        lab.run(59.9);
+        assert_eq!(lab.answers().len(), 0, "{release}");
+        lab.run(0.2);
+        let (_, reply) = lab.answers().remove(0);
+        assert_eq!(
+            reason(reply.expect("an answer")),
+            Reason::Timeout,
+            "{release}"
+        );
+        lab.start("etcd");
+        lab.run(120.0);
+        let written = usize::from(release < Release::V1_36);
+        assert_eq!(lab.commits(), written, "{release}");
+    }
+}
+
+/// The etcd client gives a read 100 attempts from v1.23 on, and none but the first before.
+#[test]
+fn a_broken_read_is_tried_again_by_new_releases() {
+    for release in Release::ALL {
+        let mut lab = Lab::plain(release, vec![endpoints("e", Verb::Get)]);
+        lab.answer(0).expect_err("there is none");
+        lab.ask(0);
+        lab.run(0.0012);
+        lab.strike(Fault::Reset {
+            client: "api".to_owned(),
+            server: "etcd".to_owned(),
+            transport: "etcd".to_owned(),
+        });
+        lab.run(1.0);
+        let expected = match release {
+            Release::V1_36 => Reason::NotFound,
+            _ => Reason::InternalError,
+        };
+        let (_, reply) = lab.answers().remove(1);
+        assert_eq!(reason(reply.expect("an answer")), expected, "{release}");
+    }
+}
+
+/// A write is tried again by nobody: it may have been done.
+#[test]
+fn a_broken_write_has_an_unknown_outcome() {
+    for release in Release::ALL {
+        let create = endpoints("e", Verb::Create(object("e", &["1.1.1.1"])));
+        let mut lab = Lab::plain(release, vec![endpoints("e", Verb::Get), create]);
+        lab.answer(0).expect_err("there is none");
+        lab.ask(1);
+        // The transaction has arrived, its answer is under way.
+        lab.run(0.0012);
+        assert_eq!(lab.commits(), 1, "{release}");
+        lab.strike(Fault::LoseAnswer {
+            client: "api".to_owned(),
+            server: "etcd".to_owned(),
+        });
+        lab.run(1.0);
+        let (_, reply) = lab.answers().remove(1);
+        assert_eq!(
+            reason(reply.expect("an answer")),
+            Reason::InternalError,
+            "{release}"
+        );
+        assert_eq!(lab.commits(), 1, "{release}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_refuses() {
+    let mut lab = Lab::plain(Release::V1_36, PROBES.to_vec());
+    lab.crash("api");
+    lab.ask(0);
+    lab.run(1.0);
+    assert_eq!(lab.answers(), [(0, Err(NetError::Refused))]);
+}

@@ -1,0 +1,157 @@
+//! The requests that a server makes, in the order in which they arrive: of etcd and of itself.
+
+use std::fmt::Write as _;
+
+use wavetank_apiserver::{Object, Request as Api, Verb};
+use wavetank_engine::{Entry, Payload, ProcId, World};
+use wavetank_etcd::{Compare, Keys, Request, TxnOp};
+
+/// The requests of the processes that are watched, a line each.
+#[derive(Default)]
+pub struct Log {
+    watched: Option<ProcId>,
+    lines: Vec<String>,
+}
+
+/// What was under way before an event that may be the arrival of a request.
+pub struct Watching {
+    routine: String,
+    pending: Vec<(ProcId, Payload)>,
+}
+
+impl Log {
+    /// From now on the requests of this process, under a heading.
+    pub fn watch(&mut self, process: ProcId, heading: &str) {
+        self.watched = Some(process);
+        self.lines.push(format!("# {heading}"));
+    }
+
+    /// From now on nobody's.
+    pub fn look_away(&mut self) {
+        self.watched = None;
+    }
+
+    pub fn text(&self) -> String {
+        self.lines.join("\n")
+    }
+
+    /// What is gone now has arrived.
+    pub fn after(&mut self, watching: Option<Watching>, world: &World) {
+        let (Some(watching), Some(client)) = (watching, self.watched) else {
+            return;
+        };
+        let mut left = pending(world, client);
+        for (server, body) in watching.pending {
+            if let Some(at) = left.iter().position(|p| *p == (server, body.clone())) {
+                left.remove(at);
+                continue;
+            }
+            let mut line = String::new();
+            write!(line, "{:<20} ", watching.routine).expect("a string");
+            match body.get::<Api>() {
+                Some(request) => write!(line, "loopback  {}", api(request)),
+                None => write!(line, "etcd      {}", etcd(body.expect::<Request<Object>>())),
+            }
+            .expect("a string");
+            self.lines.push(line);
+            return;
+        }
+    }
+}
+
+impl Watching {
+    pub fn before(log: &Log, world: &World, entry: &Entry) -> Option<Watching> {
+        let client = log.watched?;
+        let name = world.render(&world.entry_name(entry));
+        // `request a1.1/reconcile-endpoints#0.3 etcd`
+        let caller = name.strip_prefix("request ")?.split(' ').next()?;
+        let (life, origin) = caller.split_once('/')?;
+        if life.split('.').next()? != world.name(client) {
+            return None;
+        }
+        Some(Watching {
+            routine: origin.split('#').next()?.to_owned(),
+            pending: pending(world, client),
+        })
+    }
+}
+
+fn pending(world: &World, client: ProcId) -> Vec<(ProcId, Payload)> {
+    let all = world
+        .requests_in_flight()
+        .filter(|(from, ..)| *from == client);
+    all.map(|(_, to, body)| (to, body.clone())).collect()
+}
+
+fn api(request: &Api) -> String {
+    match request {
+        Api::Probe(probe) => format!("GET /{}", format!("{probe:?}").to_lowercase()),
+        Api::Api {
+            verb,
+            resource,
+            namespace,
+            name,
+        } => {
+            let what = match verb {
+                Verb::Get => "GET".to_owned(),
+                Verb::List => "LIST".to_owned(),
+                Verb::Create(object) => format!("POST [{}]", addresses(object)),
+                Verb::Update(object, Some(_)) => {
+                    format!("PUT, if unchanged, [{}]", addresses(object))
+                }
+                Verb::Update(object, None) => format!("PUT [{}]", addresses(object)),
+                Verb::Delete => "DELETE".to_owned(),
+                Verb::Watch(_) => "WATCH".to_owned(),
+            };
+            format!("{what} {} {namespace}/{name}", resource.name())
+        }
+    }
+}
+
+fn etcd(request: &Request<Object>) -> String {
+    match request {
+        Request::Range { keys, .. } => format!("Range {}", of(keys)),
+        Request::Txn(txn) => {
+            let ops = |ops: &[TxnOp<Object>]| ops.iter().map(op).collect::<Vec<_>>().join(", ");
+            let conditions: Vec<&str> = txn.compare.iter().map(condition).collect();
+            let mut shown = format!("Txn {} {}", conditions.join(", "), ops(&txn.success));
+            if !txn.failure.is_empty() {
+                shown += &format!(" else {}", ops(&txn.failure));
+            }
+            shown
+        }
+        Request::LeaseGrant(ttl) => format!("LeaseGrant {ttl}"),
+        other => format!("{other:?}"),
+    }
+}
+
+/// All are of the key that the transaction writes.
+fn condition(condition: &Compare) -> &'static str {
+    match condition {
+        Compare::ModRevision(_, 0) => "if absent",
+        Compare::ModRevision(..) => "if unchanged",
+        Compare::CreateRevision(..) | Compare::Version(..) => "if something else",
+    }
+}
+
+fn op(op: &TxnOp<Object>) -> String {
+    match op {
+        TxnOp::Put(key, object, lease) => {
+            let lease = lease.map_or("", |_| " with lease");
+            format!("Put {key} [{}]{lease}", addresses(object))
+        }
+        TxnOp::Delete(keys) => format!("Delete {}", of(keys)),
+        TxnOp::Range(keys) => format!("Range {}", of(keys)),
+    }
+}
+
+fn of(keys: &Keys) -> String {
+    match keys {
+        Keys::One(key) => key.to_string(),
+        Keys::Prefix(prefix) => format!("{prefix}*"),
+    }
+}
+
+fn addresses(object: &Object) -> String {
+    object.addresses().join(", ")
+}
