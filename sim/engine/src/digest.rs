@@ -46,7 +46,7 @@ impl Hasher for StableHasher {
     widen!(write_u8: u8, write_u16: u16, write_u32: u32, write_u64: u64, write_usize: usize,
            write_i8: i8, write_i16: i16, write_i32: i32, write_i64: i64, write_isize: isize);
     fn write_u128(&mut self, value: u128) {
-        self.0.write_u128(value as u128);
+        self.0.write_u128(value);
     }
     fn write_i128(&mut self, value: i128) {
         self.0.write_u128(value as u128);
