@@ -61,7 +61,8 @@ pub fn borrow(case: &impl Borrow) -> &dyn Case {
 }
 
 /// Simulates a case under seeds, on all cores. If it expects a violation, there must be one of
-/// that property, and else none.
+/// that property. Else there must be none, and under the default seeds every guarantee must have
+/// been put to the test.
 ///
 /// # Panics
 /// If not; says how to see it again.
@@ -70,13 +71,22 @@ pub fn check(case: &dyn Case, default_seeds: impl Into<Seeds>) -> Option<Swept> 
         replay_one(case, Path::new(&path));
         return None;
     }
-    let seeds = chosen(default_seeds.into()).unwrap_or_else(|why| panic!("{why}"));
+    let default_seeds = default_seeds.into();
+    let seeds = chosen(default_seeds).unwrap_or_else(|why| panic!("{why}"));
     let out = out();
     let sweep = Sweep::new(case, seeds, &out);
     let swept = sweep.run(&Unwatched).unwrap_or_else(|why| panic!("{why}"));
     let found = swept.candidates.first().map(|candidate| &candidate.first);
     match (found, case.expects()) {
-        (None, None) => {}
+        (None, None) => {
+            let untested = swept.untested();
+            assert!(
+                seeds != default_seeds || untested.is_empty(),
+                "{}: no seed of {seeds} put these to the test: {}",
+                case.name(),
+                untested.join(", ")
+            );
+        }
         (Some(found), Some(expected)) if found.violation.property == expected => {}
         (Some(found), _) => panic!("{}", failure(case, found)),
         (None, Some(expected)) => panic!(

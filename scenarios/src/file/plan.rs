@@ -1,16 +1,13 @@
 //! Checks of the plan: that its faults strike in time, and strike something.
 
 use serde_json::Value;
+use wavetank_engine::Fault;
 
 use super::check::Checker;
-use super::faults::Faults;
 use super::path::Path;
 use super::scenario::Directed;
 use super::suggest;
 use super::tree::Focus::{Key, Value as OnValue};
-
-/// Keys of a fault under which every text names a process.
-const NAMING: [&str; 5] = ["process", "processes", "from", "to", "groups"];
 
 impl Checker<'_> {
     /// In an impossible cluster the names of processes are not looked at: there may be none,
@@ -51,42 +48,47 @@ impl Checker<'_> {
                 "write for example `stop: {process: a1}`",
             );
         };
-        if !Faults::KINDS.contains(&kind) {
-            let help = suggest::help(kind, Faults::KINDS, "the kinds are");
+        if !Fault::NAMES.contains(&kind) {
+            let help = suggest::help(kind, &Fault::NAMES, "the kinds are");
             return self.wrong(path.key(kind), Key, format!("unknown fault `{kind}`"), help);
         }
-        if let Some(processes) = processes {
-            self.names(target, path.key(kind), processes);
-        }
-    }
-
-    /// Looks for names of processes anywhere in a fault.
-    fn names(&mut self, value: &Value, path: Path, processes: &[String]) {
-        for (key, value) in value.as_object().into_iter().flatten() {
-            let path = path.clone().key(key);
-            if NAMING.contains(&key.as_str()) {
-                self.all_names(value, path, processes);
-            } else {
-                self.names(value, path, processes);
+        let path = path.key(kind);
+        match serde_json::from_value::<Fault>(fault.clone()) {
+            Err(error) => {
+                let message = format!("this is no `{kind}`: {error}");
+                let help = "docs/TRACES.md lists the faults with what each needs";
+                self.wrong(path, OnValue, message, help);
+            }
+            Ok(fault) => {
+                let known = |name: &str| processes.is_none_or(|all| all.iter().any(|p| p == name));
+                for name in fault.processes().into_iter().filter(|name| !known(name)) {
+                    let path = find_text(target, name, path.clone()).unwrap_or(path.clone());
+                    let known: Vec<&str> = processes
+                        .into_iter()
+                        .flatten()
+                        .map(String::as_str)
+                        .collect();
+                    let help = format!("the processes are: {}", suggest::list(&known));
+                    self.wrong(path, OnValue, format!("there is no process `{name}`"), help);
+                }
             }
         }
     }
+}
 
-    fn all_names(&mut self, value: &Value, path: Path, processes: &[String]) {
-        if let Value::Array(items) = value {
-            for (index, item) in items.iter().enumerate() {
-                self.all_names(item, path.clone().item(index), processes);
-            }
-            return;
+/// Where this text stands.
+fn find_text(value: &Value, text: &str, path: Path) -> Option<Path> {
+    match value {
+        Value::String(found) => (found == text).then_some(path),
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(at, item)| find_text(item, text, path.clone().item(at)))
         }
-        let name = value
-            .as_str()
-            .map_or_else(|| value.to_string(), String::from);
-        if !processes.contains(&name) {
-            let known: Vec<&str> = processes.iter().map(String::as_str).collect();
-            let help = format!("the processes are: {}", suggest::list(&known));
-            self.wrong(path, OnValue, format!("there is no process `{name}`"), help);
+        Value::Object(entries) => {
+            let mut entries = entries.iter();
+            entries.find_map(|(key, entry)| find_text(entry, text, path.clone().key(key)))
         }
+        _ => None,
     }
 }
 

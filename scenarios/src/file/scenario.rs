@@ -3,6 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use wavetank_engine::Fault;
 
 use super::cluster::{Apiservers, Network, Options, Release, Topology};
 use super::duration::Duration;
@@ -106,13 +107,13 @@ pub struct Connect {
 pub struct Directed {
     /// When it strikes, counted from the start of the storm.
     pub at: Duration,
-    /// The fault: its kind, and what it strikes.
+    /// The fault or the end of one: its kind, and what it strikes, as in traces (docs/TRACES.md).
     #[schemars(schema_with = "one_fault")]
     pub fault: Value,
 }
 
 fn one_fault(_: &mut SchemaGenerator) -> Schema {
-    let kinds = Faults::KINDS;
+    let kinds = Fault::NAMES;
     json_schema!({
         "type": "object",
         "minProperties": 1,

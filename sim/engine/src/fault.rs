@@ -25,7 +25,11 @@ pub enum Action {
 /// A fault or the end of one. Processes are named; a fault whose target does not exist (any more)
 /// does nothing and does not count as having struck.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
 #[allow(
     missing_docs,
     reason = "the fields are process names and amounts with their unit"
@@ -51,12 +55,14 @@ pub enum Fault {
     Partition {
         left: Vec<String>,
         right: Vec<String>,
+        #[serde(default)]
         one_way: bool,
     },
     /// It passes again.
     Heal {
         left: Vec<String>,
         right: Vec<String>,
+        #[serde(default)]
         one_way: bool,
     },
     /// Nothing passes on one link, in one direction.
@@ -160,6 +166,31 @@ impl FaultKind {
 }
 
 impl Fault {
+    /// What faults and their ends are called in scenario files and traces.
+    pub const NAMES: [&'static str; 21] = [
+        "stop",
+        "crash",
+        "power-loss",
+        "start",
+        "pause",
+        "resume",
+        "deschedule",
+        "reschedule",
+        "partition",
+        "heal",
+        "stall",
+        "unstall",
+        "reset",
+        "half-open",
+        "slow",
+        "unslow",
+        "delay",
+        "lose-answer",
+        "clock-rate",
+        "clock-jump",
+        "heal-all",
+    ];
+
     /// Its kind; `None` for the end of a fault.
     pub fn kind(&self) -> Option<FaultKind> {
         Some(match self {
@@ -274,5 +305,19 @@ impl fmt::Display for Fault {
             }
             Fault::HealAll {} => write!(f, "links and clocks are healed"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_that_are_read() {
+        let wrong = serde_json::json!({"nothing": {}});
+        let error = serde_json::from_value::<Fault>(wrong).expect_err("there is no such fault");
+        let error = error.to_string();
+        let expected: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+        assert_eq!(expected, Fault::NAMES);
     }
 }

@@ -82,6 +82,8 @@ mistakes! {
     plan_after_the_storm: "at: 2m" => "at: 121s";
     plan_for_nobody: "process: a1" => "process: a4";
     plan_for_nobody_in_a_group: "[a1, c1]" => "[a1, c3]";
+    plan_without_a_target: "stop: {process: a1}" => "stop: {}";
+    plan_with_another_target: "right: [etcd]" => "rihgt: [etcd]";
     plan_of_no_kind: "fault: {stop: {process: a1}}" => "fault: {stopp: {process: a1}}";
     plan_of_two_kinds: "fault: {stop: {process: a1}}" => "fault: {stop: {process: a1}, crash: {}}";
     misspelt_property: "[stopped-address-is-removed, live-address-is-kept]" => "[stopped-adress-is-removed]";

@@ -1,0 +1,26 @@
+# Short forms of the daily commands; nothing needs them.
+
+# The main job: a storm over the HA control plane, with every known problem mended.
+storm *args:
+    cargo run --release -- run kubernetes-endpoints --fixed --seeds 0..1000 {{args}}
+
+test *args:
+    cargo test {{args}}
+
+# What CI runs.
+ci:
+    .ci/run
+
+bench *args:
+    cargo bench --bench speed -- {{args}}
+
+# Adds the trace of a failure to those that tests replay.
+keep trace:
+    cargo run --release -- keep {{trace}}
+
+schema:
+    cargo run --release -- schema > scenarios/scenario.schema.json
+
+# Searches of a scope that take too long for a test.
+search:
+    cargo test --release -p wavetank-models -- --ignored
