@@ -1,17 +1,18 @@
 //! A scope of the control plane, searched depth first: two apiservers of v1.20 that may be stopped
 //! at any moment, under the one property that a stopped address is removed.
 
+mod common;
+
 use std::time::Duration;
 
-use stateright::{Checker, Model, Path};
+use stateright::{Checker, Path};
 use wavetank_cluster::properties::Name;
 use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, Topology};
-use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
-use wavetank_engine::drive::{Ending, Limits, Run};
-use wavetank_engine::trace::Record;
-use wavetank_engine::{Action, Fault, LinkSpec, Time, World};
+use wavetank_engine::{Action, Fault, Time, World};
 use wavetank_models::{Audited, Move, Node, WorldModel};
 use wavetank_release::{Reconciler, Release, Switch, Switches};
+
+use common::{search, undisturbed};
 
 /// Both apiservers are listed, and nothing is going on.
 const IDLE: Time = Time::from_secs(5);
@@ -22,24 +23,6 @@ const WINDOW: Duration = Duration::from_millis(25);
 
 const FIRST_STOPS: Move = Move::Fault(0);
 const SECOND_STOPS: Move = Move::Fault(1);
-
-/// Everything is started, and goes on without any trouble until `until`.
-fn undisturbed(topology: &Topology, until: Time) -> World {
-    let start = |process| Planned {
-        at: Time::ZERO,
-        after: None,
-        action: Action::Fault(Fault::Start { process }),
-    };
-    let plan = Plan {
-        actions: topology.names().into_iter().map(start).collect(),
-        ..Plan::default()
-    };
-    let world = topology.world(&[Name::StoppedAddressIsRemoved], LinkSpec::default());
-    let choices = FromPlan::new(&plan);
-    let outcome = Run::new(world, choices, Limits::until(until), Record::default()).finish();
-    assert_eq!(outcome.ending, Ending::Clean);
-    outcome.world
-}
 
 /// How many apiservers the Endpoints list.
 fn listed(world: &World) -> usize {
@@ -60,7 +43,7 @@ fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
         apiserver_count: 2,
         shutdown_delay: Duration::ZERO,
     };
-    let start = undisturbed(&topology, from);
+    let start = undisturbed(&topology, Name::StoppedAddressIsRemoved, from);
     assert_eq!(listed(&start), 2);
     let stop = |process| Action::Fault(Fault::Stop { process });
     WorldModel {
@@ -69,23 +52,6 @@ fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
         faults: topology.apiserver_names().into_iter().map(stop).collect(),
         deviations,
     }
-}
-
-/// The counterexample, if there is one; without one everything within the bounds was visited.
-fn search<M>(model: M) -> (impl Checker<M>, Option<Path<Node, Move>>)
-where
-    M: Model<State = Node, Action = Move> + Send + Sync + 'static,
-{
-    let checker = model.checker().spawn_dfs().join();
-    assert!(checker.is_done());
-    println!(
-        "{} states, {} steps, {} of them in a row",
-        checker.unique_state_count(),
-        checker.state_count(),
-        checker.max_depth() - 1
-    );
-    let found = checker.discovery("guarantees hold");
-    (checker, found)
 }
 
 /// The counterexample violates the property, for this reason, in its last state and in no other.

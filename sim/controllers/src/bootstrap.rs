@@ -177,6 +177,10 @@ async fn remove(rx: Rx, me: Bootstrap) -> Outcome {
         Err(error) if error.is_unavailable() => RemovalOutcome::Unavailable(error),
         Err(error) => RemovalOutcome::Failed(error),
     };
+    if me.server.release == Release::V1_36 {
+        // The lock is free again, and this goroutine may be held up before it closes the storage.
+        rx.sleep(Duration::ZERO).await;
+    }
     reconcilers::destroy(rx, &me);
     rx.note(BootstrapNote::RemovalFinished {
         address: me.server.address.clone(),

@@ -37,6 +37,7 @@ pub enum Switch {
     MasterCountKeepsCrashed,
     FixRetryRemoveEndpoints,
     FixRemoveAbsentLease,
+    FixStopUnderLock,
 }
 
 /// A known bug, or the mending of a finding.
@@ -77,7 +78,7 @@ const OLD: &[Release] = &[V1_16, V1_20];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 8] = [
+    pub const TABLE: [SwitchInfo; 9] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -156,6 +157,16 @@ impl Switch {
             source: "FINDINGS.md, 2",
             about: "a master lease that has expired counts as removed, and RemoveEndpoints goes on",
             fits: ALL,
+            reconciler: Some(Reconciler::Lease),
+            ships: &[],
+        },
+        SwitchInfo {
+            switch: Switch::FixStopUnderLock,
+            name: "fix-stop-under-lock",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 3",
+            about: "a round that had to wait for the lock looks at the stop flag once more",
+            fits: &[Release::V1_36],
             reconciler: Some(Reconciler::Lease),
             ships: &[],
         },

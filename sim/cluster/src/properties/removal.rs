@@ -83,10 +83,20 @@ impl Property for StoppedAddressIsRemoved {
     }
 }
 
-/// After a clean removal, with no transaction under way, the same life writes its lease no more.
+/// Once a stopping apiserver has deleted its lease, with no other transaction under way, the same
+/// life writes it no more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct NoLeaseWriteAfter {
-    removed: Vec<(ProcId, u32, Arc<str>)>,
+    stopping: Vec<Stopping>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Stopping {
+    process: ProcId,
+    life: u32,
+    address: Arc<str>,
+    /// Has it deleted its lease?
+    removed: bool,
 }
 
 impl Property for NoLeaseWriteAfter {
@@ -98,45 +108,55 @@ impl Property for NoLeaseWriteAfter {
         if let Some(commit) = note.body.get::<Committed<Object>>() {
             return self.commit(world, commit);
         }
-        let finished = note.body.get::<BootstrapNote>().and_then(clean_removal);
-        let Some((address, _)) = finished else {
-            return Check::Idle;
-        };
-        let me = note.process;
-        let is_write = |body: &Payload| matches!(body.get(), Some(Request::<Object>::Txn(_)));
-        let mut requests = world.requests_in_flight();
-        if requests.any(|(from, _, body)| from == me && is_write(body)) {
-            return Check::Idle;
+        if let Some(BootstrapNote::RemovalStarted { address }) = note.body.get() {
+            self.stopping.retain(|s| s.process != note.process);
+            self.stopping.push(Stopping {
+                process: note.process,
+                life: world.incarnation(note.process),
+                address: address.clone(),
+                removed: false,
+            });
         }
-        self.removed.retain(|(process, ..)| *process != me);
-        let life = world.incarnation(me);
-        self.removed.push((me, life, address.clone()));
-        Check::Held
+        Check::Idle
     }
 }
 
 impl NoLeaseWriteAfter {
-    fn commit(&self, world: &World, commit: &Committed<Object>) -> Check {
+    fn commit(&mut self, world: &World, commit: &Committed<Object>) -> Check {
         let Cause::Client(writer) = commit.cause else {
             return Check::Idle;
         };
-        let writes = |address: &str| {
-            let key = master_lease_key(address);
-            let mut puts = commit.changes.iter().filter(|c| c.now.is_some());
-            puts.any(|change| change.key == key)
+        let is_it = |s: &&mut Stopping| s.process == writer && s.life == world.incarnation(writer);
+        let Some(stopping) = self.stopping.iter_mut().find(is_it) else {
+            return Check::Idle;
         };
-        let found = self.removed.iter().find(|(process, life, address)| {
-            *process == writer && *life == world.incarnation(writer) && writes(address)
-        });
-        match found {
-            None => Check::Idle,
-            Some((_, _, address)) => violated(
-                "masterlease",
-                address,
-                format!("the master lease of {address} is written again after its removal"),
-            ),
+        let key = master_lease_key(&stopping.address);
+        let Some(change) = commit.changes.iter().find(|change| change.key == key) else {
+            return Check::Idle;
+        };
+        match (&change.now, stopping.removed) {
+            (Some(_), true) => {
+                let address = &stopping.address;
+                violated(
+                    "masterlease",
+                    address,
+                    format!("the master lease of {address} is written again after its removal"),
+                )
+            }
+            (None, false) if !has_transactions(world, writer) => {
+                stopping.removed = true;
+                Check::Held
+            }
+            _ => Check::Idle,
         }
     }
+}
+
+/// Are transactions of this process under way?
+fn has_transactions(world: &World, process: ProcId) -> bool {
+    let is_write = |body: &Payload| matches!(body.get(), Some(Request::<Object>::Txn(_)));
+    let mut requests = world.requests_in_flight();
+    requests.any(|(from, _, body)| from == process && is_write(body))
 }
 
 /// The PreShutdown hooks end within their bounds.

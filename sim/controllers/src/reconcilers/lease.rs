@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wavetank_apiserver::{Body, Endpoints, Meta, Object, Reason, Subset};
-use wavetank_engine::{Cell, Rx};
+use wavetank_apiserver::{Body, Endpoints, Meta, Object, Reason, StorageError, Subset};
+use wavetank_engine::{Cell, Either, Rx, Signal};
 use wavetank_etcd::{Key, Revision};
 use wavetank_release::{Release, Switch};
 
@@ -14,8 +14,10 @@ use super::{
 };
 use crate::bootstrap::{Bootstrap, BootstrapNote};
 
-/// `Destroy` has closed the lease storage.
+/// `Destroy` has closed the lease storage: nothing begins on it any more, and what is under way is
+/// cancelled.
 static LEASES_CLOSED: Cell<bool> = Cell::new("lease-storage-closed");
+const CLOSED: Signal = Signal::new("lease-storage-closed");
 
 /// `ReconcileEndpoints`
 pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
@@ -27,12 +29,18 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
             }
             guard
         }
-        // An atomic flag since PR #116685; it is not read again under the lock.
+        // An atomic flag since PR #116685.
         Release::V1_36 => {
             if rx.read(&STOP_RECONCILING_CALLED) {
                 return Ok(());
             }
-            rx.lock(RECONCILING_LOCK).await
+            let guard = rx.lock(RECONCILING_LOCK).await;
+            // Finding 3: upstream does not read it again under the lock.
+            let again = me.server.switches.has(Switch::FixStopUnderLock);
+            if again && rx.read(&STOP_RECONCILING_CALLED) {
+                return Ok(());
+            }
+            guard
         }
     };
     update_lease(rx, me).await?;
@@ -81,19 +89,30 @@ pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, Reconc
 pub fn destroy(rx: Rx, me: &Bootstrap) {
     if me.server.release == Release::V1_36 {
         rx.update(&LEASES_CLOSED, |closed| *closed = true);
+        rx.raise(CLOSED);
     }
 }
 
-fn still_open(rx: Rx) -> Result<(), ReconcileError> {
-    match rx.read(&LEASES_CLOSED) {
-        true => Err(ReconcileError::Closed),
-        false => Ok(()),
+/// Work on the lease storage, for as long as it is open.
+async fn while_open<T>(
+    rx: Rx,
+    me: &Bootstrap,
+    work: impl Future<Output = Result<T, StorageError>>,
+) -> Result<T, ReconcileError> {
+    if me.server.release != Release::V1_36 {
+        return Ok(work.await?);
+    }
+    if rx.read(&LEASES_CLOSED) {
+        return Err(ReconcileError::Closed);
+    }
+    match rx.select(rx.wait(CLOSED), work).await {
+        Either::Left(()) => Err(ReconcileError::Closed),
+        Either::Right(done) => Ok(done?),
     }
 }
 
 /// `UpdateLease`: generation counts the renewals, so that every one is a write.
 async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
-    still_open(rx)?;
     let address = me.server.address.clone();
     let mut ttl = MASTER_LEASE_TTL.as_secs();
     if me.server.switches.has(Switch::MasterLeaseTooLong) {
@@ -118,27 +137,25 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
         ))
     };
     let storage = me.server.storage();
-    storage
-        .guaranteed_update(rx, key, true, Some(ttl), change)
-        .await?;
+    let update = storage.guaranteed_update(rx, key, true, Some(ttl), change);
+    while_open(rx, me, update).await?;
     Ok(())
 }
 
 /// `RemoveLease`. The etcd lease itself is not revoked.
 async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
-    still_open(rx)?;
     let key: Key = match me.server.switches.has(Switch::MasterLeaseDoubleSlash) {
         true => format!("{MASTER_LEASES}/{}", me.server.address).into(),
         false => master_lease_key(&me.server.address),
     };
-    me.server.storage().delete(rx, key).await?;
+    while_open(rx, me, me.server.storage().delete(rx, key)).await?;
     Ok(())
 }
 
 /// `ListLeases`: straight from etcd, so linearizable.
 async fn list_leases(rx: Rx, me: &Bootstrap) -> Result<Vec<Arc<str>>, ReconcileError> {
-    still_open(rx)?;
-    let (leases, _) = me.server.storage().list(rx, MASTER_LEASES.into()).await?;
+    let storage = me.server.storage();
+    let (leases, _) = while_open(rx, me, storage.list(rx, MASTER_LEASES.into())).await?;
     let first = |lease: &wavetank_apiserver::Stored| lease.object.addresses().into_iter().next();
     Ok(leases.iter().filter_map(first).collect())
 }
