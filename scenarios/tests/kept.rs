@@ -8,5 +8,5 @@ use wavetank::testing::replay_all;
 #[test]
 fn every_kept_trace_still_fits_and_comes_to_its_verdict() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots/traces");
-    assert!(replay_all(&kept, &Kube) >= 5);
+    assert!(replay_all(&kept, &Kube) >= 6);
 }

@@ -17,8 +17,8 @@ fn at_a_round(release: Release) -> Bench {
 
 /// The round has looked at the stop channel and waits for the lock when the server is asked to
 /// stop, and the removal is faster. Up to v1.20 the round then sees the flag under the lock. In
-/// v1.36 it does not look again: that the lease storage is closed by then saves it. (Upstream there
-/// is a gap between the end of the removal and `Destroy` in which it would write its lease.)
+/// v1.36 it does not look again: that the lease storage is closed by then saves it, unless `Destroy`
+/// comes late (`models/tests/held_up.rs`).
 #[test]
 fn a_round_that_gets_the_lock_after_the_removal_does_no_harm() {
     for release in Release::ALL {
