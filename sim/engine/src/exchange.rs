@@ -69,6 +69,8 @@ pub(crate) struct Step {
     pub answer: Option<Answer>,
     /// The how-many-th answer to arrive, from 1; 0 if it was answered in place or not yet.
     pub order: u32,
+    /// How many operations of the same kind stand before it.
+    pub nth: u32,
 }
 
 /// All that a routine has asked for and been told: with its task, its state.
@@ -76,12 +78,44 @@ pub(crate) struct Step {
 pub(crate) struct Log {
     pub steps: Vec<Step>,
     pub arrivals: Vec<u32>,
+    /// How many operations of each kind there are.
+    counts: [u32; 6],
+}
+
+impl Op {
+    /// What it is counted as in names; `None` if it never has an event of its own.
+    fn counted_as(&self) -> Option<usize> {
+        match self {
+            Op::Call { .. } | Op::OpenStream { .. } => Some(0),
+            Op::Next(_) => Some(1),
+            Op::Sleep(_) => Some(2),
+            Op::Lock(_) => Some(3),
+            Op::Wait(_) => Some(4),
+            Op::Choose(_) => Some(5),
+            _ => None,
+        }
+    }
 }
 
 impl Log {
     pub fn clear(&mut self) {
         self.steps.clear();
         self.arrivals.clear();
+        self.counts = Default::default();
+    }
+
+    fn push(&mut self, op: Op) {
+        let count = op.counted_as().map(|kind| &mut self.counts[kind]);
+        let nth = count.map_or(0, |count| {
+            *count += 1;
+            *count - 1
+        });
+        self.steps.push(Step {
+            op,
+            answer: None,
+            order: 0,
+            nth,
+        });
     }
 
     /// False if nobody waits for it any more.
@@ -190,11 +224,7 @@ impl Exchange {
                 ));
             }
         } else {
-            self.log.steps.push(Step {
-                op,
-                answer: None,
-                order: 0,
-            });
+            self.log.push(op);
         }
         index as u32
     }

@@ -95,7 +95,11 @@ pub(crate) struct Life {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Origin {
     pub routine: RoutineId,
+    /// Its place in the routine's log.
     pub op: u32,
+    /// Which of the routine's operations of this kind it is. Names count these: another read of a
+    /// cell or another lock must not rename every call after it.
+    pub nth: u32,
 }
 
 /// What an event was, in a form that is compact while it is recorded and rendered when it is
@@ -133,7 +137,7 @@ pub(crate) enum Kind {
         verb: &'static str,
         life: Life,
         routine: RoutineId,
-        op: u32,
+        nth: u32,
     },
     /// `choose w1.1/pick#0.2 of 254`.
     Choose {
@@ -166,7 +170,7 @@ impl EventName {
                 "{verb} {}/{}.{} {}",
                 life(client),
                 origin.routine,
-                origin.op,
+                origin.nth,
                 names(server)
             ),
             Kind::LinkFrame {
@@ -186,8 +190,8 @@ impl EventName {
                 verb,
                 life: l,
                 routine,
-                op,
-            } => write!(out, "{verb} {}/{routine}.{op}", life(l)),
+                nth,
+            } => write!(out, "{verb} {}/{routine}.{nth}", life(l)),
             Kind::Choose {
                 life: l,
                 origin,
@@ -198,7 +202,7 @@ impl EventName {
                 "choose {}/{}.{} of {domain}",
                 life(l),
                 origin.routine,
-                origin.op
+                origin.nth
             ),
             Kind::Property { index } => write!(out, "property-deadline {index}"),
             Kind::Act { .. } => write!(out, "act"),

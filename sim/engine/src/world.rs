@@ -349,11 +349,16 @@ impl World {
     /// The name of a pending entry.
     pub fn entry_name(&self, entry: &Entry) -> EventName {
         let life = || self.slots[entry.process.index()].life(entry.process);
+        let nth = |routine, op| {
+            let routines = &self.slots[entry.process.index()].routines;
+            let waiting = routines.iter().find(|r| r.id == routine);
+            waiting.expect("it waits for this entry").log.steps[op as usize].nth
+        };
         let routine = |verb, routine, op| Kind::Routine {
             verb,
             life: life(),
             routine,
-            op,
+            nth: nth(routine, op),
         };
         EventName(match entry.what {
             What::Frame(head) => {
@@ -382,14 +387,23 @@ impl World {
             What::Sleep { routine: r, op } => routine("sleep", r, op),
             What::Grant { routine: r, op, .. } => routine("grant", r, op),
             What::Wake { routine: r, op } => routine("wake", r, op),
-            What::Deadline { routine: r } => routine("deadline", r, 0),
+            What::Deadline { routine } => Kind::Routine {
+                verb: "deadline",
+                life: life(),
+                routine,
+                nth: 0,
+            },
             What::Choose {
                 routine,
                 op,
                 domain,
             } => Kind::Choose {
                 life: life(),
-                origin: Origin { routine, op },
+                origin: Origin {
+                    routine,
+                    op,
+                    nth: nth(routine, op),
+                },
                 domain,
                 value: 0,
             },

@@ -139,7 +139,11 @@ impl World {
     }
 
     fn effect(&mut self, p: ProcId, routine: RoutineId, op: u32, log: &Log, cancelled: bool) {
-        let origin = Origin { routine, op };
+        let origin = || Origin {
+            routine,
+            op,
+            nth: log.steps[op as usize].nth,
+        };
         let step = &log.steps[op as usize];
         match &step.op {
             Op::Call { .. } if cancelled => {
@@ -153,7 +157,7 @@ impl World {
                 let slot = self.slot_mut(p);
                 slot.next_call += 1;
                 let call = slot.next_call;
-                self.begin_call(p, origin, call, *to, transport, body.clone(), false);
+                self.begin_call(p, origin(), call, *to, transport, body.clone(), false);
             }
             Op::OpenStream {
                 to,
@@ -163,12 +167,12 @@ impl World {
                 let Some(Answer::Number(call)) = step.answer else {
                     unreachable!("numbered in place");
                 };
-                self.begin_call(p, origin, call as u32, *to, transport, body.clone(), true);
+                self.begin_call(p, origin(), call as u32, *to, transport, body.clone(), true);
             }
             Op::Next(_) if cancelled => {
                 self.answer(p, routine, op, Answer::Next(Err(NetError::Cancelled)));
             }
-            Op::Next(stream) => self.take_part(p, origin, *stream),
+            Op::Next(stream) => self.take_part(p, origin(), *stream),
             Op::CloseStream(stream) => self.end_call(p, *stream),
             Op::Sleep(duration) => {
                 let at = self.now + self.slot(p).clock.stretch(*duration);
@@ -222,13 +226,13 @@ impl World {
     /// The future no longer waits for operation `op`.
     fn drop_op(&mut self, p: ProcId, routine: RoutineId, op: u32, log: &Log) {
         let step = &log.steps[op as usize];
-        let origin = Origin { routine, op };
         match &step.op {
             // Answered, but in the same poll in which it was dropped: the lock must not stay held.
             Op::Lock(name) if step.answer.is_some() => self.unlock(p, *name),
             _ if step.answer.is_some() => {}
             Op::Call { .. } => {
-                let call = self.slot(p).calls.iter().find(|c| c.origin == origin);
+                let is_it = |o: Origin| (o.routine, o.op) == (routine, op);
+                let call = self.slot(p).calls.iter().find(|c| is_it(c.origin));
                 if let Some(id) = call.map(|c| c.id) {
                     self.end_call(p, id);
                 }

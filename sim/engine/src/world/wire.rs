@@ -256,7 +256,7 @@ impl World {
             return; // given up in the meantime
         };
         let call = &mut slot.calls[at];
-        let Origin { routine, op } = call.origin;
+        let Origin { routine, op, .. } = call.origin;
         match &mut call.stream {
             None => {
                 let conn = slot.calls.remove(at).conn;
