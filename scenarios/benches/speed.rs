@@ -26,12 +26,16 @@ use wavetank_engine::drive::{Limits, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Event, World};
 
+/// As in the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SCENARIO: &str = "kubernetes-endpoints";
-const SEEDS: u64 = 100;
+const SEEDS: u64 = 40;
 /// A search takes so many steps from each world: the events that are due next.
 const SUCCESSORS: usize = 4;
 /// Each figure is the best of so many rounds: noise only adds.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 25;
 
 fn best(mut round: impl FnMut() -> Duration) -> Duration {
     (0..ROUNDS)

@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// Worlds are many small allocations; this one takes half as long for them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     wavetank::main_with(&wavetank::kube::Kube)
 }
