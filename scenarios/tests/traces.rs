@@ -68,7 +68,7 @@ fn a_trace_replays_to_its_verdict() {
         &[
             "stopped after 9 events",
             "pending:",
-            "choose ping.1/serve#0.1 of 3 =",
+            "choose ping.1/serve#0.0 of 3 =",
         ],
     );
     game(&dir, &["run", "ping-pong", "--seed", "3", "--all-traces"]).expect(0, &[]);
@@ -110,8 +110,8 @@ fn a_trace_that_does_not_fit_says_where() {
     let (dir, name) = violated("misfit", "blind");
     let strange = edit(&dir, &name, |text| {
         text.replacen(
-            "request ping.1/serve#0.3 pong",
-            "request ping.1/smash#0.3 pong",
+            "request ping.1/serve#0.0 pong",
+            "request ping.1/smash#0.0 pong",
             1,
         )
     });
@@ -119,7 +119,7 @@ fn a_trace_that_does_not_fit_says_where() {
         3,
         &[
             "at event ",
-            "`request ping.1/smash#0.3 pong`",
+            "`request ping.1/smash#0.0 pong`",
             "pending `request ping.1/serve",
         ],
     );

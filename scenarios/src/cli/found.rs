@@ -15,11 +15,16 @@ pub(super) fn tell(case: &dyn Case, candidate: &Candidate) -> Violation {
     let found = &candidate.shortest;
     let what = found.violation.clone();
     let trace = found.trace.as_ref().ok();
+    let explained_by = report::explained_by(&found.attribution);
+    let flips = case.flips();
+    let about = |name: &String| flips.iter().find(|flip| flip.name == *name);
+    let explanations = explained_by.iter().filter_map(about);
     Violation {
         expected: case.expects() == Some(what.property.as_str()),
         what,
         attribution: found.attribution.to_string(),
-        explained_by: report::explained_by(&found.attribution),
+        explanations: explanations.map(|flip| flip.about.clone()).collect(),
+        explained_by,
         seeds: candidate.seeds,
         first_seed: candidate.first.seed,
         shortest_seed: found.seed,

@@ -101,6 +101,9 @@ fn violation(violation: &Violation) -> String {
     };
     line("seeds", &seeds(violation));
     line("blame", &violation.attribution);
+    for explanation in &violation.explanations {
+        line("", explanation);
+    }
     if let Some(trace) = &violation.trace {
         line("trace", trace);
     }

@@ -94,6 +94,8 @@ pub(super) struct Violation {
     pub expected: bool,
     pub attribution: String,
     pub explained_by: Vec<String>,
+    /// What each of these is.
+    pub explanations: Vec<String>,
     /// In how many seeds.
     pub seeds: u64,
     pub first_seed: u64,
