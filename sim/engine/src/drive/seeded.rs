@@ -1,6 +1,8 @@
 //! Choices drawn from a seed: a *swarm*. Each seed enables its own subset of the budgeted faults,
 //! with its own rates and timings (Groce et al., "Swarm Testing", ISSTA 2012; TigerBeetle's VOPR).
 
+mod aim;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -14,6 +16,8 @@ use crate::world::{Report, World};
 
 use super::random::Stream;
 use super::run::{Choices, Turn};
+
+use aim::aim;
 
 /// How much of one kind of fault a seed may use.
 #[derive(Clone, Debug)]
@@ -290,12 +294,12 @@ impl Seeded {
 
     /// The fault itself, with all that it needs, and its end on the agenda.
     fn hit(&mut self, world: &World, now: Time, at: usize, process: ProcId) -> Turn {
-        let Some((fault, end)) = self.aim(world, at, process) else {
+        let budget = &self.weather.budgets[at];
+        let stream = &mut self.faults[at];
+        let Some((fault, end)) = aim(budget, stream, world, process) else {
             return Turn::Nothing;
         };
         self.last_hit = Some(process);
-        let budget = &self.weather.budgets[at];
-        let stream = &mut self.faults[at];
         let (low, high) = budget.lasts;
         let lasts = stream.spread(low, high);
         let stays_gone = stream.chance(budget.gone_per_million);
@@ -308,153 +312,6 @@ impl Seeded {
             None => {}
         }
         Turn::Act(Action::Fault(fault))
-    }
-
-    fn aim(&mut self, world: &World, at: usize, target: ProcId) -> Option<(Fault, Option<Fault>)> {
-        let budget = &self.weather.budgets[at];
-        let stream = &mut self.faults[at];
-        let name = |p: ProcId| world.name(p).to_owned();
-        let process = name(target);
-        let start = Some(Fault::Start {
-            process: process.clone(),
-        });
-        let (low, high) = budget.amount;
-        Some(match budget.kind {
-            FaultKind::Stop => (Fault::Stop { process }, start),
-            FaultKind::Crash => (Fault::Crash { process }, start),
-            FaultKind::PowerLoss => (Fault::PowerLoss { process }, start),
-            FaultKind::Pause => (
-                Fault::Pause {
-                    process: process.clone(),
-                },
-                Some(Fault::Resume { process }),
-            ),
-            FaultKind::Deschedule => {
-                let routines: Vec<String> =
-                    world.routines(target).map(|id| id.to_string()).collect();
-                let routine = stream.pick(&routines)?.clone();
-                (
-                    Fault::Deschedule {
-                        process: process.clone(),
-                        routine: routine.clone(),
-                    },
-                    Some(Fault::Reschedule { process, routine }),
-                )
-            }
-            FaultKind::Partition | FaultKind::PartitionOneWay => {
-                let one_way = budget.kind == FaultKind::PartitionOneWay;
-                let (mut left, mut right) = (vec![process], Vec::new());
-                for p in world.processes().filter(|p| *p != target) {
-                    match stream.chance(250_000) {
-                        true => left.push(name(p)),
-                        false => right.push(name(p)),
-                    }
-                }
-                if one_way && stream.chance(500_000) {
-                    std::mem::swap(&mut left, &mut right);
-                }
-                (
-                    Fault::Partition {
-                        left: left.clone(),
-                        right: right.clone(),
-                        one_way,
-                    },
-                    Some(Fault::Heal {
-                        left,
-                        right,
-                        one_way,
-                    }),
-                )
-            }
-            FaultKind::Stall => {
-                let peer = pick_peer(stream, world, target)?;
-                let (from, to) = either_way(stream, process, name(peer));
-                (
-                    Fault::Stall {
-                        from: from.clone(),
-                        to: to.clone(),
-                    },
-                    Some(Fault::Unstall { from, to }),
-                )
-            }
-            FaultKind::Reset | FaultKind::HalfOpen => {
-                let open: Vec<_> = world
-                    .connections()
-                    .filter(|(c, s, _)| c != s && (*c == target || *s == target))
-                    .collect();
-                let (client, server, transport) = *stream.pick(&open)?;
-                let (client, server) = (name(client), name(server));
-                let transport = transport.to_owned();
-                let fault = match budget.kind {
-                    FaultKind::Reset => Fault::Reset {
-                        client,
-                        server,
-                        transport,
-                    },
-                    _ => Fault::HalfOpen {
-                        client,
-                        server,
-                        transport,
-                    },
-                };
-                (fault, None)
-            }
-            FaultKind::SlowLink => {
-                let (a, b) = (process, name(pick_peer(stream, world, target)?));
-                let factor = stream.within(low.max(2), high.max(2)) as u32;
-                (
-                    Fault::Slow {
-                        a: a.clone(),
-                        b: b.clone(),
-                        factor,
-                    },
-                    Some(Fault::Unslow { a, b }),
-                )
-            }
-            FaultKind::Delay => {
-                let flying: Vec<_> = world
-                    .in_flight()
-                    .filter(|(f, t, _)| f != t && (*f == target || *t == target))
-                    .collect();
-                let (from, to, _) = *stream.pick(&flying)?;
-                let nanos = nanos(stream.spread(budget.lasts.0, budget.lasts.1));
-                let (from, to) = (name(from), name(to));
-                (Fault::Delay { from, to, nanos }, None)
-            }
-            FaultKind::LoseAnswer => {
-                let flying: Vec<_> = world
-                    .in_flight()
-                    .filter(|(f, t, answer)| *answer && f != t && (*f == target || *t == target))
-                    .collect();
-                let (server, client, _) = *stream.pick(&flying)?;
-                let (client, server) = (name(client), name(server));
-                (Fault::LoseAnswer { client, server }, None)
-            }
-            FaultKind::ClockRate => {
-                let amount = stream.within(low.max(1), high.max(1)) as i64;
-                let ppm = if stream.chance(500_000) {
-                    amount
-                } else {
-                    -amount
-                };
-                (
-                    Fault::ClockRate {
-                        process: process.clone(),
-                        ppm,
-                    },
-                    Some(Fault::ClockRate { process, ppm: 0 }),
-                )
-            }
-            FaultKind::ClockJump => {
-                let amount = stream.within(low.max(1), high.max(1)) as i64;
-                let millis = if stream.chance(500_000) {
-                    amount
-                } else {
-                    -amount
-                };
-                (Fault::ClockJump { process, millis }, None)
-            }
-        })
     }
 
     /// The storm is over: all that lasts ends now, in the order in which it would have.
@@ -498,27 +355,6 @@ impl Seeded {
 
 fn is_start_of(item: &Item, name: &str) -> bool {
     matches!(item, Item::End(Fault::Start { process }) if process == name)
-}
-
-fn pick_peer(stream: &mut Stream, world: &World, target: ProcId) -> Option<ProcId> {
-    let mut peers: Vec<ProcId> = world
-        .connections()
-        .filter_map(|(c, s, _)| match (c == target, s == target) {
-            (true, false) => Some(s),
-            (false, true) => Some(c),
-            _ => None,
-        })
-        .collect();
-    peers.sort();
-    peers.dedup();
-    stream.pick(&peers).copied()
-}
-
-fn either_way(stream: &mut Stream, a: String, b: String) -> (String, String) {
-    match stream.chance(500_000) {
-        true => (a, b),
-        false => (b, a),
-    }
 }
 
 impl Choices for Seeded {
