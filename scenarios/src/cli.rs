@@ -55,7 +55,9 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err(problem) => {
-            eprintln!("error: {}", problem.message);
+            // What is wrong with a file says so itself, once for each mistake.
+            let message = problem.message.trim_start_matches("error: ");
+            eprintln!("error: {message}");
             problem.exit.into()
         }
     }
