@@ -85,16 +85,17 @@ impl WorldModel {
         if !report.struck {
             return None;
         }
-        for (index, check) in report.checks {
+        for (index, check) in &report.checks {
             let Check::Violated(violation) = check else {
                 continue;
             };
-            let property = next.world.properties().nth(index.into())?;
+            let property = next.world.properties().nth((*index).into())?;
             if property.class() == Class::Guarantee {
                 next.violated
-                    .get_or_insert((property.name().to_owned(), violation.message));
+                    .get_or_insert((property.name().to_owned(), violation.message.clone()));
             }
         }
+        World::recycle(report);
         next.world.cache_digests();
         Some(next)
     }

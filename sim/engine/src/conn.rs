@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use crate::digest::{Digest, StableHasher};
+use crate::digest::{Digest, StableHasher, pair};
 use crate::message::Payload;
 use crate::name::{Life, Name, Origin, ProcId};
 use crate::time::Time;
@@ -221,6 +221,18 @@ impl Conn {
     pub fn instants(&self) -> impl Iterator<Item = Time> + '_ {
         let flights = self.up.iter().chain(&self.down).map(|flight| flight.at);
         flights.chain(self.heard)
+    }
+
+    /// The fingerprint with its instants: `digest` is that of all the rest.
+    pub fn digest_at(&self, digest: Digest, now: Time) -> Digest {
+        let with = |digest, at: Time| pair(digest, at.nanos().wrapping_sub(now.nanos()));
+        let mut whole = digest;
+        for flights in [&self.up, &self.down] {
+            if !flights.is_empty() {
+                whole = flights.iter().fold(whole, |d, flight| with(d, flight.at));
+            }
+        }
+        self.heard.map_or(whole, |at| with(whole, at))
     }
 
     /// Equal but for instants, which the world compares relative to its own time.

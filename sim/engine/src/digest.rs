@@ -59,3 +59,11 @@ pub fn digest<T: Hash + ?Sized>(value: &T) -> Digest {
     value.hash(&mut hasher);
     hasher.finish()
 }
+
+/// One fingerprint of two words, in order: independent of any hasher's state, so that a processor
+/// works on many at a time.
+pub(crate) fn pair(first: u64, second: u64) -> Digest {
+    let product =
+        u128::from(first ^ 0x2d35_8dcc_aa6c_78a5) * u128::from(second ^ 0x8bb8_4b93_962e_acc9);
+    (product as u64) ^ ((product >> 64) as u64)
+}

@@ -9,6 +9,7 @@ use crate::memory::Memory;
 use crate::message::Payload;
 use crate::name::{Name, ProcId};
 use crate::process::{Process, Timer};
+use crate::room::with_room;
 use crate::routine::Task;
 use crate::time::Time;
 
@@ -74,7 +75,7 @@ pub(crate) struct Step {
 }
 
 /// All that a routine has asked for and been told: with its task, its state.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Log {
     pub steps: Vec<Step>,
     pub arrivals: Vec<u32>,
@@ -93,6 +94,16 @@ impl Op {
             Op::Wait(_) => Some(4),
             Op::Choose(_) => Some(5),
             _ => None,
+        }
+    }
+}
+
+impl Clone for Log {
+    fn clone(&self) -> Log {
+        Log {
+            steps: with_room(&self.steps),
+            arrivals: with_room(&self.arrivals),
+            counts: self.counts,
         }
     }
 }

@@ -23,6 +23,7 @@ mod net;
 mod process;
 mod property;
 mod queue;
+mod room;
 mod routine;
 mod slot;
 mod time;

@@ -1,11 +1,10 @@
 //! What can happen next, in the default order: time, then process, then sequence.
 
-use std::hash::{Hash, Hasher};
-
 use crate::conn::{ConnId, Dir};
-use crate::digest::{Digest, digest};
+use crate::digest::{Digest, digest, pair};
 use crate::name::{Name, ProcId, RoutineId};
 use crate::process::Timer;
+use crate::room::with_room;
 use crate::time::Time;
 
 /// What a pending entry will do.
@@ -118,9 +117,9 @@ impl Entry {
         (self.at, self.process, self.seq)
     }
 
-    pub(crate) fn hash_at<H: Hasher>(&self, now: Time, state: &mut H) {
-        state.write_u64(self.at.nanos().saturating_sub(now.nanos()));
-        state.write_u64(self.digest);
+    /// The fingerprint, with the time that is left.
+    pub(crate) fn digest_at(&self, now: Time) -> Digest {
+        pair(self.digest, self.at.nanos().saturating_sub(now.nanos()))
     }
 
     pub(crate) fn same(&self, now: Time, other: &Entry, other_now: Time) -> bool {
@@ -132,9 +131,17 @@ impl Entry {
 
 /// The pending entries, latest first, so that the next one is popped from the end. Worlds have tens
 /// of entries: a sorted vector is the fastest to clone, to hash in order and to cancel in.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Queue {
     entries: Vec<Entry>,
+}
+
+impl Clone for Queue {
+    fn clone(&self) -> Queue {
+        Queue {
+            entries: with_room(&self.entries),
+        }
+    }
 }
 
 impl Queue {

@@ -1,15 +1,14 @@
 //! Routines: `async fn`s whose state is *(what to run, the answers so far)*. While a world is
-//! stepped their futures are polled live; a cloned world rebuilds a future, when it needs it, by
-//! running it again over its log.
+//! stepped their futures are polled live; of two copies of a world the second to need a future
+//! rebuilds it by running it again over its log.
 
 use std::fmt;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::pin::{Pin, pin};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-
-use sync_wrapper::SyncWrapper;
 
 use crate::conn::{Caller, NetError, Transport};
 use crate::digest::Digest;
@@ -77,12 +76,13 @@ pub(crate) struct Routine {
     /// Held at an await by a fault; answers wait in `inbox`.
     pub descheduled: bool,
     pub inbox: Vec<(u32, Answer)>,
-    /// The future, while this world is the one that is stepped. Not part of the state.
-    pub live: SyncWrapper<Option<RoutineFuture>>,
+    /// The future, if one stands where the log ends. Not part of the state.
+    live: Mutex<Option<RoutineFuture>>,
     /// The fingerprint, if it is known.
     pub digest: Option<Digest>,
 }
 
+/// A copy without the future.
 impl Clone for Routine {
     fn clone(&self) -> Routine {
         Routine {
@@ -93,7 +93,7 @@ impl Clone for Routine {
             cancelled: self.cancelled,
             descheduled: self.descheduled,
             inbox: self.inbox.clone(),
-            live: SyncWrapper::new(None),
+            live: Mutex::new(None),
             digest: self.digest,
         }
     }
@@ -145,16 +145,40 @@ impl Routine {
             cancelled: false,
             descheduled: false,
             inbox: Vec::new(),
-            live: SyncWrapper::new(None),
+            live: Mutex::new(None),
             digest: None,
         }
+    }
+
+    /// A copy that is about to run: it takes the future along, so that of the worlds that share a
+    /// routine the first to step it need not rebuild it. Whichever that is, all go the same way.
+    pub fn split(&self) -> Routine {
+        let live = self
+            .live
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let mut own = self.clone();
+        own.set_live(live);
+        own
+    }
+
+    /// The future, taken out.
+    pub fn take_live(&mut self) -> Option<RoutineFuture> {
+        let live = self.live.get_mut();
+        live.unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Keeps the future for the next answer.
+    pub fn set_live(&mut self, live: Option<RoutineFuture>) {
+        *self.live.get_mut().unwrap_or_else(PoisonError::into_inner) = live;
     }
 
     /// Runs the task again over the log, up to the last answer that has arrived.
     ///
     /// # Errors
     /// What differed, if the routine is not a function of its task and its answers.
-    pub fn rebuild(&mut self, process: &dyn Process) -> Result<(), String> {
+    pub fn rebuild(&mut self, process: &dyn Process) -> Result<RoutineFuture, String> {
         let mut future = process.routine(&self.task);
         let steps = self.log.steps.len();
         let (mut ended, mut impure, mut cursor) = (false, None, 0);
@@ -192,13 +216,13 @@ impl Routine {
             }
         });
         self.log.steps.truncate(steps);
-        *self.live.get_mut() = Some(future);
-        impure.map_or(Ok(()), |what| {
-            Err(format!(
+        match impure {
+            None => Ok(future),
+            Some(what) => Err(format!(
                 "routine {} of task {:?} is impure: {what}",
                 self.id, self.task
-            ))
-        })
+            )),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::lock::LockState;
 use crate::memory::Memory;
 use crate::name::{Life, Name, ProcId, RoutineId};
 use crate::process::Process;
+use crate::room::with_room;
 use crate::routine::{Routine, Task};
 use crate::time::Time;
 
@@ -187,7 +188,10 @@ impl Slot {
 
 /// A routine that is about to change.
 pub(crate) fn change(routine: &mut Shared<Routine>) -> &mut Routine {
-    let routine = Shared::make_mut(routine);
+    if !Shared::is_unique(routine) {
+        *routine = Shared::new(routine.split());
+    }
+    let routine = Shared::get_mut(routine).expect("its only owner");
     routine.digest = None;
     routine
 }
@@ -202,10 +206,10 @@ impl Clone for Slot {
             clock: self.clock,
             process: Some(self.process().clone_box()),
             memory: self.memory.clone(),
-            routines: self.routines.clone(),
+            routines: with_room(&self.routines),
             locks: self.locks.clone(),
             waiting: self.waiting.clone(),
-            calls: self.calls.clone(),
+            calls: with_room(&self.calls),
             next_call: self.next_call,
             digest: self.digest,
         }

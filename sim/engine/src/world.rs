@@ -11,6 +11,7 @@ mod run;
 mod strike;
 mod wire;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
@@ -93,7 +94,7 @@ pub struct Report {
 }
 
 /// What happens within one event; empty between events, and no part of the state.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 struct Scratch {
     outbox: Vec<(ConnId, Dir, Frame)>,
     ready: VecDeque<(ProcId, RoutineId, Arrival)>,
@@ -103,6 +104,25 @@ struct Scratch {
     delays: Vec<u64>,
     /// Logs of routines that are over, emptied: they save memory from being asked for anew.
     logs: Vec<Log>,
+}
+
+impl Scratch {
+    const fn new() -> Scratch {
+        Scratch {
+            outbox: Vec::new(),
+            ready: VecDeque::new(),
+            exits: Vec::new(),
+            notes: Vec::new(),
+            checks: Vec::new(),
+            delays: Vec::new(),
+            logs: Vec::new(),
+        }
+    }
+}
+
+thread_local! {
+    /// Memory for the next event of whichever world this thread steps; always empty of content.
+    static SPARE: Cell<Scratch> = const { Cell::new(Scratch::new()) };
 }
 
 #[derive(Debug)]
@@ -218,7 +238,7 @@ impl WorldBuilder {
             watchers: Some(Arc::new(watchers.collect())),
             next_seq: 0,
             rebuilt: 0,
-            scratch: Scratch::default(),
+            scratch: Scratch::new(),
         }
     }
 }
@@ -240,6 +260,27 @@ impl World {
             self.resolve(action)?;
         }
         let first_seq = self.next_seq;
+        self.scratch = SPARE.replace(Scratch::new());
+        let struck = self.take_effect(at, event);
+        if struck.is_ok() {
+            self.settle();
+            self.flush(latency);
+            self.check_notes();
+        }
+        let mut scratch = std::mem::replace(&mut self.scratch, Scratch::new());
+        let report = struck.map(|struck| Report {
+            struck,
+            notes: std::mem::take(&mut scratch.notes),
+            checks: std::mem::take(&mut scratch.checks),
+            delays: std::mem::take(&mut scratch.delays),
+            first_seq,
+        });
+        SPARE.set(scratch);
+        report
+    }
+
+    /// The event itself. Did it find its target?
+    fn take_effect(&mut self, at: Time, event: Event<'_>) -> Result<bool, Misfit> {
         let mut struck = true;
         match event {
             Event::Pending(seq) | Event::Choice(seq, _) => {
@@ -260,30 +301,18 @@ impl World {
                 self.begin_calm();
             }
         }
-        self.settle();
-        self.flush(latency);
-        self.check_notes();
-        Ok(Report {
-            struck,
-            notes: std::mem::take(&mut self.scratch.notes),
-            checks: std::mem::take(&mut self.scratch.checks),
-            delays: std::mem::take(&mut self.scratch.delays),
-            first_seq,
-        })
+        Ok(struck)
     }
 
     /// Takes a report back that nobody needs any more, so that its memory is used again.
-    pub fn recycle(&mut self, report: Report) {
-        let Scratch {
-            notes,
-            checks,
-            delays,
-            ..
-        } = &mut self.scratch;
-        (*notes, *checks, *delays) = (report.notes, report.checks, report.delays);
-        notes.clear();
-        checks.clear();
-        delays.clear();
+    pub fn recycle(report: Report) {
+        let mut scratch = SPARE.replace(Scratch::new());
+        (scratch.notes, scratch.checks, scratch.delays) =
+            (report.notes, report.checks, report.delays);
+        scratch.notes.clear();
+        scratch.checks.clear();
+        scratch.delays.clear();
+        SPARE.set(scratch);
     }
 
     fn dispatch(&mut self, entry: Entry, value: u64) {

@@ -320,7 +320,7 @@ impl<C: Choices> Run<C> {
                 }
             }
         }
-        self.world.recycle(report);
+        World::recycle(report);
         found.map_or(Ok(()), Err)
     }
 

@@ -10,6 +10,7 @@ use triomphe::Arc;
 use crate::conn::Conn;
 use crate::digest::{Digest, StableHasher, digest};
 use crate::queue::Entry;
+use crate::room::with_room;
 use crate::routine::Routine;
 use crate::slot::Slot;
 use crate::time::Time;
@@ -17,7 +18,8 @@ use crate::time::Time;
 use super::{Scratch, Watcher, World};
 
 impl Clone for World {
-    /// Copies pointers. Live futures stay with the original; the copy rebuilds the ones it needs.
+    /// Copies pointers. A live future goes to whichever of the copies steps its routine first; the
+    /// others rebuild it if they need it.
     fn clone(&self) -> World {
         World {
             now: self.now,
@@ -25,14 +27,14 @@ impl Clone for World {
             slots: self.slots.clone(),
             queue: self.queue.clone(),
             parked: self.parked.clone(),
-            conns: self.conns.clone(),
+            conns: with_room(&self.conns),
             next_conn: self.next_conn,
             links: self.links.clone(),
             spec: self.spec,
             watchers: self.watchers.clone(),
             next_seq: self.next_seq,
             rebuilt: self.rebuilt,
-            scratch: Scratch::default(),
+            scratch: Scratch::new(),
         }
     }
 }
@@ -189,18 +191,15 @@ impl World {
         }
         state.write_usize(self.queue.iter().len());
         for entry in self.queue.iter() {
-            entry.hash_at(self.now, &mut state);
+            state.write_u64(entry.digest_at(self.now));
         }
         state.write_usize(self.parked.len());
         for entry in &self.parked {
-            entry.hash_at(self.now, &mut state);
+            state.write_u64(entry.digest_at(self.now));
         }
         state.write_usize(self.conns.len());
         for (_, each) in &self.conns {
-            state.write_u64(conn(each));
-            for at in each.instants() {
-                state.write_u64(at.nanos().wrapping_sub(self.now.nanos()));
-            }
+            state.write_u64(each.digest_at(conn(each), self.now));
         }
         state.finish()
     }

@@ -51,28 +51,29 @@ impl World {
         };
         let routine = slot::change(routine);
         let body = state.as_deref().expect("routines run between callbacks");
-        match arrival {
+        let mut future = match arrival {
             Arrival::First => {
                 routine.log = spare.unwrap_or_default();
-                *routine.live.get_mut() = Some(body.routine(&routine.task));
+                body.routine(&routine.task)
             }
             Arrival::Answer(op, answer) => {
                 if routine.descheduled {
                     routine.inbox.push((op, answer));
                     return;
                 }
-                if routine.live.get_mut().is_none() {
+                let future = routine.take_live().unwrap_or_else(|| {
                     rebuilt = true;
-                    if let Err(impure) = routine.rebuild(body) {
-                        panic!("{impure}");
-                    }
-                }
+                    routine
+                        .rebuild(body)
+                        .unwrap_or_else(|impure| panic!("{impure}"))
+                });
                 if !routine.log.accept(op, answer) {
+                    routine.set_live(Some(future));
                     return;
                 }
+                future
             }
-        }
-        let mut future = routine.live.get_mut().take().expect("made above");
+        };
         let log = std::mem::take(&mut routine.log);
         let (serving, cancelled) = (routine.serving, routine.cancelled);
         let fresh = log.steps.len();
@@ -121,7 +122,7 @@ impl World {
         self.effects(process, id, &log, fresh, cancelled);
         if let Some(routine) = self.slot_mut(process).routine_mut(id) {
             routine.log = log;
-            *routine.live.get_mut() = Some(future);
+            routine.set_live(Some(future));
         }
     }
 
