@@ -13,6 +13,7 @@ pub static TO_THE_VAULT: Transport = Transport {
     name: Name::new("vault"),
     dial_timeout: Duration::from_secs(2),
     keepalive: None,
+    window: None,
 };
 
 /// How long the lock lasts.

@@ -17,6 +17,7 @@ static TABLE: Transport = Transport {
         limit: Duration::from_secs(2),
         idle: false,
     }),
+    window: None,
 };
 
 /// A ball on its way. Its number is how pong tells balls apart.

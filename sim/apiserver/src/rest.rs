@@ -158,6 +158,7 @@ static LOOPBACK: Transport = Transport {
     name: Name::new("loopback"),
     dial_timeout: Duration::from_secs(30),
     keepalive: None,
+    window: None,
 };
 
 /// `client-go/rest/request.go`: a GET is tried again after a reset, 10 times, with 1 s between.

@@ -28,6 +28,7 @@ pub static FRONT_DOOR: Transport = Transport {
         limit: Duration::from_secs(15),
         idle: true,
     }),
+    window: None,
 };
 
 /// `http.Server.Shutdown` and the wait for requests in flight (`ShutdownTimeout`).

@@ -32,6 +32,7 @@ static IN_CLUSTER: Transport = Transport {
         limit: Duration::from_secs(15),
         idle: true,
     }),
+    window: None,
 };
 
 /// The addresses that the node believes in.

@@ -22,6 +22,10 @@ pub struct Transport {
     pub dial_timeout: Duration,
     /// How a dead connection is noticed. Without it, it never is.
     pub keepalive: Option<Keepalive>,
+    /// Flow control of streams: the client acknowledges the parts that its routine has taken, a
+    /// quarter of so many at a time, and the server can ask how many are not acknowledged
+    /// ([`Cx::unacknowledged`](crate::Cx::unacknowledged)). Without it nothing is acknowledged.
+    pub window: Option<u32>,
 }
 
 /// Pings on a connection.
@@ -117,6 +121,20 @@ pub(crate) enum Frame {
         call: u32,
         origin: Origin,
     },
+    /// A further message of the client on a stream.
+    Part {
+        call: u32,
+        origin: Origin,
+        body: Payload,
+    },
+    /// The client's routine has taken so many parts of a stream.
+    Window {
+        call: u32,
+        origin: Origin,
+        taken: u32,
+    },
+    /// A message that wants no answer.
+    Cast(Payload),
     GoAway,
     Close,
     Ping,
@@ -133,6 +151,9 @@ impl Frame {
             Frame::Response { last: true, .. } => "answer",
             Frame::Response { last: false, .. } => "push",
             Frame::Cancel { .. } => "cancel",
+            Frame::Part { .. } => "part",
+            Frame::Window { .. } => "window",
+            Frame::Cast(_) => "cast",
             Frame::GoAway => "go-away",
             Frame::Close => "close",
             Frame::Ping => "ping",
@@ -144,6 +165,8 @@ impl Frame {
         match self {
             Frame::Request { origin, .. }
             | Frame::Response { origin, .. }
+            | Frame::Part { origin, .. }
+            | Frame::Window { origin, .. }
             | Frame::Cancel { origin, .. } => Some(*origin),
             _ => None,
         }
@@ -186,7 +209,7 @@ pub(crate) struct Conn {
     /// Frames that wait for the server to accept.
     pub backlog: Vec<Frame>,
     /// Calls that the server has not answered in full.
-    pub inbound: Vec<(u32, Origin)>,
+    pub inbound: Vec<Inbound>,
     /// When anything was last heard since the last keep-alive tick. A ping is under way?
     pub heard: Option<Time>,
     pub pinging: bool,
@@ -289,6 +312,15 @@ impl Conn {
     }
 }
 
+/// A call, seen from the server.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Inbound {
+    pub call: u32,
+    pub origin: Origin,
+    /// Parts that were sent and not acknowledged.
+    pub unacknowledged: u32,
+}
+
 /// A call, seen from the client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Call {
@@ -306,6 +338,8 @@ pub(crate) struct StreamState {
     pub parts: VecDeque<Payload>,
     /// The routine and operation that wait for the next part.
     pub waiter: Option<Origin>,
+    /// Parts that were taken since the server was told.
+    pub taken: u32,
     /// How it ended, once it has.
     pub end: Option<Result<(), NetError>>,
 }

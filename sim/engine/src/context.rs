@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::conn::Caller;
+use crate::conn::{Caller, Transport};
 use crate::memory::{Cell, CellType};
 use crate::message::{Message, Payload};
 use crate::name::ProcId;
@@ -31,6 +31,28 @@ impl Cx<'_> {
     /// Sends one part of a stream of answers.
     pub fn push<T: Message + Eq + std::hash::Hash>(&mut self, to: Caller, body: T) {
         self.world.reply(self.me, to, Payload::new(body), false);
+    }
+
+    /// How many parts of a stream were sent and are not acknowledged; 0 if nobody waits for it any
+    /// more, or its transport has no window.
+    pub fn unacknowledged(&self, to: Caller) -> u32 {
+        self.world.unacknowledged(to)
+    }
+
+    /// Sends a message that wants no answer, on a connection that is opened if there is none. It
+    /// is lost if the connection breaks or cannot be opened.
+    pub fn cast<T: Message + Eq + std::hash::Hash>(
+        &mut self,
+        to: ProcId,
+        transport: &'static Transport,
+        body: T,
+    ) {
+        self.world.cast(self.me, to, transport, Payload::new(body));
+    }
+
+    /// How long until a timer fires, by this process's clock; `None` if it is not armed.
+    pub fn remaining(&self, timer: Timer) -> Option<Duration> {
+        self.world.remaining(self.me, timer)
     }
 
     /// Lets a routine answer a call. When the caller gives up or its connection breaks, the

@@ -27,6 +27,7 @@ pub(crate) enum Op {
         body: Payload,
     },
     Next(u32),
+    Send(u32, Payload),
     CloseStream(u32),
     Sleep(Duration),
     Lock(Name),

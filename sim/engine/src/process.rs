@@ -8,7 +8,7 @@ use crate::conn::Caller;
 use crate::context::Cx;
 use crate::digest::digest;
 use crate::message::Payload;
-use crate::name::Name;
+use crate::name::{Name, ProcId};
 use crate::routine::{RoutineFuture, Task};
 
 /// A timer of a process, by what it is for.
@@ -42,6 +42,19 @@ pub trait Process: ProcessObject {
     /// A request arrived. Answer with [`Cx::reply`], now or later, or let a routine serve it
     /// ([`Cx::serve`]).
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload);
+
+    /// A further message arrived on a stream whose request is not answered in full.
+    fn part(&mut self, _cx: &mut Cx<'_>, _caller: Caller, body: &Payload) {
+        panic!("this process takes nothing more on a stream: {body:?}");
+    }
+
+    /// The client has acknowledged parts of a stream ([`Transport::window`](crate::Transport)).
+    fn acknowledged(&mut self, _cx: &mut Cx<'_>, _caller: Caller) {}
+
+    /// A message arrived that wants no answer.
+    fn cast(&mut self, _cx: &mut Cx<'_>, from: ProcId, body: &Payload) {
+        panic!("this process expects no message from {from:?}: {body:?}");
+    }
 
     /// The caller of a request that no routine serves gave up, or its connection broke.
     fn cancelled(&mut self, _cx: &mut Cx<'_>, _caller: Caller) {}

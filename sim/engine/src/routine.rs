@@ -379,6 +379,11 @@ impl Rx {
         }
     }
 
+    /// Sends a further message on a stream: see [`Process::part`].
+    pub fn send(self, stream: Stream, body: Payload) {
+        issue(Op::Send(stream.0, body));
+    }
+
     /// Ends a stream; the server is told.
     pub fn close_stream(self, stream: Stream) {
         issue(Op::CloseStream(stream.0));

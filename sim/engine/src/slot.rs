@@ -47,6 +47,17 @@ impl Clock {
         std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
+    /// What this clock counts while `world` passes.
+    pub fn counted(self, world: std::time::Duration) -> std::time::Duration {
+        if self.rate_ppm == 0 {
+            return world;
+        }
+        let nanos = i128::from(crate::time::nanos(world))
+            * i128::from((1_000_000 + self.rate_ppm).max(1))
+            / 1_000_000;
+        std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
     pub fn wall(self, now: Time) -> Time {
         Time::from_nanos(now.nanos().saturating_add_signed(self.ahead))
     }

@@ -12,6 +12,7 @@ static LINK: Transport = Transport {
         limit: Duration::from_secs(2),
         idle: false,
     }),
+    window: None,
 };
 
 const ASK: Name = Name::new("ask");

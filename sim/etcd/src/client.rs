@@ -18,6 +18,7 @@ pub static ETCD: Transport = Transport {
         limit: Duration::from_secs(10),
         idle: false,
     }),
+    window: None,
 };
 
 /// grpc's back-off between attempts to connect: 1 s, × 1.6, up to 120 s (jitter left out).

@@ -174,6 +174,7 @@ impl World {
                 self.answer(p, routine, op, Answer::Next(Err(NetError::Cancelled)));
             }
             Op::Next(stream) => self.take_part(p, origin(), *stream),
+            Op::Send(stream, body) => self.send_part(p, *stream, body.clone()),
             Op::CloseStream(stream) => self.end_call(p, *stream),
             Op::Sleep(duration) => {
                 let at = self.now + self.slot(p).clock.stretch(*duration);
@@ -323,6 +324,12 @@ impl World {
 
     pub(crate) fn disarm(&mut self, p: ProcId, timer: Timer) {
         self.cancel_entry(|e| e.process == p && e.what == What::Timer(timer));
+    }
+
+    pub(crate) fn remaining(&self, p: ProcId, timer: Timer) -> Option<Duration> {
+        let mut all = self.queue.iter().chain(&self.parked);
+        let entry = all.find(|e| e.process == p && e.what == What::Timer(timer))?;
+        Some(self.slot(p).clock.counted(entry.at.since(self.now)))
     }
 
     /// Ends a routine's context: what it waits for on the network fails, and so does every later

@@ -6,7 +6,7 @@ use std::time::Duration;
 use triomphe::Arc;
 
 use crate::conn::{
-    Call, Caller, Conn, ConnId, Dir, Flight, Frame, NetError, StreamState, Transport,
+    Call, Caller, Conn, ConnId, Dir, Flight, Frame, Inbound, NetError, StreamState, Transport,
 };
 use crate::exchange::Answer;
 use crate::message::Payload;
@@ -29,6 +29,29 @@ impl World {
         body: Payload,
         stream: bool,
     ) {
+        let conn = self.connection(p, to, transport);
+        self.slot_mut(p).calls.push(Call {
+            id: call,
+            conn,
+            origin,
+            stream: stream.then(StreamState::default),
+        });
+        self.send(conn, Dir::Up, Frame::Request { call, origin, body });
+    }
+
+    pub(crate) fn cast(
+        &mut self,
+        p: ProcId,
+        to: ProcId,
+        transport: &'static Transport,
+        body: Payload,
+    ) {
+        let conn = self.connection(p, to, transport);
+        self.send(conn, Dir::Up, Frame::Cast(body));
+    }
+
+    /// The open connection of a client to a server, or a new one.
+    fn connection(&mut self, p: ProcId, to: ProcId, transport: &'static Transport) -> ConnId {
         let client = self.slot(p).life(p);
         let found = self.conns.iter().find(|(_, c)| {
             c.client == client
@@ -37,17 +60,10 @@ impl World {
                 && c.server == to
                 && c.transport == transport
         });
-        let conn = match found {
+        match found {
             Some((id, _)) => *id,
             None => self.dial(p, to, transport),
-        };
-        self.slot_mut(p).calls.push(Call {
-            id: call,
-            conn,
-            origin,
-            stream: stream.then(StreamState::default),
-        });
-        self.send(conn, Dir::Up, Frame::Request { call, origin, body });
+        }
     }
 
     fn dial(&mut self, p: ProcId, to: ProcId, transport: &'static Transport) -> ConnId {
@@ -89,9 +105,10 @@ impl World {
         };
         if dir == Dir::Up && !conn.open && !matches!(frame, Frame::Open | Frame::Close) {
             match frame {
-                Frame::Cancel { call, .. } => conn
-                    .backlog
-                    .retain(|f| !matches!(f, Frame::Request { call: c, .. } if *c == call)),
+                Frame::Cancel { call, .. } => conn.backlog.retain(|f| match f {
+                    Frame::Request { call: c, .. } | Frame::Part { call: c, .. } => *c != call,
+                    _ => true,
+                }),
                 frame => conn.backlog.push(frame),
             }
             return;
@@ -170,17 +187,39 @@ impl World {
         let client = conn.client;
         match frame {
             Frame::Request { call, origin, body } => {
-                conn.inbound.push((call, origin));
+                conn.inbound.push(Inbound {
+                    call,
+                    origin,
+                    unacknowledged: 0,
+                });
                 let conn = id;
                 let caller = Caller { conn, call, client };
                 self.callback(me, |process, cx| process.request(cx, caller, &body));
             }
             Frame::Cancel { call, .. } => {
-                if let Some(at) = conn.inbound.iter().position(|(c, _)| *c == call) {
+                if let Some(at) = conn.inbound.iter().position(|i| i.call == call) {
                     conn.inbound.remove(at);
                     let conn = id;
                     self.abandon(me, Caller { conn, call, client });
                 }
+            }
+            Frame::Part { call, body, .. } => {
+                if conn.inbound.iter().any(|i| i.call == call) {
+                    let conn = id;
+                    let caller = Caller { conn, call, client };
+                    self.callback(me, |process, cx| process.part(cx, caller, &body));
+                }
+            }
+            Frame::Window { call, taken, .. } => {
+                if let Some(inbound) = conn.inbound.iter_mut().find(|i| i.call == call) {
+                    inbound.unacknowledged -= taken;
+                    let conn = id;
+                    let caller = Caller { conn, call, client };
+                    self.callback(me, |process, cx| process.acknowledged(cx, caller));
+                }
+            }
+            Frame::Cast(body) => {
+                self.callback(me, |process, cx| process.cast(cx, client.process, &body));
             }
             Frame::Close => self.server_end_gone(id, me),
             Frame::Ping => self.send(id, Dir::Down, Frame::Pong),
@@ -195,7 +234,7 @@ impl World {
         };
         conn.server_end = false;
         let client = conn.client;
-        for (call, _) in std::mem::take(&mut conn.inbound) {
+        for Inbound { call, .. } in std::mem::take(&mut conn.inbound) {
             let conn = id;
             self.abandon(me, Caller { conn, call, client });
         }
@@ -271,6 +310,7 @@ impl World {
                     Some(waiter) => {
                         let answer = Answer::Next(Ok(Some(body)));
                         self.answer(me, waiter.routine, waiter.op, answer);
+                        self.taken(me, id);
                     }
                     None => stream.parts.push_back(body),
                 }
@@ -316,12 +356,16 @@ impl World {
     /// The next part of a stream, now or when it comes.
     pub(super) fn take_part(&mut self, p: ProcId, origin: Origin, stream: u32) {
         let slot = self.slot_mut(p);
+        let mut taken = false;
         let next = match slot.calls.iter().position(|c| c.id == stream) {
             None => Err(NetError::Reset),
             Some(at) => {
                 let state = slot.calls[at].stream.as_mut().expect("opened as a stream");
                 match (state.parts.pop_front(), state.end) {
-                    (Some(part), _) => Ok(Some(part)),
+                    (Some(part), _) => {
+                        taken = true;
+                        Ok(Some(part))
+                    }
                     (None, Some(end)) => {
                         slot.calls.remove(at);
                         end.map(|()| None)
@@ -334,6 +378,56 @@ impl World {
             }
         };
         self.answer(p, origin.routine, origin.op, Answer::Next(next));
+        if taken {
+            self.taken(p, stream);
+        }
+    }
+
+    /// A routine has taken one more part of a stream: a quarter of the window is acknowledged at a
+    /// time, as grpc-go's flow control does (`internal/transport/flowcontrol.go` `onRead`).
+    fn taken(&mut self, p: ProcId, stream: u32) {
+        let Some(call) = self.slot(p).calls.iter().find(|c| c.id == stream) else {
+            return;
+        };
+        let Some(conn) = self.conn(call.conn) else {
+            return;
+        };
+        let Some(window) = conn.transport.window else {
+            return;
+        };
+        let calls = &mut self.slot_mut(p).calls;
+        let call = calls.iter_mut().find(|c| c.id == stream);
+        let call = call.expect("found above");
+        let state = call.stream.as_mut().expect("opened as a stream");
+        state.taken += 1;
+        if state.taken >= (window / 4).max(1) {
+            let frame = Frame::Window {
+                call: stream,
+                origin: call.origin,
+                taken: std::mem::take(&mut state.taken),
+            };
+            let conn = call.conn;
+            self.send(conn, Dir::Up, frame);
+        }
+    }
+
+    pub(crate) fn unacknowledged(&self, to: Caller) -> u32 {
+        let inbound = self.conn(to.conn).map(|conn| &conn.inbound);
+        let found = inbound.and_then(|calls| calls.iter().find(|i| i.call == to.call));
+        found.map_or(0, |i| i.unacknowledged)
+    }
+
+    /// A further message on a stream, if it still stands.
+    pub(super) fn send_part(&mut self, p: ProcId, stream: u32, body: Payload) {
+        let Some(call) = self.slot(p).calls.iter().find(|c| c.id == stream) else {
+            return;
+        };
+        if call.stream.as_ref().is_some_and(|s| s.end.is_some()) {
+            return;
+        }
+        let (conn, origin) = (call.conn, call.origin);
+        let call = stream;
+        self.send(conn, Dir::Up, Frame::Part { call, origin, body });
     }
 
     /// The client gives a call up.
@@ -356,12 +450,14 @@ impl World {
         let Some(conn) = self.conn_mut(to.conn) else {
             return;
         };
-        let Some(at) = conn.inbound.iter().position(|(c, _)| *c == to.call) else {
+        let Some(at) = conn.inbound.iter().position(|i| i.call == to.call) else {
             return;
         };
-        let (call, origin) = conn.inbound[at];
+        let Inbound { call, origin, .. } = conn.inbound[at];
         if last {
             conn.inbound.remove(at);
+        } else if conn.transport.window.is_some() {
+            conn.inbound[at].unacknowledged += 1;
         }
         self.send(
             to.conn,

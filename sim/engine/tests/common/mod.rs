@@ -17,6 +17,7 @@ pub const LINK: Transport = Transport {
         limit: Duration::from_secs(2),
         idle: false,
     }),
+    window: None,
 };
 static TO_STORE: Transport = LINK;
 
