@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::Release;
-use crate::table::{Kind, Reconciler, Switch};
+use crate::table::{Kind, Reconciler, Switch, SwitchInfo};
+use crate::{EtcdRelease, Release};
 
 /// The switches that are on in one process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -35,6 +35,15 @@ impl Switches {
         Switch::TABLE
             .iter()
             .filter(|info| info.ships.contains(&release))
+            .fold(Switches::NONE, |on, info| on.with(info.switch, true))
+    }
+
+    /// What `release` of etcd shipped with.
+    pub fn of_etcd(release: EtcdRelease) -> Switches {
+        let ships = |info: &&SwitchInfo| info.etcd.iter().any(|line| line.contains(release));
+        Switch::TABLE
+            .iter()
+            .filter(ships)
             .fold(Switches::NONE, |on, info| on.with(info.switch, true))
     }
 
@@ -97,6 +106,18 @@ impl Composition {
             .fold(without, |on, s| on.with(*s, true))
     }
 
+    /// The switches of an etcd of `release`.
+    pub fn etcd(&self, release: EtcdRelease) -> Switches {
+        let base = match self.fixed {
+            true => Switches::NONE,
+            false => Switches::of_etcd(release),
+        };
+        let of_etcd = |s: &&Switch| !s.info().etcd.is_empty();
+        let without = self.off.iter().fold(base, |on, s| on.with(*s, false));
+        let on = self.on.iter().filter(of_etcd);
+        on.fold(without, |on, s| on.with(*s, true))
+    }
+
     /// Has every switch that is asked for a place somewhere in these releases and reconcilers?
     ///
     /// # Errors
@@ -104,6 +125,9 @@ impl Composition {
     pub fn check(&self, releases: &[Release], reconcilers: &[Reconciler]) -> Result<(), Unfit> {
         for switch in self.on.iter().copied() {
             let info = switch.info();
+            if !info.etcd.is_empty() {
+                continue; // there is always an etcd
+            }
             if !releases.iter().any(|r| info.fits.contains(r)) {
                 let why = "has no place in the algorithms of this release".to_owned();
                 return Err(Unfit { switch, why });

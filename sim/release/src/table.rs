@@ -1,6 +1,7 @@
 //! The table of defects and fixes.
 
 use crate::Release;
+use crate::etcd::Line;
 
 /// The reconcilers of the kubernetes Endpoints (`--endpoint-reconciler-type`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -38,6 +39,16 @@ pub enum Switch {
     FixRetryRemoveEndpoints,
     FixRemoveAbsentLease,
     FixStopUnderLock,
+    ProgressOvertakesEvents,
+    ProgressLatch,
+    CompactionSkipsSlowWatch,
+    CompactionDropsTombstone,
+    OldLeaderRevokes,
+    FutureWatchGetsOldEvents,
+    PromotionRestartsLeases,
+    WatchGoesBack,
+    StaleReadIndex,
+    CrashLosesEntries,
 }
 
 /// A known bug, or the mending of a finding.
@@ -70,15 +81,18 @@ pub struct SwitchInfo {
     pub reconciler: Option<Reconciler>,
     /// The releases that shipped with it.
     pub ships: &'static [Release],
+    /// For a switch of etcd: the releases of etcd that shipped with it. Empty for all others.
+    pub etcd: &'static [Line],
 }
 
 use Release::{V1_16, V1_20};
 const ALL: &[Release] = &Release::ALL;
+const NOWHERE: &[Line] = &[];
 const OLD: &[Release] = &[V1_16, V1_20];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 9] = [
+    pub const TABLE: [SwitchInfo; 19] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -88,6 +102,7 @@ impl Switch {
             fits: ALL,
             reconciler: Some(Reconciler::Lease),
             ships: OLD,
+            etcd: NOWHERE,
         },
         SwitchInfo {
             switch: Switch::ListenerClosesBeforeRemoval,
@@ -98,6 +113,7 @@ impl Switch {
             fits: ALL,
             reconciler: None,
             ships: OLD,
+            etcd: NOWHERE,
         },
         SwitchInfo {
             switch: Switch::MasterLeaseDoubleSlash,
@@ -108,6 +124,7 @@ impl Switch {
             fits: ALL,
             reconciler: Some(Reconciler::Lease),
             ships: &[],
+            etcd: NOWHERE,
         },
         SwitchInfo {
             switch: Switch::RemoveEndpointsUnbounded,
@@ -118,6 +135,7 @@ impl Switch {
             fits: ALL,
             reconciler: None,
             ships: &[],
+            etcd: NOWHERE,
         },
         SwitchInfo {
             switch: Switch::MasterLeaseTooLong,
@@ -128,6 +146,7 @@ impl Switch {
             fits: ALL,
             reconciler: Some(Reconciler::Lease),
             ships: &[],
+            etcd: NOWHERE,
         },
         SwitchInfo {
             switch: Switch::MasterCountKeepsCrashed,
@@ -139,6 +158,7 @@ impl Switch {
             fits: ALL,
             reconciler: Some(Reconciler::MasterCount),
             ships: ALL,
+            etcd: NOWHERE,
         },
         SwitchInfo {
             switch: Switch::FixRetryRemoveEndpoints,
@@ -149,6 +169,7 @@ impl Switch {
             fits: ALL,
             reconciler: Some(Reconciler::Lease),
             ships: &[],
+            etcd: NOWHERE,
         },
         SwitchInfo {
             switch: Switch::FixRemoveAbsentLease,
@@ -159,6 +180,7 @@ impl Switch {
             fits: ALL,
             reconciler: Some(Reconciler::Lease),
             ships: &[],
+            etcd: NOWHERE,
         },
         SwitchInfo {
             switch: Switch::FixStopUnderLock,
@@ -169,6 +191,121 @@ impl Switch {
             fits: &[Release::V1_36],
             reconciler: Some(Reconciler::Lease),
             ships: &[],
+            etcd: NOWHERE,
+        },
+        SwitchInfo {
+            switch: Switch::ProgressOvertakesEvents,
+            name: "progress-overtakes-events",
+            kind: Kind::Defect,
+            source: "etcd#15220 (3.4.25, 3.5.8)",
+            about: "a progress notification that was asked for is sent at once, before events that it covers",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::until(4, 25), Line::until(5, 8)],
+        },
+        SwitchInfo {
+            switch: Switch::ProgressLatch,
+            name: "progress-latch",
+            kind: Kind::Defect,
+            source: "etcd#17507 (3.4.31, 3.5.13)",
+            about: "one request for progress that finds a watch behind blocks all later ones until an event",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::within(4, 25, 31), Line::within(5, 8, 13)],
+        },
+        SwitchInfo {
+            switch: Switch::CompactionSkipsSlowWatch,
+            name: "compaction-skips-slow-watch",
+            kind: Kind::Defect,
+            source: "etcd#17529 (3.4.31, 3.5.13)",
+            about: "a watch that a compaction overtakes while its channel is full goes on behind the gap",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::until(4, 31), Line::until(5, 13)],
+        },
+        SwitchInfo {
+            switch: Switch::CompactionDropsTombstone,
+            name: "compaction-drops-tombstone",
+            kind: Kind::Defect,
+            source: "etcd#18089 (3.4.34, 3.5.16)",
+            about: "compacting at the revision of a delete forgets the delete itself",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::until(4, 34), Line::until(5, 16)],
+        },
+        SwitchInfo {
+            switch: Switch::OldLeaderRevokes,
+            name: "old-leader-revokes",
+            kind: Kind::Defect,
+            source: "etcd#15247 (3.4.31, 3.5.13)",
+            about: "a leader that was paused revokes and renews leases before it knows of its successor",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::until(4, 31), Line::until(5, 13)],
+        },
+        SwitchInfo {
+            switch: Switch::FutureWatchGetsOldEvents,
+            name: "future-watch-gets-old-events",
+            kind: Kind::Defect,
+            source: "etcd#20221 (3.4.38, 3.5.22, 3.6.2)",
+            about: "a watch from a future revision gets earlier events and notifications on a member that lags",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::until(4, 38), Line::until(5, 22), Line::until(6, 2)],
+        },
+        SwitchInfo {
+            switch: Switch::PromotionRestartsLeases,
+            name: "promotion-restarts-leases",
+            kind: Kind::OpenDefect,
+            source: "etcd#9395 (never mended; checkpoints help only above 300 s)",
+            about: "each new leader gives every lease its whole TTL again. Off: all leases are checkpointed, every second",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::all(4), Line::all(5), Line::all(6)],
+        },
+        SwitchInfo {
+            switch: Switch::WatchGoesBack,
+            name: "watch-goes-back",
+            kind: Kind::Defect,
+            source: "etcd#15271 (3.4.25, 3.5.8)",
+            about: "a watch on a member that gets a snapshot begins again where it once became synced",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::until(4, 25), Line::until(5, 8)],
+        },
+        SwitchInfo {
+            switch: Switch::StaleReadIndex,
+            name: "stale-read-index",
+            kind: Kind::Defect,
+            source: "etcd#20418 (3.4.42, 3.5.28, 3.6.9)",
+            about: "a repeated read index under its old number confirms a leader that has been replaced",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[
+                Line::within(4, 20, 42),
+                Line::until(5, 28),
+                Line::until(6, 9),
+            ],
+        },
+        SwitchInfo {
+            switch: Switch::CrashLosesEntries,
+            name: "crash-loses-entries",
+            kind: Kind::Defect,
+            source: "etcd#13766 (3.5.3)",
+            about: "a crash between noting an entry as applied and applying it loses it on that member",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::until(5, 3)],
         },
     ];
 
