@@ -18,7 +18,8 @@ pub use request::{
     TxnOp, WatchId, WatchRequest, WatchStart,
 };
 pub use response::{
-    DeletedRange, OpResponse, PutDone, Ranged, Response, TimeToLive, TxnResponse, WatchResponse,
+    DeletedRange, OpResponse, PutDone, Ranged, Response, TimeToLive, TxnResponse, WatchPart,
+    WatchResponse,
 };
 
 /// What the store holds: objects in the simulated world, bytes in tests and at a real socket.

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use wavetank_engine::{Keepalive, Name, NetError, Payload, ProcId, Rx, Stream, Transport};
 
-use crate::api::{EtcdError, Keys, Ranged, Request, Response, Revision, Txn, TxnResponse, Value};
-use crate::lease::LeaseId;
+use crate::api::{
+    EtcdError, LeaseId, Range, Ranged, Request, Response, Txn, TxnResponse, Value, WatchRequest,
+    WatchStart,
+};
 
 /// kube-apiserver's connection to etcd: keep-alive 30 s with a limit of 10 s, dialling 20 s
 /// (`apiserver/pkg/storage/storagebackend/factory/etcd3.go`).
@@ -18,7 +20,7 @@ pub static ETCD: Transport = Transport {
         limit: Duration::from_secs(10),
         idle: false,
     }),
-    window: None,
+    window: Some(64),
 };
 
 /// grpc's back-off between attempts to connect: 1 s, × 1.6, up to 120 s (jitter left out).
@@ -39,23 +41,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Reads keys; 0 means the newest revision and no limit.
+    /// Reads keys.
     ///
     /// # Errors
     /// [`EtcdError`].
-    pub async fn range<V: Value>(
-        self,
-        rx: Rx,
-        keys: Keys,
-        revision: Revision,
-        limit: u64,
-    ) -> Result<Ranged<V>, EtcdError> {
-        let request = Request::<V>::Range {
-            keys,
-            revision,
-            limit,
-        };
-        match self.repeatable(rx, request).await? {
+    pub async fn range<V: Value>(self, rx: Rx, range: Range) -> Result<Ranged<V>, EtcdError> {
+        match self.repeatable(rx, Request::Range(range)).await? {
             Response::Range(ranged) => Ok(ranged),
             other => unreachable!("{other:?}"),
         }
@@ -66,7 +57,7 @@ impl Client {
     /// # Errors
     /// [`EtcdError`]; the outcome may be unknown.
     pub async fn txn<V: Value>(self, rx: Rx, txn: Txn<V>) -> Result<TxnResponse<V>, EtcdError> {
-        match self.once(rx, &Payload::new(Request::Txn(txn))).await? {
+        match self.once(rx, Request::Txn(txn)).await? {
             Response::Txn(response) => Ok(response),
             other => unreachable!("{other:?}"),
         }
@@ -77,16 +68,37 @@ impl Client {
     /// # Errors
     /// [`EtcdError`]. A grant that is retried may leave a lease that nobody knows.
     pub async fn lease_grant<V: Value>(self, rx: Rx, ttl: u64) -> Result<LeaseId, EtcdError> {
-        match self.repeatable::<V>(rx, Request::LeaseGrant(ttl)).await? {
-            Response::Lease(id, _) => Ok(id),
+        let request = Request::LeaseGrant { id: None, ttl };
+        match self.repeatable::<V>(rx, request).await? {
+            Response::LeaseGrant { id, .. } => Ok(id),
             other => unreachable!("{other:?}"),
         }
     }
 
-    /// Follows keys from `start` on; the parts are [`WatchPart`](crate::WatchPart)s.
-    pub fn watch<V: Value>(self, rx: Rx, keys: Keys, start: Revision) -> Stream {
-        let request = Request::<V>::Watch { keys, start };
+    /// Opens a stream with one watch, as kube-apiserver does: it ends without a leader
+    /// (`WithRequireLeader`). The parts are [`WatchPart`](crate::WatchPart)s.
+    pub fn watch<V: Value>(self, rx: Rx, start: WatchStart) -> Stream {
+        let stream = self.watch_stream::<V>(rx, true);
+        rx.send(stream, Payload::new(WatchRequest::Create(start)));
+        stream
+    }
+
+    /// Opens a watch stream. [`WatchRequest`]s go to it, [`WatchPart`](crate::WatchPart)s come.
+    pub fn watch_stream<V: Value>(self, rx: Rx, require_leader: bool) -> Stream {
+        let request = Request::<V>::Watch { require_leader };
         rx.open_stream(&ETCD, self.server, Payload::new(request))
+    }
+
+    /// Sends one request, once.
+    ///
+    /// # Errors
+    /// [`EtcdError`]; the outcome may be unknown.
+    pub async fn once<V: Value>(
+        self,
+        rx: Rx,
+        request: Request<V>,
+    ) -> Result<Response<V>, EtcdError> {
+        self.attempt(rx, &Payload::new(request)).await
     }
 
     async fn repeatable<V: Value>(
@@ -96,17 +108,17 @@ impl Client {
     ) -> Result<Response<V>, EtcdError> {
         let request = Payload::new(request);
         for _ in 1..RETRIES {
-            match self.once(rx, &request).await {
+            match self.attempt(rx, &request).await {
                 Err(EtcdError::Unavailable) if self.retries => rx.sleep(RETRY_WAIT).await,
                 result => return result,
             }
         }
-        self.once(rx, &request).await
+        self.attempt(rx, &request).await
     }
 
     /// One attempt. Calls wait for the connection to be ready (`WaitForReady`), so a refusal is
     /// never seen: only the caller's context bounds it.
-    async fn once<V: Value>(self, rx: Rx, request: &Payload) -> Result<Response<V>, EtcdError> {
+    async fn attempt<V: Value>(self, rx: Rx, request: &Payload) -> Result<Response<V>, EtcdError> {
         let mut backoff = CONNECT_BACKOFF;
         loop {
             match rx.call(&ETCD, self.server, request.clone()).await {

@@ -255,7 +255,11 @@ impl<D: Data, S: Data> Raft<D, S> {
             match &body {
                 Body::Vote { .. } if self.lead.is_some() && in_lease => return,
                 // A pre-vote is about a term that may never be; so is a yes to one.
-                Body::Vote { pre: true, .. } | Body::VoteAnswer { pre: true, granted: true } => {}
+                Body::Vote { pre: true, .. }
+                | Body::VoteAnswer {
+                    pre: true,
+                    granted: true,
+                } => {}
                 Body::Append { .. } | Body::Heartbeat { .. } | Body::Snapshot { .. } => {
                     self.become_follower(term, Some(from));
                 }
@@ -416,7 +420,12 @@ impl<D: Data, S: Data> Raft<D, S> {
 
     /// Counts the votes; is the election decided?
     fn tally(&mut self) -> bool {
-        let of = |what| self.votes.iter().filter(|vote| **vote == Some(what)).count();
+        let of = |what| {
+            self.votes
+                .iter()
+                .filter(|vote| **vote == Some(what))
+                .count()
+        };
         if of(true) >= self.quorum() {
             match self.role {
                 Role::PreCandidate => self.campaign(false),

@@ -115,6 +115,9 @@ mod tests {
             of(5, 1).has(Switch::CrashLosesEntries) && !of(4, 23).has(Switch::CrashLosesEntries)
         );
         let latest: Vec<Switch> = of(6, 13).iter().collect();
-        assert_eq!(latest, [Switch::PromotionRestartsLeases]);
+        assert_eq!(
+            latest,
+            [Switch::PromotionRestartsLeases, Switch::MembersSkipRanges]
+        );
     }
 }

@@ -49,6 +49,7 @@ pub enum Switch {
     WatchGoesBack,
     StaleReadIndex,
     CrashLosesEntries,
+    MembersSkipRanges,
 }
 
 /// A known bug, or the mending of a finding.
@@ -92,7 +93,7 @@ const OLD: &[Release] = &[V1_16, V1_20];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 19] = [
+    pub const TABLE: [SwitchInfo; 20] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -306,6 +307,18 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(5, 3)],
+        },
+        SwitchInfo {
+            switch: Switch::MembersSkipRanges,
+            name: "members-skip-ranges",
+            kind: Kind::Defect,
+            source: "etcd#18667 (3.7)",
+            about: "a range of a transaction is checked only by the member that was asked: one at a \
+                    compacted revision makes it the only one that refuses",
+            fits: &[],
+            reconciler: None,
+            ships: &[],
+            etcd: &[Line::all(4), Line::all(5), Line::all(6)],
         },
     ];
 

@@ -113,9 +113,7 @@ impl EtcdError {
             EtcdError::TooManyOps => "etcdserver: too many operations in txn request",
             EtcdError::RequestTooLarge => "etcdserver: request is too large",
             EtcdError::Compacted => "etcdserver: mvcc: required revision has been compacted",
-            EtcdError::FutureRevision => {
-                "etcdserver: mvcc: required revision is a future revision"
-            }
+            EtcdError::FutureRevision => "etcdserver: mvcc: required revision is a future revision",
             EtcdError::LeaseNotFound => "etcdserver: requested lease not found",
             EtcdError::LeaseExists => "etcdserver: lease already exists",
             EtcdError::LeaseTtlTooLarge => "etcdserver: too large lease TTL",
@@ -144,7 +142,12 @@ impl EtcdError {
 
 impl fmt::Display for EtcdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rpc error: code = {:?} desc = {}", self.code(), self.message())
+        write!(
+            f,
+            "rpc error: code = {:?} desc = {}",
+            self.code(),
+            self.message()
+        )
     }
 }
 impl std::error::Error for EtcdError {}

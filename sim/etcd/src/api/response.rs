@@ -1,6 +1,6 @@
 //! Answers, in the shape of `rpc.proto`. `revision` is that of the header.
 
-use super::{Change, EtcdError, KeyValue, Key, LeaseId, Revision, WatchId};
+use super::{Change, EtcdError, Key, KeyValue, LeaseId, Revision, WatchId};
 
 /// What a range found.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -138,4 +138,13 @@ impl<V> WatchResponse<V> {
     pub fn is_progress(&self) -> bool {
         self.events.is_empty() && !self.created && !self.canceled
     }
+}
+
+/// A part of the answer to [`Request::Watch`](super::Request::Watch).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum WatchPart<V> {
+    /// A message.
+    Message(WatchResponse<V>),
+    /// The stream has failed. The last part.
+    Failed(EtcdError),
 }

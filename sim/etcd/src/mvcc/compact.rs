@@ -1,0 +1,52 @@
+//! Compaction: `mvcc/kvstore.go` `updateCompactRev`, `kvstore_compaction.go`, `key_index.go`. It
+//! is in force at once; how long the space takes to be free does not belong here.
+
+use std::collections::BTreeSet;
+
+use crate::api::{Change, EtcdError, Revision, Value};
+use crate::quirks::Quirks;
+
+use super::store::{Changes, Commit, Store};
+
+impl<V: Value> Store<V> {
+    /// Forgets what cannot be read from `revision` on. It makes no revision.
+    ///
+    /// # Errors
+    /// `Compacted` if that was done before, else `FutureRevision`.
+    pub fn compact(&mut self, revision: Revision, quirks: Quirks) -> Result<(), EtcdError> {
+        if self.compacted.is_some_and(|done| revision <= done) {
+            return Err(EtcdError::Compacted);
+        }
+        if revision > self.revision {
+            return Err(EtcdError::FutureRevision);
+        }
+        self.compacted = Some(revision);
+        while let Some(commit) = self.history.front()
+            && commit.revision <= revision
+        {
+            let commit = self.forget_oldest();
+            if let Some(commit) = commit.filter(|commit| commit.revision == revision) {
+                let changes = what_remains(&commit.changes, quirks);
+                if !changes.is_empty() {
+                    self.keep_oldest(Commit { revision, changes });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a watch from the compact revision can still learn of it: per key the last change.
+fn what_remains<V: Value>(changes: &Changes<V>, quirks: Quirks) -> Changes<V> {
+    let mut later = BTreeSet::new();
+    let mut kept: Vec<Change<V>> = Vec::new();
+    for change in changes.iter().rev() {
+        let last = later.insert(&change.key);
+        let tombstone = change.now.is_none();
+        if last && !(tombstone && quirks.drops_tombstone_at_compaction) {
+            kept.push(change.clone());
+        }
+    }
+    kept.reverse();
+    kept.into()
+}

@@ -1,0 +1,392 @@
+//! When leases are over (`server/lease/lessor.go`, `v3_server.go` `LeaseRenew`): only the leader
+//! knows, by its own clock; a new one gives each its whole time again. Other members ask it.
+
+use std::time::Duration;
+
+use wavetank_engine::{Caller, Cx, Name, Timer};
+use wavetank_release::Switch;
+
+use crate::api::{EtcdError, Key, LeaseId, Request, Response, TimeToLive, Value};
+use crate::raft::MemberId;
+use crate::state::{Cause, Op};
+
+use super::Etcd;
+use super::peers::Peer;
+use super::reads::Ask;
+use super::writes::REQUEST_TIMEOUT;
+
+/// The time of a lease is over.
+pub(super) const LEASE: Name = Name::new("lease");
+/// `runLoop` looks for leases that are over every 500 ms, at most 500 of them at a time.
+pub(super) const EXPIRY: Timer = Timer::new(Name::new("expiry"), 0);
+const EXPIRY_EVERY: Duration = Duration::from_millis(500);
+const EXPIRY_LIMIT: usize = 500;
+/// What it found is handed to another goroutine, which proposes to revoke them.
+pub(super) const HANDOVER: Timer = Timer::new(Name::new("expired"), 0);
+/// A revocation that was proposed is proposed again (`ExpiredLeasesRetryInterval`).
+const EXPIRY_RETRY: Duration = REQUEST_TIMEOUT;
+/// What `Promote` adds to the time of each lease: an election timeout.
+const PROMOTE_EXTENDS: Duration = Duration::from_secs(1);
+/// Without etcd#9395: what is left of each lease is agreed on so often.
+pub(super) const CHECKPOINT: Timer = Timer::new(Name::new("checkpoint"), 0);
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+/// A question to the leader is asked again.
+pub(super) const ASK_AGAIN: Timer = Timer::new(Name::new("ask-leader"), 0);
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(500);
+pub(super) const FORWARD: Name = Name::new("ask-leader-timeout");
+
+/// What only the leader's lessor can say or do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LeaseAsk {
+    /// Give it its whole time again.
+    Renew(LeaseId),
+    /// How long does it have, and, if wanted, which keys?
+    TimeToLive(LeaseId, bool),
+}
+
+/// Its answer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "as in the responses of the API")]
+pub enum LeaseAnswer {
+    Renewed {
+        ttl: u64,
+    },
+    TimeToLive {
+        ttl: i64,
+        granted: u64,
+        keys: Vec<Key>,
+    },
+}
+
+/// Who asks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Asker {
+    Client(Caller),
+    Peer(MemberId, u64),
+}
+
+/// What a member's lessor knows beside the leases themselves. A crash empties it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Lessor {
+    /// It keeps the time: it is the leader's.
+    primary: bool,
+    /// Leases whose time is over.
+    due: Vec<LeaseId>,
+    /// Those about to be proposed for revocation.
+    handed: Vec<LeaseId>,
+    /// Renewals that came too late, and wait for the revocation.
+    late: Vec<(Asker, LeaseId)>,
+    /// Questions to the leader.
+    forwards: Vec<Forward>,
+    number: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Forward {
+    number: u64,
+    caller: Caller,
+    ask: LeaseAsk,
+}
+
+const fn timer_of(id: LeaseId) -> Timer {
+    Timer::new(LEASE, id.0)
+}
+
+/// The leader's side: the clock.
+impl<V: Value> Etcd<V> {
+    /// This member has applied the entry with which its own term as leader begins.
+    pub(super) fn promote(&mut self, cx: &mut Cx<'_>) {
+        self.lessor.primary = true;
+        for (id, lease) in self.state.leases.iter() {
+            let left = Duration::from_secs(lease.remaining.unwrap_or(lease.ttl));
+            cx.arm(timer_of(id), left + PROMOTE_EXTENDS);
+        }
+        self.keep_time(cx);
+    }
+
+    /// Another leads, or nobody.
+    pub(super) fn demote(&mut self, cx: &mut Cx<'_>) {
+        self.lessor.primary = false;
+        self.lessor.due.clear();
+        for (id, _) in self.state.leases.iter() {
+            cx.disarm(timer_of(id));
+        }
+        cx.disarm(EXPIRY);
+        cx.disarm(CHECKPOINT);
+        for (asker, id) in std::mem::take(&mut self.lessor.late) {
+            self.tell_asker(cx, asker, LeaseAsk::Renew(id), Err(EtcdError::NotPrimary));
+        }
+    }
+
+    /// Runs the loops while there is a lease.
+    fn keep_time(&mut self, cx: &mut Cx<'_>) {
+        if !self.lessor.primary || self.state.leases.is_empty() {
+            return;
+        }
+        if cx.remaining(EXPIRY).is_none() {
+            cx.arm(EXPIRY, EXPIRY_EVERY);
+        }
+        let checkpoints = !self.config.has(Switch::PromotionRestartsLeases);
+        if checkpoints && cx.remaining(CHECKPOINT).is_none() {
+            cx.arm(CHECKPOINT, CHECKPOINT_EVERY);
+        }
+    }
+
+    /// An operation was applied that may concern leases.
+    pub(super) fn follow_lease(&mut self, cx: &mut Cx<'_>, op: &Op<V>) {
+        if !self.lessor.primary {
+            return;
+        }
+        match op {
+            Op::LeaseGrant(id, _) => {
+                let ttl = self.state.leases.get(*id).map_or(0, |lease| lease.ttl);
+                cx.arm(timer_of(*id), Duration::from_secs(ttl));
+                self.keep_time(cx);
+            }
+            Op::LeaseRevoke(id) => {
+                cx.disarm(timer_of(*id));
+                self.lessor.due.retain(|due| due != id);
+                let late = self.lessor.late.extract_if(.., |(_, late)| late == id);
+                for (asker, id) in late.collect::<Vec<_>>() {
+                    let ask = LeaseAsk::Renew(id);
+                    self.tell_asker(cx, asker, ask, Ok(LeaseAnswer::Renewed { ttl: 0 }));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn lease_over(&mut self, id: LeaseId) {
+        if self.lessor.primary {
+            let at = self.lessor.due.partition_point(|due| *due < id);
+            self.lessor.due.insert(at, id);
+        }
+    }
+
+    /// One pass of the loop.
+    pub(super) fn expire(&mut self, cx: &mut Cx<'_>) {
+        self.keep_time(cx);
+        let found = self.lessor.due.len().min(EXPIRY_LIMIT);
+        if found == 0 {
+            return;
+        }
+        for id in self.lessor.due.drain(..found) {
+            cx.arm(timer_of(id), EXPIRY_RETRY);
+            self.lessor.handed.push(id);
+        }
+        cx.arm(HANDOVER, Duration::ZERO);
+    }
+
+    /// The goroutine that revokes. Since etcd#15247 it makes sure first that this member leads.
+    pub(super) fn revoke_expired(&mut self, cx: &mut Cx<'_>) {
+        let ids = std::mem::take(&mut self.lessor.handed);
+        match self.config.has(Switch::OldLeaderRevokes) {
+            true => self.propose_revocations(cx, ids),
+            false => self.read(cx, Ask::Revoke(ids)),
+        }
+    }
+
+    pub(super) fn propose_revocations(&mut self, cx: &mut Cx<'_>, ids: Vec<LeaseId>) {
+        for id in ids {
+            if self.state.leases.exists(id) {
+                self.propose(cx, None, Cause::Expiry(id), Op::LeaseRevoke(id));
+            }
+        }
+    }
+
+    pub(super) fn checkpoint(&mut self, cx: &mut Cx<'_>) {
+        self.keep_time(cx);
+        let left = |id| cx.remaining(timer_of(id)).map(|left| left.as_secs() + 1);
+        let ids = self.state.leases.iter().map(|(id, _)| id);
+        let all: Vec<_> = ids
+            .filter(|id| !self.lessor.due.contains(id))
+            .map(|id| (id, left(id)))
+            .collect();
+        self.propose(cx, None, Cause::Internal, Op::LeaseCheckpoint(all));
+    }
+
+    /// What the leader's lessor says.
+    pub(super) fn answer_lease(&mut self, cx: &mut Cx<'_>, asker: Asker, ask: LeaseAsk) {
+        if !self.lessor.primary {
+            return self.tell_asker(cx, asker, ask, Err(EtcdError::NotPrimary));
+        }
+        let answer = match ask {
+            LeaseAsk::Renew(id) => match self.state.leases.get(id) {
+                None => LeaseAnswer::Renewed { ttl: 0 },
+                Some(_) if self.lessor.due.contains(&id) => {
+                    self.lessor.late.push((asker, id));
+                    return;
+                }
+                Some(lease) => {
+                    let (ttl, checkpointed) = (lease.ttl, lease.remaining.is_some());
+                    cx.arm(timer_of(id), Duration::from_secs(ttl));
+                    if checkpointed {
+                        let whole = Op::LeaseCheckpoint(vec![(id, None)]);
+                        self.propose(cx, None, Cause::Internal, whole);
+                    }
+                    LeaseAnswer::Renewed { ttl }
+                }
+            },
+            LeaseAsk::TimeToLive(id, keys) => match self.state.leases.get(id) {
+                None => LeaseAnswer::TimeToLive {
+                    ttl: -1,
+                    granted: 0,
+                    keys: Vec::new(),
+                },
+                Some(lease) => LeaseAnswer::TimeToLive {
+                    ttl: cx.remaining(timer_of(id)).map_or(0, |d| d.as_secs() as i64),
+                    granted: lease.ttl,
+                    keys: if keys { lease.keys.clone() } else { Vec::new() },
+                },
+            },
+        };
+        self.tell_asker(cx, asker, ask, Ok(answer));
+    }
+}
+
+/// The other members' side: they ask the leader.
+impl<V: Value> Etcd<V> {
+    pub(super) fn ask_lessor(&mut self, cx: &mut Cx<'_>, caller: Caller, request: &Request<V>) {
+        let ask = match request {
+            Request::LeaseKeepAlive(id) => LeaseAsk::Renew(*id),
+            Request::LeaseTimeToLive { id, keys } => LeaseAsk::TimeToLive(*id, *keys),
+            other => unreachable!("{other:?} is not for the lessor"),
+        };
+        if self.raft.leads() {
+            self.asked(cx, Asker::Client(caller), ask);
+        } else {
+            self.forward(cx, caller, ask);
+        }
+    }
+
+    pub(super) fn asked_by_peer(
+        &mut self,
+        cx: &mut Cx<'_>,
+        from: MemberId,
+        number: u64,
+        ask: LeaseAsk,
+    ) {
+        if self.raft.leads() {
+            self.asked(cx, Asker::Peer(from, number), ask);
+        }
+    }
+
+    fn asked(&mut self, cx: &mut Cx<'_>, asker: Asker, ask: LeaseAsk) {
+        let sure = self.config.has(Switch::OldLeaderRevokes);
+        match ask {
+            LeaseAsk::Renew(_) if !sure => self.read(cx, Ask::Lease(asker, ask)),
+            ask => self.answer_lease(cx, asker, ask),
+        }
+    }
+
+    fn forward(&mut self, cx: &mut Cx<'_>, caller: Caller, ask: LeaseAsk) {
+        self.lessor.number += 1;
+        let number = self.lessor.number;
+        let forward = Forward {
+            number,
+            caller,
+            ask,
+        };
+        self.lessor.forwards.push(forward);
+        cx.arm(Timer::new(FORWARD, number), REQUEST_TIMEOUT);
+        self.ask_leader(cx, &[forward]);
+        if cx.remaining(ASK_AGAIN).is_none() {
+            cx.arm(ASK_AGAIN, ASK_AGAIN_AFTER);
+        }
+    }
+
+    fn ask_leader(&self, cx: &mut Cx<'_>, forwards: &[Forward]) {
+        let me = self.config.me;
+        if let Some(lead) = self.raft.lead().filter(|lead| *lead != me) {
+            for forward in forwards {
+                let number = u64::from(self.life) << 32 | forward.number;
+                self.say(cx, lead, Peer::Lease(number, forward.ask));
+            }
+        }
+    }
+
+    /// Asks again what has not been answered; this member may have become the leader itself.
+    pub(super) fn ask_leader_again(&mut self, cx: &mut Cx<'_>) {
+        if self.lessor.forwards.is_empty() {
+            return;
+        }
+        cx.arm(ASK_AGAIN, ASK_AGAIN_AFTER);
+        if !self.raft.leads() {
+            let forwards = self.lessor.forwards.clone();
+            return self.ask_leader(cx, &forwards);
+        }
+        for forward in std::mem::take(&mut self.lessor.forwards) {
+            cx.disarm(Timer::new(FORWARD, forward.number));
+            self.asked(cx, Asker::Client(forward.caller), forward.ask);
+        }
+    }
+
+    pub(super) fn answered_by_leader(
+        &mut self,
+        cx: &mut Cx<'_>,
+        number: u64,
+        answer: &LeaseAnswer,
+    ) {
+        let (life, number) = (number >> 32, number & u64::from(u32::MAX));
+        let forwards = &mut self.lessor.forwards;
+        let found = forwards.iter().position(|f| f.number == number);
+        if let Some(at) = found
+            && life == u64::from(self.life)
+        {
+            let forward = forwards.remove(at);
+            cx.disarm(Timer::new(FORWARD, number));
+            let asker = Asker::Client(forward.caller);
+            self.tell_asker(cx, asker, forward.ask, Ok(answer.clone()));
+        }
+    }
+
+    pub(super) fn forward_timed_out(&mut self, cx: &mut Cx<'_>, number: u64) {
+        let forwards = &mut self.lessor.forwards;
+        if let Some(at) = forwards.iter().position(|f| f.number == number) {
+            let caller = forwards.remove(at).caller;
+            let error = match self.raft.lead() {
+                None => EtcdError::NoLeader,
+                Some(_) => EtcdError::Timeout,
+            };
+            cx.reply(caller, Response::<V>::Error(error));
+        }
+    }
+
+    pub(super) fn tell_asker(
+        &mut self,
+        cx: &mut Cx<'_>,
+        asker: Asker,
+        ask: LeaseAsk,
+        answer: Result<LeaseAnswer, EtcdError>,
+    ) {
+        let revision = self.state.store.revision();
+        match (asker, answer) {
+            (Asker::Peer(to, number), Ok(answer)) => {
+                self.say(cx, to, Peer::LeaseAnswer(number, answer));
+            }
+            // It asks again.
+            (Asker::Peer(..), Err(_)) => {}
+            // Whoever leads now is asked. Since etcd#15247 a client is told instead.
+            (Asker::Client(caller), Err(EtcdError::NotPrimary))
+                if self.config.has(Switch::OldLeaderRevokes) =>
+            {
+                self.forward(cx, caller, ask);
+            }
+            (Asker::Client(caller), Err(error)) => {
+                cx.reply(caller, Response::<V>::Error(error));
+            }
+            (Asker::Client(caller), Ok(LeaseAnswer::Renewed { ttl })) => {
+                cx.reply(caller, Response::<V>::LeaseKeepAlive { revision, ttl });
+            }
+            (Asker::Client(caller), Ok(LeaseAnswer::TimeToLive { ttl, granted, keys })) => {
+                let told = TimeToLive {
+                    revision,
+                    ttl,
+                    granted,
+                    keys,
+                };
+                cx.reply(caller, Response::<V>::LeaseTimeToLive(told));
+            }
+        }
+    }
+}
