@@ -8,7 +8,7 @@ use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
 use wavetank_engine::drive::story::Teller;
 use wavetank_engine::{LinkSpec, World};
-use wavetank_release::{Composition, Kind, Reconciler, Release, Switch, Switches};
+use wavetank_release::{Composition, EtcdRelease, Kind, Reconciler, Release, Switch, Switches};
 
 use super::weather;
 use crate::case::{Case, Flip, Options};
@@ -126,6 +126,13 @@ impl Job {
         releases.map(|r| self.composition.switches(r)).collect()
     }
 
+    /// The etcd is the one of the newest apiserver.
+    fn etcd(&self) -> (EtcdRelease, Switches) {
+        let newest = self.releases().into_iter().max();
+        let release = newest.expect("there is an apiserver").etcd();
+        (release, self.composition.etcd(release))
+    }
+
     fn derived(options: &Options) -> Result<Derived, String> {
         serde_json::from_value(options.clone()).map_err(|error| format!("the options: {error}"))
     }
@@ -137,6 +144,7 @@ impl Job {
                 .take(derived.apiservers)
                 .map(|(release, switches)| Apiserver { release, switches })
                 .collect(),
+            etcd: self.etcd(),
             clients: derived.clients,
             reconciler: reconciler(derived.endpoint_reconciler_type),
             apiserver_count: derived.apiserver_count,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_engine::{Outcome, Payload, Rx, Stream, Task};
-use wavetank_etcd::{EtcdError, Key, Keys, WatchPart};
+use wavetank_etcd::{EtcdError, Key, Keys, Range, WatchPart, WatchStart};
 use wavetank_release::Release;
 
 use crate::object::{Object, Stored};
@@ -141,8 +141,8 @@ async fn health(rx: Rx, config: &Config, probe: Probe) -> Reply {
     if !server::hooks_are_done(rx, config) {
         return Err(status(Reason::InternalError, "[-]poststarthook failed"));
     }
-    let keys = Keys::one("/registry/health");
-    let read = config.etcd().range::<Object>(rx, keys, 0, 0);
+    let range = Range::of(Keys::one("/registry/health"));
+    let read = config.etcd().range::<Object>(rx, range);
     match rx.timeout(ETCD_CHECK_TIMEOUT, read).await {
         Some(Ok(_)) => Ok(Answer::Ok),
         Some(Err(error)) => Err(status(Reason::InternalError, &error.to_string())),
@@ -165,27 +165,31 @@ pub async fn watch(rx: Rx, config: Arc<Config>, watching: Watching) -> Outcome {
         None => {
             server::begin(rx, true);
             let keys = Keys::One(key(resource, &namespace, &name));
-            config.etcd().watch::<Object>(rx, keys, since + 1)
+            let start = WatchStart {
+                prev_kv: true,
+                ..WatchStart::of(keys, since + 1)
+            };
+            config.etcd().watch::<Object>(rx, start)
         }
     };
     let over = match rx.next(stream).await {
         Ok(Some(part)) => match part.expect::<WatchPart<Object>>() {
-            WatchPart::Created(_) => None,
-            WatchPart::Events(revision, changes) => {
-                for change in changes {
+            WatchPart::Message(response) if response.canceled => Some(status(
+                Reason::Expired,
+                "The resourceVersion for the provided watch is too old.",
+            )),
+            WatchPart::Message(response) => {
+                for change in &response.events {
                     let now = change.now.as_ref().map(|kv| Stored {
                         object: kv.value.clone(),
                         resource_version: kv.mod_revision,
                     });
-                    let event: Reply = Ok(Answer::Event(now, *revision));
+                    let event: Reply = Ok(Answer::Event(now, change.revision));
                     rx.push(caller, Payload::new(event));
                 }
                 None
             }
-            WatchPart::Compacted(_) => Some(status(
-                Reason::Expired,
-                "The resourceVersion for the provided watch is too old.",
-            )),
+            WatchPart::Failed(_) => Some(status(Reason::InternalError, "etcd watch failed")),
         },
         Ok(None) => Some(status(Reason::InternalError, "watch closed")),
         // Its client is gone, or etcd is: either way the stream is closed.

@@ -3,11 +3,12 @@
 //! The two kinds of the first slice are types of our own, with the fields that its algorithms
 //! read; k8s-openapi's types arrive with the REST issue and take the place of [`Body`].
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
 use wavetank_engine::Payload;
-use wavetank_etcd::Revision;
+use wavetank_etcd::{Revision, Value};
 
 /// An object as it is stored: without a resourceVersion.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -17,6 +18,20 @@ pub struct Object(Payload);
 struct Content {
     meta: Meta,
     body: Body,
+}
+
+impl Value for Object {
+    fn empty() -> Object {
+        Object::new(Meta::default(), Body::Endpoints(Endpoints::default()))
+    }
+    /// Far below every limit, as the real ones are.
+    fn size(&self) -> usize {
+        1024
+    }
+    /// Kubernetes never compares values; the order is only a fixed one.
+    fn order(&self, other: &Object) -> Ordering {
+        format!("{self:?}").cmp(&format!("{other:?}"))
+    }
 }
 
 /// The metadata that the algorithms read.

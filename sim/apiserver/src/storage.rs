@@ -3,7 +3,8 @@
 
 use wavetank_engine::Rx;
 use wavetank_etcd::{
-    Client, Compare, EtcdError, Key, KeyValue, Keys, LeaseId, Revision, Txn, TxnOp, TxnResponse,
+    Client, Compare, DeleteRange, EtcdError, Key, KeyValue, Keys, LeaseId, OpResponse, Put, Range,
+    Revision, Txn, TxnOp, TxnResponse,
 };
 
 use crate::object::{Object, Stored};
@@ -58,7 +59,7 @@ impl Storage {
     pub async fn list(self, rx: Rx, prefix: Key) -> Result<(Vec<Stored>, Revision), StorageError> {
         let ranged = self
             .etcd
-            .range::<Object>(rx, Keys::Prefix(prefix), 0, 0)
+            .range::<Object>(rx, Range::of(Keys::Prefix(prefix)))
             .await?;
         let items = ranged.kvs.into_iter().map(stored).collect();
         Ok((items, ranged.revision))
@@ -70,8 +71,8 @@ impl Storage {
     /// [`StorageError`]; the outcome may be unknown.
     pub async fn create(self, rx: Rx, key: Key, object: Object) -> Result<Stored, StorageError> {
         let txn = Txn {
-            compare: vec![Compare::ModRevision(key.clone(), 0)],
-            success: vec![TxnOp::Put(key, object.clone(), None)],
+            compare: vec![Compare::mod_revision(key.clone(), 0)],
+            success: vec![TxnOp::Put(Put::new(key, object.clone()))],
             failure: vec![],
         };
         let response = self.etcd.txn(rx, txn).await?;
@@ -116,7 +117,10 @@ impl Storage {
                 None => None,
             };
             let revision = original.as_ref().map_or(0, |o| o.resource_version);
-            let put = TxnOp::Put(key.clone(), object.clone(), lease);
+            let put = TxnOp::Put(Put {
+                lease,
+                ..Put::new(key.clone(), object.clone())
+            });
             let response = self.if_unchanged(rx, &key, revision, put).await?;
             if response.succeeded {
                 return Ok(Stored {
@@ -139,7 +143,10 @@ impl Storage {
             let Some(current) = original else {
                 return Err(StorageError::NotFound);
             };
-            let delete = TxnOp::Delete(Keys::One(key.clone()));
+            let delete = TxnOp::DeleteRange(DeleteRange {
+                keys: Keys::One(key.clone()),
+                prev_kv: false,
+            });
             let response = self
                 .if_unchanged(rx, &key, current.resource_version, delete)
                 .await?;
@@ -151,7 +158,10 @@ impl Storage {
     }
 
     async fn read(self, rx: Rx, key: Key) -> Result<Option<Stored>, StorageError> {
-        let ranged = self.etcd.range::<Object>(rx, Keys::One(key), 0, 0).await?;
+        let ranged = self
+            .etcd
+            .range::<Object>(rx, Range::of(Keys::One(key)))
+            .await?;
         Ok(ranged.kvs.into_iter().next().map(stored))
     }
 
@@ -163,9 +173,9 @@ impl Storage {
         then: TxnOp<Object>,
     ) -> Result<TxnResponse<Object>, EtcdError> {
         let txn = Txn {
-            compare: vec![Compare::ModRevision(key.clone(), revision)],
+            compare: vec![Compare::mod_revision(key.clone(), revision)],
             success: vec![then],
-            failure: vec![TxnOp::Range(Keys::One(key.clone()))],
+            failure: vec![TxnOp::Range(Range::of(Keys::One(key.clone())))],
         };
         self.etcd.txn(rx, txn).await
     }
@@ -181,5 +191,8 @@ impl Storage {
 
 /// What the failed transaction read in its else branch.
 fn found(mut response: TxnResponse<Object>) -> Option<Stored> {
-    response.ranges.pop()?.pop().map(stored)
+    match response.responses.pop()? {
+        OpResponse::Range(mut ranged) => ranged.kvs.pop().map(stored),
+        other => unreachable!("a range was asked for: {other:?}"),
+    }
 }

@@ -45,6 +45,7 @@ fn committed(world: &World, commit: &Committed<Object>) -> Told {
     let cause = match commit.cause {
         Cause::Client(client) => format!("by {}", world.name(client)),
         Cause::Expiry(lease) => format!("lease {} expired", lease.0),
+        Cause::Internal => "by etcd itself".to_owned(),
     };
     Told {
         text: format!(

@@ -7,8 +7,8 @@ use wavetank_apiserver::{ApiServer, Config, Object};
 use wavetank_client::Follower;
 use wavetank_controllers::Bootstrap;
 use wavetank_engine::{LinkSpec, World, WorldBuilder};
-use wavetank_etcd::Etcd;
-use wavetank_release::{Reconciler, Release, Switches};
+use wavetank_etcd::{Etcd, Sizes};
+use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
 use crate::properties;
 
@@ -26,6 +26,8 @@ pub struct Apiserver {
 pub struct Topology {
     /// The apiservers, `a1` to `aN`.
     pub apiservers: Vec<Apiserver>,
+    /// The release of etcd and its switches.
+    pub etcd: (EtcdRelease, Switches),
     /// How many clients, `c1` to `cN`.
     pub clients: u32,
     /// `--endpoint-reconciler-type`
@@ -71,7 +73,14 @@ impl Topology {
         let etcd = WorldBuilder::id_of(ETCD, &all);
         let mut builder = WorldBuilder::new();
         builder.links(nominal);
-        builder.process(ETCD, Etcd::<Object>::default());
+        let (release, switches) = self.etcd;
+        let config = wavetank_etcd::Config {
+            release,
+            switches,
+            sizes: Sizes::of(release),
+            ..wavetank_etcd::Config::single(etcd)
+        };
+        builder.process(ETCD, Etcd::<Object>::new(config));
         let mut servers = Vec::new();
         for (at, name) in self.apiserver_names().iter().enumerate() {
             let me = WorldBuilder::id_of(name, &all);

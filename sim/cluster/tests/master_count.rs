@@ -7,7 +7,7 @@ use wavetank_apiserver::Object;
 use wavetank_cluster::{ENDPOINTS, Topology};
 use wavetank_controllers::{ReconcileError, RemovalOutcome};
 use wavetank_engine::Fault;
-use wavetank_etcd::{Cause, Keys, Request};
+use wavetank_etcd::{Cause, Keys, Range, Request};
 use wavetank_release::{Reconciler, Release, Switch};
 
 fn master_count(release: Release, count: u32) -> Topology {
@@ -156,11 +156,7 @@ fn a_failed_get_wipes_the_others_off() {
     for release in Release::ALL {
         let mut bench = Bench::settled(&master_count(release, 3));
         let (a2, etcd) = (bench.process("a2"), bench.process("etcd"));
-        let reads = Request::<Object>::Range {
-            keys: Keys::one(ENDPOINTS),
-            revision: 0,
-            limit: 0,
-        };
+        let reads = Request::<Object>::Range(Range::of(Keys::one(ENDPOINTS)));
         bench.run_to("a round of a2", 11.0, |b| {
             let mut all = b.world.requests_in_flight();
             all.any(|(from, to, body)| {

@@ -46,6 +46,16 @@ impl Release {
         self >= Release::V1_20
     }
 
+    /// The etcd that it is run with here: kubeadm's default, or the nearest that is modelled
+    /// (v1.16 had 3.3.15).
+    pub fn etcd(self) -> EtcdRelease {
+        match self {
+            Release::V1_16 | Release::V1_20 => EtcdRelease::named("v3.4.13"),
+            Release::V1_36 => Some(EtcdRelease::LATEST),
+        }
+        .expect("it is in the list")
+    }
+
     /// What sets it apart here, in one line.
     pub fn about(self) -> &'static str {
         match self {

@@ -141,7 +141,7 @@ impl Lab {
             hooks: 1,
         };
         let mut builder = WorldBuilder::new();
-        builder.process("etcd", Etcd::<Object>::default());
+        builder.process("etcd", Etcd::<Object>::single(id("etcd")));
         builder.process("api", ApiServer::new(config, vec![hook]));
         let client = Client {
             server: id("api"),

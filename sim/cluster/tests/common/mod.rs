@@ -30,6 +30,7 @@ pub fn shipped(release: Release) -> Topology {
 pub fn plane(release: Release, switches: Switches, apiservers: usize) -> Topology {
     Topology {
         apiservers: vec![Apiserver { release, switches }; apiservers],
+        etcd: (release.etcd(), Switches::of_etcd(release.etcd())),
         clients: 0,
         reconciler: Reconciler::Lease,
         apiserver_count: apiservers as u32,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use wavetank_apiserver::{Object, Request as Api, Verb};
 use wavetank_engine::{Entry, Payload, ProcId, World};
-use wavetank_etcd::{Compare, Keys, Request, TxnOp};
+use wavetank_etcd::{Compare, CompareResult, Keys, Request, Target, TxnOp};
 
 /// The requests of the processes that are watched, a line each.
 #[derive(Default)]
@@ -110,7 +110,7 @@ fn api(request: &Api) -> String {
 
 fn etcd(request: &Request<Object>) -> String {
     match request {
-        Request::Range { keys, .. } => format!("Range {}", of(keys)),
+        Request::Range(range) => format!("Range {}", of(&range.keys)),
         Request::Txn(txn) => {
             let ops = |ops: &[TxnOp<Object>]| ops.iter().map(op).collect::<Vec<_>>().join(", ");
             let conditions: Vec<&str> = txn.compare.iter().map(condition).collect();
@@ -120,28 +120,29 @@ fn etcd(request: &Request<Object>) -> String {
             }
             shown
         }
-        Request::LeaseGrant(ttl) => format!("LeaseGrant {ttl}"),
+        Request::LeaseGrant { ttl, .. } => format!("LeaseGrant {ttl}"),
         other => format!("{other:?}"),
     }
 }
 
 /// All are of the key that the transaction writes.
-fn condition(condition: &Compare) -> &'static str {
-    match condition {
-        Compare::ModRevision(_, 0) => "if absent",
-        Compare::ModRevision(..) => "if unchanged",
-        Compare::CreateRevision(..) | Compare::Version(..) => "if something else",
+fn condition(condition: &Compare<Object>) -> &'static str {
+    match (condition.result, &condition.target) {
+        (CompareResult::Equal, Target::Mod(0)) => "if absent",
+        (CompareResult::Equal, Target::Mod(_)) => "if unchanged",
+        _ => "if something else",
     }
 }
 
 fn op(op: &TxnOp<Object>) -> String {
     match op {
-        TxnOp::Put(key, object, lease) => {
-            let lease = lease.map_or("", |_| " with lease");
-            format!("Put {key} [{}]{lease}", addresses(object))
+        TxnOp::Put(put) => {
+            let lease = put.lease.map_or("", |_| " with lease");
+            format!("Put {} [{}]{lease}", put.key, addresses(&put.value))
         }
-        TxnOp::Delete(keys) => format!("Delete {}", of(keys)),
-        TxnOp::Range(keys) => format!("Range {}", of(keys)),
+        TxnOp::DeleteRange(delete) => format!("Delete {}", of(&delete.keys)),
+        TxnOp::Range(range) => format!("Range {}", of(&range.keys)),
+        TxnOp::Txn(_) => "Txn".to_owned(),
     }
 }
 
@@ -149,6 +150,7 @@ fn of(keys: &Keys) -> String {
     match keys {
         Keys::One(key) => key.to_string(),
         Keys::Prefix(prefix) => format!("{prefix}*"),
+        other => format!("{other:?}"),
     }
 }
 
