@@ -37,6 +37,7 @@ fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
         switches,
     };
     let topology = Topology {
+        etcd: (Release::V1_20.etcd(), Switches::NONE),
         apiservers: vec![apiserver.clone(), apiserver],
         clients: 0,
         reconciler: Reconciler::Lease,

@@ -23,6 +23,7 @@ const WINDOW: Duration = Duration::from_millis(20);
 /// removal is held up, in any order and at any moments.
 fn scope(switches: Switches) -> WorldModel {
     let topology = Topology {
+        etcd: (Release::V1_36.etcd(), Switches::NONE),
         apiservers: vec![Apiserver {
             release: Release::V1_36,
             switches,

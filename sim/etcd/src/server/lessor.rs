@@ -7,6 +7,8 @@ use wavetank_engine::{Caller, Cx, Name, Timer};
 use wavetank_release::Switch;
 
 use crate::api::{EtcdError, Key, LeaseId, Request, Response, TimeToLive, Value};
+use crate::leases::Lease;
+use crate::observed::{Promoted, Renewed};
 use crate::raft::MemberId;
 use crate::state::{Cause, Op};
 
@@ -97,10 +99,13 @@ impl<V: Value> Etcd<V> {
     /// This member has applied the entry with which its own term as leader begins.
     pub(super) fn promote(&mut self, cx: &mut Cx<'_>) {
         self.lessor.primary = true;
-        for (id, lease) in self.state.leases.iter() {
-            let left = Duration::from_secs(lease.remaining.unwrap_or(lease.ttl));
-            cx.arm(timer_of(id), left + PROMOTE_EXTENDS);
+        let left = |lease: &Lease| lease.remaining.unwrap_or(lease.ttl);
+        let all = self.state.leases.iter();
+        let leases: Vec<_> = all.map(|(id, lease)| (id, left(lease))).collect();
+        for (id, left) in &leases {
+            cx.arm(timer_of(*id), Duration::from_secs(*left) + PROMOTE_EXTENDS);
         }
+        cx.note(Promoted { leases });
         self.keep_time(cx);
     }
 
@@ -141,6 +146,7 @@ impl<V: Value> Etcd<V> {
             Op::LeaseGrant(id, _) => {
                 let ttl = self.state.leases.get(*id).map_or(0, |lease| lease.ttl);
                 cx.arm(timer_of(*id), Duration::from_secs(ttl));
+                cx.note(Renewed { lease: *id, ttl });
                 self.keep_time(cx);
             }
             Op::LeaseRevoke(id) => {
@@ -220,6 +226,7 @@ impl<V: Value> Etcd<V> {
                 Some(lease) => {
                     let (ttl, checkpointed) = (lease.ttl, lease.remaining.is_some());
                     cx.arm(timer_of(id), Duration::from_secs(ttl));
+                    cx.note(Renewed { lease: id, ttl });
                     if checkpointed {
                         let whole = Op::LeaseCheckpoint(vec![(id, None)]);
                         self.propose(cx, None, Cause::Internal, whole);
