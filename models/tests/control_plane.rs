@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stateright::{Checker, Path};
 use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, Topology};
+use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Topology};
 use wavetank_engine::{Action, Fault, Time, World};
 use wavetank_models::{Audited, Move, Node, WorldModel};
 use wavetank_release::{Reconciler, Release, Switch, Switches};
@@ -37,7 +37,8 @@ fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
         switches,
     };
     let topology = Topology {
-        etcd: (Release::V1_20.etcd(), Switches::NONE),
+        etcd: EtcdCluster::single(Release::V1_20.etcd(), Switches::NONE),
+        etcd_clients: 0,
         apiservers: vec![apiserver.clone(), apiserver],
         clients: 0,
         reconciler: Reconciler::Lease,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stateright::Path;
 use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, Topology};
+use wavetank_cluster::{Apiserver, EtcdCluster, Topology};
 use wavetank_engine::{Action, Fault, Time};
 use wavetank_models::{Move, WorldModel};
 use wavetank_release::{Reconciler, Release, Switch, Switches};
@@ -23,7 +23,8 @@ const WINDOW: Duration = Duration::from_millis(20);
 /// removal is held up, in any order and at any moments.
 fn scope(switches: Switches) -> WorldModel {
     let topology = Topology {
-        etcd: (Release::V1_36.etcd(), Switches::NONE),
+        etcd: EtcdCluster::single(Release::V1_36.etcd(), Switches::NONE),
+        etcd_clients: 0,
         apiservers: vec![Apiserver {
             release: Release::V1_36,
             switches,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use wavetank_cluster::{Apiserver, Topology, properties, tell};
+use wavetank_cluster::{Apiserver, EtcdCluster, Topology, properties, tell};
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
 use wavetank_engine::drive::story::Teller;
@@ -127,10 +127,10 @@ impl Job {
     }
 
     /// The etcd is the one of the newest apiserver.
-    fn etcd(&self) -> (EtcdRelease, Switches) {
+    fn etcd(&self) -> EtcdCluster {
         let newest = self.releases().into_iter().max();
-        let release = newest.expect("there is an apiserver").etcd();
-        (release, self.composition.etcd(release))
+        let release = newest.map_or(EtcdRelease::LATEST, Release::etcd);
+        EtcdCluster::single(release, self.composition.etcd(release))
     }
 
     fn derived(options: &Options) -> Result<Derived, String> {
@@ -145,6 +145,7 @@ impl Job {
                 .map(|(release, switches)| Apiserver { release, switches })
                 .collect(),
             etcd: self.etcd(),
+            etcd_clients: 0,
             clients: derived.clients,
             reconciler: reconciler(derived.endpoint_reconciler_type),
             apiserver_count: derived.apiserver_count,

@@ -9,5 +9,5 @@ mod topology;
 mod view;
 
 pub use teller::tell;
-pub use topology::{Apiserver, Topology};
+pub use topology::{Apiserver, EtcdCluster, Topology};
 pub use view::{ClusterView, ENDPOINTS, SLICE};

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_apiserver::{ApiServer, Config, Object};
-use wavetank_client::Follower;
+use wavetank_apiserver::{ApiServer, Body, Config, Endpoints, Meta, Object};
+use wavetank_client::{EtcdUser, Follower, etcd_user};
 use wavetank_controllers::Bootstrap;
-use wavetank_engine::{LinkSpec, World, WorldBuilder};
+use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
+use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Etcd, Sizes};
 use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
@@ -21,13 +22,40 @@ pub struct Apiserver {
     pub switches: Switches,
 }
 
-/// A control plane: one etcd, apiservers, in-cluster clients.
+/// The etcd under everything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EtcdCluster {
+    /// How many members: one is called `etcd`, several `e1` to `eN`.
+    pub members: u32,
+    /// Their release.
+    pub release: EtcdRelease,
+    /// Their defects.
+    pub switches: Switches,
+    /// How much a member holds.
+    pub sizes: Sizes,
+}
+
+impl EtcdCluster {
+    /// One member of this release, with these defects.
+    pub fn single(release: EtcdRelease, switches: Switches) -> EtcdCluster {
+        EtcdCluster {
+            members: 1,
+            release,
+            switches,
+            sizes: Sizes::of(release),
+        }
+    }
+}
+
+/// A cluster: etcd, apiservers, in-cluster clients, clients of etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// The apiservers, `a1` to `aN`.
     pub apiservers: Vec<Apiserver>,
-    /// The release of etcd and its switches.
-    pub etcd: (EtcdRelease, Switches),
+    /// The etcd.
+    pub etcd: EtcdCluster,
+    /// How many clients use etcd itself, `u1` to `uN`.
+    pub etcd_clients: u32,
     /// How many clients, `c1` to `cN`.
     pub clients: u32,
     /// `--endpoint-reconciler-type`
@@ -38,8 +66,10 @@ pub struct Topology {
     pub shutdown_delay: Duration,
 }
 
-/// The name of the etcd member.
+/// The name of the only etcd member.
 pub const ETCD: &str = "etcd";
+/// How many watches each client of etcd keeps.
+const WATCHES: u32 = 2;
 
 impl Topology {
     /// The names of the apiservers.
@@ -54,11 +84,25 @@ impl Topology {
         (1..=self.clients).map(|n| format!("c{n}")).collect()
     }
 
+    /// The names of the etcd members.
+    pub fn etcd_names(&self) -> Vec<String> {
+        match self.etcd.members {
+            1 => vec![ETCD.to_owned()],
+            members => (1..=members).map(|n| format!("e{n}")).collect(),
+        }
+    }
+
+    /// The names of the clients that use etcd itself.
+    pub fn etcd_client_names(&self) -> Vec<String> {
+        (1..=self.etcd_clients).map(|n| format!("u{n}")).collect()
+    }
+
     /// The names of all processes.
     pub fn names(&self) -> Vec<String> {
         let mut all = self.apiserver_names();
         all.extend(self.client_names());
-        all.push(ETCD.to_owned());
+        all.extend(self.etcd_names());
+        all.extend(self.etcd_client_names());
         all
     }
 
@@ -70,17 +114,23 @@ impl Topology {
     /// The world at time zero, everything down, with these properties.
     pub fn world(&self, properties: &[properties::Name], nominal: LinkSpec) -> World {
         let all = self.names();
-        let etcd = WorldBuilder::id_of(ETCD, &all);
+        let members: Vec<ProcId> = self
+            .etcd_names()
+            .iter()
+            .map(|name| WorldBuilder::id_of(name, &all))
+            .collect();
         let mut builder = WorldBuilder::new();
         builder.links(nominal);
-        let (release, switches) = self.etcd;
-        let config = wavetank_etcd::Config {
-            release,
-            switches,
-            sizes: Sizes::of(release),
-            ..wavetank_etcd::Config::single(etcd)
-        };
-        builder.process(ETCD, Etcd::<Object>::new(config));
+        for (at, name) in self.etcd_names().iter().enumerate() {
+            let config = wavetank_etcd::Config {
+                me: MemberId(at as u8),
+                members: members.clone(),
+                release: self.etcd.release,
+                switches: self.etcd.switches,
+                sizes: self.etcd.sizes,
+            };
+            builder.process(name, Etcd::<Object>::new(config));
+        }
         let mut servers = Vec::new();
         for (at, name) in self.apiserver_names().iter().enumerate() {
             let me = WorldBuilder::id_of(name, &all);
@@ -89,7 +139,8 @@ impl Topology {
                 release,
                 switches,
                 me,
-                etcd,
+                // As kubeadm stacks them: each apiserver uses the member on its own machine.
+                etcd: members[at % members.len()],
                 address: Topology::address(at + 1),
                 shutdown_delay: self.shutdown_delay,
                 hooks: 1,
@@ -107,9 +158,26 @@ impl Topology {
             let servers = servers.clone();
             builder.process(&name, Follower { servers });
         }
+        for name in self.etcd_client_names() {
+            let config = etcd_user::Config {
+                members: members.clone(),
+                watches: WATCHES,
+                value: numbered,
+            };
+            builder.process(&name, EtcdUser::new(config));
+        }
         for name in properties {
             builder.property(name.property(self.shutdown_delay));
         }
         builder.build()
     }
+}
+
+/// An object that is told from others by its name only.
+fn numbered(number: u64) -> Object {
+    let meta = Meta {
+        name: number.to_string().into(),
+        ..Meta::default()
+    };
+    Object::new(meta, Body::Endpoints(Endpoints::default()))
 }

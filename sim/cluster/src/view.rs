@@ -7,8 +7,6 @@ use wavetank_controllers::Bootstrap;
 use wavetank_engine::{ProcId, Status, World};
 use wavetank_etcd::{Etcd, KeyValue, Revision, Store};
 
-use crate::topology::ETCD;
-
 /// Where the Endpoints default/kubernetes are stored.
 pub const ENDPOINTS: &str = "/registry/services/endpoints/default/kubernetes";
 /// Where the EndpointSlice default/kubernetes is stored.
@@ -19,13 +17,14 @@ pub const SLICE: &str = "/registry/endpointslices/default/kubernetes";
 pub struct ClusterView<'a>(pub &'a World);
 
 impl<'a> ClusterView<'a> {
-    /// What etcd stores.
+    /// What etcd stores: at the member that has applied most.
     pub fn store(self) -> &'a Store<Object> {
-        let etcd = self.0.find(ETCD).expect("every topology has one");
-        self.0
-            .process::<Etcd<Object>>(etcd)
-            .expect("it is an etcd")
-            .store()
+        let world = self.0;
+        let members = world
+            .processes()
+            .filter_map(|p| world.process::<Etcd<Object>>(p));
+        let furthest = members.max_by_key(|member| member.state().index);
+        furthest.expect("every topology has one").store()
     }
 
     /// A key as it is stored.

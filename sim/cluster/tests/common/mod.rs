@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use wavetank_apiserver::{Object, ServerNote};
 use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, SLICE, Topology};
+use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, EtcdCluster, SLICE, Topology};
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{
     Action, Check, Entry, Event, Fault, LinkSpec, Note, ProcId, Report, RoutineId, Status, Time,
@@ -30,7 +30,8 @@ pub fn shipped(release: Release) -> Topology {
 pub fn plane(release: Release, switches: Switches, apiservers: usize) -> Topology {
     Topology {
         apiservers: vec![Apiserver { release, switches }; apiservers],
-        etcd: (release.etcd(), Switches::of_etcd(release.etcd())),
+        etcd: EtcdCluster::single(release.etcd(), Switches::of_etcd(release.etcd())),
+        etcd_clients: 0,
         clients: 0,
         reconciler: Reconciler::Lease,
         apiserver_count: apiservers as u32,

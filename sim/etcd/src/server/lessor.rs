@@ -20,7 +20,7 @@ use super::writes::REQUEST_TIMEOUT;
 /// The time of a lease is over.
 pub(super) const LEASE: Name = Name::new("lease");
 /// `runLoop` looks for leases that are over every 500 ms, at most 500 of them at a time.
-pub(super) const EXPIRY: Timer = Timer::new(Name::new("expiry"), 0);
+pub(super) const EXPIRY: Timer = Timer::new(Name::new("lessor"), 0);
 const EXPIRY_EVERY: Duration = Duration::from_millis(500);
 const EXPIRY_LIMIT: usize = 500;
 /// What it found is handed to another goroutine, which proposes to revoke them.

@@ -1,0 +1,165 @@
+//! A client of etcd itself: it reads and writes a few keys, holds leases and watches, and tells
+//! monitors all that it asks and is answered. Storms over etcd are made of these.
+//!
+//! What it does next is drawn by the driver. How etcd answers, and what is right, does not belong
+//! here.
+
+mod operate;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_engine::{
+    Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
+};
+use wavetank_etcd::observed::CallId;
+use wavetank_etcd::{Client, LeaseId, Revision, Value};
+
+use watch::Watch;
+
+pub(crate) const OPERATE: Name = Name::new("operate");
+pub(crate) const WATCH: Name = Name::new("watch");
+
+/// Each operation has so long, as a client's context has.
+const OPERATION_LIMIT: Duration = Duration::from_secs(10);
+
+/// What a client has learnt so far.
+static KNOWN: Cell<Known> = Cell::new("known");
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Known {
+    /// The newest revision that it was told.
+    revision: Revision,
+    /// Leases that it was granted.
+    leases: Vec<LeaseId>,
+    /// The member that it last talked to.
+    member: usize,
+}
+
+/// A client of an etcd cluster.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct EtcdUser<V> {
+    config: Arc<Config<V>>,
+    /// Calls that it has numbered, over all of its lives.
+    calls: u64,
+}
+
+/// What an [`EtcdUser`] needs to know.
+#[derive(Debug)]
+pub struct Config<V> {
+    /// The members of the cluster.
+    pub members: Vec<ProcId>,
+    /// How many watches it keeps.
+    pub watches: u32,
+    /// Makes a value that tells two puts apart.
+    pub value: fn(u64) -> V,
+}
+
+impl<V> PartialEq for Config<V> {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.members, self.watches) == (&other.members, other.watches)
+    }
+}
+impl<V> Eq for Config<V> {}
+impl<V> std::hash::Hash for Config<V> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.members.hash(state);
+        self.watches.hash(state);
+    }
+}
+
+impl<V: Value> EtcdUser<V> {
+    /// A client that has done nothing yet.
+    pub fn new(config: Config<V>) -> EtcdUser<V> {
+        EtcdUser {
+            config: Arc::new(config),
+            calls: 0,
+        }
+    }
+
+    fn number(&mut self, me: ProcId) -> CallId {
+        self.calls += 1;
+        CallId {
+            client: me,
+            number: self.calls,
+        }
+    }
+}
+
+/// Numbers a call.
+fn numbered<V: Value>(rx: Rx, me: ProcId) -> CallId {
+    rx.process(move |user: &mut EtcdUser<V>| user.number(me))
+}
+
+impl<V> Config<V> {
+    fn client(&self, member: usize) -> Client {
+        Client {
+            server: self.members[member % self.members.len()],
+            retries: false,
+        }
+    }
+}
+
+/// Draws of one routine: one number of the driver, cut into pieces.
+struct Dice(u64);
+
+impl Dice {
+    async fn throw(rx: Rx) -> Dice {
+        Dice(rx.choose(1 << 48).await)
+    }
+
+    /// A number below `sides`.
+    fn pick(&mut self, sides: u64) -> u64 {
+        let picked = self.0 % sides;
+        self.0 /= sides;
+        picked
+    }
+
+    /// True once in so many times.
+    fn once_in(&mut self, times: u64) -> bool {
+        self.pick(times) == 0
+    }
+}
+
+impl<V: Value> Process for EtcdUser<V> {
+    fn boot(&mut self, cx: &mut Cx<'_>) {
+        for _ in 0..self.config.watches {
+            let me = cx.me();
+            cx.spawn(Task::new(WATCH, Watch::new(me)));
+        }
+    }
+
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, body: &Payload) {
+        unreachable!("nobody asks a client: {body:?}");
+    }
+
+    fn tell(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _args: &serde_json::Value,
+    ) -> Result<(), String> {
+        if what != "operate" {
+            return Err(format!("knows `operate`, not `{what}`"));
+        }
+        let me = cx.me();
+        cx.spawn(Task::new(OPERATE, me));
+        Ok(())
+    }
+
+    fn crash(&mut self) {}
+
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        let (rx, config) = (Rx::new(), self.config.clone());
+        if task.kind() == OPERATE {
+            let me: ProcId = *task.args();
+            Box::pin(async move {
+                operate::operate(rx, &config, me).await;
+                Outcome::Done
+            })
+        } else {
+            Box::pin(watch::turn(rx, config, task.args::<Watch>().clone()))
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! One operation: what it is, its way to a member, and what the client learns of its answer.
+
+use wavetank_engine::{ProcId, Rx};
+use wavetank_etcd::observed::{Answered, Called};
+use wavetank_etcd::{
+    Compare, DeleteRange, EtcdError, Keys, Put, Range, Request, Response, Txn, TxnOp, Value,
+};
+
+use super::{Config, Dice, KNOWN, Known, OPERATION_LIMIT, numbered};
+
+/// So few keys that clients meet on them.
+const KEYS: u64 = 6;
+/// In seconds: long enough to be renewed, short enough to run out within a storm.
+const TTLS: [u64; 3] = [3, 8, 20];
+
+pub(super) fn key(number: u64) -> String {
+    format!("/user/k{number}")
+}
+
+pub(super) async fn operate<V: Value>(rx: Rx, config: &Config<V>, me: ProcId) {
+    let mut dice = Dice::throw(rx).await;
+    let known = rx.read(&KNOWN);
+    let id = numbered::<V>(rx, me);
+    let value = (config.value)((me.index() as u64) << 32 | id.number);
+    let request = request(&mut dice, &known, value);
+    let member = match dice.once_in(4) {
+        true => dice.pick(config.members.len() as u64) as usize,
+        false => known.member,
+    };
+    rx.note(Called {
+        id,
+        request: request.clone(),
+    });
+    let call = config.client(member).once(rx, request.clone());
+    let result = match rx.timeout(OPERATION_LIMIT, call).await {
+        Some(result) => result,
+        None => Err(EtcdError::Cancelled),
+    };
+    let failed = result.is_err();
+    let learnt = result.as_ref().ok().map(learn);
+    rx.note(Answered { id, result });
+    rx.update(&KNOWN, |known| {
+        // A client that fails goes to the next member, as clientv3's balancer does.
+        known.member = if failed { member + 1 } else { member };
+        let (revision, lease) = learnt.unwrap_or_default();
+        known.revision = known.revision.max(revision);
+        known.leases.extend(lease);
+        if let Request::LeaseRevoke(gone) = request {
+            known.leases.retain(|lease| *lease != gone);
+        }
+    });
+}
+
+/// The revision in an answer, and the lease that was granted.
+fn learn<V>(response: &Response<V>) -> (u64, Option<wavetank_etcd::LeaseId>) {
+    match response {
+        Response::Range(ranged) => (ranged.revision, None),
+        Response::Put(done) => (done.revision, None),
+        Response::DeleteRange(done) => (done.revision, None),
+        Response::Txn(done) => (done.revision, None),
+        Response::LeaseGrant { revision, id, .. } => (*revision, Some(*id)),
+        _ => (0, None),
+    }
+}
+
+fn request<V: Value>(dice: &mut Dice, known: &Known, value: V) -> Request<V> {
+    let name = key(dice.pick(KEYS));
+    let lease = match known.leases.len() as u64 {
+        0 => None,
+        leases => Some(known.leases[dice.pick(leases) as usize]),
+    };
+    match dice.pick(24) {
+        0..8 => Request::Put(Put::new(name, value)),
+        8..10 => Request::Put(Put {
+            lease,
+            prev_kv: true,
+            ..Put::new(name, value)
+        }),
+        10..12 => Request::DeleteRange(DeleteRange {
+            keys: Keys::one(name),
+            prev_kv: false,
+        }),
+        12..14 => swap(dice, known, &name, value),
+        14..17 => Request::Range(Range::of(Keys::prefix("/user/"))),
+        17 => Request::Range(Range {
+            serializable: true,
+            ..Range::of(Keys::one(name))
+        }),
+        18 => Request::Range(Range {
+            revision: known.revision.saturating_sub(dice.pick(30)),
+            ..Range::of(Keys::prefix("/user/"))
+        }),
+        19 => Request::LeaseGrant {
+            id: None,
+            ttl: TTLS[dice.pick(TTLS.len() as u64) as usize],
+        },
+        20..22 => match lease {
+            Some(lease) => Request::LeaseKeepAlive(lease),
+            None => Request::LeaseGrant { id: None, ttl: 5 },
+        },
+        22 => match lease {
+            Some(lease) if dice.once_in(4) => Request::LeaseRevoke(lease),
+            Some(lease) => Request::LeaseTimeToLive {
+                id: lease,
+                keys: true,
+            },
+            None => Request::Leases,
+        },
+        _ => Request::Compact {
+            revision: known.revision.saturating_sub(dice.pick(12)),
+            physical: false,
+        },
+    }
+}
+
+/// As Kubernetes updates an object: if it is unchanged, put, else read it. Sometimes two keys at
+/// once, sometimes with a range at an old revision among the writes.
+fn swap<V: Value>(dice: &mut Dice, known: &Known, name: &str, value: V) -> Request<V> {
+    let revision = known.revision.saturating_sub(dice.pick(20));
+    let range = |revision| {
+        TxnOp::Range(Range {
+            revision,
+            ..Range::of(Keys::one(name))
+        })
+    };
+    let mut success = vec![TxnOp::Put(Put::new(name, value.clone()))];
+    match dice.pick(4) {
+        0 => success.push(TxnOp::Put(Put::new(format!("{name}-too"), value))),
+        1 => success.push(range(revision)),
+        _ => {}
+    }
+    Request::Txn(Txn {
+        compare: vec![Compare::mod_revision(name, revision)],
+        success: success.clone(),
+        failure: match dice.pick(3) {
+            0 => success,
+            _ => vec![range(0)],
+        },
+    })
+}

@@ -1,0 +1,171 @@
+//! One watch, kept over streams and members as clientv3 keeps it (`client/v3/watch.go`
+//! `serveSubstream`): it goes on one after the last revision that it knows it has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_engine::{Either, Outcome, Payload, ProcId, Rx, Stream, Task};
+use wavetank_etcd::observed::{CallId, ProgressAsked, Unwatched, Watched, Watching};
+use wavetank_etcd::{
+    Filters, Keys, Revision, Value, WatchPart, WatchRequest, WatchResponse, WatchStart,
+};
+
+use super::operate::key;
+use super::{Config, Dice, KNOWN, WATCH, numbered};
+
+/// A quiet watch asks for progress.
+const ASK_PROGRESS_AFTER: Duration = Duration::from_secs(2);
+/// A stream that fails is opened again (clientv3 waits up to 100 ms for each attempt).
+const REOPEN_AFTER: Duration = Duration::from_millis(100);
+
+/// Where a watch is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Watch {
+    me: ProcId,
+    /// What it watches; `None` before that is drawn.
+    on: Option<On>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct On {
+    id: CallId,
+    start: WatchStart,
+    /// The revision to go on with; 0: not known yet.
+    next: Revision,
+    /// It was opened before.
+    resumed: bool,
+    stream: Option<Stream>,
+}
+
+impl Watch {
+    pub fn new(me: ProcId) -> Watch {
+        Watch { me, on: None }
+    }
+}
+
+/// One turn of the loop: opens a stream, or takes one message.
+pub(super) async fn turn<V: Value>(rx: Rx, config: Arc<Config<V>>, watch: Watch) -> Outcome {
+    let me = watch.me;
+    let on = match watch.on {
+        None => Some(begin::<V>(rx, me).await),
+        Some(on) => match on.stream {
+            None => Some(open(rx, &config, on).await),
+            Some(stream) => take::<V>(rx, on, stream).await,
+        },
+    };
+    Outcome::Become(Task::new(WATCH, Watch { me, on }))
+}
+
+/// Draws what to watch.
+async fn begin<V: Value>(rx: Rx, me: ProcId) -> On {
+    let mut dice = Dice::throw(rx).await;
+    let revision = rx.read(&KNOWN).revision;
+    let keys = match dice.pick(3) {
+        0 => Keys::one(key(dice.pick(3))),
+        // Nobody writes there: only notifications tell how far it is.
+        1 => Keys::one("/quiet"),
+        _ => Keys::prefix("/user/"),
+    };
+    let from = match dice.pick(4) {
+        0 => 0,
+        1 => revision + 1 + dice.pick(8),
+        _ => revision.saturating_sub(dice.pick(10)),
+    };
+    let filters = Filters {
+        no_put: dice.once_in(8),
+        no_delete: dice.once_in(8),
+    };
+    On {
+        id: numbered::<V>(rx, me),
+        start: WatchStart {
+            prev_kv: dice.once_in(2),
+            progress_notify: dice.once_in(2),
+            filters,
+            ..WatchStart::of(keys, from)
+        },
+        next: from,
+        resumed: false,
+        stream: None,
+    }
+}
+
+async fn open<V: Value>(rx: Rx, config: &Config<V>, on: On) -> On {
+    if on.resumed {
+        rx.sleep(REOPEN_AFTER).await;
+    }
+    let mut dice = Dice::throw(rx).await;
+    let member = dice.pick(config.members.len() as u64) as usize;
+    let stream = config.client(member).watch_stream::<V>(rx, dice.once_in(2));
+    let start = WatchStart {
+        revision: on.next,
+        ..on.start.clone()
+    };
+    rx.note(Watching {
+        watch: on.id,
+        start: start.clone(),
+        resumed: on.resumed,
+    });
+    rx.send(stream, Payload::new(WatchRequest::Create(start)));
+    On {
+        resumed: true,
+        stream: Some(stream),
+        ..on
+    }
+}
+
+/// Takes the next message. `None`: the watch is over.
+async fn take<V: Value>(rx: Rx, on: On, stream: Stream) -> Option<On> {
+    let part = match rx
+        .select(rx.next(stream), rx.sleep(ASK_PROGRESS_AFTER))
+        .await
+    {
+        Either::Left(part) => part,
+        Either::Right(()) => {
+            rx.send(stream, Payload::new(WatchRequest::Progress));
+            rx.note(ProgressAsked { watch: on.id });
+            return Some(On {
+                stream: Some(stream),
+                ..on
+            });
+        }
+    };
+    let reopen = |on| {
+        rx.close_stream(stream);
+        Some(On { stream: None, ..on })
+    };
+    let Ok(Some(part)) = part else {
+        return reopen(on);
+    };
+    let WatchPart::Message(response) = part.expect::<WatchPart<V>>() else {
+        return reopen(on);
+    };
+    rx.note(Watched {
+        watch: on.id,
+        response: response.clone(),
+    });
+    if response.canceled {
+        rx.note(Unwatched {
+            watch: on.id,
+            compacted: response.compact_revision,
+        });
+        rx.close_stream(stream);
+        return None;
+    }
+    let next = goes_on_with(&on, response);
+    let mut dice = Dice::throw(rx).await;
+    if dice.once_in(60) {
+        // A client that is slow to read: the member's buffers fill.
+        rx.sleep(Duration::from_secs(1 + dice.pick(20))).await;
+    }
+    Some(On { next, ..on })
+}
+
+/// The revision with which a resumption would begin after this message.
+fn goes_on_with<V: Value>(on: &On, response: &WatchResponse<V>) -> Revision {
+    match response.events.last() {
+        Some(event) if !response.fragment => event.revision + 1,
+        Some(_) => on.next,
+        None if response.created && on.next != 0 => on.next,
+        None => on.next.max(response.revision + 1),
+    }
+}
