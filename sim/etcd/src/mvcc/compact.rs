@@ -21,18 +21,22 @@ impl<V: Value> Store<V> {
             return Err(EtcdError::FutureRevision);
         }
         self.compacted = Some(revision);
-        while let Some(commit) = self.history.front()
-            && commit.revision <= revision
+        while self.oldest().is_some_and(|oldest| oldest < revision) {
+            self.forget_oldest();
+        }
+        if self.oldest() == Some(revision)
+            && let Some(commit) = self.forget_oldest()
         {
-            let commit = self.forget_oldest();
-            if let Some(commit) = commit.filter(|commit| commit.revision == revision) {
-                let changes = what_remains(&commit.changes, quirks);
-                if !changes.is_empty() {
-                    self.keep_oldest(Commit { revision, changes });
-                }
+            let changes = what_remains(&commit.changes, quirks);
+            if !changes.is_empty() {
+                self.keep_oldest(Commit { revision, changes });
             }
         }
         Ok(())
+    }
+
+    fn oldest(&self) -> Option<Revision> {
+        self.history.front().map(|commit| commit.revision)
     }
 }
 
