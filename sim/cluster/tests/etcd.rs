@@ -34,6 +34,7 @@ fn topology(members: u32) -> Topology {
 struct Bench {
     world: World,
     draws: u64,
+    next_operation: Time,
     answers: usize,
     errors: Vec<EtcdError>,
     watched: usize,
@@ -49,6 +50,7 @@ impl Bench {
         let mut bench = Bench {
             world,
             draws: 0,
+            next_operation: Time::ZERO,
             answers: 0,
             errors: Vec::new(),
             watched: 0,
@@ -97,7 +99,8 @@ impl Bench {
                 _ => Event::Pending(entry.seq),
             };
             self.apply(entry.at, event);
-            if self.draws >> 62 == 0 {
+            if self.world.now() >= self.next_operation {
+                self.next_operation = self.world.now() + Duration::from_millis(100);
                 let process = clients[(self.draws >> 33) as usize % 2].to_owned();
                 let what = "operate".to_owned();
                 self.act(&Action::Tell {
