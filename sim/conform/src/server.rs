@@ -46,6 +46,22 @@ impl Program {
         }
     }
 
+    /// The one that [`find`](Program::find) finds, for a test that can do nothing without: if there
+    /// is none it says so loudly, and fails where `WAVETANK_REQUIRE_ETCD=1` is set.
+    pub fn for_test() -> Option<Program> {
+        match Program::find() {
+            Ok(program) => Some(program),
+            Err(error) if env::var_os("WAVETANK_REQUIRE_ETCD").is_some_and(|set| set == "1") => {
+                panic!("{error}; WAVETANK_REQUIRE_ETCD=1 demands one")
+            }
+            Err(error) => {
+                eprintln!("NOT TESTED against the real etcd: {error}.");
+                eprintln!("Install etcd (Debian: etcd-server), or name one by WAVETANK_ETCD.");
+                None
+            }
+        }
+    }
+
     /// Its version, as `3.5.1`.
     pub fn version(&self) -> &str {
         &self.version
