@@ -32,12 +32,20 @@ pub struct Plan {
     pub length: usize,
     /// Pairs of sides at a time. They mostly wait for each other: more than there are cores helps.
     pub workers: usize,
+    /// The keys that are drawn, see [`strategy::KEYS`].
+    pub keys: &'static [&'static str],
 }
 
 impl Plan {
     /// So many operations, in sequences of 1000, two at a time.
     pub fn new(operations: u64, seed: u64) -> Plan {
-        Plan { operations, seed, length: 1000, workers: 2 }
+        Plan {
+            operations,
+            seed,
+            length: 1000,
+            workers: 2,
+            keys: strategy::KEYS,
+        }
     }
 }
 
@@ -93,7 +101,11 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} against {}, seed {}", self.names[0], self.names[1], self.seed)?;
+        writeln!(
+            f,
+            "{} against {}, seed {}",
+            self.names[0], self.names[1], self.seed
+        )?;
         self.figures.fmt(f)?;
         match (&self.difference, &self.trouble) {
             (Some(difference), _) => difference.fmt(f),
@@ -111,16 +123,21 @@ fn draw(plan: &Plan, number: u64) -> (usize, Vec<Tree>) {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let rhythm = RHYTHMS[(number % RHYTHMS.len() as u64) as usize];
-    let op = strategy::op();
+    let op = strategy::op(plan.keys);
     let tree = |_| {
-        let tree = op.new_tree(&mut runner).expect("no strategy here rejects anything");
+        let tree = op
+            .new_tree(&mut runner)
+            .expect("no strategy here rejects anything");
         Box::new(tree) as Tree
     };
     (rhythm, (0..plan.length.max(1)).map(tree).collect())
 }
 
 fn sequence(rhythm: usize, trees: &[Tree]) -> Sequence {
-    Sequence { rhythm, ops: trees.iter().map(|tree| tree.current()).collect() }
+    Sequence {
+        rhythm,
+        ops: trees.iter().map(|tree| tree.current()).collect(),
+    }
 }
 
 /// Runs a plan on pairs of sides that the two functions make. `progress` hears how far it is.
@@ -149,8 +166,7 @@ pub fn compare<L: Side, R: Side>(
                         return;
                     }
                 };
-                *names.lock().unwrap_or_else(PoisonError::into_inner) =
-                    [left.name(), right.name()];
+                *names.lock().unwrap_or_else(PoisonError::into_inner) = [left.name(), right.name()];
                 while !stop.load(Ordering::Relaxed) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     if number >= total {
@@ -175,7 +191,13 @@ pub fn compare<L: Side, R: Side>(
         }
     });
     let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut report = Report { names, seed: plan.seed, figures, difference: None, trouble: None };
+    let mut report = Report {
+        names,
+        seed: plan.seed,
+        figures,
+        difference: None,
+        trouble: None,
+    };
     // The first one of them, whichever worker was faster.
     stops.sort_by_key(|(number, _)| *number);
     match stops.into_iter().next() {
@@ -206,5 +228,11 @@ fn smallest<L: Side, R: Side>(
         Ok(_) | Err(Stop::Trouble(_)) => None,
     };
     let (smallest, differ) = shrink::shrink(trees, rhythm, first, differs);
-    Ok(Difference { sequence: number, smallest, first_at, differ, names })
+    Ok(Difference {
+        sequence: number,
+        smallest,
+        first_at,
+        differ,
+        names,
+    })
 }

@@ -114,16 +114,34 @@ impl Figures {
 
 #[allow(clippy::cast_precision_loss, reason = "shares for people")]
 fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+    if whole == 0 {
+        0.0
+    } else {
+        100.0 * part as f64 / whole as f64
+    }
 }
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:>9} operations in {} sequences", self.operations(), self.sequences)?;
+        writeln!(
+            f,
+            "{:>9} operations in {} sequences",
+            self.operations(),
+            self.sequences
+        )?;
         for (kind, count) in &self.kinds {
-            writeln!(f, "{count:>9} {:>5.1} % {kind}", share(*count, self.operations()))?;
+            writeln!(
+                f,
+                "{count:>9} {:>5.1} % {kind}",
+                share(*count, self.operations())
+            )?;
         }
-        writeln!(f, "{:>9} {:>5.1} % refused", self.errors, self.error_share())?;
+        writeln!(
+            f,
+            "{:>9} {:>5.1} % refused",
+            self.errors,
+            self.error_share()
+        )?;
         writeln!(
             f,
             "{:>9} {:>5.1} % of watches from below the last compaction; a compaction ended {}",
@@ -131,6 +149,10 @@ impl fmt::Display for Figures {
             self.below_share(),
             self.compacted,
         )?;
-        writeln!(f, "{:>9} events, {} progress notifications", self.events, self.progress)
+        writeln!(
+            f,
+            "{:>9} events, {} progress notifications",
+            self.events, self.progress
+        )
     }
 }

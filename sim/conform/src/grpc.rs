@@ -26,14 +26,19 @@ impl Client {
             .map_err(|error| format!("{endpoint}: {error}"))?
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW);
-        let channel = endpoint.connect().await.map_err(|error| format!("no connection: {error}"))?;
+        let channel = endpoint
+            .connect()
+            .await
+            .map_err(|error| format!("no connection: {error}"))?;
         Ok(Client(channel))
     }
 
     async fn ready(&self) -> Result<Grpc<Channel>, Status> {
         // A watch that catches up may get more than the 4 MiB that are allowed otherwise.
         let mut grpc = Grpc::new(self.0.clone()).max_decoding_message_size(usize::MAX);
-        grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+        grpc.ready()
+            .await
+            .map_err(|error| Status::unavailable(error.to_string()))?;
         Ok(grpc)
     }
 
@@ -45,7 +50,11 @@ impl Client {
     {
         let codec = ProstCodec::<Q, A>::default();
         let path = PathAndQuery::from_static(path);
-        let answer = self.ready().await?.unary(Request::new(question), path, codec).await?;
+        let answer = self
+            .ready()
+            .await?
+            .unary(Request::new(question), path, codec)
+            .await?;
         Ok(answer.into_inner())
     }
 
@@ -61,15 +70,24 @@ impl Client {
     {
         let codec = ProstCodec::<Q, A>::default();
         let path = PathAndQuery::from_static(path);
-        let answer = self.ready().await?.streaming(Request::new(questions), path, codec).await?;
+        let answer = self
+            .ready()
+            .await?
+            .streaming(Request::new(questions), path, codec)
+            .await?;
         Ok(answer.into_inner())
     }
 
     /// One keep-alive, on a stream of its own.
     pub(crate) async fn keep_alive(&self, id: i64) -> Result<wire::LeaseResponse, Status> {
         let once = tokio_stream::once(wire::LeaseRequest { id });
-        let mut answers = self.streams("/etcdserverpb.Lease/LeaseKeepAlive", once).await?;
-        answers.message().await?.ok_or_else(|| Status::unavailable("the stream ended"))
+        let mut answers = self
+            .streams("/etcdserverpb.Lease/LeaseKeepAlive", once)
+            .await?;
+        answers
+            .message()
+            .await?
+            .ok_or_else(|| Status::unavailable("the stream ended"))
     }
 
     /// Opens a watch stream. Its answers are collected by a task of the runtime, `None` being

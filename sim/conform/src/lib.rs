@@ -5,6 +5,7 @@
 //! - `run`, `campaign`, `shrink`, `figures`, `render`: one sequence, many, the smallest one, the
 //!   score, and how a difference is told;
 //! - `side`: what is compared; `real` (with `server`, `grpc`, `translate`, `wire`): the real one;
+//! - `expiry`: the suite of what depends on time;
 //! - `mutated`: a side that lies, as a test of the comparison.
 //!
 //! What etcd does is not known here: the real server knows it. This crate talks to the real world,
@@ -16,6 +17,7 @@
 )]
 
 mod campaign;
+pub mod expiry;
 mod figures;
 mod grpc;
 mod mutated;

@@ -65,7 +65,11 @@ pub struct Mutated<S> {
 impl<S: Side> Mutated<S> {
     /// Falsifies the answers of a side.
     pub fn new(side: S, mutation: Mutation) -> Mutated<S> {
-        Mutated { side, mutation, compacted: 0 }
+        Mutated {
+            side,
+            mutation,
+            compacted: 0,
+        }
     }
 
     fn falsify(&self, request: &Request<Bytes>, answer: &mut Response<Bytes>) {
@@ -78,7 +82,9 @@ impl<S: Side> Mutated<S> {
                 answer.prev.pop();
             }
             (Mutation::CompactedRead, answer @ Response::Range(_)) => {
-                let Request::Range(Range { revision, .. }) = request else { return };
+                let Request::Range(Range { revision, .. }) = request else {
+                    return;
+                };
                 if *revision != 0 && *revision == self.compacted {
                     *answer = Response::Error(EtcdError::Compacted);
                 }

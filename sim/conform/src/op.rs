@@ -126,18 +126,34 @@ pub enum Op {
     Put(PutOp),
     Delete(DeleteRange),
     Txn(TxnBody),
-    Compact { at: At, physical: bool },
-    Grant { id: Option<u64>, ttl: u64 },
+    Compact {
+        at: At,
+        physical: bool,
+    },
+    Grant {
+        id: Option<u64>,
+        ttl: u64,
+    },
     Revoke(Lease),
     KeepAlive(Lease),
-    TimeToLive { lease: Lease, keys: bool },
+    TimeToLive {
+        lease: Lease,
+        keys: bool,
+    },
     Leases,
     Watch(WatchOp),
     /// Cancels one of the watches of a stream, or one that is not there.
-    Cancel { stream: StreamId, which: Option<usize> },
-    Progress { stream: StreamId },
+    Cancel {
+        stream: StreamId,
+        which: Option<usize>,
+    },
+    Progress {
+        stream: StreamId,
+    },
     /// Closes a stream with all its watches.
-    Close { stream: StreamId },
+    Close {
+        stream: StreamId,
+    },
 }
 
 /// An operation with all that was relative made absolute.
@@ -197,11 +213,21 @@ impl Seen {
     fn range(&self, op: &RangeOp) -> Range {
         let [min_mod, max_mod, min_create, max_create] = op.bounds.map(|bound| self.at(bound));
         let revision = self.at(op.at);
-        Range { revision, min_mod, max_mod, min_create, max_create, ..op.range.clone() }
+        Range {
+            revision,
+            min_mod,
+            max_mod,
+            min_create,
+            max_create,
+            ..op.range.clone()
+        }
     }
 
     fn put(&self, op: &PutOp) -> Put<Bytes> {
-        Put { lease: self.lease(op.lease), ..op.put.clone() }
+        Put {
+            lease: self.lease(op.lease),
+            ..op.put.clone()
+        }
     }
 
     fn txn(&self, body: &TxnBody) -> Txn<Bytes> {
@@ -242,20 +268,27 @@ impl Seen {
             Op::Put(op) => Request::Put(self.put(op)),
             Op::Delete(delete) => Request::DeleteRange(delete.clone()),
             Op::Txn(body) => Request::Txn(self.txn(body)),
-            Op::Compact { at, physical } => {
-                Request::Compact { revision: self.at(*at), physical: *physical }
-            }
-            Op::Grant { id, ttl } => Request::LeaseGrant { id: id.map(LeaseId), ttl: *ttl },
+            Op::Compact { at, physical } => Request::Compact {
+                revision: self.at(*at),
+                physical: *physical,
+            },
+            Op::Grant { id, ttl } => Request::LeaseGrant {
+                id: id.map(LeaseId),
+                ttl: *ttl,
+            },
             Op::Revoke(which) => Request::LeaseRevoke(lease(*which)),
             Op::KeepAlive(which) => Request::LeaseKeepAlive(lease(*which)),
-            Op::TimeToLive { lease: which, keys } => {
-                Request::LeaseTimeToLive { id: lease(*which), keys: *keys }
-            }
+            Op::TimeToLive { lease: which, keys } => Request::LeaseTimeToLive {
+                id: lease(*which),
+                keys: *keys,
+            },
             Op::Leases => Request::Leases,
             Op::Watch(op) => return self.watch(op),
             Op::Cancel { stream, which } => {
                 let known = self.watches.get(stream).map_or(&[][..], Vec::as_slice);
-                let id = which.and_then(|which| pick(known, which)).unwrap_or(NEVER_OPENED);
+                let id = which
+                    .and_then(|which| pick(known, which))
+                    .unwrap_or(NEVER_OPENED);
                 return Step::Watch(*stream, WatchRequest::Cancel(id));
             }
             Op::Progress { stream } => return Step::Watch(*stream, WatchRequest::Progress),

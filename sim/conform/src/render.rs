@@ -10,7 +10,7 @@ use wavetank_etcd::{
 };
 
 use crate::op::Step;
-use crate::run::{Differ, Done, What};
+use crate::run::{Differ, Done, REST, What};
 use crate::side::{Bytes, Item, Outcome};
 
 fn value(value: &[u8]) -> String {
@@ -39,7 +39,9 @@ fn flags(flags: &[(bool, &str)]) -> String {
 /// Numbers that stand where they are not 0.
 fn numbers(numbers: &[(u64, &str)]) -> String {
     let set = numbers.iter().filter(|(number, _)| *number != 0);
-    set.fold(String::new(), |text, (number, name)| format!("{text} {name} {number}"))
+    set.fold(String::new(), |text, (number, name)| {
+        format!("{text} {name} {number}")
+    })
 }
 
 fn range(range: &Range) -> String {
@@ -62,7 +64,12 @@ fn range(range: &Range) -> String {
         (range.keys_only, "keys-only"),
         (range.count_only, "count-only"),
     ];
-    format!("range {}{}{sort}{}", keys(&range.keys), numbers(&bounds), flags(&options))
+    format!(
+        "range {}{}{sort}{}",
+        keys(&range.keys),
+        numbers(&bounds),
+        flags(&options)
+    )
 }
 
 fn put(put: &Put<Bytes>) -> String {
@@ -71,12 +78,24 @@ fn put(put: &Put<Bytes>) -> String {
         (put.ignore_value, "ignore-value"),
         (put.ignore_lease, "ignore-lease"),
     ];
-    let lease = put.lease.map(|lease| format!(" lease {}", lease.0)).unwrap_or_default();
-    format!("put {:?} = {}{lease}{}", &*put.key, value(&put.value), flags(&options))
+    let lease = put
+        .lease
+        .map(|lease| format!(" lease {}", lease.0))
+        .unwrap_or_default();
+    format!(
+        "put {:?} = {}{lease}{}",
+        &*put.key,
+        value(&put.value),
+        flags(&options)
+    )
 }
 
 fn delete(delete: &DeleteRange) -> String {
-    format!("delete {}{}", keys(&delete.keys), flags(&[(delete.prev_kv, "prev-kv")]))
+    format!(
+        "delete {}{}",
+        keys(&delete.keys),
+        flags(&[(delete.prev_kv, "prev-kv")])
+    )
 }
 
 fn compare(compare: &Compare<Bytes>) -> String {
@@ -131,7 +150,11 @@ fn request(request: &Request<Bytes>) -> String {
         Request::LeaseRevoke(id) => format!("revoke lease {}", id.0),
         Request::LeaseKeepAlive(id) => format!("keep lease {} alive", id.0),
         Request::LeaseTimeToLive { id, keys } => {
-            format!("time-to-live of lease {}{}", id.0, flags(&[(*keys, "keys")]))
+            format!(
+                "time-to-live of lease {}{}",
+                id.0,
+                flags(&[(*keys, "keys")])
+            )
         }
         Request::Leases => "list leases".to_owned(),
         Request::Watch { .. } => "watch".to_owned(),
@@ -139,7 +162,10 @@ fn request(request: &Request<Bytes>) -> String {
 }
 
 fn start(start: &WatchStart) -> String {
-    let id = start.id.map(|id| format!(" as {}", id.0)).unwrap_or_default();
+    let id = start
+        .id
+        .map(|id| format!(" as {}", id.0))
+        .unwrap_or_default();
     let options = [
         (start.prev_kv, "prev-kv"),
         (start.progress_notify, "progress-notify"),
@@ -174,7 +200,10 @@ impl fmt::Display for Step {
 }
 
 fn kv(kv: &KeyValue<Bytes>) -> String {
-    let lease = kv.lease.map(|lease| format!(" lease {}", lease.0)).unwrap_or_default();
+    let lease = kv
+        .lease
+        .map(|lease| format!(" lease {}", lease.0))
+        .unwrap_or_default();
     format!(
         "{:?}={} (created {}, modified {}, version {}{lease})",
         &*kv.key,
@@ -192,11 +221,17 @@ fn kvs(kvs: &[KeyValue<Bytes>]) -> String {
 
 fn ranged(answer: &Ranged<Bytes>) -> String {
     let more = if answer.more { ", more" } else { "" };
-    format!("@{} count {}{more} {}", answer.revision, answer.count, kvs(&answer.kvs))
+    format!(
+        "@{} count {}{more} {}",
+        answer.revision,
+        answer.count,
+        kvs(&answer.kvs)
+    )
 }
 
 fn previous(prev: Option<&KeyValue<Bytes>>) -> String {
-    prev.map(|prev| format!(" before: {}", kv(prev))).unwrap_or_default()
+    prev.map(|prev| format!(" before: {}", kv(prev)))
+        .unwrap_or_default()
 }
 
 fn txn_answer(answer: &TxnResponse<Bytes>) -> String {
@@ -218,9 +253,16 @@ fn inner_answer(answer: &OpResponse<Bytes>) -> String {
 fn response(answer: &Response<Bytes>) -> String {
     match answer {
         Response::Range(answer) => ranged(answer),
-        Response::Put(answer) => format!("@{} put{}", answer.revision, previous(answer.prev.as_ref())),
+        Response::Put(answer) => {
+            format!("@{} put{}", answer.revision, previous(answer.prev.as_ref()))
+        }
         Response::DeleteRange(answer) => {
-            format!("@{} deleted {} {}", answer.revision, answer.deleted, kvs(&answer.prev))
+            format!(
+                "@{} deleted {} {}",
+                answer.revision,
+                answer.deleted,
+                kvs(&answer.prev)
+            )
         }
         Response::Txn(answer) => txn_answer(answer),
         Response::Error(error) => error.to_string(),
@@ -252,7 +294,10 @@ impl fmt::Display for Item {
             Item::Refused(revision, why) => write!(f, "@{revision} refused: {why}"),
             Item::Event(event) => f.write_str(&change(event)),
             Item::Canceled(revision, compacted, why) => {
-                write!(f, "@{revision} canceled, compacted {compacted}, reason {why:?}")
+                write!(
+                    f,
+                    "@{revision} canceled, compacted {compacted}, reason {why:?}"
+                )
             }
             Item::Progress(revision) => write!(f, "@{revision} progress"),
             Item::Broken(what) => write!(f, "broken: {what}"),
@@ -262,7 +307,11 @@ impl fmt::Display for Item {
 
 fn items(items: &[Item]) -> String {
     let list: Vec<String> = items.iter().map(Item::to_string).collect();
-    if list.is_empty() { "nothing".to_owned() } else { list.join("; ") }
+    if list.is_empty() {
+        "nothing".to_owned()
+    } else {
+        list.join("; ")
+    }
 }
 
 /// A difference as a story: what was done with which answers, and where the sides part. `names`
@@ -272,6 +321,9 @@ pub(crate) fn story(differ: &Differ, names: &[String; 2]) -> String {
     let mut line = |line: String| {
         let _ = writeln!(text, "{line}");
     };
+    line(format!(
+        "  (Revisions between those shown are puts of {REST:?}, by which both come to rest.)"
+    ));
     for (number, Done { step, answer }) in differ.done.iter().enumerate() {
         line(format!("{:>4}. {step}", number + 1));
         if let Some(answer) = answer {

@@ -14,7 +14,7 @@ use crate::op::{Op, Seen, Step};
 use crate::side::{Bytes, Item, Log, Outcome, Side, StreamId, Until};
 
 /// The key that shows, on a watch of its own, that all before it has come.
-const REST: &str = "~";
+pub(crate) const REST: &str = "~";
 /// Watches from this number on are the runner's own.
 const OWN: u32 = 1 << 30;
 /// A watch that catches up gets at most so many revisions at a time.
@@ -64,7 +64,7 @@ pub struct Differ {
 #[derive(Clone, PartialEq, Debug)]
 pub enum What {
     /// The answers to a request.
-    Answers(Outcome, Outcome),
+    Answers(Box<Outcome>, Box<Outcome>),
     /// What came on a stream for a watch (`None`: for all), from the first difference on.
     Watch(StreamId, Option<WatchId>, Vec<Item>, Vec<Item>),
     /// A watch that was opened to see the others come to rest got nothing from this side.
@@ -79,7 +79,10 @@ pub fn run<L: Side, R: Side>(
 ) -> Result<Figures, Stop> {
     left.restart().map_err(Stop::Trouble)?;
     right.restart().map_err(Stop::Trouble)?;
-    let seen = Seen { current: 1, ..Seen::default() };
+    let seen = Seen {
+        current: 1,
+        ..Seen::default()
+    };
     let mut run = Run {
         left,
         right,
@@ -95,7 +98,11 @@ pub fn run<L: Side, R: Side>(
     };
     let result = run.all(sequence);
     result.map(|()| run.figures).map_err(|what| {
-        Stop::Differ(Box::new(Differ { at: run.at, done: run.done, what }))
+        Stop::Differ(Box::new(Differ {
+            at: run.at,
+            done: run.done,
+            what,
+        }))
     })
 }
 
@@ -135,12 +142,17 @@ impl<L: Side, R: Side> Run<'_, L, R> {
     fn op(&mut self, op: &Op) -> Result<(), What> {
         // Whether a watch that is on its way to catch up, or an event that is not sent yet, is hit
         // by one of these is a matter of time: a compaction also takes the prev_kv from events.
-        if matches!(op, Op::Compact { .. } | Op::Cancel { .. } | Op::Close { .. } | Op::Progress { .. })
-        {
+        if matches!(
+            op,
+            Op::Compact { .. } | Op::Cancel { .. } | Op::Close { .. } | Op::Progress { .. }
+        ) {
             self.rest()?;
         }
         let step = self.seen.resolve(op);
-        self.done.push(Done { step: step.clone(), answer: None });
+        self.done.push(Done {
+            step: step.clone(),
+            answer: None,
+        });
         self.figures.operation(op);
         match step {
             Step::Call(request) => {
@@ -167,7 +179,7 @@ impl<L: Side, R: Side> Run<'_, L, R> {
         let left = self.left.call(request).timeless();
         let right = self.right.call(request).timeless();
         if left != right {
-            return Err(What::Answers(left, right));
+            return Err(What::Answers(Box::new(left), Box::new(right)));
         }
         if let Some(revision) = header(&left)
             && revision > self.seen.current
@@ -180,14 +192,19 @@ impl<L: Side, R: Side> Run<'_, L, R> {
 
     /// What later operations refer to.
     fn learn(&mut self, request: &Request<Bytes>, outcome: &Outcome) -> Result<(), What> {
-        let Outcome::Answer(answer) = outcome else { return Ok(()) };
+        let Outcome::Answer(answer) = outcome else {
+            return Ok(());
+        };
         match (request, answer) {
             (Request::Compact { revision, physical }, Response::Compact(_)) => {
                 self.seen.compacted = *revision;
                 // A deletion of exactly this revision can be watched until the space is freed.
                 // To ask again for the same is refused, but only when that is done.
                 if !physical {
-                    self.call(&Request::Compact { revision: *revision, physical: true })?;
+                    self.call(&Request::Compact {
+                        revision: *revision,
+                        physical: true,
+                    })?;
                 }
             }
             (Request::LeaseGrant { .. }, Response::LeaseGrant { id, .. }) => {
@@ -213,7 +230,10 @@ impl<L: Side, R: Side> Run<'_, L, R> {
                 // The next comparison shows whether both sides gave it the same number.
                 let new = self.logs.0.iter().find_map(|(&(of, id), items)| {
                     let id = id.filter(|id| of == stream && !before.contains(id))?;
-                    items.iter().any(|item| matches!(item, Item::Created(_))).then_some(id)
+                    items
+                        .iter()
+                        .any(|item| matches!(item, Item::Created(_)))
+                        .then_some(id)
                 });
                 let below = start.revision != 0 && start.revision < self.seen.compacted;
                 self.figures.watch(new.is_some(), below);
@@ -257,7 +277,10 @@ impl<L: Side, R: Side> Run<'_, L, R> {
     fn open(&mut self, stream: StreamId, from: Revision) -> Result<WatchId, What> {
         let id = WatchId(self.own);
         self.own += 1;
-        let start = WatchStart { id: Some(id), ..WatchStart::of(Keys::one(REST), from) };
+        let start = WatchStart {
+            id: Some(id),
+            ..WatchStart::of(Keys::one(REST), from)
+        };
         self.send(stream, &WatchRequest::Create(start));
         self.wait(stream, id, Until::Created)?;
         Ok(id)
@@ -351,7 +374,10 @@ impl<L: Side, R: Side> Run<'_, L, R> {
             let of = |log: &Log| log.get(&watch).cloned().unwrap_or_default();
             let (left, right) = (of(&left), of(&right));
             if left != right {
-                let alike = left.iter().zip(&right).take_while(|(left, right)| left == right);
+                let alike = left
+                    .iter()
+                    .zip(&right)
+                    .take_while(|(left, right)| left == right);
                 let alike = alike.count();
                 let rest = |items: &[Item]| items.iter().skip(alike).take(3).cloned().collect();
                 return Err(What::Watch(watch.0, watch.1, rest(&left), rest(&right)));
@@ -363,7 +389,9 @@ impl<L: Side, R: Side> Run<'_, L, R> {
 
 /// The revision in the header of an answer.
 fn header(outcome: &Outcome) -> Option<Revision> {
-    let Outcome::Answer(answer) = outcome else { return None };
+    let Outcome::Answer(answer) = outcome else {
+        return None;
+    };
     match answer {
         Response::Range(answer) => Some(answer.revision),
         Response::Put(answer) => Some(answer.revision),

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::strategy;
+
 /// How long a server may take until it listens.
 const START: Duration = Duration::from_secs(20);
 
@@ -20,6 +22,7 @@ const START: Duration = Duration::from_secs(20);
 pub struct Program {
     path: PathBuf,
     version: String,
+    go: (u32, u32),
 }
 
 impl Program {
@@ -39,10 +42,17 @@ impl Program {
             .output()
             .map_err(|error| format!("there is no etcd at {}: {error}", path.display()))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let version = text.lines().find_map(|line| line.strip_prefix("etcd Version: "));
-        match version {
-            Some(version) => Ok(Program { version: version.trim().to_owned(), path }),
-            None => Err(format!("{} does not tell its version as etcd does", path.display())),
+        let told = |what: &str| text.lines().find_map(|line| line.strip_prefix(what));
+        match (told("etcd Version: "), told("Go Version: go")) {
+            (Some(version), Some(go)) => Ok(Program {
+                version: version.trim().to_owned(),
+                go: two_numbers(go),
+                path,
+            }),
+            _ => Err(format!(
+                "{} does not tell its version as etcd does",
+                path.display()
+            )),
         }
     }
 
@@ -69,9 +79,25 @@ impl Program {
 
     /// From 3.5 on it can be told not to wait for the disk.
     fn may_skip_fsync(&self) -> bool {
-        let mut parts = self.version.split('.').map(|part| part.parse().unwrap_or(0));
-        (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (3, 5)
+        two_numbers(&self.version) >= (3, 5)
     }
+
+    /// The keys that a comparison with it should draw.
+    pub fn keys(&self) -> &'static [&'static str] {
+        if self.go >= (1, 19) {
+            strategy::KEYS
+        } else {
+            strategy::FEW_KEYS
+        }
+    }
+}
+
+/// The first two numbers of a version.
+fn two_numbers(version: &str) -> (u32, u32) {
+    let mut parts = version
+        .split('.')
+        .map(|part| part.trim().parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
 impl fmt::Display for Program {
@@ -100,12 +126,19 @@ pub struct Server {
 impl Server {
     /// Starts one on an empty store and waits until it listens.
     pub fn start(program: &Program, ticks: Ticks) -> Result<Server, String> {
-        let data = data_dir().map_err(|error| format!("no folder for etcd's data: {error}"))?;
+        let data =
+            data_dir(program).map_err(|error| format!("no folder for etcd's data: {error}"))?;
         // Another process may take a free port before etcd does: then etcd ends, and we try again.
         let mut last = String::new();
         for _ in 0..3 {
             match Self::try_start(program, ticks, data.path()) {
-                Ok((child, endpoint)) => return Ok(Server { child, endpoint, _data: data }),
+                Ok((child, endpoint)) => {
+                    return Ok(Server {
+                        child,
+                        endpoint,
+                        _data: data,
+                    });
+                }
                 Err(error) => last = error,
             }
         }
@@ -124,8 +157,18 @@ impl Server {
             }
         }
         command.arg("--data-dir").arg(data.join("etcd"));
-        command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients]);
-        command.args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers]);
+        command.args([
+            "--listen-client-urls",
+            &clients,
+            "--advertise-client-urls",
+            &clients,
+        ]);
+        command.args([
+            "--listen-peer-urls",
+            &peers,
+            "--initial-advertise-peer-urls",
+            &peers,
+        ]);
         command.args(["--initial-cluster", &format!("default={peers}")]);
         command.args(["--logger", "zap", "--log-level", "error"]);
         if ticks == Ticks::Fast {
@@ -134,8 +177,13 @@ impl Server {
         if program.may_skip_fsync() {
             command.arg("--unsafe-no-fsync");
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("{program}: {error}"))?;
         let begin = Instant::now();
         loop {
             if TcpStream::connect(("127.0.0.1", client)).is_ok() {
@@ -146,7 +194,10 @@ impl Server {
             }
             if begin.elapsed() > START {
                 end(&mut child);
-                return Err(format!("{program} does not listen after {} s", START.as_secs()));
+                return Err(format!(
+                    "{program} does not listen after {} s",
+                    START.as_secs()
+                ));
             }
             thread::sleep(Duration::from_millis(5));
         }
@@ -170,14 +221,26 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// In memory where the machine has such a place: 3.4 waits for the disk at every write.
-fn data_dir() -> std::io::Result<TempDir> {
-    let builder = |dir: &Path| tempfile::Builder::new().prefix("wavetank-etcd-").tempdir_in(dir);
-    builder(Path::new("/dev/shm")).or_else(|_| builder(&env::temp_dir()))
+/// In memory where the machine has such a place and the program waits for the disk at every write.
+/// Else on the disk, which gives the space for the log (64 MB) faster than memory does.
+fn data_dir(program: &Program) -> std::io::Result<TempDir> {
+    let within = |dir: &Path| {
+        tempfile::Builder::new()
+            .prefix("wavetank-etcd-")
+            .tempdir_in(dir)
+    };
+    let memory = Path::new("/dev/shm");
+    if program.may_skip_fsync() || !memory.is_dir() {
+        return within(&env::temp_dir());
+    }
+    within(memory).or_else(|_| within(&env::temp_dir()))
 }
 
 /// Two ports that nobody listens on.
 fn free_ports() -> std::io::Result<(u16, u16)> {
-    let (one, two) = (TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?);
+    let (one, two) = (
+        TcpListener::bind("127.0.0.1:0")?,
+        TcpListener::bind("127.0.0.1:0")?,
+    );
     Ok((one.local_addr()?.port(), two.local_addr()?.port()))
 }

@@ -19,72 +19,93 @@ pub(crate) fn shrink(
     mut trees: Vec<Tree>,
     rhythm: usize,
     first: Differ,
-    mut differs: impl FnMut(&Sequence) -> Option<Differ>,
+    differs: impl FnMut(&Sequence) -> Option<Differ>,
 ) -> (Sequence, Differ) {
-    let mut best = first;
-    let mut rhythm = rhythm;
     // Nothing after the difference matters, but for the rest that showed it.
-    trees.truncate(best.at + 1);
-    let ops = |trees: &[Tree]| trees.iter().map(|tree| tree.current()).collect::<Vec<Op>>();
-    // With a rest after each operation it is laid to the one that caused it.
-    if let Some(differ) = differs(&Sequence { rhythm: 1, ops: ops(&trees) }) {
-        rhythm = 1;
-        trees.truncate(differ.at + 1);
-        best = differ;
+    trees.truncate(first.at + 1);
+    let ops = trees.iter().map(|tree| tree.current()).collect();
+    let best = (Sequence { rhythm, ops }, first);
+    let mut search = Search {
+        trees,
+        rhythm: 1,
+        best,
+        differs,
+    };
+    // With a rest after each operation the difference is laid to the one that caused it.
+    match search.attempt(search.ops()) {
+        Some(at) => search.trees.truncate(at + 1),
+        None => search.rhythm = rhythm,
     }
-    let mut size = trees.len().div_ceil(2);
-    while size > 0 && !trees.is_empty() {
-        let mut cut = false;
-        let mut end = trees.len();
-        while end > 0 {
-            let begin = end.saturating_sub(size);
-            let mut left = ops(&trees);
-            left.drain(begin..end);
-            if let Some(differ) = differs(&Sequence { rhythm, ops: left }) {
-                trees.drain(begin..end);
-                trees.truncate(differ.at + 1);
-                best = differ;
-                cut = true;
-            }
-            end = begin.min(trees.len());
-        }
-        // A cut may make others possible that were not before.
-        size = if size > 1 { size / 2 } else { usize::from(cut) };
-    }
-    let mut attempts = ATTEMPTS;
-    for index in 0..trees.len() {
-        while attempts > 0 && trees.get_mut(index).is_some_and(|tree| tree.simplify()) {
-            attempts -= 1;
-            let differ = differs(&Sequence { rhythm, ops: ops(&trees) });
-            match differ.filter(|differ| differ.at + 1 == trees.len()) {
-                Some(differ) => best = differ,
-                None => {
-                    // `complicate` goes one step back towards what still differed.
-                    while !reproduces(&ops(&trees), rhythm, &mut differs, &mut best, &mut attempts)
-                        && trees[index].complicate()
-                    {}
-                    break;
-                }
-            }
-        }
-    }
-    (Sequence { rhythm, ops: ops(&trees) }, best)
+    search.cut();
+    search.simplify();
+    // What is simpler may need less.
+    search.cut();
+    search.best
 }
 
-/// Does it differ at its end?
-fn reproduces(
-    ops: &[Op],
+struct Search<D> {
+    trees: Vec<Tree>,
     rhythm: usize,
-    differs: &mut impl FnMut(&Sequence) -> Option<Differ>,
-    best: &mut Differ,
-    attempts: &mut usize,
-) -> bool {
-    *attempts = attempts.saturating_sub(1);
-    let found = differs(&Sequence { rhythm, ops: ops.to_vec() });
-    let found = found.filter(|differ| differ.at + 1 == ops.len());
-    let yes = found.is_some();
-    if let Some(differ) = found {
-        *best = differ;
+    best: (Sequence, Differ),
+    differs: D,
+}
+
+impl<D: FnMut(&Sequence) -> Option<Differ>> Search<D> {
+    fn ops(&self) -> Vec<Op> {
+        self.trees.iter().map(|tree| tree.current()).collect()
     }
-    yes
+
+    /// At which operation these differ, if they do.
+    fn attempt(&mut self, ops: Vec<Op>) -> Option<usize> {
+        let mut sequence = Sequence {
+            rhythm: self.rhythm,
+            ops,
+        };
+        let differ = (self.differs)(&sequence)?;
+        let at = differ.at;
+        sequence.ops.truncate(at + 1);
+        self.best = (sequence, differ);
+        Some(at)
+    }
+
+    /// Cuts out stretches, from half of all down to single operations.
+    fn cut(&mut self) {
+        let mut size = self.trees.len().div_ceil(2);
+        while size > 0 {
+            let mut any = false;
+            let mut end = self.trees.len();
+            while end > 0 {
+                let begin = end.saturating_sub(size);
+                let mut left = self.ops();
+                left.drain(begin..end);
+                if let Some(at) = self.attempt(left) {
+                    self.trees.drain(begin..end);
+                    self.trees.truncate(at + 1);
+                    any = true;
+                }
+                end = begin.min(self.trees.len());
+            }
+            // A cut may make others possible that were not before.
+            size = if size > 1 { size / 2 } else { usize::from(any) };
+        }
+    }
+
+    /// Makes each operation simpler as long as the last one still shows a difference.
+    fn simplify(&mut self) {
+        let mut attempts = ATTEMPTS;
+        for index in 0..self.trees.len() {
+            let mut moved = self.trees[index].simplify();
+            while moved && attempts > 0 {
+                attempts -= 1;
+                let at = self.attempt(self.ops());
+                moved = if at.is_some_and(|at| at + 1 == self.trees.len()) {
+                    self.trees[index].simplify()
+                } else {
+                    self.trees[index].complicate()
+                };
+            }
+            // Out of attempts it may be at something that does not differ: back to what does.
+            while moved && self.trees[index].complicate() {}
+        }
+    }
 }

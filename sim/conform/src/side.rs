@@ -37,7 +37,10 @@ impl Outcome {
 
     /// Is it an error, of whatever kind?
     pub fn is_error(&self) -> bool {
-        matches!(self, Outcome::Unexpected(_) | Outcome::Answer(Response::Error(_)))
+        matches!(
+            self,
+            Outcome::Unexpected(_) | Outcome::Answer(Response::Error(_))
+        )
     }
 }
 
@@ -94,7 +97,11 @@ pub fn gather(log: &mut Log, stream: StreamId, message: Message) {
         items.push(Item::Created(message.revision));
     } else if message.canceled {
         let compacted = message.compact_revision;
-        items.push(Item::Canceled(message.revision, compacted, message.cancel_reason));
+        items.push(Item::Canceled(
+            message.revision,
+            compacted,
+            message.cancel_reason,
+        ));
     } else if message.events.is_empty() {
         items.push(Item::Progress(message.revision));
     }
@@ -186,12 +193,21 @@ impl LeaseNames {
 
     /// The server's number for a name.
     pub fn real(&self, name: LeaseId) -> u64 {
-        let index = name.0.checked_sub(FIRST_AUTO).and_then(|index| usize::try_from(index).ok());
-        index.and_then(|index| self.real.get(index)).copied().unwrap_or(name.0)
+        let index = name
+            .0
+            .checked_sub(FIRST_AUTO)
+            .and_then(|index| usize::try_from(index).ok());
+        index
+            .and_then(|index| self.real.get(index))
+            .copied()
+            .unwrap_or(name.0)
     }
 
     /// The name for a server's number.
     pub fn name(&self, real: u64) -> LeaseId {
-        self.real.iter().position(|&known| known == real).map_or(LeaseId(real), auto_lease)
+        self.real
+            .iter()
+            .position(|&known| known == real)
+            .map_or(LeaseId(real), auto_lease)
     }
 }

@@ -33,9 +33,9 @@ const ERRORS: [EtcdError; 12] = [
 /// An error of the wire. Both its code and its text must be as the vocabulary has them.
 pub(crate) fn error(status: &Status) -> Outcome {
     let code = format!("{:?}", status.code());
-    let known = ERRORS.into_iter().find(|error| {
-        error.message() == status.message() && format!("{:?}", error.code()) == code
-    });
+    let known = ERRORS
+        .into_iter()
+        .find(|error| error.message() == status.message() && format!("{:?}", error.code()) == code);
     match known {
         Some(error) => Outcome::Answer(Response::Error(error)),
         None => Outcome::Unexpected(format!("{code}: {}", status.message())),
@@ -125,7 +125,11 @@ impl Translator<'_> {
 
     pub(crate) fn delete(&self, delete: &DeleteRange) -> wire::DeleteRangeRequest {
         let (key, range_end) = keys(&delete.keys);
-        wire::DeleteRangeRequest { key, range_end, prev_kv: delete.prev_kv }
+        wire::DeleteRangeRequest {
+            key,
+            range_end,
+            prev_kv: delete.prev_kv,
+        }
     }
 
     fn compare(&self, compare: &Compare<Bytes>) -> wire::Compare {
@@ -143,13 +147,23 @@ impl Translator<'_> {
             CompareResult::Less => 2,
             CompareResult::NotEqual => 3,
         };
-        wire::Compare { result, target, key, target_union: Some(union), range_end }
+        wire::Compare {
+            result,
+            target,
+            key,
+            target_union: Some(union),
+            range_end,
+        }
     }
 
     pub(crate) fn txn(&self, txn: &Txn<Bytes>) -> wire::TxnRequest {
         let ops = |ops: &[TxnOp<Bytes>]| ops.iter().map(|op| self.op(op)).collect();
         wire::TxnRequest {
-            compare: txn.compare.iter().map(|compare| self.compare(compare)).collect(),
+            compare: txn
+                .compare
+                .iter()
+                .map(|compare| self.compare(compare))
+                .collect(),
             success: ops(&txn.success),
             failure: ops(&txn.failure),
         }
@@ -242,7 +256,11 @@ impl Translator<'_> {
             canceled: answer.canceled,
             compact_revision: unsigned(answer.compact_revision),
             cancel_reason: answer.cancel_reason,
-            events: answer.events.into_iter().map(|event| self.change(event)).collect(),
+            events: answer
+                .events
+                .into_iter()
+                .map(|event| self.change(event))
+                .collect(),
         }
     }
 }
@@ -251,12 +269,14 @@ impl Translator<'_> {
 pub(crate) fn watch(request: &WatchRequest) -> wire::WatchRequest {
     let union = match request {
         WatchRequest::Create(start) => wire::WatchUnion::Create(create(start)),
-        WatchRequest::Cancel(id) => {
-            wire::WatchUnion::Cancel(wire::WatchCancelRequest { watch_id: i64::from(id.0) })
-        }
+        WatchRequest::Cancel(id) => wire::WatchUnion::Cancel(wire::WatchCancelRequest {
+            watch_id: i64::from(id.0),
+        }),
         WatchRequest::Progress => wire::WatchUnion::Progress(wire::Empty {}),
     };
-    wire::WatchRequest { request_union: Some(union) }
+    wire::WatchRequest {
+        request_union: Some(union),
+    }
 }
 
 fn create(start: &WatchStart) -> wire::WatchCreateRequest {
@@ -267,7 +287,10 @@ fn create(start: &WatchStart) -> wire::WatchCreateRequest {
         range_end,
         start_revision: signed(start.revision),
         progress_notify: start.progress_notify,
-        filters: filters.into_iter().filter_map(|(on, filter)| on.then_some(filter)).collect(),
+        filters: filters
+            .into_iter()
+            .filter_map(|(on, filter)| on.then_some(filter))
+            .collect(),
         prev_kv: start.prev_kv,
         watch_id: start.id.map_or(0, |id| i64::from(id.0)),
         fragment: start.fragment,

@@ -5,16 +5,28 @@ use wavetank_conform::{Mutated, Mutation, Plan, Program, Real, Report, Ticks, co
 /// Compares the real server with itself, one of the two lying.
 fn against(program: &Program, mutation: Mutation) -> Report {
     let real = || Real::new(program.clone(), Ticks::Fast);
-    let plan = Plan { length: 500, workers: 1, ..Plan::new(2000, 1) };
+    let plan = Plan {
+        length: 500,
+        keys: program.keys(),
+        workers: 1,
+        ..Plan::new(2000, 1)
+    };
     compare(&plan, real, || Ok(Mutated::new(real()?, mutation)), |_| {})
 }
 
 fn check(mutation: Mutation) {
-    let Some(program) = Program::for_test() else { return };
+    let Some(program) = Program::for_test() else {
+        return;
+    };
     let report = against(&program, mutation);
     println!("{report}");
-    let difference = report.difference.unwrap_or_else(|| panic!("{mutation:?} was not caught"));
-    assert!(difference.smallest.ops.len() <= 10, "{mutation:?} is not shrunk");
+    let difference = report
+        .difference
+        .unwrap_or_else(|| panic!("{mutation:?} was not caught"));
+    assert!(
+        difference.smallest.ops.len() <= 10,
+        "{mutation:?} is not shrunk"
+    );
 }
 
 macro_rules! mutations {
