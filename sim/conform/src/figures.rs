@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use wavetank_etcd::Response;
+
 use crate::op::Op;
 use crate::side::{Item, Log, Outcome};
 
@@ -15,8 +17,8 @@ pub struct Figures {
     pub sequences: u64,
     /// Operations by kind, without those by which the runner lets both sides come to rest.
     pub kinds: BTreeMap<&'static str, u64>,
-    /// Requests that were refused, watches included.
-    pub errors: u64,
+    /// Requests that were refused, by the reason; watches included.
+    pub refused: BTreeMap<String, u64>,
     /// Watches that were asked for.
     pub watches: u64,
     /// Those from below the revision of the last compaction.
@@ -54,9 +56,14 @@ impl Figures {
         self.kinds.values().sum()
     }
 
+    /// How many operations were refused.
+    pub fn errors(&self) -> u64 {
+        self.refused.values().sum()
+    }
+
     /// How many of 100 operations were refused.
     pub fn error_share(&self) -> f64 {
-        share(self.errors, self.operations())
+        share(self.errors(), self.operations())
     }
 
     /// How many of 100 watches were asked for from below the last compaction.
@@ -75,12 +82,16 @@ impl Figures {
     }
 
     pub(crate) fn outcome(&mut self, outcome: &Outcome) {
-        self.errors += u64::from(outcome.is_error());
+        let reason = match outcome {
+            Outcome::Answer(Response::Error(error)) => error.message().to_owned(),
+            Outcome::Answer(_) => return,
+            Outcome::Unexpected(text) => text.clone(),
+        };
+        *self.refused.entry(reason).or_default() += 1;
     }
 
-    pub(crate) fn watch(&mut self, stands: bool, below_compaction: bool) {
+    pub(crate) fn watch(&mut self, below_compaction: bool) {
         self.watches += 1;
-        self.errors += u64::from(!stands);
         self.below_compaction += u64::from(below_compaction);
     }
 
@@ -89,6 +100,9 @@ impl Figures {
             match item {
                 Item::Event(_) => self.events += 1,
                 Item::Progress(_) => self.progress += 1,
+                Item::Refused(_, reason) => {
+                    *self.refused.entry(reason.clone()).or_default() += 1;
+                }
                 Item::Canceled(_, compacted, _) if *compacted != 0 => {
                     self.compacted += 1;
                 }
@@ -103,7 +117,9 @@ impl Figures {
         for (kind, count) in &other.kinds {
             *self.kinds.entry(kind).or_default() += count;
         }
-        self.errors += other.errors;
+        for (reason, count) in &other.refused {
+            *self.refused.entry(reason.clone()).or_default() += count;
+        }
         self.watches += other.watches;
         self.below_compaction += other.below_compaction;
         self.compacted += other.compacted;
@@ -138,10 +154,13 @@ impl fmt::Display for Figures {
         }
         writeln!(
             f,
-            "{:>9} {:>5.1} % refused",
-            self.errors,
+            "{:>9} {:>5.1} % refused:",
+            self.errors(),
             self.error_share()
         )?;
+        for (reason, count) in &self.refused {
+            writeln!(f, "{count:>17} {reason}")?;
+        }
         writeln!(
             f,
             "{:>9} {:>5.1} % of watches from below the last compaction; a compaction ended {}",

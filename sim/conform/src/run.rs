@@ -236,7 +236,7 @@ impl<L: Side, R: Side> Run<'_, L, R> {
                         .then_some(id)
                 });
                 let below = start.revision != 0 && start.revision < self.seen.compacted;
-                self.figures.watch(new.is_some(), below);
+                self.figures.watch(below);
                 if let Some(id) = new {
                     self.seen.watches.entry(stream).or_default().push(id);
                     self.at_rest = false;

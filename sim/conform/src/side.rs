@@ -34,14 +34,6 @@ impl Outcome {
         }
         self
     }
-
-    /// Is it an error, of whatever kind?
-    pub fn is_error(&self) -> bool {
-        matches!(
-            self,
-            Outcome::Unexpected(_) | Outcome::Answer(Response::Error(_))
-        )
-    }
 }
 
 /// A part of what came on a watch stream for one watch, or for all (no number).
