@@ -2,7 +2,7 @@
 //! on the real server, and every answer, error and watch event is compared.
 //!
 //! - `op` and `strategy`: what is done;
-//! - `run`, `campaign`, `shrink`, `figures`, `render`: one sequence, many, the smallest one, the
+//! - `run`, `rest`, `campaign`, `shrink`, `figures`, `render`: one sequence, many, the smallest one, the
 //!   score, and how a difference is told;
 //! - `side`: what is compared; `real` (with `server`, `grpc`, `translate`, `wire`): the real one;
 //! - `expiry`: the suite of what depends on time;
@@ -24,6 +24,7 @@ mod mutated;
 pub mod op;
 mod real;
 mod render;
+mod rest;
 mod run;
 mod server;
 mod shrink;

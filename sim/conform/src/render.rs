@@ -10,7 +10,8 @@ use wavetank_etcd::{
 };
 
 use crate::op::Step;
-use crate::run::{Differ, Done, REST, What};
+use crate::rest::REST;
+use crate::run::{Differ, Done, What};
 use crate::side::{Bytes, Item, Outcome};
 
 fn value(value: &[u8]) -> String {

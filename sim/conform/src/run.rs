@@ -1,24 +1,16 @@
 //! One sequence of operations on two sides, compared answer by answer.
 //!
-//! What makes the comparison independent of timing is here: when both sides are let come to rest.
-//! Which sequences are run is in `campaign.rs`.
+//! How both sides are let come to rest, which makes the comparison independent of timing, is in
+//! `rest.rs`; which sequences are run is in `campaign.rs`.
 
 use std::collections::BTreeSet;
 
-use wavetank_etcd::{
-    Key, Keys, Put, Range, Request, Response, Revision, WatchId, WatchRequest, WatchStart,
-};
+use wavetank_etcd::{Keys, Range, Request, Response, Revision, WatchId, WatchRequest};
 
 use crate::figures::Figures;
 use crate::op::{Op, Seen, Step};
-use crate::side::{Bytes, Item, Log, Outcome, Side, StreamId, Until};
-
-/// The key that shows, on a watch of its own, that all before it has come.
-pub(crate) const REST: &str = "~";
-/// Watches from this number on are the runner's own.
-const OWN: u32 = 1 << 30;
-/// A watch that catches up gets at most so many revisions at a time.
-const REVISIONS_PER_PASS: Revision = 1000;
+use crate::rest;
+use crate::side::{Bytes, Item, Log, Outcome, Side, StreamId};
 
 /// A sequence.
 #[derive(Clone, Debug)]
@@ -90,7 +82,7 @@ pub fn run<L: Side, R: Side>(
         streams: BTreeSet::new(),
         at_rest: true,
         behind: None,
-        own: OWN,
+        own: rest::OWN,
         logs: (Log::new(), Log::new()),
         figures: Figures::default(),
         done: Vec::new(),
@@ -106,21 +98,22 @@ pub fn run<L: Side, R: Side>(
     })
 }
 
-struct Run<'a, L, R> {
-    left: &'a mut L,
-    right: &'a mut R,
-    seen: Seen,
-    streams: BTreeSet<StreamId>,
+/// A sequence on its way.
+pub(crate) struct Run<'a, L, R> {
+    pub(crate) left: &'a mut L,
+    pub(crate) right: &'a mut R,
+    pub(crate) seen: Seen,
+    pub(crate) streams: BTreeSet<StreamId>,
     /// Nothing was written and no watch opened since the last rest.
-    at_rest: bool,
+    pub(crate) at_rest: bool,
     /// The least revision from which a watch may have to catch up.
-    behind: Option<Revision>,
+    pub(crate) behind: Option<Revision>,
     /// The number of the runner's next own watch.
-    own: u32,
-    logs: (Log, Log),
-    figures: Figures,
-    done: Vec<Done>,
-    at: usize,
+    pub(crate) own: u32,
+    pub(crate) logs: (Log, Log),
+    pub(crate) figures: Figures,
+    pub(crate) done: Vec<Done>,
+    pub(crate) at: usize,
 }
 
 impl<L: Side, R: Side> Run<'_, L, R> {
@@ -175,7 +168,7 @@ impl<L: Side, R: Side> Run<'_, L, R> {
     }
 
     /// Asks both sides and compares.
-    fn call(&mut self, request: &Request<Bytes>) -> Result<Outcome, What> {
+    pub(crate) fn call(&mut self, request: &Request<Bytes>) -> Result<Outcome, What> {
         let left = self.left.call(request).timeless();
         let right = self.right.call(request).timeless();
         if left != right {
@@ -253,135 +246,6 @@ impl<L: Side, R: Side> Run<'_, L, R> {
                 self.compare()?;
             }
             WatchRequest::Progress => {}
-        }
-        Ok(())
-    }
-
-    fn send(&mut self, stream: StreamId, request: &WatchRequest) {
-        self.left.watch(stream, request);
-        self.right.watch(stream, request);
-    }
-
-    fn wait(&mut self, stream: StreamId, id: WatchId, until: Until) -> Result<(), What> {
-        if !self.left.wait(stream, Some(id), until) {
-            return Err(What::Silence(self.left.name()));
-        }
-        if !self.right.wait(stream, Some(id), until) {
-            return Err(What::Silence(self.right.name()));
-        }
-        Ok(())
-    }
-
-    /// Opens a watch of the runner's own. What a server sends of itself (created, canceled) comes
-    /// in the order of the requests: when it stands, all earlier ones are answered.
-    fn open(&mut self, stream: StreamId, from: Revision) -> Result<WatchId, What> {
-        let id = WatchId(self.own);
-        self.own += 1;
-        let start = WatchStart {
-            id: Some(id),
-            ..WatchStart::of(Keys::one(REST), from)
-        };
-        self.send(stream, &WatchRequest::Create(start));
-        self.wait(stream, id, Until::Created)?;
-        Ok(id)
-    }
-
-    fn shut(&mut self, stream: StreamId, id: WatchId) -> Result<(), What> {
-        self.send(stream, &WatchRequest::Cancel(id));
-        self.wait(stream, id, Until::Canceled)
-    }
-
-    /// Waits until all that was sent on a stream has its answer.
-    fn flush(&mut self, stream: StreamId) -> Result<(), What> {
-        let id = self.open(stream, 0)?;
-        self.shut(stream, id)?;
-        self.take();
-        Ok(())
-    }
-
-    /// Writes the key that our own watches wait for.
-    fn mark(&mut self) -> Result<Revision, What> {
-        let put = Put::new(Key::from(REST), Bytes::from([]));
-        self.call(&Request::Put(put))?;
-        Ok(self.seen.current)
-    }
-
-    /// Waits until each watch has all that it must get, and compares what they got.
-    ///
-    /// All watches of a stream share one queue. A watch of our own that has to catch up gets its
-    /// event in the same pass over all such watches (one for each 1000 revisions), and that pass
-    /// holds a lock which the next write needs: so an event of a write after that is behind all
-    /// others in the queue.
-    fn rest(&mut self) -> Result<(), What> {
-        let streams: Vec<StreamId> = self.streams.iter().copied().collect();
-        if self.at_rest || streams.is_empty() {
-            self.at_rest = true;
-            return self.compare();
-        }
-        if let Some(from) = self.behind.take() {
-            let passes = 1 + self.seen.current.saturating_sub(from) / REVISIONS_PER_PASS;
-            let marked = self.mark()?;
-            for _ in 0..passes {
-                self.show(&streams, marked, marked)?;
-            }
-        }
-        let next = self.seen.current + 1;
-        let mut own = Vec::new();
-        for &stream in &streams {
-            own.push((stream, self.open(stream, 0)?));
-        }
-        self.mark()?;
-        for (stream, id) in own {
-            self.wait(stream, id, Until::Event(next))?;
-            self.shut(stream, id)?;
-        }
-        self.at_rest = true;
-        self.take();
-        self.compare()
-    }
-
-    /// Opens a watch of our own on each stream and waits until it showed a revision.
-    fn show(&mut self, streams: &[StreamId], from: Revision, until: Revision) -> Result<(), What> {
-        let mut own = Vec::new();
-        for &stream in streams {
-            own.push((stream, self.open(stream, from)?));
-        }
-        for (stream, id) in own {
-            self.wait(stream, id, Until::Event(until))?;
-            self.shut(stream, id)?;
-        }
-        Ok(())
-    }
-
-    /// Collects what came, without what came to our own watches.
-    fn take(&mut self) {
-        let add = |log: &mut Log, new: Log| {
-            for ((stream, id), items) in new {
-                if id.is_none_or(|id| id.0 < OWN) {
-                    log.entry((stream, id)).or_default().extend(items);
-                }
-            }
-        };
-        add(&mut self.logs.0, self.left.take());
-        add(&mut self.logs.1, self.right.take());
-    }
-
-    fn compare(&mut self) -> Result<(), What> {
-        let (left, right) = std::mem::take(&mut self.logs);
-        self.figures.log(&left);
-        let watches: BTreeSet<_> = left.keys().chain(right.keys()).copied().collect();
-        for watch in watches {
-            let of = |log: &Log| log.get(&watch).cloned().unwrap_or_default();
-            let (left, right) = (of(&left), of(&right));
-            if left != right {
-                let alike = left
-                    .iter()
-                    .zip(&right)
-                    .take_while(|(left, right)| left == right);
-                let alike = alike.count();
-                let rest = |items: &[Item]| items.iter().skip(alike).take(3).cloned().collect();
-                return Err(What::Watch(watch.0, watch.1, rest(&left), rest(&right)));
-            }
         }
         Ok(())
     }
