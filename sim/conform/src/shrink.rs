@@ -12,7 +12,7 @@ use crate::run::{Differ, Sequence};
 pub(crate) type Tree = Box<dyn ValueTree<Value = Op>>;
 
 /// How often simpler operations are tried; cutting needs no bound.
-const ATTEMPTS: usize = 300;
+const ATTEMPTS: usize = 100;
 
 /// The smallest sequence found, and its difference. `differs` runs one.
 pub(crate) fn shrink(
