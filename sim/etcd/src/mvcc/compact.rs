@@ -35,6 +35,15 @@ impl<V: Value> Store<V> {
         Ok(())
     }
 
+    /// Goes on so many revisions later, with all history forgotten: a restore with
+    /// `--bump-revision` and `--mark-compacted` (`etcdutl/snapshot/v3_snapshot.go`), so that
+    /// nobody takes the new revisions for those that were lost.
+    pub fn bump_revision(&mut self, by: u64) {
+        self.revision += by;
+        self.compacted = Some(self.revision);
+        while self.forget_oldest().is_some() {}
+    }
+
     fn oldest(&self) -> Option<Revision> {
         self.history.front().map(|commit| commit.revision)
     }
