@@ -69,7 +69,7 @@ pub struct Topology {
 /// The name of the only etcd member.
 pub const ETCD: &str = "etcd";
 /// How many watches each client of etcd keeps.
-const WATCHES: u32 = 2;
+const WATCHES: u32 = 1;
 
 impl Topology {
     /// The names of the apiservers.

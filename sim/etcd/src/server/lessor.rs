@@ -180,7 +180,10 @@ impl<V: Value> Etcd<V> {
             cx.arm(timer_of(id), EXPIRY_RETRY);
             self.lessor.handed.push(id);
         }
-        cx.arm(HANDOVER, Duration::ZERO);
+        match self.config.is_single() {
+            true => self.revoke_expired(cx), // nobody else can lead meanwhile
+            false => cx.arm(HANDOVER, Duration::ZERO),
+        }
     }
 
     /// The goroutine that revokes. Since etcd#15247 it makes sure first that this member leads.
