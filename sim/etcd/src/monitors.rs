@@ -1,6 +1,11 @@
 //! The library of monitors of etcd: what it promises its clients, checked against what clients and
 //! members tell. This is their table; each kind has a file.
 
+mod calls;
+pub mod leases;
+pub mod members;
+mod replay;
+pub mod serializable;
 mod truth;
 pub mod watch;
 pub mod watches;
