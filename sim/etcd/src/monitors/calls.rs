@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wavetank_engine::{Note, ProcId};
+use wavetank_engine::ProcId;
 
 use crate::api::{EtcdError, Request, Response, Revision, Value};
 use crate::observed::{Answered, CallId, Called};

@@ -212,28 +212,25 @@ impl<'a, V: Value> Replay<'a, V> {
             return done.kvs.is_empty();
         }
         let bounded = |min, is, max| (min == 0 || min <= is) && (max == 0 || is <= max);
-        let wanted = all.into_iter().filter(|kv| {
+        let is_wanted = |kv: &KeyValue<V>| {
             bounded(range.min_mod, kv.mod_revision, range.max_mod)
                 && bounded(range.min_create, kv.create_revision, range.max_create)
-        });
-        let wanted: Vec<_> = wanted.collect();
-        let is_it = |kv: &KeyValue<V>, got: &KeyValue<V>| match range.keys_only {
-            false => kv == got,
-            true => kv.key == got.key && kv.mod_revision == got.mod_revision,
+        };
+        let wanted = all.into_iter().filter(|kv| is_wanted(kv)).count();
+        let is_it = |got: &KeyValue<V>| {
+            let kv = content.get(&got.key).filter(|kv| is_wanted(kv));
+            range.keys.contains(&got.key)
+                && kv.is_some_and(|kv| match range.keys_only {
+                    false => kv == got,
+                    true => kv.mod_revision == got.mod_revision,
+                })
         };
         // Which ones a limit leaves depends on the order; here it is enough that they are some.
         let length = match range.limit {
-            0 => wanted.len(),
-            limit => wanted
-                .len()
-                .min(usize::try_from(limit).unwrap_or(usize::MAX)),
+            0 => wanted,
+            limit => wanted.min(usize::try_from(limit).unwrap_or(usize::MAX)),
         };
-        done.kvs.len() == length
-            && done.more == (length < wanted.len())
-            && done
-                .kvs
-                .iter()
-                .all(|got| wanted.iter().any(|kv| is_it(kv, got)))
+        done.kvs.len() == length && done.more == (length < wanted) && done.kvs.iter().all(is_it)
     }
 }
 

@@ -193,7 +193,7 @@ mod tests {
         let calls = [bench.called(2, read(false)), bench.called(3, read(true))];
         bench.feed(&mut monitor, &calls);
         let right = got(2, &[put("/a", 2, "1")]);
-        let mut feed = |number, response: &Response<Bytes>| {
+        let feed = |number, response: &Response<Bytes>| {
             let notes = [bench.answered(number, Ok(response.clone()))];
             bench.feed(&mut monitor.clone(), &notes)
         };
