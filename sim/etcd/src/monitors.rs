@@ -1,12 +1,13 @@
 //! The library of monitors of etcd: what it promises its clients, checked against what clients and
 //! members tell. This is their table; each kind has a file.
 //!
-//! `truth` is the history that all check against, `watches` and `calls` what clients have had so
-//! far, `replay` what a request makes of the history. How a scenario names its properties does not
+//! `truth` is the history that all check against, `watches`, `had` and `calls` what clients have had
+//! so far, `replay` what a request makes of the history. How a scenario names its properties does not
 //! belong here.
 
 mod calls;
 pub mod catches_up;
+mod had;
 pub mod leases;
 pub mod members;
 mod replay;

@@ -1,5 +1,8 @@
 //! The calls of clients: what was asked, what was known by then, and which commit was whose. What is
 //! promised about them does not belong here.
+//!
+//! A client that tells of one of its calls has to tell of all of them, each sent once: whose a
+//! commit is follows from who can have made it.
 
 use std::collections::BTreeMap;
 
@@ -73,6 +76,9 @@ impl<V> Default for Calls<V> {
 impl<V: Value> Calls<V> {
     /// A call is sent.
     pub fn called(&mut self, truth: &Truth<V>, called: &Called<V>) {
+        if matches!(called.request, Request::Watch { .. }) {
+            return; // it has no answer
+        }
         let call = Call {
             request: called.request.clone(),
             floor: self.answered,
@@ -81,11 +87,6 @@ impl<V: Value> Calls<V> {
             took: None,
         };
         self.open.insert(called.id, call);
-    }
-
-    /// The newest revision that anybody was answered.
-    pub fn newest_answered(&self) -> Revision {
-        self.answered
     }
 
     /// Calls whose outcome is unknown.

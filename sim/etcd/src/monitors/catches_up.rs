@@ -25,6 +25,8 @@ struct Asked {
     revision: Revision,
     /// How often it was asked since.
     times: u32,
+    /// When last: a client that is gone asks no more.
+    last: Time,
 }
 
 /// `watch-catches-up`: some time after calm no watch whose client keeps asking for progress is
@@ -59,17 +61,15 @@ impl<V: Value> WatchCatchesUp<V> {
         };
         if let Some(asked) = self.asked.get_mut(&watch) {
             asked.times += 1;
+            asked.last = now;
         } else if known < revision {
-            let at = now;
-            let times = 1;
-            self.asked.insert(
-                watch,
-                Asked {
-                    at,
-                    revision,
-                    times,
-                },
-            );
+            let asked = Asked {
+                at: now,
+                revision,
+                times: 1,
+                last: now,
+            };
+            self.asked.insert(watch, asked);
         }
     }
 }
@@ -102,13 +102,15 @@ impl<V: Value> Property for WatchCatchesUp<V> {
     fn deadline(&mut self, world: &World) -> Check {
         let now = world.now();
         for (id, asked) in &self.asked {
-            if now.since(asked.at) >= BEHIND_FOR && asked.times >= IN_VAIN {
+            let keeps_asking = asked.times >= IN_VAIN && now.since(asked.last) <= BEHIND_FOR;
+            if keeps_asking && now.since(asked.at) >= BEHIND_FOR {
                 let client = world.name(id.client);
                 let object = format!("watch {} of {client}", id.number);
                 let Asked {
                     at,
                     revision,
                     times,
+                    ..
                 } = asked;
                 let message = format!(
                     "{object} asked for progress {times} times since {at} s, and does not know of \
@@ -146,6 +148,12 @@ mod tests {
         let mut answered = monitor.clone();
         bench.feed(&mut answered, &[bench.watched(1, progress(2, true))]);
         bench.at(60);
+        assert_eq!(
+            monitor.clone().deadline(&bench.world),
+            Check::Held,
+            "it has gone"
+        );
+        bench.feed(&mut monitor, &[bench.asked(1)]);
         assert!(is_violated(&monitor.deadline(&bench.world)));
         assert_eq!(answered.deadline(&bench.world), Check::Held);
     }

@@ -304,7 +304,10 @@ mod tests {
         assert_eq!(bench.feed(&mut led, &leads(3)), Check::Held);
         let mut answered = ProgressAnswered::<Bytes>::default();
         let told = bench.watched(1, progress(2, true));
-        assert_eq!(bench.feed(&mut answered, &[told.clone()]), Check::Idle);
+        assert_eq!(
+            bench.feed(&mut answered, std::slice::from_ref(&told)),
+            Check::Idle
+        );
         let notes = [bench.asked(1), told];
         assert_eq!(bench.feed(&mut answered, &notes), Check::Held);
         let ends = [bench.watched(1, compacted(2))];

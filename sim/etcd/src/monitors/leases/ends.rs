@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use wavetank_engine::{Check, Note, Property, Time, World};
+use wavetank_engine::{Check, Note, Property, Status, Time, World};
 
 use super::super::violated;
 use crate::api::{LeaseId, Value};
@@ -71,9 +71,8 @@ impl<V: Value> Property for LeaseEnds<V> {
     }
 
     fn deadline(&mut self, world: &World) -> Check {
-        let members = world
-            .processes()
-            .filter_map(|p| world.process::<Etcd<V>>(p));
+        let up = world.processes().filter(|p| world.status(*p) == Status::Up);
+        let members = up.filter_map(|p| world.process::<Etcd<V>>(p));
         let leaders = members.filter(|member| member.leads().is_some());
         match leaders.max_by_key(|member| member.leads()) {
             Some(leader) => self.judge(world.now(), |id| leader.state().leases.exists(id)),

@@ -112,7 +112,7 @@ mod tests {
         assert!(is_violated(&bench.feed(&mut monitor.clone(), &other)));
         let ends = bench.watched(1, compacted(3));
         assert!(is_violated(
-            &bench.feed(&mut monitor.clone(), &[ends.clone()])
+            &bench.feed(&mut monitor.clone(), std::slice::from_ref(&ends))
         ));
         let request = Request::Compact {
             revision: 3,
