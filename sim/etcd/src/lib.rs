@@ -4,11 +4,13 @@
 //! agree on about leases, `state` both together under the operations of the log; `raft` makes
 //! members agree; `watch` is the watch side of one member: all free of the engine. `server` puts
 //! them behind a listener, `client` is what a routine calls. `quirks` says what differs between
-//! versions inside the store. `observed` is what clients tell monitors. What a value means does not belong here.
+//! versions inside the store. `observed` is what clients tell monitors. `monitors` check what is
+//! promised. What a value means does not belong here.
 
 mod api;
 mod client;
 mod leases;
+pub mod monitors;
 mod mvcc;
 pub mod observed;
 mod quirks;
