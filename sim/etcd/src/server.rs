@@ -3,9 +3,10 @@
 //! The callbacks of the engine are here. `server/writes.rs` is the way of a proposal,
 //! `server/reads.rs` of a linearizable read, `server/peers.rs` what members say to each other and
 //! how entries are applied, `server/lessor.rs` when leases are over, `server/streams.rs` the watch
-//! streams, `server/config.rs` what decides how it behaves. What an operation means does not belong
+//! streams, `server/backup.rs` what an operator does with snapshots, `server/config.rs` what decides how it behaves. What an operation means does not belong
 //! here: see `state` and `mvcc`.
 
+mod backup;
 mod config;
 mod lessor;
 mod notes;
@@ -27,7 +28,7 @@ use crate::state::{Cause, Op, Proposal, State};
 use crate::watch::Watches;
 
 pub use config::{Config, Sizes};
-pub use notes::{Applied, Committed, Installed, Led};
+pub use notes::{Applied, Committed, Installed, Led, Restored};
 pub use peers::{PEER, Peer};
 
 use lessor::Lessor;
@@ -48,6 +49,8 @@ pub struct Etcd<V: Value> {
     flushed: Option<State<V>>,
     /// Which cluster it belongs to: a restored one is another.
     cluster: u64,
+    /// A copy of the state that an operator has put aside.
+    backup: Option<State<V>>,
     /// How often it has started: numbers of proposals are unique with it.
     life: u32,
     /// Leases that this member has numbered.
@@ -78,6 +81,7 @@ impl<V: Value> Etcd<V> {
             state: State::default(),
             flushed: None,
             cluster: 0,
+            backup: None,
             life: 0,
             granted: 0,
             writes: Writes::default(),
@@ -118,6 +122,26 @@ impl<V: Value> Etcd<V> {
             Err(error) => cx.reply(caller, Response::<V>::Error(error)),
         }
         self.drive(cx);
+    }
+
+    /// Forgets what a crash takes.
+    fn forget(&mut self) {
+        self.writes = Writes::default();
+        self.reads = Reads::default();
+        self.lessor = Lessor::default();
+        self.watches = Watches::new(self.config.watch_limits(), self.config.watch_quirks());
+        self.streams = streams::Streams::default();
+        self.known_lead = None;
+        self.election_ticks = 0;
+        self.applying = false;
+    }
+
+    /// Ends every call and stream that waits here.
+    fn refuse_all(&mut self, cx: &mut Cx<'_>, error: EtcdError) {
+        self.refuse_writes(cx, error);
+        self.refuse_reads(cx, error);
+        self.refuse_lease_asks(cx, error);
+        self.end_streams(cx, error, |_| true);
     }
 
     fn admit(
@@ -233,24 +257,25 @@ impl<V: Value> Process for Etcd<V> {
         what: &str,
         args: &serde_json::Value,
     ) -> Result<(), String> {
-        if what != "compact" {
-            return Err(format!("knows `compact`, not `{what}`"));
+        match what {
+            "compact" => {
+                let revision = args.as_u64().unwrap_or(self.state.store.revision());
+                self.propose(cx, None, Cause::Internal, Op::Compact(revision));
+                self.drive(cx);
+            }
+            "backup" => self.back_up(cx),
+            "restore" => self.restore(cx, args.as_u64().unwrap_or(0)),
+            other => {
+                return Err(format!(
+                    "knows `compact`, `backup`, `restore`, not `{other}`"
+                ));
+            }
         }
-        let revision = args.as_u64().unwrap_or(self.state.store.revision());
-        self.propose(cx, None, Cause::Internal, Op::Compact(revision));
-        self.drive(cx);
         Ok(())
     }
 
     fn crash(&mut self) {
-        self.writes = Writes::default();
-        self.reads = Reads::default();
-        self.lessor = Lessor::default();
-        self.watches = Watches::new(self.config.watch_limits(), self.config.watch_quirks());
-        self.streams = streams::Streams::default();
-        self.known_lead = None;
-        self.election_ticks = 0;
-        self.applying = false;
+        self.forget();
     }
 
     fn routine(&self, task: &Task) -> RoutineFuture {

@@ -21,18 +21,31 @@ impl<V: Value> Store<V> {
             return Err(EtcdError::FutureRevision);
         }
         self.compacted = Some(revision);
-        while let Some(commit) = self.history.front()
-            && commit.revision <= revision
+        while self.oldest().is_some_and(|oldest| oldest < revision) {
+            self.forget_oldest();
+        }
+        if self.oldest() == Some(revision)
+            && let Some(commit) = self.forget_oldest()
         {
-            let commit = self.forget_oldest();
-            if let Some(commit) = commit.filter(|commit| commit.revision == revision) {
-                let changes = what_remains(&commit.changes, quirks);
-                if !changes.is_empty() {
-                    self.keep_oldest(Commit { revision, changes });
-                }
+            let changes = what_remains(&commit.changes, quirks);
+            if !changes.is_empty() {
+                self.keep_oldest(Commit { revision, changes });
             }
         }
         Ok(())
+    }
+
+    /// Goes on so many revisions later, with all history forgotten: a restore with
+    /// `--bump-revision` and `--mark-compacted` (`etcdutl/snapshot/v3_snapshot.go`), so that
+    /// nobody takes the new revisions for those that were lost.
+    pub fn bump_revision(&mut self, by: u64) {
+        self.revision += by;
+        self.compacted = Some(self.revision);
+        while self.forget_oldest().is_some() {}
+    }
+
+    fn oldest(&self) -> Option<Revision> {
+        self.history.front().map(|commit| commit.revision)
     }
 }
 

@@ -110,10 +110,14 @@ impl<V: Value> Store<V> {
 
     /// Keys as they are now, in order.
     pub fn iter<'a>(&'a self, keys: &'a Keys) -> impl Iterator<Item = &'a KeyValue<V>> {
-        let at_or_after = self.live.range::<_, str>(at_or_after(keys));
-        at_or_after
-            .take_while(|(key, _)| keys.contains(key))
-            .map(|(_, kv)| kv)
+        // A lookup is cheaper than an iterator over the map.
+        let (one, more) = match keys {
+            Keys::One(key) => (self.get(key), None),
+            _ => (None, Some(self.live.range::<_, str>(at_or_after(keys)))),
+        };
+        let more = more.into_iter().flatten();
+        let more = more.take_while(|(key, _)| keys.contains(key));
+        one.into_iter().chain(more.map(|(_, kv)| kv))
     }
 
     /// A key as it was at a revision (0: now). Watches read `prev_kv` so, when they send.

@@ -359,6 +359,14 @@ impl<V: Value> Etcd<V> {
         }
     }
 
+    pub(super) fn refuse_lease_asks(&mut self, cx: &mut Cx<'_>, error: EtcdError) {
+        cx.disarm(ASK_AGAIN);
+        for forward in std::mem::take(&mut self.lessor.forwards) {
+            cx.disarm(Timer::new(FORWARD, forward.number));
+            cx.reply(forward.caller, Response::<V>::Error(error));
+        }
+    }
+
     pub(super) fn tell_asker(
         &mut self,
         cx: &mut Cx<'_>,

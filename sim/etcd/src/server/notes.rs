@@ -41,6 +41,17 @@ pub struct Installed {
     pub revision: Revision,
 }
 
+/// A member has begun anew with the state of a backup: revisions go back, or far ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Restored {
+    /// Which member.
+    pub member: MemberId,
+    /// The number of the new cluster: members with the same one belong together.
+    pub cluster: u64,
+    /// Its revision now.
+    pub revision: Revision,
+}
+
 /// A member of several leads from now on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Led {

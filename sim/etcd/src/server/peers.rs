@@ -1,5 +1,6 @@
 //! What members say to each other, the timers of Raft, and how committed entries become state.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +8,9 @@ use wavetank_engine::{Cx, Keepalive, Name, Rx, Task, Timer, Transport};
 use wavetank_release::Switch;
 
 use crate::api::{EtcdError, Response, Value};
+use crate::mvcc::route;
 use crate::raft::{ELECTION_TICKS, MemberId, Message, Output};
-use crate::state::{Proposal, State};
+use crate::state::{Op, Proposal, State};
 
 use super::lessor::{LeaseAnswer, LeaseAsk};
 use super::notes::{Applied, Committed, Installed, Led};
@@ -47,6 +49,8 @@ pub enum Peer<V: Value> {
     Lease(u64, LeaseAsk),
     /// The answer.
     LeaseAnswer(u64, LeaseAnswer),
+    /// A backup: an operator copies the file.
+    Backup(State<V>),
 }
 
 impl<V: Value> Etcd<V> {
@@ -92,6 +96,7 @@ impl<V: Value> Etcd<V> {
             }
             Peer::Raft(..) => {}
             Peer::Lease(number, ask) => self.asked_by_peer(cx, from, *number, *ask),
+            Peer::Backup(state) => self.keep_backup(state),
             Peer::LeaseAnswer(number, answer) => self.answered_by_leader(cx, *number, answer),
         }
     }
@@ -204,7 +209,8 @@ impl<V: Value> Etcd<V> {
     }
 
     fn apply(&mut self, cx: &mut Cx<'_>, index: u64, proposal: &Arc<Proposal<V>>) {
-        let response = match self.state.apply(&proposal.op, self.config.quirks()) {
+        let op = self.as_applied_here(proposal);
+        let response = match self.state.apply(&op, self.config.quirks()) {
             Err(error) => Response::Error(error),
             Ok((response, changes)) => {
                 self.follow_lease(cx, &proposal.op);
@@ -224,6 +230,19 @@ impl<V: Value> Etcd<V> {
             }
         };
         self.answer_proposal(cx, proposal, response);
+    }
+
+    /// With etcd#18667 the ranges of a transaction are left out where nobody waits for them, and
+    /// with them the checks that they bring.
+    fn as_applied_here<'a>(&self, proposal: &'a Proposal<V>) -> Cow<'a, Op<V>> {
+        match &proposal.op {
+            Op::Txn(txn)
+                if self.config.has(Switch::MembersSkipRanges) && !self.awaits(proposal) =>
+            {
+                Cow::Owned(Op::Txn(route::without_ranges(txn)))
+            }
+            op => Cow::Borrowed(op),
+        }
     }
 
     fn install(&mut self, cx: &mut Cx<'_>, index: u64, state: State<V>) {

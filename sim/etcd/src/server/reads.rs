@@ -166,6 +166,20 @@ impl<V: Value> Etcd<V> {
         self.begin_round(cx);
     }
 
+    pub(super) fn refuse_reads(&mut self, cx: &mut Cx<'_>, error: EtcdError) {
+        cx.disarm(READ_RETRY);
+        cx.disarm(READ_LIMIT);
+        let Reads { queue, round, .. } = std::mem::take(&mut self.reads);
+        for ask in round.into_iter().flat_map(|r| r.asks).chain(queue) {
+            if let Ask::Range(caller, _)
+            | Ask::Txn(caller, _)
+            | Ask::Lease(Asker::Client(caller), _) = ask
+            {
+                cx.reply(caller, Response::<V>::Error(error));
+            }
+        }
+    }
+
     pub(super) fn answer_range(&mut self, cx: &mut Cx<'_>, caller: Caller, range: &Range) {
         let response = match self.state.store.range(range) {
             Ok(ranged) => Response::Range(ranged),

@@ -31,7 +31,7 @@ pub(super) struct Streams {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Open {
+pub(super) struct Open {
     number: u64,
     caller: Caller,
     require_leader: bool,
@@ -136,17 +136,26 @@ impl<V: Value> Etcd<V> {
         cx.arm(Timer::new(PROGRESS, number), interval);
     }
 
+    pub(super) fn end_streams(
+        &mut self,
+        cx: &mut Cx<'_>,
+        error: EtcdError,
+        which: impl Fn(&Open) -> bool,
+    ) {
+        let open = self.streams.open.iter().filter(|stream| which(stream));
+        for caller in open.map(|stream| stream.caller).collect::<Vec<_>>() {
+            cx.reply(caller, WatchPart::<V>::Failed(error));
+            self.close_stream(cx, caller);
+        }
+    }
+
     pub(super) fn look_for_leader(&mut self, cx: &mut Cx<'_>) {
         match self.raft.lead() {
             Some(_) => self.streams.leaderless = 0,
             None => self.streams.leaderless += 1,
         }
         if self.streams.leaderless >= LEADERLESS_LOOKS {
-            let open = self.streams.open.iter().filter(|s| s.require_leader);
-            for caller in open.map(|s| s.caller).collect::<Vec<_>>() {
-                cx.reply(caller, WatchPart::<V>::Failed(EtcdError::NoLeader));
-                self.close_stream(cx, caller);
-            }
+            self.end_streams(cx, EtcdError::NoLeader, |stream| stream.require_leader);
         }
         if self.streams.open.iter().any(|s| s.require_leader) {
             cx.arm(LEADER_LOOK, LEADER_LOOK_EVERY);

@@ -87,6 +87,22 @@ impl<V: Value> Etcd<V> {
         true
     }
 
+    /// Does anybody wait here for what comes of it?
+    pub(super) fn awaits(&self, proposal: &Proposal<V>) -> bool {
+        let mut waiting = self.writes.waiting.iter();
+        (proposal.member, proposal.life) == (self.config.me, self.life)
+            && waiting.any(|w| w.number == proposal.number)
+    }
+
+    pub(super) fn refuse_writes(&mut self, cx: &mut Cx<'_>, error: EtcdError) {
+        for waiting in std::mem::take(&mut self.writes.waiting) {
+            cx.disarm(Timer::new(PROPOSAL, waiting.number));
+            if let Some(caller) = waiting.caller {
+                cx.reply(caller, Response::<V>::Error(error));
+            }
+        }
+    }
+
     /// This member has applied a proposal: whoever waits for it here is answered.
     pub(super) fn answer_proposal(
         &mut self,

@@ -1,0 +1,41 @@
+//! The differential test of the simulated etcd: random sequences of operations are run on it and
+//! on the real server, and every answer, error and watch event is compared.
+//!
+//! - `op` and `strategy`: what is done;
+//! - `run`, `rest`, `campaign`, `shrink`, `figures`, `render`: one sequence, many, the smallest one, the
+//!   score, and how a difference is told;
+//! - `side`: what is compared; `real` (with `server`, `grpc`, `translate`, `wire`): the real one;
+//! - `expiry`: the suite of what depends on time;
+//! - `mutated`: a side that lies, as a test of the comparison.
+//!
+//! What etcd does is not known here: the real server knows it. This crate talks to the real world,
+//! so clocks, threads and sockets are as usual in it; nothing of it may reach the simulated one.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a real server runs in real time"
+)]
+
+mod campaign;
+pub mod expiry;
+mod figures;
+mod grpc;
+mod mutated;
+pub mod op;
+mod real;
+mod render;
+mod rest;
+mod run;
+mod server;
+mod shrink;
+pub mod side;
+pub mod strategy;
+mod translate;
+mod wire;
+
+pub use campaign::{Difference, Plan, Report, compare};
+pub use figures::Figures;
+pub use mutated::{Mutated, Mutation};
+pub use real::Real;
+pub use run::{Differ, Done, Sequence, Stop, What, run};
+pub use server::{Program, Server, Ticks};
