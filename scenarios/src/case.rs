@@ -64,6 +64,11 @@ pub trait Case: Send + Sync {
         None
     }
 
+    /// Defects that are off here and have a place: what it could be tested with.
+    fn missing_defects(&self) -> Vec<Flip> {
+        Vec::new()
+    }
+
     /// The property of which a violation is expected, if one is.
     fn expects(&self) -> Option<&str> {
         None

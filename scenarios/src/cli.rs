@@ -11,6 +11,7 @@ mod interrupt;
 mod judge;
 mod keep;
 mod list;
+mod matrix;
 mod progress;
 mod replay;
 mod report;
@@ -45,6 +46,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
     };
     let done = match &cli.command {
         Command::Run(args) => run::run(catalogue, args),
+        Command::Matrix(args) => matrix::matrix(catalogue, args),
         Command::Replay(args) => replay::replay(catalogue, args),
         Command::Shrink(args) => shrink::shrink(catalogue, args),
         Command::Diff(args) => diff::diff(catalogue, args),

@@ -1,17 +1,22 @@
-//! The cases of the command: scenario files of a Kubernetes control plane.
+//! The cases of the command: scenario files of a Kubernetes control plane, or of an etcd alone.
 //!
-//! `job` is a scenario with a composition of release, defects and fixes, as a case; `weather`
-//! turns its budget into what the generator draws from; `library` holds the bundled scenarios.
+//! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is
+//! how it stands in a trace, `switches` which defects and fixes it has; `weather` turns its budget
+//! into what the generator draws from; `library` holds the bundled scenarios, `listing` says what
+//! there is to choose from.
 
+mod identity;
 mod job;
 mod library;
+mod listing;
+mod switches;
 mod weather;
 
 pub use job::Job;
 pub use library::bundled;
 
-use wavetank_cluster::properties;
-use wavetank_release::{Release, Switch};
+use wavetank_cluster::{Concern, Named};
+use wavetank_release::{AnyRelease, EtcdRelease, Release, Switch};
 
 use crate::case::Case;
 use crate::catalogue::{Catalogue, Composition, Listed};
@@ -33,35 +38,19 @@ impl Catalogue for Kube {
     }
 
     fn properties(&self) -> Vec<Listed> {
-        let table = properties::Name::TABLE.iter();
-        table
-            .map(|info| {
-                let class = if info.sometimes { "sometimes: " } else { "" };
-                Listed::new(info.name, format!("{class}{}", info.about))
-            })
-            .collect()
+        listing::properties()
     }
 
     fn defects(&self) -> Vec<Listed> {
-        let table = Switch::TABLE.iter();
-        table
-            .map(|info| {
-                let ships: Vec<&str> = info.ships.iter().map(|r| r.name()).collect();
-                let ships = match ships.is_empty() {
-                    true => String::new(),
-                    false => format!(", shipped with {}", ships.join(", ")),
-                };
-                Listed::new(
-                    info.name,
-                    format!("{} ({}{ships})", info.about, info.source),
-                )
-            })
-            .collect()
+        Switch::TABLE.iter().map(listing::defect).collect()
     }
 
     fn releases(&self) -> Vec<Listed> {
-        let all = Release::ALL.iter();
-        all.map(|r| Listed::new(r.name(), r.about())).collect()
+        let kubernetes = Release::ALL.iter();
+        let kubernetes = kubernetes.map(|r| Listed::new(r.name(), r.about()));
+        kubernetes
+            .chain(EtcdRelease::ALL.into_iter().map(listing::etcd))
+            .collect()
     }
 
     fn open(&self, scenario: &str, composition: &Composition) -> Result<Box<dyn Case>, String> {
@@ -93,13 +82,20 @@ impl Catalogue for Kube {
 /// # Errors
 /// What is wrong with it, for people.
 pub fn read(name: &str, text: &str) -> Result<Scenario, String> {
-    let names: Vec<&str> = properties::Name::TABLE.iter().map(|i| i.name).collect();
-    let known = Known { properties: &names };
+    let of = |concern| -> Vec<&str> {
+        let all = Named::all().into_iter();
+        let those = all.filter(|entry| entry.property.concern() == concern);
+        those.map(|entry| entry.name).collect()
+    };
+    let known = Known {
+        control_plane: &of(Concern::ControlPlane),
+        etcd: &of(Concern::Etcd),
+    };
     file::parse(name, text, &known).map_err(|report| report.to_string())
 }
 
-fn named_release(kube: &Kube, name: &str) -> Result<Release, String> {
-    Release::named(name).ok_or_else(|| {
+fn named_release(kube: &Kube, name: &str) -> Result<AnyRelease, String> {
+    AnyRelease::named(name).ok_or_else(|| {
         let help = suggestion(name, &kube.releases(), "the releases are");
         format!("there is no release `{name}`; {help}")
     })

@@ -1,6 +1,6 @@
 //! Many seeds of one case, in parallel. What comes out does not depend on the number of threads:
 //! seeds are folded in their order, and without [`Sweep::keep_going`] everything after the lowest
-//! violating seed is discarded.
+//! violating seed (or the [`Sweep::enough`] lowest) is discarded.
 
 mod candidates;
 mod fold;
@@ -49,8 +49,10 @@ pub struct Sweep<'a> {
     pub seeds: Seeds,
     /// On how many threads; 0 is one a core.
     pub jobs: usize,
-    /// Go on after a violation.
+    /// Go on after violations.
     pub keep_going: bool,
+    /// Else end after so many seeds that show one.
+    pub enough: usize,
     /// Begin no seed after so much real time.
     pub time_box: Option<Duration>,
     /// Where the traces of violations go.
@@ -66,7 +68,7 @@ pub struct Sweep<'a> {
 pub enum Ended {
     /// Every seed was run.
     AllSeeds,
-    /// A seed violated a guarantee.
+    /// A seed violated a guarantee, or as many did as were enough.
     Violation,
     /// The time box was over.
     TimeBox,
@@ -102,6 +104,7 @@ impl<'a> Sweep<'a> {
             seeds: seeds.into(),
             jobs: 0,
             keep_going: false,
+            enough: 1,
             time_box: None,
             out,
             all_traces: false,
@@ -160,11 +163,11 @@ impl Work<'_> {
             }
             let result;
             (result, record) = self.one(index, record);
-            if result.found.is_some() && !self.sweep.keep_going {
-                self.end.fetch_min(index + 1, Ordering::Relaxed);
-            }
             let mut fold = self.fold.lock().expect("no worker panicked");
             fold.add(index, result);
+            if let Some(end) = fold.end() {
+                self.end.fetch_min(end, Ordering::Relaxed);
+            }
             self.watch.progress(fold.done(), fold.violations());
         }
     }
@@ -176,7 +179,7 @@ impl Work<'_> {
 
     fn ended(&self) -> Ended {
         let fold = self.fold.lock().expect("no worker panicked");
-        if fold.violations() > 0 && !self.sweep.keep_going {
+        if fold.is_closed() {
             Ended::Violation
         } else if fold.done() == self.sweep.seeds.count {
             Ended::AllSeeds

@@ -147,7 +147,7 @@ impl Row {
     }
 
     fn sweep(&self, release: Release, composition: Composition) -> Swept {
-        let case = Job::new(self.scenario(), Some(release), composition)
+        let case = Job::new(self.scenario(), Some(release.into()), composition)
             .unwrap_or_else(|why| panic!("{why}"));
         let out = scratch(&format!("defect-{}-{release}", self.switch.info().name));
         let sweep = Sweep {
@@ -231,7 +231,10 @@ macro_rules! switches {
         #[test]
         fn every_switch_is_tested_here() {
             let tested = [$(Switch::$switch),*];
-            let swept = |info: &&SwitchInfo| info.switch != Switch::FixStopUnderLock;
+            // The switches of etcd show to its own clients: the storm over an etcd finds those.
+            let swept = |info: &&SwitchInfo| {
+                info.switch != Switch::FixStopUnderLock && info.etcd.is_empty()
+            };
             for info in Switch::TABLE.iter().filter(swept) {
                 assert!(tested.contains(&info.switch), "{}", info.name);
                 let rows = ROWS.iter().filter(|row| row.switch == info.switch);

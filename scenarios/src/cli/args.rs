@@ -41,6 +41,8 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Simulate a scenario under many seeds, and report what was violated
     Run(RunArgs),
+    /// Find every defect of a scenario, each on its own, and nothing when all is mended
+    Matrix(MatrixArgs),
     /// Step through a trace again, and verify that everything matches
     Replay(ReplayArgs),
     /// Make the trace of a violation smaller, keeping the violation
@@ -118,7 +120,7 @@ impl RunArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct CompositionArgs {
-    /// The release whose algorithms run, for example v1.20
+    /// The release whose algorithms run: of Kubernetes (v1.20) or of etcd (v3.5.21)
     #[arg(long, value_name = "RELEASE")]
     release: Option<String>,
     /// Add a defect (may be given again)
@@ -139,6 +141,51 @@ impl CompositionArgs {
             fixed: self.fixed,
             defects: self.defect.clone(),
             without: self.without.clone(),
+        }
+    }
+}
+
+/// Runs a scenario with every known problem mended (as `run --fixed`), then with one defect at a
+/// time on top of that (as `run --fixed --defect D`), and tells what was found.
+///
+/// Each defect has to be found and to be what its violations are blamed on, and without any there
+/// has to be nothing: then the exit code is 0, else 1. Each defect's traces are in a folder of its
+/// name.
+#[derive(Debug, Args)]
+pub(super) struct MatrixArgs {
+    /// A scenario file, or the name of a bundled scenario
+    pub scenario: String,
+    /// The seeds from A up to, but not including, B
+    #[arg(long, value_name = "A..B", default_value = "0..2000")]
+    pub seeds: Seeds,
+    /// Look for this defect only (may be given again) [default: all that have a place]
+    #[arg(long, value_name = "NAME")]
+    pub defect: Vec<String>,
+    /// The release whose algorithms run: of Kubernetes (v1.20) or of etcd (v3.5.21)
+    #[arg(long, value_name = "RELEASE")]
+    release: Option<String>,
+    /// Threads; 0 is one a core. The result does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub jobs: usize,
+    /// Run all seeds, also after a few have shown the defect
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Where traces are written, in a folder for each defect
+    #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
+    pub out: PathBuf,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+impl MatrixArgs {
+    /// All that is mended, but for these defects.
+    pub fn composition(&self, defects: &[String]) -> Composition {
+        Composition {
+            release: self.release.clone(),
+            fixed: true,
+            defects: defects.to_vec(),
+            without: Vec::new(),
         }
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn shrink(catalogue: &dyn Catalogue, args: &ShrinkArgs) -> Result<Exi
 }
 
 /// `x.trace.gz` becomes `x-shrunk.trace`: a small trace is not compressed.
-fn beside(trace: &Path) -> PathBuf {
+pub(super) fn beside(trace: &Path) -> PathBuf {
     let name = trace.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".gz").unwrap_or(&name);
     let stem = stem.strip_suffix(".trace").unwrap_or(stem);

@@ -31,16 +31,21 @@ pub enum Release {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Topology {
-    /// The number of etcd members; only 1 is possible for now.
+    /// The number of etcd members: one is named etcd, several e1, e2 and so on.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 1))]
+    #[schemars(range(min = 1, max = 9))]
     pub etcd: u32,
-    /// The apiservers, named a1, a2 and so on.
+    /// The apiservers, named a1, a2 and so on. There may be none if there are clients of etcd.
+    #[serde(default)]
     pub apiservers: Apiservers,
     /// The number of clients, named c1, c2 and so on.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub clients: u32,
+    /// The number of clients that use etcd itself, named u1, u2 and so on.
+    #[serde(default)]
+    #[schemars(range(max = 99))]
+    pub etcd_clients: u32,
 }
 
 fn one() -> u32 {
@@ -51,11 +56,14 @@ impl Topology {
     /// The names of all processes.
     pub fn processes(&self) -> Vec<String> {
         let numbered = |letter, count| (1..=count).map(move |n| format!("{letter}{n}"));
-        let apiservers = numbered('a', self.apiservers.count());
-        ["etcd".into()]
-            .into_iter()
-            .chain(apiservers)
+        let etcd: Vec<String> = match self.etcd {
+            1 => vec!["etcd".into()],
+            members => numbered('e', members).collect(),
+        };
+        etcd.into_iter()
+            .chain(numbered('a', self.apiservers.count()))
             .chain(numbered('c', self.clients))
+            .chain(numbered('u', self.etcd_clients))
             .collect()
     }
 }
@@ -65,9 +73,15 @@ impl Topology {
 #[serde(untagged)]
 pub enum Apiservers {
     /// So many, all of the scenario's release.
-    Count(#[schemars(range(min = 1, max = 9))] u32),
+    Count(#[schemars(range(min = 0, max = 9))] u32),
     /// Each with its own release.
     Each(#[schemars(length(min = 1, max = 9))] Vec<Apiserver>),
+}
+
+impl Default for Apiservers {
+    fn default() -> Self {
+        Self::Count(0)
+    }
 }
 
 impl Apiservers {

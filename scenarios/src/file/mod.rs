@@ -8,11 +8,13 @@ mod check;
 mod choices;
 mod cluster;
 mod duration;
+mod etcd;
 mod explain;
 mod faults;
 mod gather;
 mod path;
 mod plan;
+mod properties;
 mod range;
 mod read;
 mod report;
@@ -20,7 +22,9 @@ mod scenario;
 mod schema;
 mod suggest;
 mod text;
+mod topology;
 mod tree;
+mod workload;
 
 #[cfg(test)]
 mod tests;
@@ -30,20 +34,24 @@ pub use cluster::{
     Apiserver, Apiservers, Network, Options, ReconcilerType, Release, Tail, Topology,
 };
 pub use duration::Duration;
+pub use etcd::{Etcd, EtcdRelease};
 pub use faults::{ClockJump, ClockRate, Faults, Moment, Outage, SlowLink, Spell};
 pub use range::Range;
 pub use report::{Mistake, Report};
-pub use scenario::{Connect, Directed, Scenario, Workload};
+pub use scenario::{Directed, Scenario};
 pub use schema::json_schema;
 pub use text::{Written, Wrong};
+pub use workload::{Connect, EtcdOperations, Workload};
 
 use report::Source;
 
 /// The names that a scenario may refer to, but that the rest of Wavetank defines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
-    /// Names of the properties there are.
-    pub properties: &'a [&'a str],
+    /// Names of the properties of the control plane: they need apiservers.
+    pub control_plane: &'a [&'a str],
+    /// Names of the properties of etcd: they need clients of it.
+    pub etcd: &'a [&'a str],
 }
 
 /// Reads a scenario from YAML text.

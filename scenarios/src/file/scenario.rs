@@ -7,8 +7,10 @@ use wavetank_engine::Fault;
 
 use super::cluster::{Apiservers, Network, Options, Release, Topology};
 use super::duration::Duration;
+use super::etcd::Etcd;
 use super::faults::Faults;
 use super::text::Wrong;
+use super::workload::Workload;
 
 /// A Wavetank scenario: a cluster, what is done to it, and what must hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +21,7 @@ pub struct Scenario {
     pub name: String,
     /// What it is about, in a few sentences.
     pub about: String,
-    /// The Kubernetes release whose algorithms run.
+    /// The Kubernetes release whose algorithms the apiservers run.
     #[serde(default)]
     pub release: Release,
     /// Which processes there are.
@@ -27,6 +29,9 @@ pub struct Scenario {
     /// Options of the apiservers, as their flags are called.
     #[serde(default)]
     pub options: Options,
+    /// The etcd members: their release, and how much each holds.
+    #[serde(default)]
+    pub etcd: Etcd,
     /// How fast messages travel.
     #[serde(default)]
     pub network: Network,
@@ -82,23 +87,6 @@ fn not_empty<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<
         return Err(wrong.into_error());
     }
     Ok(list)
-}
-
-/// What the clients do.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Workload {
-    /// Clients open connections through the endpoints of the `kubernetes` service.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connect: Option<Connect>,
-}
-
-/// Opening connections.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Connect {
-    /// How often each client opens one, on average.
-    pub every: Duration,
 }
 
 /// A fault that strikes at a given time.

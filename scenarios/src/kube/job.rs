@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use wavetank_cluster::{Apiserver, EtcdCluster, Topology, properties, tell};
+use wavetank_cluster::{Apiserver, EtcdCluster, Named, Sizes, Topology, tell};
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
 use wavetank_engine::drive::story::Teller;
 use wavetank_engine::{LinkSpec, World};
-use wavetank_release::{Composition, EtcdRelease, Kind, Reconciler, Release, Switch, Switches};
+use wavetank_release::{AnyRelease, Composition, EtcdRelease, Reconciler, Release, Switches};
 
 use super::weather;
 use crate::case::{Case, Flip, Options};
@@ -17,23 +17,12 @@ use crate::file::{self, Choices, ReconcilerType, Scenario};
 /// A scenario to be run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    scenario: Scenario,
-    release: Option<Release>,
-    composition: Composition,
-    properties: Vec<properties::Name>,
-}
-
-/// What makes a job what it is, as it stands in a trace's head.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Identity {
-    scenario: Scenario,
-    release: Option<String>,
-    fixed: bool,
-    on: Vec<String>,
-    off: Vec<String>,
-    /// The switches that are on as a result, by apiserver: for readers.
-    defects: Vec<Vec<String>>,
+    pub(super) scenario: Scenario,
+    /// That of all apiservers, if it is not the scenario's own.
+    pub(super) release: Option<Release>,
+    etcd_release: EtcdRelease,
+    pub(super) composition: Composition,
+    properties: Vec<Named>,
 }
 
 /// What a seed decides before the first event.
@@ -45,38 +34,59 @@ pub(super) struct Derived {
     pub shutdown_delay: file::Duration,
     pub apiservers: usize,
     pub clients: u32,
+    /// Traces from before there were such have none.
+    #[serde(default)]
+    pub etcd_clients: u32,
+    #[serde(default = "one")]
+    pub etcd_members: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl Job {
-    /// A scenario under a release of its own or another, with this composition.
+    /// A scenario under a release of its own or another, with this composition. A release of
+    /// Kubernetes is that of all apiservers, and brings its etcd if the scenario names none.
     ///
     /// # Errors
-    /// A defect that has no place in it, or a planned fault that is none.
+    /// A release of what there is none of, a defect that has no place in it, or a planned fault
+    /// that is none.
     pub fn new(
         scenario: Scenario,
-        release: Option<Release>,
+        release: Option<AnyRelease>,
         composition: Composition,
     ) -> Result<Job, String> {
-        let reconcilers: Vec<Reconciler> = scenario
-            .options
-            .endpoint_reconciler_type
-            .values()
-            .iter()
-            .map(|r| reconciler(*r))
-            .collect();
+        let (kubernetes, etcd) = match release {
+            Some(AnyRelease::Kubernetes(release)) => (Some(release), None),
+            Some(AnyRelease::Etcd(release)) => (None, Some(release)),
+            None => (None, None),
+        };
         let mut job = Job {
             scenario,
-            release,
+            release: kubernetes,
+            etcd_release: EtcdRelease::LATEST,
             composition,
             properties: Vec::new(),
         };
-        let releases = job.releases();
+        let (releases, reconcilers) = (job.releases(), job.reconcilers());
+        if let Some(release) = kubernetes.filter(|_| releases.is_empty()) {
+            return Err(format!(
+                "`{}` has no apiservers that could be of {release}; name a release of etcd, such \
+                 as {}",
+                job.scenario.name,
+                EtcdRelease::LATEST
+            ));
+        }
+        let of_newest = releases.iter().max().map(|release| release.etcd());
+        let own = job.scenario.etcd.release.map(|release| release.0);
+        job.etcd_release = etcd.or(own).or(of_newest).unwrap_or(EtcdRelease::LATEST);
         job.properties = match job.scenario.properties.as_slice() {
-            [] => properties::Name::fitting(reconcilers[0], &releases),
-            named => named
-                .iter()
-                .filter_map(|n| properties::Name::named(n))
-                .collect(),
+            [] => {
+                let etcd_clients = job.scenario.topology.etcd_clients > 0;
+                Named::fitting(&releases, reconcilers[0], etcd_clients)
+            }
+            named => named.iter().filter_map(|n| Named::named(n)).collect(),
         };
         let unfit = job.composition.check(&releases, &reconcilers);
         unfit.map_err(|unfit| unfit.to_string())?;
@@ -84,32 +94,22 @@ impl Job {
         Ok(job)
     }
 
-    /// The job whose [`Case::identity`] this is.
-    ///
-    /// # Errors
-    /// What does not fit.
-    pub fn from_identity(identity: &serde_json::Value) -> Result<Job, String> {
-        let identity: Identity =
-            serde_json::from_value(identity.clone()).map_err(|error| error.to_string())?;
-        let switches = |names: &[String]| -> Result<Vec<Switch>, String> {
-            let named = |name: &String| {
-                Switch::named(name).ok_or_else(|| format!("this build knows no defect `{name}`"))
-            };
-            names.iter().map(named).collect()
-        };
-        let release = identity.release.map(|name| {
-            Release::named(&name).ok_or_else(|| format!("this build knows no release `{name}`"))
-        });
-        let composition = Composition {
-            fixed: identity.fixed,
-            on: switches(&identity.on)?,
-            off: switches(&identity.off)?,
-        };
-        Job::new(identity.scenario, release.transpose()?, composition)
+    /// The same with an etcd of this release.
+    pub(super) fn with_etcd(self, release: EtcdRelease) -> Job {
+        Job {
+            etcd_release: release,
+            ..self
+        }
+    }
+
+    /// The reconcilers among which a seed chooses.
+    pub(super) fn reconcilers(&self) -> Vec<Reconciler> {
+        let choices = &self.scenario.options.endpoint_reconciler_type;
+        choices.values().iter().map(|r| reconciler(*r)).collect()
     }
 
     /// The releases of its apiservers.
-    fn releases(&self) -> Vec<Release> {
+    pub(super) fn releases(&self) -> Vec<Release> {
         let of = |release: file::Release| match release {
             file::Release::V1_16 => Release::V1_16,
             file::Release::V1_20 => Release::V1_20,
@@ -121,16 +121,27 @@ impl Job {
             .collect()
     }
 
-    fn switches(&self) -> Vec<Switches> {
+    pub(super) fn switches(&self) -> Vec<Switches> {
         let releases = self.releases().into_iter();
         releases.map(|r| self.composition.switches(r)).collect()
     }
 
-    /// The etcd is the one of the newest apiserver.
-    fn etcd(&self) -> EtcdCluster {
-        let newest = self.releases().into_iter().max();
-        let release = newest.map_or(EtcdRelease::LATEST, Release::etcd);
-        EtcdCluster::single(release, self.composition.etcd(release))
+    /// The etcd, with all of its members.
+    pub(super) fn etcd(&self) -> EtcdCluster {
+        let (asked, release) = (&self.scenario.etcd, self.etcd_release);
+        let default = Sizes::of(release);
+        let or = |asked: Option<u32>, default: u64| asked.map_or(default, u64::from);
+        EtcdCluster {
+            members: self.scenario.topology.etcd,
+            release,
+            switches: self.composition.etcd(release),
+            sizes: Sizes {
+                snapshot_count: or(asked.snapshot_count, default.snapshot_count),
+                catch_up_entries: or(asked.catch_up_entries, default.catch_up_entries),
+                watch_channel: asked.watch_channel.unwrap_or(default.watch_channel),
+                watch_window: asked.watch_window.unwrap_or(default.watch_window),
+            },
+        }
     }
 
     fn derived(options: &Options) -> Result<Derived, String> {
@@ -144,8 +155,11 @@ impl Job {
                 .take(derived.apiservers)
                 .map(|(release, switches)| Apiserver { release, switches })
                 .collect(),
-            etcd: self.etcd(),
-            etcd_clients: 0,
+            etcd: EtcdCluster {
+                members: derived.etcd_members,
+                ..self.etcd()
+            },
+            etcd_clients: derived.etcd_clients,
             clients: derived.clients,
             reconciler: reconciler(derived.endpoint_reconciler_type),
             apiserver_count: derived.apiserver_count,
@@ -162,25 +176,13 @@ fn reconciler(of: ReconcilerType) -> Reconciler {
     }
 }
 
-fn names(switches: impl Iterator<Item = Switch>) -> Vec<String> {
-    switches.map(|s| s.info().name.to_owned()).collect()
-}
-
 impl Case for Job {
     fn name(&self) -> &str {
         &self.scenario.name
     }
 
     fn identity(&self) -> serde_json::Value {
-        let identity = Identity {
-            scenario: self.scenario.clone(),
-            release: self.release.map(|r| r.name().to_owned()),
-            fixed: self.composition.fixed,
-            on: names(self.composition.on.iter().copied()),
-            off: names(self.composition.off.iter().copied()),
-            defects: self.switches().iter().map(|s| names(s.iter())).collect(),
-        };
-        serde_json::to_value(identity).expect("a scenario is JSON")
+        self.to_identity()
     }
 
     fn derive(&self, seed: u64) -> Options {
@@ -199,14 +201,21 @@ impl Case for Job {
             shutdown_delay: pick(&mut stream, &options.shutdown_delay),
             apiservers: self.releases().len(),
             clients: self.scenario.topology.clients,
+            etcd_clients: self.scenario.topology.etcd_clients,
+            etcd_members: self.scenario.topology.etcd,
         };
         serde_json::to_value(derived).expect("options are JSON")
     }
 
     fn world(&self, options: &Options) -> Result<World, String> {
         let derived = Job::derived(options)?;
-        if derived.apiservers == 0 || derived.apiservers > self.releases().len() {
+        let all = self.releases().len();
+        if derived.apiservers > all || (derived.apiservers == 0 && all > 0) {
             return Err(format!("the options: {} apiservers", derived.apiservers));
+        }
+        let members = derived.etcd_members;
+        if !(1..=self.scenario.topology.etcd).contains(&members) {
+            return Err(format!("the options: {members} members of etcd"));
         }
         let topology = self.topology(&derived);
         Ok(topology.world(&self.properties, LinkSpec::default()))
@@ -226,36 +235,15 @@ impl Case for Job {
     }
 
     fn flips(&self) -> Vec<Flip> {
-        let on = self.switches();
-        let releases = self.releases();
-        let blamed = |info: &&wavetank_release::SwitchInfo| {
-            let has = on.iter().any(|switches| switches.has(info.switch));
-            let fits = releases.iter().any(|release| info.fits.contains(release));
-            fits && has == (info.kind != Kind::Fix)
-        };
-        let flip = |info: &wavetank_release::SwitchInfo| Flip {
-            name: info.name.to_owned(),
-            about: format!("{} ({})", info.about, info.source),
-        };
-        Switch::TABLE.iter().filter(blamed).map(flip).collect()
+        self.blamed()
     }
 
     fn flipped(&self, flips: &[&str]) -> Option<Box<dyn Case>> {
-        let mut job = self.clone();
-        for name in flips {
-            let switch = Switch::named(name)?;
-            let (to, from) = match switch.info().kind {
-                Kind::Fix => (&mut job.composition.on, &mut job.composition.off),
-                Kind::Defect | Kind::OpenDefect => {
-                    (&mut job.composition.off, &mut job.composition.on)
-                }
-            };
-            from.retain(|s| *s != switch);
-            if !to.contains(&switch) {
-                to.push(switch);
-            }
-        }
-        Some(Box::new(job))
+        Some(Box::new(self.with_flipped(flips)?))
+    }
+
+    fn missing_defects(&self) -> Vec<Flip> {
+        self.missing()
     }
 
     /// An expectation is of the scenario as it is written: mended it expects nothing.
@@ -276,7 +264,20 @@ impl Case for Job {
             apiservers,
             ..derived.clone()
         });
-        let smaller = fewer_clients.chain(fewer_servers);
+        let fewer_etcd_clients = (1..derived.etcd_clients).map(|etcd_clients| Derived {
+            etcd_clients,
+            ..derived.clone()
+        });
+        // An only member is called otherwise, and an even number of them gains nothing.
+        let fewer_members = (3..derived.etcd_members).step_by(2);
+        let fewer_members = fewer_members.map(|etcd_members| Derived {
+            etcd_members,
+            ..derived.clone()
+        });
+        let smaller = fewer_clients
+            .chain(fewer_servers)
+            .chain(fewer_etcd_clients)
+            .chain(fewer_members);
         smaller
             .map(|derived| serde_json::to_value(derived).expect("options are JSON"))
             .collect()

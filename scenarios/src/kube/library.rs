@@ -2,7 +2,8 @@
 
 use crate::file::Scenario;
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
+    ("etcd-storm", include_str!("../../etcd-storm.yaml")),
     (
         "kubernetes-endpoints",
         include_str!("../../kubernetes-endpoints.yaml"),

@@ -8,7 +8,7 @@ use wavetank_engine::{Action, Fault, FaultKind, Time};
 
 use crate::file::{self, Outage, Range, Scenario, Spell};
 
-/// Apiservers and clients start within this time, etcd at once.
+/// Apiservers and clients start within this time, the members of etcd at once.
 const START_WITHIN: Duration = Duration::from_secs(10);
 
 fn nanos(duration: file::Duration) -> Duration {
@@ -30,12 +30,18 @@ pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
         what: "connect".to_owned(),
         every: nanos(connect.every),
     });
+    let operations = &scenario.workload.etcd_operations;
+    let operate = operations.iter().map(|operations| Workload {
+        processes: topology.etcd_client_names(),
+        what: "operate".to_owned(),
+        every: nanos(operations.every),
+    });
     Weather {
         storm: Time::ZERO + nanos(scenario.storm),
         start_within: START_WITHIN.min(nanos(scenario.storm)),
-        start_first: vec!["etcd".to_owned()],
+        start_first: topology.etcd_names(),
         budgets: budgets(scenario, topology),
-        workload: connect.collect(),
+        workload: connect.chain(operate).collect(),
         latency: Latency {
             base: range(&scenario.network.latency),
             tail_per_million: millionths(scenario.network.tail.chance),
@@ -61,10 +67,15 @@ pub(super) fn directed(scenario: &Scenario) -> Result<Vec<(Time, Action)>, Strin
 fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
     let faults = &scenario.faults;
     let servers = topology.apiserver_names();
-    let etcd = vec!["etcd".to_owned()];
+    let etcd = topology.etcd_names();
+    // A single etcd under apiservers is hit less, and its connections where they are theirs.
+    let is_aim = etcd.len() > 1 || servers.is_empty();
     let all = topology.names();
     let mut budgets = Vec::new();
     let mut add = |kind, max: u32, lasts, gone: f64, amount, targets: &[String]| {
+        if targets.is_empty() {
+            return;
+        }
         budgets.push(Budget {
             kind,
             max,
@@ -84,9 +95,13 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
         let Some(outage) = outage else { continue };
         let lasts = range(&outage.lasts);
         add(kind, outage.max, lasts, outage.gone, (0, 0), &servers);
-        // etcd comes back: a cluster whose only member is gone for ever promises nothing.
+        // Members of etcd come back: without a majority of them a cluster promises nothing.
         if kind != FaultKind::Stop {
-            add(kind, outage.max.div_ceil(2), lasts, 0.0, (0, 0), &etcd);
+            let max = match is_aim {
+                true => outage.max,
+                false => outage.max.div_ceil(2),
+            };
+            add(kind, max, lasts, 0.0, (0, 0), &etcd);
         }
     }
     let spells: [(FaultKind, &Option<Spell>, &[String]); 6] = [
@@ -100,6 +115,9 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
     for (kind, spell, targets) in spells {
         let Some(spell) = spell else { continue };
         add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), targets);
+        if kind == FaultKind::Delay && is_aim {
+            add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), &etcd);
+        }
     }
     let moments = [
         (FaultKind::Reset, &faults.reset),
@@ -109,6 +127,9 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
     for (kind, moment) in moments {
         let Some(moment) = moment else { continue };
         add(kind, moment.max, none, 0.0, (0, 0), &servers);
+        if is_aim {
+            add(kind, moment.max, none, 0.0, (0, 0), &etcd);
+        }
     }
     if let Some(slow) = &faults.slow_link {
         let factor = (u64::from(slow.factor.low), u64::from(slow.factor.high));

@@ -1,6 +1,6 @@
 //! Puts the results of seeds together in the order of the seeds, whoever finishes first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use wavetank_engine::drive::Tallies;
@@ -18,12 +18,15 @@ pub(super) struct SeedResult {
 }
 
 pub(super) struct Fold {
-    keep_going: bool,
+    /// After so many violations no more is added.
+    enough: usize,
+    /// Seeds that showed one, finished early or not.
+    hits: BTreeSet<u64>,
     /// The next seed to add, counted from 0.
     next: u64,
     /// Finished before a smaller one was.
     early: BTreeMap<u64, SeedResult>,
-    /// A violation has ended the sweep.
+    /// Enough violations have ended the sweep.
     closed: bool,
     totals: Totals,
     candidates: Candidates,
@@ -34,7 +37,11 @@ impl Fold {
         let options = sweep.case.derive(sweep.seeds.first);
         let budgets = sweep.case.weather(&options).budgets;
         Fold {
-            keep_going: sweep.keep_going,
+            enough: match sweep.keep_going {
+                true => usize::MAX,
+                false => sweep.enough.max(1),
+            },
+            hits: BTreeSet::new(),
             next: 0,
             early: BTreeMap::new(),
             closed: false,
@@ -44,6 +51,9 @@ impl Fold {
     }
 
     pub fn add(&mut self, index: u64, result: SeedResult) {
+        if result.found.is_some() {
+            self.hits.insert(index);
+        }
         self.early.insert(index, result);
         while !self.closed
             && let Some(result) = self.early.remove(&self.next)
@@ -51,10 +61,20 @@ impl Fold {
             self.next += 1;
             self.totals.add(&result);
             if let Some(found) = result.found {
-                self.closed = !self.keep_going;
                 self.candidates.add(found);
+                self.closed = self.violations() >= self.enough as u64;
             }
         }
+    }
+
+    /// From here on no seed matters: enough below it have shown a violation.
+    pub fn end(&self) -> Option<u64> {
+        self.hits.iter().nth(self.enough - 1).map(|last| last + 1)
+    }
+
+    /// Have enough violations ended the sweep?
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// Seeds added.

@@ -11,7 +11,7 @@ use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Etcd, Sizes};
 use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
-use crate::properties;
+use crate::library::Named;
 
 /// A kube-apiserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +112,10 @@ impl Topology {
     }
 
     /// The world at time zero, everything down, with these properties.
-    pub fn world(&self, properties: &[properties::Name], nominal: LinkSpec) -> World {
+    pub fn world<P>(&self, properties: &[P], nominal: LinkSpec) -> World
+    where
+        P: Copy + Into<Named>,
+    {
         let all = self.names();
         let members: Vec<ProcId> = self
             .etcd_names()
@@ -166,8 +169,9 @@ impl Topology {
             };
             builder.process(&name, EtcdUser::new(config));
         }
-        for name in properties {
-            builder.property(name.property(self.shutdown_delay));
+        for property in properties {
+            let named: Named = (*property).into();
+            builder.property(named.property(self.shutdown_delay));
         }
         builder.build()
     }

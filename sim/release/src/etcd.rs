@@ -41,6 +41,19 @@ impl Line {
     }
 }
 
+/// `v3.4`, or the first and the last of them: `v3.4.25 to v3.4.30`.
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Line { minor, from, until } = *self;
+        let last = until.saturating_sub(1);
+        match (from, until) {
+            (0, u8::MAX) => write!(f, "v3.{minor}"),
+            (_, u8::MAX) => write!(f, "{} and later", v3(minor, from)),
+            _ => write!(f, "{} to {}", v3(minor, from), v3(minor, last)),
+        }
+    }
+}
+
 /// 3.`minor`.`patch`
 const fn v3(minor: u8, patch: u8) -> EtcdRelease {
     EtcdRelease { minor, patch }
@@ -102,6 +115,13 @@ mod tests {
         assert!(EtcdRelease::ALL.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(EtcdRelease::named("v3.5.21"), Some(v3(5, 21)));
         assert_eq!(EtcdRelease::named("v3.5.99"), None);
+    }
+
+    #[test]
+    fn lines_are_told_by_their_ends() {
+        assert_eq!(Line::all(4).to_string(), "v3.4");
+        assert_eq!(Line::until(5, 8).to_string(), "v3.5.0 to v3.5.7");
+        assert_eq!(Line::within(4, 25, 31).to_string(), "v3.4.25 to v3.4.30");
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! shipped with. Every known bug is a switch with one place in the code; every fix of a finding is
 //! one too. This is the one table of them. How an algorithm works does not belong here.
 
+mod any;
 mod etcd;
 mod switches;
 mod table;
 
+pub use any::AnyRelease;
 pub use etcd::{EtcdRelease, Line};
 pub use switches::{Composition, Switches, Unfit};
 pub use table::{Kind, Reconciler, Switch, SwitchInfo};

@@ -128,6 +128,10 @@ impl Composition {
             if !info.etcd.is_empty() {
                 continue; // there is always an etcd
             }
+            if releases.is_empty() {
+                let why = "has a place only in apiservers, and there are none".to_owned();
+                return Err(Unfit { switch, why });
+            }
             if !releases.iter().any(|r| info.fits.contains(r)) {
                 let why = "has no place in the algorithms of this release".to_owned();
                 return Err(Unfit { switch, why });

@@ -8,11 +8,12 @@ use super::{Known, Report, Scenario, parse};
 const FULL: &str = include_str!("full.yaml");
 
 const KNOWN: Known = Known {
-    properties: &[
+    control_plane: &[
         "stopped-address-is-removed",
         "live-address-is-kept",
         "endpoints-converge",
     ],
+    etcd: &["watch-is-reliable"],
 };
 
 fn read(text: &str) -> Result<Scenario, Report> {

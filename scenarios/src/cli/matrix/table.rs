@@ -1,0 +1,83 @@
+//! The report of `matrix`, for people.
+
+use super::super::human::{aligned, thousands};
+use super::report::{Hit, Outcome, Report, Row, Verdict};
+
+/// The whole report.
+pub(super) fn table(report: &Report) -> String {
+    let header = ["defect", "seeds", "hit", "events", "violation", "trace"];
+    let mut table = super::super::human::table(&header);
+    for row in &report.rows {
+        for line in lines(row) {
+            table.add_row(line);
+        }
+    }
+    format!(
+        "{}, seeds {}\n\n{}\n{}",
+        report.case,
+        report.seeds,
+        aligned(table),
+        verdict(report)
+    )
+}
+
+/// One line for each violation; one that says why there is none.
+fn lines(row: &Row) -> Vec<[String; 6]> {
+    let name = row.defect.clone().unwrap_or_else(|| "(mended)".to_owned());
+    let figures = |hit: u64| [thousands(row.seeds), thousands(hit)];
+    if row.violations.is_empty() {
+        let [seeds, hit] = figures(row.hit);
+        let events = thousands(row.events);
+        return vec![[
+            name,
+            seeds,
+            hit,
+            events,
+            said(row.outcome).to_owned(),
+            String::new(),
+        ]];
+    }
+    let mut lines = Vec::new();
+    for (at, violation) in row.violations.iter().enumerate() {
+        let [seeds, hit] = figures(violation.violation.seeds);
+        let [name, seeds] = match at {
+            0 => [name.clone(), seeds],
+            _ => [String::new(), String::new()],
+        };
+        let trace = violation.trace().unwrap_or("(not written)").to_owned();
+        let events = thousands(violation.events());
+        let what = what(violation, row.defect.as_deref());
+        lines.push([name, seeds, hit, events, what, trace]);
+    }
+    lines
+}
+
+/// The property with its kind, and the blame if that is not what the row is about.
+fn what(hit: &Hit, defect: Option<&str>) -> String {
+    let found = &hit.violation.what;
+    let what = format!("{} ({})", found.property, found.kind);
+    match defect {
+        Some(defect) if hit.violation.attribution == defect => what,
+        _ => format!("{what}, blame: {}", hit.violation.attribution),
+    }
+}
+
+/// How a sweep without violations ended, in words.
+fn said(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Clean => "clean",
+        Outcome::Untested => "not all put to the test",
+        Outcome::Interrupted => "interrupted",
+        Outcome::Found | Outcome::NotFound | Outcome::Unexplained => "not found",
+    }
+}
+
+fn verdict(report: &Report) -> String {
+    let word = match report.verdict {
+        Verdict::AllFound => "clean when mended, and every defect is found",
+        Verdict::Wanting => "not as it should be",
+        Verdict::Interrupted => "interrupted; what was run is as it should be",
+    };
+    let because = report.because.iter().map(|why| format!("  {why}\n"));
+    format!("\nverdict: {word}\n{}", because.collect::<String>())
+}

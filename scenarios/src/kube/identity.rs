@@ -1,0 +1,76 @@
+//! A job as it stands in a trace's head, and back.
+
+use serde::{Deserialize, Serialize};
+use wavetank_release::{AnyRelease, Composition, EtcdRelease, Release, Switch};
+
+use super::job::Job;
+use super::switches::names;
+use crate::file::{self, Scenario};
+
+/// What makes a job what it is.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Identity {
+    scenario: Scenario,
+    /// The release of all apiservers, if it is not the scenario's own.
+    release: Option<String>,
+    /// The release of etcd. Heads from before there were several have none: it follows from the
+    /// rest.
+    #[serde(default)]
+    etcd_release: Option<file::EtcdRelease>,
+    fixed: bool,
+    on: Vec<String>,
+    off: Vec<String>,
+    /// The switches that are on as a result, by apiserver: for readers.
+    defects: Vec<Vec<String>>,
+    /// Those of etcd: for readers.
+    #[serde(default)]
+    etcd_defects: Vec<String>,
+}
+
+impl Job {
+    /// The job whose [`identity`](crate::case::Case::identity) this is.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn from_identity(identity: &serde_json::Value) -> Result<Job, String> {
+        let identity: Identity =
+            serde_json::from_value(identity.clone()).map_err(|error| error.to_string())?;
+        let switches = |names: &[String]| -> Result<Vec<Switch>, String> {
+            let named = |name: &String| {
+                Switch::named(name).ok_or_else(|| format!("this build knows no defect `{name}`"))
+            };
+            names.iter().map(named).collect()
+        };
+        let release = identity.release.map(|name| {
+            Release::named(&name).ok_or_else(|| format!("this build knows no release `{name}`"))
+        });
+        let composition = Composition {
+            fixed: identity.fixed,
+            on: switches(&identity.on)?,
+            off: switches(&identity.off)?,
+        };
+        let etcd: Option<EtcdRelease> = identity.etcd_release.map(|release| release.0);
+        let release = release.transpose()?.map(AnyRelease::from);
+        let job = Job::new(identity.scenario, release, composition)?;
+        Ok(match etcd {
+            Some(etcd) => job.with_etcd(etcd),
+            None => job,
+        })
+    }
+
+    pub(super) fn to_identity(&self) -> serde_json::Value {
+        let etcd = self.etcd();
+        let identity = Identity {
+            scenario: self.scenario.clone(),
+            release: self.release.map(|r| r.name().to_owned()),
+            etcd_release: Some(file::EtcdRelease(etcd.release)),
+            fixed: self.composition.fixed,
+            on: names(self.composition.on.iter().copied()),
+            off: names(self.composition.off.iter().copied()),
+            defects: self.switches().iter().map(|s| names(s.iter())).collect(),
+            etcd_defects: names(etcd.switches.iter().filter(|s| !s.info().etcd.is_empty())),
+        };
+        serde_json::to_value(identity).expect("a scenario is JSON")
+    }
+}

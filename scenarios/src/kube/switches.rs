@@ -1,0 +1,75 @@
+//! The switches of a job: which have a place in it, and the same job with some the other way.
+
+use wavetank_release::{Kind, Switch, SwitchInfo};
+
+use super::job::Job;
+use crate::case::Flip;
+
+/// The names of switches.
+pub(super) fn names(switches: impl Iterator<Item = Switch>) -> Vec<String> {
+    switches.map(|s| s.info().name.to_owned()).collect()
+}
+
+fn flip(info: &SwitchInfo) -> Flip {
+    Flip {
+        name: info.name.to_owned(),
+        about: format!("{} ({})", info.about, info.source),
+    }
+}
+
+impl Job {
+    /// Is it on anywhere?
+    fn has(&self, switch: Switch) -> bool {
+        match switch.info().etcd.is_empty() {
+            true => self.switches().iter().any(|on| on.has(switch)),
+            false => self.etcd().switches.has(switch),
+        }
+    }
+
+    /// Do the algorithms have this place: those of an apiserver, or those of the etcd?
+    fn fits(&self, info: &SwitchInfo) -> bool {
+        let releases = self.releases();
+        !info.etcd.is_empty() || releases.iter().any(|release| info.fits.contains(release))
+    }
+
+    /// Defects that are on and fixes that are off.
+    pub(super) fn blamed(&self) -> Vec<Flip> {
+        let blamed = |info: &&SwitchInfo| {
+            self.fits(info) && self.has(info.switch) == (info.kind != Kind::Fix)
+        };
+        Switch::TABLE.iter().filter(blamed).map(flip).collect()
+    }
+
+    /// Defects that are off, and that would show: those of etcd to its own clients.
+    pub(super) fn missing(&self) -> Vec<Flip> {
+        let reconcilers = self.reconcilers();
+        let shows = |info: &&SwitchInfo| match info.etcd.is_empty() {
+            true => info.reconciler.is_none_or(|r| reconcilers.contains(&r)),
+            false => self.scenario.topology.etcd_clients > 0,
+        };
+        let missing = |info: &&SwitchInfo| {
+            info.kind != Kind::Fix && self.fits(info) && !self.has(info.switch)
+        };
+        let all = Switch::TABLE.iter().filter(missing).filter(shows);
+        all.map(flip).collect()
+    }
+
+    /// The same job with these the other way.
+    pub(super) fn with_flipped(&self, flips: &[&str]) -> Option<Job> {
+        let mut job = self.clone();
+        for name in flips {
+            let switch = Switch::named(name)?;
+            let (to, from) = match switch.info().kind {
+                Kind::Fix => (&mut job.composition.on, &mut job.composition.off),
+                Kind::Defect | Kind::OpenDefect => {
+                    (&mut job.composition.off, &mut job.composition.on)
+                }
+            };
+            from.retain(|s| *s != switch);
+            if !to.contains(&switch) {
+                to.push(switch);
+            }
+        }
+        Some(job)
+    }
+}
