@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
+use wavetank_apiserver::Object;
 use wavetank_engine::Property;
+use wavetank_etcd::monitors;
 use wavetank_release::{Reconciler, Release};
 
 use crate::properties;
@@ -13,6 +15,8 @@ use crate::properties;
 pub enum Named {
     /// Of the control plane.
     ControlPlane(properties::Name),
+    /// Of etcd.
+    Etcd(monitors::Name),
 }
 
 /// What a property is about.
@@ -46,7 +50,13 @@ impl Named {
             about: info.about,
             sometimes: info.sometimes,
         });
-        control_plane.collect()
+        let etcd = monitors::Name::TABLE.iter().map(|info| Entry {
+            property: Named::Etcd(info.monitor),
+            name: info.name,
+            about: info.about,
+            sometimes: info.sometimes,
+        });
+        control_plane.chain(etcd).collect()
     }
 
     /// The property with this name.
@@ -59,6 +69,7 @@ impl Named {
     pub fn concern(self) -> Concern {
         match self {
             Named::ControlPlane(_) => Concern::ControlPlane,
+            Named::Etcd(_) => Concern::Etcd,
         }
     }
 
@@ -66,7 +77,9 @@ impl Named {
     /// releases (there may be none) and this reconciler, and with clients of etcd or without.
     pub fn fitting(releases: &[Release], reconciler: Reconciler, etcd_clients: bool) -> Vec<Named> {
         let control_plane = properties::Name::fitting(reconciler, releases);
-        let all = control_plane.into_iter().map(Named::from);
+        let etcd = monitors::Name::TABLE.iter().map(|info| info.monitor);
+        let control_plane = control_plane.into_iter().map(Named::from);
+        let all = control_plane.chain(etcd.map(Named::Etcd));
         let fits = |property: &Named| match property.concern() {
             Concern::ControlPlane => !releases.is_empty(),
             Concern::Etcd => etcd_clients,
@@ -78,6 +91,7 @@ impl Named {
     pub fn property(self, shutdown_delay: Duration) -> Box<dyn Property> {
         match self {
             Named::ControlPlane(name) => name.property(shutdown_delay),
+            Named::Etcd(name) => name.property::<Object>(),
         }
     }
 }
