@@ -15,6 +15,9 @@ fn fixed(scenario: &str, release: &str) -> Box<dyn Case> {
     opened.unwrap_or_else(|why| panic!("{why}"))
 }
 
+wavetank::seeds!(etcd_storm_v3_4_23, fixed("etcd-storm", "v3.4.23"), 0..4);
+wavetank::seeds!(etcd_storm_v3_5_21, fixed("etcd-storm", "v3.5.21"), 0..4);
+wavetank::seeds!(etcd_storm_v3_6_13, fixed("etcd-storm", "v3.6.13"), 0..4);
 wavetank::seeds!(
     kubernetes_endpoints_v1_16,
     fixed("kubernetes-endpoints", "v1.16"),
@@ -54,6 +57,11 @@ fn every_bundled_scenario_is_here() {
     let names: Vec<String> = kube::bundled().into_iter().map(|s| s.name).collect();
     assert_eq!(
         names,
-        ["kubernetes-endpoints", "master-count", "no-shutdown-delay"]
+        [
+            "etcd-storm",
+            "kubernetes-endpoints",
+            "master-count",
+            "no-shutdown-delay"
+        ]
     );
 }

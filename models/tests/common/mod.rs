@@ -20,7 +20,7 @@ pub fn undisturbed(topology: &Topology, property: Name, until: Time) -> World {
         actions: topology.names().into_iter().map(start).collect(),
         ..Plan::default()
     };
-    let world = topology.world(&[property], LinkSpec::default());
+    let world = topology.world(&[property.into()], LinkSpec::default());
     let choices = FromPlan::new(&plan);
     let outcome = Run::new(world, choices, Limits::until(until), Record::default()).finish();
     assert_eq!(outcome.ending, Ending::Clean);

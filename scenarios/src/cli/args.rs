@@ -20,7 +20,7 @@ const VERSION: &str = concat!(
 const EXIT_CODES: &str = "\
 Exit codes:
     0  clean
-    1  a guarantee was violated (diff: the traces differ)
+    1  a guarantee was violated (diff: the traces differ; matrix: or a defect was not found)
     2  could not run: bad input, or files that cannot be read or written
     3  a trace does not fit
     4  nothing was violated, but the search did not show all that it had to show
@@ -42,6 +42,13 @@ pub(super) enum Command {
     /// Simulate a scenario under many seeds, and report what was violated
     Run(RunArgs),
     /// Find every defect of a scenario, each on its own, and nothing when all is mended
+    ///
+    /// The scenario is run with every known problem mended (as `run --fixed`), then with one defect
+    /// at a time on top of that (as `run --fixed --defect D`), each until a few seeds have shown it.
+    ///
+    /// Each defect has to be found and to be what its violations are blamed on, and without any
+    /// there has to be nothing: then the exit code is 0, else 1. The traces of each are in a folder
+    /// of its name.
     Matrix(MatrixArgs),
     /// Step through a trace again, and verify that everything matches
     Replay(ReplayArgs),
@@ -145,12 +152,6 @@ impl CompositionArgs {
     }
 }
 
-/// Runs a scenario with every known problem mended (as `run --fixed`), then with one defect at a
-/// time on top of that (as `run --fixed --defect D`), and tells what was found.
-///
-/// Each defect has to be found and to be what its violations are blamed on, and without any there
-/// has to be nothing: then the exit code is 0, else 1. Each defect's traces are in a folder of its
-/// name.
 #[derive(Debug, Args)]
 pub(super) struct MatrixArgs {
     /// A scenario file, or the name of a bundled scenario

@@ -25,7 +25,7 @@ use report::{Hit, Report, Row, Small};
 /// So many seeds that show a defect are enough.
 const ENOUGH: usize = 3;
 /// A trace is made smaller with simulations of about so many events,
-const SHRINK_EVENTS: u64 = 2_000_000;
+const SHRINK_EVENTS: u64 = 6_000_000;
 /// but not with more simulations than this,
 const MOST_ATTEMPTS: u64 = 400;
 /// and not at all if so few are possible.

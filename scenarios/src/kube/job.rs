@@ -86,7 +86,7 @@ impl Job {
                 let etcd_clients = job.scenario.topology.etcd_clients > 0;
                 Named::fitting(&releases, reconcilers[0], etcd_clients)
             }
-            named => named.iter().filter_map(|n| Named::named(n)).collect(),
+            named => named.iter().filter_map(|n| Named::find(n)).collect(),
         };
         let unfit = job.composition.check(&releases, &reconcilers);
         unfit.map_err(|unfit| unfit.to_string())?;

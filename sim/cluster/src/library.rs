@@ -60,7 +60,7 @@ impl Named {
     }
 
     /// The property with this name.
-    pub fn named(name: &str) -> Option<Named> {
+    pub fn find(name: &str) -> Option<Named> {
         let found = Named::all().into_iter().find(|entry| entry.name == name)?;
         Some(found.property)
     }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_lead_back() {
         for entry in Named::all() {
-            assert_eq!(Named::named(entry.name), Some(entry.property));
+            assert_eq!(Named::find(entry.name), Some(entry.property));
         }
     }
 

@@ -112,10 +112,7 @@ impl Topology {
     }
 
     /// The world at time zero, everything down, with these properties.
-    pub fn world<P>(&self, properties: &[P], nominal: LinkSpec) -> World
-    where
-        P: Copy + Into<Named>,
-    {
+    pub fn world(&self, properties: &[Named], nominal: LinkSpec) -> World {
         let all = self.names();
         let members: Vec<ProcId> = self
             .etcd_names()
@@ -170,8 +167,7 @@ impl Topology {
             builder.process(&name, EtcdUser::new(config));
         }
         for property in properties {
-            let named: Named = (*property).into();
-            builder.property(named.property(self.shutdown_delay));
+            builder.property(property.property(self.shutdown_delay));
         }
         builder.build()
     }

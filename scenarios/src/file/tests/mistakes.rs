@@ -56,8 +56,8 @@ mistakes! {
     range_without_unit: "100ms..30s" => "100..30s";
     factor_not_whole: "factor: 10..200" => "factor: 10..20.5";
     not_a_probability: "chance: 0.01" => "chance: 1.5";
-    not_a_count: "clients: 2" => "clients: two";
-    negative_count: "clients: 2" => "clients: -2";
+    not_a_count: "  clients: 2" => "  clients: two";
+    negative_count: "  clients: 2" => "  clients: -2";
     a_list_for_a_mapping: "  connect: {every: 2s}" => "  connect: [{every: 2s}]";
     a_mapping_for_a_duration: "storm: 120s" => "storm: {lasts: 120s}";
     a_word_for_a_list: "[stopped-address-is-removed, live-address-is-kept]" => "all";
@@ -70,13 +70,18 @@ mistakes! {
     // What is read, but makes no sense.
     name_is_not_the_file_s: "name: full" => "name: fuller";
     name_not_kebab_case: "name: full" => "name: Full_Scenario";
-    several_etcd_members: "etcd: 1" => "etcd: 3";
+    too_many_etcd_members: "etcd: 1" => "etcd: 10";
+    no_etcd_members: "etcd: 1" => "etcd: 0";
     no_apiservers: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "0";
-    empty_list_of_apiservers: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "[]";
     too_many_apiservers: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "10";
     count_without_master_count: "[lease, master-count]" => "lease";
     count_of_zero: "apiserver-count: 3" => "apiserver-count: [3, 0]";
-    nobody_connects: "clients: 2" => "clients: 0";
+    nobody_connects: "  clients: 2" => "  clients: 0";
+    nobody_operates: "etcd-clients: 3" => "etcd-clients: 0";
+    operate_all_the_time: "every: 150ms" => "every: 0s";
+    unknown_etcd_release: "v3.5.21" => "v3.5.20";
+    etcd_release_as_a_number: "v3.5.21" => "3.5";
+    channel_for_nothing: "watch-channel: 16" => "watch-channel: 0";
     connect_all_the_time: "every: 2s" => "every: 0s";
     calm_too_short: "calm: 3m" => "calm: 10ms";
     plan_after_the_storm: "at: 2m" => "at: 121s";
@@ -102,6 +107,33 @@ fn a_storm_of_no_time_has_no_faults() {
 }
 
 #[test]
+fn nobody_uses_etcd() {
+    mistakes(
+        "nobody-uses-etcd",
+        &[
+            (
+                "[{release: v1.16}, {release: v1.20}, {release: v1.36}]",
+                "[]",
+            ),
+            ("  etcd-clients: 3\n", ""),
+            ("  etcd-operations: {every: 150ms}\n", ""),
+        ],
+    );
+}
+
+#[test]
+fn a_property_of_etcd_needs_its_clients() {
+    mistakes(
+        "etcd-property-without-clients",
+        &[
+            ("  etcd-clients: 3\n", ""),
+            ("  etcd-operations: {every: 150ms}\n", ""),
+            ("live-address-is-kept]", "watch-is-reliable]"),
+        ],
+    );
+}
+
+#[test]
 fn nothing_at_all() {
     let report = read("").expect_err("it is empty");
     snapshot("nothing-at-all", &report.to_string());
@@ -115,7 +147,7 @@ fn all_that_cannot_be_read_is_reported_at_once() {
             ("name: full\n", ""),
             ("release: v1.20\n", "release: v1.2\n"),
             ("shutdown-delay: [0s, 5s]", "shutdown-delay: [0, 5sec]"),
-            ("clients: 2", "cleints: 2"),
+            ("  clients: 2", "  cleints: 2"),
             (
                 "max: 4, lasts: 2s..60s, gone: 0.3",
                 "max: -1, lasts: 60s..2s, gone: 3",
@@ -131,8 +163,8 @@ fn all_that_makes_no_sense_is_reported_at_once() {
         "many-senseless",
         &[
             ("name: full\n", "name: empty\n"),
-            ("etcd: 1", "etcd: 2"),
-            ("clients: 2", "clients: 0"),
+            ("etcd: 1", "etcd: 10"),
+            ("  clients: 2", "  clients: 0"),
             ("calm: 3m", "calm: 0s"),
             ("at: 30s", "at: 1h"),
             ("expect: stopped-address-is-removed", "expect: stopped"),
@@ -144,8 +176,8 @@ fn all_that_makes_no_sense_is_reported_at_once() {
 fn columns_count_characters() {
     mistake(
         "wide-characters",
-        "clients: 2",
-        "\"clients\": \"zwölf\" # ünïcode 船",
+        "  clients: 2",
+        "  \"clients\": \"zwölf\" # ünïcode 船",
     );
 }
 

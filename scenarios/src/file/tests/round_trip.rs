@@ -58,11 +58,20 @@ fn what_is_given_is_read() {
     );
     assert_eq!(
         scenario.topology.processes(),
-        ["etcd", "a1", "a2", "a3", "c1", "c2"]
+        ["etcd", "a1", "a2", "a3", "c1", "c2", "u1", "u2", "u3"]
     );
     assert_eq!(scenario.calm, Duration::from_secs(180));
     let kinds: Vec<_> = scenario.faults.budgets().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, Faults::KINDS);
+}
+
+#[test]
+fn an_etcd_alone_is_a_cluster() {
+    let text = LEAST.replace("{apiservers: 1}", "{etcd: 3, etcd-clients: 2}");
+    let scenario = read(&text).unwrap_or_else(|report| panic!("{report}"));
+    assert_eq!(scenario.releases(), []);
+    let processes = scenario.topology.processes();
+    assert_eq!(processes, ["e1", "e2", "e3", "u1", "u2"]);
 }
 
 #[test]

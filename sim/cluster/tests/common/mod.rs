@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_apiserver::{Object, ServerNote};
-use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, EtcdCluster, SLICE, Topology};
+use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Named, SLICE, Topology};
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{
     Action, Check, Entry, Event, Fault, LinkSpec, Note, ProcId, Report, RoutineId, Status, Time,
@@ -100,7 +99,7 @@ impl Bench {
     /// Everything is down. All properties are watched.
     pub fn new(topology: &Topology) -> Bench {
         let releases: Vec<Release> = topology.apiservers.iter().map(|a| a.release).collect();
-        let properties = Name::fitting(topology.reconciler, &releases);
+        let properties = Named::fitting(&releases, topology.reconciler, topology.etcd_clients > 0);
         Bench {
             world: topology.world(&properties, LinkSpec::default()),
             now: Time::ZERO,
