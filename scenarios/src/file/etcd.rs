@@ -32,9 +32,10 @@ pub struct Etcd {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub watch_channel: Option<u32>,
-    /// So many responses are under way on a watch stream, or unread at the client.
+    /// So many responses are under way on a watch stream, or unread at the client; clients
+    /// acknowledge 16 at a time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 16, max = 64))]
     pub watch_window: Option<u32>,
 }
 
@@ -103,11 +104,16 @@ impl Checker<'_> {
         let sizes = [
             ("snapshot-count", etcd.snapshot_count),
             ("watch-channel", etcd.watch_channel),
-            ("watch-window", etcd.watch_window),
         ];
         for (key, _) in sizes.into_iter().filter(|(_, size)| *size == Some(0)) {
             let path = Path::of("etcd").key(key);
             self.wrong(path, Value, format!("`{key}` is 0"), "give at least 1");
+        }
+        let window = etcd.watch_window.unwrap_or(64);
+        if !(16..=64).contains(&window) {
+            let path = Path::of("etcd").key("watch-window");
+            let help = "give 16 to 64: clients acknowledge 16 responses at a time";
+            self.wrong(path, Value, format!("`watch-window` is {window}"), help);
         }
     }
 }
