@@ -72,7 +72,9 @@ pub(super) enum Asker {
 pub(super) struct Lessor {
     /// It keeps the time: it is the leader's.
     primary: bool,
-    /// Leases whose time is over.
+    /// Leases whose time is over, until they are revoked (`expired`).
+    over: Vec<LeaseId>,
+    /// Those of them that the next pass of the loop finds.
     due: Vec<LeaseId>,
     /// Those about to be proposed for revocation.
     handed: Vec<LeaseId>,
@@ -112,6 +114,7 @@ impl<V: Value> Etcd<V> {
     /// Another leads, or nobody.
     pub(super) fn demote(&mut self, cx: &mut Cx<'_>) {
         self.lessor.primary = false;
+        self.lessor.over.clear();
         self.lessor.due.clear();
         for (id, _) in self.state.leases.iter() {
             cx.disarm(timer_of(id));
@@ -151,6 +154,7 @@ impl<V: Value> Etcd<V> {
             }
             Op::LeaseRevoke(id) => {
                 cx.disarm(timer_of(*id));
+                self.lessor.over.retain(|over| over != id);
                 self.lessor.due.retain(|due| due != id);
                 let late = self.lessor.late.extract_if(.., |(_, late)| late == id);
                 for (asker, id) in late.collect::<Vec<_>>() {
@@ -164,9 +168,30 @@ impl<V: Value> Etcd<V> {
 
     pub(super) fn lease_over(&mut self, id: LeaseId) {
         if self.lessor.primary {
-            let at = self.lessor.due.partition_point(|due| *due < id);
-            self.lessor.due.insert(at, id);
+            for ids in [&mut self.lessor.over, &mut self.lessor.due] {
+                // One that is not revoked in time is over once more.
+                if let Err(at) = ids.binary_search(&id) {
+                    ids.insert(at, id);
+                }
+            }
         }
+    }
+
+    /// How long a lease has; `None`: its time is over. Its timer may run all the same, for the next
+    /// attempt to revoke it.
+    fn left(&self, cx: &Cx<'_>, id: LeaseId) -> Option<Duration> {
+        let running = self.lessor.over.binary_search(&id).is_err();
+        running.then(|| cx.remaining(timer_of(id))).flatten()
+    }
+
+    /// All leases, the one that ends first in front (`lessor.go` `Leases`). Where the time is not
+    /// kept they all last for ever, and upstream tells them in the order of a map.
+    pub(super) fn list_leases(&self, cx: &Cx<'_>) -> Vec<LeaseId> {
+        let mut ids: Vec<_> = self.state.leases.iter().map(|(id, _)| id).collect();
+        if self.lessor.primary {
+            ids.sort_by_cached_key(|id| self.left(cx, *id));
+        }
+        ids
     }
 
     /// One pass of the loop.
@@ -205,7 +230,7 @@ impl<V: Value> Etcd<V> {
         let left = |id| cx.remaining(timer_of(id)).map(|left| left.as_secs() + 1);
         let ids = self.state.leases.iter().map(|(id, _)| id);
         let all: Vec<_> = ids
-            .filter(|id| !self.lessor.due.contains(id))
+            .filter(|id| !self.lessor.over.contains(id))
             .map(|id| (id, left(id)))
             .collect();
         self.propose(cx, None, Cause::Internal, Op::LeaseCheckpoint(all));
@@ -219,7 +244,7 @@ impl<V: Value> Etcd<V> {
         let answer = match ask {
             LeaseAsk::Renew(id) => match self.state.leases.get(id) {
                 None => LeaseAnswer::Renewed { ttl: 0 },
-                Some(_) if self.lessor.due.contains(&id) => {
+                Some(_) if self.lessor.over.contains(&id) => {
                     self.lessor.late.push((asker, id));
                     return;
                 }
@@ -241,7 +266,7 @@ impl<V: Value> Etcd<V> {
                     keys: Vec::new(),
                 },
                 Some(lease) => LeaseAnswer::TimeToLive {
-                    ttl: cx.remaining(timer_of(id)).map_or(0, |d| d.as_secs() as i64),
+                    ttl: self.left(cx, id).map_or(0, |left| left.as_secs() as i64),
                     granted: lease.ttl,
                     keys: if keys { lease.keys.clone() } else { Vec::new() },
                 },

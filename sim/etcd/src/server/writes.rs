@@ -138,7 +138,8 @@ impl<V: Value> Etcd<V> {
         }
     }
 
-    /// A number for a lease that nobody else gives (`idutil`: the member is part of it).
+    /// A number for a lease that no other member gives (`idutil`: the member is part of it). Small
+    /// ones read well in traces; a client that wants numbers of its own should want large ones.
     pub(super) fn next_lease(&mut self) -> LeaseId {
         self.granted += 1;
         LeaseId(u64::from(self.config.me.0) << 32 | self.granted)
