@@ -1,8 +1,5 @@
 //! The names of leases ([`LeaseNames`]) in requests to the simulated etcd, and in what it answers.
 //!
-//! A real server draws its numbers from so many that they never are those that clients want; the
-//! simulated one counts from 1. So the numbers that clients want are far from there in its world.
-//!
 //! Nothing else is translated here: it speaks the vocabulary itself.
 
 use wavetank_etcd::{
@@ -20,12 +17,9 @@ pub(crate) fn inbound(names: &LeaseNames, request: &Request<Bytes>) -> Request<B
         Request::LeaseRevoke(id)
         | Request::LeaseKeepAlive(id)
         | Request::LeaseTimeToLive { id, .. } => real(names, id),
-        Request::LeaseGrant { id: wanted, .. } => {
-            if let Some(id) = wanted {
-                real(names, id);
-            }
-        }
-        Request::Range(_)
+        // The number that is wanted is no name.
+        Request::LeaseGrant { .. }
+        | Request::Range(_)
         | Request::DeleteRange(_)
         | Request::Compact { .. }
         | Request::Leases
@@ -34,21 +28,12 @@ pub(crate) fn inbound(names: &LeaseNames, request: &Request<Bytes>) -> Request<B
     request
 }
 
-/// Added to the numbers that clients want.
-const WANTED: u64 = 1 << 40;
-
 fn real(names: &LeaseNames, id: &mut LeaseId) {
-    let number = names.real(*id);
-    // One that is not its own name was chosen by the server.
-    let chosen = number != id.0;
-    *id = LeaseId(if chosen { number } else { number + WANTED });
+    *id = LeaseId(names.real(*id));
 }
 
 fn name(names: &LeaseNames, id: &mut LeaseId) {
-    *id = match id.0.checked_sub(WANTED) {
-        Some(wanted) => LeaseId(wanted),
-        None => names.name(id.0),
-    };
+    *id = names.name(id.0);
 }
 
 fn put_in(names: &LeaseNames, put: &mut Put<Bytes>) {
@@ -72,8 +57,8 @@ fn txn_in(names: &LeaseNames, txn: &mut Txn<Bytes>) {
     }
 }
 
-/// Gives leases their names, on the way out.
-pub(crate) fn outbound(names: &mut LeaseNames, response: &mut Response<Bytes>) {
+/// Gives leases their names, on the way out. The lease of a grant is for the caller to name.
+pub(crate) fn outbound(names: &LeaseNames, response: &mut Response<Bytes>) {
     match response {
         Response::Range(answer) => kvs_out(names, &mut answer.kvs),
         Response::Put(answer) => kvs_out(names, answer.prev.as_mut_slice()),
@@ -84,9 +69,8 @@ pub(crate) fn outbound(names: &mut LeaseNames, response: &mut Response<Bytes>) {
                 name(names, id);
             }
         }
-        Response::LeaseGrant { id, .. } if id.0 < WANTED => *id = names.granted(id.0),
-        Response::LeaseGrant { id, .. } => name(names, id),
-        Response::Compact(_)
+        Response::LeaseGrant { .. }
+        | Response::Compact(_)
         | Response::LeaseRevoke(_)
         | Response::LeaseKeepAlive { .. }
         | Response::LeaseTimeToLive(_)

@@ -189,7 +189,12 @@ impl Side for Ours {
                 Outcome::Unexpected(format!("{:?}: {}", error.code(), error.message()))
             }
             Some(Ok(mut answer)) => {
-                naming::outbound(&mut self.leases, &mut answer);
+                naming::outbound(&self.leases, &mut answer);
+                if let (Request::LeaseGrant { id: None, .. }, Response::LeaseGrant { id, .. }) =
+                    (request, &mut answer)
+                {
+                    *id = self.leases.granted(id.0);
+                }
                 Outcome::Answer(answer)
             }
         }
