@@ -4,6 +4,7 @@
 //! `WAVETANK_OPERATIONS` sets how many operations are run, `WAVETANK_SEED` which ones.
 
 use std::env;
+use std::path::Path;
 
 use wavetank_conform::op::{At, Lease, Op, PutOp, WatchOp};
 use wavetank_conform::side::Bytes;
@@ -11,6 +12,7 @@ use wavetank_conform::{
     Ours, Plan, Program, Real, Report, Sequence, Ticks, against_real, compare, release_of, run,
 };
 use wavetank_etcd::{Filters, Keys, Put};
+use wavetank_release::EtcdRelease;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     let given = env::var(variable).ok();
@@ -46,6 +48,23 @@ fn ours_is_like_the_real_server() {
     let operations = number("WAVETANK_OPERATIONS", 3000);
     let report = against_real(None, operations, number("WAVETANK_SEED", 1), |_| {});
     check(operations, &report.expect("there is one"));
+}
+
+#[test]
+fn without_a_server_it_is_told_what_to_do() {
+    let nowhere = Path::new("/nowhere/etcd");
+    let error = against_real(Some(nowhere), 1, 1, |_| {}).expect_err("there is none");
+    assert!(error.contains("/nowhere/etcd"), "{error}");
+}
+
+/// Whatever can be asked of a release that is not here, it answers, and always alike.
+#[test]
+fn each_release_is_like_itself() {
+    for release in EtcdRelease::ALL {
+        let ours = || Ok(Ours::new(release));
+        let report = compare(&Plan::new(1000, 7), ours, ours, |_| {});
+        assert!(report.is_clean(), "{report}");
+    }
 }
 
 #[test]
