@@ -5,6 +5,7 @@
 //! - `run`, `rest`, `campaign`, `shrink`, `figures`, `render`: one sequence, many, the smallest one, the
 //!   score, and how a difference is told;
 //! - `side`: what is compared; `real` (with `server`, `grpc`, `translate`, `wire`): the real one;
+//!   `ours` (with `puppet`, `naming`): the simulated one; `against`: one against the other;
 //! - `expiry`: the suite of what depends on time;
 //! - `mutated`: a side that lies, as a test of the comparison.
 //!
@@ -16,12 +17,16 @@
     reason = "a real server runs in real time"
 )]
 
+mod against;
 mod campaign;
 pub mod expiry;
 mod figures;
 mod grpc;
 mod mutated;
+mod naming;
 pub mod op;
+mod ours;
+mod puppet;
 mod real;
 mod render;
 mod rest;
@@ -33,9 +38,11 @@ pub mod strategy;
 mod translate;
 mod wire;
 
+pub use against::{against_real, release_of};
 pub use campaign::{Difference, Plan, Report, compare};
 pub use figures::Figures;
 pub use mutated::{Mutated, Mutation};
+pub use ours::Ours;
 pub use real::Real;
 pub use run::{Differ, Done, Sequence, Stop, What, run};
 pub use server::{Program, Server, Ticks};

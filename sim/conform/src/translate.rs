@@ -15,7 +15,7 @@ use crate::side::{Bytes, LeaseNames, Message, Outcome};
 use crate::wire;
 
 /// The errors that a single server without faults may answer.
-const ERRORS: [EtcdError; 12] = [
+pub(crate) const ERRORS: [EtcdError; 12] = [
     EtcdError::EmptyKey,
     EtcdError::ValueProvided,
     EtcdError::LeaseProvided,

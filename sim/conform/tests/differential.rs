@@ -1,28 +1,25 @@
-//! The comparison itself is compared: two servers of one version must not differ, whatever is
-//! drawn, and what is drawn must have the shares that were asked for.
+//! The simulated etcd is like the real one, whatever is drawn, and what is drawn has the shares that
+//! were asked for. So are two real servers of one version, or the comparison would be worth nothing.
 //!
-//! `WAVETANK_OPERATIONS` sets how many operations are run.
+//! `WAVETANK_OPERATIONS` sets how many operations are run, `WAVETANK_SEED` which ones.
 
 use std::env;
+use std::path::Path;
 
 use wavetank_conform::op::{At, Lease, Op, PutOp, WatchOp};
 use wavetank_conform::side::Bytes;
-use wavetank_conform::{Plan, Program, Real, Sequence, Ticks, compare, run};
+use wavetank_conform::{
+    Ours, Plan, Program, Real, Report, Sequence, Ticks, against_real, compare, release_of, run,
+};
 use wavetank_etcd::{Filters, Keys, Put};
+use wavetank_release::EtcdRelease;
 
-#[test]
-fn the_real_server_is_like_itself() {
-    let Some(program) = Program::for_test() else {
-        return;
-    };
-    let asked = env::var("WAVETANK_OPERATIONS").ok();
-    let operations = asked.map_or(3000, |count| count.parse().expect("a number of operations"));
-    let real = || Real::new(program.clone(), Ticks::Fast);
-    let plan = Plan {
-        keys: program.keys(),
-        ..Plan::new(operations, 1)
-    };
-    let report = compare(&plan, real, real, |_| {});
+fn number(variable: &str, otherwise: u64) -> u64 {
+    let given = env::var(variable).ok();
+    given.map_or(otherwise, |text| text.parse().expect("a number"))
+}
+
+fn check(operations: u64, report: &Report) {
     println!("{report}");
     assert!(report.is_clean(), "{report}");
     let figures = &report.figures;
@@ -40,6 +37,49 @@ fn the_real_server_is_like_itself() {
     );
     assert!(figures.error_share() >= 20.0);
     assert!(figures.below_share() >= 10.0);
+}
+
+#[test]
+fn ours_is_like_the_real_server() {
+    // Says so if there is none.
+    if Program::for_test().is_none() {
+        return;
+    }
+    let operations = number("WAVETANK_OPERATIONS", 3000);
+    let report = against_real(None, operations, number("WAVETANK_SEED", 1), |_| {});
+    check(operations, &report.expect("there is one"));
+}
+
+#[test]
+fn without_a_server_it_is_told_what_to_do() {
+    let nowhere = Path::new("/nowhere/etcd");
+    let error = against_real(Some(nowhere), 1, 1, |_| {}).expect_err("there is none");
+    assert!(error.contains("/nowhere/etcd"), "{error}");
+}
+
+/// Whatever can be asked of a release that is not here, it answers, and always alike.
+#[test]
+fn each_release_is_like_itself() {
+    for release in EtcdRelease::ALL {
+        let ours = || Ok(Ours::new(release));
+        let report = compare(&Plan::new(1000, 7), ours, ours, |_| {});
+        assert!(report.is_clean(), "{report}");
+    }
+}
+
+#[test]
+#[ignore = "it tests the comparison, not the simulator, and takes minutes"]
+fn the_real_server_is_like_itself() {
+    let Some(program) = Program::for_test() else {
+        return;
+    };
+    let operations = number("WAVETANK_OPERATIONS", 3000);
+    let real = || Real::new(program.clone(), Ticks::Fast);
+    let plan = Plan {
+        keys: program.keys(),
+        ..Plan::new(operations, number("WAVETANK_SEED", 1))
+    };
+    check(operations, &compare(&plan, real, real, |_| {}));
 }
 
 /// What chance does not bring: a watch more than 1000 revisions behind, which gets them in several
@@ -72,10 +112,9 @@ fn a_watch_far_behind_gets_all() {
     ops.push(watch(0, Keys::all(), true));
     ops.push(watch(0, Keys::one("a"), false));
     ops.push(watch(1, Keys::one("b"), true));
-    let side = || Real::new(program.clone(), Ticks::Fast).expect("a runtime");
     let figures = run(
-        &mut side(),
-        &mut side(),
+        &mut Real::new(program.clone(), Ticks::Fast).expect("a runtime"),
+        &mut Ours::new(release_of(&program).expect("a release that is simulated")),
         &Sequence {
             rhythm: 10_000,
             ops,

@@ -1,10 +1,11 @@
-//! The timed suite on the real server: it must find there what it says.
+//! The timed suite on both sides: it must find there what it says.
 
 use std::time::Duration;
 
 use wavetank_conform::expiry::cases;
 use wavetank_conform::side::Side as _;
-use wavetank_conform::{Program, Real, Ticks};
+use wavetank_conform::{Ours, Program, Real, Ticks};
+use wavetank_release::EtcdRelease;
 
 /// What a busy machine may add.
 const SLACK: Duration = Duration::from_secs(1);
@@ -27,4 +28,16 @@ fn leases_end_in_time_on_the_real_server() {
             });
         }
     });
+}
+
+#[test]
+fn leases_end_in_time_in_the_simulated_world() {
+    for release in EtcdRelease::ALL {
+        for (name, case) in cases::<Ours>() {
+            let mut ours = Ours::new(release);
+            if let Err(error) = case(&mut ours, Duration::ZERO) {
+                panic!("{release}: {name}: {error}");
+            }
+        }
+    }
 }

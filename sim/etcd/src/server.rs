@@ -172,8 +172,7 @@ impl<V: Value> Etcd<V> {
                 return Ok(());
             }
             Request::Leases => {
-                let ids = self.state.leases.iter().map(|(id, _)| id).collect();
-                cx.reply(caller, Response::<V>::Leases(ids));
+                cx.reply(caller, Response::<V>::Leases(self.list_leases(cx)));
                 return Ok(());
             }
             Request::Watch { require_leader } => {

@@ -196,7 +196,6 @@ fn quirks() -> impl Strategy<Value = Quirks> {
     (any::<bool>(), any::<bool>()).prop_map(|(drops, in_order)| Quirks {
         drops_tombstone_at_compaction: drops,
         txn_checks_in_op_order: in_order,
-        ..Quirks::default()
     })
 }
 

@@ -1,19 +1,21 @@
 //! When leases are over (`server/lease/lessor.go`, `v3_server.go` `LeaseRenew`): only the leader
-//! knows, by its own clock; a new one gives each its whole time again. Other members ask it.
+//! knows, by its own clock; a new one gives each its whole time again. How other members ask it is
+//! in `lessor/forward.rs`.
+
+mod forward;
 
 use std::time::Duration;
 
 use wavetank_engine::{Caller, Cx, Name, Timer};
 use wavetank_release::Switch;
 
-use crate::api::{EtcdError, Key, LeaseId, Request, Response, TimeToLive, Value};
+use crate::api::{EtcdError, Key, LeaseId, Value};
 use crate::leases::Lease;
 use crate::observed::{Promoted, Renewed};
 use crate::raft::MemberId;
 use crate::state::{Cause, Op};
 
 use super::Etcd;
-use super::peers::Peer;
 use super::reads::Ask;
 use super::writes::REQUEST_TIMEOUT;
 
@@ -72,7 +74,9 @@ pub(super) enum Asker {
 pub(super) struct Lessor {
     /// It keeps the time: it is the leader's.
     primary: bool,
-    /// Leases whose time is over.
+    /// Leases whose time is over, until they are revoked (`expired`).
+    over: Vec<LeaseId>,
+    /// Those of them that the next pass of the loop finds.
     due: Vec<LeaseId>,
     /// Those about to be proposed for revocation.
     handed: Vec<LeaseId>,
@@ -112,6 +116,7 @@ impl<V: Value> Etcd<V> {
     /// Another leads, or nobody.
     pub(super) fn demote(&mut self, cx: &mut Cx<'_>) {
         self.lessor.primary = false;
+        self.lessor.over.clear();
         self.lessor.due.clear();
         for (id, _) in self.state.leases.iter() {
             cx.disarm(timer_of(id));
@@ -151,6 +156,7 @@ impl<V: Value> Etcd<V> {
             }
             Op::LeaseRevoke(id) => {
                 cx.disarm(timer_of(*id));
+                self.lessor.over.retain(|over| over != id);
                 self.lessor.due.retain(|due| due != id);
                 let late = self.lessor.late.extract_if(.., |(_, late)| late == id);
                 for (asker, id) in late.collect::<Vec<_>>() {
@@ -164,9 +170,30 @@ impl<V: Value> Etcd<V> {
 
     pub(super) fn lease_over(&mut self, id: LeaseId) {
         if self.lessor.primary {
-            let at = self.lessor.due.partition_point(|due| *due < id);
-            self.lessor.due.insert(at, id);
+            for ids in [&mut self.lessor.over, &mut self.lessor.due] {
+                // One that is not revoked in time is over once more.
+                if let Err(at) = ids.binary_search(&id) {
+                    ids.insert(at, id);
+                }
+            }
         }
+    }
+
+    /// How long a lease has; `None`: its time is over. Its timer may run all the same, for the next
+    /// attempt to revoke it.
+    fn left(&self, cx: &Cx<'_>, id: LeaseId) -> Option<Duration> {
+        let running = self.lessor.over.binary_search(&id).is_err();
+        running.then(|| cx.remaining(timer_of(id))).flatten()
+    }
+
+    /// All leases, the one that ends first in front (`lessor.go` `Leases`). Where the time is not
+    /// kept they all last for ever, and upstream tells them in the order of a map.
+    pub(super) fn list_leases(&self, cx: &Cx<'_>) -> Vec<LeaseId> {
+        let mut ids: Vec<_> = self.state.leases.iter().map(|(id, _)| id).collect();
+        if self.lessor.primary {
+            ids.sort_by_cached_key(|id| self.left(cx, *id));
+        }
+        ids
     }
 
     /// One pass of the loop.
@@ -208,7 +235,7 @@ impl<V: Value> Etcd<V> {
         let left = |id| cx.remaining(timer_of(id)).map(|left| left.as_secs() + 1);
         let ids = self.state.leases.iter().map(|(id, _)| id);
         let all: Vec<_> = ids
-            .filter(|id| !self.lessor.due.contains(id))
+            .filter(|id| !self.lessor.over.contains(id))
             .map(|id| (id, left(id)))
             .collect();
         self.propose(cx, None, Cause::Internal, Op::LeaseCheckpoint(all));
@@ -222,7 +249,7 @@ impl<V: Value> Etcd<V> {
         let answer = match ask {
             LeaseAsk::Renew(id) => match self.state.leases.get(id) {
                 None => LeaseAnswer::Renewed { ttl: 0 },
-                Some(_) if self.lessor.due.contains(&id) => {
+                Some(_) if self.lessor.over.contains(&id) => {
                     self.lessor.late.push((asker, id));
                     return;
                 }
@@ -244,167 +271,12 @@ impl<V: Value> Etcd<V> {
                     keys: Vec::new(),
                 },
                 Some(lease) => LeaseAnswer::TimeToLive {
-                    ttl: cx.remaining(timer_of(id)).map_or(0, |d| d.as_secs() as i64),
+                    ttl: self.left(cx, id).map_or(0, |left| left.as_secs() as i64),
                     granted: lease.ttl,
                     keys: if keys { lease.keys.clone() } else { Vec::new() },
                 },
             },
         };
         self.tell_asker(cx, asker, ask, Ok(answer));
-    }
-}
-
-/// The other members' side: they ask the leader.
-impl<V: Value> Etcd<V> {
-    pub(super) fn ask_lessor(&mut self, cx: &mut Cx<'_>, caller: Caller, request: &Request<V>) {
-        let ask = match request {
-            Request::LeaseKeepAlive(id) => LeaseAsk::Renew(*id),
-            Request::LeaseTimeToLive { id, keys } => LeaseAsk::TimeToLive(*id, *keys),
-            other => unreachable!("{other:?} is not for the lessor"),
-        };
-        if self.raft.leads() {
-            self.asked(cx, Asker::Client(caller), ask);
-        } else {
-            self.forward(cx, caller, ask);
-        }
-    }
-
-    pub(super) fn asked_by_peer(
-        &mut self,
-        cx: &mut Cx<'_>,
-        from: MemberId,
-        number: u64,
-        ask: LeaseAsk,
-    ) {
-        if self.raft.leads() {
-            self.asked(cx, Asker::Peer(from, number), ask);
-        }
-    }
-
-    fn asked(&mut self, cx: &mut Cx<'_>, asker: Asker, ask: LeaseAsk) {
-        let sure = self.config.has(Switch::OldLeaderRevokes);
-        match ask {
-            LeaseAsk::Renew(_) if !sure => self.read(cx, Ask::Lease(asker, ask)),
-            ask => self.answer_lease(cx, asker, ask),
-        }
-    }
-
-    fn forward(&mut self, cx: &mut Cx<'_>, caller: Caller, ask: LeaseAsk) {
-        self.lessor.number += 1;
-        let number = self.lessor.number;
-        let forward = Forward {
-            number,
-            caller,
-            ask,
-        };
-        self.lessor.forwards.push(forward);
-        cx.arm(Timer::new(FORWARD, number), REQUEST_TIMEOUT);
-        self.ask_leader(cx, &[forward]);
-        if cx.remaining(ASK_AGAIN).is_none() {
-            cx.arm(ASK_AGAIN, ASK_AGAIN_AFTER);
-        }
-    }
-
-    fn ask_leader(&self, cx: &mut Cx<'_>, forwards: &[Forward]) {
-        let me = self.config.me;
-        if let Some(lead) = self.raft.lead().filter(|lead| *lead != me) {
-            for forward in forwards {
-                let number = u64::from(self.life) << 32 | forward.number;
-                self.say(cx, lead, Peer::Lease(number, forward.ask));
-            }
-        }
-    }
-
-    /// Asks again what has not been answered; this member may have become the leader itself.
-    pub(super) fn ask_leader_again(&mut self, cx: &mut Cx<'_>) {
-        if self.lessor.forwards.is_empty() {
-            return;
-        }
-        cx.arm(ASK_AGAIN, ASK_AGAIN_AFTER);
-        if !self.raft.leads() {
-            let forwards = self.lessor.forwards.clone();
-            return self.ask_leader(cx, &forwards);
-        }
-        for forward in std::mem::take(&mut self.lessor.forwards) {
-            cx.disarm(Timer::new(FORWARD, forward.number));
-            self.asked(cx, Asker::Client(forward.caller), forward.ask);
-        }
-    }
-
-    pub(super) fn answered_by_leader(
-        &mut self,
-        cx: &mut Cx<'_>,
-        number: u64,
-        answer: &LeaseAnswer,
-    ) {
-        let (life, number) = (number >> 32, number & u64::from(u32::MAX));
-        let forwards = &mut self.lessor.forwards;
-        let found = forwards.iter().position(|f| f.number == number);
-        if let Some(at) = found
-            && life == u64::from(self.life)
-        {
-            let forward = forwards.remove(at);
-            cx.disarm(Timer::new(FORWARD, number));
-            let asker = Asker::Client(forward.caller);
-            self.tell_asker(cx, asker, forward.ask, Ok(answer.clone()));
-        }
-    }
-
-    pub(super) fn forward_timed_out(&mut self, cx: &mut Cx<'_>, number: u64) {
-        let forwards = &mut self.lessor.forwards;
-        if let Some(at) = forwards.iter().position(|f| f.number == number) {
-            let caller = forwards.remove(at).caller;
-            let error = match self.raft.lead() {
-                None => EtcdError::NoLeader,
-                Some(_) => EtcdError::Timeout,
-            };
-            cx.reply(caller, Response::<V>::Error(error));
-        }
-    }
-
-    pub(super) fn refuse_lease_asks(&mut self, cx: &mut Cx<'_>, error: EtcdError) {
-        cx.disarm(ASK_AGAIN);
-        for forward in std::mem::take(&mut self.lessor.forwards) {
-            cx.disarm(Timer::new(FORWARD, forward.number));
-            cx.reply(forward.caller, Response::<V>::Error(error));
-        }
-    }
-
-    pub(super) fn tell_asker(
-        &mut self,
-        cx: &mut Cx<'_>,
-        asker: Asker,
-        ask: LeaseAsk,
-        answer: Result<LeaseAnswer, EtcdError>,
-    ) {
-        let revision = self.state.store.revision();
-        match (asker, answer) {
-            (Asker::Peer(to, number), Ok(answer)) => {
-                self.say(cx, to, Peer::LeaseAnswer(number, answer));
-            }
-            // It asks again.
-            (Asker::Peer(..), Err(_)) => {}
-            // Whoever leads now is asked. Since etcd#15247 a client is told instead.
-            (Asker::Client(caller), Err(EtcdError::NotPrimary))
-                if self.config.has(Switch::OldLeaderRevokes) =>
-            {
-                self.forward(cx, caller, ask);
-            }
-            (Asker::Client(caller), Err(error)) => {
-                cx.reply(caller, Response::<V>::Error(error));
-            }
-            (Asker::Client(caller), Ok(LeaseAnswer::Renewed { ttl })) => {
-                cx.reply(caller, Response::<V>::LeaseKeepAlive { revision, ttl });
-            }
-            (Asker::Client(caller), Ok(LeaseAnswer::TimeToLive { ttl, granted, keys })) => {
-                let told = TimeToLive {
-                    revision,
-                    ttl,
-                    granted,
-                    keys,
-                };
-                cx.reply(caller, Response::<V>::LeaseTimeToLive(told));
-            }
-        }
     }
 }

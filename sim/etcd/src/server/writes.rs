@@ -14,6 +14,8 @@ use super::Etcd;
 
 /// `ReqTimeout`: 5 s and two election timeouts.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(7);
+/// How far the numbers are apart that members give to leases.
+const LEASES_OF_A_MEMBER: u64 = 1_000_000_000;
 pub(super) const PROPOSAL: Name = Name::new("proposal");
 
 /// Proposals of this member that are not applied yet.
@@ -154,9 +156,10 @@ impl<V: Value> Etcd<V> {
         }
     }
 
-    /// A number for a lease that nobody else gives (`idutil`: the member is part of it).
+    /// A number for a lease that nobody else gives. As with `idutil` the member is part of it, and
+    /// it is above all that clients choose for themselves; unlike there it can be read.
     pub(super) fn next_lease(&mut self) -> LeaseId {
         self.granted += 1;
-        LeaseId(u64::from(self.config.me.0) << 32 | self.granted)
+        LeaseId((u64::from(self.config.me.0) + 1) * LEASES_OF_A_MEMBER + self.granted)
     }
 }
