@@ -2,6 +2,7 @@
 //! stderr; what the exit codes mean is in [`Exit`].
 
 mod args;
+mod conform;
 mod diff;
 mod exit;
 mod find;
@@ -52,6 +53,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::Diff(args) => diff::diff(catalogue, args),
         Command::Keep(args) => keep::keep(catalogue, args),
         Command::List(args) => list::list(catalogue, args),
+        Command::Conform(args) => conform::conform(args),
         Command::Schema => print(&crate::file::json_schema()).map(|()| Exit::Clean),
     };
     match done {

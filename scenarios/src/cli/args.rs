@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::conform::ConformArgs;
 use crate::catalogue::Composition;
 use crate::file;
 use crate::seeds::{Seeds, parse_seed};
@@ -20,7 +21,8 @@ const VERSION: &str = concat!(
 const EXIT_CODES: &str = "\
 Exit codes:
     0  clean
-    1  a guarantee was violated (diff: the traces differ; matrix: or a defect was not found)
+    1  a guarantee was violated (diff: the traces differ; matrix: or a defect was not
+       found; conform: the two differ)
     2  could not run: bad input, or files that cannot be read or written
     3  a trace does not fit
     4  nothing was violated, but the search did not show all that it had to show
@@ -60,6 +62,8 @@ pub(super) enum Command {
     Keep(KeepArgs),
     /// List what there is
     List(ListArgs),
+    /// Compare what is simulated with the real thing
+    Conform(ConformArgs),
     /// Print the JSON schema of scenario files
     Schema,
 }

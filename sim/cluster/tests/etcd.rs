@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wavetank_apiserver::Object;
-use wavetank_cluster::{EtcdCluster, Named, Topology};
+use wavetank_cluster::{EtcdCluster, Topology};
 use wavetank_engine::*;
 use wavetank_etcd::observed::{Answered, Watched};
 use wavetank_etcd::{Applied, Etcd, EtcdError, Installed, Led, Sizes};
@@ -47,7 +47,7 @@ struct Bench {
 impl Bench {
     fn new(members: u32) -> Bench {
         let topology = topology(members);
-        let world = topology.world::<Named>(&[], LinkSpec::default());
+        let world = topology.world(&[], LinkSpec::default());
         let mut bench = Bench {
             world,
             draws: 0,
