@@ -31,6 +31,10 @@ static KNOWN: Cell<Known> = Cell::new("known");
 struct Known {
     /// The newest revision that it was told.
     revision: Revision,
+    /// Where it last deleted something.
+    deleted: Revision,
+    /// Where it last compacted.
+    compacted: Revision,
     /// Leases that it was granted.
     leases: Vec<LeaseId>,
     /// The member that it last talked to.

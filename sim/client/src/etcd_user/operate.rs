@@ -45,8 +45,11 @@ pub(super) async fn operate<V: Value>(rx: Rx, config: &Config<V>, me: ProcId) {
         let (revision, lease) = learnt.unwrap_or_default();
         known.revision = known.revision.max(revision);
         known.leases.extend(lease);
-        if let Request::LeaseRevoke(gone) = request {
-            known.leases.retain(|lease| *lease != gone);
+        match request {
+            Request::LeaseRevoke(gone) => known.leases.retain(|lease| *lease != gone),
+            Request::DeleteRange(_) => known.deleted = known.deleted.max(revision),
+            Request::Compact { revision, .. } if !failed => known.compacted = revision,
+            _ => {}
         }
     });
 }
@@ -107,7 +110,10 @@ fn request<V: Value>(dice: &mut Dice, known: &Known, value: V) -> Request<V> {
             None => Request::Leases,
         },
         _ => Request::Compact {
-            revision: known.revision.saturating_sub(dice.pick(12)),
+            revision: match dice.once_in(3) {
+                true => known.deleted,
+                false => known.revision.saturating_sub(dice.pick(12)),
+            },
             physical: false,
         },
     }

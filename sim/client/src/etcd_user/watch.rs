@@ -11,7 +11,7 @@ use wavetank_etcd::{
 };
 
 use super::operate::key;
-use super::{Config, Dice, KNOWN, WATCH, numbered};
+use super::{Config, Dice, KNOWN, Known, WATCH, numbered};
 
 /// A quiet watch asks for progress.
 const ASK_PROGRESS_AFTER: Duration = Duration::from_secs(2);
@@ -59,16 +59,22 @@ pub(super) async fn turn<V: Value>(rx: Rx, config: Arc<Config<V>>, watch: Watch)
 /// Draws what to watch.
 async fn begin<V: Value>(rx: Rx, me: ProcId) -> On {
     let mut dice = Dice::throw(rx).await;
-    let revision = rx.read(&KNOWN).revision;
+    let Known {
+        revision,
+        compacted,
+        ..
+    } = rx.read(&KNOWN);
     let keys = match dice.pick(3) {
         0 => Keys::one(key(dice.pick(3))),
         // Nobody writes there: only notifications tell how far it is.
         1 => Keys::one("/quiet"),
         _ => Keys::prefix("/user/"),
     };
-    let from = match dice.pick(4) {
+    let from = match dice.pick(5) {
         0 => 0,
         1 => revision + 1 + dice.pick(8),
+        // The oldest that there is.
+        2 => compacted,
         _ => revision.saturating_sub(dice.pick(10)),
     };
     let filters = Filters {
@@ -106,11 +112,20 @@ async fn open<V: Value>(rx: Rx, config: &Config<V>, on: On) -> On {
         resumed: on.resumed,
     });
     rx.send(stream, Payload::new(WatchRequest::Create(start)));
+    if dice.once_in(4) {
+        // As kube-apiserver's watch cache may, before the watch has caught up.
+        ask_progress(rx, &on, stream);
+    }
     On {
         resumed: true,
         stream: Some(stream),
         ..on
     }
+}
+
+fn ask_progress(rx: Rx, on: &On, stream: Stream) {
+    rx.send(stream, Payload::new(WatchRequest::Progress));
+    rx.note(ProgressAsked { watch: on.id });
 }
 
 /// Takes the next message. `None`: the watch is over.
@@ -121,8 +136,7 @@ async fn take<V: Value>(rx: Rx, on: On, stream: Stream) -> Option<On> {
     {
         Either::Left(part) => part,
         Either::Right(()) => {
-            rx.send(stream, Payload::new(WatchRequest::Progress));
-            rx.note(ProgressAsked { watch: on.id });
+            ask_progress(rx, &on, stream);
             return Some(On {
                 stream: Some(stream),
                 ..on
