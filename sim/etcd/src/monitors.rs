@@ -229,7 +229,7 @@ impl Name {
         },
         Info {
             monitor: Name::LeaseExpired,
-            name: "lease-expired",
+            name: "etcd-lease-expired",
             about: "keys were deleted because the time of their lease was over",
             sometimes: true,
         },

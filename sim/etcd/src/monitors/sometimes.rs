@@ -46,7 +46,7 @@ pub fn watch_resumed() -> Reached {
 /// `lease-expired`
 pub fn lease_expired<V: Value>() -> Reached {
     Reached {
-        name: "lease-expired",
+        name: "etcd-lease-expired",
         here: |_, note| {
             let commit = note.body.get::<Committed<V>>();
             commit.is_some_and(|commit| matches!(commit.cause, Cause::Expiry(_)))
