@@ -7,7 +7,7 @@ use std::time::Duration;
 use wavetank_engine::{Either, Outcome, Payload, ProcId, Rx, Stream, Task};
 use wavetank_etcd::observed::{CallId, ProgressAsked, Unwatched, Watched, Watching};
 use wavetank_etcd::{
-    Filters, Keys, Revision, Value, WatchPart, WatchRequest, WatchResponse, WatchStart,
+    Filters, Keys, Revision, Value, WatchId, WatchPart, WatchRequest, WatchResponse, WatchStart,
 };
 
 use super::operate::key;
@@ -35,6 +35,8 @@ struct On {
     /// It was opened before.
     resumed: bool,
     stream: Option<Stream>,
+    /// Its number on the stream, after those of the others there.
+    number: WatchId,
 }
 
 impl Watch {
@@ -92,6 +94,7 @@ async fn begin<V: Value>(rx: Rx, me: ProcId) -> On {
         next: from,
         resumed: false,
         stream: None,
+        number: WatchId(0),
     }
 }
 
@@ -106,6 +109,12 @@ async fn open<V: Value>(rx: Rx, config: &Config<V>, on: On) -> On {
         revision: on.next,
         ..on.start.clone()
     };
+    // Others on the same stream, that nobody tells of: they share its buffers.
+    let company = dice.pick(4) as u32;
+    for _ in 0..company {
+        let other = WatchStart::of(Keys::prefix("/user/"), on.next);
+        rx.send(stream, Payload::new(WatchRequest::Create(other)));
+    }
     rx.note(Watching {
         watch: on.id,
         start: start.clone(),
@@ -119,6 +128,7 @@ async fn open<V: Value>(rx: Rx, config: &Config<V>, on: On) -> On {
     On {
         resumed: true,
         stream: Some(stream),
+        number: WatchId(company),
         ..on
     }
 }
@@ -153,6 +163,12 @@ async fn take<V: Value>(rx: Rx, on: On, stream: Stream) -> Option<On> {
     let WatchPart::Message(response) = part.expect::<WatchPart<V>>() else {
         return reopen(on);
     };
+    if let Some(other) = response.id.filter(|id| *id != on.number) {
+        if response.compact_revision > 0 {
+            rx.send(stream, Payload::new(WatchRequest::Cancel(other)));
+        }
+        return Some(on);
+    }
     rx.note(Watched {
         watch: on.id,
         response: response.clone(),
