@@ -40,7 +40,7 @@ fn progress_overtakes_events() {
 
 #[test]
 fn progress_latch() {
-    shows("progress-latch", 4..6, &["watch-catches-up"]);
+    shows("progress-latch", 10..11, &["watch-catches-up"]);
 }
 
 #[test]
@@ -56,14 +56,20 @@ fn future_watch_gets_old_events() {
 fn promotion_restarts_leases() {
     shows(
         "promotion-restarts-leases",
-        2..4,
+        3..5,
         &["promotion-keeps-deadline"],
     );
 }
 
 #[test]
 fn crash_loses_entries() {
-    shows("crash-loses-entries", 8..9, &["members-agree"]);
+    let properties = ["members-agree", "promotion-keeps-deadline"];
+    shows("crash-loses-entries", 2..3, &properties);
+}
+
+#[test]
+fn compaction_skips_slow_watch() {
+    shows("compaction-skips-slow-watch", 0..2, &["watch-reliable"]);
 }
 
 #[test]
