@@ -92,27 +92,29 @@ impl Bench {
         let end = Time::from_secs(seconds);
         let clients = ["u1", "u2"];
         while self.world.now() < end {
-            let Some(entry) = self.world.next_entry().copied() else {
-                return;
-            };
+            let next = self.world.next_entry().copied();
             self.draws = self
                 .draws
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695);
-            let event = match entry.what {
-                What::Choose { .. } => Event::Choice(entry.seq, self.draws >> 15),
-                _ => Event::Pending(entry.seq),
-            };
-            self.apply(entry.at, event);
-            if self.world.now() >= self.next_operation {
-                self.next_operation = self.world.now() + Duration::from_millis(100);
-                let process = clients[(self.draws >> 33) as usize % 2].to_owned();
-                let what = "operate".to_owned();
-                self.act(&Action::Tell {
-                    process,
-                    what,
-                    args: serde_json::Value::Null,
-                });
+            match next {
+                Some(entry) if entry.at <= self.next_operation => {
+                    let event = match entry.what {
+                        What::Choose { .. } => Event::Choice(entry.seq, self.draws >> 15),
+                        _ => Event::Pending(entry.seq),
+                    };
+                    self.apply(entry.at, event);
+                }
+                _ => {
+                    let at = self.next_operation;
+                    self.next_operation = at + Duration::from_millis(100);
+                    let tell = Action::Tell {
+                        process: clients[(self.draws >> 33) as usize % 2].to_owned(),
+                        what: "operate".to_owned(),
+                        args: serde_json::Value::Null,
+                    };
+                    self.apply(at, Event::Act(&tell));
+                }
             }
         }
     }
@@ -139,8 +141,9 @@ fn it_elects_a_leader_and_serves() {
         let mut bench = Bench::new(members);
         bench.run_until(30);
         assert!(bench.leader().is_some());
-        assert!(bench.answers > 20, "{} answers", bench.answers);
-        assert!(bench.watched > 10, "{} messages", bench.watched);
+        assert!(bench.answers > 250, "{} answers", bench.answers);
+        // Even a watch that nothing happens to asks every 2 s, and is told: two of them, 30 s.
+        assert!(bench.watched >= 24, "{} messages", bench.watched);
         let odd = bench.errors.iter().filter(|e| e.is_unknown()).count();
         assert_eq!(odd, 0, "{:?}", bench.errors);
     }
@@ -157,7 +160,7 @@ fn a_leader_that_is_gone_is_replaced_and_catches_up_by_a_snapshot() {
     bench.run_until(40);
     let second = bench.leader().expect("somebody else leads").to_owned();
     assert_ne!(first, second);
-    assert!(bench.errors.contains(&EtcdError::Unavailable));
+    assert!(bench.errors.iter().any(|error| error.is_unknown()));
     bench.act(&Action::Fault(Fault::Start { process: first }));
     bench.run_until(60);
     assert!(bench.installed > 0, "it is too far behind for the log");
@@ -200,6 +203,9 @@ fn a_restored_cluster_goes_on_from_its_backup() {
         assert!(bench.leader().is_some());
         let after = bench.revision("e1");
         assert!(after > saved + bump + 20, "it serves again");
-        assert_eq!(bench.compacted > 0, bump > 0, "{} watches", bench.compacted);
+        assert!(
+            bench.compacted > 0 || bump == 0,
+            "no watch has learnt of it"
+        );
     }
 }

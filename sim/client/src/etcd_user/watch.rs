@@ -15,6 +15,8 @@ use super::{Config, Dice, KNOWN, Known, WATCH, numbered};
 
 /// A quiet watch asks for progress.
 const ASK_PROGRESS_AFTER: Duration = Duration::from_secs(2);
+/// Also while so many messages come for others on its stream.
+const ASK_PROGRESS_AMONG: u32 = 20;
 /// A stream that fails is opened again (clientv3 waits up to 100 ms for each attempt).
 const REOPEN_AFTER: Duration = Duration::from_millis(100);
 
@@ -37,6 +39,8 @@ struct On {
     stream: Option<Stream>,
     /// Its number on the stream, after those of the others there.
     number: WatchId,
+    /// So many messages came for others since the last one of its own.
+    others: u32,
 }
 
 impl Watch {
@@ -95,6 +99,7 @@ async fn begin<V: Value>(rx: Rx, me: ProcId) -> On {
         resumed: false,
         stream: None,
         number: WatchId(0),
+        others: 0,
     }
 }
 
@@ -167,7 +172,11 @@ async fn take<V: Value>(rx: Rx, on: On, stream: Stream) -> Option<On> {
         if response.compact_revision > 0 {
             rx.send(stream, Payload::new(WatchRequest::Cancel(other)));
         }
-        return Some(on);
+        let others = (on.others + 1) % ASK_PROGRESS_AMONG;
+        if others == 0 {
+            ask_progress(rx, &on, stream);
+        }
+        return Some(On { others, ..on });
     }
     rx.note(Watched {
         watch: on.id,
@@ -187,7 +196,11 @@ async fn take<V: Value>(rx: Rx, on: On, stream: Stream) -> Option<On> {
         // A client that is slow to read: the member's buffers fill.
         rx.sleep(Duration::from_secs(1 + dice.pick(20))).await;
     }
-    Some(On { next, ..on })
+    Some(On {
+        next,
+        others: 0,
+        ..on
+    })
 }
 
 /// The revision with which a resumption would begin after this message.
