@@ -89,8 +89,7 @@ const OTHER_KINDS: [(&str, &str); 24] = [
 /// The scheme that objects are registered in.
 const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 /// The scheme of `DeleteOptions`.
-const META_SCHEME: &str =
-    "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
+const META_SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
 
 /// What a body says it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -254,7 +253,10 @@ fn registered<T: Tree>(
         said.api_version = api_version.to_owned();
     }
     let Some(id) = known(&said) else {
-        let other = (said.api_version.as_str(), said.kind.trim_end_matches("List"));
+        let other = (
+            said.api_version.as_str(),
+            said.kind.trim_end_matches("List"),
+        );
         let known = schema::kind(other.0, other.1).is_some() || OTHER_KINDS.contains(&other);
         if known && scheme == SCHEME {
             let zero = json!({});
@@ -310,7 +312,9 @@ fn said<T: Tree>(tree: &T) -> Result<Said, String> {
     for (name, value) in fields {
         let (field, slot) = match name {
             name if name.eq_ignore_ascii_case("kind") => ("kind", &mut said.kind),
-            name if name.eq_ignore_ascii_case("apiVersion") => ("apiVersion", &mut said.api_version),
+            name if name.eq_ignore_ascii_case("apiVersion") => {
+                ("apiVersion", &mut said.api_version)
+            }
             _ => continue,
         };
         match value.view() {
@@ -319,7 +323,9 @@ fn said<T: Tree>(tree: &T) -> Result<Said, String> {
             view => {
                 let name = typed::value_name(&view);
                 error.get_or_insert_with(|| {
-                    format!("json: cannot unmarshal {name} into Go struct field .{field} of type string")
+                    format!(
+                        "json: cannot unmarshal {name} into Go struct field .{field} of type string"
+                    )
                 });
             }
         }
@@ -329,7 +335,12 @@ fn said<T: Tree>(tree: &T) -> Result<Said, String> {
     }
     match said.api_version.matches('/').count() {
         0 | 1 => {}
-        _ => return Err(format!("unexpected GroupVersion string: {}", said.api_version)),
+        _ => {
+            return Err(format!(
+                "unexpected GroupVersion string: {}",
+                said.api_version
+            ));
+        }
     }
     said.api_version = said.api_version.trim_start_matches('/').to_owned();
     Ok(said)

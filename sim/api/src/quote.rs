@@ -36,7 +36,7 @@ pub(crate) fn go(text: &str) -> String {
 }
 
 /// `strconv.IsPrint`, but for what Rust's and Go's tables see differently.
-fn is_printable(char: char) -> bool {
+pub(crate) fn is_printable(char: char) -> bool {
     if char.is_ascii() {
         return (' '..='~').contains(&char);
     }

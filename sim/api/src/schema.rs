@@ -191,19 +191,31 @@ impl Schema {
         };
         if text == "[]byte" {
             let go = "[]uint8".to_owned();
-            return Type { go, shape: Shape::Bytes };
+            return Type {
+                go,
+                shape: Shape::Bytes,
+            };
         }
         if let Some(rest) = text.strip_prefix('*') {
             let (go, inner) = inner("*", rest);
-            return Type { go, shape: Shape::Pointer(inner) };
+            return Type {
+                go,
+                shape: Shape::Pointer(inner),
+            };
         }
         if let Some(rest) = text.strip_prefix("[]") {
             let (go, inner) = inner("[]", rest);
-            return Type { go, shape: Shape::List(inner) };
+            return Type {
+                go,
+                shape: Shape::List(inner),
+            };
         }
         if let Some((key, rest)) = text.strip_prefix("map[").and_then(|t| t.split_once(']')) {
             let (go, inner) = inner(&format!("map[{}]", go_name(key)), rest);
-            return Type { go, shape: Shape::Map(inner) };
+            return Type {
+                go,
+                shape: Shape::Map(inner),
+            };
         }
         let shape = match text {
             "string" | "types.UID" => Shape::String,

@@ -8,8 +8,13 @@ use crate::kinds;
 
 fn read(text: &str, validation: FieldValidation) -> Result<(Json, Vec<String>), String> {
     let body = Body::Bytes(Arc::from(text.as_bytes()));
-    object(&body, Some("application/json"), &kinds::CONFIG_MAPS, validation)
-        .map_err(|status| status.message)
+    object(
+        &body,
+        Some("application/json"),
+        &kinds::CONFIG_MAPS,
+        validation,
+    )
+    .map_err(|status| status.message)
 }
 
 fn error(text: &str) -> String {
@@ -56,7 +61,10 @@ fn refusals_are_worded_as_upstream_words_them() {
                         couldn't get version/kind; json parse error: ";
     let handled = "cannot be handled as a ConfigMap: ";
     for (text, expected) in [
-        ("", format!("{unrecognized}unexpected end of JSON input (<empty>)")),
+        (
+            "",
+            format!("{unrecognized}unexpected end of JSON input (<empty>)"),
+        ),
         (
             "not json at all",
             format!(
@@ -116,9 +124,7 @@ fn refusals_are_worded_as_upstream_words_them() {
         ),
         (
             r#"{"binaryData":{"b":"not base64!"}}"#,
-            format!(
-                "ConfigMap in version \"v1\" {handled}illegal base64 data at input byte 3"
-            ),
+            format!("ConfigMap in version \"v1\" {handled}illegal base64 data at input byte 3"),
         ),
     ] {
         assert_eq!(error(text), expected, "{text}");
@@ -155,10 +161,15 @@ fn options_of_a_deletion_come_in_the_body_or_not_at_all() {
     assert_eq!(read(""), Ok(None));
     let zero = read(r#"{"gracePeriodSeconds":0}"#).expect("options");
     assert_eq!(zero, Some(json!({"gracePeriodSeconds": 0})));
-    let expected =
-        format!("no kind \"ConfigMap\" is registered for version \"v1\" in scheme \"{META_SCHEME}\"");
-    assert_eq!(read(r#"{"kind":"ConfigMap","apiVersion":"v1"}"#), Err(expected));
-    let per_group = read(r#"{"kind":"DeleteOptions","apiVersion":"apps/v1","orphanDependents":true}"#);
+    let expected = format!(
+        "no kind \"ConfigMap\" is registered for version \"v1\" in scheme \"{META_SCHEME}\""
+    );
+    assert_eq!(
+        read(r#"{"kind":"ConfigMap","apiVersion":"v1"}"#),
+        Err(expected)
+    );
+    let per_group =
+        read(r#"{"kind":"DeleteOptions","apiVersion":"apps/v1","orphanDependents":true}"#);
     assert!(per_group.expect("options").is_some());
 }
 
@@ -171,10 +182,24 @@ fn any_json() -> impl Strategy<Value = Json> {
         "[a-z0-9=:.-]{0,8}".prop_map(Json::from),
     ];
     let name = prop_oneof![
-        Just("metadata"), Just("name"), Just("labels"), Just("spec"), Just("data"),
-        Just("binaryData"), Just("containers"), Just("template"), Just("ports"), Just("port"),
-        Just("resources"), Just("limits"), Just("cpu"), Just("creationTimestamp"), Just("kind"),
-        Just("apiVersion"), Just("selector"), Just("x"),
+        Just("metadata"),
+        Just("name"),
+        Just("labels"),
+        Just("spec"),
+        Just("data"),
+        Just("binaryData"),
+        Just("containers"),
+        Just("template"),
+        Just("ports"),
+        Just("port"),
+        Just("resources"),
+        Just("limits"),
+        Just("cpu"),
+        Just("creationTimestamp"),
+        Just("kind"),
+        Just("apiVersion"),
+        Just("selector"),
+        Just("x"),
     ];
     leaf.prop_recursive(6, 48, 5, move |inner| {
         prop_oneof![

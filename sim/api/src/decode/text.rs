@@ -266,7 +266,9 @@ impl Node {
             Node::String(text) => Json::String(text.clone()),
             Node::Array(items) => items.iter().map(Node::json).collect(),
             Node::Object(fields) => {
-                let fields = fields.iter().map(|(name, node)| (name.clone(), node.json()));
+                let fields = fields
+                    .iter()
+                    .map(|(name, node)| (name.clone(), node.json()));
                 Json::Object(fields.collect())
             }
         }
@@ -312,7 +314,10 @@ mod tests {
         assert_eq!(error("{} x"), "invalid character 'x' after top-level value");
         assert_eq!(error("{\"a\" 1}"), "invalid character '1' after object key");
         assert_eq!(error("[1 2]"), "invalid character '2' after array element");
-        assert_eq!(error("\"a\n\""), "invalid character '\\n' in string literal");
+        assert_eq!(
+            error("\"a\n\""),
+            "invalid character '\\n' in string literal"
+        );
         assert_eq!(
             error("\"\\q\""),
             "invalid character 'q' in string escape code"

@@ -213,9 +213,7 @@ impl Reader {
             Shape::Map(inner) => self.map(view, ty, inner, before),
             Shape::Bytes => Ok(self.bytes(&view, ty, before)),
             Shape::Struct(id) => match view {
-                View::Object(fields) => {
-                    self.structure(fields, schema::of(*id), before).map(Some)
-                }
+                View::Object(fields) => self.structure(fields, schema::of(*id), before).map(Some),
                 View::Null => Ok(before),
                 view => {
                     self.save_type(value_name(&view), &ty.go);

@@ -267,7 +267,9 @@ impl Quantity {
         let mut nanos: i128 = 0;
         let mut exact = true;
         for byte in whole.bytes().chain(part.bytes()) {
-            nanos = nanos.saturating_mul(10).saturating_add(i128::from(byte - b'0'));
+            nanos = nanos
+                .saturating_mul(10)
+                .saturating_add(i128::from(byte - b'0'));
         }
         let shift = 9 - i32::try_from(part.len()).unwrap_or(i32::MAX / 2);
         let shift = if base == 10 { shift + power } else { shift };
@@ -341,15 +343,27 @@ mod tests {
         assert_eq!(good, "2020-01-02T01:04:05Z");
         let layout = "2006-01-02T15:04:05Z07:00";
         for (text, error) in [
-            ("", format!("as \"{layout}\": cannot parse \"\" as \"2006\"")),
-            ("2020-1", format!("as \"{layout}\": cannot parse \"1\" as \"01\"")),
-            ("2020/1", format!("as \"{layout}\": cannot parse \"/1\" as \"-\"")),
+            (
+                "",
+                format!("as \"{layout}\": cannot parse \"\" as \"2006\""),
+            ),
+            (
+                "2020-1",
+                format!("as \"{layout}\": cannot parse \"1\" as \"01\""),
+            ),
+            (
+                "2020/1",
+                format!("as \"{layout}\": cannot parse \"/1\" as \"-\""),
+            ),
         ] {
             let expected = format!("parsing time {} {error}", quote::go(text));
             assert_eq!(seconds(text), Err(expected));
         }
         let far = seconds("2020-02-30T00:00:00Z").expect_err("no day");
-        assert_eq!(far, "parsing time \"2020-02-30T00:00:00Z\": day out of range");
+        assert_eq!(
+            far,
+            "parsing time \"2020-02-30T00:00:00Z\": day out of range"
+        );
         let micro = time("2020-01-01T00:00:00Z", Layout::Micros).expect_err("no fraction");
         assert_eq!(
             micro,

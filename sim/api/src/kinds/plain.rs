@@ -5,8 +5,4 @@ use crate::strategy::Strategy;
 /// No rules but those of metadata.
 pub struct Plain;
 
-impl Strategy for Plain {
-    fn name_errors(&self, _name: &str, _prefix: bool) -> Vec<String> {
-        Vec::new()
-    }
-}
+impl Strategy for Plain {}
