@@ -230,6 +230,17 @@ fn tree<T: Tree>(
     Ok((json, said, strict))
 }
 
+/// Reads an object that a patch has made, as its kind; with fields that are unknown.
+pub(crate) fn reread(
+    json: &Json,
+    api_version: &str,
+    kind: &str,
+) -> Result<(Json, Vec<String>), String> {
+    let read = tree(json, api_version, kind).map_err(|(_, error)| error)?;
+    let (json, _, strict) = read;
+    Ok((json, strict))
+}
+
 /// The Go package of the internal type.
 fn internal_package(api_version: &str) -> &str {
     match api_version.split_once('/') {

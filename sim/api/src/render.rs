@@ -111,6 +111,57 @@ fn of_struct(json: &Json, id: StructId, out: &mut String) {
     });
 }
 
+/// A patched object as `evanphx/json-patch` writes it: what the patch went through is a map and
+/// sorted, the rest stands as it was written. `touched` has an object where the patch went.
+pub(crate) fn patched(json: &Json, id: StructId, touched: &Json) -> String {
+    let mut out = String::new();
+    let ty = Type {
+        go: String::new(),
+        shape: Shape::Struct(id),
+    };
+    touched_value(json, Some(&ty), Some(touched), &mut out);
+    out
+}
+
+fn touched_value(json: &Json, ty: Option<&Type>, touched: Option<&Json>, out: &mut String) {
+    let mut shape = ty.map(|ty| &ty.shape);
+    while let Some(Shape::Pointer(inner)) = shape {
+        shape = Some(&inner.shape);
+    }
+    match (json, touched) {
+        (Json::Object(map), Some(Json::Object(touched))) => {
+            let fields = map.iter().map(|(name, value)| (name.as_str(), value));
+            object(fields, out, |name, value, out| {
+                let inner = match shape {
+                    Some(Shape::Struct(id)) => {
+                        schema::of(*id).field(name).map(|(_, field)| &field.ty)
+                    }
+                    Some(Shape::Map(inner)) => Some(&**inner),
+                    _ => None,
+                };
+                touched_value(value, inner, touched.get(name), out);
+            });
+        }
+        (Json::Array(items), Some(Json::Object(touched))) => {
+            let inner = match shape {
+                Some(Shape::List(inner)) => Some(&**inner),
+                _ => None,
+            };
+            let mut at = 0;
+            list(items, out, |item, out| {
+                touched_value(item, inner, touched.get(&at.to_string()), out);
+                at += 1;
+            });
+        }
+        // What came with the patch stands as the patch wrote it.
+        (json, Some(_)) => any(json, out),
+        (json, None) => match ty {
+            Some(ty) => typed(json, ty, out),
+            None => any(json, out),
+        },
+    }
+}
+
 /// A value of a type in Go's order.
 pub(crate) fn typed(json: &Json, ty: &Type, out: &mut String) {
     match (&ty.shape, json) {

@@ -86,6 +86,19 @@ pub(crate) fn read<T: Tree>(tree: &T, id: StructId) -> Result<Read, String> {
     }
 }
 
+/// Reads a struct as a strategic merge patch does, out of a tree and not out of text
+/// (`apimachinery/pkg/runtime/converter.go`): the first value that does not fit is the error, and it
+/// is worded otherwise.
+pub(crate) fn convert(tree: &Json, id: StructId) -> Result<Read, String> {
+    let mut reader = Reader {
+        converts: true,
+        ..Reader::default()
+    };
+    let json = reader.top(tree, id)?;
+    let strict = reader.strict;
+    Ok(Read { json, strict })
+}
+
 /// The zero value of a struct, as written.
 pub(crate) fn zero_of(id: StructId) -> Json {
     write(schema::of(id), vec![None; schema::of(id).fields.len()])
@@ -93,6 +106,7 @@ pub(crate) fn zero_of(id: StructId) -> Json {
 
 #[derive(Default)]
 struct Reader {
+    converts: bool,
     saved: Option<String>,
     strict: Vec<String>,
     seen: BTreeSet<String>,
@@ -109,8 +123,11 @@ impl Reader {
             View::Object(fields) => self.structure(fields, schema::of(id), None),
             View::Null => Ok(zero_of(id)),
             view => {
-                let go = format!("v1.{}", schema::of(id).name);
-                self.save_type(value_name(&view), &go);
+                let ty = Type {
+                    go: format!("v1.{}", schema::of(id).name),
+                    shape: Shape::Struct(id),
+                };
+                self.misfit(&view, &ty)?;
                 Ok(Json::Null)
             }
         }
@@ -131,9 +148,18 @@ impl Reader {
         self.saved.get_or_insert(error);
     }
 
-    fn save_type(&mut self, value: &str, go: &str) {
-        let error = self.type_error(value, go);
+    /// A value that does not fit its type.
+    fn misfit<T>(&mut self, view: &View<'_, T>, ty: &Type) -> Result<(), String> {
+        if self.converts {
+            return Err(unconvertible(view, ty));
+        }
+        let whole = matches!(ty.shape, Shape::Int32 | Shape::Int64);
+        let error = match view {
+            View::Number(text) if whole => self.type_error(&format!("number {text}"), &ty.go),
+            view => self.type_error(value_name(view), &ty.go),
+        };
         self.save(error);
+        Ok(())
     }
 
     fn save_strict(&mut self, what: &str, field: &str) {
@@ -198,6 +224,7 @@ impl Reader {
         before: Option<Json>,
     ) -> Result<Option<Json>, String> {
         let view = tree.view();
+        let converts = self.converts;
         match &ty.shape {
             Shape::Pointer(_) if matches!(view, View::Null) => Ok(None),
             Shape::Pointer(inner) => {
@@ -211,31 +238,36 @@ impl Reader {
             Shape::Raw => Ok(Some(tree.to_json())),
             Shape::List(inner) => self.list(view, ty, inner, before),
             Shape::Map(inner) => self.map(view, ty, inner, before),
-            Shape::Bytes => Ok(self.bytes(&view, ty, before)),
+            Shape::Bytes => self.bytes(&view, ty, before),
             Shape::Struct(id) => match view {
                 View::Object(fields) => self.structure(fields, schema::of(*id), before).map(Some),
                 View::Null => Ok(before),
                 view => {
-                    self.save_type(value_name(&view), &ty.go);
+                    self.misfit(&view, ty)?;
                     Ok(before)
                 }
             },
-            Shape::String => Ok(self.scalar(&view, ty, before, |view| match view {
+            Shape::String => self.scalar(&view, ty, before, |view| match view {
                 View::String(text) => Some((*text).into()),
                 _ => None,
-            })),
-            Shape::Bool => Ok(self.scalar(&view, ty, before, |view| match view {
+            }),
+            Shape::Bool => self.scalar(&view, ty, before, |view| match view {
                 View::Bool(bool) => Some((*bool).into()),
                 _ => None,
-            })),
-            Shape::Int32 => Ok(self.scalar(&view, ty, before, |view| match view {
-                View::Number(text) => text.parse::<i32>().ok().map(Json::from),
+            }),
+            Shape::Int32 => self.scalar(&view, ty, before, |view| match view {
+                View::Number(text) => whole(text, converts)
+                    .and_then(|number| match converts {
+                        true => Some(number as i32),
+                        false => i32::try_from(number).ok(),
+                    })
+                    .map(Json::from),
                 _ => None,
-            })),
-            Shape::Int64 => Ok(self.scalar(&view, ty, before, |view| match view {
-                View::Number(text) => text.parse::<i64>().ok().map(Json::from),
+            }),
+            Shape::Int64 => self.scalar(&view, ty, before, |view| match view {
+                View::Number(text) => whole(text, converts).map(Json::from),
                 _ => None,
-            })),
+            }),
         }
     }
 
@@ -245,20 +277,15 @@ impl Reader {
         ty: &Type,
         before: Option<Json>,
         take: impl Fn(&View<'_, T>) -> Option<Json>,
-    ) -> Option<Json> {
+    ) -> Result<Option<Json>, String> {
         if matches!(view, View::Null) {
-            return before;
+            return Ok(before);
         }
         let taken = take(view);
-        if taken.is_some() {
-            return taken;
+        if taken.is_none() {
+            self.misfit(view, ty)?;
         }
-        let whole = matches!(ty.shape, Shape::Int32 | Shape::Int64);
-        match view {
-            View::Number(text) if whole => self.save_type(&format!("number {text}"), &ty.go),
-            view => self.save_type(value_name(view), &ty.go),
-        }
-        before
+        Ok(taken.or(before))
     }
 
     fn time<T>(&mut self, view: &View<'_, T>, shape: &Shape) -> Result<Option<Json>, String> {
@@ -304,37 +331,41 @@ impl Reader {
         view: &View<'_, T>,
         ty: &Type,
         before: Option<Json>,
-    ) -> Option<Json> {
+    ) -> Result<Option<Json>, String> {
         match view {
-            View::Null => None,
+            View::Null => Ok(None),
             View::String(text) => match base64::decode(text) {
-                Ok(bytes) => Some(base64::encode(&bytes).into()),
+                Ok(bytes) => Ok(Some(base64::encode(&bytes).into())),
                 Err(at) => {
-                    self.save(format!("illegal base64 data at input byte {at}"));
-                    before
+                    let error = format!("illegal base64 data at input byte {at}");
+                    if self.converts {
+                        return Err(format!("error decoding from json: {error}"));
+                    }
+                    self.save(error);
+                    Ok(before)
                 }
             },
             View::Array(items) => {
                 let mut bytes = Vec::new();
                 for item in *items {
                     let byte = match item.view() {
-                        View::Number(text) => text.parse::<u8>().map_err(|_| text),
-                        View::Null => Ok(0),
-                        view => {
-                            self.save_type(value_name(&view), "uint8");
-                            Ok(0)
+                        View::Number(text) => {
+                            text.parse::<u8>().map_err(|_| format!("number {text}"))
                         }
+                        View::Null => Ok(0),
+                        view => Err(value_name(&view).to_owned()),
                     };
-                    bytes.push(byte.unwrap_or_else(|text| {
-                        self.save_type(&format!("number {text}"), "uint8");
+                    bytes.push(byte.unwrap_or_else(|value| {
+                        let error = self.type_error(&value, "uint8");
+                        self.save(error);
                         0
                     }));
                 }
-                Some(base64::encode(&bytes).into())
+                Ok(Some(base64::encode(&bytes).into()))
             }
             view => {
-                self.save_type(value_name(view), &ty.go);
-                before
+                self.misfit(view, ty)?;
+                Ok(before)
             }
         }
     }
@@ -350,7 +381,7 @@ impl Reader {
             View::Null => return Ok(None),
             View::Array(items) => items,
             view => {
-                self.save_type(value_name(&view), &ty.go);
+                self.misfit(&view, ty)?;
                 return Ok(before);
             }
         };
@@ -376,7 +407,7 @@ impl Reader {
             View::Null => return Ok(None),
             View::Object(fields) => fields,
             view => {
-                self.save_type(value_name(&view), &ty.go);
+                self.misfit(&view, ty)?;
                 return Ok(before);
             }
         };
@@ -395,6 +426,43 @@ impl Reader {
             self.path.truncate(path);
         }
         Ok(Some(Json::Object(map)))
+    }
+}
+
+/// A whole number; where a tree is converted, also one that is written as a float.
+fn whole(text: &str, converts: bool) -> Option<i64> {
+    let float = || {
+        text.parse::<f64>()
+            .ok()
+            .filter(|f| converts && f.fract() == 0.0)
+    };
+    text.parse()
+        .ok()
+        .or_else(|| float().map(|float| float as i64))
+}
+
+/// What the converter says of a value that does not fit.
+fn unconvertible<T>(view: &View<'_, T>, ty: &Type) -> String {
+    let kind = match view {
+        View::Null => "invalid",
+        View::Bool(_) => "bool",
+        View::Number(text) if text.parse::<i64>().is_ok() => "int64",
+        View::Number(_) => "float64",
+        View::String(_) => "string",
+        View::Array(_) => "slice",
+        View::Object(_) => "map",
+    };
+    match (&ty.shape, kind) {
+        (Shape::Struct(_), _) => format!("cannot restore struct from: {kind}"),
+        (Shape::Map(_), _) => format!("cannot restore map from {kind}"),
+        (Shape::List(_) | Shape::Bytes, _) => format!("cannot restore slice from {kind}"),
+        (Shape::String, "int64") | (Shape::Int32 | Shape::Int64, "float64") => {
+            format!("cannot convert {kind} to {}", ty.go)
+        }
+        (Shape::Bool, _) => "unrecognized type: bool".to_owned(),
+        (Shape::Int32, _) => "unrecognized type: int32".to_owned(),
+        (Shape::Int64, _) => "unrecognized type: int64".to_owned(),
+        _ => "unrecognized type: string".to_owned(),
     }
 }
 
