@@ -282,9 +282,10 @@ impl Registry {
         options: &DeleteOptions,
     ) -> Result<ForDeletion, Status> {
         let key = self.resource.key(&self.namespace, name);
+        let preconditions = preconditions(options);
         let begun = self
             .storage
-            .begin_update(rx, key, false, &options.preconditions, None);
+            .begin_update(rx, key, false, &preconditions, None);
         let mut update = begun
             .await
             .map_err(|error| self.refusal(error, "update", name))?;

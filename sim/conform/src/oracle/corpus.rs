@@ -53,7 +53,9 @@ fn read_file(path: &Path) -> Result<Recording, String> {
     let mut file = File::open(path).map_err(wrong)?;
     let mut text = String::new();
     if path.extension().is_some_and(|ending| ending == "gz") {
-        GzDecoder::new(file).read_to_string(&mut text).map_err(wrong)?;
+        GzDecoder::new(file)
+            .read_to_string(&mut text)
+            .map_err(wrong)?;
     } else {
         file.read_to_string(&mut text).map_err(wrong)?;
     }
@@ -63,9 +65,14 @@ fn read_file(path: &Path) -> Result<Recording, String> {
     };
     let lines: Result<Vec<Json>, String> = text.lines().enumerate().map(line).collect();
     let lines = lines?;
-    if lines.first().is_none_or(|first| first.get("cluster").is_none()) {
+    if lines
+        .first()
+        .is_none_or(|first| first.get("cluster").is_none())
+    {
         let path = path.display();
-        return Err(format!("{path}:1: a recording begins with a line `cluster`"));
+        return Err(format!(
+            "{path}:1: a recording begins with a line `cluster`"
+        ));
     }
     Ok(Recording {
         name: name_of(path).unwrap_or_default().to_owned(),

@@ -103,7 +103,11 @@ fn request(recorded: &Json) -> Result<Request, String> {
     for (name, value) in recorded["query"].as_object().into_iter().flatten() {
         match value {
             Json::Array(values) => {
-                query.extend(values.iter().map(|v| (name.as_str().into(), text(v).into())));
+                query.extend(
+                    values
+                        .iter()
+                        .map(|v| (name.as_str().into(), text(v).into())),
+                );
             }
             value => query.push((name.as_str().into(), text(value).into())),
         }
@@ -192,7 +196,7 @@ impl Lab {
             members: vec![id("etcd")].into(),
             release: etcd,
             switches: Switches::default(),
-            sizes: Sizes::default(),
+            sizes: Sizes::of(etcd),
         };
         let config = Config {
             release,
@@ -231,21 +235,27 @@ impl Lab {
     }
 
     fn act(&mut self, action: &Action) {
-        let acted = self.world.apply(self.now, Event::Act(action), &mut |s| s.nominal);
-        self.see(acted);
+        let acted = self
+            .world
+            .apply(self.now, Event::Act(action), &mut |s| s.nominal);
+        self.see(acted.expect("whatever is told is possible"));
     }
 
-    fn see(&mut self, applied: Result<Report, ApplyError>) {
-        let report = applied.unwrap_or_else(|error| panic!("the laboratory: {error}"));
+    fn see(&mut self, report: Report) {
         for note in report.notes {
             let Some(commit) = note.body.get::<Committed<Object>>() else {
                 continue;
             };
-            self.writes.extend(commit.changes.iter().map(|change| Write {
-                what: if change.now.is_some() { "PUT" } else { "DELETE" },
-                key: change.key.to_string(),
-                revision: change.revision,
-            }));
+            self.writes
+                .extend(commit.changes.iter().map(|change| Write {
+                    what: if change.now.is_some() {
+                        "PUT"
+                    } else {
+                        "DELETE"
+                    },
+                    key: change.key.to_string(),
+                    revision: change.revision,
+                }));
         }
     }
 
@@ -316,7 +326,7 @@ impl Lab {
         let event = Event::Pending(entry.seq);
         let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
         self.now = self.world.now();
-        self.see(applied);
+        self.see(applied.expect("it is pending"));
         true
     }
 }

@@ -65,7 +65,8 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         apiserver.starts_with(release.name())
     });
     let wrong = |what: String| format!("{}: {what}", recording.name);
-    let release = release.ok_or_else(|| wrong(format!("{} is not simulated", text("apiserver"))))?;
+    let release =
+        release.ok_or_else(|| wrong(format!("{} is not simulated", text("apiserver"))))?;
     let etcd = EtcdRelease::named(&format!("v{}", text("etcd")));
     let etcd = etcd.ok_or_else(|| wrong(format!("etcd {} is not simulated", text("etcd"))))?;
     let mut lab = Lab::new(release, etcd);
@@ -113,7 +114,10 @@ fn describe(line: &Json) -> String {
             Some(fields) if !fields.is_empty() => format!(" {query}"),
             _ => String::new(),
         };
-        format!("{what} {}{query}", request["path"].as_str().unwrap_or_default())
+        format!(
+            "{what} {}{query}",
+            request["path"].as_str().unwrap_or_default()
+        )
     };
     if let Some(request) = line.get("request") {
         return of(request["method"].as_str().unwrap_or_default(), request);
@@ -121,7 +125,14 @@ fn describe(line: &Json) -> String {
     match line.get("watch") {
         Some(watch) => of("WATCH", watch),
         None => {
-            let kinds = ["settle", "ipaddresses", "nodeports", "etcd", "restart", "bitmap"];
+            let kinds = [
+                "settle",
+                "ipaddresses",
+                "nodeports",
+                "etcd",
+                "restart",
+                "bitmap",
+            ];
             let found = kinds.into_iter().find(|kind| line.get(kind).is_some());
             found.unwrap_or("step").to_owned()
         }

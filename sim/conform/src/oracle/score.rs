@@ -27,7 +27,10 @@ impl Replayed {
     /// The share of equal steps, in percent; of those that do not concern Services, if they are not
     /// to count.
     pub fn percent(&self, with_services: bool) -> f64 {
-        let differ = self.differences.iter().filter(|d| with_services || !d.services);
+        let differ = self
+            .differences
+            .iter()
+            .filter(|d| with_services || !d.services);
         let skipped = if with_services { 0 } else { self.of_services };
         let steps = self.steps - skipped;
         100.0 * (steps - differ.count() as u64) as f64 / steps.max(1) as f64
@@ -84,7 +87,10 @@ impl Known {
             }
             let parsed = line.split_once(": ").and_then(|(place, reason)| {
                 let (file, step) = place.rsplit_once(' ')?;
-                Some(((file.trim().to_owned(), step.parse().ok()?), reason.to_owned()))
+                Some((
+                    (file.trim().to_owned(), step.parse().ok()?),
+                    reason.to_owned(),
+                ))
             });
             let (place, reason) =
                 parsed.ok_or_else(|| format!("line {}: wants `file step: reason`", at + 1))?;

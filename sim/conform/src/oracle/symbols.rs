@@ -68,7 +68,9 @@ impl Symbols {
             }
             Json::Array(items) => items.iter().map(|item| self.fill(item)).collect(),
             Json::Object(fields) => {
-                let filled = fields.iter().map(|(f, value)| (f.clone(), self.fill(value)));
+                let filled = fields
+                    .iter()
+                    .map(|(f, value)| (f.clone(), self.fill(value)));
                 Json::Object(filled.collect())
             }
             other => other.clone(),
@@ -77,20 +79,26 @@ impl Symbols {
 
     /// The value of a symbol, or the symbol.
     pub fn fill_text(&self, text: &str) -> String {
-        let replaced = self.pattern.replace_all(text, |found: &regex::Captures<'_>| {
-            let symbol = &found[0];
-            match parse_token(symbol) {
-                Some((version, revision, start)) => {
-                    let revision = self.fill_text(revision);
-                    let token = format!(
-                        "{{\"v\":\"{version}\",\"rv\":{revision},\"start\":{}}}",
-                        Json::from(start)
-                    );
-                    URL_SAFE_NO_PAD.encode(token)
+        let replaced = self
+            .pattern
+            .replace_all(text, |found: &regex::Captures<'_>| {
+                let symbol = &found[0];
+                match parse_token(symbol) {
+                    Some((version, revision, start)) => {
+                        let revision = self.fill_text(revision);
+                        let token = format!(
+                            "{{\"v\":\"{version}\",\"rv\":{revision},\"start\":{}}}",
+                            Json::from(start)
+                        );
+                        URL_SAFE_NO_PAD.encode(token)
+                    }
+                    None => self
+                        .bound
+                        .get(symbol)
+                        .cloned()
+                        .unwrap_or_else(|| symbol.to_owned()),
                 }
-                None => self.bound.get(symbol).cloned().unwrap_or_else(|| symbol.to_owned()),
-            }
-        });
+            });
         replaced.into_owned()
     }
 
@@ -141,7 +149,11 @@ impl Symbols {
             .map(|found| (found.start(), found.end()))
             .collect();
         if symbols.is_empty() {
-            return if recorded == said { Ok(()) } else { Err(differs()) };
+            return if recorded == said {
+                Ok(())
+            } else {
+                Err(differs())
+            };
         }
         let mut pattern = String::from("(?s)^");
         let mut last = 0;
