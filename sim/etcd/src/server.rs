@@ -172,7 +172,8 @@ impl<V: Value> Etcd<V> {
                 return Ok(());
             }
             Request::Leases => {
-                cx.reply(caller, Response::<V>::Leases(self.list_leases(cx)));
+                let (revision, leases) = (self.state.store.revision(), self.list_leases(cx));
+                cx.reply(caller, Response::<V>::Leases { revision, leases });
                 return Ok(());
             }
             Request::Watch { require_leader } => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wavetank_engine::{Check, Class, Note, Property, Reached, World};
 
-use crate::api::{EtcdError, Value};
+use crate::api::{EtcdError, Request, Value};
 use crate::observed::{Answered, CallId, Called, ProgressAsked, Unwatched, Watched, Watching};
 use crate::server::{Committed, Installed, Led};
 use crate::state::Cause;
@@ -186,7 +186,8 @@ impl<V: Value> OfCalls<V> {
         match (self.calls.answered(answered), &answered.result) {
             (Some(call), Ok(response)) => {
                 let old = header(response).is_some_and(|revision| revision < call.floor);
-                self.reached(Place::Stale, is_local(&call.request) && old)
+                let read = matches!(call.request, Request::Range(_) | Request::Txn(_));
+                self.reached(Place::Stale, read && is_local(&call.request) && old)
             }
             (_, Err(error)) if error.is_unknown() => {
                 let mut unknown = self.calls.unknown();
@@ -238,7 +239,7 @@ impl<V: Value> Property for OfCalls<V> {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::api::{Keys, Put, Range, Ranged, Request, Response};
+    use crate::api::{Keys, Put, Range, Ranged, Response};
     use crate::raft::MemberId;
 
     fn write(value: &str) -> Request<Bytes> {
