@@ -115,6 +115,11 @@ impl<V: Value> Etcd<V> {
         self.raft.leads().then(|| self.raft.term())
     }
 
+    /// Does it know of a leader? One that is cut off soon knows of none.
+    pub fn has_leader(&self) -> bool {
+        self.raft.lead().is_some()
+    }
+
     /// Answers at once, or hands the request to consensus.
     fn serve(&mut self, cx: &mut Cx<'_>, caller: Caller, request: &Request<V>) {
         match self.admit(cx, caller, request) {

@@ -210,7 +210,7 @@ proptest! {
             };
             let expected = model.act(act);
             let done = state.apply(&act.op(), Quirks::default());
-            prop_assert_eq!(done.as_ref().map(|_| ()), expected.as_ref().map(|()| ()));
+            prop_assert_eq!(done.as_ref().err(), expected.as_ref().err());
             match (act, &done) {
                 (Act::Grant(id, _), Ok((Response::LeaseGrant { ttl, .. }, _))) => {
                     prop_assert_eq!(*ttl, model.leases[id].0);

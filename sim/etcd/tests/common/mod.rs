@@ -95,7 +95,7 @@ pub struct Cluster {
     draws: u64,
     calls: u64,
     pub answers: BTreeMap<u64, Answer>,
-    /// How often a read was seen to be old that may be.
+    /// How often a read at a minority was seen to be old.
     pub stale: usize,
 }
 
@@ -128,7 +128,7 @@ impl Cluster {
         builder.process(HAND, Hand { members, calls });
         let monitors = [
             Monitor::StrictlySerializable,
-            Monitor::StaleSerializableRead,
+            Monitor::MinorityServesOldRead,
         ];
         for monitor in monitors {
             builder.property(monitor.property::<Bytes>());
