@@ -7,6 +7,7 @@
 
 mod handlers;
 mod object;
+pub mod options;
 mod rest;
 mod server;
 mod storage;

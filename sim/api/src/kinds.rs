@@ -1,0 +1,134 @@
+//! The kinds that the server serves: one table, and one file of rules for each.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use crate::json::Json;
+use crate::strategy::Strategy;
+
+mod plain;
+
+/// A resource: where it is served, where it is stored, and its rules.
+pub struct Resource {
+    /// The API group; empty for core.
+    pub group: &'static str,
+    /// The version that is served.
+    pub version: &'static str,
+    /// The name in paths, `configmaps`.
+    pub plural: &'static str,
+    /// `kind`
+    pub kind: &'static str,
+    /// Do its objects lie in namespaces?
+    pub namespaced: bool,
+    /// Where its objects are stored, `/registry/configmaps`.
+    pub registry: &'static str,
+    /// Its rules.
+    pub strategy: &'static dyn Strategy,
+}
+
+impl Resource {
+    /// All of them.
+    pub const ALL: [&'static Resource; 3] = [&CONFIG_MAPS, &ENDPOINTS, &ENDPOINT_SLICES];
+
+    /// `apiVersion`: `v1`, `apps/v1`.
+    pub fn api_version(&self) -> String {
+        match self.group {
+            "" => self.version.to_owned(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
+    /// `GroupResource.String`: `configmaps`, `deployments.apps`.
+    pub fn qualified(&self) -> String {
+        match self.group {
+            "" => self.plural.to_owned(),
+            group => format!("{}.{group}", self.plural),
+        }
+    }
+
+    /// The key of an object, `/registry/services/endpoints/default/kubernetes`; of all objects of a
+    /// namespace or of the resource, with a slash at its end, if the rest is empty.
+    pub fn key(&self, namespace: &str, name: &str) -> wavetank_etcd::Key {
+        let mut key = format!("{}/", self.registry);
+        if self.namespaced && !namespace.is_empty() {
+            key += namespace;
+            key += "/";
+        }
+        key += name;
+        key.into()
+    }
+
+    /// The resource with this name.
+    pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static Resource> {
+        let found = |r: &&Resource| r.group == group && r.version == version && r.plural == plural;
+        Resource::ALL.into_iter().find(found)
+    }
+
+    /// The object of a bookmark, without a resourceVersion: kind and apiVersion.
+    pub fn bookmark(&self) -> Json {
+        serde_json::json!({"kind": self.kind, "apiVersion": self.api_version(), "metadata": {}})
+    }
+}
+
+/// v1 configmaps
+pub static CONFIG_MAPS: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "configmaps",
+    kind: "ConfigMap",
+    namespaced: true,
+    registry: "/registry/configmaps",
+    strategy: &plain::Plain,
+};
+
+/// v1 endpoints
+pub static ENDPOINTS: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "endpoints",
+    kind: "Endpoints",
+    namespaced: true,
+    registry: "/registry/services/endpoints",
+    strategy: &plain::Plain,
+};
+
+/// discovery.k8s.io endpointslices
+pub static ENDPOINT_SLICES: Resource = Resource {
+    group: "discovery.k8s.io",
+    version: "v1",
+    plural: "endpointslices",
+    kind: "EndpointSlice",
+    namespaced: true,
+    registry: "/registry/endpointslices",
+    strategy: &plain::Plain,
+};
+
+impl PartialEq for Resource {
+    fn eq(&self, other: &Resource) -> bool {
+        (self.group, self.version, self.plural) == (other.group, other.version, other.plural)
+    }
+}
+impl Eq for Resource {}
+
+impl Hash for Resource {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.group, self.version, self.plural).hash(state);
+    }
+}
+
+impl PartialOrd for Resource {
+    fn partial_cmp(&self, other: &Resource) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Resource {
+    fn cmp(&self, other: &Resource) -> std::cmp::Ordering {
+        (self.group, self.plural, self.version).cmp(&(other.group, other.plural, other.version))
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.qualified())
+    }
+}

@@ -1,0 +1,22 @@
+//! What the API of Kubernetes means, without a server: objects, kinds and their rules, requests and
+//! answers as on the wire, patches, selectors, Statuses.
+//!
+//! Everything here is a pure function of its input. Nothing here knows of time passing, of storage
+//! or of a network; instants and names that are drawn come in as arguments.
+
+pub mod http;
+pub mod json;
+pub mod kinds;
+mod object;
+pub mod selector;
+pub mod status;
+pub mod strategy;
+mod times;
+pub mod validation;
+
+pub use http::{Body, Method, Query, Request, Response, WatchEvent, WatchKind};
+pub use json::Json;
+pub use kinds::Resource;
+pub use object::{Object, Stored};
+pub use status::{Reason, Status};
+pub use times::Stamp;

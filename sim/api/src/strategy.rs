@@ -1,0 +1,107 @@
+//! What a kind does differently: the hooks that the generic registry calls
+//! (`apiserver/pkg/registry/rest`: `RESTCreateStrategy`, `RESTUpdateStrategy`,
+//! `RESTGracefulDeleteStrategy`). All of them are pure.
+
+use wavetank_release::Release;
+
+use crate::json::{self, Json};
+use crate::times::Stamp;
+use crate::validation::ErrorList;
+
+/// What a hook may want to know beside the objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Context {
+    /// The release of the server.
+    pub release: Release,
+    /// The server's clock.
+    pub now: Stamp,
+}
+
+/// Which objects of a subresource a strategy is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Part {
+    /// The object itself.
+    Whole,
+    /// `/status`
+    Status,
+    /// `/finalize` of a namespace.
+    Finalize,
+}
+
+/// How an object that is asked to go goes (`BeforeDelete`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Grace {
+    /// At once: the kind knows no graceful deletion.
+    None,
+    /// After this many seconds, unless the request says otherwise.
+    Seconds(i64),
+}
+
+/// The rules of one kind.
+///
+/// Trees are complete objects with `apiVersion`, `kind` and `metadata`; `old` is what is stored.
+pub trait Strategy: Sync {
+    /// Defaults of the versioned type; applied to what a client sends and to what is read.
+    fn default(&self, _object: &mut Json) {}
+
+    /// `PrepareForCreate`: clears what a client may not set.
+    fn prepare_for_create(&self, _cx: &Context, _object: &mut Json) {}
+
+    /// `Validate`; metadata is checked by the registry.
+    fn validate(&self, _cx: &Context, _object: &Json) -> ErrorList {
+        ErrorList::default()
+    }
+
+    /// `PrepareForUpdate`: keeps what this part may not change, counts `generation`.
+    fn prepare_for_update(&self, _cx: &Context, _part: Part, _object: &mut Json, _old: &Json) {}
+
+    /// `ValidateUpdate`; metadata is checked by the registry.
+    fn validate_update(
+        &self,
+        _cx: &Context,
+        _part: Part,
+        _object: &Json,
+        _old: &Json,
+    ) -> ErrorList {
+        ErrorList::default()
+    }
+
+    /// `WarningsOnCreate`, `WarningsOnUpdate` (`old` is then given).
+    fn warnings(&self, _cx: &Context, _object: &Json, _old: Option<&Json>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Errors of a name, as `ValidateName` (a name or, with `prefix`, a generateName).
+    fn name_errors(&self, name: &str, prefix: bool) -> Vec<String>;
+
+    /// May an update create?
+    fn allow_create_on_update(&self) -> bool {
+        false
+    }
+
+    /// May an update come without a resourceVersion?
+    fn allow_unconditional_update(&self) -> bool {
+        true
+    }
+
+    /// `CheckGracefulDelete`: how long the object may take to go.
+    fn grace(&self, _object: &Json) -> Grace {
+        Grace::None
+    }
+
+    /// Does a part exist, as a subresource?
+    fn has(&self, part: Part) -> bool {
+        part == Part::Whole
+    }
+
+    /// Is this a field that a selector may name?
+    fn selectable(&self, field: &str) -> bool {
+        matches!(field, "metadata.name" | "metadata.namespace")
+    }
+
+    /// The value of a selectable field; empty if it has none.
+    fn field<'a>(&self, object: &'a Json, field: &str) -> &'a str {
+        let path: Vec<&str> = field.split('.').collect();
+        json::text(object, &path)
+    }
+}

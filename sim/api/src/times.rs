@@ -1,0 +1,106 @@
+//! Instants inside objects.
+//!
+//! A world that is only shifted in time must stay equal to itself, so equality and digest of an
+//! object pass over the fields that hold instants. What was written is compared in full
+//! ([`Object::is_written_alike`](crate::Object::is_written_alike)).
+
+use std::hash::{Hash, Hasher};
+
+use jiff::Timestamp;
+use wavetank_engine::Time;
+
+use crate::json::Json;
+
+/// When every world begins, 2026-01-01T00:00:00Z, in seconds since 1970.
+const EPOCH: i64 = 1_767_225_600;
+
+/// An instant as objects show it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Stamp(Timestamp);
+
+impl Stamp {
+    /// What a clock of the world shows.
+    pub fn of(clock: Time) -> Stamp {
+        let since = jiff::SignedDuration::from_nanos(clock.nanos() as i64);
+        let begin = Timestamp::new(EPOCH, 0).expect("a date of this century");
+        Stamp(begin.saturating_add(since).unwrap_or(Timestamp::MAX))
+    }
+
+    /// `metav1.Time`: whole seconds.
+    pub fn seconds(self) -> String {
+        self.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    }
+
+    /// `metav1.MicroTime`.
+    pub fn micros(self) -> String {
+        self.0.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+    }
+
+    /// Reads RFC 3339.
+    pub fn parse(text: &str) -> Option<Stamp> {
+        text.parse().ok().map(Stamp)
+    }
+
+    /// The clock of the world that shows it; `None` if it is before the beginning.
+    pub fn clock(self) -> Option<Time> {
+        let nanos = self.0.as_nanosecond() - i128::from(EPOCH) * 1_000_000_000;
+        u64::try_from(nanos).ok().map(Time::from_nanos)
+    }
+}
+
+/// The fields that hold instants of the world, wherever they stand.
+fn holds_an_instant(field: &str) -> bool {
+    matches!(
+        field,
+        "creationTimestamp" | "deletionTimestamp" | "renewTime" | "acquireTime"
+    )
+}
+
+/// Hashes a tree without its instants.
+pub(crate) fn hash<H: Hasher>(json: &Json, state: &mut H) {
+    match json {
+        Json::Null => state.write_u8(0),
+        Json::Bool(bool) => state.write_u8(1 + u8::from(*bool)),
+        Json::Number(number) => {
+            state.write_u8(3);
+            number.hash(state);
+        }
+        Json::String(text) => {
+            state.write_u8(4);
+            text.hash(state);
+        }
+        Json::Array(items) => {
+            state.write_u8(5);
+            state.write_usize(items.len());
+            for item in items {
+                hash(item, state);
+            }
+        }
+        Json::Object(map) => {
+            state.write_u8(6);
+            state.write_usize(map.len());
+            for (field, value) in map {
+                field.hash(state);
+                if !holds_an_instant(field) {
+                    hash(value, state);
+                }
+            }
+        }
+    }
+}
+
+/// Are the trees equal but for their instants?
+pub(crate) fn alike(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
+        }
+        (Json::Object(a), Json::Object(b)) => {
+            let same = |((field, a), (other, b)): ((&String, &Json), (&String, &Json))| {
+                field == other && (holds_an_instant(field) || alike(a, b))
+            };
+            a.len() == b.len() && a.iter().zip(b).all(same)
+        }
+        _ => a == b,
+    }
+}

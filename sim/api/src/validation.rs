@@ -1,0 +1,158 @@
+//! Field errors, as `apimachinery/pkg/util/validation/field` words them.
+//!
+//! The rules themselves stand with what they are about: metadata in `strategy`, each kind in `kinds`.
+
+use std::fmt;
+
+use crate::json::Json;
+use crate::status::Cause;
+
+/// What is wrong with a field.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ErrorType {
+    /// FieldValueRequired
+    Required,
+    /// FieldValueInvalid, with the bad value.
+    Invalid(Json),
+    /// FieldValueDuplicate, with the value.
+    Duplicate(Json),
+    /// FieldValueNotSupported, with the value; the detail lists what is.
+    NotSupported(Json),
+    /// FieldValueForbidden
+    Forbidden,
+    /// FieldValueTooLong
+    TooLong,
+    /// FieldValueTooMany, with how many there are.
+    TooMany(u64),
+    /// FieldValueNotFound, with the value.
+    NotFound(Json),
+    /// InternalError
+    Internal,
+    /// FieldValueTypeInvalid, with the bad value.
+    TypeInvalid(Json),
+}
+
+/// One field error.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FieldError {
+    /// What is wrong.
+    pub error: ErrorType,
+    /// The path, `spec.ports[0].port`.
+    pub field: String,
+    /// The explanation.
+    pub detail: String,
+}
+
+/// Field errors, in the order in which they were found.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ErrorList(Vec<FieldError>);
+
+impl ErrorType {
+    /// `reason` of a cause.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            ErrorType::Required => "FieldValueRequired",
+            ErrorType::Invalid(_) => "FieldValueInvalid",
+            ErrorType::Duplicate(_) => "FieldValueDuplicate",
+            ErrorType::NotSupported(_) => "FieldValueNotSupported",
+            ErrorType::Forbidden => "FieldValueForbidden",
+            ErrorType::TooLong => "FieldValueTooLong",
+            ErrorType::TooMany(_) => "FieldValueTooMany",
+            ErrorType::NotFound(_) => "FieldValueNotFound",
+            ErrorType::Internal => "InternalError",
+            ErrorType::TypeInvalid(_) => "FieldValueTypeInvalid",
+        }
+    }
+}
+
+impl FieldError {
+    /// `ErrorBody`: everything but the field.
+    pub fn body(&self) -> String {
+        let (what, value) = match &self.error {
+            ErrorType::Required => ("Required value", None),
+            ErrorType::Invalid(value) => ("Invalid value", Some(value)),
+            ErrorType::Duplicate(value) => ("Duplicate value", Some(value)),
+            ErrorType::NotSupported(value) => ("Unsupported value", Some(value)),
+            ErrorType::Forbidden => ("Forbidden", None),
+            ErrorType::TooLong => ("Too long", None),
+            ErrorType::TooMany(count) => {
+                return with_detail(format!("Too many: {count}"), &self.detail);
+            }
+            ErrorType::NotFound(value) => ("Not found", Some(value)),
+            ErrorType::Internal => ("Internal error", None),
+            ErrorType::TypeInvalid(value) => ("Invalid value", Some(value)),
+        };
+        let body = match value {
+            None => what.to_owned(),
+            Some(value) => format!("{what}: {value}"),
+        };
+        with_detail(body, &self.detail)
+    }
+}
+
+fn with_detail(body: String, detail: &str) -> String {
+    if detail.is_empty() {
+        body
+    } else {
+        format!("{body}: {detail}")
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.body())
+    }
+}
+
+impl ErrorList {
+    /// Adds an error.
+    pub fn add(&mut self, error: ErrorType, field: impl Into<String>, detail: impl Into<String>) {
+        self.0.push(FieldError {
+            error,
+            field: field.into(),
+            detail: detail.into(),
+        });
+    }
+
+    /// Adds the errors of another list.
+    pub fn extend(&mut self, other: ErrorList) {
+        self.0.extend(other.0);
+    }
+
+    /// Is nothing wrong?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The errors.
+    pub fn iter(&self) -> impl Iterator<Item = &FieldError> {
+        self.0.iter()
+    }
+
+    /// The causes of a Status.
+    pub fn causes(&self) -> Vec<Cause> {
+        let cause = |error: &FieldError| Cause {
+            reason: error.error.reason().to_owned(),
+            message: error.body(),
+            field: error.field.clone(),
+        };
+        self.0.iter().map(cause).collect()
+    }
+}
+
+impl fmt::Display for ErrorList {
+    /// `ToAggregate`: one error as it is, several in brackets, none twice.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut texts: Vec<String> = Vec::new();
+        for error in &self.0 {
+            let text = error.to_string();
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        match texts.as_slice() {
+            [one] => f.write_str(one),
+            all => write!(f, "[{}]", all.join(", ")),
+        }
+    }
+}
