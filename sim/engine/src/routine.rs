@@ -444,6 +444,38 @@ impl Rx {
         value(&answer)
     }
 
+    /// What `look` sees in a cell, which it does not change. In place: no other routine runs in
+    /// between.
+    pub fn look<T: CellType, R: Message + Clone + Eq + Hash>(
+        self,
+        cell: &Cell<T>,
+        look: impl FnOnce(&T) -> R,
+    ) -> R {
+        let answer = exchange::with(|exchange| {
+            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                Answer::Value(Payload::new(exchange.memory.look(cell, look)))
+            })
+        });
+        value(&answer)
+    }
+
+    /// As [`Rx::update`], with the time that has passed, as a monotonic clock shows it. A cell that
+    /// keeps it must leave it out of its equality and its hash, or a world that is only shifted in
+    /// time is no longer equal to itself.
+    pub fn update_at<T: CellType, R: Message + Clone + Eq + Hash>(
+        self,
+        cell: &Cell<T>,
+        change: impl FnOnce(&mut T, Time) -> R,
+    ) -> R {
+        let answer = exchange::with(|exchange| {
+            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                let now = exchange.now;
+                Answer::Value(Payload::new(change(exchange.memory.get_mut(cell), now)))
+            })
+        });
+        value(&answer)
+    }
+
     /// Works on the state of the routine's own process, which must be a `P`; the routine learns
     /// what `work` returns. In place: no other routine runs in between.
     pub fn process<P: Process, R: Message + Clone + Eq + Hash>(

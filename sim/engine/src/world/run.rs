@@ -82,6 +82,7 @@ impl World {
             exchange.cursor = fresh;
             exchange.visible = u32::MAX;
             exchange.clock = clock.wall(now);
+            exchange.now = now;
             exchange.next_stream = *next_call;
             std::mem::swap(&mut exchange.process, state);
             std::mem::swap(&mut exchange.memory, memory);
