@@ -5,6 +5,7 @@
 //! `handlers` serves it. `server` is the life of the process: hooks, readiness, shutdown. What a
 //! hook does (the bootstrap controller) belongs to the layers above.
 
+pub mod cacher;
 mod handlers;
 mod object;
 pub mod options;
