@@ -133,7 +133,7 @@ impl Cacher {
     }
 
     /// `ShouldDelegateList`; `None`: etcd.
-    fn wanted(self, rx: Rx, options: &ListOptions) -> Result<Option<Wanted>, Status> {
+    fn wanted(self, rx: Rx, options: &ListOptions) -> Result<Option<Wanted>, StoreError> {
         let asked = options.resource_version;
         let can_ask = self.asks_for_progress();
         let exactly = |revision, from| {

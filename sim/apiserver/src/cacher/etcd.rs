@@ -21,7 +21,9 @@ impl Cacher {
 }
 
 /// The revision (`None`: the newest) and the place of the page that is asked for.
-pub(super) fn page(options: &ListOptions) -> Result<Option<(Option<Revision>, String)>, Status> {
+pub(super) fn page(
+    options: &ListOptions,
+) -> Result<Option<(Option<Revision>, String)>, StoreError> {
     let page = options.continues.as_ref();
     Ok(page.map(|page| {
         let revision = Some(page.revision).filter(|revision| *revision > 0);

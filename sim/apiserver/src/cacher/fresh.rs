@@ -7,6 +7,7 @@ use wavetank_engine::Rx;
 use wavetank_etcd::Revision;
 
 use super::Cacher;
+use crate::options::StoreError;
 
 /// `blockTimeout`
 const LIMIT: Duration = Duration::from_secs(3);
@@ -24,7 +25,7 @@ impl Cacher {
         rx: Rx,
         revision: Revision,
         ask: bool,
-    ) -> Result<(), Status> {
+    ) -> Result<(), StoreError> {
         let cell = self.cell();
         let behind = || rx.look(&cell, |cache| cache.revision < revision);
         if !behind() {
@@ -49,7 +50,7 @@ impl Cacher {
             Some(()) => Ok(()),
             None => {
                 let current = rx.look(&cell, |cache| cache.revision);
-                Err(too_large(revision, current))
+                Err(too_large(revision, current).into())
             }
         }
     }

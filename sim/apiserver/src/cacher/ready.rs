@@ -9,6 +9,7 @@ use wavetank_release::Release;
 
 use super::Cacher;
 use super::window::Instant;
+use crate::options::StoreError;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 enum State {
@@ -84,7 +85,7 @@ impl Cacher {
     ///
     /// # Errors
     /// 429, on v1.36 at once.
-    pub(super) async fn generation(self, rx: Rx) -> Result<u64, Status> {
+    pub(super) async fn generation(self, rx: Rx) -> Result<u64, StoreError> {
         if self.config.release >= Release::V1_36 {
             self.check_ready(rx)?;
         }
@@ -98,10 +99,10 @@ impl Cacher {
 
     /// # Errors
     /// 429 if it is not ready.
-    pub(super) fn check_ready(self, rx: Rx) -> Result<(), Status> {
+    pub(super) fn check_ready(self, rx: Rx) -> Result<(), StoreError> {
         rx.update_at(&self.cell(), |cache, now| match cache.ready.is_ready() {
             true => Ok(()),
-            false => Err(cache.ready.refusal(now)),
+            false => Err(cache.ready.refusal(now).into()),
         })
     }
 }

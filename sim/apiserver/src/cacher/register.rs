@@ -137,7 +137,8 @@ impl Cacher {
         let generation = self.generation(rx).await?;
         match self.begin(rx, under, options, lasts, generation).await {
             Ok(watch) => Ok(watch),
-            Err(status) => Ok(self.failed(rx, status)),
+            Err(StoreError::Status(status)) => Ok(self.failed(rx, *status)),
+            Err(other) => Ok(self.failed(rx, internal(&format!("{other:?}")))),
         }
     }
 
@@ -168,7 +169,7 @@ impl Cacher {
         options: &ListOptions,
         lasts: Option<Duration>,
         generation: u64,
-    ) -> Result<Watch, Status> {
+    ) -> Result<Watch, StoreError> {
         let release = self.config.release;
         let cell = self.cell();
         let initial = match release {
@@ -179,18 +180,12 @@ impl Cacher {
         if list && !self.config.progress {
             let why = "a watch stream was requested by the client but the required storage feature \
                        RequestWatchProgress is disabled";
-            return Err(internal(why));
+            return Err(internal(why).into());
         }
         let required = match (options.resource_version, initial) {
             (Some(revision), _) => revision,
             (None, None) => 0,
-            (None, Some(_)) => {
-                let current = self.storage().current_revision(rx, self.prefix()).await;
-                current.map_err(|error| match error {
-                    StoreError::Status(status) => *status,
-                    other => internal(&format!("{other:?}")),
-                })?
-            }
+            (None, Some(_)) => self.storage().current_revision(rx, self.prefix()).await?,
         };
         if initial == Some(true) {
             let ask = !self.config.switches.has(Switch::WatchListWithoutProgress);
@@ -201,7 +196,7 @@ impl Cacher {
             let initial = cache.initial(self, &under, options, initial, required)?;
             let end = (list).then_some(cache.revision);
             let size = self.buffer(cache.window.capacity(), self.triggered(options).is_some());
-            Ok::<_, Status>((initial, end, size))
+            Ok::<_, StoreError>((initial, end, size))
         })?;
         let after = match (list, options.resource_version) {
             (false, _) => 0,
@@ -368,7 +363,7 @@ impl Cache {
         options: &ListOptions,
         send_initial_events: Option<bool>,
         required: Revision,
-    ) -> Result<Initial, Status> {
+    ) -> Result<Initial, StoreError> {
         if send_initial_events == Some(true) {
             return Ok(self.all(cacher, under, options));
         }
@@ -382,7 +377,7 @@ impl Cache {
         }
         if since < oldest {
             let why = format!("too old resource version: {since} ({oldest})");
-            return Err(Status::expired(why));
+            return Err(Status::expired(why).into());
         }
         let (from, to) = (self.window.after(since), self.window.end());
         // Until v1.20 they are copied here, v1.36 reads them when it sends them.

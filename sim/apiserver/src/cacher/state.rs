@@ -19,6 +19,7 @@ use super::ready::Ready;
 use super::reflector::Retry;
 use super::register::Registered;
 use super::window::{Instant, Sizing, Window};
+use crate::options::StoreError;
 
 /// The objects by key.
 pub(super) type Store = OrdMap<Key, Stored>;
@@ -141,7 +142,7 @@ impl Cache {
     }
 
     /// `getAllEventsSince`: the oldest revision from which a watch can be taken up.
-    pub fn oldest(&self, cacher: Cacher) -> Result<Revision, Status> {
+    pub fn oldest(&self, cacher: Cacher) -> Result<Revision, StoreError> {
         if cacher.config.switches.has(Switch::EmptyWindowMissesEvent) && self.window.is_empty() {
             return Ok(self.revision.saturating_sub(1));
         }
@@ -151,6 +152,6 @@ impl Cache {
         let oldest = self.window.oldest();
         oldest
             .map(|revision| revision.saturating_sub(1))
-            .ok_or_else(|| internal("watch cache isn't correctly initialized"))
+            .ok_or_else(|| internal("watch cache isn't correctly initialized").into())
     }
 }
