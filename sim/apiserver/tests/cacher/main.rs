@@ -3,4 +3,10 @@
 mod lab;
 
 mod begins;
+mod bookmarks;
+mod compacts;
+mod fills;
 mod follows;
+mod reads;
+mod slow;
+mod streams;
