@@ -15,7 +15,6 @@ mod budget;
 mod compact;
 mod delegate;
 mod dispatch;
-mod etcd;
 mod event;
 mod fresh;
 mod hold;
@@ -37,6 +36,7 @@ pub use compact::COMPACT_KEY;
 pub use hold::tell;
 pub use register::Watch;
 
+use crate::storage::Storage;
 use state::Cache;
 
 const REFLECT: Name = Name::new("cache-reflector");
@@ -146,6 +146,14 @@ impl Cacher {
     /// Is it filled?
     pub fn is_ready(self, rx: Rx) -> bool {
         rx.look(&self.cell(), |cache| cache.ready.is_ready())
+    }
+
+    fn storage(self) -> Storage {
+        Storage {
+            etcd: self.config.etcd,
+            release: self.config.release,
+            switches: self.config.switches,
+        }
     }
 
     fn number(self) -> u64 {

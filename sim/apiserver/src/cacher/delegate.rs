@@ -17,11 +17,11 @@ use wavetank_etcd::{Key, Revision};
 use wavetank_release::Release;
 
 use super::Cacher;
-use super::etcd::{page, token};
 use super::event::covers;
 use super::fresh::is_too_large;
 use super::state::{Cache, Store};
 use crate::options::{ListOptions, Listed, Match, StoreError};
+use crate::storage::continues;
 
 /// What a list from the cache is of.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -150,11 +150,14 @@ impl Cacher {
             Some(Match::NotOlderThan) => return Ok(Some(Wanted::Latest(asked.unwrap_or(0)))),
             None => {}
         }
-        if let Some((revision, from)) = page(options)? {
-            return Ok(match revision {
-                _ if options.one => None,
-                Some(revision) => exactly(revision, Some(from)),
-                None => consistent(Some(from)),
+        if let Some(token) = &options.continues {
+            if options.one {
+                return Ok(None);
+            }
+            let page = continues::decode(token)?;
+            return Ok(match page.revision {
+                Some(revision) => exactly(revision, Some(page.start)),
+                None => consistent(Some(page.start)),
             });
         }
         Ok(match asked {
@@ -210,7 +213,7 @@ impl Cacher {
             if limit > 0 && listed.items.len() as u64 == limit {
                 if at + 1 < all {
                     let last = key.strip_prefix(under).unwrap_or(&key);
-                    let next = token(&format!("{last}\0"), found.revision);
+                    let next = continues::encode(&format!("{last}\0"), Some(found.revision));
                     listed.continues = Some(next.into());
                     let everything = options.predicate.is_everything();
                     listed.remaining = everything.then(|| all as u64 - limit);

@@ -50,14 +50,10 @@ impl Cacher {
             Some(()) => Ok(()),
             None => {
                 let current = rx.look(&cell, |cache| cache.revision);
-                Err(too_large(revision, current).into())
+                Err(Status::too_large_resource_version(revision, current, RETRY_AFTER).into())
             }
         }
     }
-}
-
-fn too_large(asked: Revision, current: Revision) -> Status {
-    Status::too_large_resource_version(asked as _, current as _, RETRY_AFTER)
 }
 
 /// `IsTooLargeResourceVersion`

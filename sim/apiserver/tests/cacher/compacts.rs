@@ -47,5 +47,8 @@ fn snapshots_go_with_the_history() {
     lab.run(590.0);
     assert_eq!(lab.answer(0), "a@2 of 2");
     lab.run(30.0);
-    assert_eq!(lab.answer(0), "410 too old (0)");
+    assert_eq!(
+        lab.answer(0),
+        "410 The resourceVersion for the provided list is too old. (0)"
+    );
 }

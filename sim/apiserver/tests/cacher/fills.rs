@@ -67,10 +67,7 @@ fn until_it_is_filled_old_releases_wait() {
 
 #[test]
 fn until_it_is_filled_v1_36_refuses() {
-    let limited = || wavetank_apiserver::options::ListOptions {
-        limit: 5,
-        ..at(1)
-    };
+    let limited = || wavetank_apiserver::options::ListOptions { limit: 5, ..at(1) };
     let script = vec![
         watch(at(0)),
         list_of(at(0)),
@@ -173,7 +170,10 @@ fn a_watch_that_begins_while_its_cache_fills_anew() {
 
 /// Cuts the first member, which the server uses, off from the others.
 fn lose_the_leader(lab: &mut Lab) {
-    let (left, right) = (vec!["e1".to_owned()], vec!["e2".to_owned(), "e3".to_owned()]);
+    let (left, right) = (
+        vec!["e1".to_owned()],
+        vec!["e2".to_owned(), "e3".to_owned()],
+    );
     lab.strike(Fault::Partition {
         left,
         right,

@@ -151,12 +151,12 @@ fn one(stored: &Stored) -> String {
     format!("{}@{}", stored.object.name(), stored.resource_version)
 }
 
-/// `a@2 b@3 of 7`, `… more, 4 left`
+/// `a@2 b@3 of 7`
 fn list(listed: &Listed) -> String {
     let mut all: Vec<String> = listed.items.iter().map(one).collect();
     all.push(format!("of {}", listed.revision));
-    if let Some(token) = &listed.continues {
-        all.push(format!("more from {token:?}, {:?} left", listed.remaining));
+    if listed.continues.is_some() {
+        all.push(format!("more, {:?} left", listed.remaining));
     }
     all.join(" ")
 }
