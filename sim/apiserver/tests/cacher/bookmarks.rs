@@ -30,8 +30,8 @@ impl Lab {
 #[test]
 fn v1_16_sends_one_before_the_end() {
     let mut lab = Plan::of(Release::V1_16, for_a_while(30)).start();
-    lab.put("a");
     lab.follow(0);
+    lab.put("a");
     let all = lab.bookmarks(60);
     assert_eq!(all, [(28, "BOOKMARK 2".to_owned())]);
 }
@@ -40,11 +40,21 @@ fn v1_16_sends_one_before_the_end() {
 fn later_releases_send_one_every_minute_and_one_before_the_end() {
     for release in [Release::V1_20, Release::V1_36] {
         let mut lab = Plan::of(release, for_a_while(150)).start();
-        lab.put("a");
         lab.follow(0);
+        lab.put("a");
         let all = lab.bookmarks(200);
         let expected = [60, 120, 148].map(|at| (at, "BOOKMARK 2".to_owned()));
         assert_eq!(all, expected, "{release}");
+    }
+}
+
+#[test]
+fn one_of_the_revision_of_the_beginning_is_left_out() {
+    for release in Release::ALL {
+        let mut lab = Plan::of(release, for_a_while(150)).start();
+        lab.put("a");
+        lab.follow(0);
+        assert!(lab.bookmarks(200).is_empty(), "{release}");
     }
 }
 
@@ -57,10 +67,7 @@ fn before_the_first_event_v1_20_forgets_who_is_due() {
         lab.put("a");
         let all = lab.bookmarks(130);
         match release {
-            Release::V1_36 => {
-                assert_eq!(lab.told(0)[..2], ["BOOKMARK 1", "ADDED a@2"]);
-                assert_eq!(all.len(), 2);
-            }
+            Release::V1_36 => assert_eq!(all.len(), 2, "{all:?}"),
             _ => assert!(all.is_empty(), "{all:?}"),
         }
     }

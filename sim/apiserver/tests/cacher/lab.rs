@@ -359,7 +359,7 @@ impl Plan {
         for process in lab.all() {
             lab.start(&process);
         }
-        lab.run(if lab.members.len() > 1 { 5.0 } else { 1.0 });
+        lab.run(if lab.members.len() > 1 { 20.0 } else { 1.0 });
         lab
     }
 
@@ -592,7 +592,15 @@ impl Lab {
     }
 
     fn step(&mut self, entry: &Entry) {
-        let event = Event::Pending(entry.seq);
+        // The last member stands for election first.
+        let patient = self.members.iter().rev().skip(1);
+        let patient = patient.filter_map(|name| self.world.find(name));
+        let event = match entry.what {
+            What::Choose { .. } if patient.into_iter().any(|p| p == entry.process) => {
+                Event::Choice(entry.seq, 9)
+            }
+            _ => Event::Pending(entry.seq),
+        };
         if self.strict {
             let mut other = self.world.unshared();
             other

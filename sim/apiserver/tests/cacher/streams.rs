@@ -28,7 +28,8 @@ fn all_there_is_then_a_bookmark_then_what_comes() {
     }
     assert_eq!(lab.told(3), ["ADDED a@3", "BOOKMARK 3 end"]);
     lab.run(61.0);
-    assert_eq!(lab.told(3)[2..], ["BOOKMARK 4"]);
+    // One at the next tick, for it was waiting when it began; one a minute later.
+    assert_eq!(lab.told(3)[2..], ["BOOKMARK 4", "BOOKMARK 4"]);
 }
 
 #[test]
