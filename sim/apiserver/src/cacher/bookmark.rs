@@ -39,6 +39,11 @@ pub(super) fn gone(number: u64) -> Condition {
     Condition::new("watch-gone", number)
 }
 
+/// The dispatch loop has dealt with a tick of the watch with this number.
+fn ticked(number: u64) -> Condition {
+    Condition::new("watch-ticked", number)
+}
+
 pub(super) async fn keep_time(rx: Rx, keeper: Timekeeper) -> Outcome {
     let Timekeeper {
         cacher,
@@ -52,6 +57,8 @@ pub(super) async fn keep_time(rx: Rx, keeper: Timekeeper) -> Outcome {
         let wait = STEP * u32::try_from(rx.choose(STEPS).await).expect("small");
         rx.sleep(due + wait).await;
         rx.send_to(cacher.ticks(), Payload::new(number)).await;
+        // When the next is due depends on what became of this one.
+        rx.changed(ticked(number)).await;
         wait
     };
     match rx.select(rx.changed(gone(number)), round).await {
@@ -87,6 +94,7 @@ impl Cacher {
         if last == 0 {
             return rx.broadcast(gone(number));
         }
+        rx.broadcast(ticked(number));
         let after = rx.look(&self.cell(), |cache| {
             cache.watchers.get(&number).map(|watcher| watcher.after)
         });

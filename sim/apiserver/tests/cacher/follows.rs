@@ -94,3 +94,18 @@ fn a_cache_is_held_and_let_go() {
         assert_eq!(lab.told(0)[2..], ["ADDED c@4", "ADDED d@5"], "{release}");
     }
 }
+
+#[test]
+fn only_what_is_cached_can_be_held() {
+    let lab = Plan::of(Release::V1_36, Vec::new()).start();
+    let told = wavetank_engine::Action::Tell {
+        process: "a1".to_owned(),
+        what: "hold".to_owned(),
+        args: serde_json::json!({"resource": "endpoint"}),
+    };
+    let mut world = lab.world;
+    let event = wavetank_engine::Event::Act(&told);
+    let refused = world.apply(lab.now, event, &mut |s| s.nominal).unwrap_err();
+    let message = refused.to_string();
+    assert!(message.contains("no resource `endpoint`"), "{message}");
+}

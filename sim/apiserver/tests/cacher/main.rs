@@ -9,4 +9,5 @@ mod fills;
 mod follows;
 mod reads;
 mod slow;
+mod storm;
 mod streams;

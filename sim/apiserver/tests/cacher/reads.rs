@@ -96,6 +96,22 @@ fn a_quiet_cache_learns_how_far_etcd_is() {
 }
 
 #[test]
+fn etcd_tells_v1_36_every_ten_minutes_how_far_it_is() {
+    for release in Release::ALL {
+        let plan = Plan::of(release, vec![list_of(at(3))]);
+        let mut plan = plan.with(Switch::QuietCacheFallsBehind);
+        plan.strict = false;
+        let mut lab = plan.start();
+        lab.put("a");
+        lab.put_endpoints("x");
+        lab.run(1300.0);
+        let told = lab.answer_within(0, 4.0);
+        let fresh = told == "a@2 of 3";
+        assert_eq!(fresh, release == Release::V1_36, "{release}: {told}");
+    }
+}
+
+#[test]
 fn what_shipped_with_that_defect() {
     for (release, quick) in [
         (Release::V1_16, false),

@@ -1,5 +1,6 @@
 //! Watches that begin with all there is and say when that is over (`sendInitialEvents`).
 
+use wavetank_api::kinds::ENDPOINTS;
 use wavetank_release::{Release, Switch};
 
 use crate::lab::*;
@@ -60,6 +61,28 @@ fn on_a_quiet_cache_it_needs_progress() {
             true => assert_eq!(told, [too_large, "closed"]),
         }
     }
+}
+
+#[test]
+fn a_slow_one_still_gets_the_end_that_is_in_its_buffer() {
+    let options = streamed(at(None));
+    let script = vec![Ask::Watch(&ENDPOINTS, "", options, None)];
+    let mut lab = Plan::of(Release::V1_36, script).start();
+    for number in 0..20 {
+        lab.put_endpoints(&format!("x{number}"));
+    }
+    // It is not read, so its initial events do not end; a bookmark comes into its buffer.
+    lab.ask(0);
+    lab.run(2.0);
+    for _ in 0..20 {
+        lab.put_endpoints("x0");
+    }
+    lab.run(1.0);
+    lab.read(0);
+    let told = lab.told(0);
+    assert_eq!(told.len(), 20 + 1 + 9 + 1, "{told:?}");
+    assert_eq!(told[20..22], ["BOOKMARK 21 end", "MODIFIED x0@22"]);
+    assert_eq!(told[29..], ["MODIFIED x0@30", "closed"]);
 }
 
 #[test]
