@@ -22,7 +22,7 @@ use crate::server::{self, Config, Serve};
 
 pub use route::Api;
 pub(crate) use route::{Route, route};
-pub(crate) use watch::{Watching, watch};
+pub(crate) use watch::{Watching, routine, watch};
 
 /// `apiserver/pkg/server/config.go` `NewConfig`: requests other than watches.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -85,6 +85,7 @@ fn registry(config: &Config, api: &Api, dry_run: bool) -> Registry {
     Registry {
         resource: api.resource,
         storage: config.storage(),
+        cacher: config.cacher(api.resource),
         part: api.part,
         namespace: api.namespace.clone(),
         dry_run,

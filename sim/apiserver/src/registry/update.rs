@@ -83,10 +83,11 @@ impl Registry {
     ) -> Result<Tried, StoreError> {
         let key = self.resource.key(&self.namespace, name);
         let create = self.resource.strategy.allow_create_on_update();
-        let update = self
+        let cached = self.cached(rx, &key);
+        let begun = self
             .storage
-            .begin_update(rx, key, create, preconditions, None);
-        let mut update = update.await?;
+            .begin_update(rx, key, create, preconditions, cached);
+        let mut update = begun.await?;
         loop {
             let wanted = match update.current() {
                 Err(refusal) => Err(refusal),
