@@ -240,8 +240,8 @@ impl Replay<'_> {
                 said["retryAfter"] = seconds.to_string().into();
             }
         }
-        self.symbols.compare(&line["response"], &said, "response")?;
-        self.writes(line)
+        let response = self.symbols.compare(&line["response"], &said, "response");
+        response.and(self.writes(line))
     }
 
     /// The writes since the last line.
