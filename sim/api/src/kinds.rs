@@ -7,7 +7,13 @@ use crate::json::Json;
 use crate::strategy::Strategy;
 
 mod config_maps;
+pub mod deployments;
+mod namespaces;
 mod plain;
+pub mod pod_binding;
+mod pod_spec;
+pub mod pods;
+mod secrets;
 
 /// A resource: where it is served, where it is stored, and its rules.
 pub struct Resource {
@@ -29,7 +35,15 @@ pub struct Resource {
 
 impl Resource {
     /// All of them.
-    pub const ALL: [&'static Resource; 3] = [&CONFIG_MAPS, &ENDPOINTS, &ENDPOINT_SLICES];
+    pub const ALL: [&'static Resource; 7] = [
+        &CONFIG_MAPS,
+        &DEPLOYMENTS,
+        &ENDPOINT_SLICES,
+        &ENDPOINTS,
+        &NAMESPACES,
+        &PODS,
+        &SECRETS,
+    ];
 
     /// `apiVersion`: `v1`, `apps/v1`.
     pub fn api_version(&self) -> String {
@@ -102,6 +116,50 @@ pub static ENDPOINT_SLICES: Resource = Resource {
     namespaced: true,
     registry: "/registry/endpointslices",
     strategy: &plain::Plain,
+};
+
+/// v1 secrets
+pub static SECRETS: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "secrets",
+    kind: "Secret",
+    namespaced: true,
+    registry: "/registry/secrets",
+    strategy: &secrets::Secrets,
+};
+
+/// v1 namespaces
+pub static NAMESPACES: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "namespaces",
+    kind: "Namespace",
+    namespaced: false,
+    registry: "/registry/namespaces",
+    strategy: &namespaces::Namespaces,
+};
+
+/// v1 pods
+pub static PODS: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "pods",
+    kind: "Pod",
+    namespaced: true,
+    registry: "/registry/pods",
+    strategy: &pods::Pods,
+};
+
+/// apps/v1 deployments
+pub static DEPLOYMENTS: Resource = Resource {
+    group: "apps",
+    version: "v1",
+    plural: "deployments",
+    kind: "Deployment",
+    namespaced: true,
+    registry: "/registry/deployments",
+    strategy: &deployments::Deployments,
 };
 
 impl PartialEq for Resource {

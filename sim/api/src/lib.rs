@@ -5,7 +5,9 @@
 //! or of a network; instants and names that are drawn come in as arguments.
 
 pub mod decode;
+mod diff;
 pub mod http;
+mod internal;
 pub mod json;
 pub mod kinds;
 pub mod metadata;

@@ -33,7 +33,7 @@ pub enum Part {
 pub enum Grace {
     /// At once: the kind knows no graceful deletion.
     None,
-    /// After this many seconds, unless the request says otherwise.
+    /// After this many seconds.
     Seconds(i64),
 }
 
@@ -102,8 +102,9 @@ pub trait Strategy: Sync {
         true
     }
 
-    /// `CheckGracefulDelete`: how long the object may take to go.
-    fn grace(&self, _object: &Json) -> Grace {
+    /// `CheckGracefulDelete`: how long the object may take to go if the request asks for so many
+    /// seconds, or for none in particular.
+    fn grace(&self, _object: &Json, _asked: Option<i64>) -> Grace {
         Grace::None
     }
 
