@@ -8,12 +8,19 @@ use crate::strategy::Strategy;
 
 mod config_maps;
 pub mod deployments;
+mod endpoint_slices;
+pub mod endpoints;
+mod events;
+mod leases;
 mod namespaces;
-mod plain;
+mod network;
+mod nodes;
 pub mod pod_binding;
 mod pod_spec;
 pub mod pods;
 mod secrets;
+mod service_rules;
+pub mod services;
 
 /// A resource: where it is served, where it is stored, and its rules.
 pub struct Resource {
@@ -35,14 +42,20 @@ pub struct Resource {
 
 impl Resource {
     /// All of them.
-    pub const ALL: [&'static Resource; 7] = [
+    pub const ALL: [&'static Resource; 13] = [
         &CONFIG_MAPS,
         &DEPLOYMENTS,
         &ENDPOINT_SLICES,
         &ENDPOINTS,
+        &EVENTS,
+        &IP_ADDRESSES,
+        &LEASES,
         &NAMESPACES,
+        &NODES,
         &PODS,
         &SECRETS,
+        &SERVICE_CIDRS,
+        &SERVICES,
     ];
 
     /// `apiVersion`: `v1`, `apps/v1`.
@@ -104,7 +117,7 @@ pub static ENDPOINTS: Resource = Resource {
     kind: "Endpoints",
     namespaced: true,
     registry: "/registry/services/endpoints",
-    strategy: &plain::Plain,
+    strategy: &endpoints::Endpoints,
 };
 
 /// discovery.k8s.io endpointslices
@@ -115,7 +128,7 @@ pub static ENDPOINT_SLICES: Resource = Resource {
     kind: "EndpointSlice",
     namespaced: true,
     registry: "/registry/endpointslices",
-    strategy: &plain::Plain,
+    strategy: &endpoint_slices::EndpointSlices,
 };
 
 /// v1 secrets
@@ -160,6 +173,72 @@ pub static DEPLOYMENTS: Resource = Resource {
     namespaced: true,
     registry: "/registry/deployments",
     strategy: &deployments::Deployments,
+};
+
+/// v1 services
+pub static SERVICES: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "services",
+    kind: "Service",
+    namespaced: true,
+    registry: "/registry/services/specs",
+    strategy: &services::Services,
+};
+
+/// v1 nodes
+pub static NODES: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "nodes",
+    kind: "Node",
+    namespaced: false,
+    registry: "/registry/minions",
+    strategy: &nodes::Nodes,
+};
+
+/// v1 events
+pub static EVENTS: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "events",
+    kind: "Event",
+    namespaced: true,
+    registry: "/registry/events",
+    strategy: &events::Events,
+};
+
+/// coordination.k8s.io leases
+pub static LEASES: Resource = Resource {
+    group: "coordination.k8s.io",
+    version: "v1",
+    plural: "leases",
+    kind: "Lease",
+    namespaced: true,
+    registry: "/registry/leases",
+    strategy: &leases::Leases,
+};
+
+/// networking.k8s.io ipaddresses
+pub static IP_ADDRESSES: Resource = Resource {
+    group: "networking.k8s.io",
+    version: "v1",
+    plural: "ipaddresses",
+    kind: "IPAddress",
+    namespaced: false,
+    registry: "/registry/ipaddresses",
+    strategy: &network::IpAddresses,
+};
+
+/// networking.k8s.io servicecidrs
+pub static SERVICE_CIDRS: Resource = Resource {
+    group: "networking.k8s.io",
+    version: "v1",
+    plural: "servicecidrs",
+    kind: "ServiceCIDR",
+    namespaced: false,
+    registry: "/registry/servicecidrs",
+    strategy: &network::ServiceCidrs,
 };
 
 impl PartialEq for Resource {

@@ -1,8 +1,0 @@
-//! Kinds without rules of their own.
-
-use crate::strategy::Strategy;
-
-/// No rules but those of metadata.
-pub struct Plain;
-
-impl Strategy for Plain {}
