@@ -31,7 +31,10 @@ pub struct Unequal {
     pub simulated: String,
 }
 
-const PATTERN: &str = r"continue\(v=[^,]*,rv=[^,]*,start=[^)]*\)|rv-pre-\d+|rv-\d+|uid-\d+|ip6-\d+|ip-\d+|port-\d+|name-[a-z0-9.-]*?-(?:\d+|rejected)";
+/// Requests that carry a time carry that of an object; the server looks at none of them.
+const SOME_TIME: &str = "2026-01-01T00:00:03Z";
+
+const PATTERN: &str = r"continue\(v=[^,]*,rv=[^,]*,start=[^)]*\)|rv-pre-\d+|rv-\d+|uid-\d+|ip6-\d+|ip-\d+|port-\d+|name-[A-Za-z0-9._-]*?-(?:\d+|rejected)";
 
 impl Symbols {
     /// For a recording that begins at this revision.
@@ -59,6 +62,7 @@ impl Symbols {
     /// A recorded request with the symbols replaced by what they are bound to.
     pub fn fill(&self, recorded: &Json) -> Json {
         match recorded {
+            Json::String(text) if text == "time" => SOME_TIME.into(),
             Json::String(text) => {
                 let filled = self.fill_text(text);
                 match filled.parse::<u64>() {

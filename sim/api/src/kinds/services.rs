@@ -135,6 +135,10 @@ impl Strategy for Services {
         true
     }
 
+    fn returns_deleted_object(&self) -> bool {
+        true
+    }
+
     fn has(&self, part: Part) -> bool {
         matches!(part, Part::Whole | Part::Status)
     }
