@@ -289,8 +289,15 @@ impl Replay<'_> {
                 }
             }
         }
-        if let Some(response) = &answer.response {
-            events.push(json!({"raw": response.json()}));
+        match &answer.response {
+            Some(response) if response.code == 200 => {
+                events.push(json!({"raw": response.json()}));
+            }
+            Some(response) => {
+                end = "error";
+                refused = Some(json!({"code": response.code, "body": response.json()}));
+            }
+            None => {}
         }
         let mut said = json!({"events": events, "end": end});
         let mut recorded = json!({"events": line["events"], "end": line["end"]});

@@ -15,6 +15,8 @@ pub struct Symbols {
     distances: BTreeMap<String, u64>,
     /// The newest revision symbol that was bound without a difference since: distance and value.
     anchor: Option<(u64, u64)>,
+    /// The last one that was bound at all.
+    last: (u64, u64),
     /// The highest number of a uid symbol that the recording has shown.
     uids: u64,
     pattern: Regex,
@@ -49,6 +51,7 @@ impl Symbols {
             bound: BTreeMap::new(),
             distances: table.filter_map(distance).collect(),
             anchor: Some((0, begin)),
+            last: (0, begin),
             uids: 0,
             pattern: Regex::new(PATTERN).expect("a pattern"),
         }
@@ -96,14 +99,21 @@ impl Symbols {
                         );
                         URL_SAFE_NO_PAD.encode(token)
                     }
-                    None => self
-                        .bound
-                        .get(symbol)
-                        .cloned()
-                        .unwrap_or_else(|| symbol.to_owned()),
+                    None => self.value(symbol),
                 }
             });
         replaced.into_owned()
+    }
+
+    /// What a symbol stands for. A revision that nobody has seen, as of a request for the future, is
+    /// at its distance from one that was seen.
+    fn value(&self, symbol: &str) -> String {
+        let (distance, value) = self.last;
+        match (self.bound.get(symbol), self.distances.get(symbol)) {
+            (Some(bound), _) => bound.clone(),
+            (None, Some(far)) => (value + far).saturating_sub(distance).to_string(),
+            (None, None) => symbol.to_owned(),
+        }
     }
 
     /// Is what was said what was recorded? Binds the symbols that are new.
@@ -143,7 +153,15 @@ impl Symbols {
                 first
             }
             (recorded, said) if recorded == said => Ok(()),
-            (recorded, said) => Err(unequal(recorded, said, at)),
+            (recorded, said) => {
+                // The uids in what is not there at all are counted all the same.
+                for found in self.pattern.find_iter(&recorded.to_string()) {
+                    if let Some(number) = found.as_str().strip_prefix("uid-") {
+                        self.uids = self.uids.max(number.parse().unwrap_or(0));
+                    }
+                }
+                Err(unequal(recorded, said, at))
+            }
         }
     }
 
@@ -233,6 +251,7 @@ impl Symbols {
                 i128::from(*distance) - i128::from(anchor) == i128::from(said) - i128::from(value)
             });
             self.anchor = Some((*distance, said));
+            self.last = (*distance, said);
             return fits;
         }
         true
