@@ -357,6 +357,11 @@ pub(super) fn validate_update(service: &Json, old: &Json, names: NameErrors<'_>)
         let bad = Bad::from(class(service).as_ref());
         errors.invalid("spec.loadBalancerClass", bad, CHANGED);
     }
+    let check = |of| json::number(of, &["spec", "healthCheckNodePort"]);
+    let checked = needs_health_check(service) && needs_health_check(old);
+    if checked && check(service) != check(old) {
+        errors.forbidden("spec.healthCheckNodePort", metadata::IMMUTABLE);
+    }
     errors.extend(validate(service, names));
     errors
 }
