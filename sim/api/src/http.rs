@@ -72,10 +72,8 @@ pub enum Content {
 /// A list of objects.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct List {
-    /// `kind`, `ConfigMapList`.
-    pub kind: &'static str,
-    /// `apiVersion`
-    pub api_version: &'static str,
+    /// Of what.
+    pub of: &'static crate::Resource,
     /// The objects.
     pub items: Vec<Stored>,
     /// `metadata.resourceVersion`
@@ -143,6 +141,19 @@ pub enum WatchEvent {
     },
     /// ERROR: the last event.
     Error(Status),
+}
+
+/// A part of the answer to a watch.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum WatchPart {
+    /// The headers of status 200: events follow.
+    Accepted,
+    /// Another status; it is the only part.
+    Refused(Response),
+    /// An event.
+    Event(WatchEvent),
+    /// The server has closed the stream; the last part.
+    Closed,
 }
 
 impl WatchEvent {
@@ -299,6 +310,16 @@ impl Response {
         }
     }
 
+    /// Plain text.
+    pub fn text(code: u16, text: &str) -> Response {
+        Response {
+            code,
+            content: Content::Text(text.into()),
+            warnings: Vec::new(),
+            retry_after: None,
+        }
+    }
+
     /// The body as on the wire.
     pub fn json(&self) -> Json {
         match &self.content {
@@ -331,8 +352,8 @@ impl List {
             json
         });
         serde_json::json!({
-            "kind": self.kind,
-            "apiVersion": self.api_version,
+            "kind": format!("{}List", self.of.kind),
+            "apiVersion": self.of.api_version(),
             "metadata": metadata,
             "items": items.collect::<Vec<_>>(),
         })

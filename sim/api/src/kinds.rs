@@ -86,6 +86,22 @@ impl Resource {
         key.into()
     }
 
+    /// The path of an object; of a collection if there is no name.
+    pub fn path(&self, namespace: &str, name: &str) -> String {
+        let mut path = match self.group {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        };
+        if !namespace.is_empty() {
+            path += &format!("/namespaces/{namespace}");
+        }
+        path += &format!("/{}", self.plural);
+        if !name.is_empty() {
+            path += &format!("/{name}");
+        }
+        path
+    }
+
     /// The resource with this name.
     pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static Resource> {
         let found = |r: &&Resource| r.group == group && r.version == version && r.plural == plural;

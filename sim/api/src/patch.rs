@@ -16,7 +16,7 @@ use crate::kinds::Resource;
 use crate::quote;
 use crate::render;
 use crate::schema::{self, StructId};
-use crate::status::{Details, Reason, Status};
+use crate::status::{Reason, Status};
 use crate::validation::{Bad, ErrorList};
 use operations::Operation;
 use strategic::Failure;
@@ -48,7 +48,7 @@ impl PatchKind {
             _ => {
                 let message = "415: Unsupported Media Type";
                 let mut status = Status::of(Reason::UnsupportedMediaType, message);
-                status.details = Some(Details::default());
+                status.details = Some(Box::default());
                 Err(status)
             }
         }
@@ -156,7 +156,7 @@ fn cannot_unmarshal(node: &Node, go: &str) -> String {
 fn unprocessable() -> Status {
     let message = "the server rejected our request due to an error in our request";
     let mut status = Status::of(Reason::Invalid, message);
-    status.details = Some(Details::default());
+    status.details = Some(Box::default());
     status
 }
 

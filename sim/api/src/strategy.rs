@@ -108,6 +108,11 @@ pub trait Strategy: Sync {
         Grace::None
     }
 
+    /// Does a deletion answer with the object, and not with a Status (`ReturnDeletedObject`)?
+    fn returns_deleted_object(&self) -> bool {
+        false
+    }
+
     /// Does a part exist, as a subresource?
     fn has(&self, part: Part) -> bool {
         part == Part::Whole

@@ -50,6 +50,13 @@ pub enum Switch {
     StaleReadIndex,
     CrashLosesEntries,
     MembersSkipRanges,
+    EmptyWindowMissesEvent,
+    DeletedAtOldRevision,
+    WatchDuringReinitialisation,
+    QuietCacheFallsBehind,
+    WatchWithoutLeader,
+    WatchListWithoutProgress,
+    StoppedCacheKeepsWatches,
 }
 
 /// A known bug, or the mending of a finding.
@@ -93,7 +100,7 @@ const OLD: &[Release] = &[V1_16, V1_20];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 20] = [
+    pub const TABLE: [SwitchInfo; 27] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -319,6 +326,83 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::all(4), Line::all(5), Line::all(6)],
+        },
+        SwitchInfo {
+            switch: Switch::EmptyWindowMissesEvent,
+            name: "empty-window-misses-event",
+            kind: Kind::Defect,
+            source: "k/k#49956, PR #49992 (1.8)",
+            about: "a watch cache without events takes a watch from one revision before its own: that event is lost",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+        },
+        SwitchInfo {
+            switch: Switch::DeletedAtOldRevision,
+            name: "deleted-at-old-revision",
+            kind: Kind::Defect,
+            source: "k/k#58545, PR #58547 (1.10)",
+            about: "a deletion comes with the revision of the object's last update: caches and watches go back",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+        },
+        SwitchInfo {
+            switch: Switch::WatchDuringReinitialisation,
+            name: "watch-during-reinitialisation",
+            kind: Kind::Defect,
+            source: "k/k#116122, PR #116172 (1.27)",
+            about: "a watch that is registered while its cache fills anew never gets what happened meanwhile",
+            fits: ALL,
+            reconciler: None,
+            ships: OLD,
+            etcd: NOWHERE,
+        },
+        SwitchInfo {
+            switch: Switch::QuietCacheFallsBehind,
+            name: "quiet-cache-falls-behind",
+            kind: Kind::Defect,
+            source: "k/k#107133, PR #117989 (1.28)",
+            about: "nobody asks etcd for progress: a revision that a quiet cache has not seen is too large for ever",
+            fits: ALL,
+            reconciler: None,
+            ships: OLD,
+            etcd: NOWHERE,
+        },
+        SwitchInfo {
+            switch: Switch::WatchWithoutLeader,
+            name: "watch-without-leader",
+            kind: Kind::Defect,
+            source: "k/k#89488, PR #89881 (1.19)",
+            about: "watches of etcd do not require a leader: on a member without one a cache stands still",
+            fits: ALL,
+            reconciler: None,
+            ships: &[V1_16],
+            etcd: NOWHERE,
+        },
+        SwitchInfo {
+            switch: Switch::WatchListWithoutProgress,
+            name: "watch-list-without-progress",
+            kind: Kind::Defect,
+            source: "k/k#122277, PR #122830 (1.30)",
+            about: "a watch with initial events waits for its revision, but does not ask etcd for progress",
+            fits: &[Release::V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+        },
+        SwitchInfo {
+            switch: Switch::StoppedCacheKeepsWatches,
+            name: "stopped-cache-keeps-watches",
+            kind: Kind::Defect,
+            source: "k/k#78029, PR #78029 (1.15)",
+            about: "a watch cache that is torn down leaves its watches open, and silent",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
         },
     ];
 

@@ -82,6 +82,7 @@ impl World {
             exchange.cursor = fresh;
             exchange.visible = u32::MAX;
             exchange.clock = clock.wall(now);
+            exchange.now = now;
             exchange.next_stream = *next_call;
             std::mem::swap(&mut exchange.process, state);
             std::mem::swap(&mut exchange.memory, memory);
@@ -196,7 +197,17 @@ impl World {
                     slot.waiting.push((*signal, routine, op));
                 }
             }
+            Op::Done if cancelled => self.answer(p, routine, op, Answer::Unit),
+            // Answered when the context ends.
+            Op::Done => {}
             Op::Raise(signal) => self.raise(p, *signal),
+            Op::Recv(channel) => self.wait_to_receive(p, *channel, routine, op),
+            Op::SendTo(channel, _) => self.wait_to_send(p, *channel, routine, op),
+            Op::MakeChannel(channel, _) | Op::TrySend(channel, _) | Op::Close(channel) => {
+                self.rebalance(p, *channel);
+            }
+            Op::Changed(condition) => self.slot_mut(p).changes.push((*condition, routine, op)),
+            Op::Broadcast(condition) => self.broadcast(p, *condition),
             Op::Choose(domain) => {
                 let domain = *domain;
                 self.enqueue(
@@ -209,7 +220,7 @@ impl World {
                     },
                 );
             }
-            Op::Memory(_) | Op::Process | Op::Clock => {}
+            Op::Memory(_) | Op::Process | Op::Clock | Op::Look(_) => {}
             Op::Spawn(task) => self.start(p, task.clone(), None),
             Op::Reply { to, body, last } => self.reply(p, *to, body.clone(), *last),
             Op::Note(note) => self.note(p, note.clone()),
@@ -231,6 +242,13 @@ impl World {
         match &step.op {
             // Answered, but in the same poll in which it was dropped: the lock must not stay held.
             Op::Lock(name) if step.answer.is_some() => self.unlock(p, *name),
+            Op::Recv(channel) => {
+                let given = match &step.answer {
+                    Some(Answer::Value(item)) => Some(item.clone()),
+                    _ => None,
+                };
+                self.leave_receivers(p, *channel, (routine, op), given);
+            }
             _ if step.answer.is_some() => {}
             Op::Call { .. } => {
                 let is_it = |o: Origin| (o.routine, o.op) == (routine, op);
@@ -260,12 +278,21 @@ impl World {
             Op::Sleep(_) => {
                 self.cancel_entry(|e| e.process == p && e.what == What::Sleep { routine, op });
             }
+            Op::SendTo(channel, _) => self.leave_senders(p, *channel, (routine, op)),
+            Op::Changed(_) => {
+                self.slot_mut(p)
+                    .changes
+                    .retain(|(_, r, o)| (*r, *o) != (routine, op));
+                self.cancel_entry(|e| e.process == p && e.what == What::Wake { routine, op });
+            }
             Op::Wait(_) => {
                 self.slot_mut(p)
                     .waiting
                     .retain(|(_, r, o)| (*r, *o) != (routine, op));
                 self.cancel_entry(|e| e.process == p && e.what == What::Wake { routine, op });
             }
+            // Looked for when the context ends.
+            Op::Done => {}
             Op::Choose(domain) => {
                 let domain = *domain;
                 self.cancel_entry(|e| {
@@ -342,7 +369,23 @@ impl World {
         if std::mem::replace(&mut routine.cancelled, true) {
             return;
         }
-        let open: Vec<(u32, u32)> = slot
+        let steps = &routine.log.steps;
+        let waits = |(step, op): &(&exchange::Step, u32)| {
+            step.op == Op::Done
+                && step.answer.is_none()
+                && !steps.iter().any(|later| later.op == Op::Drop(*op))
+        };
+        let done: Vec<u32> = steps
+            .iter()
+            .zip(0..)
+            .filter(waits)
+            .map(|(_, op)| op)
+            .collect();
+        for op in done {
+            self.answer(p, id, op, Answer::Unit);
+        }
+        let open: Vec<(u32, u32)> = self
+            .slot(p)
             .calls
             .iter()
             .filter(|c| c.origin.routine == id && c.stream.is_none())
