@@ -384,10 +384,10 @@ fn changed_ips(service: &Json, old: &Json, errors: &mut ErrorList) {
     if new.is_empty() {
         errors.invalid(FIELD, shown(new), "primary clusterIP can not be unset");
     }
-    if let (Some(new_first), Some(first)) = (new.first(), before.first()) {
-        if new_first != first {
-            errors.invalid(FIELD, shown(new), CHANGED);
-        }
+    if let (Some(new_first), Some(first)) = (new.first(), before.first())
+        && new_first != first
+    {
+        errors.invalid(FIELD, shown(new), CHANGED);
     }
     if before.len() > new.len()
         && new.len() == 1
@@ -417,10 +417,10 @@ fn changed_families(service: &Json, old: &Json, errors: &mut ErrorList) {
     if before.len() > new.len() && list(service, "clusterIPs").is_empty() {
         errors.invalid(FIELD, shown(new), "primary ipFamily can not be unset");
     }
-    if let (Some(family), Some(was)) = (new.first(), before.first()) {
-        if family != was {
-            errors.invalid(FIELD, shown(new), CHANGED);
-        }
+    if let (Some(family), Some(was)) = (new.first(), before.first())
+        && family != was
+    {
+        errors.invalid(FIELD, shown(new), CHANGED);
     }
     if before.len() > new.len()
         && new.len() == 1
