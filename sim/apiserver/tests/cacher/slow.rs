@@ -1,6 +1,7 @@
 //! Watchers that do not read, and windows that are too small.
 
 use wavetank_api::kinds::ENDPOINTS;
+use wavetank_apiserver::cacher::CacheNote;
 use wavetank_release::Release;
 
 use crate::lab::*;
@@ -28,6 +29,7 @@ fn a_watcher_that_does_not_read_is_closed_and_the_others_go_on() {
         assert_eq!(told.len(), 11, "{release}");
         assert_eq!(told[..2], ["ADDED x@2", "MODIFIED x@3"], "{release}");
         assert_eq!(told[10], "closed", "{release}");
+        assert!(lab.notes.contains(&CacheNote::TooSlow(&ENDPOINTS, 1)));
     }
 }
 
