@@ -19,8 +19,7 @@ use wavetank_etcd::{EtcdError, Revision};
 use crate::options::{ListOptions, Listed, StoreError};
 use crate::storage::Storage;
 
-pub use before::{ensure_namespace, wipe_system_fields};
-pub use delete::DeleteOptions;
+pub use before::{ensure_namespace, warn, wipe_system_fields};
 pub use update::Change;
 
 /// What went into the uids of this life of the server: its life, and how many there were in it.

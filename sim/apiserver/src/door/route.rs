@@ -106,7 +106,8 @@ pub fn route(request: &Request) -> Route {
         return not_found();
     }
     let get = matches!(request.method, Method::Get | Method::Head);
-    let asked = matches!(request.query.get("watch"), Some("true" | "1" | ""));
+    let asked = request.query.get("watch");
+    let asked = asked.is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false"));
     if get && name.is_none() && asked {
         watch = true;
     }

@@ -95,7 +95,9 @@ fn failed() -> Status {
 
 fn begin(rx: Rx, config: &Config, watching: &Watching) -> Result<Open, Status> {
     let api = &watching.api;
-    let options = query::list_options(&watching.request.query, api.name.as_deref())?;
+    let name = api.name.as_deref();
+    let query = &watching.request.query;
+    let (options, _) = query::list_options(query, api.resource, name, config.release)?;
     let one = options.predicate.fields.exactly("metadata.name");
     let keys = match one {
         Some(name) => Keys::One(api.resource.key(&api.namespace, name)),

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
-use wavetank_api::validation::{ErrorList, ErrorType};
+use wavetank_api::validation::{Bad, ErrorList};
 use wavetank_api::{Object, Status, Stored};
 use wavetank_engine::Rx;
 
@@ -149,7 +149,7 @@ impl Registry {
         let mut errors = ErrorList::default();
         let field = "metadata.resourceVersion";
         let why = "must be specified for an update";
-        errors.add(ErrorType::Invalid(0.into()), field, why);
+        errors.invalid(field, Bad::from(0), why);
         Status::invalid(self.resource.plural, self.resource.group, name, &errors)
     }
 }
