@@ -6,7 +6,13 @@ use wavetank_conform::oracle::{Score, corpus, replay};
 fn print_scores() {
     let files = corpus::read(&corpus::bundled()).expect("the corpus");
     let only = std::env::var("ONLY").unwrap_or_default();
-    let files = files.iter().filter(|file| file.name.contains(&only)).filter_map(|file| replay(file).ok());
-    let score = Score { files: files.collect(), verbose: std::env::var("VERBOSE").is_ok() };
+    let files = files
+        .iter()
+        .filter(|file| file.name.contains(&only))
+        .filter_map(|file| replay(file).ok());
+    let score = Score {
+        files: files.collect(),
+        verbose: std::env::var("VERBOSE").is_ok(),
+    };
     println!("{score}");
 }

@@ -15,6 +15,7 @@ use super::Cacher;
 use super::budget::Budget;
 use super::event::Event;
 use super::hold::Hold;
+use super::progress::Demand;
 use super::ready::Ready;
 use super::reflector::Retry;
 use super::scope::Registered;
@@ -87,8 +88,7 @@ pub(super) struct Cache {
     pub watchers: BTreeMap<u64, Registered>,
     /// The stream of its watch of etcd.
     pub stream: Option<Stream>,
-    /// How many wait for progress.
-    pub waiting: u32,
+    pub demand: Demand,
     pub held: Option<Hold>,
     pub budget: Budget,
     pub retry: Retry,
