@@ -152,6 +152,7 @@ impl Cacher {
     /// `Cacher.Stop`: its watches end; it is never ready again. In place; its routines notice.
     pub fn stop(self, rx: Rx) {
         rx.update(&self.cell(), |cache| cache.ready.stop());
+        rx.broadcast(self.stopping());
         rx.broadcast(self.changed());
         rx.broadcast(self.demand());
         rx.close(self.incoming());
@@ -198,6 +199,11 @@ impl Cacher {
     /// The resourceVersion has moved, or it has become ready or not.
     fn changed(self) -> Condition {
         Condition::new("cache-changed", self.number())
+    }
+
+    /// It is stopped. Not the same as `changed`: its reflector would wake itself.
+    fn stopping(self) -> Condition {
+        Condition::new("cache-stopping", self.number())
     }
 
     /// Somebody waits for progress.

@@ -77,7 +77,7 @@ pub(super) async fn reflect(rx: Rx, reflector: Reflector) -> Outcome {
     }
     let stop = async {
         while !cacher.is_stopped(rx) {
-            rx.changed(cacher.changed()).await;
+            rx.changed(cacher.stopping()).await;
         }
     };
     let round = async {

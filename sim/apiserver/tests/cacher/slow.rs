@@ -94,3 +94,33 @@ fn windows_shrink_when_events_are_rare() {
         assert!(told[0].starts_with("ERROR 410"), "{release}: {told:?}");
     }
 }
+
+#[test]
+fn initial_events_that_leave_the_window_before_they_are_read_end_the_watch() {
+    for release in [Release::V1_20, Release::V1_36] {
+        let mut plan = Plan::of(release, vec![watch(named(at(1), "a"))]);
+        plan.strict = false;
+        let mut lab = plan.start();
+        for _ in 0..150 {
+            lab.put("a"); // 200 fit
+        }
+        lab.run(80.0);
+        lab.ask(0);
+        lab.run(0.02);
+        for _ in 0..160 {
+            lab.put("b");
+        }
+        lab.read(0);
+        lab.run(1.0);
+        let told = lab.told(0);
+        match release {
+            // Copied at the beginning.
+            Release::V1_20 => assert_eq!(told.len(), 150),
+            // Read 100 at a time.
+            _ => {
+                assert_eq!(told.len(), 101);
+                assert_eq!(told[100], "closed");
+            }
+        }
+    }
+}
