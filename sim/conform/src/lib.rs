@@ -7,7 +7,6 @@
 //! - `side`: what is compared; `real` (with `server`, `grpc`, `translate`, `wire`): the real one;
 //!   `ours` (with `puppet`, `naming`): the simulated one; `against`: one against the other;
 //! - `expiry`: the suite of what depends on time;
-//! - `oracle`: the simulated kube-apiserver against recorded transcripts of a real one;
 //! - `mutated`: a side that lies, as a test of the comparison.
 //!
 //! What etcd does is not known here: the real server knows it. This crate talks to the real world,
@@ -26,7 +25,6 @@ mod grpc;
 mod mutated;
 mod naming;
 pub mod op;
-pub mod oracle;
 mod ours;
 mod puppet;
 mod real;

@@ -57,6 +57,7 @@ pub(crate) enum Op {
     Arm(Timer, Duration),
     Disarm(Timer),
     Deadline(Duration),
+    Done,
     GoAway,
     Exit,
     /// The future dropped the operation with this index before it was answered.

@@ -405,6 +405,12 @@ impl Rx {
         Pending::new(Op::Wait(signal.0)).await;
     }
 
+    /// Waits until this routine's context has ended (`ctx.Done()`): its caller has given up or is cut
+    /// off, or its deadline has passed.
+    pub async fn done(self) {
+        Pending::new(Op::Done).await;
+    }
+
     /// Raises a signal; it stays raised for the life of the process.
     pub fn raise(self, signal: Signal) {
         issue(Op::Raise(signal.0));

@@ -36,6 +36,11 @@ impl Watch {
         Some(event.expect::<WatchEvent>().clone())
     }
 
+    /// Which of the watches of this server it is.
+    pub fn number(self) -> u64 {
+        self.number
+    }
+
     /// Where the events come out, as [`WatchEvent`]s.
     pub fn events(self) -> Channel {
         result(self.number)

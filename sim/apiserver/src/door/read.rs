@@ -18,7 +18,7 @@ pub async fn get(
     api: &Api,
 ) -> Result<Response, Status> {
     let asked = request.query.get("resourceVersion").unwrap_or_default();
-    let at_least = query::revision(asked)?.unwrap_or(0);
+    let at_least = query::revision(asked)?;
     let name = api.name.as_deref().unwrap_or_default();
     let stored = registry(config, api, false).get(rx, name, at_least).await?;
     Ok(ok(Content::One(stored)))

@@ -86,7 +86,12 @@ pub async fn put(
     ensure_namespace(resource, &api.namespace, &mut object)?;
     check_name(&object, name)?;
     let registry = registry(config, api, options.dry_run);
-    let preconditions = Preconditions::default();
+    // `defaultUpdatedObjectInfo.Preconditions`: a uid in the object is one.
+    let uid = json::text(&object, &["metadata", "uid"]);
+    let preconditions = Preconditions {
+        uid: Some(uid.into()).filter(|_| !uid.is_empty()),
+        resource_version: None,
+    };
     let change = Writing {
         config,
         api,
@@ -104,7 +109,9 @@ pub async fn put(
 fn check_name(object: &Json, name: &str) -> Result<(), Status> {
     let named = json::text(object, &["metadata", "name"]);
     if named.is_empty() {
-        return Err(Status::bad_request("name must be provided"));
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )));
     }
     if named != name {
         return Err(Status::bad_request(format!(

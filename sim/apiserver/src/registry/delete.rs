@@ -283,9 +283,10 @@ impl Registry {
     ) -> Result<ForDeletion, Status> {
         let key = self.resource.key(&self.namespace, name);
         let preconditions = preconditions(options);
+        let cached = self.cached(rx, &key);
         let begun = self
             .storage
-            .begin_update(rx, key, false, &preconditions, None);
+            .begin_update(rx, key, false, &preconditions, cached);
         let mut update = begun
             .await
             .map_err(|error| self.refusal(error, "update", name))?;

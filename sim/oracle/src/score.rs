@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::oracle::replay::Replayed;
+use crate::replay::Replayed;
 
 /// The scores of several recordings.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

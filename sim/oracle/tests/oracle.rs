@@ -1,6 +1,6 @@
 //! The simulated kube-apiserver against the recorded transcripts that come with the sources.
 
-use wavetank_conform::oracle::{Score, corpus, replay};
+use wavetank_oracle::{Score, corpus, replay};
 
 #[test]
 fn print_scores() {

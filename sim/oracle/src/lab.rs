@@ -208,6 +208,8 @@ impl Lab {
             hooks: 0,
             number: 1,
             namespace_lifecycle: true,
+            watch_cache: Some(etcd),
+            compacts: false,
         };
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::new(member));

@@ -8,9 +8,9 @@ use serde_json::{Value as Json, json};
 use wavetank_api::{WatchEvent, WatchPart};
 use wavetank_release::{EtcdRelease, Release};
 
-use crate::oracle::corpus::Recording;
-use crate::oracle::lab::{Lab, Write};
-use crate::oracle::symbols::{Symbols, Unequal};
+use crate::corpus::Recording;
+use crate::lab::{Lab, Write};
+use crate::symbols::{Symbols, Unequal};
 
 /// Between two steps; before a step that a cache answers, so that it has caught up; the longest that
 /// an answer may take, and a watch that is read until nothing comes.
@@ -240,8 +240,8 @@ impl Replay<'_> {
                 said["retryAfter"] = seconds.to_string().into();
             }
         }
-        self.symbols.compare(&line["response"], &said, "response")?;
-        self.writes(line)
+        let response = self.symbols.compare(&line["response"], &said, "response");
+        response.and(self.writes(line))
     }
 
     /// The writes since the last line.

@@ -105,7 +105,8 @@ impl Symbols {
     /// Is what was said what was recorded? Binds the symbols that are new.
     ///
     /// # Errors
-    /// The first place that differs.
+    /// The first place that differs. What stands beside it is looked at all the same, so that its
+    /// symbols are bound.
     pub fn compare(&mut self, recorded: &Json, said: &Json, at: &str) -> Result<(), Unequal> {
         match (recorded, said) {
             (Json::String(text), Json::String(said)) => self.compare_text(text, said, at),
@@ -113,24 +114,29 @@ impl Symbols {
                 self.compare_text(symbol, &number.to_string(), at)
             }
             (Json::Array(items), Json::Array(said)) if items.len() == said.len() => {
+                let mut first = Ok(());
                 for (number, (item, said)) in items.iter().zip(said).enumerate() {
-                    self.compare(item, said, &format!("{at}[{number}]"))?;
+                    let result = self.compare(item, said, &format!("{at}[{number}]"));
+                    first = first.and(result);
                 }
-                Ok(())
+                first
             }
             (Json::Object(fields), Json::Object(said)) => {
-                for field in fields.keys().chain(said.keys()) {
+                let mut first = Ok(());
+                let added = said.keys().filter(|field| !fields.contains_key(*field));
+                for field in fields.keys().chain(added) {
                     let at = format!("{at}.{field}");
-                    match (fields.get(field), said.get(field)) {
-                        (Some(field), Some(said)) => self.compare(field, said, &at)?,
+                    let absent = Json::from("(absent)");
+                    let result = match (fields.get(field), said.get(field)) {
+                        (Some(field), Some(said)) => self.compare(field, said, &at),
                         (field, said) => {
-                            let absent = Json::from("(absent)");
                             let field = field.unwrap_or(&absent);
-                            return Err(unequal(field, said.unwrap_or(&absent), &at));
+                            Err(unequal(field, said.unwrap_or(&absent), &at))
                         }
-                    }
+                    };
+                    first = first.and(result);
                 }
-                Ok(())
+                first
             }
             (recorded, said) if recorded == said => Ok(()),
             (recorded, said) => Err(unequal(recorded, said, at)),
@@ -242,7 +248,7 @@ fn shape(symbol: &str) -> &'static str {
     } else if symbol.starts_with("ip-") {
         r"([0-9.]+)"
     } else {
-        "([a-z0-9.-]+)"
+        "([A-Za-z0-9._-]+)"
     }
 }
 
