@@ -462,6 +462,20 @@ impl Lab {
         });
     }
 
+    /// As far as there is such a routine.
+    pub fn try_hold(&mut self, routine: &str) -> bool {
+        let (process, routine) = ("a1".to_owned(), routine.to_owned());
+        self.act(&Action::Fault(Fault::Deschedule { process, routine }))
+    }
+
+    /// So many events.
+    pub fn steps(&mut self, count: usize) {
+        for _ in 0..count {
+            let entry = *self.world.next_entry().expect("something is pending");
+            self.step(&entry);
+        }
+    }
+
     #[track_caller]
     fn act(&mut self, action: &Action) -> bool {
         let event = Event::Act(action);
