@@ -371,7 +371,12 @@ fn world(release: Release, on: &[Switch], mended: bool) -> World {
         retries: true,
     };
     let mut builder = WorldBuilder::new();
-    builder.process("e1", Etcd::<Object>::single(id("e1")));
+    // A switch of etcd is on in etcd.
+    let config = wavetank_etcd::Config {
+        switches,
+        ..wavetank_etcd::Config::single(id("e1"))
+    };
+    builder.process("e1", Etcd::<Object>::new(config));
     for name in KNOWN {
         let config = cacher::Config {
             release,
@@ -502,4 +507,8 @@ fn storms_find_these_defects() {
         let found = found(Release::V1_20, defect, seeds);
         assert!(found.is_some(), "{defect:?}");
     }
+    // v1.36 believes what etcd tells of its progress (k/k's `feature_support_checker` is why).
+    let found = found(Release::V1_36, Switch::ProgressOvertakesEvents, 40);
+    let (_, property) = found.expect("a list misses what etcd has");
+    assert_eq!(property, "lists-are-true");
 }
