@@ -12,16 +12,20 @@
 
 mod bookmark;
 mod budget;
+mod check;
 mod compact;
 mod delegate;
 mod dispatch;
 mod event;
 mod fresh;
 mod hold;
+mod initial;
+mod note;
 mod progress;
 mod ready;
 mod reflector;
 mod register;
+mod scope;
 mod source;
 mod state;
 mod watcher;
@@ -34,6 +38,7 @@ use wavetank_release::{EtcdRelease, Release, Switches};
 
 pub use compact::COMPACT_KEY;
 pub use hold::tell;
+pub use note::CacheNote;
 pub use register::Watch;
 
 use crate::storage::Storage;
@@ -44,6 +49,8 @@ const DISPATCH: Name = Name::new("cache-dispatch");
 const WATCHER: Name = Name::new("cache-watcher");
 const BOOKMARKS: Name = Name::new("cache-bookmarks");
 const PROGRESS: Name = Name::new("cache-progress");
+const LET_GO: Name = Name::new("cache-let-go");
+const CHECK: Name = Name::new("cache-check");
 const COMPACT: Name = Name::new("compactor");
 const COMPACTED: Name = Name::new("compact-revision");
 
@@ -108,6 +115,11 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
         Box::pin(bookmark::keep_time(rx, *task.args()))
     } else if kind == PROGRESS {
         Box::pin(progress::request(rx, *task.args()))
+    } else if kind == LET_GO {
+        let (cacher, limit) = *task.args();
+        Box::pin(hold::end(rx, cacher, limit))
+    } else if kind == CHECK {
+        Box::pin(check::check(rx, *task.args()))
     } else if kind == COMPACT {
         Box::pin(compact::compact(rx, *task.args()))
     } else if kind == COMPACTED {
@@ -132,11 +144,15 @@ impl Cacher {
         if self.asks_for_progress() {
             cx.spawn(Task::new(PROGRESS, self));
         }
+        if self.config.release >= Release::V1_36 {
+            cx.spawn(Task::new(CHECK, self));
+        }
     }
 
     /// `Cacher.Stop`: its watches end; it is never ready again. In place; its routines notice.
     pub fn stop(self, rx: Rx) {
         rx.update(&self.cell(), |cache| cache.ready.stop());
+        rx.broadcast(self.stopping());
         rx.broadcast(self.changed());
         rx.broadcast(self.demand());
         rx.close(self.incoming());
@@ -183,6 +199,11 @@ impl Cacher {
     /// The resourceVersion has moved, or it has become ready or not.
     fn changed(self) -> Condition {
         Condition::new("cache-changed", self.number())
+    }
+
+    /// It is stopped. Not the same as `changed`: its reflector would wake itself.
+    fn stopping(self) -> Condition {
+        Condition::new("cache-stopping", self.number())
     }
 
     /// Somebody waits for progress.

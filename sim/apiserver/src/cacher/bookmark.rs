@@ -9,7 +9,7 @@ use wavetank_etcd::Revision;
 use wavetank_release::Release;
 
 use super::event::Item;
-use super::register::Awaiting;
+use super::scope::Awaiting;
 use super::watcher::input;
 use super::{BOOKMARKS, Cacher};
 

@@ -10,6 +10,7 @@ use wavetank_etcd::{
     Txn, TxnOp, WatchPart, WatchRequest, WatchStart,
 };
 
+use super::note::CacheNote;
 use super::{COMPACT, COMPACTED, Cacher, Config};
 
 /// `compactRevKey`
@@ -63,6 +64,7 @@ impl Compactor {
                     physical: false,
                 };
                 self.config.etcd.once(rx, compact).await?;
+                rx.note(CacheNote::Compacted(noted));
             }
         } else if let Some(OpResponse::Range(ranged)) = response.responses.first() {
             self.times = ranged.kvs.first().map_or(0, |kv| kv.version);

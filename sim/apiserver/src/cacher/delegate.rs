@@ -96,7 +96,7 @@ impl Cacher {
         Ok(self.pick(&under, options, found, 0))
     }
 
-    async fn list_etcd_for(
+    pub(super) async fn list_etcd_for(
         self,
         rx: Rx,
         under: Key,

@@ -15,8 +15,7 @@ const LIMIT: Duration = Duration::from_secs(3);
 const RETRY_AFTER: u32 = 1;
 
 impl Cacher {
-    /// `waitUntilFreshAndBlock`; with `ask` etcd is asked for progress meanwhile. The future must
-    /// not be dropped before it is over, which takes 3 s at most, or etcd is asked for ever.
+    /// `waitUntilFreshAndBlock`; with `ask` etcd is asked for progress meanwhile.
     ///
     /// # Errors
     /// 504, too large.
@@ -31,10 +30,8 @@ impl Cacher {
         if !behind() {
             return Ok(());
         }
-        let asking = ask && self.asks_for_progress();
-        if asking {
-            rx.update(&cell, |cache| cache.waiting += 1);
-            rx.broadcast(self.demand());
+        if ask && self.asks_for_progress() {
+            self.want(rx, revision);
         }
         let fresh = rx
             .timeout(LIMIT, async {
@@ -43,9 +40,6 @@ impl Cacher {
                 }
             })
             .await;
-        if asking {
-            rx.update(&cell, |cache| cache.waiting -= 1);
-        }
         match fresh {
             Some(()) => Ok(()),
             None => {

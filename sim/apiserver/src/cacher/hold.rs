@@ -2,33 +2,36 @@
 //! process or a slow link make caches lag; this makes any one of them lag by itself, for as long as
 //! is wanted.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use wavetank_api::Resource;
-use wavetank_engine::{Cx, Rx};
+use wavetank_engine::{Cx, Outcome, Rx, Task};
 use wavetank_etcd::Revision;
 
-use super::{Cacher, Config};
+use super::note::CacheNote;
+use super::{Cacher, Config, LET_GO};
 
 /// It takes nothing later from etcd.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Hold {
     /// Up to here; `None`: from now on nothing.
     upto: Option<Revision>,
+    /// Does a timer end it?
+    ends: bool,
 }
 
-/// `hold {resource, revision?}` and `release {resource}`; the resource is named as in Statuses,
-/// `configmaps`, `endpointslices.discovery.k8s.io`. `None` if it is something else.
+/// `hold {resource, revision?, seconds?}` and `release {resource}`; the resource is named as in
+/// Statuses, `configmaps`, `endpointslices.discovery.k8s.io`. `None` if it is something else.
 pub fn tell(
     cx: &mut Cx<'_>,
     config: Config,
     what: &str,
     args: &Value,
 ) -> Option<Result<(), String>> {
-    let held = match what {
-        "hold" => Some(Hold {
-            upto: args["revision"].as_u64(),
-        }),
-        "release" => None,
+    let hold = match what {
+        "hold" => true,
+        "release" => false,
         _ => return None,
     };
     let named = args["resource"].as_str().unwrap_or_default();
@@ -37,9 +40,35 @@ pub fn tell(
         return Some(Err(format!("serves no resource `{named}`")));
     };
     let cacher = Cacher::new(config, resource);
-    cx.cell(&cacher.cell()).held = held;
-    cx.broadcast(cacher.let_go());
+    if hold {
+        let seconds = args["seconds"].as_u64();
+        cx.cell(&cacher.cell()).held = Some(Hold {
+            upto: args["revision"].as_u64(),
+            ends: seconds.is_some(),
+        });
+        cx.note(CacheNote::Held(resource));
+        if let Some(seconds) = seconds {
+            let limit = Duration::from_secs(seconds);
+            cx.spawn(Task::new(LET_GO, (cacher, limit)));
+        }
+    } else if cx.cell(&cacher.cell()).held.take().is_some() {
+        cx.note(CacheNote::LetGo(resource));
+        cx.broadcast(cacher.let_go());
+    }
     Some(Ok(()))
+}
+
+/// Ends a hold after a while, unless it is one without an end by then.
+pub(super) async fn end(rx: Rx, cacher: Cacher, limit: Duration) -> Outcome {
+    rx.sleep(limit).await;
+    let ended = rx.update(&cacher.cell(), |cache| {
+        cache.held.take_if(|hold| hold.ends).is_some()
+    });
+    if ended {
+        rx.note(CacheNote::LetGo(cacher.resource));
+        rx.broadcast(cacher.let_go());
+    }
+    Outcome::Done
 }
 
 impl Cacher {

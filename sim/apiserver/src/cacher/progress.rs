@@ -3,39 +3,67 @@
 
 use std::time::Duration;
 
-use wavetank_engine::{Outcome, Payload, Rx, Task};
-use wavetank_etcd::WatchRequest;
+use wavetank_engine::{Outcome, Payload, Rx, Stream, Task};
+use wavetank_etcd::{Revision, WatchRequest};
 use wavetank_release::Switch;
 
+use super::state::Cache;
 use super::{Cacher, PROGRESS};
 
 /// `progressRequestPeriod`.
 const PERIOD: Duration = Duration::from_millis(100);
+/// So often it is asked for one who waits: as long as that lasts.
+const ROUNDS: u32 = 30;
+
+/// Who waits, and for what. Upstream counts those who wait; here they are forgotten when their time
+/// is over, so that one whose request is cut short is not waited for without end.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Demand {
+    wanted: Revision,
+    rounds: u32,
+}
 
 impl Cacher {
     /// `ConsistentListFromCache`, and an etcd that can be asked. v1.16 and v1.20 never ask.
     pub(super) fn asks_for_progress(self) -> bool {
         self.config.progress && !self.config.switches.has(Switch::QuietCacheFallsBehind)
     }
+
+    /// Somebody waits for this revision.
+    pub(super) fn want(self, rx: Rx, revision: Revision) {
+        rx.update(&self.cell(), |cache| {
+            let demand = &mut cache.demand;
+            demand.wanted = demand.wanted.max(revision);
+            demand.rounds = ROUNDS;
+        });
+        rx.broadcast(self.demand());
+    }
+}
+
+impl Cache {
+    /// Is it time to ask once more? With the stream to ask on.
+    fn next_round(&mut self) -> Option<Option<Stream>> {
+        if self.revision >= self.demand.wanted || self.demand.rounds == 0 {
+            self.demand = Demand::default();
+            return None;
+        }
+        self.demand.rounds -= 1;
+        Some(self.stream)
+    }
 }
 
 /// At once when somebody begins to wait, then every 100 ms until nobody does.
 pub(super) async fn request(rx: Rx, cacher: Cacher) -> Outcome {
-    let cell = cacher.cell();
-    loop {
-        if cacher.is_stopped(rx) {
-            return Outcome::Done;
-        }
-        let stream = rx.look(&cell, |cache| (cache.waiting, cache.stream));
-        match stream {
-            (0, _) => {
-                rx.changed(cacher.demand()).await;
-                continue;
-            }
-            (_, Some(stream)) => rx.send(stream, Payload::new(WatchRequest::Progress)),
-            (_, None) => {}
+    while !cacher.is_stopped(rx) {
+        let Some(stream) = rx.update(&cacher.cell(), Cache::next_round) else {
+            rx.changed(cacher.demand()).await;
+            continue;
+        };
+        if let Some(stream) = stream {
+            rx.send(stream, Payload::new(WatchRequest::Progress));
         }
         rx.sleep(PERIOD).await;
         return Outcome::Become(Task::new(PROGRESS, cacher));
     }
+    Outcome::Done
 }

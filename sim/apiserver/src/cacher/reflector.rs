@@ -13,6 +13,7 @@ use wavetank_etcd::{EtcdError, Key, Keys, Range, Revision};
 use wavetank_release::{Release, Switch};
 
 use super::event::Item;
+use super::note::CacheNote;
 use super::source::{Got, Source};
 use super::state::{Change, Store};
 use super::window::Instant;
@@ -76,7 +77,7 @@ pub(super) async fn reflect(rx: Rx, reflector: Reflector) -> Outcome {
     }
     let stop = async {
         while !cacher.is_stopped(rx) {
-            rx.changed(cacher.changed()).await;
+            rx.changed(cacher.stopping()).await;
         }
     };
     let round = async {
@@ -121,6 +122,7 @@ impl Cacher {
             cache.replace(items, revision, release, now);
         });
         rx.broadcast(self.changed());
+        rx.note(CacheNote::Filled(self.resource, revision));
         Some(Source::open(rx, self, revision))
     }
 
@@ -172,6 +174,7 @@ impl Cacher {
                 }
                 rx.update_at(&self.cell(), |cache, now| cache.ready.set(false, now));
                 rx.broadcast(self.changed());
+                rx.note(CacheNote::Broke(self.resource, status.message));
                 rx.sleep(AGAIN).await;
                 return None;
             }

@@ -15,9 +15,10 @@ use super::Cacher;
 use super::budget::Budget;
 use super::event::Event;
 use super::hold::Hold;
+use super::progress::Demand;
 use super::ready::Ready;
 use super::reflector::Retry;
-use super::register::Registered;
+use super::scope::Registered;
 use super::window::{Instant, Sizing, Window};
 use crate::options::StoreError;
 
@@ -27,18 +28,23 @@ pub(super) type Store = OrdMap<Key, Stored>;
 /// The store as it was at some revisions (`ListFromCacheSnapshot`). What is in them follows from
 /// the store and the window, so equality looks at the revisions only.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Snapshots(OrdMap<Revision, Store>);
+pub(super) struct Snapshots {
+    kept: OrdMap<Revision, Store>,
+    /// The cache has differed from etcd: none are made.
+    distrusted: bool,
+}
 
 impl PartialEq for Snapshots {
     fn eq(&self, other: &Snapshots) -> bool {
-        self.0.keys().eq(other.0.keys())
+        self.distrusted == other.distrusted && self.kept.keys().eq(other.kept.keys())
     }
 }
 impl Eq for Snapshots {}
 impl Hash for Snapshots {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.len().hash(state);
-        for revision in self.0.keys() {
+        self.distrusted.hash(state);
+        self.kept.len().hash(state);
+        for revision in self.kept.keys() {
             revision.hash(state);
         }
     }
@@ -47,16 +53,22 @@ impl Hash for Snapshots {
 impl Snapshots {
     /// The newest that is not newer than this.
     pub fn at(&self, revision: Revision) -> Option<&Store> {
-        self.0.get_prev(&revision).map(|(_, store)| store)
+        self.kept.get_prev(&revision).map(|(_, store)| store)
+    }
+
+    fn keep(&mut self, revision: Revision, store: &Store) {
+        if !self.distrusted {
+            self.kept.insert(revision, store.clone());
+        }
     }
 
     pub fn remove_before(&mut self, revision: Revision) {
         while self
-            .0
+            .kept
             .get_min()
             .is_some_and(|(oldest, _)| *oldest < revision)
         {
-            self.0 = self.0.without_min().1;
+            self.kept = self.kept.without_min().1;
         }
     }
 }
@@ -76,8 +88,7 @@ pub(super) struct Cache {
     pub watchers: BTreeMap<u64, Registered>,
     /// The stream of its watch of etcd.
     pub stream: Option<Stream>,
-    /// How many wait for progress.
-    pub waiting: u32,
+    pub demand: Demand,
     pub held: Option<Hold>,
     pub budget: Budget,
     pub retry: Retry,
@@ -124,7 +135,7 @@ impl Cache {
                 let oldest = self.window.oldest().unwrap_or(0);
                 self.snapshots.remove_before(oldest);
             }
-            self.snapshots.0.insert(self.revision, self.store.clone());
+            self.snapshots.keep(self.revision, &self.store);
         }
         event
     }
@@ -134,11 +145,20 @@ impl Cache {
         self.window.clear();
         self.store = items;
         if release >= Release::V1_36 {
-            self.snapshots.0 = OrdMap::unit(revision, self.store.clone());
+            self.snapshots.kept.clear();
+            self.snapshots.keep(revision, &self.store);
         }
         self.listed = revision;
         self.revision = revision;
         self.ready.set(true, now);
+    }
+
+    /// `MarkConsistent`
+    pub fn trust(&mut self, consistent: bool) {
+        self.snapshots.distrusted = !consistent;
+        if !consistent {
+            self.snapshots.kept.clear();
+        }
     }
 
     /// `getAllEventsSince`: the oldest revision from which a watch can be taken up.

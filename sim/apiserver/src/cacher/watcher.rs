@@ -8,7 +8,7 @@ use wavetank_engine::{Channel, Outcome, Payload, Rx, Task};
 use wavetank_etcd::Revision;
 
 use super::event::{Event, Item, Selection};
-use super::register::Awaiting;
+use super::scope::Awaiting;
 use super::{Cacher, WATCHER};
 
 /// `bufferSize` of an interval: so many events are read at a time, under the lock.

@@ -1,9 +1,11 @@
 //! One server at a time compacts, and snapshots go with the history.
 
 use wavetank_api::Object;
+use wavetank_api::kinds::CONFIG_MAPS;
+use wavetank_apiserver::cacher::CacheNote;
 use wavetank_apiserver::options::{ListOptions, Match};
 use wavetank_etcd::Etcd;
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use crate::lab::*;
 
@@ -51,4 +53,31 @@ fn snapshots_go_with_the_history() {
         lab.answer(0),
         "410 The resourceVersion for the provided list is too old. (0)"
     );
+}
+
+#[test]
+fn a_cache_that_differs_from_etcd_keeps_no_snapshots() {
+    for differs in [false, true] {
+        let exactly = ListOptions {
+            resource_version_match: Some(Match::Exact),
+            ..at(3)
+        };
+        let mut plan = Plan::of(Release::V1_36, vec![list_of(exactly)]);
+        if differs {
+            plan = plan.with(Switch::DeletedAtOldRevision);
+        }
+        let mut lab = plan.start();
+        lab.put("a");
+        lab.put("b");
+        lab.delete("a");
+        lab.run(310.0);
+        let found = lab
+            .notes
+            .contains(&CacheNote::Inconsistent(&CONFIG_MAPS, 2));
+        assert_eq!(found, differs);
+        lab.compact(4);
+        let told = lab.answer(0);
+        let gone = "410 The resourceVersion for the provided list is too old. (0)";
+        assert_eq!(told, if differs { gone } else { "a@2 b@3 of 3" });
+    }
 }

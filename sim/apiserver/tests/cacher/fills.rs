@@ -168,6 +168,56 @@ fn a_watch_that_begins_while_its_cache_fills_anew() {
     }
 }
 
+/// A watch from 2 during which its routine, or one of the cache's, is held at some moment while
+/// the cache fills anew.
+fn held_at(plan: &Plan, routine: &str, moment: usize) -> Vec<String> {
+    let mut lab = plan.clone().start();
+    lab.put("a");
+    lab.ask(0);
+    lab.steps(moment);
+    let held = lab.try_hold(routine);
+    lab.lose_history();
+    lab.run(5.0);
+    if held {
+        lab.deschedule(routine, false);
+    }
+    lab.run(5.0);
+    lab.read(0);
+    lab.put("d");
+    lab.told(0)
+}
+
+#[test]
+fn whoever_is_held_whenever_no_event_is_lost_in_silence() {
+    for release in Release::ALL {
+        for defect in [false, true] {
+            let mut plan = Plan::of(release, vec![watch(at(2))]);
+            plan.strict = false;
+            if defect {
+                plan = plan.with(Switch::WatchDuringReinitialisation);
+            }
+            let mut lost = Vec::new();
+            for routine in [
+                "ask#0",
+                "cache-reflector#0",
+                "cache-dispatch#0",
+                "cache-watcher#0",
+            ] {
+                for moment in 0..6 {
+                    let told = held_at(&plan, routine, moment);
+                    let whole = ["ADDED b@3", "ADDED c@4", "ADDED d@5"];
+                    let over = told.last().is_some_and(|last| last == "closed");
+                    if told != whole && !over {
+                        lost.push((routine, moment, told));
+                    }
+                }
+            }
+            assert_eq!(!lost.is_empty(), defect, "{release}: {lost:?}");
+            assert!(lost.iter().all(|(routine, ..)| *routine == "ask#0"));
+        }
+    }
+}
+
 /// Cuts the first member, which the server uses, off from the others.
 fn lose_the_leader(lab: &mut Lab) {
     let (left, right) = (

@@ -1,5 +1,7 @@
 //! A cache follows etcd, and watches follow the cache.
 
+use wavetank_api::kinds::CONFIG_MAPS;
+use wavetank_apiserver::cacher::CacheNote;
 use wavetank_release::Release;
 
 use crate::lab::*;
@@ -93,6 +95,29 @@ fn a_cache_is_held_and_let_go() {
         lab.release();
         assert_eq!(lab.told(0)[2..], ["ADDED c@4", "ADDED d@5"], "{release}");
     }
+}
+
+#[test]
+fn a_hold_may_have_an_end() {
+    let mut lab = Plan::of(Release::V1_36, vec![list_of(at(0))]).start();
+    lab.put("a");
+    let hold = |lab: &mut Lab| {
+        let args = serde_json::json!({"resource": "configmaps", "seconds": 5});
+        lab.tell("a1", "hold", args);
+    };
+    hold(&mut lab);
+    lab.put("b");
+    lab.run(4.5);
+    assert_eq!(lab.answer(0), "a@2 of 2");
+    lab.run(1.0);
+    assert_eq!(lab.answer(0), "a@2 b@3 of 3");
+    assert!(lab.notes.contains(&CacheNote::LetGo(&CONFIG_MAPS)));
+    // One without an end outlasts it.
+    hold(&mut lab);
+    lab.hold(None);
+    lab.put("c");
+    lab.run(10.0);
+    assert_eq!(lab.answer(0), "a@2 b@3 of 3");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde_json::json;
 use wavetank_api::kinds::{CONFIG_MAPS, ENDPOINTS};
 use wavetank_api::selector::{FieldSelector, FieldTerm, LabelSelector, Operator, Requirement};
 use wavetank_api::{Object, Resource, Stored, WatchEvent};
-use wavetank_apiserver::cacher::{self, Cacher, Watch};
+use wavetank_apiserver::cacher::{self, CacheNote, Cacher, Watch};
 use wavetank_apiserver::options::{ListOptions, Listed, StoreError};
 use wavetank_engine::*;
 use wavetank_etcd::{
@@ -348,7 +348,7 @@ impl Plan {
     }
 
     /// With what the release shipped.
-    pub fn as_shipped(mut self) -> Plan {
+    pub fn shipped(mut self) -> Plan {
         self.on = Switches::of(self.release).iter().collect();
         self
     }
@@ -412,6 +412,7 @@ impl Plan {
         Lab {
             world: builder.build(),
             now: Time::ZERO,
+            notes: Vec::new(),
             strict: self.strict,
             members,
             servers,
@@ -422,6 +423,7 @@ impl Plan {
 pub struct Lab {
     pub world: World,
     pub now: Time,
+    pub notes: Vec<CacheNote>,
     pub strict: bool,
     pub members: Vec<String>,
     pub servers: Vec<String>,
@@ -458,6 +460,20 @@ impl Lab {
             true => Fault::Deschedule { process, routine },
             false => Fault::Reschedule { process, routine },
         });
+    }
+
+    /// As far as there is such a routine.
+    pub fn try_hold(&mut self, routine: &str) -> bool {
+        let (process, routine) = ("a1".to_owned(), routine.to_owned());
+        self.act(&Action::Fault(Fault::Deschedule { process, routine }))
+    }
+
+    /// So many events.
+    pub fn steps(&mut self, count: usize) {
+        for _ in 0..count {
+            let entry = *self.world.next_entry().expect("something is pending");
+            self.step(&entry);
+        }
     }
 
     #[track_caller]
@@ -606,17 +622,20 @@ impl Lab {
             other
                 .apply(entry.at, event, &mut |s| s.nominal)
                 .expect("pending");
-            self.world
-                .apply(entry.at, event, &mut |s| s.nominal)
-                .expect("pending");
+            let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
+            self.keep(&applied.expect("pending"));
             assert!(other == self.world);
             self.world.cache_digests();
             assert_eq!(other.digest_from_scratch(), self.world.digest());
         } else {
-            self.world
-                .apply(entry.at, event, &mut |s| s.nominal)
-                .expect("pending");
+            let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
+            self.keep(&applied.expect("pending"));
         }
         self.now = self.world.now();
+    }
+
+    fn keep(&mut self, report: &Report) {
+        let notes = report.notes.iter().filter_map(|note| note.body.get());
+        self.notes.extend(notes.cloned());
     }
 }

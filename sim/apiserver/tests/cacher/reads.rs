@@ -118,7 +118,7 @@ fn what_shipped_with_that_defect() {
         (Release::V1_20, false),
         (Release::V1_36, true),
     ] {
-        let mut lab = Plan::of(release, vec![list_of(at(3))]).as_shipped().start();
+        let mut lab = Plan::of(release, vec![list_of(at(3))]).shipped().start();
         lab.put("a");
         lab.put_endpoints("x");
         let told = lab.answer_within(0, 4.0);

@@ -1,6 +1,7 @@
 //! Watchers that do not read, and windows that are too small.
 
 use wavetank_api::kinds::ENDPOINTS;
+use wavetank_apiserver::cacher::CacheNote;
 use wavetank_release::Release;
 
 use crate::lab::*;
@@ -28,6 +29,7 @@ fn a_watcher_that_does_not_read_is_closed_and_the_others_go_on() {
         assert_eq!(told.len(), 11, "{release}");
         assert_eq!(told[..2], ["ADDED x@2", "MODIFIED x@3"], "{release}");
         assert_eq!(told[10], "closed", "{release}");
+        assert!(lab.notes.contains(&CacheNote::TooSlow(&ENDPOINTS, 1)));
     }
 }
 
@@ -90,5 +92,35 @@ fn windows_shrink_when_events_are_rare() {
         lab.follow(0);
         let told = lab.told(0);
         assert!(told[0].starts_with("ERROR 410"), "{release}: {told:?}");
+    }
+}
+
+#[test]
+fn initial_events_that_leave_the_window_before_they_are_read_end_the_watch() {
+    for release in [Release::V1_20, Release::V1_36] {
+        let mut plan = Plan::of(release, vec![watch(named(at(1), "a"))]);
+        plan.strict = false;
+        let mut lab = plan.start();
+        for _ in 0..150 {
+            lab.put("a"); // 200 fit
+        }
+        lab.run(80.0);
+        lab.ask(0);
+        lab.run(0.02);
+        for _ in 0..160 {
+            lab.put("b");
+        }
+        lab.read(0);
+        lab.run(1.0);
+        let told = lab.told(0);
+        match release {
+            // Copied at the beginning.
+            Release::V1_20 => assert_eq!(told.len(), 150),
+            // Read 100 at a time.
+            _ => {
+                assert_eq!(told.len(), 101);
+                assert_eq!(told[100], "closed");
+            }
+        }
     }
 }
