@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use crate::channel::{Channel, Condition};
 use crate::conn::{Caller, NetError, Transport};
 use crate::memory::Memory;
 use crate::message::Payload;
@@ -34,6 +35,14 @@ pub(crate) enum Op {
     Unlock(Name),
     Wait(Name),
     Raise(Name),
+    MakeChannel(Channel, u32),
+    Recv(Channel),
+    SendTo(Channel, Payload),
+    TrySend(Channel, Payload),
+    Close(Channel),
+    Look(Channel),
+    Changed(Condition),
+    Broadcast(Condition),
     Choose(u64),
     Memory(Name),
     Process,
@@ -81,7 +90,7 @@ pub(crate) struct Log {
     pub steps: Vec<Step>,
     pub arrivals: Vec<u32>,
     /// How many operations of each kind there are.
-    counts: [u32; 6],
+    counts: [u32; 8],
 }
 
 impl Op {
@@ -92,8 +101,10 @@ impl Op {
             Op::Next(_) => Some(1),
             Op::Sleep(_) => Some(2),
             Op::Lock(_) => Some(3),
-            Op::Wait(_) => Some(4),
+            Op::Wait(_) | Op::Changed(_) => Some(4),
             Op::Choose(_) => Some(5),
+            Op::Recv(_) => Some(6),
+            Op::SendTo(..) => Some(7),
             _ => None,
         }
     }

@@ -9,6 +9,7 @@
 //! the world hands it to a [`Process`], whose callback or *routine* sends frames, arms timers and
 //! takes locks; these are the next pending entries. See `docs/ENGINE.md`.
 
+mod channel;
 mod conn;
 mod context;
 mod digest;
@@ -30,6 +31,7 @@ mod time;
 pub mod trace;
 mod world;
 
+pub use channel::{Channel, Condition};
 pub use conn::{Caller, Keepalive, NetError, Transport};
 pub use context::Cx;
 pub use digest::{Digest, StableHasher, digest};

@@ -1,4 +1,5 @@
-//! Volatile memory that the routines of one process share: typed cells and signals, by name.
+//! Volatile memory that the routines of one process share: typed cells, signals and what is in
+//! channels, by name.
 //! A crash empties it. Routines reach it through [`Rx`](crate::Rx), which records what they saw.
 
 use std::any::Any;
@@ -7,6 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::channel::Buffers;
 use crate::digest::{Digest, StableHasher, digest};
 use crate::name::Name;
 
@@ -72,12 +74,13 @@ impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash> CellValue for T {
 pub trait CellType: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default {}
 impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default> CellType for T {}
 
-/// The cells and raised signals of one process.
+/// The cells, raised signals and channels of one process.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Memory {
     /// Copied on write.
     cells: Vec<(Name, Arc<dyn CellValue>)>,
     raised: Vec<Name>,
+    buffers: Buffers,
     /// The fingerprint, if it is known.
     digest: Option<Digest>,
 }
@@ -118,6 +121,15 @@ impl Memory {
             .unwrap_or_else(|| panic!("cell `{}` holds another type", cell.name()))
     }
 
+    pub fn buffers(&self) -> &Buffers {
+        &self.buffers
+    }
+
+    pub fn buffers_mut(&mut self) -> &mut Buffers {
+        self.digest = None;
+        &mut self.buffers
+    }
+
     pub fn is_raised(&self, signal: Name) -> bool {
         self.raised.contains(&signal)
     }
@@ -137,6 +149,7 @@ impl Memory {
 impl PartialEq for Memory {
     fn eq(&self, other: &Memory) -> bool {
         self.raised == other.raised
+            && self.buffers == other.buffers
             && self.cells.len() == other.cells.len()
             && self
                 .cells
@@ -156,6 +169,7 @@ impl Memory {
     pub fn digest_from_scratch(&self) -> Digest {
         let mut state = StableHasher::new();
         self.raised.hash(&mut state);
+        self.buffers.hash(&mut state);
         for (name, value) in &self.cells {
             name.hash(&mut state);
             state.write_u64(value.as_ref().fingerprint());

@@ -132,7 +132,7 @@ pub(crate) enum Kind {
     },
     /// `timer store.1 expiry 7`.
     Timer { life: Life, tag: Name, arg: u64 },
-    /// A routine is resumed: `sleep`, `grant`, `wake`, `deadline`.
+    /// A routine is resumed: `sleep`, `grant`, `recv`, `send`, `wake`, `deadline`.
     Routine {
         verb: &'static str,
         life: Life,

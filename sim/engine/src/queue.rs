@@ -1,5 +1,6 @@
 //! What can happen next, in the default order: time, then process, then sequence.
 
+use crate::channel::Channel;
 use crate::conn::{ConnId, Dir};
 use crate::digest::{Digest, digest, pair};
 use crate::name::{Name, ProcId, RoutineId};
@@ -31,7 +32,25 @@ pub enum What {
         /// The operation in its log.
         op: u32,
     },
-    /// A routine that waited for a signal runs on.
+    /// A routine may take from the channel at which it waits.
+    Recv {
+        /// The channel.
+        channel: Channel,
+        /// The routine.
+        routine: RoutineId,
+        /// The operation in its log.
+        op: u32,
+    },
+    /// A routine may put into the channel at which it waits.
+    Send {
+        /// The channel.
+        channel: Channel,
+        /// The routine.
+        routine: RoutineId,
+        /// The operation in its log.
+        op: u32,
+    },
+    /// A routine that waited for a signal or a condition runs on.
     Wake {
         /// The routine.
         routine: RoutineId,
@@ -79,6 +98,8 @@ impl What {
         match self {
             What::Sleep { routine, .. }
             | What::Grant { routine, .. }
+            | What::Recv { routine, .. }
+            | What::Send { routine, .. }
             | What::Wake { routine, .. }
             | What::Choose { routine, .. }
             | What::Deadline { routine } => Some(*routine),

@@ -233,13 +233,13 @@ pub(crate) fn poll_once(future: &mut RoutineFuture) -> Poll<Outcome> {
 }
 
 /// A future for one operation.
-struct Pending {
+pub(crate) struct Pending {
     op: Option<Op>,
     index: Option<u32>,
 }
 
 impl Pending {
-    fn new(op: Op) -> Pending {
+    pub fn new(op: Op) -> Pending {
         Pending {
             op: Some(op),
             index: None,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use triomphe::Arc as Shared;
 
+use crate::channel::{Channel, Condition, Waiters};
 use crate::conn::Call;
 use crate::digest::{Digest, StableHasher, digest};
 use crate::lock::LockState;
@@ -78,6 +79,10 @@ pub(crate) struct Slot {
     pub locks: Vec<LockState>,
     /// Waiters of signals.
     pub waiting: Vec<(Name, RoutineId, u32)>,
+    /// Waiters at channels, in order of these.
+    pub channels: Vec<Waiters>,
+    /// Waiters for conditions.
+    pub changes: Vec<(Condition, RoutineId, u32)>,
     pub calls: Vec<Call>,
     pub next_call: u32,
     pub digest: Option<Digest>,
@@ -96,6 +101,8 @@ impl Slot {
             routines: Vec::new(),
             locks: Vec::new(),
             waiting: Vec::new(),
+            channels: Vec::new(),
+            changes: Vec::new(),
             calls: Vec::new(),
             next_call: 0,
             digest: None,
@@ -146,12 +153,23 @@ impl Slot {
         &mut self.locks[at]
     }
 
+    /// Who waits at a channel.
+    pub fn waiters_mut(&mut self, channel: Channel) -> &mut Waiters {
+        let at = self.channels.partition_point(|w| w.channel < channel);
+        if self.channels.get(at).is_none_or(|w| w.channel != channel) {
+            self.channels.insert(at, Waiters::new(channel));
+        }
+        &mut self.channels[at]
+    }
+
     /// Everything volatile goes; the process keeps what it calls durable.
     pub fn clear(&mut self) {
         self.memory = Memory::default();
         self.routines.clear();
         self.locks.clear();
         self.waiting.clear();
+        self.channels.clear();
+        self.changes.clear();
         self.calls.clear();
         self.next_call = 0;
     }
@@ -191,6 +209,8 @@ impl Slot {
         }
         self.locks.hash(&mut state);
         self.waiting.hash(&mut state);
+        self.channels.hash(&mut state);
+        self.changes.hash(&mut state);
         self.calls.hash(&mut state);
         self.next_call.hash(&mut state);
         state.finish()
@@ -220,6 +240,8 @@ impl Clone for Slot {
             routines: with_room(&self.routines),
             locks: self.locks.clone(),
             waiting: self.waiting.clone(),
+            channels: self.channels.clone(),
+            changes: self.changes.clone(),
             calls: with_room(&self.calls),
             next_call: self.next_call,
             digest: self.digest,
@@ -239,6 +261,8 @@ impl PartialEq for Slot {
             && self.routines == other.routines
             && self.locks == other.locks
             && self.waiting == other.waiting
+            && self.channels == other.channels
+            && self.changes == other.changes
             && self.calls == other.calls
             && self.next_call == other.next_call
     }

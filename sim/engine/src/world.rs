@@ -2,6 +2,7 @@
 //!
 //! Here are its parts, how it is built, its one step ([`World::apply`]), and what makes two worlds
 //! equal. What can be seen of it is in `world/look.rs`, how routines run in `world/run.rs`,
+//! how they talk in `world/talk.rs`,
 //! connections in `world/wire.rs`, faults in `world/strike.rs`, identity in `world/identity.rs`. No
 //! randomness, clock or I/O is here.
 
@@ -9,6 +10,7 @@ mod identity;
 mod look;
 mod run;
 mod strike;
+mod talk;
 mod wire;
 
 use std::cell::Cell;
@@ -324,6 +326,16 @@ impl World {
             What::Sleep { routine, op } => self.answer(p, routine, op, Answer::Unit),
             What::Wake { routine, op } => self.answer(p, routine, op, Answer::Unit),
             What::Grant { lock, routine, op } => self.grant(p, lock, routine, op),
+            What::Recv {
+                channel,
+                routine,
+                op,
+            } => self.receive_now(p, channel, routine, op),
+            What::Send {
+                channel,
+                routine,
+                op,
+            } => self.send_now(p, channel, routine, op),
             What::Choose {
                 routine,
                 op,

@@ -163,7 +163,10 @@ fn tells(fault: &Fault) -> bool {
 /// The routine that an event resumes, `w1.1/count#0`, by the event's name.
 fn resumed(name: &str) -> Option<&str> {
     let (verb, rest) = name.split_once(' ')?;
-    if !["answer", "push", "sleep", "grant", "wake", "choose"].contains(&verb) {
+    const VERBS: [&str; 8] = [
+        "answer", "push", "sleep", "grant", "recv", "send", "wake", "choose",
+    ];
+    if !VERBS.contains(&verb) {
         return None;
     }
     let (routine, _op) = rest.split(' ').next()?.rsplit_once('.')?;

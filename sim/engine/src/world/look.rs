@@ -176,6 +176,8 @@ impl World {
             },
             What::Sleep { routine: r, op } => routine("sleep", r, op),
             What::Grant { routine: r, op, .. } => routine("grant", r, op),
+            What::Recv { routine: r, op, .. } => routine("recv", r, op),
+            What::Send { routine: r, op, .. } => routine("send", r, op),
             What::Wake { routine: r, op } => routine("wake", r, op),
             What::Deadline { routine } => Kind::Routine {
                 verb: "deadline",

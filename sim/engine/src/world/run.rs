@@ -197,6 +197,13 @@ impl World {
                 }
             }
             Op::Raise(signal) => self.raise(p, *signal),
+            Op::Recv(channel) => self.wait_to_receive(p, *channel, routine, op),
+            Op::SendTo(channel, _) => self.wait_to_send(p, *channel, routine, op),
+            Op::MakeChannel(channel, _) | Op::TrySend(channel, _) | Op::Close(channel) => {
+                self.rebalance(p, *channel);
+            }
+            Op::Changed(condition) => self.slot_mut(p).changes.push((*condition, routine, op)),
+            Op::Broadcast(condition) => self.broadcast(p, *condition),
             Op::Choose(domain) => {
                 let domain = *domain;
                 self.enqueue(
@@ -209,7 +216,7 @@ impl World {
                     },
                 );
             }
-            Op::Memory(_) | Op::Process | Op::Clock => {}
+            Op::Memory(_) | Op::Process | Op::Clock | Op::Look(_) => {}
             Op::Spawn(task) => self.start(p, task.clone(), None),
             Op::Reply { to, body, last } => self.reply(p, *to, body.clone(), *last),
             Op::Note(note) => self.note(p, note.clone()),
@@ -231,6 +238,13 @@ impl World {
         match &step.op {
             // Answered, but in the same poll in which it was dropped: the lock must not stay held.
             Op::Lock(name) if step.answer.is_some() => self.unlock(p, *name),
+            Op::Recv(channel) => {
+                let given = match &step.answer {
+                    Some(Answer::Value(item)) => Some(item.clone()),
+                    _ => None,
+                };
+                self.leave_receivers(p, *channel, (routine, op), given);
+            }
             _ if step.answer.is_some() => {}
             Op::Call { .. } => {
                 let is_it = |o: Origin| (o.routine, o.op) == (routine, op);
@@ -259,6 +273,13 @@ impl World {
             }
             Op::Sleep(_) => {
                 self.cancel_entry(|e| e.process == p && e.what == What::Sleep { routine, op });
+            }
+            Op::SendTo(channel, _) => self.leave_senders(p, *channel, (routine, op)),
+            Op::Changed(_) => {
+                self.slot_mut(p)
+                    .changes
+                    .retain(|(_, r, o)| (*r, *o) != (routine, op));
+                self.cancel_entry(|e| e.process == p && e.what == What::Wake { routine, op });
             }
             Op::Wait(_) => {
                 self.slot_mut(p)
