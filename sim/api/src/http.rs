@@ -145,6 +145,19 @@ pub enum WatchEvent {
     Error(Status),
 }
 
+/// One part of the stream that answers a watch: first whether there is one, then its events.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum WatchPart {
+    /// 200
+    Accepted,
+    /// Any other code: the last part.
+    Refused(Response),
+    /// An event. One of kind ERROR may be the last part.
+    Event(WatchEvent),
+    /// The server closes the stream: the last part. A stream that ends without it broke.
+    Closed,
+}
+
 impl WatchEvent {
     /// What it says.
     pub fn kind(&self) -> WatchKind {

@@ -14,7 +14,7 @@ pub mod strategy;
 mod times;
 pub mod validation;
 
-pub use http::{Body, Method, Query, Request, Response, WatchEvent, WatchKind};
+pub use http::{Body, Method, Query, Request, Response, WatchEvent, WatchKind, WatchPart};
 pub use json::Json;
 pub use kinds::Resource;
 pub use object::{Object, Stored};

@@ -50,6 +50,12 @@ pub enum Switch {
     StaleReadIndex,
     CrashLosesEntries,
     MembersSkipRanges,
+    ReplaceForgetsQueued,
+    SyncedBeforeHandlers,
+    TooLargeIsNoFallback,
+    ExpiredGoesUnnoticed,
+    RelistAtZero,
+    RelistIsASync,
 }
 
 /// A known bug, or the mending of a finding.
@@ -84,16 +90,19 @@ pub struct SwitchInfo {
     pub ships: &'static [Release],
     /// For a switch of etcd: the releases of etcd that shipped with it. Empty for all others.
     pub etcd: &'static [Line],
+    /// Is its place in client-go? `fits` and `ships` are then releases of the client.
+    pub clients: bool,
 }
 
-use Release::{V1_16, V1_20};
+use Release::{V1_16, V1_20, V1_36};
 const ALL: &[Release] = &Release::ALL;
 const NOWHERE: &[Line] = &[];
 const OLD: &[Release] = &[V1_16, V1_20];
+const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 20] = [
+    pub const TABLE: [SwitchInfo; 26] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -104,6 +113,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: OLD,
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::ListenerClosesBeforeRemoval,
@@ -115,6 +125,7 @@ impl Switch {
             reconciler: None,
             ships: OLD,
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::MasterLeaseDoubleSlash,
@@ -126,6 +137,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::RemoveEndpointsUnbounded,
@@ -137,6 +149,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::MasterLeaseTooLong,
@@ -148,6 +161,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::MasterCountKeepsCrashed,
@@ -160,6 +174,7 @@ impl Switch {
             reconciler: Some(Reconciler::MasterCount),
             ships: ALL,
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::FixRetryRemoveEndpoints,
@@ -171,6 +186,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::FixRemoveAbsentLease,
@@ -182,6 +198,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::FixStopUnderLock,
@@ -193,6 +210,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::ProgressOvertakesEvents,
@@ -204,6 +222,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 25), Line::until(5, 8)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::ProgressLatch,
@@ -215,6 +234,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::within(4, 25, 31), Line::within(5, 8, 13)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::CompactionSkipsSlowWatch,
@@ -226,6 +246,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 31), Line::until(5, 13)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::CompactionDropsTombstone,
@@ -237,6 +258,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 34), Line::until(5, 16)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::OldLeaderRevokes,
@@ -248,6 +270,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 31), Line::until(5, 13)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::FutureWatchGetsOldEvents,
@@ -259,6 +282,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 38), Line::until(5, 22), Line::until(6, 2)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::PromotionRestartsLeases,
@@ -270,6 +294,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::all(4), Line::all(5), Line::all(6)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::WatchGoesBack,
@@ -281,6 +306,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 25), Line::until(5, 8)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::StaleReadIndex,
@@ -296,6 +322,7 @@ impl Switch {
                 Line::until(5, 28),
                 Line::until(6, 9),
             ],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::CrashLosesEntries,
@@ -307,6 +334,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(5, 3)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::MembersSkipRanges,
@@ -319,6 +347,79 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::all(4), Line::all(5), Line::all(6)],
+            clients: false,
+        },
+        SwitchInfo {
+            switch: Switch::ReplaceForgetsQueued,
+            name: "replace-forgets-queued",
+            kind: Kind::Defect,
+            source: "k/k#115658, PR #115620 (1.27)",
+            about: "a list does not delete an object that is only in the queue: it stays for ever",
+            fits: OLD,
+            reconciler: None,
+            ships: OLD,
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::SyncedBeforeHandlers,
+            name: "synced-before-handlers",
+            kind: Kind::Defect,
+            source: "k/k#113763, PR #113985 (1.27)",
+            about: "work begins when the store is filled, and handlers have not seen all of it",
+            fits: ALL,
+            reconciler: None,
+            ships: OLD,
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::TooLargeIsNoFallback,
+            name: "too-large-is-no-fallback",
+            kind: Kind::Defect,
+            source: "k/k#91073, PR #92537 (1.18.6, 1.19)",
+            about: "a list that is refused as too large is asked for again and again",
+            fits: NEW,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::ExpiredGoesUnnoticed,
+            name: "expired-goes-unnoticed",
+            kind: Kind::Defect,
+            source: "k/k#56121 (1.8)",
+            about: "a watch that ends as expired is begun again where it was, and no list is asked for",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::RelistAtZero,
+            name: "relist-at-zero",
+            kind: Kind::Defect,
+            source: "k/k#59848, PR #83520 (1.18)",
+            about: "every list is asked for at revision 0: a server that lags takes the store back",
+            fits: &[V1_16],
+            reconciler: None,
+            ships: &[V1_16],
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::RelistIsASync,
+            name: "relist-is-a-sync",
+            kind: Kind::Defect,
+            source: "PR #86015 (1.18)",
+            about: "what a list brings is told only to the handlers whose resync was last due",
+            fits: &[V1_16],
+            reconciler: None,
+            ships: &[V1_16],
+            etcd: NOWHERE,
+            clients: true,
         },
     ];
 
