@@ -145,16 +145,16 @@ pub enum WatchEvent {
     Error(Status),
 }
 
-/// One part of the stream that answers a watch: first whether there is one, then its events.
+/// A part of the answer to a watch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum WatchPart {
-    /// 200
+    /// The headers of status 200: events follow.
     Accepted,
-    /// Any other code: the last part.
+    /// Another status; it is the only part.
     Refused(Response),
-    /// An event. One of kind ERROR may be the last part.
+    /// An event.
     Event(WatchEvent),
-    /// The server closes the stream: the last part. A stream that ends without it broke.
+    /// The server has closed the stream; the last part.
     Closed,
 }
 

@@ -14,6 +14,7 @@ mod indexer;
 mod informed;
 pub mod informer;
 mod load_balancer;
+pub mod monitors;
 pub mod observed;
 mod reflector;
 mod rest;

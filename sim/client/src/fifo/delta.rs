@@ -294,7 +294,7 @@ mod tests {
             let mut truth: BTreeMap<StoreKey, Revision> = BTreeMap::new();
             let mut order: Vec<StoreKey> = Vec::new();
             let name = |n: u8| ["a", "b", "c", "d"][n as usize];
-            let mut arrived = |fifo: &DeltaFifo, order: &mut Vec<StoreKey>| {
+            let arrived = |fifo: &DeltaFifo, order: &mut Vec<StoreKey>| {
                 for key in &fifo.queue {
                     if !order.contains(key) {
                         order.push(key.clone());
