@@ -72,10 +72,8 @@ pub enum Content {
 /// A list of objects.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct List {
-    /// `kind`, `ConfigMapList`.
-    pub kind: &'static str,
-    /// `apiVersion`
-    pub api_version: &'static str,
+    /// Of what.
+    pub of: &'static crate::Resource,
     /// The objects.
     pub items: Vec<Stored>,
     /// `metadata.resourceVersion`
@@ -344,8 +342,8 @@ impl List {
             json
         });
         serde_json::json!({
-            "kind": self.kind,
-            "apiVersion": self.api_version,
+            "kind": format!("{}List", self.of.kind),
+            "apiVersion": self.of.api_version(),
             "metadata": metadata,
             "items": items.collect::<Vec<_>>(),
         })

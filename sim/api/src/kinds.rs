@@ -28,7 +28,8 @@ pub struct Resource {
 
 impl Resource {
     /// All of them.
-    pub const ALL: [&'static Resource; 3] = [&CONFIG_MAPS, &ENDPOINTS, &ENDPOINT_SLICES];
+    pub const ALL: [&'static Resource; 4] =
+        [&CONFIG_MAPS, &ENDPOINTS, &ENDPOINT_SLICES, &NAMESPACES];
 
     /// `apiVersion`: `v1`, `apps/v1`.
     pub fn api_version(&self) -> String {
@@ -58,6 +59,22 @@ impl Resource {
         key.into()
     }
 
+    /// The path of an object; of a collection if there is no name.
+    pub fn path(&self, namespace: &str, name: &str) -> String {
+        let mut path = match self.group {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        };
+        if !namespace.is_empty() {
+            path += &format!("/namespaces/{namespace}");
+        }
+        path += &format!("/{}", self.plural);
+        if !name.is_empty() {
+            path += &format!("/{name}");
+        }
+        path
+    }
+
     /// The resource with this name.
     pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static Resource> {
         let found = |r: &&Resource| r.group == group && r.version == version && r.plural == plural;
@@ -78,7 +95,7 @@ pub static CONFIG_MAPS: Resource = Resource {
     kind: "ConfigMap",
     namespaced: true,
     registry: "/registry/configmaps",
-    strategy: &plain::Plain,
+    strategy: &plain::Plain { creates: false },
 };
 
 /// v1 endpoints
@@ -89,7 +106,7 @@ pub static ENDPOINTS: Resource = Resource {
     kind: "Endpoints",
     namespaced: true,
     registry: "/registry/services/endpoints",
-    strategy: &plain::Plain,
+    strategy: &plain::Plain { creates: true },
 };
 
 /// discovery.k8s.io endpointslices
@@ -100,7 +117,18 @@ pub static ENDPOINT_SLICES: Resource = Resource {
     kind: "EndpointSlice",
     namespaced: true,
     registry: "/registry/endpointslices",
-    strategy: &plain::Plain,
+    strategy: &plain::Plain { creates: false },
+};
+
+/// v1 namespaces
+pub static NAMESPACES: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "namespaces",
+    kind: "Namespace",
+    namespaced: false,
+    registry: "/registry/namespaces",
+    strategy: &plain::Plain { creates: false },
 };
 
 impl PartialEq for Resource {

@@ -13,8 +13,11 @@ pub mod status;
 pub mod strategy;
 mod times;
 pub mod validation;
+pub mod views;
 
-pub use http::{Body, Method, Query, Request, Response, WatchEvent, WatchKind, WatchPart};
+pub use http::{
+    Body, Content, List, Method, Query, Request, Response, WatchEvent, WatchKind, WatchPart,
+};
 pub use json::Json;
 pub use kinds::Resource;
 pub use object::{Object, Stored};

@@ -57,6 +57,11 @@ pub struct Predicate {
 }
 
 impl LabelSelector {
+    /// Adds a requirement.
+    pub fn push(&mut self, requirement: Requirement) {
+        self.0.push(requirement);
+    }
+
     /// Does it select an object with these labels?
     pub fn matches(&self, object: &Json) -> bool {
         self.0.iter().all(|requirement| {

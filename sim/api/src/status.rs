@@ -123,16 +123,20 @@ pub struct Status {
     /// `message`
     pub message: String,
     /// `details`
-    pub details: Option<Details>,
+    pub details: Option<Box<Details>>,
+    /// `metadata.continue`: a list can go on with it, inconsistently.
+    pub continues: Option<String>,
 }
 
 fn failure(reason: Reason, message: impl Into<String>, details: Option<Details>) -> Status {
+    let details = details.map(Box::new);
     Status {
         success: false,
         code: reason.code(),
         reason,
         message: message.into(),
         details,
+        continues: None,
     }
 }
 
@@ -160,8 +164,7 @@ impl Status {
     }
 
     /// `NewGenerateNameConflict`.
-    pub fn generate_name_conflict(resource: &Resource, name: &str, tries: u32) -> Status {
-        let _ = tries;
+    pub fn generate_name_conflict(resource: &Resource, name: &str) -> Status {
         let message = format!(
             "{} {name:?} already exists, the server was not able to generate a unique name for \
              the object",
@@ -245,6 +248,24 @@ impl Status {
         failure(Reason::Expired, message, None)
     }
 
+    /// `NewServerTimeout`: the operation on the resource may be tried again after `retry_after`
+    /// seconds.
+    pub fn server_timeout(resource: &Resource, operation: &str, retry_after: u32) -> Status {
+        let message = format!(
+            "The {operation} operation against {} could not be completed at this time, please try \
+             again.",
+            resource.qualified()
+        );
+        let details = Details {
+            group: resource.group.to_owned(),
+            kind: resource.plural.to_owned(),
+            name: operation.to_owned(),
+            retry_after,
+            ..Details::default()
+        };
+        failure(Reason::ServerTimeout, message, Some(details))
+    }
+
     /// `NewTimeoutError`; with `retry_after` seconds.
     pub fn timeout(message: &str, retry_after: u32) -> Status {
         let details = Details {
@@ -259,7 +280,7 @@ impl Status {
     }
 
     /// `storage.NewTooLargeResourceVersionError`.
-    pub fn too_large_resource_version(asked: i64, current: i64, retry_after: u32) -> Status {
+    pub fn too_large_resource_version(asked: u64, current: u64, retry_after: u32) -> Status {
         let what = format!("Too large resource version: {asked}, current: {current}");
         let mut status = Status::timeout(&what, retry_after);
         if let Some(details) = &mut status.details {
@@ -300,7 +321,8 @@ impl Status {
             code: 0,
             reason: Reason::Unknown,
             message: String::new(),
-            details: Some(details),
+            details: Some(Box::new(details)),
+            continues: None,
         }
     }
 
@@ -329,6 +351,9 @@ impl Status {
             "metadata": {},
             "status": if self.success { "Success" } else { "Failure" },
         });
+        if let Some(token) = &self.continues {
+            status["metadata"]["continue"] = token.as_str().into();
+        }
         let mut put = |field: &str, text: &str| {
             if !text.is_empty() {
                 status[field] = text.into();

@@ -33,7 +33,7 @@ pub enum Part {
 pub enum Grace {
     /// At once: the kind knows no graceful deletion.
     None,
-    /// After this many seconds, unless the request says otherwise.
+    /// After this many seconds.
     Seconds(i64),
 }
 
@@ -84,9 +84,15 @@ pub trait Strategy: Sync {
         true
     }
 
-    /// `CheckGracefulDelete`: how long the object may take to go.
-    fn grace(&self, _object: &Json) -> Grace {
+    /// `CheckGracefulDelete`: how long the object may take to go, if the request asks for so many
+    /// seconds.
+    fn grace(&self, _object: &Json, _asked: Option<i64>) -> Grace {
         Grace::None
+    }
+
+    /// Does a deletion answer with the object, and not with a Status (`ReturnDeletedObject`)?
+    fn returns_deleted_object(&self) -> bool {
+        false
     }
 
     /// Does a part exist, as a subresource?

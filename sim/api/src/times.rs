@@ -31,6 +31,18 @@ impl Stamp {
         self.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
+    /// So many seconds later, or earlier.
+    #[must_use]
+    pub fn plus_seconds(self, seconds: i64) -> Stamp {
+        let by = jiff::SignedDuration::from_secs(seconds);
+        let limit = if seconds < 0 {
+            Timestamp::MIN
+        } else {
+            Timestamp::MAX
+        };
+        Stamp(self.0.saturating_add(by).unwrap_or(limit))
+    }
+
     /// `metav1.MicroTime`.
     pub fn micros(self) -> String {
         self.0.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()

@@ -27,23 +27,14 @@ pub struct ListOptions {
     pub predicate: Predicate,
     /// `limit`, 0 for none.
     pub limit: u64,
-    /// `continue`, decoded.
-    pub continues: Option<Continue>,
+    /// `continue`
+    pub continues: Option<Arc<str>>,
     /// One object, by its name in the path, and not all under a prefix.
     pub one: bool,
     /// `sendInitialEvents`
     pub send_initial_events: Option<bool>,
     /// `allowWatchBookmarks`
     pub bookmarks: bool,
-}
-
-/// A continue token (`apiserver/pkg/storage/continue.go`).
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Continue {
-    /// The revision of the first page; −1 for the newest, at any later page.
-    pub revision: Revision,
-    /// Where the next page begins, without the prefix of the list.
-    pub start: Arc<str>,
 }
 
 /// What a list found.
@@ -77,7 +68,7 @@ pub enum StoreError {
     Exists,
     /// `ErrCodeResourceVersionConflicts`
     Conflict,
-    /// `ErrCodeInvalidObj`: a precondition does not hold. With its message.
+    /// `ErrCodeInvalidObj`: a precondition does not hold. With the whole message.
     Precondition(String),
     /// What the function of the update returned, or what storage words itself.
     Status(Box<wavetank_api::Status>),
@@ -94,5 +85,35 @@ impl From<EtcdError> for StoreError {
 impl From<wavetank_api::Status> for StoreError {
     fn from(status: wavetank_api::Status) -> StoreError {
         StoreError::Status(Box::new(status))
+    }
+}
+
+impl Preconditions {
+    /// `Preconditions.Check`: does the stored object (`None` for one that does not exist) fit?
+    ///
+    /// # Errors
+    /// [`StoreError::Precondition`].
+    pub fn check(&self, key: &str, stored: Option<&Stored>) -> Result<(), StoreError> {
+        let failed = |what: &str, asked: &str, is: &str| {
+            StoreError::Precondition(format!(
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: {what} in precondition: {asked}, \
+                 {what} in object meta: {is}"
+            ))
+        };
+        if let Some(asked) = &self.uid {
+            let is = stored.map_or("", |stored| stored.object.uid());
+            if **asked != *is {
+                return Err(failed("UID", asked, is));
+            }
+        }
+        if let Some(asked) = &self.resource_version {
+            let is = stored.map(|stored| stored.resource_version.to_string());
+            let is = is.unwrap_or_default();
+            if **asked != *is {
+                return Err(failed("ResourceVersion", asked, &is));
+            }
+        }
+        Ok(())
     }
 }

@@ -8,15 +8,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wavetank_api::Request;
 use wavetank_engine::{
-    Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx,
-    Stream, Task, Transport,
+    Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
+    Transport,
 };
-use wavetank_etcd::{Client, Revision};
+use wavetank_etcd::Client;
 use wavetank_release::{Release, Switch, Switches};
 
-use crate::handlers;
-use crate::rest::{Loopback, Request, Resource, Verb};
+use crate::door::{self, Route, Watching};
+use crate::loopback::Loopback;
+use crate::registry::{UIDS, Uids};
 use crate::storage::Storage;
 
 /// How clients reach an apiserver: HTTP/2 with client-go's health check (read idle 30 s, ping 15 s).
@@ -66,6 +68,10 @@ pub struct Config {
     pub shutdown_delay: Duration,
     /// How many PostStart hooks `/readyz` waits for.
     pub hooks: u64,
+    /// Its number among the servers: goes into uids.
+    pub number: u32,
+    /// Is the admission plugin `NamespaceLifecycle` on?
+    pub namespace_lifecycle: bool,
 }
 
 impl Config {
@@ -79,7 +85,11 @@ impl Config {
 
     /// Its storage.
     pub fn storage(&self) -> Storage {
-        Storage { etcd: self.etcd() }
+        Storage {
+            etcd: self.etcd(),
+            release: self.release,
+            switches: self.switches,
+        }
     }
 
     /// Its loopback client.
@@ -124,23 +134,14 @@ pub struct Serve {
     pub request: Request,
 }
 
-/// Arguments of the routine that serves a watch.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Watching {
-    pub caller: Caller,
-    pub resource: Resource,
-    pub namespace: Arc<str>,
-    pub name: Arc<str>,
-    pub since: Revision,
-    pub stream: Option<Stream>,
-}
-
 /// A kube-apiserver with these hooks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ApiServer<H> {
     config: Arc<Config>,
     hooks: Vec<H>,
     listening: bool,
+    /// How often it has started: with it uids stay unique.
+    lives: u16,
 }
 
 impl<H: Hook> ApiServer<H> {
@@ -150,6 +151,7 @@ impl<H: Hook> ApiServer<H> {
             config: Arc::new(config),
             hooks,
             listening: false,
+            lives: 0,
         }
     }
 
@@ -163,36 +165,32 @@ impl<H: Hook> Process for ApiServer<H> {
     /// `NonBlockingRun`: the listener opens, then the PostStart hooks run, each by itself.
     fn boot(&mut self, cx: &mut Cx<'_>) {
         self.listening = true;
+        self.lives += 1;
+        *cx.cell(&UIDS) = Uids {
+            life: self.lives,
+            count: 0,
+        };
         for hook in 0..self.hooks.len() {
             cx.spawn(Task::new(POST_START, hook));
         }
     }
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
-        let task = match body.expect::<Request>() {
-            Request::Api {
-                verb: Verb::Watch(since),
-                resource,
-                namespace,
-                name,
-            } => Task::new(
-                WATCH,
-                Watching {
+        let request = body.expect::<Request>().clone();
+        let task = match door::route(&request) {
+            Route::Api(api) if api.watch => {
+                let open = None;
+                let watching = Watching {
                     caller,
-                    resource: *resource,
-                    namespace: namespace.clone(),
-                    name: name.clone(),
-                    since: *since,
-                    stream: None,
-                },
-            ),
-            request => Task::new(
-                SERVE,
-                Serve {
-                    caller,
-                    request: request.clone(),
-                },
-            ),
+                    api,
+                    request,
+                    open,
+                };
+                Task::new(WATCH, watching)
+            }
+            Route::Api(_) | Route::Probe(_) | Route::Refused(_) => {
+                Task::new(SERVE, Serve { caller, request })
+            }
         };
         cx.serve(caller, task);
     }
@@ -221,7 +219,7 @@ impl<H: Hook> Process for ApiServer<H> {
     fn routine(&self, task: &Task) -> RoutineFuture {
         let rx = Rx::new();
         if task.kind() == SERVE {
-            return Box::pin(handlers::serve(
+            return Box::pin(door::serve(
                 rx,
                 self.config.clone(),
                 task.args::<Serve>().clone(),
@@ -229,7 +227,7 @@ impl<H: Hook> Process for ApiServer<H> {
         }
         if task.kind() == WATCH {
             let watching = task.args::<Watching>().clone();
-            return Box::pin(handlers::watch(rx, self.config.clone(), watching));
+            return Box::pin(door::watch(rx, self.config.clone(), watching));
         }
         if task.kind() == POST_START {
             return Box::pin(post_start(rx, self.hooks[*task.args::<usize>()].clone()));

@@ -4,8 +4,9 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Lab, Slow, endpoints, object};
-use wavetank_apiserver::{Probe, Request, ServerNote, Verb};
+use common::{Lab, Reply, Slow, create, watch};
+use wavetank_api::{Method, Request, Response};
+use wavetank_apiserver::ServerNote;
 use wavetank_engine::{Fault, NetError};
 use wavetank_release::Release;
 
@@ -60,8 +61,8 @@ fn a_second_sigterm_ends_it_at_once() {
 #[test]
 fn a_shutdown_waits_for_requests_in_flight() {
     for release in Release::ALL {
-        let create = endpoints("e", Verb::Create(object("e", &["1.1.1.1"])));
-        let script = vec![create, Request::Probe(Probe::Healthz)];
+        let create = create("e", "1.1.1.1");
+        let script = vec![create, Request::new(Method::Get, "/healthz")];
         let mut lab = Lab::plain(release, script);
         lab.strike(Fault::Pause {
             process: "etcd".to_owned(),
@@ -78,7 +79,7 @@ fn a_shutdown_waits_for_requests_in_flight() {
             process: "etcd".to_owned(),
         });
         lab.run(1.0);
-        assert!(matches!(lab.answers()[1], (0, Ok(Ok(_)))), "{release}");
+        assert!(matches!(lab.answers()[1], (0, Ok(Reply::Response(Response { code: 201, .. })))), "{release}");
         assert!(!lab.is_up(), "{release}");
     }
 }
@@ -87,7 +88,7 @@ fn a_shutdown_waits_for_requests_in_flight() {
 #[test]
 fn open_watches_hold_a_shutdown_for_60_s_except_in_v1_16() {
     for release in Release::ALL {
-        let mut lab = Lab::plain(release, vec![endpoints("e", Verb::Watch(1))]);
+        let mut lab = Lab::plain(release, vec![watch("e", 1)]);
         lab.ask(0);
         lab.run(1.0);
         let asked = lab.now.secs_f64();
@@ -100,7 +101,7 @@ fn open_watches_hold_a_shutdown_for_60_s_except_in_v1_16() {
         };
         assert!(expected.contains(&exited), "{release}: {exited} s");
         assert!(
-            matches!(lab.answers().as_slice(), [(0, Err(NetError::Reset))]),
+            matches!(lab.answers().as_slice(), [_headers, (0, Err(NetError::Reset))]),
             "{release}"
         );
     }

@@ -8,7 +8,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_apiserver::{Answer, FRONT_DOOR, Probe, Reply, Request, Resource, Verb};
+use wavetank_api::{
+    Content, Method, Request, Response, Stored, WatchEvent, WatchKind, WatchPart, kinds, views,
+};
+use wavetank_apiserver::FRONT_DOOR;
 use wavetank_engine::{
     Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx,
     Stream, Task, Transport,
@@ -96,13 +99,17 @@ impl Process for Follower {
     }
 }
 
-fn endpoints(verb: Verb) -> Payload {
-    Payload::new(Request::Api {
-        verb,
-        resource: Resource::Endpoints,
-        namespace: "default".into(),
-        name: "kubernetes".into(),
-    })
+/// A list or watch of the Endpoints default/kubernetes.
+fn endpoints(more: &[(&str, &str)]) -> Payload {
+    let mut asked = vec![("fieldSelector", "metadata.name=kubernetes")];
+    asked.extend_from_slice(more);
+    let path = kinds::ENDPOINTS.path("default", "");
+    Payload::new(Request::new(Method::Get, path).ask(&asked))
+}
+
+fn know(rx: Rx, endpoints: Option<&Stored>) {
+    let addresses = endpoints.map(|stored| views::addresses(stored.object.json()));
+    rx.update(&KNOWN, |known| *known = addresses.unwrap_or_default());
 }
 
 /// One turn: a list and the opening of a watch, or one part of the watch.
@@ -129,30 +136,29 @@ async fn follow(rx: Rx, servers: Arc<Vec<(Arc<str>, ProcId)>>, place: Place) -> 
 }
 
 async fn begin(rx: Rx, to: ProcId) -> Option<Stream> {
-    let list = rx.call(&FRONT_DOOR, to, endpoints(Verb::List));
+    let list = rx.call(&FRONT_DOOR, to, endpoints(&[]));
     let answer = rx.timeout(LIST_LIMIT, list).await?.ok()?;
-    let Ok(Answer::List(items, revision)) = answer.expect::<Reply>() else {
+    let Content::List(list) = &answer.expect::<Response>().content else {
         return None;
     };
-    let addresses = items.first().map(|item| item.object.addresses());
-    rx.update(&KNOWN, |known| *known = addresses.unwrap_or_default());
-    Some(rx.open_stream(&FRONT_DOOR, to, endpoints(Verb::Watch(*revision))))
+    know(rx, list.items.first());
+    let version = list.resource_version.to_string();
+    let watch = endpoints(&[("watch", "true"), ("resourceVersion", &version)]);
+    Some(rx.open_stream(&FRONT_DOOR, to, watch))
 }
 
 async fn next(rx: Rx, stream: Stream) -> Option<Stream> {
     let part = rx.next(stream).await.ok()??;
-    match part.expect::<Reply>() {
-        Ok(Answer::Event(object, _)) => {
-            let addresses = object.as_ref().map(|stored| stored.object.addresses());
-            rx.update(&KNOWN, |known| *known = addresses.unwrap_or_default());
-            Some(stream)
-        }
-        Ok(other) => unreachable!("{other:?}"),
-        Err(_) => {
+    match part.expect::<WatchPart>() {
+        WatchPart::Event(WatchEvent::Object(WatchKind::Deleted, _)) => know(rx, None),
+        WatchPart::Event(WatchEvent::Object(_, stored)) => know(rx, Some(stored)),
+        WatchPart::Accepted | WatchPart::Event(WatchEvent::Bookmark { .. }) => {}
+        WatchPart::Event(WatchEvent::Error(_)) | WatchPart::Refused(_) | WatchPart::Closed => {
             rx.close_stream(stream);
-            None
+            return None;
         }
     }
+    Some(stream)
 }
 
 /// Somebody on the node wants an apiserver: any of the addresses, as kube-proxy picks.
@@ -170,7 +176,7 @@ async fn connect(rx: Rx, servers: Arc<Vec<(Arc<str>, ProcId)>>) -> Outcome {
     let reached = match server {
         None => false,
         Some((_, to)) => {
-            let probe = Payload::new(Request::Probe(Probe::Healthz));
+            let probe = Payload::new(Request::new(Method::Get, "/healthz"));
             let answer = rx.timeout(ATTEMPT_LIMIT, rx.call(&IN_CLUSTER, *to, probe));
             matches!(answer.await, Some(Ok(_)))
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wavetank_apiserver::Object;
+use wavetank_api::Object;
 use wavetank_engine::Property;
 use wavetank_etcd::monitors;
 use wavetank_release::{Reconciler, Release};

@@ -2,7 +2,8 @@
 
 use std::iter;
 
-use wavetank_apiserver::{Object, ServerNote};
+use wavetank_api::{Object, views};
+use wavetank_apiserver::ServerNote;
 use wavetank_client::Attempt;
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::drive::story::Told;
@@ -59,7 +60,10 @@ fn committed(world: &World, commit: &Committed<Object>) -> Told {
 
 /// The key, and the addresses that are written there or whose lease it is.
 fn concerned(change: &Change<Object>) -> impl Iterator<Item = String> {
-    let listed = change.now.iter().flat_map(|now| now.value.addresses());
+    let listed = change
+        .now
+        .iter()
+        .flat_map(|now| views::addresses(now.value.json()));
     let leased = change.key.strip_prefix(MASTER_LEASES);
     let addresses = listed
         .map(|a| a.to_string())
@@ -71,7 +75,7 @@ fn change(change: &Change<Object>) -> String {
     let Some(now) = &change.now else {
         return format!("deletes {}", change.key);
     };
-    let addresses = now.value.addresses();
+    let addresses = views::addresses(now.value.json());
     let listed = match addresses.is_empty() {
         true => "no address".to_owned(),
         false => addresses.join(", "),

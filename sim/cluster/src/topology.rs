@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_apiserver::{ApiServer, Body, Config, Endpoints, Meta, Object};
+use wavetank_api::Object;
+use wavetank_apiserver::{ApiServer, Config};
 use wavetank_client::{EtcdUser, Follower, etcd_user};
 use wavetank_controllers::Bootstrap;
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
@@ -144,6 +145,8 @@ impl Topology {
                 address: Topology::address(at + 1),
                 shutdown_delay: self.shutdown_delay,
                 hooks: 1,
+                number: at as u32 + 1,
+                namespace_lifecycle: false,
             };
             servers.push((config.address.clone(), me));
             let bootstrap = Bootstrap {
@@ -175,9 +178,5 @@ impl Topology {
 
 /// An object that is told from others by its name only.
 fn numbered(number: u64) -> Object {
-    let meta = Meta {
-        name: number.to_string().into(),
-        ..Meta::default()
-    };
-    Object::new(meta, Body::Endpoints(Endpoints::default()))
+    Object::new(serde_json::json!({"metadata": {"name": number.to_string()}}))
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use wavetank_apiserver::{ApiServer, Object, STOP_BEGUN};
+use wavetank_api::{Object, views};
+use wavetank_apiserver::{ApiServer, STOP_BEGUN};
 use wavetank_controllers::Bootstrap;
 use wavetank_engine::{ProcId, Status, World};
 use wavetank_etcd::{Etcd, KeyValue, Revision, Store};
@@ -35,7 +36,7 @@ impl<'a> ClusterView<'a> {
     /// The addresses under a key, and the revision of the key; nothing if there is no such key.
     pub fn addresses(self, key: &str) -> (Vec<Arc<str>>, Revision) {
         self.get(key).map_or((Vec::new(), 0), |kv| {
-            let mut addresses = kv.value.addresses();
+            let mut addresses = views::addresses(kv.value.json());
             addresses.sort();
             (addresses, kv.mod_revision)
         })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wavetank_apiserver::Object;
+use wavetank_api::Object;
 use wavetank_cluster::{EtcdCluster, Topology};
 use wavetank_engine::*;
 use wavetank_etcd::observed::{Answered, Watched};

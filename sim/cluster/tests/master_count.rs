@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Bench, addresses, crash, seconds, shipped, start, stop};
-use wavetank_apiserver::Object;
+use wavetank_api::{Object, views};
 use wavetank_cluster::{ENDPOINTS, Topology};
 use wavetank_controllers::{ReconcileError, RemovalOutcome};
 use wavetank_engine::Fault;
@@ -41,10 +41,7 @@ fn a_graceful_stop_takes_the_address_away_even_of_the_last() {
             bench.run_for(20.0);
         }
         let stored = bench.view().get(ENDPOINTS).expect("it stays");
-        assert_eq!(
-            stored.value.endpoints().expect("Endpoints").subsets.len(),
-            0
-        );
+        assert_eq!(views::subsets(stored.value.json()).len(), 0);
     }
 }
 
@@ -86,7 +83,7 @@ fn more_than_the_count_push_each_other_off() {
         let lists: Vec<Vec<String>> = writes
             .iter()
             .map(|(_, now, _)| {
-                let listed = now.as_ref().expect("never deleted").value.addresses();
+                let listed = views::addresses(now.as_ref().expect("never deleted").value.json());
                 listed.iter().map(|a| a.to_string()).collect()
             })
             .collect();

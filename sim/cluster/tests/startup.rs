@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Bench, address, addresses, shipped};
-use wavetank_apiserver::Port;
+use wavetank_api::json;
+use wavetank_api::views::{self, Port};
 use wavetank_cluster::{ENDPOINTS, SLICE};
 use wavetank_controllers::master_lease_key;
 use wavetank_engine::Fault;
@@ -18,9 +19,9 @@ fn three_apiservers_are_listed_with_their_port() {
         let bench = Bench::settled(&shipped(release));
         assert_eq!(bench.listed(), addresses(&[1, 2, 3]), "{release}");
         let stored = bench.view().get(ENDPOINTS).expect("it was made");
-        let endpoints = stored.value.endpoints().expect("Endpoints");
-        let [subset] = endpoints.subsets.as_slice() else {
-            panic!("{release}: {endpoints:?}");
+        let subsets = views::subsets(stored.value.json());
+        let [subset] = subsets.as_slice() else {
+            panic!("{release}: {subsets:?}");
         };
         let https = Port {
             name: "https".into(),
@@ -36,8 +37,8 @@ fn slice_and_label_came_with_v1_20() {
     for release in Release::ALL {
         let bench = Bench::settled(&shipped(release));
         let endpoints = bench.view().get(ENDPOINTS).expect("it was made");
-        let labels = &endpoints.value.meta().labels;
-        let is_labelled = labels.iter().any(|(k, v)| (&**k, &**v) == (LABEL, "true"));
+        let label = ["metadata", "labels", LABEL];
+        let is_labelled = json::text(endpoints.value.json(), &label) == "true";
         assert_eq!(is_labelled, release >= Release::V1_20, "{release}");
         let Some(slice) = bench.view().get(SLICE) else {
             assert_eq!(release, Release::V1_16);
@@ -45,12 +46,10 @@ fn slice_and_label_came_with_v1_20() {
         };
         assert!(release >= Release::V1_20, "{release}");
         assert_eq!(bench.sliced(), addresses(&[1, 2, 3]), "{release}");
-        let slice = slice.value.slice().expect("an EndpointSlice");
-        assert!(!slice.ipv6);
-        assert_eq!(
-            (&*slice.ports[0].name, slice.ports[0].port),
-            ("https", 6443)
-        );
+        let slice = slice.value.json();
+        assert_eq!(slice["addressType"], "IPv4");
+        let ports = views::ports(slice);
+        assert_eq!((&*ports[0].name, ports[0].port), ("https", 6443));
     }
 }
 
@@ -69,9 +68,14 @@ fn every_apiserver_renews_its_lease_of_15_s_each_10_s() {
                 let pause = after.0 - before.0;
                 assert!((pause - 10.0).abs() < 0.02, "{release}: {pause} s");
                 let of = |write: &(f64, Option<_>, Cause)| {
-                    let kv: &wavetank_etcd::KeyValue<wavetank_apiserver::Object> =
+                    let kv: &wavetank_etcd::KeyValue<wavetank_api::Object> =
                         write.1.as_ref().expect("never deleted");
-                    (kv.value.meta().generation, kv.lease)
+                    (
+                        kv.value.json()["metadata"]["generation"]
+                            .as_u64()
+                            .expect("counted"),
+                        kv.lease,
+                    )
                 };
                 let ((old, old_lease), (new, new_lease)) = (of(before), of(after));
                 assert_eq!(new, old + 1, "a renewal is always a write");

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_apiserver::{Config, Hook, HookFuture, Probe, Request};
+use wavetank_api::{Method, Request};
+use wavetank_apiserver::{Config, Hook, HookFuture};
 use wavetank_engine::{Cell, Name, Outcome, RoutineFuture, Rx, Signal, Task};
 use wavetank_etcd::Revision;
 use wavetank_release::{Reconciler, Release, Switch};
@@ -129,13 +130,13 @@ impl Hook for Bootstrap {
 /// counts.
 async fn poll_health(rx: Rx, me: Bootstrap) -> Outcome {
     let probe = match me.server.release {
-        Release::V1_16 => Probe::Healthz,
-        Release::V1_20 | Release::V1_36 => Probe::Readyz,
+        Release::V1_16 => "/healthz",
+        Release::V1_20 | Release::V1_36 => "/readyz",
     };
     let answer = me
         .server
         .loopback()
-        .request(rx, Request::Probe(probe))
+        .request(rx, Request::new(Method::Get, probe))
         .await;
     if answer.is_ok() {
         return Outcome::Become(Task::new(RECONCILE, ()));

@@ -9,7 +9,8 @@ mod master_count;
 use std::fmt;
 use std::time::Duration;
 
-use wavetank_apiserver::{LoopbackError, Reason, StorageError};
+use wavetank_api::Reason;
+use wavetank_apiserver::{LoopbackError, StoreError};
 use wavetank_engine::{Cell, Lock, NetError, Rx};
 use wavetank_etcd::{Key, Revision};
 use wavetank_release::{Reconciler, Switch};
@@ -57,9 +58,7 @@ impl ReconcileError {
     pub fn is_unavailable(self) -> bool {
         match self {
             ReconcileError::Etcd | ReconcileError::Net(_) => true,
-            ReconcileError::Refused(reason) => {
-                matches!(reason, Reason::InternalError | Reason::Timeout)
-            }
+            ReconcileError::Refused(reason) => reason.code() >= 500,
             _ => false,
         }
     }
@@ -85,13 +84,16 @@ impl fmt::Display for ReconcileError {
     }
 }
 
-impl From<StorageError> for ReconcileError {
+impl From<StoreError> for ReconcileError {
     /// Of the lease storage.
-    fn from(error: StorageError) -> ReconcileError {
+    fn from(error: StoreError) -> ReconcileError {
         match error {
-            StorageError::NotFound => ReconcileError::LeaseNotFound,
-            StorageError::Exists | StorageError::Conflict => ReconcileError::Conflict,
-            StorageError::Etcd(_) => ReconcileError::Etcd,
+            StoreError::NotFound => ReconcileError::LeaseNotFound,
+            StoreError::Exists | StoreError::Conflict | StoreError::Precondition(_) => {
+                ReconcileError::Conflict
+            }
+            StoreError::Status(status) => ReconcileError::Refused(status.reason),
+            StoreError::Etcd(_) => ReconcileError::Etcd,
         }
     }
 }

@@ -3,10 +3,17 @@
 use crate::strategy::Strategy;
 
 /// No rules but those of metadata.
-pub struct Plain;
+pub struct Plain {
+    /// May an update create?
+    pub creates: bool,
+}
 
 impl Strategy for Plain {
     fn name_errors(&self, _name: &str, _prefix: bool) -> Vec<String> {
         Vec::new()
+    }
+
+    fn allow_create_on_update(&self) -> bool {
+        self.creates
     }
 }

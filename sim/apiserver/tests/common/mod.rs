@@ -5,10 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_apiserver::{
-    ApiServer, Body, Config, Endpoints, FRONT_DOOR, Hook, HookFuture, Meta, Object, Reply, Request,
-    Resource, ServerNote, Subset, Verb,
+use serde_json::json;
+use wavetank_api::{
+    Json, Method, Object, Query, Request, Resource, Response, WatchPart, kinds, views,
 };
+use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture, ServerNote};
 use wavetank_engine::*;
 use wavetank_etcd::{Committed, Etcd, Store};
 use wavetank_release::{Release, Switches};
@@ -36,6 +37,13 @@ impl Hook for Slow {
 
 const ASK: Name = Name::new("ask");
 
+/// What the client was answered.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Reply {
+    Response(Response),
+    Part(WatchPart),
+}
+
 /// What the client was answered, with the number of the request; every part of a watch is one.
 static ANSWERS: Cell<Vec<(usize, Result<Reply, NetError>)>> = Cell::new("answers");
 
@@ -58,23 +66,19 @@ impl Process for Client {
     fn routine(&self, task: &Task) -> RoutineFuture {
         let number = *task.args::<usize>();
         let request = self.script[number].clone();
-        Box::pin(ask(Rx::new(), self.server, number, request))
+        Box::pin(send(Rx::new(), self.server, number, request))
     }
 }
 
-async fn ask(rx: Rx, server: ProcId, number: usize, request: Request) -> Outcome {
+async fn send(rx: Rx, server: ProcId, number: usize, request: Request) -> Outcome {
     let keep = |answer: Result<Payload, NetError>| {
-        let answer = answer.map(|body| body.expect::<Reply>().clone());
+        let answer = answer.map(|body| match body.get::<WatchPart>() {
+            Some(part) => Reply::Part(part.clone()),
+            None => Reply::Response(body.expect::<Response>().clone()),
+        });
         rx.update(&ANSWERS, |all| all.push((number, answer)));
     };
-    let is_watch = matches!(
-        request,
-        Request::Api {
-            verb: Verb::Watch(_),
-            ..
-        }
-    );
-    if !is_watch {
+    if request.query.get("watch").is_none() {
         keep(rx.call(&FRONT_DOOR, server, Payload::new(request)).await);
         return Outcome::Done;
     }
@@ -91,33 +95,58 @@ async fn ask(rx: Rx, server: ProcId, number: usize, request: Request) -> Outcome
     }
 }
 
-/// A request for Endpoints in `default`.
-pub fn endpoints(name: &str, verb: Verb) -> Request {
-    api(Resource::Endpoints, name, verb)
+/// A request for Endpoints in `default`; for all of them without a name.
+pub fn ask(method: Method, name: &str) -> Request {
+    Request::new(method, kinds::ENDPOINTS.path("default", name))
 }
 
-pub fn api(resource: Resource, name: &str, verb: Verb) -> Request {
-    Request::Api {
-        verb,
-        resource,
-        namespace: "default".into(),
-        name: name.into(),
+/// A watch of these Endpoints from a revision on.
+pub fn watch(name: &str, since: u64) -> Request {
+    let (field, since) = (format!("metadata.name={name}"), since.to_string());
+    let mut request = ask(Method::Get, "");
+    request.query = Query::of(&[
+        ("watch", "true"),
+        ("fieldSelector", &field),
+        ("resourceVersion", &since),
+    ]);
+    request
+}
+
+pub fn create(name: &str, address: &str) -> Request {
+    ask(Method::Post, "").with(object(&kinds::ENDPOINTS, name, address))
+}
+
+/// A PUT, of what was seen at this revision if one is given.
+pub fn put(resource: &Resource, name: &str, address: &str, seen: Option<u64>) -> Request {
+    let mut object = object(resource, name, address);
+    if let Some(seen) = seen {
+        object["metadata"]["resourceVersion"] = seen.to_string().into();
     }
+    Request::new(Method::Put, resource.path("default", name)).with(object)
 }
 
-/// Endpoints with these addresses.
-pub fn object(name: &str, addresses: &[&str]) -> Object {
-    let meta = Meta {
-        namespace: "default".into(),
-        name: name.into(),
-        ..Meta::default()
-    };
-    let subset = Subset {
-        addresses: addresses.iter().map(|a| (*a).into()).collect(),
-        ports: Vec::new(),
-    };
-    let subsets = vec![subset];
-    Object::new(meta, Body::Endpoints(Endpoints { subsets }))
+/// An object with one address.
+pub fn object(resource: &Resource, name: &str, address: &str) -> Json {
+    json!({
+        "apiVersion": resource.api_version(),
+        "kind": resource.kind,
+        "metadata": {"name": name},
+        "subsets": [{"addresses": [{"ip": address}]}],
+    })
+}
+
+/// Its first address.
+pub fn address(object: &Object) -> String {
+    views::addresses(object.json())[0].to_string()
+}
+
+/// The response of a server that is there.
+#[track_caller]
+pub fn response(reply: Result<Reply, NetError>) -> Response {
+    match reply {
+        Ok(Reply::Response(response)) => response,
+        other => panic!("{other:?}"),
+    }
 }
 
 pub struct Lab {
@@ -139,6 +168,8 @@ impl Lab {
             address: "10.0.0.1".into(),
             shutdown_delay: delay,
             hooks: 1,
+            number: 1,
+            namespace_lifecycle: false,
         };
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::single(id("etcd")));
@@ -221,13 +252,13 @@ impl Lab {
 
     /// The client sends it and is answered within a second.
     #[track_caller]
-    pub fn answer(&mut self, number: usize) -> Reply {
+    pub fn answer(&mut self, number: usize) -> Response {
         let before = self.answers().len();
         self.ask(number);
         self.run(1.0);
         let mut answers = self.answers().split_off(before);
         assert_eq!(answers.len(), 1, "{answers:?}");
-        answers.remove(0).1.expect("the server is there")
+        response(answers.remove(0).1)
     }
 
     pub fn answers(&self) -> Vec<(usize, Result<Reply, NetError>)> {

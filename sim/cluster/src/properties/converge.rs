@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_apiserver::Object;
+use wavetank_api::Object;
 use wavetank_client::Attempt;
 use wavetank_controllers::MASTER_LEASES;
 use wavetank_engine::{Check, Note, Stable, World};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use wavetank_apiserver::{Object, ServerNote};
+use wavetank_api::Object;
+use wavetank_apiserver::ServerNote;
 use wavetank_controllers::{BootstrapNote, RemovalOutcome, master_lease_key};
 use wavetank_engine::{Always, Check, Class, Note, Payload, ProcId, Property, World};
 use wavetank_etcd::{Cause, Committed, Request};

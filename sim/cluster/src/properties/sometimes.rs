@@ -1,6 +1,6 @@
 //! Places that a sweep should reach, so that the guarantees mean something.
 
-use wavetank_apiserver::Object;
+use wavetank_api::Object;
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES};
 use wavetank_engine::{Note, Reached};
 use wavetank_etcd::{Cause, Committed};

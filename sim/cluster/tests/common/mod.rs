@@ -7,7 +7,8 @@ pub mod requests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_apiserver::{Object, ServerNote};
+use wavetank_api::Object;
+use wavetank_apiserver::ServerNote;
 use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Named, SLICE, Topology};
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wavetank_apiserver::{Object, Request as Api, Verb};
+use wavetank_api::{Body, Json, Object, Request as Api, views};
 use wavetank_engine::{Entry, Payload, ProcId, World};
 use wavetank_etcd::{Compare, CompareResult, Keys, Request, Target, TxnOp};
 
@@ -84,28 +84,15 @@ fn pending(world: &World, client: ProcId) -> Vec<(ProcId, Payload)> {
 }
 
 fn api(request: &Api) -> String {
-    match request {
-        Api::Probe(probe) => format!("GET /{}", format!("{probe:?}").to_lowercase()),
-        Api::Api {
-            verb,
-            resource,
-            namespace,
-            name,
-        } => {
-            let what = match verb {
-                Verb::Get => "GET".to_owned(),
-                Verb::List => "LIST".to_owned(),
-                Verb::Create(object) => format!("POST [{}]", addresses(object)),
-                Verb::Update(object, Some(_)) => {
-                    format!("PUT, if unchanged, [{}]", addresses(object))
-                }
-                Verb::Update(object, None) => format!("PUT [{}]", addresses(object)),
-                Verb::Delete => "DELETE".to_owned(),
-                Verb::Watch(_) => "WATCH".to_owned(),
-            };
-            format!("{what} {} {namespace}/{name}", resource.name())
-        }
-    }
+    let Body::Json(tree) = &request.body else {
+        return request.to_string();
+    };
+    let listed = views::addresses(tree).join(", ");
+    let condition = match tree.pointer("/metadata/resourceVersion") {
+        Some(Json::String(_)) => ", if unchanged,",
+        _ => "",
+    };
+    format!("{request}{condition} [{listed}]")
 }
 
 fn etcd(request: &Request<Object>) -> String {
@@ -155,5 +142,5 @@ fn of(keys: &Keys) -> String {
 }
 
 fn addresses(object: &Object) -> String {
-    object.addresses().join(", ")
+    views::addresses(object.json()).join(", ")
 }

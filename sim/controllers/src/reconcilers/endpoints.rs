@@ -1,12 +1,11 @@
 //! The Endpoints and EndpointSlice default/kubernetes through the loopback client:
 //! `reconcilers/endpointsadapter.go`.
 
-use std::sync::Arc;
-
-use wavetank_apiserver::{
-    Answer, Body, EndpointSlice, Endpoints, LoopbackError, Meta, Object, Port, Reason, Request,
-    Resource, Subset, Verb,
-};
+use serde_json::json;
+use wavetank_api::json::{self, Json};
+use wavetank_api::views::{self, Port, Subset};
+use wavetank_api::{Method, Reason, Request, Resource, Stored, kinds};
+use wavetank_apiserver::LoopbackError;
 use wavetank_engine::Rx;
 use wavetank_etcd::Revision;
 use wavetank_release::Release;
@@ -22,7 +21,7 @@ const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// The Endpoints as read, to be changed and written back.
 #[derive(Clone, Debug)]
 pub struct Current {
-    labels: Vec<(Arc<str>, Arc<str>)>,
+    object: Json,
     /// Its subsets.
     pub subsets: Vec<Subset>,
     /// The revision at which it was read; 0 if there was none.
@@ -33,7 +32,11 @@ impl Current {
     /// There is none yet.
     pub fn absent() -> Current {
         Current {
-            labels: Vec::new(),
+            object: json!({
+                "apiVersion": "v1",
+                "kind": "Endpoints",
+                "metadata": {"name": NAME, "namespace": NAMESPACE},
+            }),
             subsets: Vec::new(),
             resource_version: 0,
         }
@@ -41,24 +44,18 @@ impl Current {
 
     /// `setSkipMirrorTrue`: did it change anything?
     pub fn set_skip_mirror(&mut self) -> bool {
-        let wanted: (Arc<str>, Arc<str>) = (SKIP_MIRROR.into(), "true".into());
-        if self.labels.contains(&wanted) {
+        let path = ["metadata", "labels", SKIP_MIRROR];
+        if json::text(&self.object, &path) == "true" {
             return false;
         }
-        self.labels.retain(|(key, _)| **key != *SKIP_MIRROR);
-        self.labels.push(wanted);
+        json::set(&mut self.object, &path, "true");
         true
     }
 
-    fn object(&self) -> Object {
-        let meta = Meta {
-            namespace: NAMESPACE.into(),
-            name: NAME.into(),
-            labels: self.labels.clone(),
-            generation: 0,
-        };
-        let subsets = self.subsets.clone();
-        Object::new(meta, Body::Endpoints(Endpoints { subsets }))
+    fn object(&self) -> Json {
+        let mut object = self.object.clone();
+        views::set_subsets(&mut object, &self.subsets);
+        object
     }
 }
 
@@ -80,41 +77,32 @@ pub fn repack(mut subsets: Vec<Subset>) -> Vec<Subset> {
     subsets
 }
 
-async fn request(
-    rx: Rx,
-    me: &Bootstrap,
-    resource: Resource,
-    verb: Verb,
-) -> Result<Answer, LoopbackError> {
-    let request = Request::Api {
-        verb,
-        resource,
-        namespace: NAMESPACE.into(),
-        name: NAME.into(),
-    };
-    me.server.loopback().request(rx, request).await
+async fn send(rx: Rx, me: &Bootstrap, request: Request) -> Result<Stored, LoopbackError> {
+    me.server.loopback().object(rx, request).await
+}
+
+fn of(method: Method, resource: &Resource) -> Request {
+    Request::new(method, resource.path(NAMESPACE, NAME))
+}
+
+fn post(resource: &Resource, object: Json) -> Request {
+    Request::new(Method::Post, resource.path(NAMESPACE, "")).with(object)
 }
 
 /// GET
 pub async fn get(rx: Rx, me: &Bootstrap) -> Result<Current, LoopbackError> {
-    match request(rx, me, Resource::Endpoints, Verb::Get).await? {
-        Answer::One(stored) => Ok(Current {
-            labels: stored.object.meta().labels.clone(),
-            subsets: match stored.object.endpoints() {
-                Some(endpoints) => endpoints.subsets.clone(),
-                None => Vec::new(),
-            },
-            resource_version: stored.resource_version,
-        }),
-        other => unreachable!("{other:?}"),
-    }
+    let stored = send(rx, me, of(Method::Get, &kinds::ENDPOINTS)).await?;
+    Ok(Current {
+        subsets: views::subsets(stored.object.json()),
+        resource_version: stored.resource_version,
+        object: stored.json(),
+    })
 }
 
 /// POST. If somebody else was faster that is success, and the slice is left to them.
 pub async fn create(rx: Rx, me: &Bootstrap, current: &Current) -> Result<Revision, ReconcileError> {
-    let verb = Verb::Create(current.object());
-    match request(rx, me, Resource::Endpoints, verb).await {
-        Ok(answer) => written(rx, me, current, &answer).await,
+    match send(rx, me, post(&kinds::ENDPOINTS, current.object())).await {
+        Ok(stored) => written(rx, me, current, &stored).await,
         Err(error) if error.is(Reason::AlreadyExists) => Ok(0),
         Err(error) => Err(error.into()),
     }
@@ -122,9 +110,9 @@ pub async fn create(rx: Rx, me: &Bootstrap, current: &Current) -> Result<Revisio
 
 /// PUT with the resourceVersion that was read.
 pub async fn update(rx: Rx, me: &Bootstrap, current: &Current) -> Result<Revision, ReconcileError> {
-    let verb = Verb::Update(current.object(), Some(current.resource_version));
-    let answer = request(rx, me, Resource::Endpoints, verb).await?;
-    written(rx, me, current, &answer).await
+    let put = of(Method::Put, &kinds::ENDPOINTS).with(current.object());
+    let stored = send(rx, me, put).await?;
+    written(rx, me, current, &stored).await
 }
 
 /// PUT without a resourceVersion, whatever is there.
@@ -133,9 +121,10 @@ pub async fn overwrite(
     me: &Bootstrap,
     current: &Current,
 ) -> Result<Revision, ReconcileError> {
-    let verb = Verb::Update(current.object(), None);
-    let answer = request(rx, me, Resource::Endpoints, verb).await?;
-    written(rx, me, current, &answer).await
+    let mut object = current.object();
+    json::remove(&mut object, &["metadata", "resourceVersion"]);
+    let stored = send(rx, me, of(Method::Put, &kinds::ENDPOINTS).with(object)).await?;
+    written(rx, me, current, &stored).await
 }
 
 /// After every successful write the slice follows.
@@ -143,11 +132,8 @@ async fn written(
     rx: Rx,
     me: &Bootstrap,
     current: &Current,
-    answer: &Answer,
+    stored: &Stored,
 ) -> Result<Revision, ReconcileError> {
-    let Answer::One(stored) = answer else {
-        unreachable!("{answer:?}")
-    };
     ensure_slice(rx, me, &current.subsets).await?;
     Ok(stored.resource_version)
 }
@@ -158,49 +144,52 @@ pub async fn ensure_slice(
     me: &Bootstrap,
     subsets: &[Subset],
 ) -> Result<(), ReconcileError> {
+    const SLICES: &Resource = &kinds::ENDPOINT_SLICES;
     if me.server.release == Release::V1_16 {
         return Ok(());
     }
     let wanted = slice_of(subsets);
-    let current = match request(rx, me, Resource::EndpointSlices, Verb::Get).await {
-        Ok(Answer::One(stored)) => stored,
-        Ok(other) => unreachable!("{other:?}"),
+    let current = match send(rx, me, of(Method::Get, SLICES)).await {
+        Ok(stored) => stored,
         Err(error) if error.is(Reason::NotFound) => {
-            let create = Verb::Create(wanted);
-            return match request(rx, me, Resource::EndpointSlices, create).await {
+            return match send(rx, me, post(SLICES, wanted)).await {
                 Err(error) if !error.is(Reason::AlreadyExists) => Err(error.into()),
                 _ => Ok(()),
             };
         }
         Err(error) => return Err(error.into()),
     };
-    let ipv6 = |object: &Object| object.slice().is_some_and(|slice| slice.ipv6);
-    if ipv6(&current.object) != ipv6(&wanted) {
-        request(rx, me, Resource::EndpointSlices, Verb::Delete).await?;
-        request(rx, me, Resource::EndpointSlices, Verb::Create(wanted)).await?;
+    let current = current.object.json();
+    if current["addressType"] != wanted["addressType"] {
+        let loopback = me.server.loopback();
+        loopback.request(rx, of(Method::Delete, SLICES)).await?;
+        send(rx, me, post(SLICES, wanted)).await?;
         return Ok(());
     }
-    if current.object == wanted {
+    let same = |field: &str| current.get(field) == wanted.get(field);
+    let labels = ["metadata", "labels"];
+    if same("endpoints")
+        && same("ports")
+        && json::at(current, &labels) == json::at(&wanted, &labels)
+    {
         return Ok(());
     }
-    let update = Verb::Update(wanted, None);
-    request(rx, me, Resource::EndpointSlices, update).await?;
+    send(rx, me, of(Method::Put, SLICES).with(wanted)).await?;
     Ok(())
 }
 
-fn slice_of(subsets: &[Subset]) -> Object {
+fn slice_of(subsets: &[Subset]) -> Json {
     let first = subsets.first().cloned().unwrap_or_default();
     let ipv6 = !first.addresses.is_empty() && first.addresses.iter().all(|a| a.contains(':'));
-    let meta = Meta {
-        namespace: NAMESPACE.into(),
-        name: NAME.into(),
-        labels: vec![(SERVICE_NAME.into(), NAME.into())],
-        generation: 0,
-    };
-    let slice = EndpointSlice {
-        ipv6,
-        endpoints: first.addresses,
-        ports: first.ports,
-    };
-    Object::new(meta, Body::EndpointSlice(slice))
+    let ready = |address| json!({"addresses": [address], "conditions": {"ready": true}});
+    let endpoints: Vec<Json> = first.addresses.iter().map(|a| ready(&**a)).collect();
+    let mut slice = json!({
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": {SERVICE_NAME: NAME}},
+        "addressType": if ipv6 { "IPv6" } else { "IPv4" },
+        "endpoints": endpoints,
+    });
+    views::set_ports(&mut slice, &first.ports);
+    slice
 }

@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
-use wavetank_apiserver::{Body, Endpoints, Meta, Object, Reason, StorageError, Subset};
+use serde_json::json;
+use wavetank_api::json;
+use wavetank_api::views::{self, Subset};
+use wavetank_api::{Object, Reason, Stored, kinds};
+use wavetank_apiserver::options::{ListOptions, Preconditions};
+use wavetank_apiserver::{StoreError, Updated};
 use wavetank_engine::{Cell, Either, Rx, Signal};
 use wavetank_etcd::{Key, Revision};
 use wavetank_release::{Release, Switch};
@@ -97,7 +102,7 @@ pub fn destroy(rx: Rx, me: &Bootstrap) {
 async fn while_open<T>(
     rx: Rx,
     me: &Bootstrap,
-    work: impl Future<Output = Result<T, StorageError>>,
+    work: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, ReconcileError> {
     if me.server.release != Release::V1_36 {
         return Ok(work.await?);
@@ -119,25 +124,26 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
         ttl *= 60;
     }
     let key = master_lease_key(&address);
-    let change = |current: Option<&wavetank_apiserver::Stored>| {
-        let meta = Meta {
-            name: address.clone(),
-            generation: current.map_or(0, |c| c.object.meta().generation) + 1,
-            ..Meta::default()
-        };
-        let subset = Subset {
-            addresses: vec![address.clone()],
-            ports: Vec::new(),
-        };
-        Ok(Object::new(
-            meta,
-            Body::Endpoints(Endpoints {
-                subsets: vec![subset],
-            }),
-        ))
+    let change = |current: Option<&Stored>| {
+        let count =
+            |stored: &Stored| json::number(stored.object.json(), &["metadata", "generation"]);
+        let object = json!({
+            "apiVersion": "v1",
+            "kind": "Endpoints",
+            "metadata": {
+                "name": *address,
+                "generation": current.and_then(count).unwrap_or(0) + 1,
+            },
+            "subsets": [{"addresses": [{"ip": *address}]}],
+        });
+        Ok(Updated {
+            object: Object::new(object),
+            ttl: Some(ttl),
+        })
     };
     let storage = me.server.storage();
-    let update = storage.guaranteed_update(rx, key, true, Some(ttl), change);
+    let always = Preconditions::default();
+    let update = storage.guaranteed_update(rx, key, true, &always, change);
     while_open(rx, me, update).await?;
     Ok(())
 }
@@ -148,15 +154,20 @@ async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
         true => format!("{MASTER_LEASES}/{}", me.server.address).into(),
         false => master_lease_key(&me.server.address),
     };
-    while_open(rx, me, me.server.storage().delete(rx, key)).await?;
+    let storage = me.server.storage();
+    let always = Preconditions::default();
+    let delete = storage.delete(rx, key, &always, |_| Ok(()), None);
+    while_open(rx, me, delete).await?;
     Ok(())
 }
 
 /// `ListLeases`: straight from etcd, so linearizable.
 async fn list_leases(rx: Rx, me: &Bootstrap) -> Result<Vec<Arc<str>>, ReconcileError> {
     let storage = me.server.storage();
-    let (leases, _) = while_open(rx, me, storage.list(rx, MASTER_LEASES.into())).await?;
-    let first = |lease: &wavetank_apiserver::Stored| lease.object.addresses().into_iter().next();
+    let all = ListOptions::default();
+    let list = storage.get_list(rx, MASTER_LEASES.into(), &all, &kinds::ENDPOINTS);
+    let leases = while_open(rx, me, list).await?.items;
+    let first = |lease: &Stored| views::addresses(lease.object.json()).into_iter().next();
     Ok(leases.iter().filter_map(first).collect())
 }
 

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use wavetank_apiserver::{Reason, Subset};
+use wavetank_api::Reason;
+use wavetank_api::views::Subset;
 use wavetank_engine::Rx;
 use wavetank_etcd::Revision;
 use wavetank_release::Release;

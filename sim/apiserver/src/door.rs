@@ -1,0 +1,107 @@
+//! The front door: what happens to a request between the wire and the registry
+//! (`apiserver/pkg/endpoints`): routing, reading, admission, and the answer. What a kind wants is in
+//! `wavetank_api::kinds`; how objects are stored is behind the registry.
+
+mod admission;
+mod health;
+mod query;
+mod read;
+mod route;
+mod watch;
+mod write;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_api::{Content, Method, Request, Response, Status};
+use wavetank_engine::{Outcome, Payload, Rx};
+use wavetank_release::Release;
+
+use crate::registry::{Made, Registry, Warnings};
+use crate::server::{self, Config, Serve};
+
+pub use route::Api;
+pub(crate) use route::{Route, route};
+pub(crate) use watch::{Watching, watch};
+
+/// `apiserver/pkg/server/config.go` `NewConfig`: requests other than watches.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Serves one request that is not a watch.
+pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome {
+    server::begin(rx, false);
+    let mut work = std::pin::pin!(handle(rx, &config, &served.request));
+    let response = rx.timeout(REQUEST_TIMEOUT, work.as_mut()).await;
+    let in_time = response.is_some();
+    let response = response.unwrap_or_else(|| {
+        let late = "request did not complete within the allotted timeout";
+        Response::status(Status::of(wavetank_api::Reason::Timeout, late))
+    });
+    rx.reply(served.caller, Payload::new(response));
+    server::end(rx, false);
+    // Up to v1.20 (`WithTimeoutForNonLongRunningRequests`) the client is answered and the handler
+    // goes on; v1.36 (`WithRequestDeadline`) ends its context, and with it the calls to etcd.
+    if !in_time && config.release < Release::V1_36 {
+        let _ = work.await;
+    }
+    Outcome::Done
+}
+
+async fn handle(rx: Rx, config: &Config, request: &Request) -> Response {
+    match route(request) {
+        Route::Probe(probe) => health::check(rx, config, probe).await,
+        Route::Refused(status) => Response::status(status),
+        Route::Api(api) => {
+            let mut warnings = Warnings::new();
+            let answer = serve_api(rx, config, request, &api, &mut warnings).await;
+            let mut response = answer.unwrap_or_else(Response::status);
+            response.warnings = warnings;
+            response
+        }
+    }
+}
+
+async fn serve_api(
+    rx: Rx,
+    config: &Config,
+    request: &Request,
+    api: &Api,
+    warnings: &mut Warnings,
+) -> Result<Response, Status> {
+    match (request.method, api.name.is_some()) {
+        (Method::Get | Method::Head, true) => read::get(rx, config, request, api).await,
+        (Method::Get | Method::Head, false) => read::list(rx, config, request, api).await,
+        (Method::Post, _) => write::create(rx, config, request, api, warnings).await,
+        (Method::Put, true) => write::put(rx, config, request, api, warnings).await,
+        (Method::Patch, true) => write::patch(rx, config, request, api, warnings).await,
+        (Method::Delete, true) => write::delete(rx, config, request, api).await,
+        (Method::Delete, false) => write::delete_collection(rx, config, request, api).await,
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+/// The registry for a request.
+fn registry(config: &Config, api: &Api, dry_run: bool) -> Registry {
+    Registry {
+        resource: api.resource,
+        storage: config.storage(),
+        part: api.part,
+        namespace: api.namespace.clone(),
+        dry_run,
+        me: config.number,
+    }
+}
+
+fn answer(code: u16, made: Made) -> Response {
+    let content = match made {
+        Made::Stored(stored) => Content::One(stored),
+        Made::Unsaved(tree) => Content::Tree(tree),
+        Made::Status(status) => Content::Status(status),
+    };
+    Response {
+        code,
+        content,
+        warnings: Vec::new(),
+        retry_after: None,
+    }
+}

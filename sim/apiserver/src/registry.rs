@@ -1,0 +1,148 @@
+//! The generic registry (`apiserver/pkg/registry/generic/registry/store.go`): what create, get,
+//! list, update and delete do to any kind, around the rules of its strategy. Every call of storage
+//! is an await. How requests are read and answers are written belongs to the door.
+
+mod before;
+mod collection;
+mod create;
+mod delete;
+mod update;
+
+use std::sync::Arc;
+
+use wavetank_api::json::Json;
+use wavetank_api::strategy::{Context, Part};
+use wavetank_api::{Resource, Stamp, Status, Stored};
+use wavetank_engine::{Cell, Rx};
+use wavetank_etcd::{EtcdError, Revision};
+
+use crate::options::{ListOptions, Listed, StoreError};
+use crate::storage::Storage;
+
+pub use before::{ensure_namespace, wipe_system_fields};
+pub use delete::DeleteOptions;
+pub use update::Change;
+
+/// What went into the uids of this life of the server: its life, and how many there were in it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Uids {
+    /// Counts the starts of the process.
+    pub life: u16,
+    /// Counts the uids of this life.
+    pub count: u64,
+}
+
+/// Upstream draws uids; these are counted, so that they are unique and no draw is spent on them.
+pub static UIDS: Cell<Uids> = Cell::new("uids");
+
+/// The registry of a resource, for the time of one request.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    /// The resource.
+    pub resource: &'static Resource,
+    /// Its storage.
+    pub storage: Storage,
+    /// The part of the object that is served.
+    pub part: Part,
+    /// The namespace of the request; empty for all, or for a resource without.
+    pub namespace: Arc<str>,
+    /// Is nothing to be stored (`dryRun=All`)?
+    pub dry_run: bool,
+    /// The server itself: goes into uids.
+    pub me: u32,
+}
+
+/// What a request left behind.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Made {
+    /// An object, as it is stored or was last stored.
+    Stored(Stored),
+    /// An object that is stored nowhere: the answer to a dry run.
+    Unsaved(Arc<Json>),
+    /// A Status: the object is gone.
+    Status(Status),
+}
+
+/// Warnings for the client, in the order in which they came up.
+pub type Warnings = Vec<Arc<str>>;
+
+impl Registry {
+    /// `Get`.
+    ///
+    /// # Errors
+    /// A Status.
+    pub async fn get(&self, rx: Rx, name: &str, at_least: Revision) -> Result<Stored, Status> {
+        let key = self.resource.key(&self.namespace, name);
+        let found = self.storage.get(rx, key, at_least).await;
+        found.map_err(|error| self.refusal(error, "get", name))
+    }
+
+    /// `ListPredicate`.
+    ///
+    /// # Errors
+    /// A Status.
+    pub async fn list(&self, rx: Rx, options: &ListOptions) -> Result<Listed, Status> {
+        let (name, options) = self.one_or_all(options);
+        let key = self.resource.key(&self.namespace, &name);
+        let listed = self.storage.get_list(rx, key, &options, self.resource);
+        listed
+            .await
+            .map_err(|error| self.refusal(error, "list", ""))
+    }
+
+    /// A selector that names one object makes it a list of that object.
+    fn one_or_all(&self, options: &ListOptions) -> (String, ListOptions) {
+        let mut options = options.clone();
+        let named = options.predicate.fields.exactly("metadata.name");
+        let reachable = !self.resource.namespaced || !self.namespace.is_empty();
+        let named = named.filter(|name| reachable && is_path_segment(name));
+        let name = named.unwrap_or_default().to_owned();
+        options.one = !name.is_empty();
+        (name, options)
+    }
+
+    fn context(&self, rx: Rx) -> Context {
+        Context {
+            release: self.storage.release,
+            now: Stamp::of(rx.clock()),
+        }
+    }
+
+    fn new_uid(&self, rx: Rx) -> String {
+        let uids = rx.update(&UIDS, |uids| {
+            uids.count += 1;
+            *uids
+        });
+        format!(
+            "{:08x}-{:04x}-4000-8000-{:012x}",
+            self.me, uids.life, uids.count
+        )
+    }
+
+    /// `storeerr.Interpret…Error`: what storage said, in the words of the API.
+    fn refusal(&self, error: StoreError, verb: &str, name: &str) -> Status {
+        let resource = self.resource;
+        match error {
+            StoreError::Status(status) => *status,
+            StoreError::NotFound => Status::not_found(resource, name),
+            StoreError::Exists if verb == "create" => Status::already_exists(resource, name),
+            StoreError::Exists => Status::conflict(resource, name, "the key exists"),
+            StoreError::Conflict => Status::conflict(resource, name, MODIFIED),
+            StoreError::Precondition(why) => Status::conflict(resource, name, &why),
+            StoreError::Etcd(EtcdError::Cancelled) => {
+                let late = "The request timed out before the server could complete it";
+                Status::of(wavetank_api::Reason::Timeout, late)
+            }
+            StoreError::Etcd(error) => Status::untyped(error.to_string()),
+        }
+    }
+}
+
+/// `OptimisticLockErrorMsg`
+const MODIFIED: &str = "the object has been modified; please apply your changes to the latest \
+                        version and try again";
+
+/// `path.IsValidPathSegmentName`.
+fn is_path_segment(name: &str) -> bool {
+    !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '%'])
+}

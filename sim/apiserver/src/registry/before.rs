@@ -1,0 +1,120 @@
+//! What is done to the metadata of every kind before it is stored (`apiserver/pkg/registry/rest`:
+//! `BeforeCreate`, `BeforeUpdate`), and the validation of the strategies around it.
+
+use wavetank_api::json::{self, Json};
+use wavetank_api::strategy::Context;
+use wavetank_api::validation::ErrorList;
+use wavetank_api::{Resource, Status};
+
+use crate::registry::{Registry, Warnings};
+
+/// `WipeObjectMetaSystemFields`.
+pub fn wipe_system_fields(object: &mut Json) {
+    for field in [
+        "creationTimestamp",
+        "uid",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+    ] {
+        json::remove(object, &["metadata", field]);
+    }
+}
+
+/// `EnsureObjectNamespaceMatchesRequestNamespace`, with `ExpectedNamespaceForScope`.
+///
+/// # Errors
+/// 400 if both name one, and not the same.
+pub fn ensure_namespace(resource: &Resource, asked: &str, object: &mut Json) -> Result<(), Status> {
+    let expected = if resource.namespaced { asked } else { "" };
+    let named = json::text(object, &["metadata", "namespace"]);
+    if named == expected {
+        return Ok(());
+    }
+    if named.is_empty() {
+        json::set(object, &["metadata", "namespace"], expected);
+        return Ok(());
+    }
+    if expected.is_empty() {
+        json::remove(object, &["metadata", "namespace"]);
+        return Ok(());
+    }
+    Err(Status::bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request",
+    ))
+}
+
+impl Registry {
+    fn invalid(&self, object: &Json, errors: &ErrorList) -> Status {
+        let name = json::text(object, &["metadata", "name"]);
+        Status::invalid(self.resource.kind, self.resource.group, name, errors)
+    }
+
+    /// `BeforeCreate`.
+    pub(super) fn before_create(
+        &self,
+        cx: &Context,
+        object: &mut Json,
+        warnings: &mut Warnings,
+    ) -> Result<(), Status> {
+        ensure_namespace(self.resource, &self.namespace, object)?;
+        let strategy = self.resource.strategy;
+        strategy.prepare_for_create(cx, object);
+        let errors = strategy.validate(cx, object);
+        if !errors.is_empty() {
+            return Err(self.invalid(object, &errors));
+        }
+        warn(warnings, strategy.warnings(cx, object, None));
+        Ok(())
+    }
+
+    /// `BeforeUpdate`.
+    pub(super) fn before_update(
+        &self,
+        cx: &Context,
+        object: &mut Json,
+        old: &Json,
+        warnings: &mut Warnings,
+    ) -> Result<(), Status> {
+        ensure_namespace(self.resource, &self.namespace, object)?;
+        keep(object, old, "generation", |_| true);
+        let strategy = self.resource.strategy;
+        strategy.prepare_for_update(cx, self.part, object, old);
+        keep(object, old, "uid", |now| now.is_none());
+        if json::at(old, &["metadata", "creationTimestamp"]).is_some() {
+            keep(object, old, "creationTimestamp", |_| true);
+        }
+        if json::at(old, &["metadata", "deletionTimestamp"]).is_some() {
+            keep(object, old, "deletionTimestamp", |_| true);
+        }
+        if json::at(old, &["metadata", "deletionGracePeriodSeconds"]).is_some() {
+            keep(object, old, "deletionGracePeriodSeconds", |now| {
+                now.is_none()
+            });
+        }
+        let errors = strategy.validate_update(cx, self.part, object, old);
+        if !errors.is_empty() {
+            return Err(self.invalid(object, &errors));
+        }
+        warn(warnings, strategy.warnings(cx, object, Some(old)));
+        Ok(())
+    }
+}
+
+/// Makes a field of the metadata what it was, if `when` what it is now says so.
+fn keep(object: &mut Json, old: &Json, field: &str, when: impl Fn(Option<&Json>) -> bool) {
+    let path = ["metadata", field];
+    if !when(json::at(object, &path)) {
+        return;
+    }
+    match json::at(old, &path) {
+        Some(value) => json::set(object, &path, value.clone()),
+        None => {
+            json::remove(object, &path);
+        }
+    }
+}
+
+fn warn(warnings: &mut Warnings, new: Vec<String>) {
+    warnings.extend(new.into_iter().map(Into::into));
+}

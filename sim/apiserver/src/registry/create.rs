@@ -1,0 +1,91 @@
+//! `Create`.
+
+use std::sync::Arc;
+
+use wavetank_api::json::{self, Json};
+use wavetank_api::{Object, Status};
+use wavetank_engine::Rx;
+
+use crate::options::StoreError;
+use crate::registry::{Made, Registry, Warnings};
+
+/// `apiserver/pkg/storage/names/generate.go`: the letters of a suffix, how many, and how long a name
+/// may be before it.
+const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+const SUFFIX: u32 = 5;
+const LONGEST_BASE: usize = 63 - SUFFIX as usize;
+
+/// `SimpleNameGenerator.GenerateName`.
+async fn generate_name(rx: Rx, base: &str) -> String {
+    let mut drawn = rx.choose((LETTERS.len() as u64).pow(SUFFIX)).await;
+    let end = base
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| *at >= LONGEST_BASE);
+    let mut name = base[..end.unwrap_or(base.len())].to_owned();
+    for _ in 0..SUFFIX {
+        name.push(LETTERS[(drawn % LETTERS.len() as u64) as usize] as char);
+        drawn /= LETTERS.len() as u64;
+    }
+    name
+}
+
+impl Registry {
+    /// `FillObjectMetaSystemFields`.
+    pub(super) fn fill_system_fields(&self, rx: Rx, object: &mut Json) {
+        let now = self.context(rx).now.seconds();
+        json::set(object, &["metadata", "creationTimestamp"], now);
+        json::set(object, &["metadata", "uid"], self.new_uid(rx));
+    }
+
+    /// `Create`. The outcome of an error may be unknown.
+    ///
+    /// # Errors
+    /// A Status.
+    pub async fn create(
+        &self,
+        rx: Rx,
+        mut object: Json,
+        warnings: &mut Warnings,
+    ) -> Result<Made, Status> {
+        self.fill_system_fields(rx, &mut object);
+        let base = json::text(&object, &["metadata", "generateName"]).to_owned();
+        let unnamed = json::text(&object, &["metadata", "name"]).is_empty();
+        if unnamed && !base.is_empty() {
+            let name = generate_name(rx, &base).await;
+            json::set(&mut object, &["metadata", "name"], name);
+        }
+        self.before_create(&self.context(rx), &mut object, warnings)?;
+        let name = json::text(&object, &["metadata", "name"]).to_owned();
+        let key = self.resource.key(&self.namespace, &name);
+        if self.dry_run {
+            return match self.storage.get(rx, key, 0).await {
+                Ok(_) => Err(self.exists(&name, &base)),
+                Err(_) => Ok(Made::Unsaved(Arc::new(object))),
+            };
+        }
+        let new = Object::new(object);
+        match self.storage.create(rx, key.clone(), new, None).await {
+            Ok(stored) => Ok(Made::Stored(stored)),
+            Err(StoreError::Exists) => {
+                let mut status = self.exists(&name, &base);
+                if let Ok(other) = self.storage.get(rx, key, 0).await
+                    && other.object.is_being_deleted()
+                {
+                    status.message = format!("object is being deleted: {}", status.message);
+                }
+                Err(status)
+            }
+            Err(error) => Err(self.refusal(error, "create", &name)),
+        }
+    }
+
+    /// `CheckGeneratedNameError`.
+    fn exists(&self, name: &str, base: &str) -> Status {
+        if base.is_empty() {
+            Status::already_exists(self.resource, name)
+        } else {
+            Status::generate_name_conflict(self.resource, name)
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! `Delete`: at once, after a grace period, or once the finalizers are gone.
+
+use std::sync::Arc;
+
+use wavetank_api::json::{self, Json};
+use wavetank_api::strategy::{Context, Grace};
+use wavetank_api::{Object, Stamp, Status, Stored};
+use wavetank_engine::Rx;
+
+use crate::options::{Preconditions, StoreError};
+use crate::registry::{Made, Registry};
+use crate::storage::Updated;
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// `propagationPolicy`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "they are upstream's")]
+pub enum Propagation {
+    Orphan,
+    Background,
+    Foreground,
+}
+
+/// `metav1.DeleteOptions`, validated.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct DeleteOptions {
+    /// `gracePeriodSeconds`
+    pub grace: Option<i64>,
+    /// `preconditions`
+    pub preconditions: Preconditions,
+    /// `orphanDependents`
+    pub orphan_dependents: Option<bool>,
+    /// `propagationPolicy`
+    pub propagation: Option<Propagation>,
+}
+
+/// What `BeforeDelete` decided.
+enum Before {
+    /// Not gracefully.
+    Ungraceful,
+    /// Gracefully: the tree carries the deletion timestamp, and there are so many seconds.
+    Graceful(i64),
+    /// It is on its way already.
+    Pending,
+}
+
+/// What the update before a deletion comes to.
+enum Marked {
+    /// It is on its way already.
+    AlreadyDeleting,
+    /// There is nothing to wait for.
+    DeleteNow,
+    /// This is to be stored; with the seconds of its grace, if it has any.
+    Update { object: Json, grace: Option<i64> },
+}
+
+/// What a deletion did.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Deletion {
+    /// The Status, or the object.
+    pub made: Made,
+    /// Is it gone?
+    pub deleted: bool,
+}
+
+impl Registry {
+    /// `Delete`.
+    ///
+    /// # Errors
+    /// A Status. The outcome of an error may be unknown.
+    pub async fn delete(
+        &self,
+        rx: Rx,
+        name: &str,
+        mut options: DeleteOptions,
+    ) -> Result<Deletion, Status> {
+        let key = self.resource.key(&self.namespace, name);
+        let found = self.storage.get(rx, key.clone(), 0).await;
+        let found = found.map_err(|error| self.refusal(error, "delete", name))?;
+        let mut object = found.json();
+        let before = self.before_delete(&self.context(rx), &mut object, &mut options)?;
+        if let Before::Pending = before {
+            return Ok(Deletion {
+                made: self.finalize(Made::Stored(found), false),
+                deleted: false,
+            });
+        }
+        let graceful = matches!(before, Before::Graceful(_));
+        let has_finalizers = !finalizers(&object).is_empty();
+        let mut preconditions = options.preconditions.clone();
+        let mut last_existing = None;
+        if graceful || has_finalizers || self.gc_finalizers(&object, &options).is_some() {
+            let updated = self.update_for_deletion(rx, name, &found, &options).await?;
+            if let Some(out) = &updated.out {
+                if !updated.delete_now {
+                    let made = out.clone();
+                    return Ok(Deletion {
+                        made,
+                        deleted: false,
+                    });
+                }
+                if self.dry_run {
+                    let made = out.clone();
+                    return Ok(Deletion {
+                        made,
+                        deleted: true,
+                    });
+                }
+                if let (Made::Stored(stored), true) =
+                    (out, preconditions.resource_version.is_some())
+                {
+                    let version = stored.resource_version.to_string();
+                    preconditions.resource_version = Some(version.into());
+                }
+            }
+            last_existing = updated.last_existing;
+        }
+        let deleted = if self.dry_run {
+            let found = self.storage.get(rx, key.clone(), 0).await;
+            found.and_then(|found| preconditions.check(&key, Some(&found)).map(|()| found))
+        } else {
+            let all = |_: &Stored| Ok(());
+            self.storage
+                .delete(rx, key, &preconditions, all, None)
+                .await
+        };
+        let gone = match deleted {
+            Ok(gone) => Made::Stored(gone),
+            // Somebody else was faster, after this one had announced it.
+            Err(StoreError::NotFound) if last_existing.is_some() => {
+                last_existing.expect("it was just asked for")
+            }
+            Err(error) => return Err(self.refusal(error, "delete", name)),
+        };
+        Ok(Deletion {
+            made: self.finalize(gone, true),
+            deleted: true,
+        })
+    }
+
+    /// `deleteWithoutFinalizers`: an update took the last finalizer of an object that is being
+    /// deleted. The client gets its object back.
+    pub(super) async fn delete_without_finalizers(
+        &self,
+        rx: Rx,
+        name: &str,
+        object: Json,
+        preconditions: &Preconditions,
+    ) -> Result<Made, Status> {
+        let key = self.resource.key(&self.namespace, name);
+        let deleted = if self.dry_run {
+            self.storage.get(rx, key, 0).await
+        } else {
+            let all = |_: &Stored| Ok(());
+            self.storage.delete(rx, key, preconditions, all, None).await
+        };
+        match deleted {
+            Ok(_) | Err(StoreError::NotFound) => Ok(Made::Unsaved(Arc::new(object))),
+            Err(error) => Err(self.refusal(error, "delete", name)),
+        }
+    }
+
+    /// `finalizeDelete`: kinds that return the deleted object do, others a Status.
+    fn finalize(&self, made: Made, _gone: bool) -> Made {
+        if self.resource.strategy.returns_deleted_object() {
+            return made;
+        }
+        let (name, uid) = match &made {
+            Made::Stored(stored) => (stored.object.name(), stored.object.uid()),
+            Made::Unsaved(tree) => (
+                json::text(tree, &["metadata", "name"]),
+                json::text(tree, &["metadata", "uid"]),
+            ),
+            Made::Status(_) => return made,
+        };
+        Made::Status(Status::deleted(self.resource, name, uid))
+    }
+
+    /// `BeforeDelete`.
+    fn before_delete(
+        &self,
+        cx: &Context,
+        object: &mut Json,
+        options: &mut DeleteOptions,
+    ) -> Result<Before, Status> {
+        self.check_early(object, &options.preconditions)?;
+        if options.grace.is_some_and(|grace| grace < 0) {
+            options.grace = Some(1);
+        }
+        const GRACE: [&str; 2] = ["metadata", "deletionGracePeriodSeconds"];
+        const DELETION: [&str; 2] = ["metadata", "deletionTimestamp"];
+        if json::number(object, &GRACE).is_some_and(|grace| grace < 0) {
+            json::set(object, &GRACE, 1);
+        }
+        let Grace::Seconds(default) = self.resource.strategy.grace(object, options.grace) else {
+            return Ok(Before::Ungraceful);
+        };
+        if let Some(at) = json::at(object, &DELETION) {
+            let left = json::number(object, &GRACE).unwrap_or(0);
+            if left == 0 {
+                return Ok(Before::Ungraceful);
+            }
+            let Some(mut asked) = options.grace.filter(|asked| *asked < left) else {
+                return Ok(Before::Pending);
+            };
+            // Shorter than before, but never in the past.
+            let at = at.as_str().and_then(Stamp::parse).unwrap_or(cx.now);
+            let mut until = at.plus_seconds(asked - left);
+            if until < cx.now {
+                until = cx.now;
+                if asked != 0 {
+                    asked = 1;
+                }
+            }
+            json::set(object, &DELETION, until.seconds());
+            json::set(object, &GRACE, asked);
+            return Ok(Before::Graceful(asked));
+        }
+        options.grace = Some(default);
+        json::set(object, &DELETION, cx.now.plus_seconds(default).seconds());
+        json::set(object, &GRACE, default);
+        count_generation(object);
+        Ok(Before::Graceful(default))
+    }
+
+    /// The preconditions, before anything is done; storage looks again.
+    fn check_early(&self, object: &Json, asked: &Preconditions) -> Result<(), Status> {
+        let conflict = |why: &str| {
+            let name = json::text(object, &["metadata", "name"]);
+            let mut status = Status::conflict(self.resource, name, why);
+            // Upstream puts the kind where the resource belongs.
+            let kind = self.resource.kind;
+            if let Some(details) = &mut status.details {
+                details.kind = kind.to_owned();
+            }
+            let (plural, qualified) = (self.resource.qualified(), qualified_kind(self.resource));
+            status.message = status.message.replacen(&plural, &qualified, 1);
+            status
+        };
+        let uid = json::text(object, &["metadata", "uid"]);
+        if let Some(asked) = asked.uid.as_deref().filter(|asked| *asked != uid) {
+            return Err(conflict(&format!(
+                "the UID in the precondition ({asked}) does not match the UID in record ({uid}). \
+                 The object might have been deleted and then recreated"
+            )));
+        }
+        let version = json::text(object, &["metadata", "resourceVersion"]);
+        let differs = asked
+            .resource_version
+            .as_deref()
+            .filter(|asked| *asked != version);
+        if let Some(asked) = differs {
+            return Err(conflict(&format!(
+                "the ResourceVersion in the precondition ({asked}) does not match the \
+                 ResourceVersion in record ({version}). The object might have been modified"
+            )));
+        }
+        Ok(())
+    }
+
+    /// `deletionFinalizersForGarbageCollection`: the finalizers that the propagation policy asks
+    /// for, if they differ from those that there are.
+    fn gc_finalizers(&self, object: &Json, options: &DeleteOptions) -> Option<Vec<Json>> {
+        let now = finalizers(object);
+        let has = |name: &str| now.iter().any(|finalizer| finalizer == name);
+        let (orphan, foreground) = match (options.orphan_dependents, options.propagation) {
+            (Some(orphan), _) => (orphan, false),
+            (None, Some(policy)) => (
+                policy == Propagation::Orphan,
+                policy == Propagation::Foreground,
+            ),
+            // What stands in the object decides; the first of the two, should both.
+            (None, None) => {
+                let first = now.iter().find(|f| *f == ORPHAN || *f == FOREGROUND);
+                (
+                    first.is_some_and(|first| first == ORPHAN),
+                    first.is_some_and(|first| first == FOREGROUND),
+                )
+            }
+        };
+        if has(ORPHAN) == orphan && has(FOREGROUND) == foreground {
+            return None;
+        }
+        let others = now.iter().filter(|f| *f != ORPHAN && *f != FOREGROUND);
+        let mut wanted: Vec<Json> = others.cloned().collect();
+        if orphan {
+            wanted.push(ORPHAN.into());
+        }
+        if foreground {
+            wanted.push(FOREGROUND.into());
+        }
+        Some(wanted)
+    }
+
+    /// `updateForGracefulDeletionAndFinalizers`.
+    async fn update_for_deletion(
+        &self,
+        rx: Rx,
+        name: &str,
+        found: &Stored,
+        options: &DeleteOptions,
+    ) -> Result<ForDeletion, Status> {
+        let key = self.resource.key(&self.namespace, name);
+        let begun = self
+            .storage
+            .begin_update(rx, key, false, &options.preconditions, None);
+        let mut update = begun
+            .await
+            .map_err(|error| self.refusal(error, "update", name))?;
+        loop {
+            let next = match update.current() {
+                Err(refusal) => Err(refusal),
+                Ok(stored) => {
+                    let tree = stored.map(Stored::json).unwrap_or_default();
+                    self.next_for_deletion(&self.context(rx), tree, options)
+                        .map_err(StoreError::from)
+                }
+            };
+            let (next, wanted) = match next {
+                Ok(Marked::AlreadyDeleting) => {
+                    return Ok(ForDeletion {
+                        out: Some(self.finalize(Made::Stored(found.clone()), false)),
+                        delete_now: false,
+                        last_existing: None,
+                    });
+                }
+                Ok(Marked::DeleteNow) => {
+                    return Ok(ForDeletion {
+                        out: None,
+                        delete_now: true,
+                        last_existing: None,
+                    });
+                }
+                Ok(Marked::Update { object, grace }) => {
+                    let wanted = Updated::of(Object::new(object.clone()));
+                    (Some((object, grace)), Ok(wanted))
+                }
+                Err(refusal) => (None, Err(refusal)),
+            };
+            let out = match (&next, self.dry_run) {
+                (Some((object, _)), true) => Some(Made::Unsaved(Arc::new(object.clone()))),
+                _ => {
+                    let offered = update.offer(rx, wanted).await;
+                    let stored = offered.map_err(|error| self.refusal(error, "update", name))?;
+                    stored.map(Made::Stored)
+                }
+            };
+            if let (Some(out), Some((object, grace))) = (out, next) {
+                let has_finalizers = !finalizers(&object).is_empty();
+                return Ok(ForDeletion {
+                    out: Some(out),
+                    delete_now: !has_finalizers && grace.unwrap_or(0) == 0,
+                    last_existing: grace.map(|_| Made::Unsaved(Arc::new(object))),
+                });
+            }
+        }
+    }
+
+    /// What the update before a deletion makes of the object.
+    fn next_for_deletion(
+        &self,
+        cx: &Context,
+        mut object: Json,
+        options: &DeleteOptions,
+    ) -> Result<Marked, Status> {
+        let mut options = options.clone();
+        let before = self.before_delete(cx, &mut object, &mut options)?;
+        if let Before::Pending = before {
+            return Ok(Marked::AlreadyDeleting);
+        }
+        if let Some(finalizers) = self.gc_finalizers(&object, &options) {
+            json::set(&mut object, &["metadata", "finalizers"], finalizers);
+        }
+        let has_finalizers = !finalizers(&object).is_empty();
+        if !has_finalizers {
+            json::remove(&mut object, &["metadata", "finalizers"]);
+        }
+        match before {
+            Before::Graceful(seconds) => Ok(Marked::Update {
+                object,
+                grace: Some(seconds),
+            }),
+            _ if has_finalizers => {
+                mark_as_deleting(&mut object, cx.now);
+                Ok(Marked::Update {
+                    object,
+                    grace: None,
+                })
+            }
+            _ => Ok(Marked::DeleteNow),
+        }
+    }
+}
+
+fn finalizers(object: &Json) -> &[Json] {
+    json::list(object, &["metadata", "finalizers"])
+}
+
+struct ForDeletion {
+    out: Option<Made>,
+    delete_now: bool,
+    last_existing: Option<Made>,
+}
+
+fn qualified_kind(resource: &wavetank_api::Resource) -> String {
+    match resource.group {
+        "" => resource.kind.to_owned(),
+        group => format!("{}.{group}", resource.kind),
+    }
+}
+
+/// `markAsDeleting`.
+fn mark_as_deleting(object: &mut Json, now: Stamp) {
+    let path = ["metadata", "deletionTimestamp"];
+    let at = json::at(object, &path)
+        .and_then(Json::as_str)
+        .and_then(Stamp::parse);
+    if at.is_none() {
+        count_generation(object);
+    }
+    if at.is_none_or(|at| at > now) {
+        json::set(object, &path, now.seconds());
+    }
+    json::set(object, &["metadata", "deletionGracePeriodSeconds"], 0);
+}
+
+/// Deletion counts as a change of the object, if its kind counts them.
+fn count_generation(object: &mut Json) {
+    let path = ["metadata", "generation"];
+    if let Some(generation) = json::number(object, &path).filter(|generation| *generation > 0) {
+        json::set(object, &path, generation + 1);
+    }
+}

@@ -1,0 +1,162 @@
+//! `Update`, for PUT and PATCH: they differ in how the new object is made of the old one.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use wavetank_api::json::{self, Json};
+use wavetank_api::validation::{ErrorList, ErrorType};
+use wavetank_api::{Object, Status, Stored};
+use wavetank_engine::Rx;
+
+use crate::options::{Preconditions, StoreError};
+use crate::registry::{MODIFIED, Made, Registry, Warnings};
+use crate::storage::Updated;
+
+/// How a request makes the new object of the stored one.
+pub trait Change: Sync {
+    /// The new object; `None` is stored if the kind may be created by an update. It is called again
+    /// whenever another writer was faster.
+    fn change<'a>(
+        &'a self,
+        rx: Rx,
+        old: Option<&'a Json>,
+        warnings: &'a mut Warnings,
+    ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>>;
+}
+
+/// What an update did.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Update {
+    /// The object.
+    pub made: Made,
+    /// Was it created?
+    pub created: bool,
+}
+
+/// How a try ended.
+enum Tried {
+    Stored(Stored),
+    Unsaved(Json),
+    /// The last finalizer of an object that is being deleted is gone (`errEmptiedFinalizers`).
+    Emptied(Json),
+}
+
+impl Registry {
+    /// `Update`.
+    ///
+    /// # Errors
+    /// A Status. The outcome of an error may be unknown.
+    pub async fn update(
+        &self,
+        rx: Rx,
+        name: &str,
+        preconditions: &Preconditions,
+        change: &dyn Change,
+        warnings: &mut Warnings,
+    ) -> Result<Update, Status> {
+        let mut created = false;
+        let tried = self.try_until_stored(rx, name, preconditions, change, warnings, &mut created);
+        let tried = tried.await.map_err(|error| {
+            let verb = if created { "create" } else { "update" };
+            self.refusal(error, verb, name)
+        })?;
+        let made = match tried {
+            Tried::Stored(stored) => Made::Stored(stored),
+            Tried::Unsaved(tree) => Made::Unsaved(Arc::new(tree)),
+            Tried::Emptied(object) => {
+                created = false;
+                let delete = self.delete_without_finalizers(rx, name, object, preconditions);
+                delete.await?
+            }
+        };
+        Ok(Update { made, created })
+    }
+
+    async fn try_until_stored(
+        &self,
+        rx: Rx,
+        name: &str,
+        preconditions: &Preconditions,
+        change: &dyn Change,
+        warnings: &mut Warnings,
+        created: &mut bool,
+    ) -> Result<Tried, StoreError> {
+        let key = self.resource.key(&self.namespace, name);
+        let create = self.resource.strategy.allow_create_on_update();
+        let update = self
+            .storage
+            .begin_update(rx, key, create, preconditions, None);
+        let mut update = update.await?;
+        loop {
+            let wanted = match update.current() {
+                Err(refusal) => Err(refusal),
+                Ok(stored) => {
+                    *created = stored.is_none();
+                    let old = stored.map(Stored::json);
+                    let new = self.next(rx, name, old.as_ref(), change, warnings).await;
+                    match (new, old) {
+                        (Ok(new), Some(old)) if is_to_be_deleted(&new, &old) => {
+                            return Ok(Tried::Emptied(new));
+                        }
+                        (new, _) => new,
+                    }
+                }
+            };
+            // `DryRunnableStorage.GuaranteedUpdate`: one try, and nothing is stored.
+            if self.dry_run {
+                return wanted.map(Tried::Unsaved);
+            }
+            let wanted = wanted.map(|new| Updated::of(Object::new(new)));
+            if let Some(stored) = update.offer(rx, wanted).await? {
+                return Ok(Tried::Stored(stored));
+            }
+        }
+    }
+
+    /// One try: the new object, ready to be stored, with its resourceVersion.
+    async fn next(
+        &self,
+        rx: Rx,
+        name: &str,
+        old: Option<&Json>,
+        change: &dyn Change,
+        warnings: &mut Warnings,
+    ) -> Result<Json, StoreError> {
+        warnings.clear();
+        let mut new = change.change(rx, old, warnings).await?;
+        let cx = self.context(rx);
+        let Some(old) = old else {
+            self.fill_system_fields(rx, &mut new);
+            self.before_create(&cx, &mut new, warnings)?;
+            return Ok(new);
+        };
+        let version = ["metadata", "resourceVersion"];
+        let asked = json::text(&new, &version).to_owned();
+        let is = json::text(old, &version);
+        if asked.is_empty() || asked == "0" {
+            if !self.resource.strategy.allow_unconditional_update() {
+                return Err(self.version_required(name).into());
+            }
+            json::set(&mut new, &version, is);
+        } else if asked != is {
+            return Err(Status::conflict(self.resource, name, MODIFIED).into());
+        }
+        self.before_update(&cx, &mut new, old, warnings)?;
+        Ok(new)
+    }
+
+    fn version_required(&self, name: &str) -> Status {
+        let mut errors = ErrorList::default();
+        let field = "metadata.resourceVersion";
+        let why = "must be specified for an update";
+        errors.add(ErrorType::Invalid(0.into()), field, why);
+        Status::invalid(self.resource.plural, self.resource.group, name, &errors)
+    }
+}
+
+/// `ShouldDeleteDuringUpdate`: it is being deleted without grace, and no finalizer is left.
+fn is_to_be_deleted(new: &Json, old: &Json) -> bool {
+    json::list(new, &["metadata", "finalizers"]).is_empty()
+        && json::at(old, &["metadata", "deletionTimestamp"]).is_some()
+        && json::number(old, &["metadata", "deletionGracePeriodSeconds"]).unwrap_or(0) == 0
+}

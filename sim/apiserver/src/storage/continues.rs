@@ -1,0 +1,84 @@
+//! Continue tokens (`apiserver/pkg/storage/continue.go`): where the next page of a list begins.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::json;
+use wavetank_api::Status;
+use wavetank_etcd::Revision;
+
+/// A token, read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Continue {
+    /// The revision of the first page; `None`: whatever is newest.
+    pub revision: Option<Revision>,
+    /// Where the page begins, without the prefix of the list.
+    pub start: String,
+}
+
+/// `DecodeContinue`.
+///
+/// # Errors
+/// 400 for a token that this server did not make.
+pub fn decode(token: &str) -> Result<Continue, Status> {
+    let invalid = |why: String| {
+        Status::bad_request(format!(
+            "invalid continue token: continue key is not valid{why}"
+        ))
+    };
+    let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| {
+        // Go names the first bad byte.
+        let at = match error {
+            base64::DecodeError::InvalidByte(at, _)
+            | base64::DecodeError::InvalidLastSymbol(at, _) => at,
+            _ => token.len() - token.len() % 4,
+        };
+        invalid(format!(": illegal base64 data at input byte {at}"))
+    })?;
+    let read: serde_json::Value =
+        serde_json::from_slice(&bytes).map_err(|error| invalid(format!(": {error}")))?;
+    let text = |field: &str| read.get(field).and_then(|v| v.as_str()).unwrap_or_default();
+    if text("v") != "meta.k8s.io/v1" {
+        let version = text("v");
+        return Err(invalid(format!(
+            ": server does not recognize this encoded version {version}"
+        )));
+    }
+    let revision = read
+        .get("rv")
+        .and_then(serde_json::Value::as_i64)
+        .unwrap_or(0);
+    if revision == 0 {
+        return Err(invalid(
+            ": incorrect encoded start resourceVersion (version meta.k8s.io/v1)".into(),
+        ));
+    }
+    let start = text("start");
+    if start.is_empty() {
+        return Err(invalid(
+            ": encoded start key empty (version meta.k8s.io/v1)".into(),
+        ));
+    }
+    if !is_clean(start) {
+        return Err(invalid(format!(": {start}")));
+    }
+    Ok(Continue {
+        revision: u64::try_from(revision).ok(),
+        start: start.trim_start_matches('/').to_owned(),
+    })
+}
+
+/// Would `path.Clean` leave it as it is? A token must not lead out of its prefix.
+fn is_clean(start: &str) -> bool {
+    let path = start.strip_prefix('/').unwrap_or(start);
+    !path.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+/// `EncodeContinue`.
+pub fn encode(start: &str, revision: Option<Revision>) -> String {
+    let revision = revision.map_or(json!(-1), |revision| json!(revision));
+    let token = format!(
+        "{{\"v\":\"meta.k8s.io/v1\",\"rv\":{revision},\"start\":{}}}",
+        json!(start)
+    );
+    URL_SAFE_NO_PAD.encode(token)
+}

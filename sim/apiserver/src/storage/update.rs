@@ -1,0 +1,177 @@
+//! `GuaranteedUpdate`: read, unless there is a cached object; check, change, compare and swap; on a
+//! conflict again from what the transaction found, without a limit.
+
+use wavetank_api::{Object, Stored};
+use wavetank_engine::Rx;
+use wavetank_etcd::{Key, Put, Revision, TxnOp};
+
+use crate::options::{Preconditions, StoreError};
+use crate::storage::{Storage, found};
+
+/// What an update wants to be stored.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Updated {
+    /// The object.
+    pub object: Object,
+    /// The TTL of its key, in seconds.
+    pub ttl: Option<u64>,
+}
+
+impl Updated {
+    /// Without a TTL.
+    pub fn of(object: Object) -> Updated {
+        Updated { object, ttl: None }
+    }
+}
+
+/// An update in progress. The caller makes the new object of [`current`](Self::current) and
+/// [`offer`](Self::offer)s it, until it is stored: what upstream passes in as a function stands in
+/// the caller's loop, where it may await.
+#[derive(Clone, Debug)]
+pub struct GuaranteedUpdate<'a> {
+    storage: Storage,
+    key: Key,
+    ignore_not_found: bool,
+    preconditions: &'a Preconditions,
+    original: Option<Stored>,
+    /// Is `original` fresh, and not a cached object?
+    is_current: bool,
+}
+
+impl Storage {
+    /// Begins an update: a read, unless there is a cached object.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn begin_update<'a>(
+        self,
+        rx: Rx,
+        key: Key,
+        ignore_not_found: bool,
+        preconditions: &'a Preconditions,
+        cached: Option<Stored>,
+    ) -> Result<GuaranteedUpdate<'a>, StoreError> {
+        let mut update = GuaranteedUpdate {
+            storage: self,
+            key,
+            ignore_not_found,
+            preconditions,
+            is_current: cached.is_none(),
+            original: cached,
+        };
+        if update.is_current {
+            update.refresh(rx).await?;
+        }
+        Ok(update)
+    }
+
+    /// `GuaranteedUpdate` with a function that need not wait. It gets what is stored, `None` only
+    /// if that is all right.
+    ///
+    /// # Errors
+    /// What `change` returned, or [`StoreError`]; the outcome may be unknown.
+    pub async fn guaranteed_update(
+        self,
+        rx: Rx,
+        key: Key,
+        ignore_not_found: bool,
+        preconditions: &Preconditions,
+        mut change: impl FnMut(Option<&Stored>) -> Result<Updated, StoreError>,
+    ) -> Result<Stored, StoreError> {
+        let update = self.begin_update(rx, key, ignore_not_found, preconditions, None);
+        let mut update = update.await?;
+        loop {
+            let wanted = update.current().and_then(&mut change);
+            if let Some(stored) = update.offer(rx, wanted).await? {
+                return Ok(stored);
+            }
+        }
+    }
+}
+
+impl GuaranteedUpdate<'_> {
+    /// What is stored, as far as is known.
+    ///
+    /// # Errors
+    /// [`StoreError::Precondition`], to be offered like any other error.
+    pub fn current(&self) -> Result<Option<&Stored>, StoreError> {
+        let original = self.original.as_ref();
+        self.preconditions.check(&self.key, original)?;
+        Ok(original)
+    }
+
+    /// Stores it, if nothing has changed since; `None` to try again. Bytes equal to the stored ones
+    /// are not written. An error on a cached object is tried again on a fresh one.
+    ///
+    /// # Errors
+    /// The error that was offered, or [`StoreError`]; the outcome may be unknown.
+    pub async fn offer(
+        &mut self,
+        rx: Rx,
+        wanted: Result<Updated, StoreError>,
+    ) -> Result<Option<Stored>, StoreError> {
+        let wanted = match wanted {
+            Ok(wanted) => wanted,
+            Err(refusal) if self.is_current => return Err(refusal),
+            Err(refusal) => {
+                // Perhaps the cached object was stale.
+                let seen = self.revision();
+                self.refresh(rx).await?;
+                return if self.revision() == seen {
+                    Err(refusal)
+                } else {
+                    Ok(None)
+                };
+            }
+        };
+        if is_as(&wanted, self.original.as_ref()) {
+            if !self.is_current {
+                self.refresh(rx).await?;
+                if !is_as(&wanted, self.original.as_ref()) {
+                    return Ok(None);
+                }
+            }
+            return Ok(self.original.clone());
+        }
+        let lease = self.storage.lease(rx, wanted.ttl).await?;
+        let put = TxnOp::Put(Put {
+            lease,
+            ..Put::new(self.key.clone(), wanted.object.clone())
+        });
+        let unchanged = self
+            .storage
+            .if_unchanged(rx, &self.key, self.revision(), put);
+        let response = unchanged.await?;
+        if response.succeeded {
+            return Ok(Some(Stored {
+                object: wanted.object,
+                resource_version: response.revision,
+            }));
+        }
+        self.found(found(response))?;
+        Ok(None)
+    }
+
+    fn revision(&self) -> Revision {
+        let original = self.original.as_ref();
+        original.map_or(0, |stored| stored.resource_version)
+    }
+
+    async fn refresh(&mut self, rx: Rx) -> Result<(), StoreError> {
+        let read = self.storage.read(rx, self.key.clone()).await?;
+        self.found(read)
+    }
+
+    fn found(&mut self, found: Option<Stored>) -> Result<(), StoreError> {
+        if found.is_none() && !self.ignore_not_found {
+            return Err(StoreError::NotFound);
+        }
+        self.original = found;
+        self.is_current = true;
+        Ok(())
+    }
+}
+
+fn is_as(wanted: &Updated, original: Option<&Stored>) -> bool {
+    original.is_some_and(|original| original.object.is_written_alike(&wanted.object))
+}
