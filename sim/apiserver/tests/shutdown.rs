@@ -79,7 +79,13 @@ fn a_shutdown_waits_for_requests_in_flight() {
             process: "etcd".to_owned(),
         });
         lab.run(1.0);
-        assert!(matches!(lab.answers()[1], (0, Ok(Reply::Response(Response { code: 201, .. })))), "{release}");
+        assert!(
+            matches!(
+                lab.answers()[1],
+                (0, Ok(Reply::Response(Response { code: 201, .. })))
+            ),
+            "{release}"
+        );
         assert!(!lab.is_up(), "{release}");
     }
 }
@@ -101,7 +107,10 @@ fn open_watches_hold_a_shutdown_for_60_s_except_in_v1_16() {
         };
         assert!(expected.contains(&exited), "{release}: {exited} s");
         assert!(
-            matches!(lab.answers().as_slice(), [_headers, (0, Err(NetError::Reset))]),
+            matches!(
+                lab.answers().as_slice(),
+                [_headers, (0, Err(NetError::Reset))]
+            ),
             "{release}"
         );
     }

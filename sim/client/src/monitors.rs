@@ -156,7 +156,7 @@ impl Name {
             Name::StoreNeverGoesBack => Box::new(regress::StoreNeverGoesBack::default()),
             Name::NoTimeTravelAfterRestart => Box::new(regress::NoTimeTravel::default()),
             Name::InformersConverge => Box::new(converge::InformersConverge::new(settled)),
-            Name::HandlersAgree => Box::new(converge::handlers_agree(settled)),
+            Name::HandlersAgree => Box::new(converge::HandlersAgree::new(settled)),
             Name::WorkBeginsWhenHandlersSawAll => Box::new(synced::HandlersSawAll::default()),
             Name::InformerRelisted => Box::new(sometimes::Relisted::default()),
             Name::InformerWatchExpired => Box::new(sometimes::watch_expired()),

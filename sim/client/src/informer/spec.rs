@@ -1,7 +1,6 @@
 //! What informers of a process are to be like.
 
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::kinds::Resource;
@@ -140,21 +139,8 @@ impl InformerSpec {
 
 impl Selection {
     /// The path of its collection.
-    pub fn path(&self) -> Arc<str> {
-        let Resource {
-            group,
-            version,
-            plural,
-            ..
-        } = self.resource;
-        let base = match *group {
-            "" => format!("/api/{version}"),
-            group => format!("/apis/{group}/{version}"),
-        };
-        match &*self.namespace {
-            "" => format!("{base}/{plural}").into(),
-            namespace => format!("{base}/namespaces/{namespace}/{plural}").into(),
-        }
+    pub fn path(&self) -> String {
+        self.resource.path(&self.namespace, "")
     }
 }
 
@@ -218,7 +204,7 @@ mod tests {
                 namespace: namespace.into(),
                 ..InformerSpec::of(resource).selection
             };
-            selection.path().to_string()
+            selection.path()
         };
         assert_eq!(path(&CONFIG_MAPS, ""), "/api/v1/configmaps");
         assert_eq!(

@@ -37,6 +37,8 @@ pub struct Informer {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Listener {
     waiting: Vector<Notice>,
+    /// It is being told something.
+    busy: bool,
     /// What is no news is told to it, too.
     is_syncing: bool,
     /// It is time for its resync.
@@ -97,6 +99,7 @@ impl Informer {
     pub fn new(spec: &InformerSpec, release: Release, switches: Switches) -> Informer {
         let listener = Listener {
             waiting: Vector::new(),
+            busy: false,
             is_syncing: true,
             due: false,
             initial: 0,
@@ -174,12 +177,16 @@ impl Informer {
 
     /// The next thing for a handler.
     pub(super) fn take(&mut self, handler: u32) -> Option<Notice> {
-        self.listeners[handler as usize].waiting.pop_front()
+        let listener = &mut self.listeners[handler as usize];
+        let notice = listener.waiting.pop_front();
+        listener.busy = notice.is_some();
+        notice
     }
 
     /// A handler is through with something.
     pub(super) fn finish(&mut self, handler: u32, notice: &Notice) {
         let listener = &mut self.listeners[handler as usize];
+        listener.busy = false;
         match notice {
             Notice::Added { new, .. } | Notice::Updated { new, .. } => {
                 listener.view.insert(notice.key(), new.resource_version);
@@ -254,8 +261,8 @@ impl Listener {
             .collect()
     }
 
-    /// How much it is still to be told.
-    pub fn waiting(&self) -> usize {
-        self.waiting.len()
+    /// Is there something that it was not told to the end?
+    pub fn is_busy(&self) -> bool {
+        self.busy || !self.waiting.is_empty()
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use wavetank_engine::{Check, Eventually, Note, ProcId, Property, Status, World};
+use wavetank_engine::{Check, Note, ProcId, Property, Status, World};
 use wavetank_etcd::Revision;
 
 use super::matching::{History, event_of, selected};
 use super::{Who, violated};
 use crate::fifo::StoreKey;
 use crate::informer::{INFORMERS, Informer};
-use crate::observed::{Handled, Informing, Selection};
+use crate::observed::{Informing, Selection};
 
 /// The store of each informer is what etcd holds under its selector. Objects that changed after calm may
 /// still be under way.
@@ -104,19 +104,36 @@ fn of(world: &World, (process, informer): Who) -> Option<Informer> {
 }
 
 /// What handlers were told amounts to what the store holds.
-pub fn handlers_agree(within: Duration) -> Eventually {
-    let relevant = |note: &Note| note.body.get::<Handled>().is_some();
-    Eventually::new("handlers-agree", within, relevant, agree)
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct HandlersAgree {
+    after: Duration,
 }
 
-fn agree(world: &World) -> Check {
-    let mut looked = Check::Idle;
-    for process in world.processes() {
-        if let Some(check) = disagreement(world, process, &mut looked) {
-            return check;
-        }
+impl HandlersAgree {
+    /// So long after calm.
+    pub fn new(after: Duration) -> HandlersAgree {
+        HandlersAgree { after }
     }
-    looked
+}
+
+impl Property for HandlersAgree {
+    fn name(&self) -> &'static str {
+        "handlers-agree"
+    }
+
+    fn calm(&mut self, _: &World) -> Option<Duration> {
+        Some(self.after)
+    }
+
+    fn deadline(&mut self, world: &World) -> Check {
+        let mut looked = Check::Idle;
+        for process in world.processes() {
+            if let Some(check) = disagreement(world, process, &mut looked) {
+                return check;
+            }
+        }
+        looked
+    }
 }
 
 fn disagreement(world: &World, process: ProcId, looked: &mut Check) -> Option<Check> {
@@ -124,11 +141,14 @@ fn disagreement(world: &World, process: ProcId, looked: &mut Check) -> Option<Ch
         let Some(informer) = of(world, (process, number)) else {
             continue;
         };
-        *looked = Check::Held;
         let store = informer.content();
         for (at, listener) in informer.listeners.iter().enumerate() {
+            if listener.is_busy() {
+                continue; // something has just come
+            }
             let view = listener.view();
             if view == store {
+                *looked = Check::Held;
                 continue;
             }
             let odd = |from: &[(StoreKey, Revision)], to: &[(StoreKey, Revision)]| {
