@@ -36,6 +36,7 @@ pub fn settling(release: Release) -> Duration {
 pub enum Name {
     InformerWatchOrdered,
     ListShowsAMoment,
+    ListSettlesTheStore,
     InformerMissesNothing,
     StoreNeverGoesBack,
     NoTimeTravelAfterRestart,
@@ -63,7 +64,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 14] = [
+    pub const TABLE: [Info; 15] = [
         Info {
             monitor: Name::InformerWatchOrdered,
             name: "informer-watch-ordered",
@@ -73,6 +74,11 @@ impl Name {
             monitor: Name::ListShowsAMoment,
             name: "list-shows-a-moment",
             about: "a list shows what etcd held at its revision, no more and no less",
+        },
+        Info {
+            monitor: Name::ListSettlesTheStore,
+            name: "list-settles-the-store",
+            about: "once all that a list brought is taken, the store is what etcd held",
         },
         Info {
             monitor: Name::InformerMissesNothing,
@@ -152,6 +158,7 @@ impl Name {
         match self {
             Name::InformerWatchOrdered => Box::new(order::WatchOrdered::default()),
             Name::ListShowsAMoment => Box::new(list::ListShowsAMoment::default()),
+            Name::ListSettlesTheStore => Box::new(list::ListSettlesTheStore::default()),
             Name::InformerMissesNothing => Box::new(missed::MissesNothing::default()),
             Name::StoreNeverGoesBack => Box::new(regress::StoreNeverGoesBack::default()),
             Name::NoTimeTravelAfterRestart => Box::new(regress::NoTimeTravel::default()),

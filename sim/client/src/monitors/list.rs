@@ -1,12 +1,13 @@
-//! What stands in a list.
+//! What stands in a list, and what it makes of the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wavetank_engine::{Check, Note, Property, World};
 
 use super::matching::{History, selected};
 use super::{Who, violated};
-use crate::observed::{Informing, Listed, Selection};
+use crate::informer::INFORMERS;
+use crate::observed::{Changed, Informing, Listed, Selection};
 
 /// A list at a revision shows exactly what etcd held then.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -54,6 +55,68 @@ impl Property for ListShowsAMoment {
                 violated(world, who, message)
             }
         }
+    }
+}
+
+/// Once all that a list brought has been taken out of the queue, the store is what etcd held at the revision
+/// that the reflector knows.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ListSettlesTheStore {
+    history: History,
+    informers: BTreeMap<Who, Selection>,
+    /// Informers that have listed, and whose queue was not empty since.
+    unsettled: BTreeSet<Who>,
+}
+
+impl ListSettlesTheStore {
+    fn changed(&mut self, world: &World, who: Who) -> Check {
+        let all = world.cell(who.0, &INFORMERS);
+        let Some(informer) = all.get(who.1 as usize) else {
+            return Check::Idle;
+        };
+        if !informer.fifo.is_empty() || !self.history.is_whole() {
+            return Check::Idle;
+        }
+        self.unsettled.remove(&who);
+        let known = informer.last_revision();
+        let content = known.and_then(|known| self.history.content(known));
+        let (Some(content), Some(selection)) = (content, self.informers.get(&who)) else {
+            return Check::Idle;
+        };
+        let mut held: BTreeMap<_, _> = selected(selection, &content).collect();
+        for (key, revision) in informer.content().iter() {
+            if held.remove(key) != Some(*revision) {
+                let message = format!("after a list it holds {key} of {revision}, which is gone");
+                return violated(world, who, message);
+            }
+        }
+        match held.first_key_value() {
+            None => Check::Held,
+            Some((key, _)) => violated(world, who, format!("after a list it lacks {key}")),
+        }
+    }
+}
+
+impl Property for ListSettlesTheStore {
+    fn name(&self) -> &'static str {
+        "list-settles-the-store"
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        self.history.learn(world, note);
+        if let Some(begins) = note.body.get::<Informing>() {
+            let who = (note.process, begins.informer);
+            self.informers.insert(who, begins.selection.clone());
+            self.unsettled.remove(&who);
+        } else if let Some(listed) = note.body.get::<Listed>() {
+            self.unsettled.insert((note.process, listed.informer));
+        } else if let Some(changed) = note.body.get::<Changed>() {
+            let who = (note.process, changed.informer);
+            if self.unsettled.contains(&who) {
+                return self.changed(world, who);
+            }
+        }
+        Check::Idle
     }
 }
 

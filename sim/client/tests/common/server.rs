@@ -25,6 +25,8 @@ static LINK: Transport = Transport {
 };
 /// A front asks whether it has missed something.
 const POLL: Timer = Timer::new(Name::new("poll"), 0);
+/// It takes something again.
+const AWAKE: Timer = Timer::new(Name::new("awake"), 0);
 const POLL_EVERY: Duration = Duration::from_secs(5);
 const SERVE: Name = Name::new("serve");
 const TIMEOUT: Name = Name::new("watch-timeout");
@@ -160,16 +162,21 @@ impl Process for Truth {
                 self.write(cx, name, Some(object(name, args, next)));
             }
             "delete" => self.write(cx, args["name"].as_str().ok_or("no name")?, None),
-            // A workload without arguments: which object and what happens to it goes round.
+            // A workload without arguments: two are made, one goes, one changes. No name comes again, so
+            // that later events mend nothing.
             "stir" => {
-                let name = format!("o{}", next * 7 % 5);
                 let app = if next % 2 == 0 { "x" } else { "y" };
                 let labels = serde_json::json!({"labels": {"app": app}});
-                let now = (next % 3 != 0).then(|| object(&name, &labels, next));
+                let (name, gone) = match next % 4 {
+                    2 => (next - 1, true),
+                    3 => (next - 3, false),
+                    _ => (next, false),
+                };
+                let name = format!("o{name}");
+                let held = content(&self.history);
+                let there = held.iter().any(|stored| stored.object.name() == name);
+                let now = (!gone || !there).then(|| object(&name, &labels, next));
                 self.write(cx, &name, now);
-                if newest(&self.history) < next {
-                    self.write(cx, &name, Some(object(&name, &labels, next)));
-                }
             }
             other => return Err(format!("does not know `{other}`")),
         }
@@ -343,6 +350,10 @@ impl Process for Front {
     }
 
     fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
+        if timer == AWAKE {
+            self.lags = false;
+            return;
+        }
         if timer == POLL {
             let from = newest(&self.history);
             cx.cast(self.truth, &LINK, Follow { from });
@@ -363,6 +374,10 @@ impl Process for Front {
     ) -> Result<(), String> {
         match what {
             "lag" => self.lags = args["lags"] != false,
+            "nap" => {
+                self.lags = true;
+                cx.arm(AWAKE, Duration::from_secs(70));
+            }
             "compact" => self.floor = self.revision(),
             "close" => self.end_all(cx, None),
             "expire" => {
