@@ -18,6 +18,7 @@ pub mod monitors;
 pub mod observed;
 mod reflector;
 mod rest;
+mod words;
 pub mod workqueue;
 
 pub use etcd_user::EtcdUser;
@@ -26,3 +27,4 @@ pub use indexer::{BY_NAMESPACE, Index, Indexer};
 pub use informed::Informed;
 pub use load_balancer::{LoadBalancer, Policy};
 pub use rest::{Failure, Rest};
+pub use words::tell;

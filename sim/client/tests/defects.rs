@@ -95,6 +95,7 @@ fn too_large_is_no_fallback() {
             let plain = Like {
                 watch_list: false,
                 pages: false,
+                stingy: None,
             };
             let mut bench = Bench::settled(&Setup {
                 fronts: vec![plain; 2],
@@ -171,4 +172,26 @@ fn relist_is_a_sync() {
         bench.calm(release);
         bench
     });
+}
+
+#[test]
+fn watch_list_without_end() {
+    breaks(
+        Switch::WatchListWithoutEnd,
+        &["informers-converge"],
+        |setup| {
+            let release = setup.release;
+            let stingy = Like {
+                watch_list: true,
+                pages: false,
+                stingy: Some(2),
+            };
+            let mut bench = Bench::settled(&Setup {
+                fronts: vec![stingy; 2],
+                ..setup
+            });
+            bench.calm(release);
+            bench
+        },
+    );
 }

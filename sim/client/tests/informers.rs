@@ -253,6 +253,7 @@ fn a_server_that_lags_is_asked_for_the_newest() {
         let plain = Like {
             watch_list: false,
             pages: false,
+            stingy: None,
         };
         let mut bench = Bench::settled(&Setup {
             fronts: vec![plain; 2],
@@ -323,6 +324,7 @@ fn long_lists_come_in_pages() {
         let paging = Like {
             watch_list: false,
             pages: true,
+            stingy: None,
         };
         let mut bench = Bench::served(&Setup {
             fronts: vec![paging],

@@ -56,6 +56,7 @@ pub enum Switch {
     ExpiredGoesUnnoticed,
     RelistAtZero,
     RelistIsASync,
+    WatchListWithoutEnd,
 }
 
 /// A known bug, or the mending of a finding.
@@ -102,7 +103,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 26] = [
+    pub const TABLE: [SwitchInfo; 27] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -418,6 +419,19 @@ impl Switch {
             fits: &[V1_16],
             reconciler: None,
             ships: &[V1_16],
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::WatchListWithoutEnd,
+            name: "watch-list-without-end",
+            kind: Kind::OpenDefect,
+            source: "k/k#140890 (not mended)",
+            about: "a watch-list that the server closes before its end is asked for again, at once and for \
+                    ever. Off: the reflector lists instead",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[V1_36],
             etcd: NOWHERE,
             clients: true,
         },

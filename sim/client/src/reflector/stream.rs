@@ -166,8 +166,15 @@ impl Reflector {
         match (&streaming.use_as, why) {
             (Use::Watch, why) => self.after_watch(why).await,
             (Use::List { .. }, Some(_)) => Place::List,
-            // At once, however often that happens.
-            (Use::List { .. }, None) => Place::WatchList,
+            (Use::List { .. }, None) => self.without_end(),
+        }
+    }
+
+    /// Where a round goes on after a watch-list that was closed before its end.
+    pub(super) fn without_end(&self) -> Place {
+        match self.own.switches.has(Switch::WatchListWithoutEnd) {
+            true => Place::WatchList,
+            false => Place::List,
         }
     }
 

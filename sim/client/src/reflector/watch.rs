@@ -76,7 +76,7 @@ impl Reflector {
             Ok(streaming) => streaming,
             Err(Failure::Empty) if asked.is_long => {
                 self.over(0, None);
-                return Place::WatchList;
+                return self.without_end();
             }
             Err(failure) => {
                 self.over(0, Some(trouble(&failure)));

@@ -35,6 +35,7 @@ pub fn like(release: Release) -> Like {
     Like {
         watch_list: release >= Release::V1_36,
         pages: false,
+        stingy: None,
     }
 }
 
@@ -67,6 +68,13 @@ impl Setup {
     }
 
     pub fn world(&self) -> World {
+        let mut builder = self.builder();
+        for info in &Monitor::TABLE {
+            builder.property(info.monitor.property(settling(self.release)));
+        }
+        builder.build()
+    }
+    fn builder(&self) -> WorldBuilder {
         let names = self.names();
         let id = |name: &str| WorldBuilder::id_of(name, &names);
         let mut builder = WorldBuilder::new();
@@ -88,10 +96,7 @@ impl Setup {
             specs: self.specs.clone(),
         };
         builder.process("c1", Informed::new(informers));
-        for info in &Monitor::TABLE {
-            builder.property(info.monitor.property(settling(self.release)));
-        }
-        builder.build()
+        builder
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stand-ins for etcd and apiservers: one truth, and fronts that follow it, each as far as its link lets
 //! it. A front lists and watches ConfigMaps as a watch cache does.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,7 +58,7 @@ fn newest(history: &[Commit]) -> Revision {
 
 /// What a history leaves behind.
 fn content(history: &[Commit]) -> Vec<Stored> {
-    let mut held = std::collections::BTreeMap::new();
+    let mut held = BTreeMap::new();
     for commit in history {
         match &commit.now {
             Some(object) => held.insert(
@@ -86,17 +87,27 @@ fn object(name: &str, args: &serde_json::Value, revision: Revision) -> Object {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Truth {
     history: Vec<Commit>,
+    /// What it leaves behind.
+    held: BTreeMap<Arc<str>, Stored>,
     fronts: Vec<ProcId>,
 }
 
 impl Truth {
     fn write(&mut self, cx: &mut Cx<'_>, name: &str, now: Option<Object>) {
-        let held = content(&self.history);
-        let before = held.into_iter().find(|stored| stored.object.name() == name);
+        let before = self.held.remove(name);
         if before.is_none() && now.is_none() {
             return;
         }
         let revision = newest(&self.history) + 1;
+        if let Some(object) = &now {
+            let object = object.clone();
+            let resource_version = revision;
+            let stored = Stored {
+                object,
+                resource_version,
+            };
+            self.held.insert(name.into(), stored);
+        }
         let commit = Commit {
             revision,
             name: name.into(),
@@ -165,7 +176,7 @@ impl Process for Truth {
             // A workload without arguments: two are made, one goes, one changes. No name comes again, so
             // that later events mend nothing.
             "stir" => {
-                let app = if next % 2 == 0 { "x" } else { "y" };
+                let app = if next.is_multiple_of(2) { "x" } else { "y" };
                 let labels = serde_json::json!({"labels": {"app": app}});
                 let (name, gone) = match next % 4 {
                     2 => (next - 1, true),
@@ -173,8 +184,7 @@ impl Process for Truth {
                     _ => (next, false),
                 };
                 let name = format!("o{name}");
-                let held = content(&self.history);
-                let there = held.iter().any(|stored| stored.object.name() == name);
+                let there = self.held.contains_key(&*name);
                 let now = (!gone || !there).then(|| object(&name, &labels, next));
                 self.write(cx, &name, now);
             }
@@ -196,6 +206,8 @@ pub struct Like {
     pub watch_list: bool,
     /// It has no watch cache, so that lists come in pages.
     pub pages: bool,
+    /// It closes a watch-list before its end, after so many seconds.
+    pub stingy: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -361,7 +373,9 @@ impl Process for Front {
         }
         if let Some(at) = self.watches.iter().position(|w| w.number == timer.arg) {
             let watch = self.watches.remove(at);
-            cx.push(watch.caller, bookmark(watch.sent, false));
+            if self.like.stingy.is_none() {
+                cx.push(watch.caller, bookmark(watch.sent, false));
+            }
             cx.reply(watch.caller, WatchPart::Closed);
         }
     }
@@ -482,6 +496,7 @@ async fn serve(rx: Rx, truth: ProcId, like: Like, caller: Caller, request: Reque
         let from = asked.filter(|from| *from > 0 && !initial);
         let timeout = request.query.get("timeoutSeconds");
         let timeout = timeout.and_then(|s| s.parse().ok()).unwrap_or(300);
+        let timeout = like.stingy.filter(|_| initial).unwrap_or(timeout);
         begin_watch(rx, caller, from, initial, selects, timeout);
     } else {
         let token = Token::of(&request);
@@ -575,7 +590,7 @@ fn begin_watch(
                     parts.push(WatchPart::Event(added));
                 }
             }
-            if initial {
+            if initial && front.like.stingy.is_none() {
                 parts.push(bookmark(sent, true));
             }
         }
