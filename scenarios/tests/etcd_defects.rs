@@ -40,14 +40,14 @@ fn progress_overtakes_events() {
 
 #[test]
 fn progress_latch() {
-    shows("progress-latch", 10..11, &["watch-catches-up"]);
+    shows("progress-latch", 1..2, &["watch-catches-up"]);
 }
 
 #[test]
 fn future_watch_gets_old_events() {
     shows(
         "future-watch-gets-old-events",
-        5..8,
+        1..2,
         &["watch-bookmarkable"],
     );
 }
@@ -56,20 +56,34 @@ fn future_watch_gets_old_events() {
 fn promotion_restarts_leases() {
     shows(
         "promotion-restarts-leases",
-        3..5,
+        0..1,
         &["promotion-keeps-deadline"],
     );
 }
 
 #[test]
 fn crash_loses_entries() {
-    let properties = ["members-agree", "promotion-keeps-deadline"];
-    shows("crash-loses-entries", 2..3, &properties);
+    let properties = [
+        "members-agree",
+        "promotion-keeps-deadline",
+        "revisions-never-go-back",
+    ];
+    shows("crash-loses-entries", 1..2, &properties);
 }
 
 #[test]
 fn compaction_skips_slow_watch() {
     shows("compaction-skips-slow-watch", 0..2, &["watch-reliable"]);
+}
+
+#[test]
+fn old_leader_revokes() {
+    shows("old-leader-revokes", 19..20, &["lease-lives"]);
+}
+
+#[test]
+fn compaction_drops_tombstone() {
+    shows("compaction-drops-tombstone", 5..6, &["watch-reliable"]);
 }
 
 #[test]

@@ -140,6 +140,7 @@ impl Job {
                 catch_up_entries: or(asked.catch_up_entries, default.catch_up_entries),
                 watch_channel: asked.watch_channel.unwrap_or(default.watch_channel),
                 watch_window: asked.watch_window.unwrap_or(default.watch_window),
+                ..default
             },
         }
     }

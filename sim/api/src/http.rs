@@ -310,6 +310,16 @@ impl Response {
         }
     }
 
+    /// Plain text.
+    pub fn text(code: u16, text: &str) -> Response {
+        Response {
+            code,
+            content: Content::Text(text.into()),
+            warnings: Vec::new(),
+            retry_after: None,
+        }
+    }
+
     /// The body as on the wire.
     pub fn json(&self) -> Json {
         match &self.content {

@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use crate::json::Json;
 use crate::strategy::Strategy;
 
+mod config_maps;
 mod plain;
 
 /// A resource: where it is served, where it is stored, and its rules.
@@ -95,7 +96,7 @@ pub static CONFIG_MAPS: Resource = Resource {
     kind: "ConfigMap",
     namespaced: true,
     registry: "/registry/configmaps",
-    strategy: &plain::Plain { creates: false },
+    strategy: &config_maps::ConfigMaps,
 };
 
 /// v1 endpoints

@@ -4,10 +4,18 @@
 //! Everything here is a pure function of its input. Nothing here knows of time passing, of storage
 //! or of a network; instants and names that are drawn come in as arguments.
 
+pub mod decode;
 pub mod http;
 pub mod json;
 pub mod kinds;
+pub mod metadata;
+pub mod names;
 mod object;
+pub mod options;
+pub mod patch;
+mod quote;
+mod render;
+mod schema;
 pub mod selector;
 pub mod status;
 pub mod strategy;

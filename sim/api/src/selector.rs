@@ -1,9 +1,12 @@
 //! Label and field selectors, and the predicate of a list or watch
 //! (`apimachinery/pkg/labels`, `pkg/fields`, `apiserver/pkg/storage/selection_predicate.go`).
 
+mod parse;
+
 use std::sync::Arc;
 
 use crate::json::{self, Json};
+use crate::strategy::Strategy;
 
 /// One requirement of a label selector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -96,6 +99,16 @@ impl FieldSelector {
         self.0
             .iter()
             .all(|term| (field(&term.field) == &*term.value) == term.equal)
+    }
+
+    /// With the labels that the kind knows its fields by, or why it does not
+    /// (`ConvertFieldLabel`).
+    pub fn convert(self, strategy: &dyn Strategy) -> Result<FieldSelector, String> {
+        let terms = self.0.into_iter().map(|term| {
+            let field = strategy.field_label(&term.field)?.into();
+            Ok(FieldTerm { field, ..term })
+        });
+        terms.collect::<Result<_, String>>().map(FieldSelector)
     }
 
     /// The value that a field must have (`RequiresExactMatch`).

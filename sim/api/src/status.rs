@@ -217,10 +217,16 @@ impl Status {
         failure(Reason::BadRequest, message, None)
     }
 
-    /// `NewMethodNotSupported`, as handlers without the verb answer it.
+    /// `NewGenericServerResponse` for a path that serves other methods.
     pub fn method_not_allowed() -> Status {
         let message = "the server does not allow this method on the requested resource";
-        failure(Reason::MethodNotAllowed, message, None)
+        failure(Reason::MethodNotAllowed, message, Some(Details::default()))
+    }
+
+    /// `NewGenericServerResponse` for a path of the API that serves nothing.
+    pub fn no_such_path() -> Status {
+        let message = "the server could not find the requested resource";
+        failure(Reason::NotFound, message, Some(Details::default()))
     }
 
     /// An error that has no Status of its own (`responsewriters.ErrorToAPIStatus`): 500 without a

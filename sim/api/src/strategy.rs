@@ -47,7 +47,9 @@ pub trait Strategy: Sync {
     /// `PrepareForCreate`: clears what a client may not set.
     fn prepare_for_create(&self, _cx: &Context, _object: &mut Json) {}
 
-    /// `Validate`; metadata is checked by the registry.
+    /// `Validate`: all of the object, its metadata included. The registry checks metadata once more
+    /// by the rules for every kind ([`metadata::validate_common`](crate::metadata::validate_common)),
+    /// after this on a create, before it on an update; errors that come twice are upstream's.
     fn validate(&self, _cx: &Context, _object: &Json) -> ErrorList {
         ErrorList::default()
     }
@@ -55,7 +57,7 @@ pub trait Strategy: Sync {
     /// `PrepareForUpdate`: keeps what this part may not change, counts `generation`.
     fn prepare_for_update(&self, _cx: &Context, _part: Part, _object: &mut Json, _old: &Json) {}
 
-    /// `ValidateUpdate`; metadata is checked by the registry.
+    /// `ValidateUpdate`, metadata included.
     fn validate_update(
         &self,
         _cx: &Context,
@@ -72,7 +74,23 @@ pub trait Strategy: Sync {
     }
 
     /// Errors of a name, as `ValidateName` (a name or, with `prefix`, a generateName).
-    fn name_errors(&self, name: &str, prefix: bool) -> Vec<String>;
+    fn name_errors(&self, name: &str, prefix: bool) -> Vec<String> {
+        crate::names::name_is_subdomain(name, prefix)
+    }
+
+    /// `Canonicalize`: after validation, before it is stored.
+    fn canonicalize(&self, _object: &mut Json) {}
+
+    /// `ConvertFieldLabel`: the label by which a selector may name a field, or why it may not.
+    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+        match label {
+            "metadata.name" | "metadata.namespace" => Ok(label),
+            label => Err(format!(
+                "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+                crate::quote::go(label)
+            )),
+        }
+    }
 
     /// May an update create?
     fn allow_create_on_update(&self) -> bool {
@@ -98,11 +116,6 @@ pub trait Strategy: Sync {
     /// Does a part exist, as a subresource?
     fn has(&self, part: Part) -> bool {
         part == Part::Whole
-    }
-
-    /// Is this a field that a selector may name?
-    fn selectable(&self, field: &str) -> bool {
-        matches!(field, "metadata.name" | "metadata.namespace")
     }
 
     /// The value of a selectable field; empty if it has none.

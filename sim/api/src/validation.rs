@@ -1,11 +1,69 @@
 //! Field errors, as `apimachinery/pkg/util/validation/field` words them.
 //!
-//! The rules themselves stand with what they are about: metadata in `strategy`, each kind in `kinds`.
+//! The rules themselves stand with what they are about: metadata in `metadata`, each kind in `kinds`.
 
 use std::fmt;
 
 use crate::json::Json;
+use crate::quote;
 use crate::status::Cause;
+
+/// A value that is at fault, as messages show it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Bad(String);
+
+impl Bad {
+    /// Shown as it stands here: JSON in Go's order of fields, a number.
+    pub fn shown(text: impl Into<String>) -> Bad {
+        Bad(text.into())
+    }
+}
+
+impl From<&str> for Bad {
+    fn from(text: &str) -> Bad {
+        Bad(quote::go(text))
+    }
+}
+impl From<&String> for Bad {
+    fn from(text: &String) -> Bad {
+        Bad(quote::go(text))
+    }
+}
+impl From<String> for Bad {
+    fn from(text: String) -> Bad {
+        Bad(quote::go(&text))
+    }
+}
+impl From<i64> for Bad {
+    fn from(number: i64) -> Bad {
+        Bad(number.to_string())
+    }
+}
+impl From<bool> for Bad {
+    fn from(bool: bool) -> Bad {
+        Bad(bool.to_string())
+    }
+}
+impl From<&Json> for Bad {
+    /// Texts quoted as Go quotes them, anything else as JSON, its fields sorted.
+    fn from(json: &Json) -> Bad {
+        match json {
+            Json::String(text) => text.into(),
+            json => Bad(crate::render::sorted(json)),
+        }
+    }
+}
+impl From<Option<&Json>> for Bad {
+    fn from(json: Option<&Json>) -> Bad {
+        json.unwrap_or(&Json::Null).into()
+    }
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// What is wrong with a field.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -13,11 +71,11 @@ pub enum ErrorType {
     /// FieldValueRequired
     Required,
     /// FieldValueInvalid, with the bad value.
-    Invalid(Json),
+    Invalid(Bad),
     /// FieldValueDuplicate, with the value.
-    Duplicate(Json),
+    Duplicate(Bad),
     /// FieldValueNotSupported, with the value; the detail lists what is.
-    NotSupported(Json),
+    NotSupported(Bad),
     /// FieldValueForbidden
     Forbidden,
     /// FieldValueTooLong
@@ -25,11 +83,11 @@ pub enum ErrorType {
     /// FieldValueTooMany, with how many there are.
     TooMany(u64),
     /// FieldValueNotFound, with the value.
-    NotFound(Json),
+    NotFound(Bad),
     /// InternalError
     Internal,
     /// FieldValueTypeInvalid, with the bad value.
-    TypeInvalid(Json),
+    TypeInvalid(Bad),
 }
 
 /// One field error.
@@ -114,6 +172,66 @@ impl ErrorList {
         });
     }
 
+    /// `field.Required`
+    pub fn required(&mut self, field: impl Into<String>, detail: impl Into<String>) {
+        self.add(ErrorType::Required, field, detail);
+    }
+
+    /// `field.Forbidden`
+    pub fn forbidden(&mut self, field: impl Into<String>, detail: impl Into<String>) {
+        self.add(ErrorType::Forbidden, field, detail);
+    }
+
+    /// `field.Invalid`
+    pub fn invalid(
+        &mut self,
+        field: impl Into<String>,
+        value: impl Into<Bad>,
+        detail: impl Into<String>,
+    ) {
+        self.add(ErrorType::Invalid(value.into()), field, detail);
+    }
+
+    /// `field.Invalid` for each of these details.
+    pub fn invalid_each(&mut self, field: &str, value: impl Into<Bad>, details: Vec<String>) {
+        let value = value.into();
+        for detail in details {
+            self.add(ErrorType::Invalid(value.clone()), field, detail);
+        }
+    }
+
+    /// `field.Duplicate`
+    pub fn duplicate(&mut self, field: impl Into<String>, value: impl Into<Bad>) {
+        self.add(ErrorType::Duplicate(value.into()), field, "");
+    }
+
+    /// `field.NotSupported`, with what is.
+    pub fn not_supported(
+        &mut self,
+        field: impl Into<String>,
+        value: impl Into<Bad>,
+        supported: &[&str],
+    ) {
+        let quoted: Vec<String> = supported.iter().map(|text| quote::go(text)).collect();
+        let detail = format!("supported values: {}", quoted.join(", "));
+        self.add(ErrorType::NotSupported(value.into()), field, detail);
+    }
+
+    /// `field.TooLong`
+    pub fn too_long(&mut self, field: impl Into<String>, limit: usize) {
+        self.add(
+            ErrorType::TooLong,
+            field,
+            format!("may not be more than {limit} bytes"),
+        );
+    }
+
+    /// `field.TooMany`
+    pub fn too_many(&mut self, field: impl Into<String>, count: usize, limit: usize) {
+        let detail = format!("must have at most {limit} items");
+        self.add(ErrorType::TooMany(count as u64), field, detail);
+    }
+
     /// Adds the errors of another list.
     pub fn extend(&mut self, other: ErrorList) {
         self.0.extend(other.0);
@@ -122,6 +240,11 @@ impl ErrorList {
     /// Is nothing wrong?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// The errors.

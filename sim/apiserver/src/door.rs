@@ -22,7 +22,7 @@ use crate::server::{self, Config, Serve};
 
 pub use route::Api;
 pub(crate) use route::{Route, route};
-pub(crate) use watch::{Watching, watch};
+pub(crate) use watch::{Watching, routine, watch};
 
 /// `apiserver/pkg/server/config.go` `NewConfig`: requests other than watches.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -50,12 +50,15 @@ pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome
 async fn handle(rx: Rx, config: &Config, request: &Request) -> Response {
     match route(request) {
         Route::Probe(probe) => health::check(rx, config, probe).await,
-        Route::Refused(status) => Response::status(status),
+        Route::Refused(response) => response,
         Route::Api(api) => {
             let mut warnings = Warnings::new();
             let answer = serve_api(rx, config, request, &api, &mut warnings).await;
             let mut response = answer.unwrap_or_else(Response::status);
             response.warnings = warnings;
+            if request.method == Method::Head {
+                response.content = Content::Text("".into());
+            }
             response
         }
     }
@@ -68,7 +71,10 @@ async fn serve_api(
     api: &Api,
     warnings: &mut Warnings,
 ) -> Result<Response, Status> {
+    // What is of all namespaces can be read, and nothing else.
+    let everywhere = api.resource.namespaced && api.namespace.is_empty();
     match (request.method, api.name.is_some()) {
+        (Method::Post | Method::Delete, _) if everywhere => Err(Status::method_not_allowed()),
         (Method::Get | Method::Head, true) => read::get(rx, config, request, api).await,
         (Method::Get | Method::Head, false) => read::list(rx, config, request, api).await,
         (Method::Post, _) => write::create(rx, config, request, api, warnings).await,
@@ -85,6 +91,7 @@ fn registry(config: &Config, api: &Api, dry_run: bool) -> Registry {
     Registry {
         resource: api.resource,
         storage: config.storage(),
+        cacher: config.cacher(api.resource),
         part: api.part,
         namespace: api.namespace.clone(),
         dry_run,

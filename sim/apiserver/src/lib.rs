@@ -1,10 +1,11 @@
 //! A kube-apiserver for the simulated world.
 //!
 //! `door` is what happens to a request, `registry` what create, update and delete do to any kind,
-//! `storage` what upstream calls etcd3: objects in etcd, each call an await. `server` is the life of
-//! the process: hooks, readiness, shutdown. What kinds and requests mean is in `wavetank_api`; what
+//! `storage` what upstream calls etcd3: objects in etcd, each call an await; `cacher` the watch cache
+//! before it. `server` is the life of the process: hooks, readiness, shutdown. What kinds and requests mean is in `wavetank_api`; what
 //! a hook does (the bootstrap controller) belongs to the layers above.
 
+pub mod cacher;
 mod door;
 mod loopback;
 pub mod options;

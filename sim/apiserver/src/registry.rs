@@ -14,13 +14,13 @@ use wavetank_api::json::Json;
 use wavetank_api::strategy::{Context, Part};
 use wavetank_api::{Resource, Stamp, Status, Stored};
 use wavetank_engine::{Cell, Rx};
-use wavetank_etcd::{EtcdError, Revision};
+use wavetank_etcd::{EtcdError, Key, Revision};
 
+use crate::cacher::Cacher;
 use crate::options::{ListOptions, Listed, StoreError};
 use crate::storage::Storage;
 
-pub use before::{ensure_namespace, wipe_system_fields};
-pub use delete::DeleteOptions;
+pub use before::{ensure_namespace, warn, wipe_system_fields};
 pub use update::Change;
 
 /// What went into the uids of this life of the server: its life, and how many there were in it.
@@ -42,6 +42,8 @@ pub struct Registry {
     pub resource: &'static Resource,
     /// Its storage.
     pub storage: Storage,
+    /// Its watch cache, if there are any.
+    pub cacher: Option<Cacher>,
     /// The part of the object that is served.
     pub part: Part,
     /// The namespace of the request; empty for all, or for a resource without.
@@ -67,13 +69,21 @@ pub enum Made {
 pub type Warnings = Vec<Arc<str>>;
 
 impl Registry {
-    /// `Get`.
+    /// `Get`, at least at this resourceVersion.
     ///
     /// # Errors
     /// A Status.
-    pub async fn get(&self, rx: Rx, name: &str, at_least: Revision) -> Result<Stored, Status> {
+    pub async fn get(
+        &self,
+        rx: Rx,
+        name: &str,
+        at_least: Option<Revision>,
+    ) -> Result<Stored, Status> {
         let key = self.resource.key(&self.namespace, name);
-        let found = self.storage.get(rx, key, at_least).await;
+        let found = match self.cacher {
+            Some(cacher) => cacher.get(rx, key, at_least).await,
+            None => self.storage.get(rx, key, at_least.unwrap_or(0)).await,
+        };
         found.map_err(|error| self.refusal(error, "get", name))
     }
 
@@ -82,23 +92,39 @@ impl Registry {
     /// # Errors
     /// A Status.
     pub async fn list(&self, rx: Rx, options: &ListOptions) -> Result<Listed, Status> {
-        let (name, options) = self.one_or_all(options);
-        let key = self.resource.key(&self.namespace, &name);
-        let listed = self.storage.get_list(rx, key, &options, self.resource);
-        listed
-            .await
-            .map_err(|error| self.refusal(error, "list", ""))
+        let (under, options) = self.under(options);
+        let listed = match self.cacher {
+            Some(cacher) => cacher.list(rx, under, &options).await,
+            None => {
+                let list = self.storage.get_list(rx, under, &options, self.resource);
+                list.await
+            }
+        };
+        listed.map_err(|error| self.refusal(error, "list", ""))
     }
 
-    /// A selector that names one object makes it a list of that object.
-    fn one_or_all(&self, options: &ListOptions) -> (String, ListOptions) {
+    /// The key or prefix that a list or watch is of: a selector that names one object, or one
+    /// namespace, narrows it.
+    pub fn under(&self, options: &ListOptions) -> (Key, ListOptions) {
         let mut options = options.clone();
-        let named = options.predicate.fields.exactly("metadata.name");
-        let reachable = !self.resource.namespaced || !self.namespace.is_empty();
+        let fields = &options.predicate.fields;
+        let selected = fields.exactly("metadata.namespace");
+        let selected = selected.filter(|name| self.resource.namespaced && is_path_segment(name));
+        let namespace: Arc<str> = match selected {
+            Some(name) if self.namespace.is_empty() => name.into(),
+            _ => self.namespace.clone(),
+        };
+        let named = fields.exactly("metadata.name");
+        let reachable = !self.resource.namespaced || !namespace.is_empty();
         let named = named.filter(|name| reachable && is_path_segment(name));
-        let name = named.unwrap_or_default().to_owned();
-        options.one = !name.is_empty();
-        (name, options)
+        let under = self.resource.key(&namespace, named.unwrap_or_default());
+        options.one = named.is_some();
+        (under, options)
+    }
+
+    /// What an update begins with: an object of the cache, stale or not.
+    fn cached(&self, rx: Rx, key: &Key) -> Option<Stored> {
+        self.cacher?.cached(rx, key)
     }
 
     fn context(&self, rx: Rx) -> Context {

@@ -8,14 +8,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::Request;
+use wavetank_api::{Request, Resource};
 use wavetank_engine::{
     Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
     Transport,
 };
 use wavetank_etcd::Client;
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_release::{EtcdRelease, Release, Switch, Switches};
 
+use crate::cacher::{self, Cacher};
 use crate::door::{self, Route, Watching};
 use crate::loopback::Loopback;
 use crate::registry::{UIDS, Uids};
@@ -68,6 +69,10 @@ pub struct Config {
     pub shutdown_delay: Duration,
     /// How many PostStart hooks `/readyz` waits for.
     pub hooks: u64,
+    /// `--watch-cache`, over an etcd of this release; `None` without.
+    pub watch_cache: Option<EtcdRelease>,
+    /// `--etcd-compaction-interval`: is it not 0?
+    pub compacts: bool,
     /// Its number among the servers: goes into uids.
     pub number: u32,
     /// Is the admission plugin `NamespaceLifecycle` on?
@@ -90,6 +95,22 @@ impl Config {
             release: self.release,
             switches: self.switches,
         }
+    }
+
+    /// Its watch caches.
+    pub(crate) fn caches(&self) -> Option<cacher::Config> {
+        let etcd = self.watch_cache?;
+        Some(cacher::Config {
+            release: self.release,
+            switches: self.switches,
+            etcd: self.etcd(),
+            progress: cacher::supports_progress(etcd),
+        })
+    }
+
+    /// The watch cache of a resource.
+    pub(crate) fn cacher(&self, resource: &'static Resource) -> Option<Cacher> {
+        Some(Cacher::new(self.caches()?, resource))
     }
 
     /// Its loopback client.
@@ -170,6 +191,14 @@ impl<H: Hook> Process for ApiServer<H> {
             life: self.lives,
             count: 0,
         };
+        if let Some(caches) = self.config.caches() {
+            for resource in Resource::ALL {
+                Cacher::new(caches, resource).start(cx);
+            }
+            if self.config.compacts {
+                cacher::start_compactor(cx, caches);
+            }
+        }
         for hook in 0..self.hooks.len() {
             cx.spawn(Task::new(POST_START, hook));
         }
@@ -208,6 +237,19 @@ impl<H: Hook> Process for ApiServer<H> {
         }
     }
 
+    /// `hold {resource, revision?}` and `release {resource}` of a watch cache.
+    fn tell(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        args: &serde_json::Value,
+    ) -> Result<(), String> {
+        let caches = self.config.caches();
+        let caches = caches.ok_or("has no watch caches")?;
+        let told = cacher::tell(cx, caches, what, args);
+        told.unwrap_or_else(|| Err(format!("knows `hold` and `release`, not `{what}`")))
+    }
+
     fn accepting(&self) -> bool {
         self.listening
     }
@@ -234,6 +276,9 @@ impl<H: Hook> Process for ApiServer<H> {
         }
         if task.kind() == SHUTDOWN {
             return Box::pin(shutdown(rx, self.config.clone(), self.hooks.clone()));
+        }
+        if let Some(routine) = door::routine(task).or_else(|| cacher::routine(task)) {
+            return routine;
         }
         let own = self.hooks.iter().find_map(|hook| hook.routine(task));
         own.unwrap_or_else(|| panic!("an apiserver has no routine `{}`", task.kind()))

@@ -1,7 +1,7 @@
 //! Objects in etcd, as `apiserver/pkg/storage/etcd3/store.go` keeps them. Each etcd call is an
 //! await. Lists are in `list`, updates in `update`; what a kind wants does not belong here.
 
-mod continues;
+pub(crate) mod continues;
 mod list;
 mod update;
 

@@ -5,6 +5,7 @@
 //! here.
 
 mod operate;
+mod session;
 mod watch;
 
 use std::sync::Arc;
@@ -13,12 +14,14 @@ use std::time::Duration;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
 };
-use wavetank_etcd::observed::CallId;
-use wavetank_etcd::{Client, LeaseId, Revision, Value};
+use wavetank_etcd::observed::{Answered, CallId, Called};
+use wavetank_etcd::{Client, EtcdError, LeaseId, Request, Response, Revision, Value};
 
+use session::Session;
 use watch::Watch;
 
 pub(crate) const OPERATE: Name = Name::new("operate");
+pub(crate) const SESSION: Name = Name::new("session");
 pub(crate) const WATCH: Name = Name::new("watch");
 
 /// Each operation has so long, as a client's context has.
@@ -54,7 +57,7 @@ pub struct EtcdUser<V> {
 pub struct Config<V> {
     /// The members of the cluster.
     pub members: Vec<ProcId>,
-    /// How many watches it keeps.
+    /// How many watches it keeps, beside its session.
     pub watches: u32,
     /// Makes a value that tells two puts apart.
     pub value: fn(u64) -> V,
@@ -103,6 +106,35 @@ impl<V> Config<V> {
             retries: false,
         }
     }
+
+    fn value(&self, me: ProcId, id: CallId) -> V {
+        (self.value)((me.index() as u64) << 32 | id.number)
+    }
+}
+
+/// Asks a member once, waits no longer than `limit`, and tells of both.
+async fn ask<V: Value>(
+    rx: Rx,
+    config: &Config<V>,
+    id: CallId,
+    member: usize,
+    request: Request<V>,
+    limit: Duration,
+) -> Result<Response<V>, EtcdError> {
+    rx.note(Called {
+        id,
+        request: request.clone(),
+    });
+    let call = config.client(member).once(rx, request);
+    let result = match rx.timeout(limit, call).await {
+        Some(result) => result,
+        None => Err(EtcdError::Cancelled),
+    };
+    rx.note(Answered {
+        id,
+        result: result.clone(),
+    });
+    result
 }
 
 /// Draws of one routine: one number of the driver, cut into pieces.
@@ -128,10 +160,11 @@ impl Dice {
 
 impl<V: Value> Process for EtcdUser<V> {
     fn boot(&mut self, cx: &mut Cx<'_>) {
+        let me = cx.me();
         for _ in 0..self.config.watches {
-            let me = cx.me();
             cx.spawn(Task::new(WATCH, Watch::new(me)));
         }
+        cx.spawn(Task::new(SESSION, Session::new(me)));
     }
 
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, body: &Payload) {
@@ -162,6 +195,8 @@ impl<V: Value> Process for EtcdUser<V> {
                 operate::operate(rx, &config, me).await;
                 Outcome::Done
             })
+        } else if task.kind() == SESSION {
+            Box::pin(session::turn(rx, config, *task.args::<Session>()))
         } else {
             Box::pin(watch::turn(rx, config, task.args::<Watch>().clone()))
         }

@@ -147,6 +147,8 @@ impl Topology {
                 hooks: 1,
                 number: at as u32 + 1,
                 namespace_lifecycle: false,
+                watch_cache: None,
+                compacts: true,
             };
             servers.push((config.address.clone(), me));
             let bootstrap = Bootstrap {

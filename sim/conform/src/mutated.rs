@@ -96,7 +96,7 @@ impl<S: Side> Mutated<S> {
                     }
                 }
             }
-            (Mutation::LeaseMissing, Response::Leases(leases)) => {
+            (Mutation::LeaseMissing, Response::Leases { leases, .. }) => {
                 leases.pop();
             }
             (Mutation::KeepAliveUnknown, Response::LeaseKeepAlive { ttl, .. }) => {

@@ -64,8 +64,8 @@ pub(crate) fn outbound(names: &LeaseNames, response: &mut Response<Bytes>) {
         Response::Put(answer) => kvs_out(names, answer.prev.as_mut_slice()),
         Response::DeleteRange(answer) => kvs_out(names, &mut answer.prev),
         Response::Txn(answer) => txn_out(names, answer),
-        Response::Leases(ids) => {
-            for id in ids {
+        Response::Leases { leases, .. } => {
+            for id in leases {
                 name(names, id);
             }
         }

@@ -232,11 +232,11 @@ impl Running {
                 let answer: wire::LeasesResponse = client
                     .unary("/etcdserverpb.Lease/LeaseLeases", wire::Empty {})
                     .await?;
-                let ids = answer
-                    .leases
-                    .iter()
-                    .map(|lease| self.leases.name(unsigned(lease.id)));
-                Response::Leases(ids.collect())
+                let ids = answer.leases.iter().map(|lease| unsigned(lease.id));
+                Response::Leases {
+                    revision: revision(answer.header.as_ref()),
+                    leases: ids.map(|id| self.leases.name(id)).collect(),
+                }
             }
             Request::Watch { .. } => {
                 return Err(Status::unimplemented(

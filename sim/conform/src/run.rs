@@ -263,8 +263,10 @@ fn header(outcome: &Outcome) -> Option<Revision> {
         Response::Txn(answer) => Some(answer.revision),
         Response::Compact(revision) | Response::LeaseRevoke(revision) => Some(*revision),
         Response::LeaseGrant { revision, .. } => Some(*revision),
-        Response::LeaseKeepAlive { revision, .. } => Some(*revision),
+        Response::LeaseKeepAlive { revision, .. } | Response::Leases { revision, .. } => {
+            Some(*revision)
+        }
         Response::LeaseTimeToLive(answer) => Some(answer.revision),
-        Response::Leases(_) | Response::Error(_) => None,
+        Response::Error(_) => None,
     }
 }

@@ -57,6 +57,7 @@ pub(crate) enum Op {
     Arm(Timer, Duration),
     Disarm(Timer),
     Deadline(Duration),
+    Done,
     GoAway,
     Exit,
     /// The future dropped the operation with this index before it was answered.
@@ -168,6 +169,8 @@ pub(crate) struct Exchange {
     pub visible: u32,
     /// What the process's wall clock shows.
     pub clock: Time,
+    /// The world's time.
+    pub now: Time,
     pub next_stream: u32,
     /// How the routine went another way than its log says.
     pub impure: Option<String>,

@@ -87,17 +87,16 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub fn read<T: CellType>(&self, cell: &Cell<T>) -> T {
-        self.cells
-            .iter()
-            .find(|(name, _)| *name == cell.name())
-            .map_or_else(T::default, |(_, value)| {
-                value
-                    .as_ref()
-                    .as_any()
-                    .downcast_ref::<T>()
-                    .unwrap_or_else(|| panic!("cell `{}` holds another type", cell.name()))
-                    .clone()
-            })
+        self.look(cell, T::clone)
+    }
+
+    pub fn look<T: CellType, R>(&self, cell: &Cell<T>, look: impl FnOnce(&T) -> R) -> R {
+        let found = self.cells.iter().find(|(name, _)| *name == cell.name());
+        let Some((_, value)) = found else {
+            return look(&T::default());
+        };
+        let value = value.as_ref().as_any().downcast_ref::<T>();
+        look(value.unwrap_or_else(|| panic!("cell `{}` holds another type", cell.name())))
     }
 
     pub fn get_mut<T: CellType>(&mut self, cell: &Cell<T>) -> &mut T {

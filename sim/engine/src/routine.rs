@@ -405,6 +405,12 @@ impl Rx {
         Pending::new(Op::Wait(signal.0)).await;
     }
 
+    /// Waits until this routine's context has ended (`ctx.Done()`): its caller has given up or is cut
+    /// off, or its deadline has passed.
+    pub async fn done(self) {
+        Pending::new(Op::Done).await;
+    }
+
     /// Raises a signal; it stays raised for the life of the process.
     pub fn raise(self, signal: Signal) {
         issue(Op::Raise(signal.0));
@@ -439,6 +445,38 @@ impl Rx {
         let answer = exchange::with(|exchange| {
             exchange.in_place(Op::Memory(cell.name()), |exchange| {
                 Answer::Value(Payload::new(change(exchange.memory.get_mut(cell))))
+            })
+        });
+        value(&answer)
+    }
+
+    /// What `look` sees in a cell, which it does not change. In place: no other routine runs in
+    /// between.
+    pub fn look<T: CellType, R: Message + Clone + Eq + Hash>(
+        self,
+        cell: &Cell<T>,
+        look: impl FnOnce(&T) -> R,
+    ) -> R {
+        let answer = exchange::with(|exchange| {
+            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                Answer::Value(Payload::new(exchange.memory.look(cell, look)))
+            })
+        });
+        value(&answer)
+    }
+
+    /// As [`Rx::update`], with the time that has passed, as a monotonic clock shows it. A cell that
+    /// keeps it must leave it out of its equality and its hash, or a world that is only shifted in
+    /// time is no longer equal to itself.
+    pub fn update_at<T: CellType, R: Message + Clone + Eq + Hash>(
+        self,
+        cell: &Cell<T>,
+        change: impl FnOnce(&mut T, Time) -> R,
+    ) -> R {
+        let answer = exchange::with(|exchange| {
+            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                let now = exchange.now;
+                Answer::Value(Payload::new(change(exchange.memory.get_mut(cell), now)))
             })
         });
         value(&answer)

@@ -2,10 +2,11 @@
 //!
 //! Here are its parts, how it is built, its one step ([`World::apply`]), and what makes two worlds
 //! equal. What can be seen of it is in `world/look.rs`, how routines run in `world/run.rs`,
-//! how they talk in `world/talk.rs`,
-//! connections in `world/wire.rs`, faults in `world/strike.rs`, identity in `world/identity.rs`. No
-//! randomness, clock or I/O is here.
+//! how they talk in `world/talk.rs`, connections in `world/wire.rs`, the flow of their streams in
+//! `world/flow.rs`, faults in `world/strike.rs`, identity in `world/identity.rs`. No randomness, clock
+//! or I/O is here.
 
+mod flow;
 mod identity;
 mod look;
 mod run;

@@ -75,6 +75,7 @@ pub enum Name {
     TimedOutWriteCommitted,
     TimedOutWriteLost,
     StaleSerializableRead,
+    MinorityServesOldRead,
     LeaderChangedError,
     ProgressRequestedAndAnswered,
 }
@@ -94,7 +95,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 28] = [
+    pub const TABLE: [Info; 29] = [
         Info {
             monitor: Name::WatchOrdered,
             name: "watch-ordered",
@@ -252,6 +253,12 @@ impl Name {
             sometimes: true,
         },
         Info {
+            monitor: Name::MinorityServesOldRead,
+            name: "minority-serves-old-read",
+            about: "such a read was answered by a member that knew of no leader",
+            sometimes: true,
+        },
+        Info {
             monitor: Name::LeaderChangedError,
             name: "leader-changed-error",
             about: "a read failed because the leader changed",
@@ -309,6 +316,7 @@ impl Name {
             Name::TimedOutWriteCommitted => Box::new(sometimes::OfCalls::<V>::committed()),
             Name::TimedOutWriteLost => Box::new(sometimes::OfCalls::<V>::lost(PROPOSALS_SETTLE)),
             Name::StaleSerializableRead => Box::new(sometimes::OfCalls::<V>::stale()),
+            Name::MinorityServesOldRead => Box::new(sometimes::OfCalls::<V>::stale_at_minority()),
             Name::LeaderChangedError => Box::new(sometimes::leader_changed_error::<V>()),
             Name::ProgressRequestedAndAnswered => {
                 Box::new(sometimes::ProgressAnswered::<V>::default())

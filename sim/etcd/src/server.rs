@@ -115,6 +115,11 @@ impl<V: Value> Etcd<V> {
         self.raft.leads().then(|| self.raft.term())
     }
 
+    /// Does it know of a leader? One that is cut off soon knows of none.
+    pub fn has_leader(&self) -> bool {
+        self.raft.lead().is_some()
+    }
+
     /// Answers at once, or hands the request to consensus.
     fn serve(&mut self, cx: &mut Cx<'_>, caller: Caller, request: &Request<V>) {
         match self.admit(cx, caller, request) {
@@ -172,7 +177,8 @@ impl<V: Value> Etcd<V> {
                 return Ok(());
             }
             Request::Leases => {
-                cx.reply(caller, Response::<V>::Leases(self.list_leases(cx)));
+                let (revision, leases) = (self.state.store.revision(), self.list_leases(cx));
+                cx.reply(caller, Response::<V>::Leases { revision, leases });
                 return Ok(());
             }
             Request::Watch { require_leader } => {

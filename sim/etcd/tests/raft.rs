@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use wavetank_etcd::raft::{Config, MemberId, Message, Output, Raft, ReadContext, Role};
+use wavetank_etcd::raft::{Body, Config, MemberId, Message, Output, Raft, ReadContext, Role};
 
 type Node = Raft<u32, Vec<u32>>;
 
@@ -267,4 +267,69 @@ fn whoever_hears_a_leader_votes_for_nobody_else() {
     }
     assert!(net.nodes[0].leads() && net.nodes[0].term() == term);
     assert_eq!(net.nodes[1].lead(), Some(MemberId(0)));
+}
+
+/// Delivers the first message under way that is wanted.
+fn deliver_where(
+    net: &mut Net,
+    wanted: impl Fn(&(MemberId, MemberId, Body<u32, Vec<u32>>)) -> bool,
+) {
+    let found = net
+        .flying
+        .iter()
+        .position(|(from, to, message)| wanted(&(*from, *to, message.body.clone())));
+    net.deliver(found.expect("it is under way"));
+}
+
+/// etcd#20418: a follower that hears nothing asks again. An old leader that wakes up has both
+/// questions before it, two answers to its heartbeat of long ago, and a read that came later. What
+/// the second answer confirms depends on the number under which the follower asked again.
+#[test]
+fn an_old_leader_confirms_no_read_by_a_heartbeat_of_long_ago() {
+    let confirms_a_later_read = |second: u64| {
+        let (old, follower, new) = (MemberId(0), MemberId(1), MemberId(2));
+        let mut net = Net::new(3, true);
+        for act in [Act::Election(0), Act::Propose(0)] {
+            net.act(&act);
+            while !net.flying.is_empty() {
+                net.deliver(0);
+            }
+        }
+        let ask = |net: &mut Net, member: MemberId, number| {
+            let context = ReadContext { member, number };
+            net.rounds.insert(context, 0);
+            net.nodes[usize::from(member.0)].read_index(context);
+            net.settle(usize::from(member.0));
+        };
+        ask(&mut net, follower, 1);
+        deliver_where(&mut net, |(_, to, _)| *to == old);
+        // The leader falls asleep: both others have answered its heartbeat, one asks again.
+        for member in [follower, new] {
+            deliver_where(&mut net, |(_, to, _)| *to == member);
+        }
+        ask(&mut net, follower, second);
+        let waiting = std::mem::take(&mut net.flying);
+        // The others elect another one, which commits.
+        net.act(&Act::Election(2));
+        let mut late = Vec::new();
+        while let Some(at) = net.flying.iter().position(|(_, to, _)| *to != old) {
+            net.deliver(at);
+            if net.nodes[2].leads() && net.proposed == 1 {
+                net.act(&Act::Propose(2));
+            }
+            late.extend(net.flying.extract_if(.., |(_, to, _)| *to == old));
+        }
+        assert!(net.nodes[2].leads() && net.applied[2].len() == 2);
+        // It wakes up, reads what the follower sent, and is asked by a client of its own.
+        let before = net.reads_done;
+        net.flying = waiting;
+        deliver_where(&mut net, |(from, _, _)| *from == follower);
+        ask(&mut net, old, 1);
+        deliver_where(&mut net, |(from, to, _)| (*from, *to) == (follower, old));
+        assert_eq!(net.reads_done, before, "not confirmed by anybody yet");
+        deliver_where(&mut net, |(from, to, _)| (*from, *to) == (new, old));
+        net.reads_done > before
+    };
+    assert!(confirms_a_later_read(1), "asked again under its number");
+    assert!(!confirms_a_later_read(2), "under another");
 }

@@ -9,10 +9,6 @@ pub struct Plain {
 }
 
 impl Strategy for Plain {
-    fn name_errors(&self, _name: &str, _prefix: bool) -> Vec<String> {
-        Vec::new()
-    }
-
     fn allow_create_on_update(&self) -> bool {
         self.creates
     }

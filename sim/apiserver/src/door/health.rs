@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wavetank_api::{Content, Object, Reason, Response, Status};
+use wavetank_api::{Object, Reason, Response, Status};
 use wavetank_engine::Rx;
 use wavetank_etcd::{Keys, Range};
 
@@ -29,12 +29,7 @@ pub async fn check(rx: Rx, config: &Config, probe: Probe) -> Response {
     let range = Range::of(Keys::one("/registry/health"));
     let read = config.etcd().range::<Object>(rx, range);
     match rx.timeout(ETCD_CHECK_TIMEOUT, read).await {
-        Some(Ok(_)) => Response {
-            code: 200,
-            content: Content::Text("ok".into()),
-            warnings: Vec::new(),
-            retry_after: None,
-        },
+        Some(Ok(_)) => Response::text(200, "ok"),
         Some(Err(_)) | None => failed("etcd"),
     }
 }

@@ -1,67 +1,55 @@
-//! The options of lists and watches, from a query.
+//! From the options of a request to those of storage.
 
-use std::sync::Arc;
-
-use wavetank_api::selector::{FieldTerm, LabelSelector, Operator, Predicate, Requirement};
-use wavetank_api::{Query, Status};
+use wavetank_api::options::{self, VersionMatch};
+use wavetank_api::selector::Predicate;
+use wavetank_api::{Query, Resource, Status};
+use wavetank_etcd::Revision;
+use wavetank_release::Release;
 
 use crate::options::{ListOptions, Match};
 
-/// The options of a list or watch; a name in the path is a field selector, too.
+/// `ParseResourceVersion`: unset, 0 or a revision.
 ///
 /// # Errors
 /// 400.
-pub fn list_options(query: &Query, name: Option<&str>) -> Result<ListOptions, Status> {
-    let number = |field: &str| match query.get(field) {
-        None | Some("") => Ok(None),
-        Some(text) => {
-            let invalid = |_| Status::bad_request(format!("invalid {field}: {text:?}"));
-            text.parse::<u64>().map(Some).map_err(invalid)
-        }
-    };
-    let truth = |field: &str| query.get(field).map(|text| !matches!(text, "false" | "0"));
-    let mut predicate = Predicate::default();
-    for term in query.get("labelSelector").unwrap_or_default().split(',') {
-        if let Some((key, value)) = term.split_once('=') {
-            let equals = Requirement {
-                key: key.into(),
-                operator: Operator::In,
-                values: vec![value.into()],
-            };
-            LabelSelector::push(&mut predicate.labels, equals);
-        }
+pub fn revision(text: &str) -> Result<Option<Revision>, Status> {
+    if text.is_empty() {
+        return Ok(None);
     }
-    for term in query.get("fieldSelector").unwrap_or_default().split(',') {
-        if let Some((field, value)) = term.split_once('=') {
-            predicate.fields.0.push(field_is(field, value));
-        }
-    }
-    if let Some(name) = name {
-        predicate.fields.0.push(field_is("metadata.name", name));
-    }
-    Ok(ListOptions {
-        resource_version: number("resourceVersion")?,
-        resource_version_match: match query.get("resourceVersionMatch") {
-            Some("Exact") => Some(Match::Exact),
-            Some("NotOlderThan") => Some(Match::NotOlderThan),
-            _ => None,
-        },
-        predicate,
-        limit: number("limit")?.unwrap_or(0),
-        continues: query
-            .get("continue")
-            .filter(|c| !c.is_empty())
-            .map(Arc::from),
-        one: false,
-        send_initial_events: truth("sendInitialEvents"),
-        bookmarks: truth("allowWatchBookmarks").unwrap_or(false),
+    options::parse_uint(text).map(Some).map_err(|error| {
+        Status::bad_request(format!(
+            "invalid resource version: resourceVersion: Invalid value: {text:?}: {error}"
+        ))
     })
 }
 
-fn field_is(field: &str, value: &str) -> FieldTerm {
-    FieldTerm {
-        field: field.into(),
-        equal: true,
-        value: value.into(),
-    }
+/// The options of a list or watch; a name in the path is a field selector, too. With the
+/// `timeoutSeconds` of a watch.
+///
+/// # Errors
+/// 400 or 422.
+pub fn list_options(
+    query: &Query,
+    resource: &'static Resource,
+    name: Option<&str>,
+    release: Release,
+) -> Result<(ListOptions, Option<i64>), Status> {
+    let asked = options::ListOptions::of(query, resource, name, release)?;
+    let options = ListOptions {
+        resource_version: revision(&asked.resource_version)?,
+        resource_version_match: asked.version_match.map(|asked| match asked {
+            VersionMatch::Exact => Match::Exact,
+            VersionMatch::NotOlderThan => Match::NotOlderThan,
+        }),
+        predicate: Predicate {
+            labels: asked.labels,
+            fields: asked.fields,
+        },
+        limit: u64::try_from(asked.limit).unwrap_or(0),
+        continues: Some(asked.continues).filter(|token| !token.is_empty()),
+        one: false,
+        send_initial_events: asked.initial_events,
+        bookmarks: asked.bookmarks,
+    };
+    Ok((options, asked.timeout))
 }

@@ -18,20 +18,10 @@ pub async fn get(
     api: &Api,
 ) -> Result<Response, Status> {
     let asked = request.query.get("resourceVersion").unwrap_or_default();
-    let at_least = match asked {
-        "" => 0,
-        text => text.parse().map_err(|_| invalid_version(text))?,
-    };
+    let at_least = query::revision(asked)?;
     let name = api.name.as_deref().unwrap_or_default();
     let stored = registry(config, api, false).get(rx, name, at_least).await?;
     Ok(ok(Content::One(stored)))
-}
-
-fn invalid_version(text: &str) -> Status {
-    Status::bad_request(format!(
-        "invalid resource version: resourceVersion: Invalid value: {text:?}: strconv.ParseUint: \
-         parsing {text:?}: invalid syntax"
-    ))
 }
 
 /// GET of a collection.
@@ -44,7 +34,7 @@ pub async fn list(
     request: &Request,
     api: &Api,
 ) -> Result<Response, Status> {
-    let options = query::list_options(&request.query, api.name.as_deref())?;
+    let (options, _) = query::list_options(&request.query, api.resource, None, config.release)?;
     let listed = registry(config, api, false).list(rx, &options).await?;
     Ok(ok(Content::List(List {
         of: api.resource,

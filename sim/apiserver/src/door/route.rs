@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use wavetank_api::strategy::Part;
-use wavetank_api::{Method, Reason, Request, Resource, Status};
+use wavetank_api::{Method, Request, Resource, Response, Status};
 
 /// A health check.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,12 +42,16 @@ pub enum Route {
     /// To the API.
     Api(Api),
     /// Nowhere.
-    Refused(Status),
+    Refused(Response),
 }
 
 fn not_found() -> Route {
-    let message = "the server could not find the requested resource";
-    Route::Refused(Status::of(Reason::NotFound, message))
+    Route::Refused(Response::status(Status::no_such_path()))
+}
+
+/// `http.NotFound`: nothing of the API is there.
+fn no_page() -> Route {
+    Route::Refused(Response::text(404, "404 page not found\n"))
 }
 
 /// Where a request goes.
@@ -63,8 +67,11 @@ pub fn route(request: &Request) -> Route {
         ["readyz"] => return Route::Probe(Probe::Readyz),
         ["api", version, rest @ ..] => ("", *version, rest),
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
-        _ => return not_found(),
+        _ => return no_page(),
     };
+    if !group.is_empty() && !Resource::ALL.iter().any(|r| r.group == group) {
+        return no_page();
+    }
     let mut watch = false;
     if let ["watch", after @ ..] = rest {
         watch = true;
@@ -106,7 +113,8 @@ pub fn route(request: &Request) -> Route {
         return not_found();
     }
     let get = matches!(request.method, Method::Get | Method::Head);
-    let asked = matches!(request.query.get("watch"), Some("true" | "1" | ""));
+    let asked = request.query.get("watch");
+    let asked = asked.is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false"));
     if get && name.is_none() && asked {
         watch = true;
     }

@@ -1,19 +1,27 @@
-//! GET with `watch` (`endpoints/handlers/watch.go`), and the watcher on etcd behind it
-//! (`storage/etcd3/watcher.go`).
-//!
-//! Watches come straight from etcd, as with `--watch-cache=false`.
+//! GET with `watch` (`endpoints/handlers/watch.go`): from the watch cache, or with
+//! `--watch-cache=false` from the watcher on etcd (`storage/etcd3/watcher.go`).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use wavetank_api::selector::Predicate;
 use wavetank_api::{
     Object, Reason, Request, Resource, Response, Status, Stored, WatchEvent, WatchKind, WatchPart,
 };
-use wavetank_engine::{Caller, Outcome, Payload, Rx, Stream, Task};
-use wavetank_etcd::{Change, Keys, WatchPart as EtcdPart, WatchStart};
+use wavetank_engine::{
+    Caller, Condition, Either, Name, Outcome, Payload, RoutineFuture, Rx, Stream, Task,
+};
+use wavetank_etcd::{Change, Key, Keys, WatchPart as EtcdPart, WatchStart};
 
-use crate::door::{Api, query};
+use crate::cacher::{self, Cacher};
+use crate::door::{Api, query, registry};
+use crate::options::ListOptions;
 use crate::server::{self, Config, WATCH};
+
+/// `--min-request-timeout`: a watch without `timeoutSeconds` lasts this long, times [1, 2).
+const MIN_REQUEST_TIMEOUT: Duration = Duration::from_secs(1800);
+
+const DEADLINE: Name = Name::new("watch-deadline");
 
 /// Arguments of the routine that serves a watch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -26,19 +34,32 @@ pub struct Watching {
 
 /// A watch that is open.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Open {
-    stream: Stream,
-    predicate: Arc<Predicate>,
+pub enum Open {
+    /// On a watch cache.
+    Cache(cacher::Watch),
+    /// On etcd.
+    Etcd {
+        stream: Stream,
+        predicate: Arc<Predicate>,
+    },
 }
 
-/// Serves one watch: a loop whose turn is one part of the etcd watch.
+/// What came of a turn.
+enum Turn {
+    /// Events.
+    Events(Vec<WatchEvent>),
+    /// It is over, with an error event or without.
+    Over(Option<Status>),
+}
+
+/// Serves one watch: a loop whose turn is what comes at once.
 pub async fn watch(rx: Rx, config: Arc<Config>, watching: Watching) -> Outcome {
     let caller = watching.caller;
     let open = match &watching.open {
         Some(open) => open.clone(),
         None => {
             server::begin(rx, true);
-            match begin(rx, &config, &watching) {
+            match begin(rx, &config, &watching).await {
                 Ok(open) => {
                     rx.push(caller, Payload::new(WatchPart::Accepted));
                     open
@@ -52,40 +73,93 @@ pub async fn watch(rx: Rx, config: Arc<Config>, watching: Watching) -> Outcome {
             }
         }
     };
-    let over = match rx.next(open.stream).await {
-        Ok(Some(part)) => match part.expect::<EtcdPart<Object>>() {
-            EtcdPart::Message(response) if response.canceled => Some(Status::expired(
-                "The resourceVersion for the provided watch is too old.",
-            )),
-            EtcdPart::Message(response) => {
-                for event in &response.events {
-                    if let Some(event) = transform(watching.api.resource, &open.predicate, event) {
-                        rx.push(caller, Payload::new(WatchPart::Event(event)));
-                    }
-                }
-                None
+    let turn = match &open {
+        Open::Cache(watch) => from_cache(rx, *watch).await,
+        Open::Etcd { stream, predicate } => {
+            from_etcd(rx, watching.api.resource, *stream, predicate).await
+        }
+    };
+    let status = match turn {
+        Turn::Events(events) => {
+            for event in events {
+                rx.push(caller, Payload::new(WatchPart::Event(event)));
             }
-            EtcdPart::Failed(_) => Some(failed()),
-        },
-        // Its client is gone, or etcd is: either way the stream is closed.
-        Ok(None) | Err(_) => Some(failed()),
+            let open = Some(open);
+            return Outcome::Become(Task::new(WATCH, Watching { open, ..watching }));
+        }
+        Turn::Over(status) => status,
     };
-    let Some(status) = over else {
-        return Outcome::Become(Task::new(
-            WATCH,
-            Watching {
-                open: Some(open),
-                ..watching
-            },
-        ));
-    };
-    rx.close_stream(open.stream);
-    rx.push(
-        caller,
-        Payload::new(WatchPart::Event(WatchEvent::Error(status))),
-    );
+    match open {
+        Open::Cache(watch) => {
+            watch.stop(rx);
+            rx.broadcast(over(watch));
+        }
+        Open::Etcd { stream, .. } => rx.close_stream(stream),
+    }
+    if let Some(status) = status {
+        let event = WatchPart::Event(WatchEvent::Error(status));
+        rx.push(caller, Payload::new(event));
+    }
     rx.reply(caller, Payload::new(WatchPart::Closed));
     server::end(rx, true);
+    Outcome::Done
+}
+
+/// The next event of a cache's watch; the end of the client or of its time ends it.
+async fn from_cache(rx: Rx, watch: cacher::Watch) -> Turn {
+    match rx.select(watch.next(rx), rx.done()).await {
+        Either::Left(Some(event)) => Turn::Events(vec![event]),
+        Either::Left(None) | Either::Right(()) => Turn::Over(None),
+    }
+}
+
+async fn from_etcd(rx: Rx, resource: &Resource, stream: Stream, predicate: &Predicate) -> Turn {
+    match rx.next(stream).await {
+        Ok(Some(part)) => match part.expect::<EtcdPart<Object>>() {
+            EtcdPart::Message(response) if response.canceled => Turn::Over(Some(Status::expired(
+                "The resourceVersion for the provided watch is too old.",
+            ))),
+            EtcdPart::Message(response) => {
+                let events = response.events.iter();
+                let seen = events.filter_map(|event| transform(resource, predicate, event));
+                Turn::Events(seen.collect())
+            }
+            EtcdPart::Failed(_) => Turn::Over(Some(failed())),
+        },
+        // Its client is gone, or etcd is: either way the stream is closed.
+        Ok(None) | Err(_) => Turn::Over(Some(failed())),
+    }
+}
+
+/// Whoever waits for the deadline of a watch need not any more.
+fn over(watch: cacher::Watch) -> Condition {
+    Condition::new("watch-over", watch.number())
+}
+
+/// Arguments of the routine that ends a watch in time.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Deadline {
+    watch: cacher::Watch,
+    after: Duration,
+}
+
+/// The future of a task that is one of the door's own.
+pub fn routine(task: &Task) -> Option<RoutineFuture> {
+    if task.kind() != DEADLINE {
+        return None;
+    }
+    Some(Box::pin(end_in_time(
+        Rx::new(),
+        task.args::<Deadline>().clone(),
+    )))
+}
+
+async fn end_in_time(rx: Rx, deadline: Deadline) -> Outcome {
+    let watch = deadline.watch;
+    let ended = rx.changed(over(watch));
+    if let Either::Left(()) = rx.select(rx.sleep(deadline.after), ended).await {
+        watch.stop(rx);
+    }
     Outcome::Done
 }
 
@@ -93,22 +167,58 @@ fn failed() -> Status {
     Status::of(Reason::InternalError, "etcd watch failed")
 }
 
-fn begin(rx: Rx, config: &Config, watching: &Watching) -> Result<Open, Status> {
+async fn begin(rx: Rx, config: &Config, watching: &Watching) -> Result<Open, Status> {
     let api = &watching.api;
-    let options = query::list_options(&watching.request.query, api.name.as_deref())?;
-    let one = options.predicate.fields.exactly("metadata.name");
-    let keys = match one {
-        Some(name) => Keys::One(api.resource.key(&api.namespace, name)),
-        None => Keys::Prefix(api.resource.key(&api.namespace, "")),
+    let name = api.name.as_deref();
+    let query = &watching.request.query;
+    let (options, timeout) = query::list_options(query, api.resource, name, config.release)?;
+    let (under, options) = registry(config, api, false).under(&options);
+    match config.cacher(api.resource) {
+        Some(cacher) => {
+            let lasts = match timeout.filter(|seconds| *seconds > 0) {
+                Some(seconds) => Duration::from_secs(seconds as u64),
+                None => MIN_REQUEST_TIMEOUT
+                    .mul_f64(1.0 + rx.choose(1 << 20).await as f64 / f64::from(1 << 20)),
+            };
+            open_in_cache(rx, cacher, under, &options, lasts).await
+        }
+        None => {
+            let keys = if options.one {
+                Keys::One(under)
+            } else {
+                Keys::Prefix(under)
+            };
+            let start = WatchStart {
+                prev_kv: true,
+                ..WatchStart::of(keys, options.resource_version.unwrap_or(0) + 1)
+            };
+            Ok(Open::Etcd {
+                stream: config.etcd().watch::<Object>(rx, start),
+                predicate: Arc::new(options.predicate),
+            })
+        }
+    }
+}
+
+async fn open_in_cache(
+    rx: Rx,
+    cacher: Cacher,
+    under: Key,
+    options: &ListOptions,
+    lasts: Duration,
+) -> Result<Open, Status> {
+    let begun = cacher.watch(rx, under, options, Some(lasts));
+    let watch = match begun.await {
+        Ok(watch) => watch,
+        Err(crate::StoreError::Status(status)) => return Err(*status),
+        Err(error) => return Err(Status::untyped(format!("{error:?}"))),
     };
-    let start = WatchStart {
-        prev_kv: true,
-        ..WatchStart::of(keys, options.resource_version.unwrap_or(0) + 1)
+    let deadline = Deadline {
+        watch,
+        after: lasts,
     };
-    Ok(Open {
-        stream: config.etcd().watch::<Object>(rx, start),
-        predicate: Arc::new(options.predicate),
-    })
+    rx.spawn(Task::new(DEADLINE, deadline));
+    Ok(Open::Cache(watch))
 }
 
 /// `transform`: what a change means to somebody who sees only what the predicate selects.

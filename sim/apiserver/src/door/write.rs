@@ -3,28 +3,35 @@
 
 use std::pin::Pin;
 
+use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::json::{self, Json};
-use wavetank_api::{Body, Content, List, Request, Response, Status};
+use wavetank_api::options::{DeleteOptions, WriteOptions};
+use wavetank_api::patch::{self, PatchKind};
+use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
 use wavetank_engine::Rx;
 
 use crate::door::admission::{Operation, namespace_lifecycle};
 use crate::door::{Api, answer, query, registry};
 use crate::options::Preconditions;
-use crate::registry::{Change, DeleteOptions, Warnings, ensure_namespace, wipe_system_fields};
+use crate::registry::{Change, Warnings, ensure_namespace, warn, wipe_system_fields};
 use crate::server::Config;
 
-fn is_dry_run(request: &Request) -> bool {
-    request.query.all("dryRun").any(|value| value == "All")
+/// `MaxRequestBodyBytes`
+const LARGEST_BODY: usize = 3 * 1024 * 1024;
+
+/// `limitedReadBody`.
+fn check_size(request: &Request) -> Result<(), Status> {
+    match &request.body {
+        Body::Bytes(bytes) if bytes.len() > LARGEST_BODY => Err(Status::of(
+            Reason::RequestEntityTooLarge,
+            format!("Request entity too large: limit is {LARGEST_BODY}"),
+        )),
+        _ => Ok(()),
+    }
 }
 
-fn read_object(request: &Request) -> Result<Json, Status> {
-    match &request.body {
-        Body::Json(json) => Ok((**json).clone()),
-        Body::Bytes(bytes) => {
-            serde_json::from_slice(bytes).map_err(|e| Status::bad_request(e.to_string()))
-        }
-        Body::Empty => Ok(Json::Null),
-    }
+fn content_type(request: &Request) -> Option<&str> {
+    request.content_type.as_deref()
 }
 
 /// POST.
@@ -41,15 +48,19 @@ pub async fn create(
     if api.name.is_some() {
         return Err(Status::method_not_allowed());
     }
-    let mut object = read_object(request)?;
     let resource = api.resource;
-    resource.strategy.default(&mut object);
+    check_size(request)?;
+    let options = WriteOptions::of_create(&request.query, config.release)?;
+    let validation = options.validation;
+    let (mut object, unknown) =
+        decode::object(&request.body, content_type(request), resource, validation)?;
+    warn(warnings, unknown);
     wipe_system_fields(&mut object);
     ensure_namespace(resource, &api.namespace, &mut object)?;
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
     namespace_lifecycle(rx, config, create, resource, &api.namespace, &name).await?;
-    let registry = registry(config, api, is_dry_run(request));
+    let registry = registry(config, api, options.dry_run);
     let made = registry.create(rx, object, warnings).await?;
     Ok(answer(201, made))
 }
@@ -67,12 +78,20 @@ pub async fn put(
 ) -> Result<Response, Status> {
     let name = api.name.as_deref().unwrap_or_default();
     let resource = api.resource;
-    let mut object = read_object(request)?;
-    resource.strategy.default(&mut object);
+    check_size(request)?;
+    let options = WriteOptions::of_update(&request.query, config.release)?;
+    let validation = options.validation;
+    let (mut object, unknown) =
+        decode::object(&request.body, content_type(request), resource, validation)?;
     ensure_namespace(resource, &api.namespace, &mut object)?;
     check_name(&object, name)?;
-    let registry = registry(config, api, is_dry_run(request));
-    let preconditions = Preconditions::default();
+    let registry = registry(config, api, options.dry_run);
+    // `defaultUpdatedObjectInfo.Preconditions`: a uid in the object is one.
+    let uid = json::text(&object, &["metadata", "uid"]);
+    let preconditions = Preconditions {
+        uid: Some(uid.into()).filter(|_| !uid.is_empty()),
+        resource_version: None,
+    };
     let change = Writing {
         config,
         api,
@@ -80,6 +99,9 @@ pub async fn put(
     };
     let update = registry.update(rx, name, &preconditions, &change, warnings);
     let update = update.await?;
+    let mut all = Warnings::new();
+    warn(&mut all, unknown);
+    warnings.splice(0..0, all);
     Ok(answer(if update.created { 201 } else { 200 }, update.made))
 }
 
@@ -87,7 +109,9 @@ pub async fn put(
 fn check_name(object: &Json, name: &str) -> Result<(), Status> {
     let named = json::text(object, &["metadata", "name"]);
     if named.is_empty() {
-        return Err(Status::bad_request("name must be provided"));
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )));
     }
     if named != name {
         return Err(Status::bad_request(format!(
@@ -109,13 +133,15 @@ pub async fn patch(
     warnings: &mut Warnings,
 ) -> Result<Response, Status> {
     let name = api.name.as_deref().unwrap_or_default();
-    let patch = read_object(request)?;
-    let registry = registry(config, api, is_dry_run(request));
+    let kind = PatchKind::of(content_type(request))?;
+    check_size(request)?;
+    let options = WriteOptions::of_patch(&request.query, kind, config.release)?;
+    let registry = registry(config, api, options.dry_run);
     let preconditions = Preconditions::default();
     let change = Writing {
         config,
         api,
-        how: How::Patch(patch),
+        how: How::Patch(kind, request.body.clone(), options.validation),
     };
     let update = registry.update(rx, name, &preconditions, &change, warnings);
     Ok(answer(200, update.await?.made))
@@ -130,7 +156,7 @@ struct Writing<'a> {
 
 enum How {
     Put(Json),
-    Patch(Json),
+    Patch(PatchKind, Body, FieldValidation),
 }
 
 impl Change for Writing<'_> {
@@ -138,22 +164,27 @@ impl Change for Writing<'_> {
         &'a self,
         rx: Rx,
         old: Option<&'a Json>,
-        _warnings: &'a mut Warnings,
+        warnings: &'a mut Warnings,
     ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>> {
-        Box::pin(self.object(rx, old))
+        Box::pin(self.object(rx, old, warnings))
     }
 }
 
 impl Writing<'_> {
-    async fn object(&self, rx: Rx, old: Option<&Json>) -> Result<Json, Status> {
+    async fn object(
+        &self,
+        rx: Rx,
+        old: Option<&Json>,
+        warnings: &mut Warnings,
+    ) -> Result<Json, Status> {
         let (config, api) = (self.config, self.api);
         let name = api.name.as_deref().unwrap_or_default();
         let new = match (&self.how, old) {
             (How::Put(object), _) => object.clone(),
-            (How::Patch(_), None) => return Err(Status::not_found(api.resource, name)),
-            (How::Patch(patch), Some(old)) => {
-                let mut new = old.clone();
-                merge(&mut new, patch);
+            (How::Patch(..), None) => return Err(Status::not_found(api.resource, name)),
+            (How::Patch(kind, body, validation), Some(old)) => {
+                let (new, unknown) = patch::apply(*kind, old, body, api.resource, *validation)?;
+                warn(warnings, unknown);
                 new
             }
         };
@@ -163,21 +194,6 @@ impl Writing<'_> {
         };
         namespace_lifecycle(rx, config, operation, api.resource, &api.namespace, name).await?;
         Ok(new)
-    }
-}
-
-fn merge(target: &mut Json, patch: &Json) {
-    let Json::Object(patch) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    let map = json::map_mut(target, &[]);
-    for (field, value) in patch {
-        if value.is_null() {
-            map.remove(field);
-        } else {
-            merge(map.entry(field.clone()).or_insert(Json::Null), value);
-        }
     }
 }
 
@@ -192,12 +208,13 @@ pub async fn delete(
     api: &Api,
 ) -> Result<Response, Status> {
     let name = api.name.as_deref().unwrap_or_default();
-    let options = DeleteOptions::default();
+    check_size(request)?;
+    let options = DeleteOptions::of(&request.query, &request.body, content_type(request))?;
     let delete = Operation::Delete;
     namespace_lifecycle(rx, config, delete, api.resource, &api.namespace, name).await?;
-    let registry = registry(config, api, is_dry_run(request));
+    let registry = registry(config, api, options.dry_run);
     let deletion = registry.delete(rx, name, options.clone()).await?;
-    let accepted = !deletion.deleted && options.orphan_dependents == Some(false);
+    let accepted = !deletion.deleted && options.orphan == Some(false);
     Ok(answer(if accepted { 202 } else { 200 }, deletion.made))
 }
 
@@ -211,9 +228,10 @@ pub async fn delete_collection(
     request: &Request,
     api: &Api,
 ) -> Result<Response, Status> {
-    let list = query::list_options(&request.query, None)?;
-    let options = DeleteOptions::default();
-    let registry = registry(config, api, is_dry_run(request));
+    let (list, _) = query::list_options(&request.query, api.resource, None, config.release)?;
+    check_size(request)?;
+    let options = DeleteOptions::of(&request.query, &request.body, content_type(request))?;
+    let registry = registry(config, api, options.dry_run);
     let listed = registry.delete_collection(rx, &options, &list).await?;
     Ok(Response {
         code: 200,

@@ -2,6 +2,7 @@
 //! `BeforeCreate`, `BeforeUpdate`), and the validation of the strategies around it.
 
 use wavetank_api::json::{self, Json};
+use wavetank_api::metadata;
 use wavetank_api::strategy::Context;
 use wavetank_api::validation::ErrorList;
 use wavetank_api::{Resource, Status};
@@ -60,11 +61,15 @@ impl Registry {
         ensure_namespace(self.resource, &self.namespace, object)?;
         let strategy = self.resource.strategy;
         strategy.prepare_for_create(cx, object);
-        let errors = strategy.validate(cx, object);
+        let mut errors = strategy.validate(cx, object);
+        if errors.is_empty() {
+            errors = metadata::validate_common(object, self.resource.namespaced);
+        }
         if !errors.is_empty() {
             return Err(self.invalid(object, &errors));
         }
         warn(warnings, strategy.warnings(cx, object, None));
+        strategy.canonicalize(object);
         Ok(())
     }
 
@@ -92,11 +97,14 @@ impl Registry {
                 now.is_none()
             });
         }
-        let errors = strategy.validate_update(cx, self.part, object, old);
+        let mut errors = metadata::validate_common(object, self.resource.namespaced);
+        errors.extend(metadata::validate_common_update(object, old));
+        errors.extend(strategy.validate_update(cx, self.part, object, old));
         if !errors.is_empty() {
             return Err(self.invalid(object, &errors));
         }
         warn(warnings, strategy.warnings(cx, object, Some(old)));
+        strategy.canonicalize(object);
         Ok(())
     }
 }
@@ -115,6 +123,8 @@ fn keep(object: &mut Json, old: &Json, field: &str, when: impl Fn(Option<&Json>)
     }
 }
 
-fn warn(warnings: &mut Warnings, new: Vec<String>) {
-    warnings.extend(new.into_iter().map(Into::into));
+/// Adds warnings, in the form of their header (`net/http/httputil` `NewWarningHeader`).
+pub fn warn(warnings: &mut Warnings, new: Vec<String>) {
+    let header = |text: String| format!("299 - {}", serde_json::Value::from(text)).into();
+    warnings.extend(new.into_iter().map(header));
 }

@@ -1,10 +1,11 @@
 //! `DeleteCollection`: list, and delete one after another (`--delete-collection-workers` is 1).
 
+use wavetank_api::options::DeleteOptions;
 use wavetank_api::{Status, Stored};
 use wavetank_engine::Rx;
 
 use crate::options::{ListOptions, Listed};
-use crate::registry::{DeleteOptions, Registry};
+use crate::registry::Registry;
 
 /// `deleteCollectionPageSize`.
 const PAGE: u64 = 10_000;

@@ -64,6 +64,10 @@ impl Registry {
                 Err(_) => Ok(Made::Unsaved(Arc::new(object))),
             };
         }
+        if !json::text(&object, &["metadata", "resourceVersion"]).is_empty() {
+            let why = "resourceVersion should not be set on objects to be created";
+            return Err(Status::untyped(why));
+        }
         let new = Object::new(object);
         match self.storage.create(rx, key.clone(), new, None).await {
             Ok(stored) => Ok(Made::Stored(stored)),

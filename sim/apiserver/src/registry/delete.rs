@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
+use wavetank_api::options::{DeleteOptions, Propagation};
 use wavetank_api::strategy::{Context, Grace};
 use wavetank_api::{Object, Stamp, Status, Stored};
 use wavetank_engine::Rx;
@@ -13,28 +14,6 @@ use crate::storage::Updated;
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
-
-/// `propagationPolicy`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "they are upstream's")]
-pub enum Propagation {
-    Orphan,
-    Background,
-    Foreground,
-}
-
-/// `metav1.DeleteOptions`, validated.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct DeleteOptions {
-    /// `gracePeriodSeconds`
-    pub grace: Option<i64>,
-    /// `preconditions`
-    pub preconditions: Preconditions,
-    /// `orphanDependents`
-    pub orphan_dependents: Option<bool>,
-    /// `propagationPolicy`
-    pub propagation: Option<Propagation>,
-}
 
 /// What `BeforeDelete` decided.
 enum Before {
@@ -89,7 +68,7 @@ impl Registry {
         }
         let graceful = matches!(before, Before::Graceful(_));
         let has_finalizers = !finalizers(&object).is_empty();
-        let mut preconditions = options.preconditions.clone();
+        let mut preconditions = preconditions(&options);
         let mut last_existing = None;
         if graceful || has_finalizers || self.gc_finalizers(&object, &options).is_some() {
             let updated = self.update_for_deletion(rx, name, &found, &options).await?;
@@ -185,7 +164,7 @@ impl Registry {
         object: &mut Json,
         options: &mut DeleteOptions,
     ) -> Result<Before, Status> {
-        self.check_early(object, &options.preconditions)?;
+        self.check_early(object, &preconditions(options))?;
         if options.grace.is_some_and(|grace| grace < 0) {
             options.grace = Some(1);
         }
@@ -265,7 +244,7 @@ impl Registry {
     fn gc_finalizers(&self, object: &Json, options: &DeleteOptions) -> Option<Vec<Json>> {
         let now = finalizers(object);
         let has = |name: &str| now.iter().any(|finalizer| finalizer == name);
-        let (orphan, foreground) = match (options.orphan_dependents, options.propagation) {
+        let (orphan, foreground) = match (options.orphan, options.propagation) {
             (Some(orphan), _) => (orphan, false),
             (None, Some(policy)) => (
                 policy == Propagation::Orphan,
@@ -303,9 +282,11 @@ impl Registry {
         options: &DeleteOptions,
     ) -> Result<ForDeletion, Status> {
         let key = self.resource.key(&self.namespace, name);
+        let preconditions = preconditions(options);
+        let cached = self.cached(rx, &key);
         let begun = self
             .storage
-            .begin_update(rx, key, false, &options.preconditions, None);
+            .begin_update(rx, key, false, &preconditions, cached);
         let mut update = begun
             .await
             .map_err(|error| self.refusal(error, "update", name))?;
@@ -391,6 +372,13 @@ impl Registry {
             }
             _ => Ok(Marked::DeleteNow),
         }
+    }
+}
+
+fn preconditions(options: &DeleteOptions) -> Preconditions {
+    Preconditions {
+        uid: options.uid.clone(),
+        resource_version: options.resource_version.clone(),
     }
 }
 

@@ -4,8 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
-use wavetank_api::validation::{ErrorList, ErrorType};
-use wavetank_api::{Object, Status, Stored};
+use wavetank_api::validation::{Bad, ErrorList};
+use wavetank_api::{Object, Status, Stored, options};
 use wavetank_engine::Rx;
 
 use crate::options::{Preconditions, StoreError};
@@ -83,10 +83,11 @@ impl Registry {
     ) -> Result<Tried, StoreError> {
         let key = self.resource.key(&self.namespace, name);
         let create = self.resource.strategy.allow_create_on_update();
-        let update = self
+        let cached = self.cached(rx, &key);
+        let begun = self
             .storage
-            .begin_update(rx, key, create, preconditions, None);
-        let mut update = update.await?;
+            .begin_update(rx, key, create, preconditions, cached);
+        let mut update = begun.await?;
         loop {
             let wanted = match update.current() {
                 Err(refusal) => Err(refusal),
@@ -133,6 +134,9 @@ impl Registry {
         let version = ["metadata", "resourceVersion"];
         let asked = json::text(&new, &version).to_owned();
         let is = json::text(old, &version);
+        if !asked.is_empty() {
+            options::parse_uint(&asked).map_err(Status::untyped)?;
+        }
         if asked.is_empty() || asked == "0" {
             if !self.resource.strategy.allow_unconditional_update() {
                 return Err(self.version_required(name).into());
@@ -149,7 +153,7 @@ impl Registry {
         let mut errors = ErrorList::default();
         let field = "metadata.resourceVersion";
         let why = "must be specified for an update";
-        errors.add(ErrorType::Invalid(0.into()), field, why);
+        errors.invalid(field, Bad::from(0), why);
         Status::invalid(self.resource.plural, self.resource.group, name, &errors)
     }
 }

@@ -170,6 +170,8 @@ impl Lab {
             hooks: 1,
             number: 1,
             namespace_lifecycle: false,
+            watch_cache: None,
+            compacts: true,
         };
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::single(id("etcd")));

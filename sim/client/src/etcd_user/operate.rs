@@ -1,12 +1,9 @@
 //! One operation: what it is, its way to a member, and what the client learns of its answer.
 
 use wavetank_engine::{ProcId, Rx};
-use wavetank_etcd::observed::{Answered, Called};
-use wavetank_etcd::{
-    Compare, DeleteRange, EtcdError, Keys, Put, Range, Request, Response, Txn, TxnOp, Value,
-};
+use wavetank_etcd::{Compare, DeleteRange, Keys, Put, Range, Request, Response, Txn, TxnOp, Value};
 
-use super::{Config, Dice, KNOWN, Known, OPERATION_LIMIT, numbered};
+use super::{Config, Dice, KNOWN, Known, OPERATION_LIMIT, ask, numbered};
 
 /// So few keys that clients meet on them.
 const KEYS: u64 = 6;
@@ -21,24 +18,14 @@ pub(super) async fn operate<V: Value>(rx: Rx, config: &Config<V>, me: ProcId) {
     let mut dice = Dice::throw(rx).await;
     let known = rx.read(&KNOWN);
     let id = numbered::<V>(rx, me);
-    let value = (config.value)((me.index() as u64) << 32 | id.number);
-    let request = request(&mut dice, &known, value);
+    let request = request(&mut dice, &known, config.value(me, id));
     let member = match dice.once_in(4) {
         true => dice.pick(config.members.len() as u64) as usize,
         false => known.member,
     };
-    rx.note(Called {
-        id,
-        request: request.clone(),
-    });
-    let call = config.client(member).once(rx, request.clone());
-    let result = match rx.timeout(OPERATION_LIMIT, call).await {
-        Some(result) => result,
-        None => Err(EtcdError::Cancelled),
-    };
+    let result = ask(rx, config, id, member, request.clone(), OPERATION_LIMIT).await;
     let failed = result.is_err();
     let learnt = result.as_ref().ok().map(learn);
-    rx.note(Answered { id, result });
     rx.update(&KNOWN, |known| {
         // A client that fails goes to the next member, as clientv3's balancer does.
         known.member = if failed { member + 1 } else { member };
@@ -72,7 +59,7 @@ fn request<V: Value>(dice: &mut Dice, known: &Known, value: V) -> Request<V> {
         0 => None,
         leases => Some(known.leases[dice.pick(leases) as usize]),
     };
-    match dice.pick(24) {
+    match dice.pick(30) {
         0..8 => Request::Put(Put::new(name, value)),
         8..10 => Request::Put(Put {
             lease,
@@ -109,6 +96,7 @@ fn request<V: Value>(dice: &mut Dice, known: &Known, value: V) -> Request<V> {
             },
             None => Request::Leases,
         },
+        23..29 => Request::Range(Range::of(Keys::one(name))),
         _ => Request::Compact {
             revision: match dice.once_in(3) {
                 true => known.deleted,

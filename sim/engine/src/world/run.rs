@@ -82,6 +82,7 @@ impl World {
             exchange.cursor = fresh;
             exchange.visible = u32::MAX;
             exchange.clock = clock.wall(now);
+            exchange.now = now;
             exchange.next_stream = *next_call;
             std::mem::swap(&mut exchange.process, state);
             std::mem::swap(&mut exchange.memory, memory);
@@ -196,6 +197,9 @@ impl World {
                     slot.waiting.push((*signal, routine, op));
                 }
             }
+            Op::Done if cancelled => self.answer(p, routine, op, Answer::Unit),
+            // Answered when the context ends.
+            Op::Done => {}
             Op::Raise(signal) => self.raise(p, *signal),
             Op::Recv(channel) => self.wait_to_receive(p, *channel, routine, op),
             Op::SendTo(channel, _) => self.wait_to_send(p, *channel, routine, op),
@@ -363,7 +367,23 @@ impl World {
         if std::mem::replace(&mut routine.cancelled, true) {
             return;
         }
-        let open: Vec<(u32, u32)> = slot
+        let steps = &routine.log.steps;
+        let waits = |(step, op): &(&exchange::Step, u32)| {
+            step.op == Op::Done
+                && step.answer.is_none()
+                && !steps.iter().any(|later| later.op == Op::Drop(*op))
+        };
+        let done: Vec<u32> = steps
+            .iter()
+            .zip(0..)
+            .filter(waits)
+            .map(|(_, op)| op)
+            .collect();
+        for op in done {
+            self.answer(p, id, op, Answer::Unit);
+        }
+        let open: Vec<(u32, u32)> = self
+            .slot(p)
             .calls
             .iter()
             .filter(|c| c.origin.routine == id && c.stream.is_none())

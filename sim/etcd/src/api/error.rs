@@ -27,7 +27,7 @@ pub enum EtcdError {
     TimeoutLeaderFailed,
     /// As `Timeout`, without a connection to the leader or to a quorum.
     TimeoutConnectionLost,
-    TimeoutWaitApplied,
+    /// This member has too much to apply: the request was not taken.
     TooManyRequests,
     /// The request was not taken: it will not happen.
     ProposalDropped,
@@ -93,7 +93,6 @@ impl EtcdError {
             | E::Timeout
             | E::TimeoutLeaderFailed
             | E::TimeoutConnectionLost
-            | E::TimeoutWaitApplied
             | E::Stopped
             | E::Unavailable => Code::Unavailable,
             E::TooManyRequests | E::ProposalDropped | E::NotPrimary => Code::Unknown,
@@ -125,9 +124,6 @@ impl EtcdError {
             }
             EtcdError::TimeoutConnectionLost => {
                 "etcdserver: request timed out, possibly due to connection lost"
-            }
-            EtcdError::TimeoutWaitApplied => {
-                "etcdserver: request timed out, waiting for the applied index took too long"
             }
             EtcdError::TooManyRequests => "etcdserver: too many requests",
             EtcdError::ProposalDropped => "raft proposal dropped",

@@ -92,7 +92,10 @@ pub enum Response<V> {
         ttl: u64,
     },
     LeaseTimeToLive(TimeToLive),
-    Leases(Vec<LeaseId>),
+    Leases {
+        revision: Revision,
+        leases: Vec<LeaseId>,
+    },
     /// It failed.
     Error(EtcdError),
 }

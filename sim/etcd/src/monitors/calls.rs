@@ -207,8 +207,9 @@ pub fn header<V>(response: &Response<V>) -> Option<Revision> {
         Response::Compact(revision)
         | Response::LeaseRevoke(revision)
         | Response::LeaseGrant { revision, .. }
-        | Response::LeaseKeepAlive { revision, .. } => Some(*revision),
+        | Response::LeaseKeepAlive { revision, .. }
+        | Response::Leases { revision, .. } => Some(*revision),
         Response::LeaseTimeToLive(told) => Some(told.revision),
-        Response::Leases(_) | Response::Error(_) => None,
+        Response::Error(_) => None,
     }
 }

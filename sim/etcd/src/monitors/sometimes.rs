@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use wavetank_engine::{Check, Class, Note, Property, Reached, World};
 
-use crate::api::{EtcdError, Value};
+use crate::api::{EtcdError, Request, Revision, Value};
 use crate::observed::{Answered, CallId, Called, ProgressAsked, Unwatched, Watched, Watching};
-use crate::server::{Committed, Installed, Led};
+use crate::server::{Committed, Etcd, Installed, Led};
 use crate::state::Cause;
 
 use super::Truth;
@@ -137,9 +137,11 @@ enum Place {
     Committed,
     Lost,
     Stale,
+    StaleAtMinority,
 }
 
-/// `timed-out-write-committed`, `timed-out-write-lost`, `stale-serializable-read`
+/// `timed-out-write-committed`, `timed-out-write-lost`, `stale-serializable-read`,
+/// `minority-serves-old-read`
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OfCalls<V: Value> {
     place: Place,
@@ -175,6 +177,11 @@ impl<V: Value> OfCalls<V> {
         OfCalls::new(Place::Stale, Duration::ZERO)
     }
 
+    /// So was one from a member that knew of no leader.
+    pub fn stale_at_minority() -> OfCalls<V> {
+        OfCalls::new(Place::StaleAtMinority, Duration::ZERO)
+    }
+
     fn reached(&self, place: Place, here: bool) -> Check {
         match here && self.place == place {
             true => Check::Held,
@@ -182,11 +189,16 @@ impl<V: Value> OfCalls<V> {
         }
     }
 
-    fn answered(&mut self, answered: &Answered<V>) -> Check {
+    fn answered(&mut self, world: &World, answered: &Answered<V>) -> Check {
         match (self.calls.answered(answered), &answered.result) {
             (Some(call), Ok(response)) => {
-                let old = header(response).is_some_and(|revision| revision < call.floor);
-                self.reached(Place::Stale, is_local(&call.request) && old)
+                let read = matches!(call.request, Request::Range(_) | Request::Txn(_));
+                let old = header(response).filter(|revision| *revision < call.floor);
+                match old.filter(|_| read && is_local(&call.request)) {
+                    None => Check::Idle,
+                    Some(_) if self.place == Place::Stale => Check::Held,
+                    Some(old) => self.reached(Place::StaleAtMinority, is_cut_off::<V>(world, old)),
+                }
             }
             (_, Err(error)) if error.is_unknown() => {
                 let mut unknown = self.calls.unknown();
@@ -198,12 +210,22 @@ impl<V: Value> OfCalls<V> {
     }
 }
 
+/// Is there a member at this revision that knows of no leader? Clients do not tell whom they ask.
+fn is_cut_off<V: Value>(world: &World, revision: Revision) -> bool {
+    let members = world
+        .processes()
+        .filter_map(|p| world.process::<Etcd<V>>(p));
+    let mut old = members.filter(|member| member.store().revision() == revision);
+    old.any(|member| !member.has_leader())
+}
+
 impl<V: Value> Property for OfCalls<V> {
     fn name(&self) -> &'static str {
         match self.place {
             Place::Committed => "timed-out-write-committed",
             Place::Lost => "timed-out-write-lost",
             Place::Stale => "stale-serializable-read",
+            Place::StaleAtMinority => "minority-serves-old-read",
         }
     }
     fn class(&self) -> Class {
@@ -214,7 +236,7 @@ impl<V: Value> Property for OfCalls<V> {
         if let Some(called) = note.body.get::<Called<V>>() {
             self.calls.called(&self.truth, called);
         } else if let Some(answered) = note.body.get::<Answered<V>>() {
-            return self.answered(answered);
+            return self.answered(world, answered);
         } else if let Some(commit) = note.body.get::<Committed<V>>()
             && let Owner::Call(owner) = self.calls.committed(&self.truth, commit)
         {
@@ -238,7 +260,7 @@ impl<V: Value> Property for OfCalls<V> {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::api::{Keys, Put, Range, Ranged, Request, Response};
+    use crate::api::{Keys, Put, Range, Ranged, Response};
     use crate::raft::MemberId;
 
     fn write(value: &str) -> Request<Bytes> {

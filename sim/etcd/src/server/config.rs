@@ -31,6 +31,9 @@ pub struct Sizes {
     pub snapshot_count: u64,
     /// So many entries are kept then for members that lag (`DefaultSnapshotCatchUpEntries`).
     pub catch_up_entries: u64,
+    /// With more entries committed and not applied no request is taken
+    /// (`maxGapBetweenApplyAndCommitIndex`).
+    pub apply_backlog: u64,
     /// So many responses wait for a watch stream before its watches fall behind (`chanBufLen`).
     pub watch_channel: u32,
     /// So many responses are under way on a watch stream, or unread at the client: HTTP/2's flow
@@ -48,6 +51,7 @@ impl Sizes {
         Sizes {
             snapshot_count,
             catch_up_entries: 5000,
+            apply_backlog: 5000,
             watch_channel: 128,
             watch_window: 64,
         }

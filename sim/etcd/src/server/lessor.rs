@@ -27,6 +27,8 @@ const EXPIRY_EVERY: Duration = Duration::from_millis(500);
 const EXPIRY_LIMIT: usize = 500;
 /// What it found is handed to another goroutine, which proposes to revoke them.
 pub(super) const HANDOVER: Timer = Timer::new(Name::new("expired"), 0);
+/// Through a channel, the server's loop and one more goroutine: meanwhile others read messages.
+const HANDOVER_TAKES: Duration = Duration::from_millis(1);
 /// A revocation that was proposed is proposed again (`ExpiredLeasesRetryInterval`).
 const EXPIRY_RETRY: Duration = REQUEST_TIMEOUT;
 /// What `Promote` adds to the time of each lease: an election timeout.
@@ -82,6 +84,8 @@ pub(super) struct Lessor {
     handed: Vec<LeaseId>,
     /// Renewals that came too late, and wait for the revocation.
     late: Vec<(Asker, LeaseId)>,
+    /// Those that wait until all agree that there is no checkpoint of the lease any more.
+    clearing: Vec<(Asker, LeaseId)>,
     /// Questions to the leader.
     forwards: Vec<Forward>,
     number: u64,
@@ -123,7 +127,9 @@ impl<V: Value> Etcd<V> {
         }
         cx.disarm(EXPIRY);
         cx.disarm(CHECKPOINT);
-        for (asker, id) in std::mem::take(&mut self.lessor.late) {
+        let late = std::mem::take(&mut self.lessor.late);
+        let clearing = std::mem::take(&mut self.lessor.clearing);
+        for (asker, id) in late.into_iter().chain(clearing) {
             self.tell_asker(cx, asker, LeaseAsk::Renew(id), Err(EtcdError::NotPrimary));
         }
     }
@@ -158,10 +164,21 @@ impl<V: Value> Etcd<V> {
                 cx.disarm(timer_of(*id));
                 self.lessor.over.retain(|over| over != id);
                 self.lessor.due.retain(|due| due != id);
-                let late = self.lessor.late.extract_if(.., |(_, late)| late == id);
-                for (asker, id) in late.collect::<Vec<_>>() {
+                let is_it = |(_, waits): &mut (Asker, LeaseId)| waits == id;
+                let mut waiting: Vec<_> = self.lessor.late.extract_if(.., is_it).collect();
+                waiting.extend(self.lessor.clearing.extract_if(.., is_it));
+                for (asker, id) in waiting {
                     let ask = LeaseAsk::Renew(id);
                     self.tell_asker(cx, asker, ask, Ok(LeaseAnswer::Renewed { ttl: 0 }));
+                }
+            }
+            Op::LeaseCheckpoint(left) => {
+                for (id, _) in left.iter().filter(|(_, left)| left.is_none()) {
+                    let is_it = |(_, waits): &mut (Asker, LeaseId)| waits == id;
+                    let waiting = self.lessor.clearing.extract_if(.., is_it);
+                    for (asker, id) in waiting.collect::<Vec<_>>() {
+                        self.renew(cx, asker, id);
+                    }
                 }
             }
             _ => {}
@@ -183,7 +200,23 @@ impl<V: Value> Etcd<V> {
     /// attempt to revoke it.
     fn left(&self, cx: &Cx<'_>, id: LeaseId) -> Option<Duration> {
         let running = self.lessor.over.binary_search(&id).is_err();
-        running.then(|| cx.remaining(timer_of(id))).flatten()
+        let left = running.then(|| cx.remaining(timer_of(id))).flatten();
+        left.filter(|left| !left.is_zero())
+    }
+
+    /// Whoever wakes from a pause finds all that was due meanwhile at once, in some order. Upstream
+    /// has no timer for each lease: it compares with the clock, so that none is missed because its
+    /// turn has not come yet.
+    fn notice_late_timers(&mut self, cx: &mut Cx<'_>) {
+        let ids = self.state.leases.iter().map(|(id, _)| id);
+        let is_late = |id: &LeaseId| {
+            cx.remaining(timer_of(*id))
+                .is_some_and(|left| left.is_zero())
+        };
+        for id in ids.filter(is_late).collect::<Vec<_>>() {
+            cx.disarm(timer_of(id));
+            self.lease_over(id);
+        }
     }
 
     /// All leases, the one that ends first in front (`lessor.go` `Leases`). Where the time is not
@@ -199,6 +232,7 @@ impl<V: Value> Etcd<V> {
     /// One pass of the loop.
     pub(super) fn expire(&mut self, cx: &mut Cx<'_>) {
         self.keep_time(cx);
+        self.notice_late_timers(cx);
         let found = self.lessor.due.len().min(EXPIRY_LIMIT);
         if found == 0 {
             return;
@@ -209,7 +243,7 @@ impl<V: Value> Etcd<V> {
         }
         match self.config.is_single() {
             true => self.revoke_expired(cx), // nobody else can lead meanwhile
-            false => cx.arm(HANDOVER, Duration::ZERO),
+            false => cx.arm(HANDOVER, HANDOVER_TAKES),
         }
     }
 
@@ -241,6 +275,21 @@ impl<V: Value> Etcd<V> {
         self.propose(cx, None, Cause::Internal, Op::LeaseCheckpoint(all));
     }
 
+    /// Gives a lease its whole time again, and tells who asked.
+    fn renew(&mut self, cx: &mut Cx<'_>, asker: Asker, id: LeaseId) {
+        let Some(lease) = self.state.leases.get(id) else {
+            return;
+        };
+        let ttl = lease.ttl;
+        if self.lessor.over.contains(&id) {
+            return self.lessor.late.push((asker, id));
+        }
+        cx.arm(timer_of(id), Duration::from_secs(ttl));
+        cx.note(Renewed { lease: id, ttl });
+        let answer = Ok(LeaseAnswer::Renewed { ttl });
+        self.tell_asker(cx, asker, LeaseAsk::Renew(id), answer);
+    }
+
     /// What the leader's lessor says.
     pub(super) fn answer_lease(&mut self, cx: &mut Cx<'_>, asker: Asker, ask: LeaseAsk) {
         if !self.lessor.primary {
@@ -249,20 +298,22 @@ impl<V: Value> Etcd<V> {
         let answer = match ask {
             LeaseAsk::Renew(id) => match self.state.leases.get(id) {
                 None => LeaseAnswer::Renewed { ttl: 0 },
-                Some(_) if self.lessor.over.contains(&id) => {
+                Some(_) if self.left(cx, id).is_none() => {
                     self.lessor.late.push((asker, id));
                     return;
                 }
-                Some(lease) => {
-                    let (ttl, checkpointed) = (lease.ttl, lease.remaining.is_some());
-                    cx.arm(timer_of(id), Duration::from_secs(ttl));
+                Some(lease) if !self.config.has(Switch::PromotionRestartsLeases) => {
+                    // As `Renew` does with `le.cp`, and also where the last checkpoint is still
+                    // under way: the next leader must not go by what was left before. Once this
+                    // is proposed a next leader may give the whole time.
+                    let ttl = lease.ttl;
                     cx.note(Renewed { lease: id, ttl });
-                    if checkpointed {
-                        let whole = Op::LeaseCheckpoint(vec![(id, None)]);
-                        self.propose(cx, None, Cause::Internal, whole);
-                    }
-                    LeaseAnswer::Renewed { ttl }
+                    self.lessor.clearing.push((asker, id));
+                    let whole = Op::LeaseCheckpoint(vec![(id, None)]);
+                    self.propose(cx, None, Cause::Internal, whole);
+                    return;
                 }
+                Some(_) => return self.renew(cx, asker, id),
             },
             LeaseAsk::TimeToLive(id, keys) => match self.state.leases.get(id) {
                 None => LeaseAnswer::TimeToLive {

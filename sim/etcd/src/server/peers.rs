@@ -190,8 +190,13 @@ impl<V: Value> Etcd<V> {
         self.state.index = index;
         match &entry.data {
             Some(proposal) => self.apply(cx, index, proposal),
-            None if self.raft.leads() && entry.term == self.raft.term() => self.promote(cx),
-            None => {}
+            None => {
+                // What was asked of a leader before this entry may be lost (`firstCommitInTerm`).
+                self.retry_round(cx);
+                if self.raft.leads() && entry.term == self.raft.term() {
+                    self.promote(cx);
+                }
+            }
         }
         if !self.config.is_single() {
             cx.note(Applied {

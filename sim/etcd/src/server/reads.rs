@@ -96,9 +96,11 @@ impl<V: Value> Etcd<V> {
         });
     }
 
-    /// No answer for [`RETRY_AFTER`]: it is asked again, under another number since etcd#20418.
+    /// No answer for [`RETRY_AFTER`], or a leader's term has begun in earnest: it is asked again,
+    /// under another number since etcd#20418.
     pub(super) fn retry_round(&mut self, cx: &mut Cx<'_>) {
-        if self.reads.round.as_ref().is_none_or(|r| r.index.is_some()) {
+        let waits = self.reads.round.as_ref().is_some_and(|r| r.index.is_none());
+        if !waits || !self.config.repeats_reads() {
             return;
         }
         if !self.config.has(Switch::StaleReadIndex) {

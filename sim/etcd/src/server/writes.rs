@@ -53,6 +53,12 @@ impl<V: Value> Etcd<V> {
         cause: Cause,
         op: Op<V>,
     ) {
+        if self.raft.committed() > self.state.index + self.config.sizes.apply_backlog {
+            if let Some(caller) = caller {
+                cx.reply(caller, Response::<V>::Error(EtcdError::TooManyRequests));
+            }
+            return;
+        }
         self.writes.number += 1;
         let number = self.writes.number;
         let proposal = Arc::new(Proposal {

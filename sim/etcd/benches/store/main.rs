@@ -6,12 +6,15 @@
 //! - Memory of a key, and of a revision in the history, by what the process holds (Linux only: an
 //!   allocator that counts would need unsafe code). Values are shared, so that only the store
 //!   counts.
+//! - What it costs to tell watches of a write, and what a watch holds: `fanout.rs`.
 
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
     reason = "a stopwatch outside the simulated world"
 )]
+
+mod fanout;
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -34,8 +37,10 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
+    fanout::memory(); // first: what the others give back would be used again
     memory();
-    time();
+    let put = time();
+    fanout::time(put);
 }
 
 /// Keys as Kubernetes has them: long and alike at the front.
@@ -75,7 +80,8 @@ fn nanos<S>(prepare: impl Fn() -> S, mut call: impl FnMut(&mut S, usize)) -> f64
     best.as_nanos() as f64 / REPEATS as f64
 }
 
-fn time() {
+/// Returns what a put costs, in nanoseconds.
+fn time() -> f64 {
     let keys: Vec<Key> = (0..KEYS).map(key).collect();
     let value = Bytes::from([0; 100]);
     let store = filled(&keys, &value);
@@ -150,6 +156,7 @@ fn time() {
     ] {
         println!("  {what:<48} {nanos:>9.0} {:>8.1}", nanos / one);
     }
+    one
 }
 
 /// What the process holds, in bytes.

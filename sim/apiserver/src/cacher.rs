@@ -1,0 +1,201 @@
+//! The watch cache: what `apiserver/pkg/storage/cacher` keeps of one resource, so that lists and
+//! watches need not go to etcd.
+//!
+//! The way of one change: the *reflector* takes it from etcd, under the cache's lock appends it to
+//! the *window*, puts it into the store and sets the resourceVersion, wakes who waits for that, and
+//! hands it to the *dispatch* loop, which puts it into the buffer of each *watcher*; a watcher's own
+//! routine turns it into what its client selected. Between any two of these other routines may run:
+//! what is in the cache and what watches have been told differ. `delegate` says which reads are
+//! answered from here and which from etcd.
+//!
+//! All state is volatile and lies in one cell for each resource; what works on it are routines.
+
+mod bookmark;
+mod budget;
+mod compact;
+mod delegate;
+mod dispatch;
+mod event;
+mod fresh;
+mod hold;
+mod progress;
+mod ready;
+mod reflector;
+mod register;
+mod source;
+mod state;
+mod watcher;
+mod window;
+
+use wavetank_api::Resource;
+use wavetank_engine::{Cell, Channel, Condition, Cx, Lock, Name, RoutineFuture, Rx, Task};
+use wavetank_etcd::Client;
+use wavetank_release::{EtcdRelease, Release, Switches};
+
+pub use compact::COMPACT_KEY;
+pub use hold::tell;
+pub use register::Watch;
+
+use crate::storage::Storage;
+use state::Cache;
+
+const REFLECT: Name = Name::new("cache-reflector");
+const DISPATCH: Name = Name::new("cache-dispatch");
+const WATCHER: Name = Name::new("cache-watcher");
+const BOOKMARKS: Name = Name::new("cache-bookmarks");
+const PROGRESS: Name = Name::new("cache-progress");
+const COMPACT: Name = Name::new("compactor");
+const COMPACTED: Name = Name::new("compact-revision");
+
+/// The lock of a cacher upstream. Nobody waits while holding it, so one for all resources is as
+/// good as one for each: it is a point at which others may run.
+const CACHER: Lock = Lock::new("cacher");
+
+/// What never changes in the caches of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Config {
+    /// The release of the server.
+    pub release: Release,
+    /// Its switches.
+    pub switches: Switches,
+    /// The etcd it reads.
+    pub etcd: Client,
+    /// Does that etcd answer requests for progress as it should ([`supports_progress`])?
+    pub progress: bool,
+}
+
+/// `storage/feature/feature_support_checker.go`: is `RequestWatchProgress` to be trusted?
+pub fn supports_progress(etcd: EtcdRelease) -> bool {
+    match etcd.minor {
+        4 => etcd.patch >= 31,
+        5 => etcd.patch >= 13,
+        minor => minor > 5,
+    }
+}
+
+/// The watch cache of one resource: a handle that routines pass around.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Cacher {
+    config: Config,
+    resource: &'static Resource,
+}
+
+/// Starts the compactor, and on v1.36 what follows its traces. Once in the life of a server.
+pub fn start_compactor(cx: &mut Cx<'_>, config: Config) {
+    cx.spawn(Task::new(COMPACT, compact::Compactor::new(config)));
+    if config.release >= Release::V1_36 {
+        cx.spawn(Task::new(COMPACTED, compact::Follower::new(config)));
+    }
+}
+
+/// The future of a task that is one of a cache's.
+pub fn routine(task: &Task) -> Option<RoutineFuture> {
+    let rx = Rx::new();
+    let kind = task.kind();
+    Some(if kind == REFLECT {
+        Box::pin(reflector::reflect(
+            rx,
+            task.args::<reflector::Reflector>().clone(),
+        ))
+    } else if kind == DISPATCH {
+        Box::pin(dispatch::dispatch(rx, *task.args()))
+    } else if kind == WATCHER {
+        Box::pin(watcher::process(
+            rx,
+            task.args::<watcher::Watcher>().clone(),
+        ))
+    } else if kind == BOOKMARKS {
+        Box::pin(bookmark::keep_time(rx, *task.args()))
+    } else if kind == PROGRESS {
+        Box::pin(progress::request(rx, *task.args()))
+    } else if kind == COMPACT {
+        Box::pin(compact::compact(rx, *task.args()))
+    } else if kind == COMPACTED {
+        Box::pin(compact::follow(rx, *task.args()))
+    } else {
+        return None;
+    })
+}
+
+impl Cacher {
+    /// The cache of `resource`.
+    pub fn new(config: Config, resource: &'static Resource) -> Cacher {
+        Cacher { config, resource }
+    }
+
+    /// Makes the cache and starts to fill it (`NewCacherFromConfig`).
+    pub fn start(self, cx: &mut Cx<'_>) {
+        cx.make(self.incoming(), dispatch::INCOMING);
+        cx.make(self.ticks(), bookmark::TICKS);
+        cx.spawn(Task::new(REFLECT, reflector::Reflector::new(self)));
+        cx.spawn(Task::new(DISPATCH, dispatch::Dispatch::new(self)));
+        if self.asks_for_progress() {
+            cx.spawn(Task::new(PROGRESS, self));
+        }
+    }
+
+    /// `Cacher.Stop`: its watches end; it is never ready again. In place; its routines notice.
+    pub fn stop(self, rx: Rx) {
+        rx.update(&self.cell(), |cache| cache.ready.stop());
+        rx.broadcast(self.changed());
+        rx.broadcast(self.demand());
+        rx.close(self.incoming());
+        rx.close(self.ticks());
+    }
+
+    /// Is it filled?
+    pub fn is_ready(self, rx: Rx) -> bool {
+        rx.look(&self.cell(), |cache| cache.ready.is_ready())
+    }
+
+    fn storage(self) -> Storage {
+        Storage {
+            etcd: self.config.etcd,
+            release: self.config.release,
+            switches: self.config.switches,
+        }
+    }
+
+    fn number(self) -> u64 {
+        let at = Resource::ALL.iter().position(|r| *r == self.resource);
+        at.expect("a resource of the table") as u64
+    }
+
+    fn cell(self) -> Cell<Cache> {
+        Cell::new(self.resource.registry)
+    }
+
+    /// The lock of the watch cache, which readers hold while they become watchers.
+    fn lock(self) -> Lock {
+        Lock::new(self.resource.registry)
+    }
+
+    /// Changes on their way to the dispatch loop.
+    fn incoming(self) -> Channel {
+        Channel::new("cache-incoming", self.number())
+    }
+
+    /// Watchers whose time for a bookmark has come.
+    fn ticks(self) -> Channel {
+        Channel::new("cache-ticks", self.number())
+    }
+
+    /// The resourceVersion has moved, or it has become ready or not.
+    fn changed(self) -> Condition {
+        Condition::new("cache-changed", self.number())
+    }
+
+    /// Somebody waits for progress.
+    fn demand(self) -> Condition {
+        Condition::new("cache-demand", self.number())
+    }
+
+    /// It is held no longer.
+    fn let_go(self) -> Condition {
+        Condition::new("cache-let-go", self.number())
+    }
+
+    fn is_stopped(self, rx: Rx) -> bool {
+        rx.look(&self.cell(), |cache| cache.ready.is_stopped())
+    }
+}

@@ -1,0 +1,135 @@
+//! The compactor (`etcd3/compact.go`): of all servers one at a time compacts etcd, by a
+//! compare-and-swap on one key; and what v1.36 makes of it: snapshots that old are dropped.
+
+use std::time::Duration;
+
+use wavetank_api::{Json, Object, Resource};
+use wavetank_engine::{Outcome, Payload, Rx, Stream, Task};
+use wavetank_etcd::{
+    Compare, CompareResult, EtcdError, Keys, OpResponse, Put, Range, Request, Revision, Target,
+    Txn, TxnOp, WatchPart, WatchRequest, WatchStart,
+};
+
+use super::{COMPACT, COMPACTED, Cacher, Config};
+
+/// `compactRevKey`
+pub const COMPACT_KEY: &str = "compact_rev_key";
+/// `DefaultCompactInterval`
+const EVERY: Duration = Duration::from_secs(300);
+/// The watch of the key begins again after so long.
+const AGAIN: Duration = Duration::from_secs(1);
+/// `compactorPollPeriod`, in seconds.
+const POLL: u64 = 15;
+
+/// What one server remembers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Compactor {
+    config: Config,
+    /// How often the key was written, as far as it knows.
+    times: u64,
+    /// What it compacts next; 0: nothing.
+    revision: Revision,
+}
+
+impl Compactor {
+    pub fn new(config: Config) -> Compactor {
+        Compactor {
+            config,
+            times: 0,
+            revision: 0,
+        }
+    }
+
+    /// One round. An error leaves it to the next.
+    async fn round(&mut self, rx: Rx) -> Result<(), EtcdError> {
+        let key = || Keys::one(COMPACT_KEY);
+        let value = Object::new(Json::String(self.revision.to_string()));
+        let txn = Txn {
+            compare: vec![Compare {
+                keys: key(),
+                result: CompareResult::Equal,
+                target: Target::Version(self.times),
+            }],
+            success: vec![TxnOp::Put(Put::new(COMPACT_KEY, value))],
+            failure: vec![TxnOp::Range(Range::of(key()))],
+        };
+        let response = self.config.etcd.txn(rx, txn).await?;
+        let noted = std::mem::replace(&mut self.revision, response.revision);
+        if response.succeeded {
+            self.times += 1;
+            if noted > 0 {
+                let compact = Request::<Object>::Compact {
+                    revision: noted,
+                    physical: false,
+                };
+                self.config.etcd.once(rx, compact).await?;
+            }
+        } else if let Some(OpResponse::Range(ranged)) = response.responses.first() {
+            self.times = ranged.kvs.first().map_or(0, |kv| kv.version);
+        }
+        Ok(())
+    }
+}
+
+/// Every five minutes.
+pub(super) async fn compact(rx: Rx, mut compactor: Compactor) -> Outcome {
+    rx.sleep(EVERY).await;
+    // The next round comes all the same.
+    let _ = compactor.round(rx).await;
+    Outcome::Become(Task::new(COMPACT, compactor))
+}
+
+/// Follows what is compacted, by whichever server.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Follower {
+    config: Config,
+    stream: Option<Stream>,
+}
+
+impl Follower {
+    pub fn new(config: Config) -> Follower {
+        Follower {
+            config,
+            stream: None,
+        }
+    }
+}
+
+pub(super) async fn follow(rx: Rx, mut follower: Follower) -> Outcome {
+    let etcd = follower.config.etcd;
+    let stream = *follower.stream.get_or_insert_with(|| {
+        let stream = etcd.watch_stream::<Object>(rx, true);
+        let start = WatchStart::of(Keys::one(COMPACT_KEY), 0);
+        rx.send(stream, Payload::new(WatchRequest::Create(start)));
+        stream
+    });
+    let part = rx.next(stream).await.ok().flatten();
+    let message = part.as_ref().map(Payload::expect::<WatchPart<Object>>);
+    match message {
+        Some(WatchPart::Message(message)) if !message.canceled => {
+            let values = message.events.iter().filter_map(|event| event.now.as_ref());
+            let texts = values.filter_map(|kv| kv.value.json().as_str());
+            if let Some(revision) = texts.filter_map(|text| text.parse().ok()).next_back() {
+                let poll = rx.choose(POLL).await;
+                rx.sleep(Duration::from_secs(poll)).await;
+                drop_snapshots(rx, follower.config, revision);
+            }
+        }
+        _ => {
+            rx.close_stream(stream);
+            rx.sleep(AGAIN).await;
+            follower.stream = None;
+        }
+    }
+    Outcome::Become(Task::new(COMPACTED, follower))
+}
+
+/// `compactIfNeeded`
+fn drop_snapshots(rx: Rx, config: Config, revision: Revision) {
+    for resource in Resource::ALL {
+        let cell = Cacher::new(config, resource).cell();
+        if rx.look(&cell, |cache| cache.ready.is_ready()) {
+            rx.update(&cell, |cache| cache.snapshots.remove_before(revision));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Is a cache filled (`ready.go`)? Until v1.20 who needs it waits; v1.36 refuses, and says when to
+//! come again.
+
+use std::time::Duration;
+
+use wavetank_api::Status;
+use wavetank_engine::{Rx, Time};
+use wavetank_release::Release;
+
+use super::Cacher;
+use super::window::Instant;
+use crate::options::StoreError;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+enum State {
+    #[default]
+    Pending,
+    Ready,
+    Stopped,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Ready {
+    state: State,
+    /// How often it became ready.
+    generation: u64,
+    /// Since when it is what it is.
+    since: Instant,
+}
+
+impl Ready {
+    pub fn is_ready(&self) -> bool {
+        self.state == State::Ready
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.state == State::Stopped
+    }
+
+    /// The generation, if it is ready.
+    pub fn generation(&self) -> Option<u64> {
+        self.is_ready().then_some(self.generation)
+    }
+
+    pub fn set(&mut self, ready: bool, now: Time) {
+        let (from, to) = match ready {
+            true => (State::Pending, State::Ready),
+            false => (State::Ready, State::Pending),
+        };
+        if self.state == from {
+            self.state = to;
+            self.since = Instant(now);
+            self.generation += u64::from(ready);
+        }
+    }
+
+    pub fn stop(&mut self) {
+        self.state = State::Stopped;
+    }
+
+    fn refusal(&self, now: Time) -> Status {
+        let message = match self.state {
+            State::Stopped => "apiserver cacher is stopped",
+            State::Pending | State::Ready => "storage is (re)initializing",
+        };
+        Status::too_many_requests(message, retry_after(now.since(self.since.0)))
+    }
+}
+
+/// `calculateRetryAfterForUnreadyCache`: e to the 0.06 of the seconds, whole ones within 1 and 30.
+/// Here: after so many milliseconds it is 2, 3, … (machines differ in the last bit of `exp`).
+const STEPS: [u64; 29] = [
+    11_553, 18_311, 23_105, 26_824, 29_863, 32_432, 34_658, 36_621, 38_377, 39_965, 41_416, 42_750,
+    43_985, 45_135, 46_210, 47_221, 48_173, 49_074, 49_929, 50_743, 51_518, 52_259, 52_968, 53_648,
+    54_302, 54_931, 55_537, 56_122, 56_687,
+];
+
+fn retry_after(down: Duration) -> u32 {
+    let passed = STEPS.partition_point(|step| u128::from(*step) <= down.as_millis());
+    1 + passed as u32
+}
+
+impl Cacher {
+    /// Ready, and in which generation.
+    ///
+    /// # Errors
+    /// 429, on v1.36 at once.
+    pub(super) async fn generation(self, rx: Rx) -> Result<u64, StoreError> {
+        if self.config.release >= Release::V1_36 {
+            self.check_ready(rx)?;
+        }
+        loop {
+            if let Some(generation) = rx.look(&self.cell(), |cache| cache.ready.generation()) {
+                return Ok(generation);
+            }
+            rx.changed(self.changed()).await;
+        }
+    }
+
+    /// # Errors
+    /// 429 if it is not ready.
+    pub(super) fn check_ready(self, rx: Rx) -> Result<(), StoreError> {
+        rx.update_at(&self.cell(), |cache, now| match cache.ready.is_ready() {
+            true => Ok(()),
+            false => Err(cache.ready.refusal(now).into()),
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! The reflector of a watch cache: fills it by a list, follows by a watch, begins again a second
+//! after either fails (`startCaching`, over `client-go/tools/cache/reflector.go`).
+//!
+//! From v1.34 on a watch with initial events takes the place of the list; it makes the same
+//! requests to etcd, pages and then a watch from their revision, so one path serves both.
+
+use std::time::Duration;
+
+use wavetank_api::status::Reason;
+use wavetank_api::{Object, Status, Stored};
+use wavetank_engine::{Either, Outcome, Payload, Rx, Task, Time};
+use wavetank_etcd::{EtcdError, Key, Keys, Range, Revision};
+use wavetank_release::{Release, Switch};
+
+use super::event::Item;
+use super::source::{Got, Source};
+use super::state::{Change, Store};
+use super::window::Instant;
+use super::{CACHER, Cacher, REFLECT};
+
+/// `storageWatchListPageSize`
+const PAGE: u64 = 10_000;
+/// `NewCacherFromConfig`: the period of `wait.Until`.
+const AGAIN: Duration = Duration::from_secs(1);
+/// `MaxInternalErrorRetryDuration`, v1.36.
+const RETRY_LIMIT: Duration = Duration::from_secs(30);
+/// `NewRetryWithDeadline`: so long without an error, and the limit counts anew.
+const RETRY_RESET: Duration = Duration::from_secs(60);
+/// Upstream retries at once; a member without a leader refuses at once, too.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// `RetryWithDeadline`: since when a watch fails internally.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Retry {
+    failing: bool,
+    first: Instant,
+    last: Instant,
+}
+
+impl Retry {
+    /// One more. Is another attempt worth it?
+    fn again(&mut self, now: Time) -> bool {
+        if !self.failing || now.since(self.last.0) > RETRY_RESET {
+            self.first = Instant(now);
+        }
+        self.failing = true;
+        self.last = Instant(now);
+        now.since(self.first.0) <= RETRY_LIMIT
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Reflector {
+    cacher: Cacher,
+    /// The watch; `None`: it begins.
+    source: Option<Source>,
+}
+
+impl Reflector {
+    pub fn new(cacher: Cacher) -> Reflector {
+        Reflector {
+            cacher,
+            source: None,
+        }
+    }
+
+    fn go_on(self) -> Outcome {
+        Outcome::Become(Task::new(REFLECT, self))
+    }
+}
+
+pub(super) async fn reflect(rx: Rx, reflector: Reflector) -> Outcome {
+    let Reflector { cacher, source } = reflector;
+    if cacher.is_stopped(rx) {
+        return cacher.end(rx).await;
+    }
+    let stop = async {
+        while !cacher.is_stopped(rx) {
+            rx.changed(cacher.changed()).await;
+        }
+    };
+    let round = async {
+        match source {
+            None => cacher.fill(rx).await,
+            Some(source) => cacher.follow(rx, source).await,
+        }
+    };
+    // A round that is cut short by the end leaves a stream that is in the cell.
+    let next = match rx.select(stop, round).await {
+        Either::Left(()) => source,
+        Either::Right(next) => next,
+    };
+    Reflector {
+        cacher,
+        source: next,
+    }
+    .go_on()
+}
+
+impl Cacher {
+    /// `/registry/configmaps/`
+    pub(super) fn prefix(self) -> Key {
+        self.resource.key("", "")
+    }
+
+    /// The list and `Replace`. The watch that follows, if all went well.
+    async fn fill(self, rx: Rx) -> Option<Source> {
+        {
+            let _cacher = rx.lock(CACHER).await;
+            self.terminate_all(rx);
+        }
+        self.unheld(rx, Revision::MAX).await;
+        let Ok((items, revision)) = self.list_etcd(rx).await else {
+            rx.sleep(AGAIN).await;
+            return None;
+        };
+        let _cache = rx.lock(self.lock()).await;
+        let release = self.config.release;
+        rx.update_at(&self.cell(), |cache, now| {
+            cache.budget.begin(now);
+            cache.replace(items, revision, release, now);
+        });
+        rx.broadcast(self.changed());
+        Some(Source::open(rx, self, revision))
+    }
+
+    /// Page after page, all at the revision of the first.
+    async fn list_etcd(self, rx: Rx) -> Result<(Store, Revision), EtcdError> {
+        let (mut items, mut revision) = (Store::new(), 0);
+        let prefix = self.prefix();
+        let mut keys = Keys::Prefix(prefix.clone());
+        loop {
+            let range = Range {
+                limit: PAGE,
+                revision,
+                ..Range::of(keys)
+            };
+            let ranged = self.config.etcd.range::<Object>(rx, range).await?;
+            if revision == 0 {
+                revision = ranged.revision;
+            }
+            let last = ranged.kvs.last().map(|kv| kv.key.clone());
+            for kv in ranged.kvs {
+                let stored = Stored {
+                    object: kv.value,
+                    resource_version: kv.mod_revision,
+                };
+                items.insert(kv.key, stored);
+            }
+            match last.filter(|_| ranged.more) {
+                None => return Ok((items, revision)),
+                Some(last) => keys = Keys::Between(format!("{last}\0").into(), after(&prefix)),
+            }
+        }
+    }
+
+    /// One message of the watch. `None`: it is over, and all begins again.
+    async fn follow(self, rx: Rx, mut source: Source) -> Option<Source> {
+        match source.next(rx, self).await {
+            Got::Nothing => {}
+            Got::Progress(revision) => self.progress(rx, revision).await,
+            Got::Changes(changes) => {
+                for change in changes {
+                    self.change(rx, change).await;
+                }
+            }
+            Got::Failed(status) => {
+                source.close(rx, self);
+                if self.retries(rx, &status) {
+                    rx.sleep(RETRY_PAUSE).await;
+                    return Some(Source::open(rx, self, source.last()));
+                }
+                rx.update_at(&self.cell(), |cache, now| cache.ready.set(false, now));
+                rx.broadcast(self.changed());
+                rx.sleep(AGAIN).await;
+                return None;
+            }
+        }
+        Some(source)
+    }
+
+    fn retries(self, rx: Rx, status: &Status) -> bool {
+        self.config.release >= Release::V1_36
+            && status.is(Reason::InternalError)
+            && rx.update_at(&self.cell(), |cache, now| cache.retry.again(now))
+    }
+
+    /// `processEvent`: the cache under its lock, the dispatch loop after it.
+    async fn change(self, rx: Rx, change: Change) {
+        self.unheld(rx, change.object.resource_version).await;
+        let event = {
+            let _cache = rx.lock(self.lock()).await;
+            rx.update_at(&self.cell(), |cache, now| cache.apply(&change, self, now))
+        };
+        rx.broadcast(self.changed());
+        self.hand_on(rx, Item::Event(event)).await;
+    }
+
+    /// `UpdateResourceVersion`.
+    async fn progress(self, rx: Rx, revision: Revision) {
+        self.unheld(rx, revision).await;
+        {
+            let _cache = rx.lock(self.lock()).await;
+            rx.update(&self.cell(), |cache| cache.revision = revision);
+        }
+        rx.broadcast(self.changed());
+        self.hand_on(rx, Item::Bookmark(revision)).await;
+    }
+
+    async fn hand_on(self, rx: Rx, item: Item) {
+        rx.send_to(self.incoming(), Payload::new(item)).await;
+    }
+
+    /// It is stopped: `defer c.terminateAllWatchers()` (PR #78029).
+    async fn end(self, rx: Rx) -> Outcome {
+        if let Some(stream) = rx.update(&self.cell(), |cache| cache.stream.take()) {
+            rx.close_stream(stream);
+        }
+        if !self.config.switches.has(Switch::StoppedCacheKeepsWatches) {
+            let _cacher = rx.lock(CACHER).await;
+            self.terminate_all(rx);
+        }
+        Outcome::Done
+    }
+}
+
+/// `clientv3.GetPrefixRangeEnd` of a prefix that ends with a slash.
+fn after(prefix: &str) -> Key {
+    let stem = prefix.strip_suffix('/').unwrap_or(prefix);
+    format!("{stem}0").into()
+}

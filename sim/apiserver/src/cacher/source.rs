@@ -1,0 +1,159 @@
+//! The watch of etcd under a watch cache: `storage/etcd3/watcher.go` over the watcher of
+//! `client/v3`, which takes a broken stream up again by itself and gives up for a compaction or for
+//! want of a leader only.
+
+use std::time::Duration;
+
+use wavetank_api::{Object, Status, Stored};
+use wavetank_engine::{NetError, Payload, Rx, Stream};
+use wavetank_etcd::{
+    Code, EtcdError, Keys, Revision, WatchPart, WatchRequest, WatchResponse, WatchStart,
+};
+use wavetank_release::{Release, Switch};
+
+use super::Cacher;
+use super::state::Change;
+
+/// grpc's back-off between attempts to connect: 1 s, × 1.6, up to 120 s (jitter left out).
+const BACKOFF: Duration = Duration::from_secs(1);
+const BACKOFF_LIMIT: Duration = Duration::from_secs(120);
+/// `watch.go` `openWatchClient`: the first pause before a stream is opened again.
+const REOPEN: Duration = Duration::from_millis(1);
+
+/// A watch, and how far it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Source {
+    stream: Stream,
+    /// The revision that comes next.
+    next: Revision,
+    backoff: Duration,
+}
+
+/// What came.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Got {
+    Changes(Vec<Change>),
+    /// Nothing up to this revision is still to come.
+    Progress(Revision),
+    /// Nothing of interest.
+    Nothing,
+    /// The watch is over.
+    Failed(Status),
+}
+
+impl Source {
+    /// A watch of everything after `revision`.
+    pub fn open(rx: Rx, cacher: Cacher, revision: Revision) -> Source {
+        let next = revision + 1;
+        let config = cacher.config;
+        let leader = !config.switches.has(Switch::WatchWithoutLeader);
+        let stream = config.etcd.watch_stream::<Object>(rx, leader);
+        let start = WatchStart {
+            prev_kv: true,
+            // v1.20 has `EfficientWatchResumption`, off.
+            progress_notify: config.release >= Release::V1_36,
+            ..WatchStart::of(Keys::Prefix(cacher.prefix()), next)
+        };
+        rx.send(stream, Payload::new(WatchRequest::Create(start)));
+        rx.update(&cacher.cell(), |cache| cache.stream = Some(stream));
+        Source {
+            stream,
+            next,
+            backoff: BACKOFF,
+        }
+    }
+
+    /// The last revision that it has told of.
+    pub fn last(&self) -> Revision {
+        self.next - 1
+    }
+
+    pub fn close(self, rx: Rx, cacher: Cacher) {
+        rx.close_stream(self.stream);
+        rx.update(&cacher.cell(), |cache| cache.stream = None);
+    }
+
+    /// Waits for what comes next.
+    pub async fn next(&mut self, rx: Rx, cacher: Cacher) -> Got {
+        match rx.next(self.stream).await {
+            Ok(Some(part)) => match part.expect::<WatchPart<Object>>() {
+                WatchPart::Message(message) => {
+                    self.backoff = BACKOFF;
+                    self.message(message, cacher)
+                }
+                WatchPart::Failed(error) => {
+                    let again = error.code() == Code::Unavailable && *error != EtcdError::NoLeader;
+                    match again {
+                        true => self.reopen(rx, cacher, REOPEN).await,
+                        false => Got::Failed(Status::internal(error)),
+                    }
+                }
+            },
+            Err(NetError::Refused | NetError::DialTimeout) => {
+                let pause = self.backoff;
+                let next = (pause * 8 / 5).min(BACKOFF_LIMIT);
+                let got = self.reopen(rx, cacher, pause).await;
+                self.backoff = next;
+                got
+            }
+            Ok(None) | Err(NetError::Reset | NetError::Cancelled) => {
+                self.reopen(rx, cacher, REOPEN).await
+            }
+        }
+    }
+
+    async fn reopen(&mut self, rx: Rx, cacher: Cacher, pause: Duration) -> Got {
+        self.close(rx, cacher);
+        rx.sleep(pause).await;
+        *self = Source::open(rx, cacher, self.last());
+        Got::Nothing
+    }
+
+    fn message(&mut self, message: &WatchResponse<Object>, cacher: Cacher) -> Got {
+        if message.canceled {
+            return Got::Failed(match message.compact_revision {
+                0 => Status::internal(message.cancel_reason),
+                _ => {
+                    // `interpretWatchError`
+                    Status::expired("The resourceVersion for the provided watch is too old.")
+                }
+            });
+        }
+        if message.created {
+            return Got::Nothing;
+        }
+        if message.is_progress() {
+            self.next = self.next.max(message.revision + 1);
+            return Got::Progress(message.revision);
+        }
+        let mut changes = Vec::with_capacity(message.events.len());
+        for event in &message.events {
+            self.next = event.revision + 1;
+            let object = match (&event.now, &event.before) {
+                (Some(now), _) => (&now.value, event.revision),
+                (None, Some(before)) => {
+                    // PR #58547: the revision of the deletion.
+                    let at = match cacher.config.switches.has(Switch::DeletedAtOldRevision) {
+                        true => before.mod_revision,
+                        false => event.revision,
+                    };
+                    (&before.value, at)
+                }
+                (None, None) => {
+                    let key = &event.key;
+                    let why = format!("etcd event received with PrevKv=nil (key={key:?})");
+                    return Got::Failed(Status::internal(why));
+                }
+            };
+            changes.push(Change {
+                key: event.key.clone(),
+                deleted: event.now.is_none(),
+                object: Stored {
+                    object: object.0.clone(),
+                    resource_version: object.1,
+                },
+            });
+        }
+        Got::Changes(changes)
+    }
+}

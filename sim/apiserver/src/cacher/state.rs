@@ -1,0 +1,157 @@
+//! What a watch cache holds (`watch_cache.go`), and how it changes. Everything here happens at one
+//! moment; who may run in between is up to the callers.
+
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use imbl::OrdMap;
+use wavetank_api::{Status, Stored};
+use wavetank_engine::{Stream, Time};
+use wavetank_etcd::{Key, Revision};
+use wavetank_release::{Release, Switch};
+
+use super::Cacher;
+use super::budget::Budget;
+use super::event::Event;
+use super::hold::Hold;
+use super::ready::Ready;
+use super::reflector::Retry;
+use super::register::Registered;
+use super::window::{Instant, Sizing, Window};
+use crate::options::StoreError;
+
+/// The objects by key.
+pub(super) type Store = OrdMap<Key, Stored>;
+
+/// The store as it was at some revisions (`ListFromCacheSnapshot`). What is in them follows from
+/// the store and the window, so equality looks at the revisions only.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Snapshots(OrdMap<Revision, Store>);
+
+impl PartialEq for Snapshots {
+    fn eq(&self, other: &Snapshots) -> bool {
+        self.0.keys().eq(other.0.keys())
+    }
+}
+impl Eq for Snapshots {}
+impl Hash for Snapshots {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.len().hash(state);
+        for revision in self.0.keys() {
+            revision.hash(state);
+        }
+    }
+}
+
+impl Snapshots {
+    /// The newest that is not newer than this.
+    pub fn at(&self, revision: Revision) -> Option<&Store> {
+        self.0.get_prev(&revision).map(|(_, store)| store)
+    }
+
+    pub fn remove_before(&mut self, revision: Revision) {
+        while self
+            .0
+            .get_min()
+            .is_some_and(|(oldest, _)| *oldest < revision)
+        {
+            self.0 = self.0.without_min().1;
+        }
+    }
+}
+
+/// The cache of one resource.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Cache {
+    pub store: Store,
+    pub window: Window,
+    pub snapshots: Snapshots,
+    /// How far it is.
+    pub revision: Revision,
+    /// Where it was filled.
+    pub listed: Revision,
+    pub ready: Ready,
+    /// Those who are registered, by their numbers.
+    pub watchers: BTreeMap<u64, Registered>,
+    /// The stream of its watch of etcd.
+    pub stream: Option<Stream>,
+    /// How many wait for progress.
+    pub waiting: u32,
+    pub held: Option<Hold>,
+    pub budget: Budget,
+    pub retry: Retry,
+}
+
+/// A change as it comes from etcd.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Change {
+    pub key: Key,
+    pub deleted: bool,
+    /// Of one that is gone what it was.
+    pub object: Stored,
+}
+
+/// `newErrWatcher`: an error that has no Status of its own.
+pub(super) fn internal(why: &str) -> Status {
+    let mut status = Status::internal(why);
+    why.clone_into(&mut status.message);
+    status.details = None;
+    status
+}
+
+impl Cache {
+    /// `processEvent`, under the lock.
+    pub fn apply(&mut self, change: &Change, cacher: Cacher, now: Time) -> Arc<Event> {
+        let release = cacher.config.release;
+        let event = Arc::new(Event {
+            key: change.key.clone(),
+            deleted: change.deleted,
+            object: change.object.clone(),
+            before: self.store.get(&change.key).cloned(),
+            revision: change.object.resource_version,
+            recorded: Instant(now),
+        });
+        let sizing = Sizing::of(release, cacher.resource);
+        self.window.push(event.clone(), now, sizing);
+        self.revision = event.revision;
+        match change.deleted {
+            true => self.store.remove(&change.key),
+            false => self.store.insert(change.key.clone(), change.object.clone()),
+        };
+        if release >= Release::V1_36 {
+            if self.window.is_full() {
+                let oldest = self.window.oldest().unwrap_or(0);
+                self.snapshots.remove_before(oldest);
+            }
+            self.snapshots.0.insert(self.revision, self.store.clone());
+        }
+        event
+    }
+
+    /// `Replace`, under the lock: all anew, and ready.
+    pub fn replace(&mut self, items: Store, revision: Revision, release: Release, now: Time) {
+        self.window.clear();
+        self.store = items;
+        if release >= Release::V1_36 {
+            self.snapshots.0 = OrdMap::unit(revision, self.store.clone());
+        }
+        self.listed = revision;
+        self.revision = revision;
+        self.ready.set(true, now);
+    }
+
+    /// `getAllEventsSince`: the oldest revision from which a watch can be taken up.
+    pub fn oldest(&self, cacher: Cacher) -> Result<Revision, StoreError> {
+        if cacher.config.switches.has(Switch::EmptyWindowMissesEvent) && self.window.is_empty() {
+            return Ok(self.revision.saturating_sub(1));
+        }
+        if self.listed > 0 && self.window.is_whole(cacher.config.release) {
+            return Ok(self.listed);
+        }
+        let oldest = self.window.oldest();
+        oldest
+            .map(|revision| revision.saturating_sub(1))
+            .ok_or_else(|| internal("watch cache isn't correctly initialized").into())
+    }
+}

@@ -1,0 +1,54 @@
+//! One server at a time compacts, and snapshots go with the history.
+
+use wavetank_api::Object;
+use wavetank_apiserver::options::{ListOptions, Match};
+use wavetank_etcd::Etcd;
+use wavetank_release::Release;
+
+use crate::lab::*;
+
+impl Lab {
+    fn compacted(&self) -> u64 {
+        let etcd = self.world.find("e1").expect("it is there");
+        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        etcd.store().compacted()
+    }
+}
+
+#[test]
+fn every_five_minutes_at_the_revision_of_five_minutes_ago() {
+    for release in Release::ALL {
+        let mut plan = Plan::of(release, Vec::new());
+        plan.servers = 3;
+        plan.compacts = true;
+        let mut lab = plan.start();
+        let mut compacted = Vec::new();
+        for _ in 0..5 {
+            lab.put("a");
+            lab.run(302.0);
+            compacted.push(lab.compacted());
+        }
+        // Each round writes a and the key itself.
+        assert_eq!(compacted, [0, 3, 5, 7, 9], "{release}");
+    }
+}
+
+#[test]
+fn snapshots_go_with_the_history() {
+    let exactly = ListOptions {
+        resource_version_match: Some(Match::Exact),
+        ..at(2)
+    };
+    let mut plan = Plan::of(Release::V1_36, vec![list_of(exactly)]);
+    plan.compacts = true;
+    let mut lab = plan.start();
+    lab.put("a");
+    lab.put("b");
+    lab.run(590.0);
+    assert_eq!(lab.answer(0), "a@2 of 2");
+    lab.run(30.0);
+    assert_eq!(
+        lab.answer(0),
+        "410 The resourceVersion for the provided list is too old. (0)"
+    );
+}

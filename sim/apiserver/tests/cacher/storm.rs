@@ -1,0 +1,392 @@
+//! Storms over watch caches: whatever strikes, a watch from R gets every later event, in order, or
+//! is told that it cannot; and when all is healed caches are as etcd is.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::json;
+use wavetank_api::kinds::ENDPOINTS;
+use wavetank_api::{Object, WatchEvent};
+use wavetank_apiserver::cacher::{self, Cacher, Watch};
+use wavetank_engine::drive::replay::{Fit, Replay};
+use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
+use wavetank_engine::drive::{Ending, Limits, Run};
+use wavetank_engine::trace::{Line, Record};
+use wavetank_engine::*;
+use wavetank_etcd::{Client, DeleteRange, Etcd, Keys, Put, Range, Request, Revision, Txn, TxnOp};
+use wavetank_release::{Release, Switch, Switches};
+
+use crate::lab::at;
+
+const ROAM: Name = Name::new("roam");
+const SCRIBBLE: Name = Name::new("scribble");
+const PRUNE: Name = Name::new("prune");
+
+/// What somebody who follows a cache tells.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Roamed {
+    /// A watch from this revision.
+    Began(u64, Revision),
+    /// An event of it.
+    Saw(u64, Revision),
+    /// What it has seen in all, by listing and watching.
+    Knows(u64, Revision),
+}
+
+/// A server, and somebody in it who lists and watches without end.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Server {
+    config: cacher::Config,
+}
+
+static BEGUN: Cell<u64> = Cell::new("begun");
+
+impl Process for Server {
+    fn boot(&mut self, cx: &mut Cx<'_>) {
+        Cacher::new(self.config, &ENDPOINTS).start(cx);
+        for number in 0..3_u64 {
+            cx.spawn(Task::new(ROAM, Roam { number, open: None }));
+        }
+    }
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+    fn crash(&mut self) {}
+    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+        let args = json!({"resource": "endpoints"});
+        cacher::tell(cx, self.config, what, &args).expect("hold or release")
+    }
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        cacher::routine(task).unwrap_or_else(|| {
+            let cacher = Cacher::new(self.config, &ENDPOINTS);
+            Box::pin(roam(Rx::new(), cacher, *task.args()))
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Roam {
+    number: u64,
+    /// The watch, and its number among all.
+    open: Option<(Watch, u64)>,
+}
+
+async fn roam(rx: Rx, cacher: Cacher, roam: Roam) -> Outcome {
+    let again = |open| Outcome::Become(Task::new(ROAM, Roam { open, ..roam }));
+    let Some((watch, begun)) = roam.open else {
+        rx.sleep(Duration::from_millis(if roam.number == 1 {
+            20
+        } else {
+            500
+        }))
+        .await;
+        let prefix = ENDPOINTS.key("", "");
+        let revision = if roam.number == 0 { None } else { Some(0) };
+        let Ok(listed) = cacher.list(rx, prefix.clone(), &at(revision)).await else {
+            return again(None);
+        };
+        let options = at(listed.revision);
+        let Ok(watch) = cacher.watch(rx, prefix, &options, None).await else {
+            return again(None);
+        };
+        let begun = rx.update(&BEGUN, |begun| {
+            *begun += 1;
+            *begun
+        });
+        rx.note(Roamed::Began(begun, listed.revision));
+        rx.note(Roamed::Knows(roam.number, listed.revision));
+        return again(Some((watch, begun)));
+    };
+    match watch.next(rx).await {
+        Some(WatchEvent::Object(_, stored)) => {
+            rx.note(Roamed::Saw(begun, stored.resource_version));
+            rx.note(Roamed::Knows(roam.number, stored.resource_version));
+            // Now and then somebody does not read for a while.
+            if roam.number == 2 && rx.choose(30).await == 1 {
+                rx.sleep(Duration::from_secs(4)).await;
+            }
+            // Another begins anew all the time.
+            if roam.number == 1 && rx.choose(4).await == 1 {
+                watch.stop(rx);
+                return again(None);
+            }
+            again(roam.open)
+        }
+        Some(WatchEvent::Bookmark { .. }) => again(roam.open),
+        Some(WatchEvent::Error(_)) | None => {
+            watch.stop(rx);
+            again(None)
+        }
+    }
+}
+
+/// Writes Endpoints, deletes them, and compacts.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Writer {
+    etcd: Client,
+}
+
+impl Process for Writer {
+    fn boot(&mut self, _: &mut Cx<'_>) {}
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+    fn crash(&mut self) {}
+    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+        cx.spawn(Task::new(
+            if what == "prune" { PRUNE } else { SCRIBBLE },
+            (),
+        ));
+        Ok(())
+    }
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        match task.kind() == PRUNE {
+            true => Box::pin(prune(Rx::new(), self.etcd)),
+            false => Box::pin(scribble(Rx::new(), self.etcd)),
+        }
+    }
+}
+
+async fn scribble(rx: Rx, etcd: Client) -> Outcome {
+    let name = format!("e{}", rx.choose(4).await);
+    let key = ENDPOINTS.key("default", &name);
+    let object = Object::new(json!({"metadata": {"name": name, "namespace": "default"}}));
+    let op = match rx.choose(4).await {
+        0 => TxnOp::DeleteRange(DeleteRange {
+            keys: Keys::One(key),
+            prev_kv: false,
+        }),
+        _ => TxnOp::Put(Put::new(key, object)),
+    };
+    let txn = Txn {
+        compare: vec![],
+        success: vec![op],
+        failure: vec![],
+    };
+    let _ = etcd.txn(rx, txn).await;
+    Outcome::Done
+}
+
+async fn prune(rx: Rx, etcd: Client) -> Outcome {
+    let range = Range::of(Keys::one("nothing"));
+    if let Ok(ranged) = etcd.range::<Object>(rx, range).await {
+        let compact = Request::<Object>::Compact {
+            revision: ranged.revision,
+            physical: false,
+        };
+        let _ = etcd.once(rx, compact).await;
+    }
+    Outcome::Done
+}
+
+/// Guarantee: each write is an Endpoints, so a watch sees revision after revision.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct NoGap {
+    last: BTreeMap<(ProcId, u64), Revision>,
+}
+
+impl Property for NoGap {
+    fn name(&self) -> &'static str {
+        "no-gap"
+    }
+    fn note(&mut self, _: &World, note: &Note) -> Check {
+        match note.body.get::<Roamed>() {
+            Some(Roamed::Began(watch, revision)) => {
+                self.last.insert((note.process, *watch), *revision);
+                Check::Idle
+            }
+            Some(Roamed::Saw(watch, revision)) => {
+                let last = self.last.insert((note.process, *watch), *revision);
+                let last = last.expect("it began");
+                match last + 1 == *revision {
+                    true => Check::Held,
+                    false => Check::Violated(Violation {
+                        kind: "watch",
+                        object: watch.to_string(),
+                        message: format!("after {last} came {revision}"),
+                    }),
+                }
+            }
+            _ => Check::Idle,
+        }
+    }
+}
+
+static KNOWN: [&str; 2] = ["a1", "a2"];
+
+/// Guarantee: who follows a cache gets to where etcd was when calm began.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct CatchesUp {
+    goal: Revision,
+    known: BTreeMap<(ProcId, u64), Revision>,
+}
+
+impl Property for CatchesUp {
+    fn name(&self) -> &'static str {
+        "catches-up"
+    }
+    fn note(&mut self, _: &World, note: &Note) -> Check {
+        if let Some(Roamed::Knows(number, revision)) = note.body.get() {
+            self.known.insert((note.process, *number), *revision);
+        }
+        Check::Idle
+    }
+    fn calm(&mut self, world: &World) -> Option<Duration> {
+        let etcd = world.find("e1").expect("it is there");
+        let etcd = world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        self.goal = etcd.store().revision();
+        Some(Duration::from_secs(90))
+    }
+    fn deadline(&mut self, world: &World) -> Check {
+        for ((process, number), revision) in &self.known {
+            if *revision < self.goal {
+                return Check::Violated(Violation {
+                    kind: "cache",
+                    object: world.name(*process).to_owned(),
+                    message: format!("{number} has seen {revision} of {}", self.goal),
+                });
+            }
+        }
+        Check::Held
+    }
+}
+
+fn world(release: Release, on: &[Switch], mended: bool) -> World {
+    let base = match mended {
+        true => Switches::NONE,
+        false => Switches::of(release),
+    };
+    let switches = on.iter().fold(base, |on, switch| on.with(*switch, true));
+    let all = ["a1", "a2", "e1", "writer"];
+    let id = |name| WorldBuilder::id_of(name, &all);
+    let etcd = Client {
+        server: id("e1"),
+        retries: true,
+    };
+    let mut builder = WorldBuilder::new();
+    builder.process("e1", Etcd::<Object>::single(id("e1")));
+    for name in KNOWN {
+        let config = cacher::Config {
+            release,
+            switches,
+            etcd,
+            progress: true,
+        };
+        builder.process(name, Server { config });
+    }
+    builder.process("writer", Writer { etcd });
+    builder
+        .property(Box::new(NoGap::default()))
+        .property(Box::new(CatchesUp::default()))
+        .build()
+}
+
+fn simulate(world: World, seed: u64, limits: Limits) -> wavetank_engine::drive::Outcome {
+    let ms = Duration::from_millis;
+    let servers: Vec<String> = KNOWN.iter().map(|name| (*name).to_owned()).collect();
+    let mut all = servers.clone();
+    all.push("e1".to_owned());
+    let told = |processes: &[String], what: &str, every| Workload {
+        processes: processes.to_vec(),
+        what: what.to_owned(),
+        every: ms(every),
+    };
+    let writer = ["writer".to_owned()];
+    let kinds = [
+        FaultKind::Crash,
+        FaultKind::Pause,
+        FaultKind::Deschedule,
+        FaultKind::Partition,
+        FaultKind::Reset,
+        FaultKind::HalfOpen,
+        FaultKind::Stall,
+        FaultKind::SlowLink,
+    ];
+    let weather = Weather {
+        storm: Time::from_secs(60),
+        start_within: ms(2000),
+        start_first: vec!["e1".to_owned(), "writer".to_owned()],
+        budgets: kinds
+            .into_iter()
+            .map(|kind| Budget {
+                kind,
+                max: if kind == FaultKind::Deschedule { 40 } else { 6 },
+                lasts: (ms(10), ms(8000)),
+                gone_per_million: 0,
+                amount: (2, 200),
+                targets: all.clone(),
+            })
+            .collect(),
+        workload: vec![
+            told(&writer, "scribble", 200),
+            told(&writer, "prune", 5000),
+            told(&servers, "hold", 9000),
+            told(&servers, "release", 3000),
+        ],
+        latency: Latency {
+            base: (ms(1), ms(3)),
+            tail_per_million: 10_000,
+            tail: (ms(10), ms(300)),
+        },
+        directed: Vec::new(),
+    };
+    let choices = Seeded::new(seed, &world, weather);
+    Run::new(world, choices, limits, Record::default()).finish()
+}
+
+const END: Time = Time::from_secs(200);
+
+fn lines(outcome: &wavetank_engine::drive::Outcome) -> Vec<Line> {
+    let name = |p: ProcId| outcome.world.name(p).to_owned();
+    outcome.record.lines(&name, outcome.end()).collect()
+}
+
+#[test]
+fn a_mended_cache_loses_nothing() {
+    for release in Release::ALL {
+        for seed in 0..6 {
+            let outcome = simulate(world(release, &[], true), seed, Limits::until(END));
+            assert_eq!(outcome.ending, Ending::Clean, "{release}, seed {seed}");
+            assert!(outcome.tallies.tested[0] > 100, "{release}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn rebuilt_and_replayed_it_goes_the_same_way() {
+    for release in Release::ALL {
+        let limits = Limits::until(Time::from_secs(20));
+        let live = simulate(world(release, &[], true), 3, limits);
+        let strict = Limits {
+            rebuild: true,
+            check_digests: true,
+            ..limits
+        };
+        let rebuilt = simulate(world(release, &[], true), 3, strict);
+        let told = lines(&live);
+        assert_eq!(told, lines(&rebuilt), "{release}");
+        assert!(live.world == rebuilt.world, "{release}");
+        let mut replay = Replay::new(world(release, &[], true), Fit::Strict);
+        for line in &told {
+            if let Err(parting) = replay.follow(line) {
+                panic!("{release}: {parting}");
+            }
+        }
+    }
+}
+
+#[test]
+fn storms_find_these_defects() {
+    let found = |release, defect, seeds| {
+        (0..seeds).find_map(|seed| {
+            let outcome = simulate(world(release, &[defect], true), seed, Limits::until(END));
+            match outcome.ending {
+                Ending::Violated(found) => Some((seed, found.property)),
+                Ending::Clean => None,
+            }
+        })
+    };
+    for (defect, seeds) in [
+        (Switch::DeletedAtOldRevision, 5),
+        (Switch::EmptyWindowMissesEvent, 20),
+    ] {
+        let found = found(Release::V1_20, defect, seeds);
+        assert!(found.is_some(), "{defect:?}");
+    }
+}

@@ -1,0 +1,81 @@
+//! Recorded files: JSON lines, as they are or compressed with gzip.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use serde_json::Value as Json;
+
+/// A recorded file.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Its name, without the ending.
+    pub name: String,
+    /// Its lines; the first describes the servers, the last holds the table of revisions.
+    pub lines: Vec<Json>,
+}
+
+/// The copy that comes with the sources.
+pub fn bundled() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
+}
+
+/// All recordings of a folder, by name.
+///
+/// # Errors
+/// What is wrong with the folder or a file, and where.
+pub fn read(folder: &Path) -> Result<Vec<Recording>, String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(wrong)? {
+        let path = entry.map_err(wrong)?.path();
+        if name_of(&path).is_some() {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    if paths.is_empty() {
+        let folder = folder.display();
+        return Err(format!("{folder}: there is no file *.jsonl or *.jsonl.gz"));
+    }
+    paths.iter().map(|path| read_file(path)).collect()
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    let name = path.file_name()?.to_str()?;
+    let plain = name.strip_suffix(".gz").unwrap_or(name);
+    plain.strip_suffix(".jsonl")
+}
+
+fn read_file(path: &Path) -> Result<Recording, String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = File::open(path).map_err(wrong)?;
+    let mut text = String::new();
+    if path.extension().is_some_and(|ending| ending == "gz") {
+        GzDecoder::new(file)
+            .read_to_string(&mut text)
+            .map_err(wrong)?;
+    } else {
+        file.read_to_string(&mut text).map_err(wrong)?;
+    }
+    let line = |(at, line): (usize, &str)| {
+        serde_json::from_str(line)
+            .map_err(|error| format!("{}:{}: {error}", path.display(), at + 1))
+    };
+    let lines: Result<Vec<Json>, String> = text.lines().enumerate().map(line).collect();
+    let lines = lines?;
+    if lines
+        .first()
+        .is_none_or(|first| first.get("cluster").is_none())
+    {
+        let path = path.display();
+        return Err(format!(
+            "{path}:1: a recording begins with a line `cluster`"
+        ));
+    }
+    Ok(Recording {
+        name: name_of(path).unwrap_or_default().to_owned(),
+        lines,
+    })
+}

@@ -1,0 +1,334 @@
+//! A world of one etcd, one apiserver and a recorder that sends what it is told. Stepped by hand
+//! with nominal latencies, so that every replay is the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
+use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture};
+use wavetank_engine::*;
+use wavetank_etcd::raft::MemberId;
+use wavetank_etcd::{Committed, Etcd, Sizes};
+use wavetank_release::{EtcdRelease, Release, Switches};
+
+/// There are none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NoHook {}
+
+impl Hook for NoHook {
+    fn post_start(&self, _: Rx) -> HookFuture {
+        match *self {}
+    }
+    fn pre_shutdown(&self, _: Rx) -> HookFuture {
+        match *self {}
+    }
+    fn routine(&self, _: &Task) -> Option<RoutineFuture> {
+        match *self {}
+    }
+}
+
+const SEND: Name = Name::new("send");
+
+/// What came back, by the number of the request.
+type Answers = BTreeMap<u64, Answer>;
+
+/// What came back for one request.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Answer {
+    /// The response.
+    pub response: Option<Response>,
+    /// The parts of a watch.
+    pub parts: Vec<WatchPart>,
+    /// Why the connection broke.
+    pub broken: Option<NetError>,
+    /// Nothing more comes.
+    pub over: bool,
+}
+
+static ANSWERS: Cell<Answers> = Cell::new("answers");
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Recorder {
+    server: ProcId,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Sending {
+    number: u64,
+    watch: bool,
+    request: Request,
+    stream: Option<Stream>,
+}
+
+impl Process for Recorder {
+    fn boot(&mut self, _: &mut Cx<'_>) {}
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+    fn crash(&mut self) {}
+
+    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, args: &Json) -> Result<(), String> {
+        let sending = Sending {
+            number: args["number"].as_u64().ok_or("wants a number")?,
+            watch: args["watch"].as_bool().unwrap_or(false),
+            request: request(&args["request"])?,
+            stream: None,
+        };
+        cx.spawn(Task::new(SEND, sending));
+        Ok(())
+    }
+
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        Box::pin(send(Rx::new(), self.server, task.args::<Sending>().clone()))
+    }
+}
+
+/// A request as it was recorded.
+fn request(recorded: &Json) -> Result<Request, String> {
+    let method = match recorded["method"].as_str().unwrap_or("GET") {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "POST" => Method::Post,
+        "PUT" => Method::Put,
+        "PATCH" => Method::Patch,
+        "DELETE" => Method::Delete,
+        "OPTIONS" => Method::Options,
+        other => return Err(format!("the method {other} is none")),
+    };
+    let text = |value: &Json| match value {
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut query = Vec::new();
+    for (name, value) in recorded["query"].as_object().into_iter().flatten() {
+        match value {
+            Json::Array(values) => {
+                query.extend(
+                    values
+                        .iter()
+                        .map(|v| (name.as_str().into(), text(v).into())),
+                );
+            }
+            value => query.push((name.as_str().into(), text(value).into())),
+        }
+    }
+    let content_type: Option<Arc<str>> = recorded["contentType"].as_str().map(Into::into);
+    Ok(Request {
+        query: Query(query),
+        content_type,
+        accept: recorded["accept"].as_str().map(Into::into),
+        user_agent: "recorder".into(),
+        body: match &recorded["body"] {
+            Json::Null => Body::Empty,
+            Json::String(text) => Body::Bytes(text.as_bytes().into()),
+            tree => Body::Bytes(tree.to_string().into_bytes().into()),
+        },
+        ..Request::new(method, recorded["path"].as_str().unwrap_or_default())
+    })
+}
+
+async fn send(rx: Rx, server: ProcId, sending: Sending) -> Outcome {
+    let number = sending.number;
+    let keep = |change: &dyn Fn(&mut Answer)| {
+        rx.update(&ANSWERS, |all| change(all.entry(number).or_default()));
+    };
+    if !sending.watch {
+        let body = Payload::new(sending.request);
+        let answer = rx.call(&FRONT_DOOR, server, body).await;
+        keep(&|kept| {
+            kept.over = true;
+            match &answer {
+                Ok(response) => kept.response = Some(response.expect::<Response>().clone()),
+                Err(error) => kept.broken = Some(*error),
+            }
+        });
+        return Outcome::Done;
+    }
+    let stream = sending.stream.unwrap_or_else(|| {
+        rx.open_stream(&FRONT_DOOR, server, Payload::new(sending.request.clone()))
+    });
+    match rx.next(stream).await {
+        Ok(Some(part)) => {
+            keep(&|kept| kept.parts.push(part.expect::<WatchPart>().clone()));
+            let stream = Some(stream);
+            Outcome::Become(Task::new(SEND, Sending { stream, ..sending }))
+        }
+        Ok(None) => {
+            keep(&|kept| kept.over = true);
+            Outcome::Done
+        }
+        Err(error) => {
+            keep(&|kept| {
+                kept.over = true;
+                kept.broken = Some(error);
+            });
+            Outcome::Done
+        }
+    }
+}
+
+/// A write that was seen in etcd: what was done, the key and the revision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Write {
+    /// `PUT` or `DELETE`.
+    pub what: &'static str,
+    /// The key.
+    pub key: String,
+    /// The revision.
+    pub revision: u64,
+}
+
+/// The world, and what was seen in it.
+pub struct Lab {
+    world: World,
+    now: Time,
+    next: u64,
+    writes: Vec<Write>,
+}
+
+impl Lab {
+    /// All are up, and the server is ready.
+    pub fn new(release: Release, etcd: EtcdRelease) -> Lab {
+        let all = ["apiserver", "etcd", "recorder"];
+        let id = |name| WorldBuilder::id_of(name, &all);
+        let member = wavetank_etcd::Config {
+            me: MemberId(0),
+            members: vec![id("etcd")].into(),
+            release: etcd,
+            switches: Switches::default(),
+            sizes: Sizes::of(etcd),
+        };
+        let config = Config {
+            release,
+            switches: Switches::of(release),
+            me: id("apiserver"),
+            etcd: id("etcd"),
+            address: "192.0.2.11".into(),
+            shutdown_delay: Duration::ZERO,
+            hooks: 0,
+            number: 1,
+            namespace_lifecycle: true,
+            watch_cache: Some(etcd),
+            compacts: false,
+        };
+        let mut builder = WorldBuilder::new();
+        builder.process("etcd", Etcd::<Object>::new(member));
+        builder.process("apiserver", ApiServer::<NoHook>::new(config, Vec::new()));
+        let server = id("apiserver");
+        builder.process("recorder", Recorder { server });
+        let mut lab = Lab {
+            world: builder.build(),
+            now: Time::ZERO,
+            next: 0,
+            writes: Vec::new(),
+        };
+        for name in ["etcd", "apiserver", "recorder"] {
+            lab.start(name);
+        }
+        lab.run(Duration::from_secs(3));
+        lab
+    }
+
+    /// The newest revision.
+    pub fn revision(&self) -> u64 {
+        let etcd = self.world.find("etcd").expect("it was built");
+        let etcd = self.world.process::<Etcd<Object>>(etcd);
+        etcd.expect("an etcd").store().revision()
+    }
+
+    fn act(&mut self, action: &Action) {
+        let acted = self
+            .world
+            .apply(self.now, Event::Act(action), &mut |s| s.nominal);
+        self.see(acted.expect("whatever is told is possible"));
+    }
+
+    fn see(&mut self, report: Report) {
+        for note in report.notes {
+            let Some(commit) = note.body.get::<Committed<Object>>() else {
+                continue;
+            };
+            self.writes
+                .extend(commit.changes.iter().map(|change| Write {
+                    what: if change.now.is_some() {
+                        "PUT"
+                    } else {
+                        "DELETE"
+                    },
+                    key: change.key.to_string(),
+                    revision: change.revision,
+                }));
+        }
+    }
+
+    /// What was written since it was last asked.
+    pub fn writes(&mut self) -> Vec<Write> {
+        std::mem::take(&mut self.writes)
+    }
+
+    /// Kills a process at once.
+    pub fn crash(&mut self, process: &str) {
+        let process = process.to_owned();
+        self.act(&Action::Fault(Fault::Crash { process }));
+    }
+
+    /// Starts a process.
+    pub fn start(&mut self, process: &str) {
+        let process = process.to_owned();
+        self.act(&Action::Fault(Fault::Start { process }));
+    }
+
+    /// Has etcd compacted.
+    pub fn compact(&mut self, revision: u64) {
+        self.tell("etcd", "compact", json!(revision));
+    }
+
+    fn tell(&mut self, process: &str, what: &str, args: Json) {
+        self.act(&Action::Tell {
+            process: process.to_owned(),
+            what: what.to_owned(),
+            args,
+        });
+    }
+
+    /// Sends a request or opens a watch; its number.
+    pub fn send(&mut self, request: &Json, watch: bool) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        let args = json!({"number": number, "watch": watch, "request": request});
+        self.tell("recorder", "send", args);
+        number
+    }
+
+    /// What came back so far.
+    pub fn answer(&self, number: u64) -> Answer {
+        let recorder = self.world.find("recorder").expect("it was built");
+        let answers = self.world.cell(recorder, &ANSWERS);
+        answers.get(&number).cloned().unwrap_or_default()
+    }
+
+    /// Time passes.
+    pub fn run(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.step(until) {}
+        self.now = until;
+    }
+
+    /// Time passes until this holds, or the limit is reached.
+    pub fn run_until(&mut self, limit: Duration, holds: impl Fn(&Lab) -> bool) {
+        let until = self.now + limit;
+        while !holds(self) && self.step(until) {}
+    }
+
+    fn step(&mut self, until: Time) -> bool {
+        let next = self.world.next_entry().copied();
+        let Some(entry) = next.filter(|entry| entry.at <= until) else {
+            return false;
+        };
+        let event = Event::Pending(entry.seq);
+        let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
+        self.now = self.world.now();
+        self.see(applied.expect("it is pending"));
+        true
+    }
+}

@@ -1,0 +1,16 @@
+//! The simulated kube-apiserver against recorded transcripts of a real one.
+//!
+//! - `corpus`: the recorded files;
+//! - `lab`: a world of one etcd, one apiserver and somebody who sends what was recorded;
+//! - `symbols`: uids, revisions, names and times, which differ from run to run;
+//! - `replay`: one file, line by line, in one pass from an empty store;
+//! - `score`: how many steps are equal, and the list of those that may differ.
+
+pub mod corpus;
+mod lab;
+mod replay;
+mod score;
+mod symbols;
+
+pub use replay::{Difference, Replayed, replay};
+pub use score::{Known, Score};

@@ -1,0 +1,307 @@
+//! One recording, line by line, in one pass from an empty store. Nothing is set right after a
+//! difference: what follows from it differs, too.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use wavetank_api::{WatchEvent, WatchPart};
+use wavetank_release::{EtcdRelease, Release};
+
+use crate::corpus::Recording;
+use crate::lab::{Lab, Write};
+use crate::symbols::{Symbols, Unequal};
+
+/// Between two steps; before a step that a cache answers, so that it has caught up; the longest that
+/// an answer may take, and a watch that is read until nothing comes.
+const PAUSE: Duration = Duration::from_millis(20);
+const CATCH_UP: Duration = Duration::from_millis(400);
+const LONGEST: Duration = Duration::from_secs(120);
+const QUIET: Duration = Duration::from_secs(2);
+
+/// A step that differs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// The step.
+    pub step: u64,
+    /// What was done in it.
+    pub what: String,
+    /// Does it concern Services?
+    pub services: bool,
+    /// What differs.
+    pub unequal: Unequal,
+}
+
+/// What the replay of a recording came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replayed {
+    /// The recording.
+    pub name: String,
+    /// How many steps were compared.
+    pub steps: u64,
+    /// How many of them concern Services.
+    pub of_services: u64,
+    /// The steps that differ.
+    pub differences: Vec<Difference>,
+}
+
+struct Replay<'a> {
+    lab: Lab,
+    symbols: Symbols,
+    recording: &'a Recording,
+    /// The watches that are open, by the step that reads them.
+    open: BTreeMap<u64, u64>,
+}
+
+/// Replays a recording.
+///
+/// # Errors
+/// The recording is of servers that cannot be simulated.
+pub fn replay(recording: &Recording) -> Result<Replayed, String> {
+    let cluster = &recording.lines[0]["cluster"];
+    let text = |field: &str| cluster[field].as_str().unwrap_or_default().to_owned();
+    let release = Release::ALL.into_iter().find(|release| {
+        let apiserver = text("apiserver");
+        apiserver.starts_with(release.name())
+    });
+    let wrong = |what: String| format!("{}: {what}", recording.name);
+    let release =
+        release.ok_or_else(|| wrong(format!("{} is not simulated", text("apiserver"))))?;
+    let etcd = EtcdRelease::named(&format!("v{}", text("etcd")));
+    let etcd = etcd.ok_or_else(|| wrong(format!("etcd {} is not simulated", text("etcd"))))?;
+    let mut lab = Lab::new(release, etcd);
+    lab.writes();
+    let symbols = Symbols::new(&recording.lines, lab.revision());
+    let mut replay = Replay {
+        lab,
+        symbols,
+        recording,
+        open: BTreeMap::new(),
+    };
+    let mut replayed = Replayed {
+        name: recording.name.clone(),
+        steps: 0,
+        of_services: 0,
+        differences: Vec::new(),
+    };
+    for line in &recording.lines[1..] {
+        let step = line["step"].as_u64().unwrap_or(0);
+        replay.open_watches(step);
+        let Some(result) = replay.step(line) else {
+            continue;
+        };
+        let services = concerns_services(line);
+        replayed.steps += 1;
+        replayed.of_services += u64::from(services);
+        if let Err(unequal) = result {
+            replay.symbols.lose_anchor();
+            replayed.differences.push(Difference {
+                step,
+                what: describe(line),
+                services,
+                unequal,
+            });
+        }
+        replay.lab.run(PAUSE);
+    }
+    Ok(replayed)
+}
+
+fn describe(line: &Json) -> String {
+    let of = |what: &str, request: &Json| {
+        let query = &request["query"];
+        let query = match query.as_object() {
+            Some(fields) if !fields.is_empty() => format!(" {query}"),
+            _ => String::new(),
+        };
+        format!(
+            "{what} {}{query}",
+            request["path"].as_str().unwrap_or_default()
+        )
+    };
+    if let Some(request) = line.get("request") {
+        return of(request["method"].as_str().unwrap_or_default(), request);
+    }
+    match line.get("watch") {
+        Some(watch) => of("WATCH", watch),
+        None => {
+            let kinds = [
+                "settle",
+                "ipaddresses",
+                "nodeports",
+                "etcd",
+                "restart",
+                "bitmap",
+            ];
+            let found = kinds.into_iter().find(|kind| line.get(kind).is_some());
+            found.unwrap_or("step").to_owned()
+        }
+    }
+}
+
+fn concerns_services(line: &Json) -> bool {
+    let is = |path: &str| path.contains("/services") && !path.contains("/services/endpoints");
+    let path = |of: &str| is(line[of]["path"].as_str().unwrap_or_default());
+    let writes = line["writes"].as_array().into_iter().flatten();
+    let mut keys = writes.filter_map(|write| write[1].as_str());
+    line.get("ipaddresses").is_some()
+        || line.get("nodeports").is_some()
+        || line.get("bitmap").is_some()
+        || path("request")
+        || path("watch")
+        || keys.any(|key| {
+            is(key) || key.contains("/registry/ipaddresses") || key.contains("/registry/ranges")
+        })
+}
+
+impl Replay<'_> {
+    /// Opens the watches that were open before this line.
+    fn open_watches(&mut self, step: u64) {
+        for line in &self.recording.lines {
+            let watch = &line["watch"];
+            if watch["openedBefore"].as_u64() == Some(step) {
+                let request = self.symbols.fill(&json!({
+                    "method": "GET",
+                    "path": watch["path"],
+                    "query": watch["query"],
+                }));
+                if is_served_by_a_cache(&request) {
+                    self.lab.run(CATCH_UP);
+                }
+                let number = self.lab.send(&request, true);
+                self.open.insert(line["step"].as_u64().unwrap_or(0), number);
+                self.lab.run(PAUSE);
+            }
+        }
+    }
+
+    /// One line; `None` if there is nothing to compare.
+    fn step(&mut self, line: &Json) -> Option<Result<(), Unequal>> {
+        if line.get("request").is_some() {
+            return Some(self.request(line));
+        }
+        if line.get("watch").is_some() {
+            return Some(self.watch(line));
+        }
+        if let Some(etcd) = line.get("etcd") {
+            let revision = etcd["revision"].as_str().unwrap_or_default();
+            let revision = self.symbols.fill_text(revision);
+            if let (Some("compact"), Ok(revision)) = (etcd["op"].as_str(), revision.parse()) {
+                self.lab.compact(revision);
+            }
+            return None;
+        }
+        if line.get("restart").is_some() {
+            self.lab.crash("apiserver");
+            self.lab.run(PAUSE);
+            self.lab.start("apiserver");
+            self.lab.run(QUIET);
+            return Some(self.writes(line));
+        }
+        if line.get("settle").is_some() {
+            self.lab.run(QUIET);
+            return Some(self.writes(line));
+        }
+        let others = ["ipaddresses", "nodeports", "bitmap", "masterleases"];
+        if others.iter().any(|other| line.get(other).is_some()) {
+            return Some(Err(Unequal {
+                at: String::new(),
+                recorded: line.to_string(),
+                simulated: "nothing: it is not simulated yet".to_owned(),
+            }));
+        }
+        None
+    }
+
+    fn request(&mut self, line: &Json) -> Result<(), Unequal> {
+        let request = self.symbols.fill(&line["request"]);
+        if is_served_by_a_cache(&request) {
+            self.lab.run(CATCH_UP);
+        }
+        let is_watch = request["verb"] == "watch";
+        let number = self.lab.send(&request, is_watch);
+        self.lab.run_until(LONGEST, |lab| lab.answer(number).over);
+        let answer = self.lab.answer(number);
+        let mut said = json!({"code": 0, "body": answer.broken.map(|e| e.to_string())});
+        if is_watch {
+            let lines = answer.parts.iter().filter_map(|part| match part {
+                WatchPart::Event(event) => Some(format!("{}\n", event.json())),
+                _ => None,
+            });
+            said = json!({"code": 200, "body": lines.collect::<String>()});
+        }
+        if let Some(response) = &answer.response {
+            said = json!({"code": response.code, "body": response.json()});
+            if !response.warnings.is_empty() {
+                let warnings = response.warnings.iter().map(|text| Json::from(&**text));
+                said["warnings"] = warnings.collect();
+            }
+            if let Some(seconds) = response.retry_after {
+                said["retryAfter"] = seconds.to_string().into();
+            }
+        }
+        let response = self.symbols.compare(&line["response"], &said, "response");
+        response.and(self.writes(line))
+    }
+
+    /// The writes since the last line.
+    fn writes(&mut self, line: &Json) -> Result<(), Unequal> {
+        let mut said = self.lab.writes();
+        if line["unordered"] == true {
+            said.sort_by(|a, b| (&a.key, a.revision).cmp(&(&b.key, b.revision)));
+        }
+        let write = |w: &Write| json!([w.what, w.key, w.revision.to_string()]);
+        let said: Json = said.iter().map(write).collect();
+        let none = json!([]);
+        let recorded = line.get("writes").unwrap_or(&none);
+        self.symbols.compare(recorded, &said, "writes")
+    }
+
+    fn watch(&mut self, line: &Json) -> Result<(), Unequal> {
+        let step = line["step"].as_u64().unwrap_or(0);
+        let Some(number) = self.open.remove(&step) else {
+            return Ok(());
+        };
+        match line["end"].as_str() {
+            Some("timeout") => self.lab.run(QUIET),
+            _ => self.lab.run_until(LONGEST, |lab| lab.answer(number).over),
+        }
+        let answer = self.lab.answer(number);
+        let mut events: Vec<Json> = Vec::new();
+        let mut end = if answer.over { "closed" } else { "timeout" };
+        let mut refused = None;
+        for part in &answer.parts {
+            match part {
+                WatchPart::Accepted | WatchPart::Closed => {}
+                WatchPart::Refused(response) => {
+                    end = "error";
+                    refused = Some(json!({"code": response.code, "body": response.json()}));
+                }
+                WatchPart::Event(event) => {
+                    if matches!(event, WatchEvent::Error(_)) {
+                        end = "error";
+                    }
+                    let event = event.json();
+                    // Bookmarks near the time limit may come once or twice.
+                    if event["type"] != "BOOKMARK" || events.last() != Some(&event) {
+                        events.push(event);
+                    }
+                }
+            }
+        }
+        let mut said = json!({"events": events, "end": end});
+        let mut recorded = json!({"events": line["events"], "end": line["end"]});
+        if line.get("response").is_some() || refused.is_some() {
+            recorded["response"] = line.get("response").cloned().unwrap_or_default();
+            said["response"] = refused.unwrap_or_default();
+        }
+        self.symbols.compare(&recorded, &said, "")
+    }
+}
+
+/// A list or watch of "any" revision comes from a cache that may trail; the recorder waited.
+fn is_served_by_a_cache(request: &Json) -> bool {
+    let version = request["query"]["resourceVersion"].as_str();
+    let watch = request["query"].get("watch").is_some();
+    version == Some("0") || watch && version.is_none_or(str::is_empty)
+}

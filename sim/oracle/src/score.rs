@@ -1,0 +1,125 @@
+//! How many steps are equal, and the list of those that may differ.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::replay::Replayed;
+
+/// The scores of several recordings.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Score {
+    /// What each came to.
+    pub files: Vec<Replayed>,
+    /// Show each difference.
+    pub verbose: bool,
+}
+
+/// Steps that may differ, with a reason each: a line `file step: reason`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Known(BTreeMap<(String, u64), String>);
+
+impl Replayed {
+    /// How many steps are equal.
+    pub fn equal(&self) -> u64 {
+        self.steps - self.differences.len() as u64
+    }
+
+    /// The share of equal steps, in percent; of those that do not concern Services, if they are not
+    /// to count.
+    pub fn percent(&self, with_services: bool) -> f64 {
+        let differ = self
+            .differences
+            .iter()
+            .filter(|d| with_services || !d.services);
+        let skipped = if with_services { 0 } else { self.of_services };
+        let steps = self.steps - skipped;
+        100.0 * (steps - differ.count() as u64) as f64 / steps.max(1) as f64
+    }
+}
+
+impl Score {
+    /// Is every step equal?
+    pub fn is_perfect(&self) -> bool {
+        self.files.iter().all(|file| file.differences.is_empty())
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for file in &self.files {
+            writeln!(
+                f,
+                "{:<36} {:>4} of {:>4} equal ({:>5.1} %), without Services {:>5.1} %",
+                file.name,
+                file.equal(),
+                file.steps,
+                file.percent(true),
+                file.percent(false)
+            )?;
+            if self.verbose {
+                for difference in &file.differences {
+                    let unequal = &difference.unequal;
+                    writeln!(f, "  step {}: {}", difference.step, difference.what)?;
+                    writeln!(f, "    at        {}", unequal.at)?;
+                    writeln!(f, "    recorded  {}", unequal.recorded)?;
+                    writeln!(f, "    simulated {}", unequal.simulated)?;
+                }
+            }
+        }
+        let steps: u64 = self.files.iter().map(|file| file.steps).sum();
+        let equal: u64 = self.files.iter().map(Replayed::equal).sum();
+        let percent = 100.0 * equal as f64 / steps.max(1) as f64;
+        writeln!(f, "steps: {equal} equal of {steps} ({percent:.1} %)")
+    }
+}
+
+impl Known {
+    /// Reads the list; `#` begins a comment.
+    ///
+    /// # Errors
+    /// The line that is not understood.
+    pub fn parse(text: &str) -> Result<Known, String> {
+        let mut known = BTreeMap::new();
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let parsed = line.split_once(": ").and_then(|(place, reason)| {
+                let (file, step) = place.rsplit_once(' ')?;
+                Some((
+                    (file.trim().to_owned(), step.parse().ok()?),
+                    reason.to_owned(),
+                ))
+            });
+            let (place, reason) =
+                parsed.ok_or_else(|| format!("line {}: wants `file step: reason`", at + 1))?;
+            known.insert(place, reason);
+        }
+        Ok(Known(known))
+    }
+
+    /// What does not agree with the list: differences that it does not name, and names that do not
+    /// differ any more.
+    pub fn disagreements(&self, files: &[Replayed]) -> Vec<String> {
+        let differ = |file: &str, step: u64| {
+            let file = files.iter().find(|replayed| replayed.name == *file);
+            file.is_some_and(|file| file.differences.iter().any(|d| d.step == step))
+        };
+        let mut found = Vec::new();
+        for file in files {
+            for difference in &file.differences {
+                let place = (file.name.clone(), difference.step);
+                if !self.0.contains_key(&place) {
+                    found.push(format!("{} {} differs", file.name, difference.step));
+                }
+            }
+        }
+        for (file, step) in self.0.keys() {
+            if !differ(file, *step) {
+                found.push(format!("{file} {step} does not differ any more"));
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,273 @@
+//! What differs from run to run: uids, revisions, generated names, times. The recording holds
+//! symbols in their place; each is bound to what the simulated server said where it first stands.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use regex::Regex;
+use serde_json::Value as Json;
+
+/// The symbols of one recording.
+pub struct Symbols {
+    bound: BTreeMap<String, String>,
+    /// How far each revision symbol is from the beginning of the recording.
+    distances: BTreeMap<String, u64>,
+    /// The newest revision symbol that was bound without a difference since: distance and value.
+    anchor: Option<(u64, u64)>,
+    /// The highest number of a uid symbol that the recording has shown.
+    uids: u64,
+    pattern: Regex,
+}
+
+/// What is not equal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unequal {
+    /// Where in the answer.
+    pub at: String,
+    /// What was recorded.
+    pub recorded: String,
+    /// What the simulated server said.
+    pub simulated: String,
+}
+
+const PATTERN: &str = r"continue\(v=[^,]*,rv=[^,]*,start=[^)]*\)|rv-pre-\d+|rv-\d+|uid-\d+|ip6-\d+|ip-\d+|port-\d+|name-[a-z0-9.-]*?-(?:\d+|rejected)";
+
+impl Symbols {
+    /// For a recording that begins at this revision.
+    pub fn new(lines: &[Json], begin: u64) -> Symbols {
+        let table = lines.last().and_then(|last| last.get("rv"));
+        let table = table.and_then(Json::as_object).into_iter().flatten();
+        let distance = |(symbol, distance): (&String, &Json)| {
+            let first = distance.get(0).unwrap_or(distance);
+            Some((symbol.clone(), first.as_u64()?))
+        };
+        Symbols {
+            bound: BTreeMap::new(),
+            distances: table.filter_map(distance).collect(),
+            anchor: Some((0, begin)),
+            uids: 0,
+            pattern: Regex::new(PATTERN).expect("a pattern"),
+        }
+    }
+
+    /// After a difference the distance to the next revision is not known.
+    pub fn lose_anchor(&mut self) {
+        self.anchor = None;
+    }
+
+    /// A recorded request with the symbols replaced by what they are bound to.
+    pub fn fill(&self, recorded: &Json) -> Json {
+        match recorded {
+            Json::String(text) => {
+                let filled = self.fill_text(text);
+                match filled.parse::<u64>() {
+                    Ok(number) if text.starts_with("port-") => number.into(),
+                    _ => filled.into(),
+                }
+            }
+            Json::Array(items) => items.iter().map(|item| self.fill(item)).collect(),
+            Json::Object(fields) => {
+                let filled = fields
+                    .iter()
+                    .map(|(f, value)| (f.clone(), self.fill(value)));
+                Json::Object(filled.collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The value of a symbol, or the symbol.
+    pub fn fill_text(&self, text: &str) -> String {
+        let replaced = self
+            .pattern
+            .replace_all(text, |found: &regex::Captures<'_>| {
+                let symbol = &found[0];
+                match parse_token(symbol) {
+                    Some((version, revision, start)) => {
+                        let revision = self.fill_text(revision);
+                        let token = format!(
+                            "{{\"v\":\"{version}\",\"rv\":{revision},\"start\":{}}}",
+                            Json::from(start)
+                        );
+                        URL_SAFE_NO_PAD.encode(token)
+                    }
+                    None => self
+                        .bound
+                        .get(symbol)
+                        .cloned()
+                        .unwrap_or_else(|| symbol.to_owned()),
+                }
+            });
+        replaced.into_owned()
+    }
+
+    /// Is what was said what was recorded? Binds the symbols that are new.
+    ///
+    /// # Errors
+    /// The first place that differs. What stands beside it is looked at all the same, so that its
+    /// symbols are bound.
+    pub fn compare(&mut self, recorded: &Json, said: &Json, at: &str) -> Result<(), Unequal> {
+        match (recorded, said) {
+            (Json::String(text), Json::String(said)) => self.compare_text(text, said, at),
+            (Json::String(symbol), Json::Number(number)) if symbol.starts_with("port-") => {
+                self.compare_text(symbol, &number.to_string(), at)
+            }
+            (Json::Array(items), Json::Array(said)) if items.len() == said.len() => {
+                let mut first = Ok(());
+                for (number, (item, said)) in items.iter().zip(said).enumerate() {
+                    let result = self.compare(item, said, &format!("{at}[{number}]"));
+                    first = first.and(result);
+                }
+                first
+            }
+            (Json::Object(fields), Json::Object(said)) => {
+                let mut first = Ok(());
+                let added = said.keys().filter(|field| !fields.contains_key(*field));
+                for field in fields.keys().chain(added) {
+                    let at = format!("{at}.{field}");
+                    let absent = Json::from("(absent)");
+                    let result = match (fields.get(field), said.get(field)) {
+                        (Some(field), Some(said)) => self.compare(field, said, &at),
+                        (field, said) => {
+                            let field = field.unwrap_or(&absent);
+                            Err(unequal(field, said.unwrap_or(&absent), &at))
+                        }
+                    };
+                    first = first.and(result);
+                }
+                first
+            }
+            (recorded, said) if recorded == said => Ok(()),
+            (recorded, said) => Err(unequal(recorded, said, at)),
+        }
+    }
+
+    fn compare_text(&mut self, recorded: &str, said: &str, at: &str) -> Result<(), Unequal> {
+        let differs = || unequal(&Json::from(recorded), &Json::from(said), at);
+        if recorded == "time" {
+            let is_time = said.len() >= 20 && said.ends_with('Z') && said.as_bytes()[10] == b'T';
+            return if is_time { Ok(()) } else { Err(differs()) };
+        }
+        let symbols: Vec<(usize, usize)> = self
+            .pattern
+            .find_iter(recorded)
+            .map(|found| (found.start(), found.end()))
+            .collect();
+        if symbols.is_empty() {
+            return if recorded == said {
+                Ok(())
+            } else {
+                Err(differs())
+            };
+        }
+        let mut pattern = String::from("(?s)^");
+        let mut last = 0;
+        for (start, end) in &symbols {
+            pattern += &regex::escape(&recorded[last..*start]);
+            pattern += shape(&recorded[*start..*end]);
+            last = *end;
+        }
+        pattern += &regex::escape(&recorded[last..]);
+        pattern.push('$');
+        let pattern = Regex::new(&pattern).map_err(|_| differs())?;
+        let Some(found) = pattern.captures(said) else {
+            return Err(differs());
+        };
+        for (number, (start, end)) in symbols.iter().enumerate() {
+            let symbol = &recorded[*start..*end];
+            if !self.bind(symbol, &found[number + 1]) {
+                return Err(differs());
+            }
+        }
+        Ok(())
+    }
+
+    /// Is the symbol bound to this, or may it be?
+    fn bind(&mut self, symbol: &str, said: &str) -> bool {
+        if let Some((version, revision, start)) = parse_token(symbol) {
+            let Some(token) = decode_token(said) else {
+                return false;
+            };
+            return token["v"] == version
+                && token["start"] == start
+                && self.bind(revision, &token["rv"].to_string());
+        }
+        if symbol.ends_with("-rejected") {
+            return true;
+        }
+        if let Some(bound) = self.bound.get(symbol) {
+            return bound == said;
+        }
+        if !self.is_plausible(symbol, said) {
+            return false;
+        }
+        if self.bound.values().any(|bound| bound == said) {
+            return false;
+        }
+        self.bound.insert(symbol.to_owned(), said.to_owned());
+        true
+    }
+
+    /// Is a symbol that is new where it may be: uids in order, revisions at their distance?
+    fn is_plausible(&mut self, symbol: &str, said: &str) -> bool {
+        if let Some(number) = symbol.strip_prefix("uid-") {
+            let number: u64 = number.parse().unwrap_or(0);
+            let is_next = number == self.uids + 1;
+            self.uids = self.uids.max(number);
+            return is_next;
+        }
+        if symbol.starts_with("rv-pre-") {
+            return true;
+        }
+        if symbol.starts_with("rv-") {
+            let (Some(distance), Ok(said)) = (self.distances.get(symbol), said.parse::<u64>())
+            else {
+                return false;
+            };
+            let fits = self.anchor.is_none_or(|(anchor, value)| {
+                i128::from(*distance) - i128::from(anchor) == i128::from(said) - i128::from(value)
+            });
+            self.anchor = Some((*distance, said));
+            return fits;
+        }
+        true
+    }
+}
+
+/// What may stand in the place of a symbol.
+fn shape(symbol: &str) -> &'static str {
+    if symbol.starts_with("continue(") {
+        "([A-Za-z0-9_-]+)"
+    } else if symbol.starts_with("rv-") || symbol.starts_with("port-") {
+        r"(\d+)"
+    } else if symbol.starts_with("uid-") {
+        "([0-9a-f]{8}-[0-9a-f-]{27})"
+    } else if symbol.starts_with("ip6-") {
+        "([0-9a-f:]+)"
+    } else if symbol.starts_with("ip-") {
+        r"([0-9.]+)"
+    } else {
+        "([A-Za-z0-9._-]+)"
+    }
+}
+
+fn parse_token(symbol: &str) -> Option<(&str, &str, &str)> {
+    let inner = symbol.strip_prefix("continue(v=")?.strip_suffix(')')?;
+    let (version, rest) = inner.split_once(",rv=")?;
+    let (revision, start) = rest.split_once(",start=")?;
+    Some((version, revision, start))
+}
+
+fn decode_token(said: &str) -> Option<Json> {
+    let bytes = URL_SAFE_NO_PAD.decode(said).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn unequal(recorded: &Json, said: &Json, at: &str) -> Unequal {
+    Unequal {
+        at: at.trim_start_matches('.').to_owned(),
+        recorded: recorded.to_string(),
+        simulated: said.to_string(),
+    }
+}
