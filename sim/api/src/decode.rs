@@ -4,7 +4,7 @@
 //!
 //! What the fields mean does not belong here; that is `kinds`.
 
-mod base64;
+pub(crate) mod base64;
 pub(crate) mod text;
 pub(crate) mod typed;
 pub(crate) mod values;

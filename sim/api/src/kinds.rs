@@ -7,7 +7,20 @@ use crate::json::Json;
 use crate::strategy::Strategy;
 
 mod config_maps;
-mod plain;
+pub mod deployments;
+mod endpoint_slices;
+pub mod endpoints;
+mod events;
+mod leases;
+mod namespaces;
+mod network;
+mod nodes;
+pub mod pod_binding;
+mod pod_spec;
+pub mod pods;
+mod secrets;
+mod service_rules;
+pub mod services;
 
 /// A resource: where it is served, where it is stored, and its rules.
 pub struct Resource {
@@ -29,8 +42,21 @@ pub struct Resource {
 
 impl Resource {
     /// All of them.
-    pub const ALL: [&'static Resource; 4] =
-        [&CONFIG_MAPS, &ENDPOINTS, &ENDPOINT_SLICES, &NAMESPACES];
+    pub const ALL: [&'static Resource; 13] = [
+        &CONFIG_MAPS,
+        &DEPLOYMENTS,
+        &ENDPOINT_SLICES,
+        &ENDPOINTS,
+        &EVENTS,
+        &IP_ADDRESSES,
+        &LEASES,
+        &NAMESPACES,
+        &NODES,
+        &PODS,
+        &SECRETS,
+        &SERVICE_CIDRS,
+        &SERVICES,
+    ];
 
     /// `apiVersion`: `v1`, `apps/v1`.
     pub fn api_version(&self) -> String {
@@ -107,7 +133,7 @@ pub static ENDPOINTS: Resource = Resource {
     kind: "Endpoints",
     namespaced: true,
     registry: "/registry/services/endpoints",
-    strategy: &plain::Plain { creates: true },
+    strategy: &endpoints::Endpoints,
 };
 
 /// discovery.k8s.io endpointslices
@@ -118,7 +144,18 @@ pub static ENDPOINT_SLICES: Resource = Resource {
     kind: "EndpointSlice",
     namespaced: true,
     registry: "/registry/endpointslices",
-    strategy: &plain::Plain { creates: false },
+    strategy: &endpoint_slices::EndpointSlices,
+};
+
+/// v1 secrets
+pub static SECRETS: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "secrets",
+    kind: "Secret",
+    namespaced: true,
+    registry: "/registry/secrets",
+    strategy: &secrets::Secrets,
 };
 
 /// v1 namespaces
@@ -129,7 +166,95 @@ pub static NAMESPACES: Resource = Resource {
     kind: "Namespace",
     namespaced: false,
     registry: "/registry/namespaces",
-    strategy: &plain::Plain { creates: false },
+    strategy: &namespaces::Namespaces,
+};
+
+/// v1 pods
+pub static PODS: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "pods",
+    kind: "Pod",
+    namespaced: true,
+    registry: "/registry/pods",
+    strategy: &pods::Pods,
+};
+
+/// apps/v1 deployments
+pub static DEPLOYMENTS: Resource = Resource {
+    group: "apps",
+    version: "v1",
+    plural: "deployments",
+    kind: "Deployment",
+    namespaced: true,
+    registry: "/registry/deployments",
+    strategy: &deployments::Deployments,
+};
+
+/// v1 services
+pub static SERVICES: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "services",
+    kind: "Service",
+    namespaced: true,
+    registry: "/registry/services/specs",
+    strategy: &services::Services,
+};
+
+/// v1 nodes
+pub static NODES: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "nodes",
+    kind: "Node",
+    namespaced: false,
+    registry: "/registry/minions",
+    strategy: &nodes::Nodes,
+};
+
+/// v1 events
+pub static EVENTS: Resource = Resource {
+    group: "",
+    version: "v1",
+    plural: "events",
+    kind: "Event",
+    namespaced: true,
+    registry: "/registry/events",
+    strategy: &events::Events,
+};
+
+/// coordination.k8s.io leases
+pub static LEASES: Resource = Resource {
+    group: "coordination.k8s.io",
+    version: "v1",
+    plural: "leases",
+    kind: "Lease",
+    namespaced: true,
+    registry: "/registry/leases",
+    strategy: &leases::Leases,
+};
+
+/// networking.k8s.io ipaddresses
+pub static IP_ADDRESSES: Resource = Resource {
+    group: "networking.k8s.io",
+    version: "v1",
+    plural: "ipaddresses",
+    kind: "IPAddress",
+    namespaced: false,
+    registry: "/registry/ipaddresses",
+    strategy: &network::IpAddresses,
+};
+
+/// networking.k8s.io servicecidrs
+pub static SERVICE_CIDRS: Resource = Resource {
+    group: "networking.k8s.io",
+    version: "v1",
+    plural: "servicecidrs",
+    kind: "ServiceCIDR",
+    namespaced: false,
+    registry: "/registry/servicecidrs",
+    strategy: &network::ServiceCidrs,
 };
 
 impl PartialEq for Resource {

@@ -4,8 +4,11 @@
 //! Everything here is a pure function of its input. Nothing here knows of time passing, of storage
 //! or of a network; instants and names that are drawn come in as arguments.
 
+pub mod addresses;
 pub mod decode;
+mod diff;
 pub mod http;
+mod internal;
 pub mod json;
 pub mod kinds;
 pub mod metadata;

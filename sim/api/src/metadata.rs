@@ -109,7 +109,11 @@ pub fn validate_object_meta_update(object: &Json, old: &Json) -> ErrorList {
 }
 
 /// `ValidateObjectMetaAccessor`
-fn validate_accessor(object: &Json, namespaced: bool, names: NameErrors<'_>) -> ErrorList {
+pub(crate) fn validate_accessor(
+    object: &Json,
+    namespaced: bool,
+    names: NameErrors<'_>,
+) -> ErrorList {
     let mut errors = ErrorList::default();
     let text = |field| json::text(object, &["metadata", field]);
     let generate = text("generateName");

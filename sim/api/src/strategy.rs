@@ -102,8 +102,8 @@ pub trait Strategy: Sync {
         true
     }
 
-    /// `CheckGracefulDelete`: how long the object may take to go, if the request asks for so many
-    /// seconds.
+    /// `CheckGracefulDelete`: how long the object may take to go if the request asks for so many
+    /// seconds, or for none in particular.
     fn grace(&self, _object: &Json, _asked: Option<i64>) -> Grace {
         Grace::None
     }

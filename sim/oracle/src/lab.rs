@@ -149,7 +149,11 @@ async fn send(rx: Rx, server: ProcId, sending: Sending) -> Outcome {
     });
     match rx.next(stream).await {
         Ok(Some(part)) => {
-            keep(&|kept| kept.parts.push(part.expect::<WatchPart>().clone()));
+            // A path that names an object is no watch: it is answered like any GET.
+            keep(&|kept| match part.get::<WatchPart>() {
+                Some(part) => kept.parts.push(part.clone()),
+                None => kept.response = Some(part.expect::<Response>().clone()),
+            });
             let stream = Some(stream);
             Outcome::Become(Task::new(SEND, Sending { stream, ..sending }))
         }

@@ -289,6 +289,9 @@ impl Replay<'_> {
                 }
             }
         }
+        if let Some(response) = &answer.response {
+            events.push(json!({"raw": response.json()}));
+        }
         let mut said = json!({"events": events, "end": end});
         let mut recorded = json!({"events": line["events"], "end": line["end"]});
         if line.get("response").is_some() || refused.is_some() {

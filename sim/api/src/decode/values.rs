@@ -300,6 +300,17 @@ impl Quantity {
         Some((Format::Exponent, 10, power))
     }
 
+    /// Rounded up to thousandths.
+    pub(crate) fn round_up_to_milli(self) -> Quantity {
+        const MILLI: i128 = 1_000_000;
+        let rest = self.nanos.rem_euclid(MILLI);
+        let up = if rest == 0 { 0 } else { MILLI - rest };
+        Quantity {
+            nanos: self.nanos.saturating_add(up),
+            ..self
+        }
+    }
+
     pub(crate) fn canonical(self) -> String {
         if self.nanos == 0 {
             return "0".to_owned();

@@ -1,0 +1,144 @@
+//! IPAddresses and ServiceCIDRs (`kubernetes/pkg/registry/networking/{ipaddress,servicecidr}/strategy.go`,
+//! `pkg/apis/networking/validation/validation.go`).
+
+use std::net::IpAddr;
+
+use serde_json::json;
+
+use super::pods::keep;
+use crate::addresses;
+use crate::json::{self, Json};
+use crate::metadata;
+use crate::names;
+use crate::strategy::{Context, Part, Strategy};
+use crate::validation::{Bad, ErrorList};
+
+/// The rules of IPAddresses.
+pub struct IpAddresses;
+
+impl Strategy for IpAddresses {
+    fn validate(&self, _cx: &Context, address: &Json) -> ErrorList {
+        let rule = |name: &str, prefix: bool| self.name_errors(name, prefix);
+        let mut errors = metadata::validate_object_meta(address, false, &rule);
+        let parent = json::at(address, &["spec", "parentRef"]).filter(|p| !p.is_null());
+        let Some(parent) = parent else {
+            errors.required("spec.parentRef", "");
+            return errors;
+        };
+        let text = |field| json::text(parent, &[field]);
+        let group = text("group");
+        if !group.is_empty() {
+            errors.invalid_each("spec.parentRef.group", group, names::dns_subdomain(group));
+        }
+        for field in ["resource", "name", "namespace"] {
+            let (value, path) = (text(field), format!("spec.parentRef.{field}"));
+            if value.is_empty() {
+                if field != "namespace" {
+                    errors.required(path, "");
+                }
+                continue;
+            }
+            errors.invalid_each(&path, value, names::path_segment(value, false));
+        }
+        errors
+    }
+
+    fn validate_update(&self, _cx: &Context, _part: Part, address: &Json, old: &Json) -> ErrorList {
+        let mut errors = metadata::validate_object_meta_update(address, old);
+        let parent = |of| json::at(of, &["spec", "parentRef"]).cloned();
+        if parent(address) != parent(old) {
+            let bad = Bad::from(parent(address).as_ref());
+            errors.invalid("spec.parentRef", bad, metadata::IMMUTABLE);
+        }
+        errors
+    }
+
+    fn name_errors(&self, name: &str, _prefix: bool) -> Vec<String> {
+        match name.parse::<IpAddr>() {
+            Err(_) => vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".into()],
+            Ok(ip) if ip.to_string() != name => vec!["must be in canonical form".into()],
+            Ok(_) => Vec::new(),
+        }
+    }
+
+    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+        match label {
+            "metadata.name" | "spec.parentRef.resource" | "spec.parentRef.name" => Ok(label),
+            label => Err(format!("field label not supported: {label}")),
+        }
+    }
+}
+
+/// The rules of ServiceCIDRs.
+pub struct ServiceCidrs;
+
+impl Strategy for ServiceCidrs {
+    fn prepare_for_create(&self, _cx: &Context, range: &mut Json) {
+        json::set(range, &["status"], json!({}));
+    }
+
+    fn prepare_for_update(&self, _cx: &Context, part: Part, range: &mut Json, old: &Json) {
+        let kept = match part {
+            Part::Status => "spec",
+            _ => "status",
+        };
+        keep(range, old, &[kept]);
+    }
+
+    fn validate(&self, _cx: &Context, range: &Json) -> ErrorList {
+        let mut errors = metadata::validate_object_meta(range, false, &names::name_is_subdomain);
+        let ranges: Vec<&str> = cidrs(range).collect();
+        let shown = json::at(range, &["spec", "cidrs"]);
+        match ranges.as_slice() {
+            [] => errors.required("spec.cidrs", "at least one CIDR required"),
+            [_] => {}
+            [one, two] if one.contains(':') != two.contains(':') => {}
+            [_, _] => errors.invalid(
+                "spec.cidrs",
+                shown,
+                "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and \
+                 2001:db8::/64",
+            ),
+            _ => errors.invalid("spec.cidrs", shown, "may only hold up to 2 values"),
+        }
+        for (at, range) in ranges.into_iter().enumerate() {
+            addresses::validate_range(range, &format!("spec.cidrs[{at}]"), &mut errors);
+        }
+        errors
+    }
+
+    fn validate_update(&self, _cx: &Context, part: Part, range: &Json, old: &Json) -> ErrorList {
+        let mut errors = metadata::validate_object_meta_update(range, old);
+        if part == Part::Status {
+            return errors;
+        }
+        let (new, old): (Vec<&str>, Vec<&str>) = (cidrs(range).collect(), cidrs(old).collect());
+        for (at, before) in old.iter().enumerate() {
+            let field = format!("spec.cidrs[{at}]");
+            match new.get(at) {
+                Some(now) if now != before => errors.invalid(field, *now, metadata::IMMUTABLE),
+                Some(_) => {}
+                None => {
+                    let bad = json::at(range, &["spec", "cidrs"]);
+                    errors.invalid("spec.cidrs", bad, metadata::IMMUTABLE);
+                    break;
+                }
+            }
+        }
+        if new.len() > old.len() && old.len() > 1 {
+            let bad = json::at(range, &["spec", "cidrs"]);
+            errors.invalid("spec.cidrs", bad, metadata::IMMUTABLE);
+        }
+        errors
+    }
+
+    fn has(&self, part: Part) -> bool {
+        matches!(part, Part::Whole | Part::Status)
+    }
+}
+
+fn cidrs(range: &Json) -> impl Iterator<Item = &str> {
+    json::list(range, &["spec", "cidrs"])
+        .iter()
+        .filter_map(Json::as_str)
+}

@@ -1,0 +1,135 @@
+//! Pods get a node (`kubernetes/pkg/registry/core/pod/storage/storage.go`, `BindingREST`).
+
+use serde_json::json;
+
+use crate::json::{self, Json};
+use crate::status::Status;
+use crate::times::Stamp;
+use crate::validation::ErrorList;
+
+/// What is wrong with a Binding (`ValidatePodBinding`, and the name in the path).
+pub fn check(binding: &Json, name: &str) -> Result<(), Status> {
+    if json::text(binding, &["metadata", "name"]) != name {
+        let message = "name in URL does not match name in Binding object";
+        return Err(Status::bad_request(message));
+    }
+    let mut errors = ErrorList::default();
+    let kind = json::text(binding, &["target", "kind"]);
+    if !matches!(kind, "" | "Node") {
+        errors.not_supported("target.kind", kind, &["Node", "<empty>"]);
+    }
+    if json::text(binding, &["target", "name"]).is_empty() {
+        errors.required("target.name", "");
+    }
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err(Status::untyped(errors.to_string())),
+    }
+}
+
+/// The pod on its node (`setPodHostAndAnnotations`).
+pub fn bind(pod: &Json, binding: &Json, now: Stamp) -> Result<Json, Status> {
+    let name = json::text(pod, &["metadata", "name"]);
+    let conflict = |why: String| {
+        let resource = crate::Resource {
+            plural: "pods/binding",
+            ..super::PODS
+        };
+        Status::conflict(&resource, name, &why)
+    };
+    let uid = |object| json::text(object, &["metadata", "uid"]).to_owned();
+    if !uid(binding).is_empty() && uid(binding) != uid(pod) {
+        return Err(Status::conflict(
+            &super::PODS,
+            name,
+            &format!(
+                "Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                uid(binding),
+                uid(pod)
+            ),
+        ));
+    }
+    if json::at(pod, &["metadata", "deletionTimestamp"]).is_some() {
+        return Err(conflict(format!(
+            "pod {name} is being deleted, cannot be assigned to a host"
+        )));
+    }
+    let node = json::text(pod, &["spec", "nodeName"]);
+    if !node.is_empty() {
+        return Err(conflict(format!(
+            "pod {name} is already assigned to node {node:?}"
+        )));
+    }
+    if !json::list(pod, &["spec", "schedulingGates"]).is_empty() {
+        return Err(conflict(format!(
+            "pod {name} has non-empty .spec.schedulingGates"
+        )));
+    }
+    let mut bound = pod.clone();
+    let target = json::text(binding, &["target", "name"]);
+    json::set(&mut bound, &["spec", "nodeName"], target);
+    for (key, value) in crate::metadata::entries(binding, &["metadata", "annotations"]) {
+        json::set(&mut bound, &["metadata", "annotations", key], value);
+    }
+    set_condition(&mut bound, "PodScheduled", "True", now);
+    Ok(bound)
+}
+
+/// `podutil.UpdatePodCondition`
+fn set_condition(pod: &mut Json, kind: &str, value: &str, now: Stamp) {
+    let status = json::map_mut(pod, &["status"]);
+    let conditions = status.entry("conditions").or_insert(Json::Null);
+    if !conditions.is_array() {
+        *conditions = json!([]);
+    }
+    let Json::Array(conditions) = conditions else {
+        return;
+    };
+    let mut condition = json!({
+        "type": kind, "status": value, "lastProbeTime": null, "lastTransitionTime": now.seconds(),
+    });
+    let found = conditions
+        .iter_mut()
+        .find(|c| json::text(c, &["type"]) == kind);
+    match found {
+        Some(old) => {
+            if json::text(old, &["status"]) == value {
+                let before = old.get("lastTransitionTime").cloned();
+                condition["lastTransitionTime"] = before.unwrap_or_default();
+            }
+            *old = condition;
+        }
+        None => conditions.push(condition),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_is_bound_once() {
+        let now = Stamp::parse("2026-01-01T00:00:00Z").expect("an instant");
+        let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
+        let pod = json!({"metadata": {"name": "p", "uid": "u"}, "spec": {}, "status": {}});
+        check(&binding, "p").expect("good");
+        let bound = bind(&pod, &binding, now).expect("binds");
+        assert_eq!(bound["spec"]["nodeName"], "n");
+        assert_eq!(bound["status"]["conditions"][0]["status"], "True");
+        let again = bind(&bound, &binding, now).expect_err("bound");
+        assert_eq!(
+            again.message,
+            "Operation cannot be fulfilled on pods/binding \"p\": pod p is already assigned to node \
+             \"n\""
+        );
+        let bad = check(
+            &json!({"metadata": {"name": "p"}, "target": {"kind": "X"}}),
+            "p",
+        );
+        assert_eq!(
+            bad.expect_err("bad").message,
+            "[target.kind: Unsupported value: \"X\": supported values: \"Node\", \"<empty>\", \
+             target.name: Required value]"
+        );
+    }
+}

@@ -1,0 +1,403 @@
+//! Services, but for what is allocated (`kubernetes/pkg/registry/core/service/strategy.go`,
+//! `pkg/apis/core/v1/defaults.go`, `pkg/api/service/warnings.go`).
+//!
+//! Addresses and node ports come from allocators, which act before these rules; they find here what
+//! they need to know of a Service's fields. What is wrong with a Service is in `service_rules`.
+
+use serde_json::json;
+use wavetank_release::Release;
+
+use super::pod_spec::{default, objects_mut};
+use super::pods::keep;
+use super::service_rules;
+use crate::addresses;
+use crate::json::{self, Json, Map};
+use crate::names;
+use crate::strategy::{Context, Part, Strategy};
+use crate::validation::ErrorList;
+
+/// The rules of Services.
+pub struct Services;
+
+impl Strategy for Services {
+    fn default(&self, service: &mut Json) {
+        let Some(spec) = service.get_mut("spec").filter(|spec| spec.is_object()) else {
+            return;
+        };
+        for port in objects_mut(spec, &["ports"]) {
+            default(port, "protocol", "TCP");
+            let number = port.get("port").cloned().unwrap_or_else(|| 0.into());
+            let target = port.entry("targetPort").or_insert(Json::Null);
+            if target.is_null() || *target == json!(0) || *target == json!("") {
+                *target = number;
+            }
+        }
+        let accessible = is_accessible(spec);
+        if let Some(spec) = spec.as_object_mut() {
+            default_affinity(spec);
+            default(spec, "type", "ClusterIP");
+            if accessible {
+                default(spec, "externalTrafficPolicy", "Cluster");
+            }
+            let kind = spec
+                .get("type")
+                .and_then(Json::as_str)
+                .unwrap_or_default()
+                .to_owned();
+            if matches!(kind.as_str(), "ClusterIP" | "NodePort" | "LoadBalancer") {
+                default(spec, "internalTrafficPolicy", "Cluster");
+            }
+            if kind == "LoadBalancer" {
+                default(spec, "allocateLoadBalancerNodePorts", true);
+            }
+            if kind != "ExternalName" {
+                default_families(spec);
+            }
+        }
+        if json::text(service, &["spec", "type"]) == "LoadBalancer" {
+            for ingress in objects_mut(service, &["status", "loadBalancer", "ingress"]) {
+                if ingress.contains_key("ip") {
+                    default(ingress, "ipMode", "VIP");
+                }
+            }
+        }
+    }
+
+    fn prepare_for_create(&self, _cx: &Context, service: &mut Json) {
+        json::set(service, &["status"], json!({"loadBalancer": {}}));
+    }
+
+    fn validate(&self, cx: &Context, service: &Json) -> ErrorList {
+        service_rules::validate(service, &|name, prefix| {
+            name_errors(cx.release, name, prefix)
+        })
+    }
+
+    fn prepare_for_update(&self, _cx: &Context, part: Part, service: &mut Json, old: &Json) {
+        match part {
+            Part::Status => keep(service, old, &["spec"]),
+            _ => {
+                keep(service, old, &["status"]);
+                drop_type_dependent(service, old);
+            }
+        }
+    }
+
+    fn validate_update(&self, cx: &Context, part: Part, service: &Json, old: &Json) -> ErrorList {
+        match part {
+            Part::Status => service_rules::validate_status(service, old),
+            _ => service_rules::validate_update(service, old, &|name, prefix| {
+                name_errors(cx.release, name, prefix)
+            }),
+        }
+    }
+
+    fn warnings(&self, cx: &Context, service: &Json, _old: Option<&Json>) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if cx.release != Release::V1_36 {
+            return warnings;
+        }
+        let list = |field| {
+            json::list(service, &["spec", field])
+                .iter()
+                .filter_map(Json::as_str)
+        };
+        if !is_headless(service) {
+            for (at, ip) in list("clusterIPs").enumerate() {
+                warnings.extend(addresses::warning(ip, &format!("spec.clusterIPs[{at}]")));
+            }
+        }
+        for (at, ip) in list("externalIPs").enumerate() {
+            warnings.extend(addresses::warning(ip, &format!("spec.externalIPs[{at}]")));
+        }
+        if list("externalIPs").next().is_some() {
+            let warning = "spec.externalIPs is deprecated and may no longer be implemented in some \
+                           clusters";
+            warnings.push(warning.to_owned());
+        }
+        let text = |field| json::text(service, &["spec", field]);
+        if text("type") != "ExternalName" && !text("externalName").is_empty() {
+            let warning = "spec.externalName is ignored when spec.type is not \"ExternalName\"";
+            warnings.push(warning.to_owned());
+        }
+        if is_headless(service) && text("sessionAffinity") == "ClientIP" {
+            let warning = "spec.SessionAffinity is ignored for headless services";
+            warnings.push(warning.to_owned());
+        }
+        warnings
+    }
+
+    fn name_errors(&self, name: &str, prefix: bool) -> Vec<String> {
+        name_errors(Release::V1_36, name, prefix)
+    }
+
+    fn allow_create_on_update(&self) -> bool {
+        true
+    }
+
+    fn has(&self, part: Part) -> bool {
+        matches!(part, Part::Whole | Part::Status)
+    }
+
+    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+        match label {
+            "metadata.namespace" | "metadata.name" | "spec.clusterIP" | "spec.type" => Ok(label),
+            label => Err(format!("field label not supported: {label}")),
+        }
+    }
+}
+
+/// Names of Services are names of hosts; today they may begin with a digit.
+fn name_errors(release: Release, name: &str, prefix: bool) -> Vec<String> {
+    match release {
+        Release::V1_36 => names::name_is_label(name, prefix),
+        _ => names::name_is_1035_label(name, prefix),
+    }
+}
+
+fn default_affinity(spec: &mut Map) {
+    default(spec, "sessionAffinity", "None");
+    match spec.get("sessionAffinity").and_then(Json::as_str) {
+        Some("None") => {
+            spec.remove("sessionAffinityConfig");
+        }
+        Some("ClientIP") => {
+            let config = spec.entry("sessionAffinityConfig").or_insert(Json::Null);
+            let seconds = json::number(config, &["clientIP", "timeoutSeconds"]);
+            if seconds.is_none() {
+                *config = json!({"clientIP": {"timeoutSeconds": 10800}});
+            }
+        }
+        _ => {}
+    }
+}
+
+fn default_families(spec: &mut Map) {
+    let count = |spec: &Map, field| spec.get(field).and_then(Json::as_array).map_or(0, Vec::len);
+    if count(spec, "clusterIPs") == 2 || count(spec, "ipFamilies") == 2 {
+        default(spec, "ipFamilyPolicy", "RequireDualStack");
+    }
+    let required = spec.get("ipFamilyPolicy").and_then(Json::as_str) == Some("RequireDualStack");
+    if let (true, Some(Json::Array(families))) = (required, spec.get_mut("ipFamilies")) {
+        if let [one] = families.as_slice() {
+            let other = if one == "IPv4" { "IPv6" } else { "IPv4" };
+            families.push(other.into());
+        }
+    }
+}
+
+/// `ExternallyAccessible`, of a spec.
+pub(super) fn is_accessible(spec: &Json) -> bool {
+    match json::text(spec, &["type"]) {
+        "LoadBalancer" | "NodePort" => true,
+        "ClusterIP" | "" => !json::list(spec, &["externalIPs"]).is_empty(),
+        _ => false,
+    }
+}
+
+/// Has it `None` for an address?
+pub fn is_headless(service: &Json) -> bool {
+    let ips = json::list(service, &["spec", "clusterIPs"]);
+    matches!(ips, [ip] if ip == "None")
+}
+
+/// `NeedsHealthCheck`: does it need a port for health checks?
+pub fn needs_health_check(service: &Json) -> bool {
+    let text = |field| json::text(service, &["spec", field]);
+    text("type") == "LoadBalancer" && text("externalTrafficPolicy") == "Local"
+}
+
+/// `normalizeClusterIPs`: puts in step what a client that knows only one of `clusterIP` and
+/// `clusterIPs` has sent. Before anything is allocated.
+pub fn normalize_cluster_ips(service: &mut Json, old: Option<&Json>) {
+    let one = |of: &Json| json::text(of, &["spec", "clusterIP"]).to_owned();
+    let all = |of: &Json| json::list(of, &["spec", "clusterIPs"]).to_vec();
+    let set = |service: &mut Json, ips: Vec<Json>| match ips.is_empty() {
+        true => {
+            json::remove(service, &["spec", "clusterIPs"]);
+        }
+        false => json::set(service, &["spec", "clusterIPs"], ips),
+    };
+    let new = one(service);
+    let Some(old) = old else {
+        if !new.is_empty() && all(service).is_empty() {
+            set(service, vec![new.into()]);
+        }
+        return;
+    };
+    let before = one(old);
+    if !all(old).is_empty() && all(service).is_empty() && before == new {
+        set(service, all(old));
+    }
+    if before == new {
+        return;
+    }
+    if !before.is_empty() && new.is_empty() {
+        if all(old) == all(service) {
+            set(service, Vec::new());
+        }
+    } else if all(old) == all(service) {
+        let mut ips = all(service);
+        match ips.first_mut() {
+            Some(first) => *first = new.into(),
+            None => ips.push(new.into()),
+        }
+        set(service, ips);
+    }
+}
+
+/// `patchAllocatedValues`: what was allocated before stays, unless the client says otherwise. Before
+/// anything else is done with an update.
+pub fn patch_allocated_values(service: &mut Json, old: &Json) {
+    let kind = |of: &Json| json::text(of, &["spec", "type"]).to_owned();
+    let (new_kind, old_kind) = (kind(service), kind(old));
+    let has_ip = |kind: &str| kind != "ExternalName";
+    if has_ip(&old_kind) && has_ip(&new_kind) {
+        let one = |of: &Json| json::text(of, &["spec", "clusterIP"]).to_owned();
+        if one(service).is_empty() {
+            keep(service, old, &["spec", "clusterIP"]);
+        }
+        let none = json::list(service, &["spec", "clusterIPs"]).is_empty();
+        if none && one(service) == one(old) {
+            keep(service, old, &["spec", "clusterIPs"]);
+        }
+    }
+    let has_ports = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
+    if has_ports(&old_kind) && has_ports(&new_kind) {
+        patch_node_ports(service, old);
+    }
+    let number = |of: &Json| json::number(of, &["spec", "healthCheckNodePort"]).unwrap_or(0);
+    if needs_health_check(old) && needs_health_check(service) && number(service) == 0 {
+        keep(service, old, &["spec", "healthCheckNodePort"]);
+    }
+}
+
+fn patch_node_ports(service: &mut Json, old: &Json) {
+    let number = |port: &Json| json::number(port, &["nodePort"]).unwrap_or(0);
+    let key = |port: &Json| {
+        let protocol = json::text(port, &["protocol"]).to_owned();
+        (protocol, json::number(port, &["port"]))
+    };
+    let taken: Vec<i64> = json::list(service, &["spec", "ports"])
+        .iter()
+        .map(number)
+        .collect();
+    let before = json::list(old, &["spec", "ports"]);
+    for port in objects_mut(service, &["spec", "ports"]) {
+        let this = Json::Object(port.clone());
+        if number(&this) != 0 {
+            continue;
+        }
+        let kept = before
+            .iter()
+            .find(|old| key(old) == key(&this))
+            .map_or(0, number);
+        if kept != 0 && !taken.contains(&kept) {
+            port.insert("nodePort".to_owned(), kept.into());
+        }
+    }
+}
+
+/// `dropTypeDependentFields`: what the old type needed and the new one does not, unless the client
+/// has changed it.
+fn drop_type_dependent(service: &mut Json, old: &Json) {
+    let kind = |of: &Json| json::text(of, &["spec", "type"]).to_owned();
+    let (new_kind, old_kind) = (kind(service), kind(old));
+    let same = |service: &Json, field| {
+        json::at(service, &["spec", field]) == json::at(old, &["spec", field])
+    };
+    let mut drops = Vec::new();
+    let has_ip = |kind: &str| matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer");
+    if has_ip(&old_kind) && !has_ip(&new_kind) {
+        if same(service, "clusterIP") && same(service, "clusterIPs") {
+            drops.extend(["clusterIP", "clusterIPs"]);
+        }
+        drops.extend(
+            ["ipFamilies", "ipFamilyPolicy"]
+                .into_iter()
+                .filter(|field| same(service, field)),
+        );
+    }
+    let has_ports = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
+    if has_ports(&old_kind) && !has_ports(&new_kind) {
+        let ports = |of| -> Vec<Option<i64>> {
+            let ports = json::list(of, &["spec", "ports"]).iter();
+            ports
+                .map(|port| json::number(port, &["nodePort"]))
+                .collect()
+        };
+        let before = ports(old);
+        if ports(service)
+            .iter()
+            .all(|port| port.is_none() || before.contains(port))
+        {
+            for port in objects_mut(service, &["spec", "ports"]) {
+                port.remove("nodePort");
+            }
+        }
+    }
+    let unneeded = needs_health_check(old) && !needs_health_check(service);
+    if unneeded && same(service, "healthCheckNodePort") {
+        drops.push("healthCheckNodePort");
+    }
+    if old_kind == "LoadBalancer" && new_kind != "LoadBalancer" {
+        drops.extend(
+            ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
+                .into_iter()
+                .filter(|field| same(service, field)),
+        );
+    }
+    let accessible = |of: &Json| of.get("spec").is_some_and(is_accessible);
+    let hidden = accessible(old) && !accessible(service);
+    if hidden && same(service, "externalTrafficPolicy") {
+        drops.push("externalTrafficPolicy");
+    }
+    let policed = |kind: &str| matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer");
+    if policed(&old_kind) && !policed(&new_kind) && same(service, "internalTrafficPolicy") {
+        drops.push("internalTrafficPolicy");
+    }
+    for field in drops {
+        json::remove(service, &["spec", field]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(spec: Json) -> Json {
+        let mut service = json!({"metadata": {"name": "s", "namespace": "n"}, "spec": spec});
+        Services.default(&mut service);
+        service
+    }
+
+    #[test]
+    fn a_service_gets_its_defaults() {
+        let service = service(json!({"ports": [{"port": 80}]}));
+        assert_eq!(
+            service["spec"],
+            json!({"ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}],
+                   "sessionAffinity": "None", "type": "ClusterIP", "internalTrafficPolicy": "Cluster"})
+        );
+    }
+
+    #[test]
+    fn what_was_allocated_stays() {
+        let old = service(
+            json!({"type": "NodePort", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"],
+                                 "ports": [{"port": 80, "nodePort": 30000}]}),
+        );
+        let mut new = service(json!({"type": "NodePort", "ports": [{"port": 80}]}));
+        patch_allocated_values(&mut new, &old);
+        normalize_cluster_ips(&mut new, Some(&old));
+        assert_eq!(new["spec"], old["spec"]);
+        let mut outside = old.clone();
+        json::set(&mut outside, &["spec", "type"], "ExternalName");
+        drop_type_dependent(&mut outside, &old);
+        let dropped = json!([
+            outside["spec"].get("clusterIP"),
+            outside["spec"]["ports"][0].get("nodePort")
+        ]);
+        assert_eq!(dropped, json!([null, null]));
+    }
+}
