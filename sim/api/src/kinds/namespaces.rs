@@ -2,6 +2,7 @@
 //! `pkg/apis/core/validation/validation.go`). Their deletion in two steps is the registry's.
 
 use serde_json::json;
+use wavetank_release::Release;
 
 use super::pods::keep;
 use crate::json::{self, Json};
@@ -24,7 +25,8 @@ impl Strategy for Namespaces {
         }
     }
 
-    fn prepare_for_create(&self, _cx: &Context, namespace: &mut Json) {
+    fn prepare_for_create(&self, cx: &Context, namespace: &mut Json) {
+        unlabel(cx.release, namespace);
         json::set(namespace, &["status"], json!({"phase": "Active"}));
         let finalizers = json::list(namespace, &["spec", "finalizers"]);
         let has = finalizers.iter().any(|finalizer| finalizer == "kubernetes");
@@ -39,7 +41,8 @@ impl Strategy for Namespaces {
         validate(namespace)
     }
 
-    fn prepare_for_update(&self, _cx: &Context, part: Part, namespace: &mut Json, old: &Json) {
+    fn prepare_for_update(&self, cx: &Context, part: Part, namespace: &mut Json, old: &Json) {
+        unlabel(cx.release, namespace);
         match part {
             Part::Whole => {
                 keep(namespace, old, &["spec", "finalizers"]);
@@ -99,7 +102,9 @@ impl Strategy for Namespaces {
 
     fn canonicalize(&self, namespace: &mut Json) {
         // A name that was generated was not there when defaults were set.
-        label(namespace);
+        if !json::text(namespace, &["metadata", "generateName"]).is_empty() {
+            label(namespace);
+        }
     }
 
     fn name_errors(&self, name: &str, prefix: bool) -> Vec<String> {
@@ -123,6 +128,18 @@ impl Strategy for Namespaces {
             "name" | "metadata.name" => json::text(namespace, &["metadata", "name"]),
             _ => "",
         }
+    }
+}
+
+/// Before v1.21 nobody labelled them.
+fn unlabel(release: Release, namespace: &mut Json) {
+    if release == Release::V1_36 {
+        return;
+    }
+    let labels = json::map_mut(namespace, &["metadata", "labels"]);
+    labels.remove(NAME_LABEL);
+    if labels.is_empty() {
+        json::remove(namespace, &["metadata", "labels"]);
     }
 }
 

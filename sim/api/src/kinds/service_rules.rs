@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use wavetank_release::Release;
+
 use super::endpoints::PROTOCOLS;
-use super::services::{is_accessible, is_headless, needs_health_check};
+use super::services::{is_accessible, is_headless, name_errors, needs_health_check};
 use crate::addresses;
 use crate::internal;
 use crate::json::{self, Json};
-use crate::metadata::{self, NameErrors};
+use crate::metadata;
 use crate::names;
+use crate::quote;
 use crate::validation::{Bad, ErrorList};
 
 const EXTERNAL: &str = "may not be set for ExternalName services";
@@ -24,8 +27,15 @@ fn list<'a>(service: &'a Json, field: &str) -> &'a [Json] {
     json::list(service, &["spec", field])
 }
 
-/// A list as messages show it.
-fn shown(items: &[Json]) -> Bad {
+/// A list as messages show it; older releases show it as Go would write it.
+fn shown(release: Release, items: &[Json]) -> Bad {
+    if release != Release::V1_36 {
+        let texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
+        return match texts.is_empty() {
+            true => Bad::shown("[]string(nil)"),
+            false => Bad::shown(quote::go_strings(&texts)),
+        };
+    }
     match items {
         [] => Bad::shown("null"),
         items => Bad::from(&Json::Array(items.to_vec())),
@@ -33,8 +43,9 @@ fn shown(items: &[Json]) -> Bad {
 }
 
 /// `ValidateService`
-pub(super) fn validate(service: &Json, names: NameErrors<'_>) -> ErrorList {
-    let mut errors = metadata::validate_object_meta(service, true, names);
+pub(super) fn validate(release: Release, service: &Json) -> ErrorList {
+    let names = |name: &str, prefix: bool| name_errors(release, name, prefix);
+    let mut errors = metadata::validate_object_meta(service, true, &names);
     let kind = text(service, "type");
     let headless = is_headless(service);
     let ports = list(service, "ports");
@@ -69,7 +80,7 @@ pub(super) fn validate(service: &Json, names: NameErrors<'_>) -> ErrorList {
     metadata::labels(service, &["spec", "selector"], "spec.selector", &mut errors);
     affinity(service, &mut errors);
     if kind != "ExternalName" {
-        cluster_ips(service, &mut errors);
+        cluster_ips(release, service, &mut errors);
     }
     for (at, ip) in list(service, "externalIPs").iter().enumerate() {
         let ip = ip.as_str().unwrap_or_default();
@@ -100,7 +111,7 @@ pub(super) fn validate(service: &Json, names: NameErrors<'_>) -> ErrorList {
         let found = names::qualified_name(class);
         errors.invalid_each("spec.loadBalancerClass", class, found);
     }
-    traffic(service, &mut errors);
+    traffic(release, service, &mut errors);
     errors
 }
 
@@ -200,7 +211,7 @@ fn affinity(service: &Json, errors: &mut ErrorList) {
 }
 
 /// `validateServiceClusterIPsRelatedFields`
-fn cluster_ips(service: &Json, errors: &mut ErrorList) {
+fn cluster_ips(release: Release, service: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "spec.clusterIPs";
     let ips = list(service, "clusterIPs");
     let one = text(service, "clusterIP");
@@ -209,13 +220,17 @@ fn cluster_ips(service: &Json, errors: &mut ErrorList) {
         ("", Some(_)) => {
             errors.invalid(
                 FIELD,
-                shown(ips),
+                shown(release, ips),
                 "must be empty when `clusterIP` is not specified",
             );
         }
         (_, None) => errors.required(FIELD, ""),
         (one, Some(first)) if first != one => {
-            errors.invalid(FIELD, shown(ips), "first value must match `clusterIP`");
+            errors.invalid(
+                FIELD,
+                shown(release, ips),
+                "first value must match `clusterIP`",
+            );
         }
         _ => {}
     }
@@ -241,7 +256,11 @@ fn cluster_ips(service: &Json, errors: &mut ErrorList) {
         let ip = ip.as_str().unwrap_or_default();
         if at == 0 && ip == "None" {
             if ips.len() > 1 {
-                errors.invalid(FIELD, shown(ips), "'None' must be the first and only value");
+                errors.invalid(
+                    FIELD,
+                    shown(release, ips),
+                    "'None' must be the first and only value",
+                );
             }
             continue;
         }
@@ -249,7 +268,7 @@ fn cluster_ips(service: &Json, errors: &mut ErrorList) {
     }
     let any_is_bad = errors.len() > before;
     if ips.len() > 2 {
-        errors.invalid(FIELD, shown(ips), "may only hold up to 2 values");
+        errors.invalid(FIELD, shown(release, ips), "may only hold up to 2 values");
     }
     if any_is_bad {
         return;
@@ -262,7 +281,7 @@ fn cluster_ips(service: &Json, errors: &mut ErrorList) {
         let both = ips.iter().any(is_six) && !ips.iter().all(is_six);
         if !both {
             let detail = "may specify no more than one IP for each IP family";
-            errors.invalid(FIELD, shown(ips), detail);
+            errors.invalid(FIELD, shown(release, ips), detail);
         }
     }
     if is_headless(service) {
@@ -309,7 +328,7 @@ fn node_ports(ports: &[Json], kind: &str, errors: &mut ErrorList) {
     }
 }
 
-fn traffic(service: &Json, errors: &mut ErrorList) {
+fn traffic(release: Release, service: &Json, errors: &mut ErrorList) {
     let accessible = service.get("spec").is_some_and(is_accessible);
     let policies = ["Cluster", "Local"];
     match (accessible, text(service, "externalTrafficPolicy")) {
@@ -318,6 +337,7 @@ fn traffic(service: &Json, errors: &mut ErrorList) {
             let detail = "may only be set for externally-accessible services";
             errors.invalid("spec.externalTrafficPolicy", policy, detail);
         }
+        (true, "") if release != Release::V1_36 => {}
         (true, "") => errors.required("spec.externalTrafficPolicy", ""),
         (true, policy) if policies.contains(&policy) => {}
         (true, policy) => errors.not_supported("spec.externalTrafficPolicy", policy, &policies),
@@ -329,6 +349,9 @@ fn traffic(service: &Json, errors: &mut ErrorList) {
         errors.invalid("spec.healthCheckNodePort", check, detail);
     } else if check != 0 {
         errors.invalid_each("spec.healthCheckNodePort", check, names::port_number(check));
+    }
+    if release != Release::V1_36 {
+        return;
     }
     let kind = text(service, "type");
     let internal = json::at(service, &["spec", "internalTrafficPolicy"]).and_then(Json::as_str);
@@ -344,12 +367,12 @@ fn traffic(service: &Json, errors: &mut ErrorList) {
 }
 
 /// `ValidateServiceUpdate`
-pub(super) fn validate_update(service: &Json, old: &Json, names: NameErrors<'_>) -> ErrorList {
+pub(super) fn validate_update(release: Release, service: &Json, old: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta_update(service, old);
     let external = |of| text(of, "type") == "ExternalName";
     if !external(service) && !external(old) {
-        changed_ips(service, old, &mut errors);
-        changed_families(service, old, &mut errors);
+        changed_ips(release, service, old, &mut errors);
+        changed_families(release, service, old, &mut errors);
     }
     let balanced = |of| text(of, "type") == "LoadBalancer";
     let class = |of| json::at(of, &["spec", "loadBalancerClass"]).cloned();
@@ -362,12 +385,12 @@ pub(super) fn validate_update(service: &Json, old: &Json, names: NameErrors<'_>)
     if checked && check(service) != check(old) {
         errors.forbidden("spec.healthCheckNodePort", metadata::IMMUTABLE);
     }
-    errors.extend(validate(service, names));
+    errors.extend(validate(release, service));
     errors
 }
 
 /// `validateUpgradeDowngradeClusterIPs`
-fn changed_ips(service: &Json, old: &Json, errors: &mut ErrorList) {
+fn changed_ips(release: Release, service: &Json, old: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "spec.clusterIPs[0]";
     if is_headless(service) && is_headless(old) {
         return;
@@ -376,18 +399,26 @@ fn changed_ips(service: &Json, old: &Json, errors: &mut ErrorList) {
     if new.len() == before.len() {
         for (at, (ip, was)) in new.iter().zip(before).enumerate() {
             if ip != was {
-                errors.invalid(format!("spec.clusterIPs[{at}]"), shown(new), CHANGED);
+                errors.invalid(
+                    format!("spec.clusterIPs[{at}]"),
+                    shown(release, new),
+                    CHANGED,
+                );
             }
         }
         return;
     }
     if new.is_empty() {
-        errors.invalid(FIELD, shown(new), "primary clusterIP can not be unset");
+        errors.invalid(
+            FIELD,
+            shown(release, new),
+            "primary clusterIP can not be unset",
+        );
     }
     if let (Some(new_first), Some(first)) = (new.first(), before.first())
         && new_first != first
     {
-        errors.invalid(FIELD, shown(new), CHANGED);
+        errors.invalid(FIELD, shown(release, new), CHANGED);
     }
     if before.len() > new.len()
         && new.len() == 1
@@ -395,12 +426,12 @@ fn changed_ips(service: &Json, old: &Json, errors: &mut ErrorList) {
     {
         let detail = "`ipFamilyPolicy` must be set to 'SingleStack' when releasing the secondary \
                       clusterIP";
-        errors.invalid(FIELD, shown(new), detail);
+        errors.invalid(FIELD, shown(release, new), detail);
     }
 }
 
 /// `validateUpgradeDowngradeIPFamilies`
-fn changed_families(service: &Json, old: &Json, errors: &mut ErrorList) {
+fn changed_families(release: Release, service: &Json, old: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "spec.ipFamilies[0]";
     if is_headless(service) || is_headless(old) {
         return;
@@ -409,18 +440,22 @@ fn changed_families(service: &Json, old: &Json, errors: &mut ErrorList) {
     if new.len() == before.len() {
         for (family, was) in new.iter().zip(before) {
             if family != was {
-                errors.invalid(FIELD, shown(new), CHANGED);
+                errors.invalid(FIELD, shown(release, new), CHANGED);
             }
         }
         return;
     }
     if before.len() > new.len() && list(service, "clusterIPs").is_empty() {
-        errors.invalid(FIELD, shown(new), "primary ipFamily can not be unset");
+        errors.invalid(
+            FIELD,
+            shown(release, new),
+            "primary ipFamily can not be unset",
+        );
     }
     if let (Some(family), Some(was)) = (new.first(), before.first())
         && family != was
     {
-        errors.invalid(FIELD, shown(new), CHANGED);
+        errors.invalid(FIELD, shown(release, new), CHANGED);
     }
     if before.len() > new.len()
         && new.len() == 1
@@ -428,7 +463,7 @@ fn changed_families(service: &Json, old: &Json, errors: &mut ErrorList) {
     {
         let detail = "`ipFamilyPolicy` must be set to 'SingleStack' when releasing the secondary \
                       ipFamily";
-        errors.invalid(FIELD, shown(new), detail);
+        errors.invalid(FIELD, shown(release, new), detail);
     }
 }
 

@@ -60,21 +60,21 @@ impl Strategy for Services {
         }
     }
 
-    fn prepare_for_create(&self, _cx: &Context, service: &mut Json) {
+    fn prepare_for_create(&self, cx: &Context, service: &mut Json) {
         json::set(service, &["status"], json!({"loadBalancer": {}}));
+        forget_later_fields(cx.release, service);
     }
 
     fn validate(&self, cx: &Context, service: &Json) -> ErrorList {
-        service_rules::validate(service, &|name, prefix| {
-            name_errors(cx.release, name, prefix)
-        })
+        service_rules::validate(cx.release, service)
     }
 
-    fn prepare_for_update(&self, _cx: &Context, part: Part, service: &mut Json, old: &Json) {
+    fn prepare_for_update(&self, cx: &Context, part: Part, service: &mut Json, old: &Json) {
         match part {
             Part::Status => keep(service, old, &["spec"]),
             _ => {
                 keep(service, old, &["status"]);
+                forget_later_fields(cx.release, service);
                 drop_type_dependent(service, old);
                 let balanced = |of| json::text(of, &["spec", "type"]) == "LoadBalancer";
                 if balanced(old) && !balanced(service) {
@@ -87,9 +87,7 @@ impl Strategy for Services {
     fn validate_update(&self, cx: &Context, part: Part, service: &Json, old: &Json) -> ErrorList {
         match part {
             Part::Status => service_rules::validate_status(service, old),
-            _ => service_rules::validate_update(service, old, &|name, prefix| {
-                name_errors(cx.release, name, prefix)
-            }),
+            _ => service_rules::validate_update(cx.release, service, old),
         }
     }
 
@@ -152,8 +150,30 @@ impl Strategy for Services {
     }
 }
 
+/// Fields that came after v1.20, or were off by default then; the table is that of v1.36.
+fn forget_later_fields(release: Release, service: &mut Json) {
+    if release == Release::V1_36 {
+        return;
+    }
+    for field in [
+        "allocateLoadBalancerNodePorts",
+        "internalTrafficPolicy",
+        "ipFamilies",
+        "ipFamilyPolicy",
+        "loadBalancerClass",
+        "trafficDistribution",
+    ] {
+        json::remove(service, &["spec", field]);
+    }
+    // Services of type ClusterIP had no policy by default, not even with external addresses.
+    let text = |field| json::text(service, &["spec", field]);
+    if text("type") == "ClusterIP" && text("externalTrafficPolicy") == "Cluster" {
+        json::remove(service, &["spec", "externalTrafficPolicy"]);
+    }
+}
+
 /// Names of Services are names of hosts; today they may begin with a digit.
-fn name_errors(release: Release, name: &str, prefix: bool) -> Vec<String> {
+pub(super) fn name_errors(release: Release, name: &str, prefix: bool) -> Vec<String> {
     match release {
         Release::V1_36 => names::name_is_label(name, prefix),
         _ => names::name_is_1035_label(name, prefix),

@@ -291,6 +291,36 @@ fn addresses_and_ranges_are_checked() {
     );
 }
 
+#[test]
+fn older_releases_know_less() {
+    let cx = context(Release::V1_20);
+    let mut namespace = read(&NAMESPACES, json!({"metadata": {"name": "a"}}));
+    NAMESPACES.strategy.prepare_for_create(&cx, &mut namespace);
+    NAMESPACES.strategy.canonicalize(&mut namespace);
+    assert_eq!(namespace["metadata"], json!({"name": "a"}));
+    let mut service = read(
+        &SERVICES,
+        json!({"metadata": {"name": "s", "namespace": "n", "resourceVersion": "1"},
+               "spec": {"ports": [{"port": 80}], "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}}),
+    );
+    SERVICES.strategy.prepare_for_create(&cx, &mut service);
+    assert_eq!(
+        service["spec"],
+        json!({"ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}], "type": "ClusterIP",
+               "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "sessionAffinity": "None"})
+    );
+    let mut moved = service.clone();
+    tree::set(&mut moved, &["spec", "clusterIP"], "10.0.0.2");
+    tree::set(&mut moved, &["spec", "clusterIPs"], json!(["10.0.0.2"]));
+    let errors = SERVICES
+        .strategy
+        .validate_update(&cx, Part::Whole, &moved, &service);
+    assert_eq!(
+        errors.to_string(),
+        "spec.clusterIPs[0]: Invalid value: []string{\"10.0.0.2\"}: may not change once set"
+    );
+}
+
 /// Objects whose fields are those of the tables, with values that mostly do not fit.
 fn strange() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
