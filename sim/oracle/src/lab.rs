@@ -52,6 +52,13 @@ pub struct Answer {
     pub over: bool,
 }
 
+impl Answer {
+    /// Has anything come?
+    pub fn has_begun(&self) -> bool {
+        self.over || self.response.is_some() || !self.parts.is_empty()
+    }
+}
+
 static ANSWERS: Cell<Answers> = Cell::new("answers");
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -69,13 +76,15 @@ struct Sending {
 }
 
 impl Process for Recorder {
-    fn boot(&mut self, cx: &mut Cx<'_>) {
-        cx.spawn(Task::new(MARK, ()));
-    }
+    fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
 
-    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, args: &Json) -> Result<(), String> {
+    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+        if what == "mark" {
+            cx.spawn(Task::new(MARK, ()));
+            return Ok(());
+        }
         let sending = Sending {
             number: args["number"].as_u64().ok_or("wants a number")?,
             watch: args["watch"].as_bool().unwrap_or(false),
@@ -259,7 +268,38 @@ impl Lab {
             lab.start(name);
         }
         lab.run(Duration::from_secs(3));
+        lab.make_what_servers_make();
+        lab.tell("recorder", "mark", Json::Null);
+        lab.run(Duration::from_secs(3));
         lab
+    }
+
+    /// What a real server writes at its start, and lists show: its own controllers come with their
+    /// own issue.
+    fn make_what_servers_make(&mut self) {
+        let post = |path: &str, body: Json| {
+            json!({
+                "method": "POST", "path": path, "contentType": "application/json", "body": body,
+            })
+        };
+        let mut requests = Vec::new();
+        for name in ["kube-system", "kube-public", "kube-node-lease", "default"] {
+            let namespace = json!({
+                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name},
+            });
+            requests.push(post("/api/v1/namespaces", namespace));
+        }
+        let tracking = json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "kube-apiserver-legacy-service-account-token-tracking"},
+            "data": {"since": "2026-01-01"},
+        });
+        requests.push(post("/api/v1/namespaces/kube-system/configmaps", tracking));
+        for request in requests {
+            self.send(&request, false);
+            self.run(Duration::from_secs(1));
+        }
     }
 
     /// The newest revision.

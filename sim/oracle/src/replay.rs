@@ -174,6 +174,9 @@ impl Replay<'_> {
                 }
                 let number = self.lab.send(&request, true);
                 self.open.insert(line["step"].as_u64().unwrap_or(0), number);
+                // As the recorder did: until there are headers.
+                self.lab
+                    .run_until(LONGEST, |lab| lab.answer(number).has_begun());
                 self.lab.run(PAUSE);
             }
         }
