@@ -222,7 +222,7 @@ fn all_mended_nothing_is_violated() {
     for release in Release::ALL {
         let mut violated = Vec::new();
         let mut tested: BTreeMap<String, u64> = BTreeMap::new();
-        for seed in 0..10 {
+        for seed in 0..std::env::var("N").map_or(10, |n| n.parse().unwrap()) {
             let ended = run(release, seed);
             if let Ending::Violated(found) = &ended.ending {
                 println!("{release} seed {seed} at {}: {found:?}", ended.at);
