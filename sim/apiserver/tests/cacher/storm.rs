@@ -512,3 +512,19 @@ fn storms_find_these_defects() {
     let (_, property) = found.expect("a list misses what etcd has");
     assert_eq!(property, "lists-are-true");
 }
+
+#[test]
+#[ignore]
+fn wide() {
+    let mut held = 0;
+    for release in Release::ALL {
+        for seed in 100..240 {
+            let outcome = simulate(world(release, &[], true), seed, Limits::until(END));
+            held += outcome.tallies.tested[2];
+            if let Ending::Violated(found) = outcome.ending {
+                println!("{release} {seed}: {} {}", found.property, found.message);
+            }
+        }
+    }
+    println!("{held} lists");
+}
