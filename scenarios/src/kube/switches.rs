@@ -29,7 +29,9 @@ impl Job {
     /// Do the algorithms have this place: those of an apiserver, or those of the etcd?
     fn fits(&self, info: &SwitchInfo) -> bool {
         let releases = self.releases();
-        !info.etcd.is_empty() || releases.iter().any(|release| info.fits.contains(release))
+        let somewhere = releases.iter().any(|release| info.fits.contains(release));
+        // Informers are in no topology yet.
+        !info.etcd.is_empty() || somewhere && !info.clients
     }
 
     /// Defects that are on and fixes that are off.

@@ -20,6 +20,14 @@ use crate::status::{Reason, Status};
 use text::Node;
 use typed::Tree;
 
+/// Reads JSON; the error is Go's.
+///
+/// # Errors
+/// `SyntaxError` of `encoding/json`.
+pub fn json(bytes: &[u8]) -> Result<Json, String> {
+    text::parse(bytes).map(|node| node.json())
+}
+
 /// `fieldValidation`: what becomes of fields that are unknown or come twice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum FieldValidation {

@@ -181,7 +181,6 @@ impl WatchEvent {
                     "resourceVersion".into(),
                     resource_version.to_string().into(),
                 );
-                metadata.insert("creationTimestamp".into(), Json::Null);
                 if *initial_events_end {
                     let end = serde_json::json!({"k8s.io/initial-events-end": "true"});
                     metadata.insert("annotations".into(), end);

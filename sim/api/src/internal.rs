@@ -303,10 +303,10 @@ fn go_name(name: &str) -> String {
         return (*go).to_owned();
     }
     for (prefix, go) in PREFIXES {
-        if let Some(rest) = name.strip_prefix(prefix) {
-            if rest.is_empty() || rest.starts_with(|char: char| char.is_ascii_uppercase()) {
-                return format!("{go}{rest}");
-            }
+        if let Some(rest) = name.strip_prefix(prefix)
+            && (rest.is_empty() || rest.starts_with(|char: char| char.is_ascii_uppercase()))
+        {
+            return format!("{go}{rest}");
         }
     }
     let mut chars = name.chars();

@@ -286,3 +286,6 @@ impl fmt::Debug for Resource {
         f.write_str(&self.qualified())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -155,6 +155,36 @@ pub(crate) fn validate_accessor(
     errors
 }
 
+/// `dedupOwnerReferencesAndAddWarning`: takes owner references away that are there twice, with the
+/// warning that tells so. On a create and an update before admission (`after_admission` is false) and
+/// again after it; on a patch only after it.
+pub fn deduplicate_owners(object: &mut Json, after_admission: bool) -> Option<String> {
+    let owners = json::list(object, &["metadata", "ownerReferences"]);
+    let (mut kept, mut twice): (Vec<Json>, Vec<&str>) = (Vec::new(), Vec::new());
+    for owner in owners {
+        if kept.contains(owner) {
+            twice.push(json::text(owner, &["uid"]));
+        } else {
+            kept.push(owner.clone());
+        }
+    }
+    if twice.is_empty() {
+        return None;
+    }
+    let when = match after_admission {
+        true => " after mutating admission happens",
+        false => "",
+    };
+    let warning = format!(
+        ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner \
+         references in 1.20+, and may reject such requests as early as 1.24; please fix your \
+         requests; duplicate UID(s) observed: {}",
+        twice.join(", ")
+    );
+    json::set(object, &["metadata", "ownerReferences"], kept);
+    Some(warning)
+}
+
 fn texts<'a>(object: &'a Json, field: &str) -> impl Iterator<Item = &'a str> {
     json::list(object, &["metadata", field])
         .iter()
@@ -332,6 +362,19 @@ mod tests {
             "metadata.finalizers[0]: Invalid value: \"x\": name is neither a standard finalizer \
              name nor is it fully qualified"
         );
+    }
+
+    #[test]
+    fn owners_are_told_once() {
+        let owner = json!({"uid": "u", "name": "o"});
+        let mut object = json!({"metadata": {"ownerReferences": [owner, {"uid": "u"}, owner]}});
+        let warning = deduplicate_owners(&mut object, false).expect("a warning");
+        assert!(warning.ends_with("duplicate UID(s) observed: u"));
+        assert_eq!(
+            object["metadata"]["ownerReferences"],
+            json!([owner, {"uid": "u"}])
+        );
+        assert_eq!(deduplicate_owners(&mut object, true), None);
     }
 
     #[test]

@@ -40,8 +40,10 @@ impl fmt::Debug for Content {
 }
 
 impl Object {
-    /// An object of this tree; a resourceVersion in it is dropped, since etcd keeps it.
+    /// An object of this tree. A resourceVersion in it is dropped, since etcd keeps it, and so is a
+    /// selfLink (`PrepareObjectForStorage`).
     pub fn new(mut json: Json) -> Object {
+        json::remove(&mut json, &["metadata", "selfLink"]);
         json::remove(&mut json, &["metadata", "resourceVersion"]);
         Object(Payload::new(Content { json }))
     }

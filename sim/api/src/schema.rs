@@ -121,6 +121,14 @@ pub(crate) fn named(name: &str) -> Option<StructId> {
     SCHEMA.names.get(name).copied()
 }
 
+/// The names of all fields.
+#[cfg(test)]
+pub(crate) fn field_names() -> Vec<&'static str> {
+    let all = SCHEMA.structs.iter().flat_map(|of| of.fields.iter());
+    let names: std::collections::BTreeSet<_> = all.map(|field| field.name).collect();
+    names.into_iter().collect()
+}
+
 impl Schema {
     fn read(text: &'static str) -> Schema {
         let lines = || text.lines().filter(|line| !line.starts_with('#'));

@@ -313,6 +313,18 @@ impl Status {
         failure(reason, message, None)
     }
 
+    /// Done.
+    pub fn success() -> Status {
+        Status {
+            success: true,
+            code: 0,
+            reason: Reason::Unknown,
+            message: String::new(),
+            details: None,
+            continues: None,
+        }
+    }
+
     /// What a deletion answers once the object is gone.
     pub fn deleted(resource: &Resource, name: &str, uid: &str) -> Status {
         let details = Details {

@@ -68,7 +68,7 @@ pub trait Strategy: Sync {
         ErrorList::default()
     }
 
-    /// `WarningsOnCreate`, `WarningsOnUpdate` (`old` is then given).
+    /// `WarningsOnCreate`, `WarningsOnUpdate` (`old` is then given); updates of a status have none.
     fn warnings(&self, _cx: &Context, _object: &Json, _old: Option<&Json>) -> Vec<String> {
         Vec::new()
     }

@@ -7,6 +7,7 @@ mod health;
 mod query;
 mod read;
 mod route;
+mod subresource;
 mod watch;
 mod write;
 
@@ -73,10 +74,13 @@ async fn serve_api(
 ) -> Result<Response, Status> {
     // What is of all namespaces can be read, and nothing else.
     let everywhere = api.resource.namespaced && api.namespace.is_empty();
+    if api.subresource.is_some() {
+        return subresource::serve(rx, config, request, api, warnings).await;
+    }
     match (request.method, api.name.is_some()) {
         (Method::Post | Method::Delete, _) if everywhere => Err(Status::method_not_allowed()),
-        (Method::Get | Method::Head, true) => read::get(rx, config, request, api).await,
-        (Method::Get | Method::Head, false) => read::list(rx, config, request, api).await,
+        (Method::Get, true) => read::get(rx, config, request, api).await,
+        (Method::Get, false) => read::list(rx, config, request, api).await,
         (Method::Post, _) => write::create(rx, config, request, api, warnings).await,
         (Method::Put, true) => write::put(rx, config, request, api, warnings).await,
         (Method::Patch, true) => write::patch(rx, config, request, api, warnings).await,

@@ -1,9 +1,30 @@
-//! Clients. `follower` is the in-cluster client that finds apiservers through the Endpoints
-//! default/kubernetes, `etcd_user` one that uses etcd itself; informers, work queues and leader
-//! election come with their issues.
+//! Clients. `informer` is a shared informer with its parts, each in a room of its own: `reflector` lists and
+//! watches, through `rest` and `load_balancer`; `fifo` is the queue, `indexer` the store; `backoff` says how
+//! long to wait. `workqueue` is what controllers work from. `informed` is a client that has informers and
+//! nothing else, `observed` what it tells, `monitors` what is promised.
+//!
+//! `follower` is the in-cluster client that finds apiservers through the Endpoints default/kubernetes,
+//! `etcd_user` one that uses etcd itself; leader election comes with its issue.
 
+pub mod backoff;
 pub mod etcd_user;
+pub mod fifo;
 mod follower;
+mod indexer;
+mod informed;
+pub mod informer;
+mod load_balancer;
+pub mod monitors;
+pub mod observed;
+mod reflector;
+mod rest;
+mod words;
+pub mod workqueue;
 
 pub use etcd_user::EtcdUser;
 pub use follower::{Attempt, Follower, KNOWN};
+pub use indexer::{BY_NAMESPACE, Index, Indexer};
+pub use informed::Informed;
+pub use load_balancer::{LoadBalancer, Policy};
+pub use rest::{Failure, Rest};
+pub use words::tell;

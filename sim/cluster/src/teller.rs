@@ -27,6 +27,9 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
             ServerNote::Exiting => "exits",
         }));
     }
+    if let Some(told) = wavetank_client::tell(world, note) {
+        return Some(told);
+    }
     let attempt = note.body.get::<Attempt>().filter(|a| !a.reached)?;
     Some(plain(&match &attempt.address {
         None => "knows no address of an apiserver".to_owned(),

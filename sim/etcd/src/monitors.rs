@@ -26,7 +26,7 @@ use wavetank_engine::{Check, Property, Violation};
 
 use crate::api::Value;
 
-use truth::{Learned, Truth};
+pub use truth::{Content, Learned, Truth};
 pub use watches::WatchMonitor;
 
 /// By how much the clocks of members may run fast, in thousandths.

@@ -10,7 +10,7 @@ use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
 use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
-use wavetank_etcd::{Committed, Etcd, Sizes};
+use wavetank_etcd::{Client, Committed, Etcd, Put, Sizes, Txn, TxnOp};
 use wavetank_release::{EtcdRelease, Release, Switches};
 
 /// There are none.
@@ -30,6 +30,11 @@ impl Hook for NoHook {
 }
 
 const SEND: Name = Name::new("send");
+const MARK: Name = Name::new("mark");
+
+/// The revision at which the recordings begin: what a server writes while it starts. Some of their
+/// requests carry a revision as a plain number.
+const BEGIN: u64 = 54;
 
 /// What came back, by the number of the request.
 type Answers = BTreeMap<u64, Answer>;
@@ -52,6 +57,7 @@ static ANSWERS: Cell<Answers> = Cell::new("answers");
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Recorder {
     server: ProcId,
+    etcd: Client,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -63,7 +69,9 @@ struct Sending {
 }
 
 impl Process for Recorder {
-    fn boot(&mut self, _: &mut Cx<'_>) {}
+    fn boot(&mut self, cx: &mut Cx<'_>) {
+        cx.spawn(Task::new(MARK, ()));
+    }
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
 
@@ -79,7 +87,24 @@ impl Process for Recorder {
     }
 
     fn routine(&self, task: &Task) -> RoutineFuture {
+        if task.kind() == MARK {
+            return Box::pin(mark(Rx::new(), self.etcd));
+        }
         Box::pin(send(Rx::new(), self.server, task.args::<Sending>().clone()))
+    }
+}
+
+/// The marker outside `/registry` with which a recording begins, as often as it takes.
+async fn mark(rx: Rx, etcd: Client) -> Outcome {
+    loop {
+        let txn = Txn {
+            compare: vec![],
+            success: vec![TxnOp::Put(Put::new("/marker", Object::new(Json::Null)))],
+            failure: vec![],
+        };
+        if !matches!(etcd.txn(rx, txn).await, Ok(done) if done.revision < BEGIN) {
+            return Outcome::Done;
+        }
     }
 }
 
@@ -149,7 +174,11 @@ async fn send(rx: Rx, server: ProcId, sending: Sending) -> Outcome {
     });
     match rx.next(stream).await {
         Ok(Some(part)) => {
-            keep(&|kept| kept.parts.push(part.expect::<WatchPart>().clone()));
+            // A path that names an object is no watch: it is answered like any GET.
+            keep(&|kept| match part.get::<WatchPart>() {
+                Some(part) => kept.parts.push(part.clone()),
+                None => kept.response = Some(part.expect::<Response>().clone()),
+            });
             let stream = Some(stream);
             Outcome::Become(Task::new(SEND, Sending { stream, ..sending }))
         }
@@ -215,7 +244,11 @@ impl Lab {
         builder.process("etcd", Etcd::<Object>::new(member));
         builder.process("apiserver", ApiServer::<NoHook>::new(config, Vec::new()));
         let server = id("apiserver");
-        builder.process("recorder", Recorder { server });
+        let etcd = Client {
+            server: id("etcd"),
+            retries: true,
+        };
+        builder.process("recorder", Recorder { server, etcd });
         let mut lab = Lab {
             world: builder.build(),
             now: Time::ZERO,

@@ -87,6 +87,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     for line in &recording.lines[1..] {
         let step = line["step"].as_u64().unwrap_or(0);
         replay.open_watches(step);
+        let bound = replay.symbols.bound();
         let Some(result) = replay.step(line) else {
             continue;
         };
@@ -95,6 +96,9 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         replayed.of_services += u64::from(services);
         if let Err(unequal) = result {
             replay.symbols.lose_anchor();
+            if services {
+                replay.symbols.unbind(bound);
+            }
             replayed.differences.push(Difference {
                 step,
                 what: describe(line),
@@ -288,6 +292,16 @@ impl Replay<'_> {
                     }
                 }
             }
+        }
+        match &answer.response {
+            Some(response) if response.code == 200 => {
+                events.push(json!({"raw": response.json()}));
+            }
+            Some(response) => {
+                end = "error";
+                refused = Some(json!({"code": response.code, "body": response.json()}));
+            }
+            None => {}
         }
         let mut said = json!({"events": events, "end": end});
         let mut recorded = json!({"events": line["events"], "end": line["end"]});

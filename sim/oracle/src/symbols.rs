@@ -15,6 +15,8 @@ pub struct Symbols {
     distances: BTreeMap<String, u64>,
     /// The newest revision symbol that was bound without a difference since: distance and value.
     anchor: Option<(u64, u64)>,
+    /// The last one that was bound at all.
+    last: (u64, u64),
     /// The highest number of a uid symbol that the recording has shown.
     uids: u64,
     pattern: Regex,
@@ -31,7 +33,10 @@ pub struct Unequal {
     pub simulated: String,
 }
 
-const PATTERN: &str = r"continue\(v=[^,]*,rv=[^,]*,start=[^)]*\)|rv-pre-\d+|rv-\d+|uid-\d+|ip6-\d+|ip-\d+|port-\d+|name-[a-z0-9.-]*?-(?:\d+|rejected)";
+/// Requests that carry a time carry that of an object; the server looks at none of them.
+const SOME_TIME: &str = "2026-01-01T00:00:03Z";
+
+const PATTERN: &str = r"continue\(v=[^,]*,rv=[^,]*,start=[^)]*\)|rv-pre-\d+|rv-\d+|uid-\d+|ip6-\d+|ip-\d+|port-\d+|name-[A-Za-z0-9._-]*?-(?:\d+|rejected)";
 
 impl Symbols {
     /// For a recording that begins at this revision.
@@ -46,6 +51,7 @@ impl Symbols {
             bound: BTreeMap::new(),
             distances: table.filter_map(distance).collect(),
             anchor: Some((0, begin)),
+            last: (0, begin),
             uids: 0,
             pattern: Regex::new(PATTERN).expect("a pattern"),
         }
@@ -56,9 +62,21 @@ impl Symbols {
         self.anchor = None;
     }
 
+    /// What is bound, to be gone back to.
+    pub fn bound(&self) -> BTreeMap<String, String> {
+        self.bound.clone()
+    }
+
+    /// Goes back to what was bound: after a step of something that is not simulated, its revisions
+    /// and uids stand for nothing.
+    pub fn unbind(&mut self, bound: BTreeMap<String, String>) {
+        self.bound = bound;
+    }
+
     /// A recorded request with the symbols replaced by what they are bound to.
     pub fn fill(&self, recorded: &Json) -> Json {
         match recorded {
+            Json::String(text) if text == "time" => SOME_TIME.into(),
             Json::String(text) => {
                 let filled = self.fill_text(text);
                 match filled.parse::<u64>() {
@@ -92,14 +110,21 @@ impl Symbols {
                         );
                         URL_SAFE_NO_PAD.encode(token)
                     }
-                    None => self
-                        .bound
-                        .get(symbol)
-                        .cloned()
-                        .unwrap_or_else(|| symbol.to_owned()),
+                    None => self.value(symbol),
                 }
             });
         replaced.into_owned()
+    }
+
+    /// What a symbol stands for. A revision that nobody has seen, as of a request for the future, is
+    /// at its distance from one that was seen.
+    fn value(&self, symbol: &str) -> String {
+        let (distance, value) = self.last;
+        match (self.bound.get(symbol), self.distances.get(symbol)) {
+            (Some(bound), _) => bound.clone(),
+            (None, Some(far)) => (value + far).saturating_sub(distance).to_string(),
+            (None, None) => symbol.to_owned(),
+        }
     }
 
     /// Is what was said what was recorded? Binds the symbols that are new.
@@ -131,6 +156,7 @@ impl Symbols {
                         (Some(field), Some(said)) => self.compare(field, said, &at),
                         (field, said) => {
                             let field = field.unwrap_or(&absent);
+                            self.count_uids(field);
                             Err(unequal(field, said.unwrap_or(&absent), &at))
                         }
                     };
@@ -139,7 +165,19 @@ impl Symbols {
                 first
             }
             (recorded, said) if recorded == said => Ok(()),
-            (recorded, said) => Err(unequal(recorded, said, at)),
+            (recorded, said) => {
+                self.count_uids(recorded);
+                Err(unequal(recorded, said, at))
+            }
+        }
+    }
+
+    /// The uids in what is not there at all are counted all the same.
+    fn count_uids(&mut self, recorded: &Json) {
+        for found in self.pattern.find_iter(&recorded.to_string()) {
+            if let Some(number) = found.as_str().strip_prefix("uid-") {
+                self.uids = self.uids.max(number.parse().unwrap_or(0));
+            }
         }
     }
 
@@ -229,6 +267,7 @@ impl Symbols {
                 i128::from(*distance) - i128::from(anchor) == i128::from(said) - i128::from(value)
             });
             self.anchor = Some((*distance, said));
+            self.last = (*distance, said);
             return fits;
         }
         true

@@ -128,6 +128,10 @@ impl Composition {
             if !info.etcd.is_empty() {
                 continue; // there is always an etcd
             }
+            if info.clients {
+                let why = "has a place only in informers, and there are none".to_owned();
+                return Err(Unfit { switch, why });
+            }
             if releases.is_empty() {
                 let why = "has a place only in apiservers, and there are none".to_owned();
                 return Err(Unfit { switch, why });

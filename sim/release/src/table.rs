@@ -57,6 +57,13 @@ pub enum Switch {
     WatchWithoutLeader,
     WatchListWithoutProgress,
     StoppedCacheKeepsWatches,
+    ReplaceForgetsQueued,
+    SyncedBeforeHandlers,
+    TooLargeIsNoFallback,
+    ExpiredGoesUnnoticed,
+    RelistAtZero,
+    RelistIsASync,
+    WatchListWithoutEnd,
 }
 
 /// A known bug, or the mending of a finding.
@@ -91,16 +98,19 @@ pub struct SwitchInfo {
     pub ships: &'static [Release],
     /// For a switch of etcd: the releases of etcd that shipped with it. Empty for all others.
     pub etcd: &'static [Line],
+    /// Is its place in client-go? `fits` and `ships` are then releases of the client.
+    pub clients: bool,
 }
 
-use Release::{V1_16, V1_20};
+use Release::{V1_16, V1_20, V1_36};
 const ALL: &[Release] = &Release::ALL;
 const NOWHERE: &[Line] = &[];
 const OLD: &[Release] = &[V1_16, V1_20];
+const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 27] = [
+    pub const TABLE: [SwitchInfo; 34] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -111,6 +121,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: OLD,
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::ListenerClosesBeforeRemoval,
@@ -122,6 +133,7 @@ impl Switch {
             reconciler: None,
             ships: OLD,
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::MasterLeaseDoubleSlash,
@@ -133,6 +145,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::RemoveEndpointsUnbounded,
@@ -144,6 +157,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::MasterLeaseTooLong,
@@ -155,6 +169,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::MasterCountKeepsCrashed,
@@ -167,6 +182,7 @@ impl Switch {
             reconciler: Some(Reconciler::MasterCount),
             ships: ALL,
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::FixRetryRemoveEndpoints,
@@ -178,6 +194,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::FixRemoveAbsentLease,
@@ -189,6 +206,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::FixStopUnderLock,
@@ -200,6 +218,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::ProgressOvertakesEvents,
@@ -211,6 +230,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 25), Line::until(5, 8)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::ProgressLatch,
@@ -222,6 +242,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::within(4, 25, 31), Line::within(5, 8, 13)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::CompactionSkipsSlowWatch,
@@ -233,6 +254,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 31), Line::until(5, 13)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::CompactionDropsTombstone,
@@ -244,6 +266,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 34), Line::until(5, 16)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::OldLeaderRevokes,
@@ -255,6 +278,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 31), Line::until(5, 13)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::FutureWatchGetsOldEvents,
@@ -266,6 +290,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 38), Line::until(5, 22), Line::until(6, 2)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::PromotionRestartsLeases,
@@ -277,6 +302,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::all(4), Line::all(5), Line::all(6)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::WatchGoesBack,
@@ -288,6 +314,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 25), Line::until(5, 8)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::StaleReadIndex,
@@ -303,6 +330,7 @@ impl Switch {
                 Line::until(5, 28),
                 Line::until(6, 9),
             ],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::CrashLosesEntries,
@@ -314,6 +342,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(5, 3)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::MembersSkipRanges,
@@ -326,6 +355,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::all(4), Line::all(5), Line::all(6)],
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::EmptyWindowMissesEvent,
@@ -337,6 +367,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::DeletedAtOldRevision,
@@ -348,6 +379,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::WatchDuringReinitialisation,
@@ -359,6 +391,7 @@ impl Switch {
             reconciler: None,
             ships: OLD,
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::QuietCacheFallsBehind,
@@ -370,6 +403,7 @@ impl Switch {
             reconciler: None,
             ships: OLD,
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::WatchWithoutLeader,
@@ -381,6 +415,7 @@ impl Switch {
             reconciler: None,
             ships: &[V1_16],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::WatchListWithoutProgress,
@@ -392,6 +427,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
         },
         SwitchInfo {
             switch: Switch::StoppedCacheKeepsWatches,
@@ -403,6 +439,92 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
+            clients: false,
+        },
+        SwitchInfo {
+            switch: Switch::ReplaceForgetsQueued,
+            name: "replace-forgets-queued",
+            kind: Kind::Defect,
+            source: "k/k#115658, PR #115620 (1.27)",
+            about: "a list does not delete an object that is only in the queue: it stays for ever",
+            fits: OLD,
+            reconciler: None,
+            ships: OLD,
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::SyncedBeforeHandlers,
+            name: "synced-before-handlers",
+            kind: Kind::Defect,
+            source: "k/k#113763, PR #113985 (1.27)",
+            about: "work begins when the store is filled, and handlers have not seen all of it",
+            fits: ALL,
+            reconciler: None,
+            ships: OLD,
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::TooLargeIsNoFallback,
+            name: "too-large-is-no-fallback",
+            kind: Kind::Defect,
+            source: "k/k#91073, PR #92537 (1.18.6, 1.19)",
+            about: "a list that is refused as too large is asked for again and again",
+            fits: NEW,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::ExpiredGoesUnnoticed,
+            name: "expired-goes-unnoticed",
+            kind: Kind::Defect,
+            source: "k/k#56121 (1.8)",
+            about: "a watch that ends as expired is begun again where it was, and no list is asked for",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::RelistAtZero,
+            name: "relist-at-zero",
+            kind: Kind::Defect,
+            source: "k/k#59848, PR #83520 (1.18)",
+            about: "every list is asked for at revision 0: a server that lags takes the store back",
+            fits: &[V1_16],
+            reconciler: None,
+            ships: &[V1_16],
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::RelistIsASync,
+            name: "relist-is-a-sync",
+            kind: Kind::Defect,
+            source: "PR #86015 (1.18)",
+            about: "what a list brings is told only to the handlers whose resync was last due",
+            fits: &[V1_16],
+            reconciler: None,
+            ships: &[V1_16],
+            etcd: NOWHERE,
+            clients: true,
+        },
+        SwitchInfo {
+            switch: Switch::WatchListWithoutEnd,
+            name: "watch-list-without-end",
+            kind: Kind::OpenDefect,
+            source: "k/k#140890 (not mended)",
+            about: "a watch-list that the server closes before its end is asked for again, at once and for \
+                    ever. Off: the reflector lists instead",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[V1_36],
+            etcd: NOWHERE,
+            clients: true,
         },
     ];
 

@@ -226,11 +226,11 @@ fn validate_spec(deployment: &Json, errors: &mut ErrorList) {
         not_negative(deployment, &["spec", field], errors);
     }
     let number = |field| json::number(deployment, &["spec", field]);
-    if let Some(deadline) = number("progressDeadlineSeconds") {
-        if deadline <= number("minReadySeconds").unwrap_or(0) {
-            let detail = "must be greater than minReadySeconds";
-            errors.invalid("spec.progressDeadlineSeconds", deadline, detail);
-        }
+    if let Some(deadline) = number("progressDeadlineSeconds")
+        && deadline <= number("minReadySeconds").unwrap_or(0)
+    {
+        let detail = "must be greater than minReadySeconds";
+        errors.invalid("spec.progressDeadlineSeconds", deadline, detail);
     }
 }
 
@@ -355,11 +355,11 @@ fn validate_status(deployment: &Json, old: &Json, errors: &mut ErrorList) {
             detail,
         );
     }
-    if let Some(before) = json::number(old, &["status", "collisionCount"]) {
-        if number("collisionCount") < before {
-            let detail = "cannot be decremented";
-            errors.invalid("status.collisionCount", number("collisionCount"), detail);
-        }
+    if let Some(before) = json::number(old, &["status", "collisionCount"])
+        && number("collisionCount") < before
+    {
+        let detail = "cannot be decremented";
+        errors.invalid("status.collisionCount", number("collisionCount"), detail);
     }
 }
 

@@ -18,10 +18,7 @@ pub struct Namespaces;
 
 impl Strategy for Namespaces {
     fn default(&self, namespace: &mut Json) {
-        let name = json::text(namespace, &["metadata", "name"]).to_owned();
-        if !name.is_empty() {
-            json::set(namespace, &["metadata", "labels", NAME_LABEL], name);
-        }
+        label(namespace);
         if json::text(namespace, &["status", "phase"]).is_empty() {
             json::set(namespace, &["status", "phase"], "Active");
         }
@@ -100,6 +97,11 @@ impl Strategy for Namespaces {
         }
     }
 
+    fn canonicalize(&self, namespace: &mut Json) {
+        // A name that was generated was not there when defaults were set.
+        label(namespace);
+    }
+
     fn name_errors(&self, name: &str, prefix: bool) -> Vec<String> {
         names::name_is_label(name, prefix)
     }
@@ -121,6 +123,13 @@ impl Strategy for Namespaces {
             "name" | "metadata.name" => json::text(namespace, &["metadata", "name"]),
             _ => "",
         }
+    }
+}
+
+fn label(namespace: &mut Json) {
+    let name = json::text(namespace, &["metadata", "name"]).to_owned();
+    if !name.is_empty() {
+        json::set(namespace, &["metadata", "labels", NAME_LABEL], name);
     }
 }
 

@@ -1,8 +1,6 @@
 //! IPAddresses and ServiceCIDRs (`kubernetes/pkg/registry/networking/{ipaddress,servicecidr}/strategy.go`,
 //! `pkg/apis/networking/validation/validation.go`).
 
-use std::net::IpAddr;
-
 use serde_json::json;
 
 use super::pods::keep;
@@ -10,6 +8,7 @@ use crate::addresses;
 use crate::json::{self, Json};
 use crate::metadata;
 use crate::names;
+use crate::render;
 use crate::strategy::{Context, Part, Strategy};
 use crate::validation::{Bad, ErrorList};
 
@@ -47,18 +46,16 @@ impl Strategy for IpAddresses {
         let mut errors = metadata::validate_object_meta_update(address, old);
         let parent = |of| json::at(of, &["spec", "parentRef"]).cloned();
         if parent(address) != parent(old) {
-            let bad = Bad::from(parent(address).as_ref());
+            let bad = Bad::shown(shown(parent(address).as_ref()));
             errors.invalid("spec.parentRef", bad, metadata::IMMUTABLE);
         }
         errors
     }
 
     fn name_errors(&self, name: &str, _prefix: bool) -> Vec<String> {
-        match name.parse::<IpAddr>() {
-            Err(_) => vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".into()],
-            Ok(ip) if ip.to_string() != name => vec!["must be in canonical form".into()],
-            Ok(_) => Vec::new(),
-        }
+        let mut errors = ErrorList::default();
+        addresses::validate(name, "", &mut errors);
+        errors.iter().map(|error| error.detail.clone()).collect()
     }
 
     fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
@@ -67,6 +64,19 @@ impl Strategy for IpAddresses {
             label => Err(format!("field label not supported: {label}")),
         }
     }
+}
+
+/// A ParentReference as the internal type shows it.
+fn shown(parent: Option<&Json>) -> String {
+    let Some(parent) = parent else {
+        return "null".to_owned();
+    };
+    let fields = ["group", "resource", "namespace", "name"].map(|field| {
+        let (first, rest) = field.split_at(1);
+        let value = render::sorted(&json::text(parent, &[field]).into());
+        format!("\"{}{rest}\":{value}", first.to_uppercase())
+    });
+    format!("{{{}}}", fields.join(","))
 }
 
 /// The rules of ServiceCIDRs.

@@ -14,10 +14,10 @@ pub struct Nodes;
 impl Strategy for Nodes {
     fn default(&self, node: &mut Json) {
         let capacity = json::at(node, &["status", "capacity"]).cloned();
-        if json::at(node, &["status", "allocatable"]).is_none() {
-            if let Some(capacity) = capacity {
-                json::set(node, &["status", "allocatable"], capacity);
-            }
+        if json::at(node, &["status", "allocatable"]).is_none()
+            && let Some(capacity) = capacity
+        {
+            json::set(node, &["status", "allocatable"], capacity);
         }
     }
 

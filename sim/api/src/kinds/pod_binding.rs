@@ -71,29 +71,29 @@ pub fn bind(pod: &Json, binding: &Json, now: Stamp) -> Result<Json, Status> {
     for (key, value) in crate::metadata::entries(binding, &["metadata", "annotations"]) {
         json::set(&mut bound, &["metadata", "annotations", key], value);
     }
-    set_condition(&mut bound, "PodScheduled", "True", now);
+    let scheduled = json!({"type": "PodScheduled", "status": "True"});
+    put_condition(&mut bound, scheduled, now);
     Ok(bound)
 }
 
-/// `podutil.UpdatePodCondition`
-fn set_condition(pod: &mut Json, kind: &str, value: &str, now: Stamp) {
-    let status = json::map_mut(pod, &["status"]);
-    let conditions = status.entry("conditions").or_insert(Json::Null);
+/// `podutil.UpdatePodCondition`: the condition takes the place of one of its type; its last
+/// transition is now, unless its status is as before.
+pub fn put_condition(pod: &mut Json, mut condition: Json, now: Stamp) {
+    let conditions = json::map_mut(pod, &["status"])
+        .entry("conditions")
+        .or_insert(Json::Null);
     if !conditions.is_array() {
         *conditions = json!([]);
     }
     let Json::Array(conditions) = conditions else {
         return;
     };
-    let mut condition = json!({
-        "type": kind, "status": value, "lastProbeTime": null, "lastTransitionTime": now.seconds(),
-    });
-    let found = conditions
-        .iter_mut()
-        .find(|c| json::text(c, &["type"]) == kind);
-    match found {
+    condition["lastProbeTime"] = Json::Null;
+    condition["lastTransitionTime"] = now.seconds().into();
+    let same = |other: &&mut Json| other.get("type") == condition.get("type");
+    match conditions.iter_mut().find(same) {
         Some(old) => {
-            if json::text(old, &["status"]) == value {
+            if old.get("status") == condition.get("status") {
                 let before = old.get("lastTransitionTime").cloned();
                 condition["lastTransitionTime"] = before.unwrap_or_default();
             }

@@ -260,10 +260,10 @@ pub(super) fn validate(spec: &Json, path: &str, errors: &mut ErrorList) {
 }
 
 fn deadline(spec: &Json, field: &str, errors: &mut ErrorList) {
-    if let Some(seconds) = json::number(spec, &["activeDeadlineSeconds"]) {
-        if !(1..=MAX_INT32).contains(&seconds) {
-            errors.invalid(field, seconds, names::between(1, MAX_INT32));
-        }
+    if let Some(seconds) = json::number(spec, &["activeDeadlineSeconds"])
+        && !(1..=MAX_INT32).contains(&seconds)
+    {
+        errors.invalid(field, seconds, names::between(1, MAX_INT32));
     }
 }
 

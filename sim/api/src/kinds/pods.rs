@@ -122,6 +122,10 @@ impl Strategy for Pods {
         }
     }
 
+    fn returns_deleted_object(&self) -> bool {
+        true
+    }
+
     fn has(&self, part: Part) -> bool {
         matches!(part, Part::Whole | Part::Status)
     }

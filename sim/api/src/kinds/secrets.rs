@@ -85,16 +85,14 @@ fn validate(secret: &Json) -> ErrorList {
         "kubernetes.io/dockerconfigjson" => {
             well_formed(value, ".dockerconfigjson", &mut errors);
         }
-        "kubernetes.io/basic-auth" => {
-            if value("username").is_none() && value("password").is_none() {
-                errors.required("data[username]", "");
-                errors.required("data[password]", "");
-            }
+        "kubernetes.io/basic-auth"
+            if value("username").is_none() && value("password").is_none() =>
+        {
+            errors.required("data[username]", "");
+            errors.required("data[password]", "");
         }
-        "kubernetes.io/ssh-auth" => {
-            if value("ssh-privatekey").is_none_or(str::is_empty) {
-                errors.required("data[ssh-privatekey]", "");
-            }
+        "kubernetes.io/ssh-auth" if value("ssh-privatekey").is_none_or(str::is_empty) => {
+            errors.required("data[ssh-privatekey]", "");
         }
         "kubernetes.io/tls" => {
             for key in ["tls.crt", "tls.key"] {

@@ -357,6 +357,11 @@ pub(super) fn validate_update(service: &Json, old: &Json, names: NameErrors<'_>)
         let bad = Bad::from(class(service).as_ref());
         errors.invalid("spec.loadBalancerClass", bad, CHANGED);
     }
+    let check = |of| json::number(of, &["spec", "healthCheckNodePort"]);
+    let checked = needs_health_check(service) && needs_health_check(old);
+    if checked && check(service) != check(old) {
+        errors.forbidden("spec.healthCheckNodePort", metadata::IMMUTABLE);
+    }
     errors.extend(validate(service, names));
     errors
 }
@@ -379,10 +384,10 @@ fn changed_ips(service: &Json, old: &Json, errors: &mut ErrorList) {
     if new.is_empty() {
         errors.invalid(FIELD, shown(new), "primary clusterIP can not be unset");
     }
-    if let (Some(new_first), Some(first)) = (new.first(), before.first()) {
-        if new_first != first {
-            errors.invalid(FIELD, shown(new), CHANGED);
-        }
+    if let (Some(new_first), Some(first)) = (new.first(), before.first())
+        && new_first != first
+    {
+        errors.invalid(FIELD, shown(new), CHANGED);
     }
     if before.len() > new.len()
         && new.len() == 1
@@ -412,10 +417,10 @@ fn changed_families(service: &Json, old: &Json, errors: &mut ErrorList) {
     if before.len() > new.len() && list(service, "clusterIPs").is_empty() {
         errors.invalid(FIELD, shown(new), "primary ipFamily can not be unset");
     }
-    if let (Some(family), Some(was)) = (new.first(), before.first()) {
-        if family != was {
-            errors.invalid(FIELD, shown(new), CHANGED);
-        }
+    if let (Some(family), Some(was)) = (new.first(), before.first())
+        && family != was
+    {
+        errors.invalid(FIELD, shown(new), CHANGED);
     }
     if before.len() > new.len()
         && new.len() == 1

@@ -50,9 +50,6 @@ impl Strategy for Services {
             if kind == "LoadBalancer" {
                 default(spec, "allocateLoadBalancerNodePorts", true);
             }
-            if kind != "ExternalName" {
-                default_families(spec);
-            }
         }
         if json::text(service, &["spec", "type"]) == "LoadBalancer" {
             for ingress in objects_mut(service, &["status", "loadBalancer", "ingress"]) {
@@ -79,6 +76,10 @@ impl Strategy for Services {
             _ => {
                 keep(service, old, &["status"]);
                 drop_type_dependent(service, old);
+                let balanced = |of| json::text(of, &["spec", "type"]) == "LoadBalancer";
+                if balanced(old) && !balanced(service) {
+                    json::set(service, &["status", "loadBalancer"], json!({}));
+                }
             }
         }
     }
@@ -135,6 +136,10 @@ impl Strategy for Services {
         true
     }
 
+    fn returns_deleted_object(&self) -> bool {
+        true
+    }
+
     fn has(&self, part: Part) -> bool {
         matches!(part, Part::Whole | Part::Status)
     }
@@ -169,20 +174,6 @@ fn default_affinity(spec: &mut Map) {
             }
         }
         _ => {}
-    }
-}
-
-fn default_families(spec: &mut Map) {
-    let count = |spec: &Map, field| spec.get(field).and_then(Json::as_array).map_or(0, Vec::len);
-    if count(spec, "clusterIPs") == 2 || count(spec, "ipFamilies") == 2 {
-        default(spec, "ipFamilyPolicy", "RequireDualStack");
-    }
-    let required = spec.get("ipFamilyPolicy").and_then(Json::as_str) == Some("RequireDualStack");
-    if let (true, Some(Json::Array(families))) = (required, spec.get_mut("ipFamilies")) {
-        if let [one] = families.as_slice() {
-            let other = if one == "IPv4" { "IPv6" } else { "IPv4" };
-            families.push(other.into());
-        }
     }
 }
 
@@ -236,13 +227,8 @@ pub fn normalize_cluster_ips(service: &mut Json, old: Option<&Json>) {
         if all(old) == all(service) {
             set(service, Vec::new());
         }
-    } else if all(old) == all(service) {
-        let mut ips = all(service);
-        match ips.first_mut() {
-            Some(first) => *first = new.into(),
-            None => ips.push(new.into()),
-        }
-        set(service, ips);
+    } else if all(service).is_empty() || all(old) == all(service) {
+        set(service, vec![new.into()]);
     }
 }
 

@@ -151,7 +151,8 @@ impl Cacher {
             None => {}
         }
         if let Some(token) = &options.continues {
-            if options.one {
+            // What is wrong with the request is said by storage.
+            if options.one || asked.is_some_and(|revision| revision > 0) {
                 return Ok(None);
             }
             let page = continues::decode(token)?;
@@ -213,7 +214,8 @@ impl Cacher {
             if limit > 0 && listed.items.len() as u64 == limit {
                 if at + 1 < all {
                     let last = key.strip_prefix(under).unwrap_or(&key);
-                    let next = continues::encode(&format!("{last}\0"), Some(found.revision));
+                    // Unlike that of a list from etcd it begins with the slash of the prefix.
+                    let next = continues::encode(&format!("/{last}\0"), Some(found.revision));
                     listed.continues = Some(next.into());
                     let everything = options.predicate.is_everything();
                     listed.remaining = everything.then(|| all as u64 - limit);

@@ -1,8 +1,10 @@
 //! Admission: what stands between a request that is read and the registry. The plugins that are on
 //! by default and that objects alone do not decide.
 
+use wavetank_api::kinds::{self, pods};
 use wavetank_api::status::Cause;
-use wavetank_api::{Reason, Resource, Status, json, kinds};
+use wavetank_api::strategy::Part;
+use wavetank_api::{Json, Reason, Resource, Status, json};
 use wavetank_engine::Rx;
 
 use crate::options::StoreError;
@@ -73,4 +75,16 @@ pub async fn namespace_lifecycle(
         return Err(status);
     }
     Ok(())
+}
+
+/// The plugins that change objects: `DefaultTolerationSeconds` and `Priority`, of pods.
+pub fn mutate(resource: &Resource, part: Part, object: &mut Json, old: Option<&Json>) {
+    if *resource != kinds::PODS || part != Part::Whole {
+        return;
+    }
+    pods::default_tolerations(object);
+    match old {
+        None => pods::default_priority(object),
+        Some(old) => pods::keep_priority(object, old),
+    }
 }

@@ -11,15 +11,14 @@ use crate::options::{ListOptions, Match};
 /// `ParseResourceVersion`: unset, 0 or a revision.
 ///
 /// # Errors
-/// 400.
+/// 500.
 pub fn revision(text: &str) -> Result<Option<Revision>, Status> {
     if text.is_empty() {
         return Ok(None);
     }
     options::parse_uint(text).map(Some).map_err(|error| {
-        Status::bad_request(format!(
-            "invalid resource version: resourceVersion: Invalid value: {text:?}: {error}"
-        ))
+        let invalid = format!("resourceVersion: Invalid value: {text:?}: {error}");
+        Status::untyped(invalid)
     })
 }
 
@@ -36,7 +35,13 @@ pub fn list_options(
 ) -> Result<(ListOptions, Option<i64>), Status> {
     let asked = options::ListOptions::of(query, resource, name, release)?;
     let options = ListOptions {
-        resource_version: revision(&asked.resource_version)?,
+        resource_version: revision(&asked.resource_version).map_err(|status| {
+            // Lists word it as a bad request, watches do not.
+            if asked.watch {
+                return status;
+            }
+            Status::bad_request(format!("invalid resource version: {}", status.message))
+        })?,
         resource_version_match: asked.version_match.map(|asked| match asked {
             VersionMatch::Exact => Match::Exact,
             VersionMatch::NotOlderThan => Match::NotOlderThan,

@@ -10,7 +10,7 @@ use wavetank_api::patch::{self, PatchKind};
 use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
 use wavetank_engine::Rx;
 
-use crate::door::admission::{Operation, namespace_lifecycle};
+use crate::door::admission::{Operation, mutate, namespace_lifecycle};
 use crate::door::{Api, answer, query, registry};
 use crate::options::Preconditions;
 use crate::registry::{Change, Warnings, ensure_namespace, warn, wipe_system_fields};
@@ -60,6 +60,7 @@ pub async fn create(
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
     namespace_lifecycle(rx, config, create, resource, &api.namespace, &name).await?;
+    mutate(resource, api.part, &mut object, None);
     let registry = registry(config, api, options.dry_run);
     let made = registry.create(rx, object, warnings).await?;
     Ok(answer(201, made))
@@ -84,7 +85,7 @@ pub async fn put(
     let (mut object, unknown) =
         decode::object(&request.body, content_type(request), resource, validation)?;
     ensure_namespace(resource, &api.namespace, &mut object)?;
-    check_name(&object, name)?;
+    check_name(&object, name, &api.namespace)?;
     let registry = registry(config, api, options.dry_run);
     // `defaultUpdatedObjectInfo.Preconditions`: a uid in the object is one.
     let uid = json::text(&object, &["metadata", "uid"]);
@@ -106,7 +107,7 @@ pub async fn put(
 }
 
 /// `checkName`.
-fn check_name(object: &Json, name: &str) -> Result<(), Status> {
+fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> {
     let named = json::text(object, &["metadata", "name"]);
     if named.is_empty() {
         return Err(Status::bad_request(format!(
@@ -116,6 +117,13 @@ fn check_name(object: &Json, name: &str) -> Result<(), Status> {
     if named != name {
         return Err(Status::bad_request(format!(
             "the name of the object ({named}) does not match the name on the URL ({name})"
+        )));
+    }
+    let in_namespace = json::text(object, &["metadata", "namespace"]);
+    if !namespace.is_empty() && !in_namespace.is_empty() && in_namespace != namespace {
+        return Err(Status::bad_request(format!(
+            "the namespace of the object ({in_namespace}) does not match the namespace on the \
+             request ({namespace})"
         )));
     }
     Ok(())
@@ -179,12 +187,15 @@ impl Writing<'_> {
     ) -> Result<Json, Status> {
         let (config, api) = (self.config, self.api);
         let name = api.name.as_deref().unwrap_or_default();
-        let new = match (&self.how, old) {
+        let mut new = match (&self.how, old) {
             (How::Put(object), _) => object.clone(),
             (How::Patch(..), None) => return Err(Status::not_found(api.resource, name)),
             (How::Patch(kind, body, validation), Some(old)) => {
                 let (new, unknown) = patch::apply(*kind, old, body, api.resource, *validation)?;
                 warn(warnings, unknown);
+                let mut new = new;
+                ensure_namespace(api.resource, &api.namespace, &mut new)?;
+                check_name(&new, name, &api.namespace)?;
                 new
             }
         };
@@ -193,6 +204,7 @@ impl Writing<'_> {
             Some(_) => Operation::Update,
         };
         namespace_lifecycle(rx, config, operation, api.resource, &api.namespace, name).await?;
+        mutate(api.resource, api.part, &mut new, old);
         Ok(new)
     }
 }

@@ -72,6 +72,31 @@ impl Registry {
         Ok(Update { made, created })
     }
 
+    /// An update of an object that must exist, past the strategy: of a subresource that is no part
+    /// of the object.
+    ///
+    /// # Errors
+    /// What `change` returned, or a Status.
+    pub async fn update_with(
+        &self,
+        rx: Rx,
+        name: &str,
+        mut change: impl FnMut(Option<&Stored>) -> Result<Updated, StoreError>,
+    ) -> Result<(), Status> {
+        let key = self.resource.key(&self.namespace, name);
+        let always = Preconditions::default();
+        let result = if self.dry_run {
+            let found = self.storage.get(rx, key, 0).await;
+            found.and_then(|stored| change(Some(&stored))).map(|_| ())
+        } else {
+            let update = self
+                .storage
+                .guaranteed_update(rx, key, false, &always, change);
+            update.await.map(|_| ())
+        };
+        result.map_err(|error| self.refusal(error, "update", name))
+    }
+
     async fn try_until_stored(
         &self,
         rx: Rx,

@@ -1,10 +1,20 @@
 //! Continue tokens (`apiserver/pkg/storage/continue.go`): where the next page of a list begins.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::{DecodePaddingMode, Engine};
 use serde_json::json;
 use wavetank_api::Status;
 use wavetank_etcd::Revision;
+
+/// Go's `base64.RawURLEncoding`, which does not look at the last bits.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::URL_SAFE,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_encode_padding(false)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
+);
 
 /// A token, read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,7 +35,7 @@ pub fn decode(token: &str) -> Result<Continue, Status> {
             "invalid continue token: continue key is not valid{why}"
         ))
     };
-    let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| {
+    let bytes = LENIENT.decode(token).map_err(|error| {
         // Go names the first bad byte.
         let at = match error {
             base64::DecodeError::InvalidByte(at, _)
@@ -34,8 +44,7 @@ pub fn decode(token: &str) -> Result<Continue, Status> {
         };
         invalid(format!(": illegal base64 data at input byte {at}"))
     })?;
-    let read: serde_json::Value =
-        serde_json::from_slice(&bytes).map_err(|error| invalid(format!(": {error}")))?;
+    let read = wavetank_api::decode::json(&bytes).map_err(|error| invalid(format!(": {error}")))?;
     let text = |field: &str| read.get(field).and_then(|v| v.as_str()).unwrap_or_default();
     if text("v") != "meta.k8s.io/v1" {
         let version = text("v");
@@ -80,5 +89,5 @@ pub fn encode(start: &str, revision: Option<Revision>) -> String {
         "{{\"v\":\"meta.k8s.io/v1\",\"rv\":{revision},\"start\":{}}}",
         json!(start)
     );
-    URL_SAFE_NO_PAD.encode(token)
+    LENIENT.encode(token)
 }

@@ -291,6 +291,8 @@ impl World {
                     .retain(|(_, r, o)| (*r, *o) != (routine, op));
                 self.cancel_entry(|e| e.process == p && e.what == What::Wake { routine, op });
             }
+            // Looked for when the context ends.
+            Op::Done => {}
             Op::Choose(domain) => {
                 let domain = *domain;
                 self.cancel_entry(|e| {

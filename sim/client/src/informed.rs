@@ -1,0 +1,95 @@
+//! A client with informers and nothing else: it watches some resources through a load balancer, and its
+//! handlers keep what they were told. Scenarios use it to look at what clients see.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use wavetank_engine::{Caller, Cx, Payload, Process, RoutineFuture, Task, Timer};
+
+use crate::informer::{Hold, HoldAt, INFORMERS, Informers};
+use crate::observed::Content;
+
+/// The client.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Informed {
+    /// Its informers.
+    pub informers: Arc<Informers>,
+}
+
+impl Informed {
+    /// A client with these informers.
+    pub fn new(informers: Informers) -> Informed {
+        Informed {
+            informers: Arc::new(informers),
+        }
+    }
+
+    /// The informer that `args` names by its resource.
+    fn named(&self, args: &Json) -> Result<u32, String> {
+        let resource = args["resource"].as_str().unwrap_or_default();
+        let found = self.informers.of_resource(resource);
+        found.ok_or_else(|| format!("has no informer of `{resource}`"))
+    }
+}
+
+impl Process for Informed {
+    fn boot(&mut self, cx: &mut Cx<'_>) {
+        self.informers.boot(cx);
+    }
+
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, body: &Payload) {
+        unreachable!("nobody asks a client: {body:?}");
+    }
+
+    fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
+        let known = self.informers.timer(cx, timer);
+        assert!(known, "an unknown timer: {timer:?}");
+    }
+
+    /// `hold {resource, at?, watch?}`: its informer takes nothing (newer than `at`) out of its queue, or off
+    /// its watch. `release {resource}`. `move {server}`: its connections go to this server, by number.
+    /// `content {}`: it tells what it holds.
+    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+        match what {
+            "hold" => {
+                let place = match args["watch"].as_bool() {
+                    Some(true) => HoldAt::Watch,
+                    _ => HoldAt::Queue,
+                };
+                let at = args["at"].as_u64();
+                let hold = Some(Hold { at, place });
+                self.informers.hold(cx, self.named(args)?, hold);
+            }
+            "release" => self.informers.hold(cx, self.named(args)?, None),
+            "move" => {
+                let server = args["server"].as_u64().ok_or("names no server")?;
+                let balancer = &self.informers.rest.balancer;
+                balancer.move_to(cx, usize::try_from(server).unwrap_or(usize::MAX))?;
+            }
+            "content" => {
+                let all = cx.cell(&INFORMERS).clone();
+                for (informer, own) in (0..).zip(all) {
+                    let views = own.listeners.iter().map(|listener| listener.view());
+                    cx.note(Content {
+                        informer,
+                        store: own.content(),
+                        views: views.collect(),
+                    });
+                }
+            }
+            other => {
+                return Err(format!(
+                    "knows `hold`, `release`, `move` and `content`, not `{other}`"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn crash(&mut self) {}
+
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        let future = self.informers.routine(task);
+        future.unwrap_or_else(|| panic!("no routine `{}`", task.kind()))
+    }
+}

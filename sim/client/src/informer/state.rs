@@ -1,0 +1,268 @@
+//! What an informer remembers: in the process's memory, gone with a crash.
+
+use std::sync::Arc;
+
+use imbl::{OrdMap, Vector};
+use wavetank_engine::Cell;
+use wavetank_etcd::Revision;
+use wavetank_release::{Release, Switch, Switches};
+
+use super::apply::{Notice, Told, apply};
+use super::spec::InformerSpec;
+use crate::backoff::Backoff;
+use crate::fifo::{Fifo, StoreKey};
+use crate::indexer::Indexer;
+
+/// All informers of a process, by number.
+pub static INFORMERS: Cell<Vec<Informer>> = Cell::new("informers");
+
+/// An informer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Informer {
+    /// What its reflector has told.
+    pub fifo: Fifo,
+    /// Its store.
+    pub indexer: Indexer,
+    /// Its handlers.
+    pub listeners: Vec<Listener>,
+    /// Is it held back?
+    pub hold: Option<Hold>,
+    /// Was it told that the store is filled?
+    synced: bool,
+    /// What its reflector remembers.
+    pub(crate) reflector: Reflecting,
+}
+
+/// A handler, and what it is still to be told.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Listener {
+    waiting: Vector<Notice>,
+    /// It is being told something.
+    busy: bool,
+    /// What is no news is told to it, too.
+    is_syncing: bool,
+    /// It is time for its resync.
+    pub(super) due: bool,
+    /// How many of the initial objects it was told or is to be told, and is not through with.
+    initial: u32,
+    /// What a handler makes of what it is told.
+    view: OrdMap<StoreKey, Revision>,
+}
+
+/// An informer that is held back: staleness on demand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Hold {
+    /// Nothing newer than this is taken; nothing at all without it.
+    pub at: Option<Revision>,
+    /// Where.
+    pub place: HoldAt,
+}
+
+/// Where an informer is held.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum HoldAt {
+    /// Nothing is taken out of the queue: the reflector goes on, lists included.
+    Queue,
+    /// The reflector takes nothing off its watch.
+    Watch,
+}
+
+/// What a reflector remembers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Reflecting {
+    /// `lastSyncResourceVersion`; `None` before the first.
+    pub last: Option<Revision>,
+    /// `isLastSyncResourceVersionUnavailable`
+    pub unavailable: bool,
+    /// `paginatedResult`
+    pub paginated: bool,
+    /// Watches that were accepted.
+    pub watches: u64,
+    /// Between rounds, and after a refused connection (v1.20; one for both in v1.36).
+    pub backoffs: [Backoff; 2],
+}
+
+/// What one pop did.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Done {
+    pub changes: Arc<[(StoreKey, Option<Revision>)]>,
+    /// Handlers that have something to do.
+    pub told: Vec<u32>,
+    /// The store is filled as of now.
+    pub synced: bool,
+    /// There is more in the queue.
+    pub more: bool,
+}
+
+impl Informer {
+    /// An informer that has seen nothing.
+    pub fn new(spec: &InformerSpec, release: Release, switches: Switches) -> Informer {
+        let listener = Listener {
+            waiting: Vector::new(),
+            busy: false,
+            is_syncing: true,
+            due: false,
+            initial: 0,
+            view: OrdMap::new(),
+        };
+        Informer {
+            fifo: Fifo::of(release, switches),
+            indexer: Indexer::with(&spec.indices),
+            listeners: vec![listener; spec.handlers.len()],
+            hold: None,
+            synced: false,
+            reflector: Reflecting {
+                last: None,
+                unavailable: false,
+                paginated: false,
+                watches: 0,
+                backoffs: [Backoff::new(release); 2],
+            },
+        }
+    }
+
+    /// Is it held at this place? Then up to which revision it still takes something.
+    pub(crate) fn held(&self, place: HoldAt) -> Option<Revision> {
+        let hold = self.hold.filter(|hold| hold.place == place)?;
+        Some(hold.at.unwrap_or(0))
+    }
+
+    /// Takes what comes next out of the queue into the store, and tells handlers.
+    pub(super) fn pop(&mut self, release: Release) -> Option<Done> {
+        let until = self.held(HoldAt::Queue);
+        if until == Some(0) {
+            return None;
+        }
+        let popped = self.fifo.pop(until)?;
+        let before = self.indexer.clone();
+        let told = apply(release, &mut self.indexer, &popped);
+        let mut changes = Vec::new();
+        for Told { notice, .. } in &told {
+            let key = notice.key();
+            let now = self.indexer.get(&key).map(|stored| stored.resource_version);
+            if now != before.get(&key).map(|stored| stored.resource_version) {
+                changes.push((key, now));
+            }
+        }
+        let mut handlers = Vec::new();
+        for (handler, listener) in (0..).zip(&mut self.listeners) {
+            let waiting = listener.waiting.len();
+            for Told {
+                notice,
+                only_syncing,
+            } in &told
+            {
+                if !only_syncing || listener.is_syncing {
+                    listener.add(notice.clone());
+                }
+            }
+            if waiting == 0 && !listener.waiting.is_empty() {
+                handlers.push(handler);
+            }
+        }
+        Some(Done {
+            changes: changes.into(),
+            told: handlers,
+            synced: self.newly_synced(),
+            more: !self.fifo.is_empty(),
+        })
+    }
+
+    /// True once: when the store is filled.
+    pub(crate) fn newly_synced(&mut self) -> bool {
+        let now = self.fifo.has_synced() && !self.synced;
+        self.synced |= now;
+        now
+    }
+
+    /// The next thing for a handler.
+    pub(super) fn take(&mut self, handler: u32) -> Option<Notice> {
+        let listener = &mut self.listeners[handler as usize];
+        let notice = listener.waiting.pop_front();
+        listener.busy = notice.is_some();
+        notice
+    }
+
+    /// A handler is through with something.
+    pub(super) fn finish(&mut self, handler: u32, notice: &Notice) {
+        let listener = &mut self.listeners[handler as usize];
+        listener.busy = false;
+        match notice {
+            Notice::Added { new, .. } | Notice::Updated { new, .. } => {
+                listener.view.insert(notice.key(), new.resource_version);
+            }
+            Notice::Deleted(gone) => {
+                listener.view.remove(&gone.key);
+            }
+        }
+        if let Notice::Added { initial: true, .. } = notice {
+            listener.initial -= 1;
+        }
+    }
+
+    /// `shouldResync`: which handlers' resync is due. It is under way for them, until the next time.
+    pub(super) fn should_resync(&mut self) -> Vec<u32> {
+        let mut due = Vec::new();
+        for (handler, listener) in (0..).zip(&mut self.listeners) {
+            listener.is_syncing = std::mem::take(&mut listener.due);
+            if listener.is_syncing {
+                due.push(handler);
+            }
+        }
+        due
+    }
+
+    /// `HasSynced` of the informer: its store is filled.
+    pub fn has_synced(&self) -> bool {
+        self.fifo.has_synced()
+    }
+
+    /// `HasSynced` of a handler's registration: it has seen all that the store was filled with.
+    pub fn handler_has_synced(&self, handler: usize) -> bool {
+        self.has_synced() && self.listeners[handler].initial == 0
+    }
+
+    /// What a process waits for before it begins to work.
+    pub(super) fn is_ready(&self, switches: Switches) -> bool {
+        if switches.has(Switch::SyncedBeforeHandlers) {
+            return self.has_synced();
+        }
+        (0..self.listeners.len()).all(|handler| self.handler_has_synced(handler))
+            && self.has_synced()
+    }
+
+    /// Objects of the store with their revisions.
+    pub fn content(&self) -> Arc<[(StoreKey, Revision)]> {
+        let items = self.indexer.iter();
+        items
+            .map(|(key, stored)| (key.clone(), stored.resource_version))
+            .collect()
+    }
+
+    /// The newest revision that its reflector knows.
+    pub fn last_revision(&self) -> Option<Revision> {
+        self.reflector.last
+    }
+}
+
+impl Listener {
+    fn add(&mut self, notice: Notice) {
+        if let Notice::Added { initial: true, .. } = notice {
+            self.initial += 1;
+        }
+        self.waiting.push_back(notice);
+    }
+
+    /// What the handler has made of what it was told.
+    pub fn view(&self) -> Arc<[(StoreKey, Revision)]> {
+        let items = self.view.iter();
+        items
+            .map(|(key, revision)| (key.clone(), *revision))
+            .collect()
+    }
+
+    /// Is there something that it was not told to the end?
+    pub fn is_busy(&self) -> bool {
+        self.busy || !self.waiting.is_empty()
+    }
+}

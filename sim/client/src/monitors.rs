@@ -1,0 +1,203 @@
+//! The library of monitors of informers: what client-go promises those who build on it, checked against what
+//! clients tell and what etcd has committed. This is their table; each kind has a file.
+//!
+//! `matching` says which changes of etcd an informer is about. How a scenario names its properties does not
+//! belong here.
+
+pub mod converge;
+pub mod list;
+mod matching;
+pub mod missed;
+pub mod order;
+pub mod regress;
+pub mod sometimes;
+pub mod synced;
+#[cfg(test)]
+mod testing;
+
+use std::time::Duration;
+
+use wavetank_engine::{Check, ProcId, Property, Violation, World};
+use wavetank_release::Release;
+
+/// Informers and handlers have caught up so long after calm: a connection that died in the storm is noticed
+/// after 45 s (in v1.16 after 300 s, as TCP does), the reflector waits up to 60 s, a list that is refused
+/// is repeated for 40 s, and what came is processed.
+pub fn settling(release: Release) -> Duration {
+    Duration::from_secs(match release {
+        Release::V1_16 => 450,
+        Release::V1_20 | Release::V1_36 => 200,
+    })
+}
+
+/// A monitor of the library.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is explained in the table below")]
+pub enum Name {
+    InformerWatchOrdered,
+    ListShowsAMoment,
+    ListSettlesTheStore,
+    InformerMissesNothing,
+    StoreNeverGoesBack,
+    NoTimeTravelAfterRestart,
+    InformersConverge,
+    HandlersAgree,
+    WorkBeginsWhenHandlersSawAll,
+    InformerRelisted,
+    InformerWatchExpired,
+    ListWasTooLarge,
+    ListWasStreamed,
+    DeletionWasUnseen,
+    ClientChangedServers,
+}
+
+/// What there is to know of a monitor.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// The monitor.
+    pub monitor: Name,
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// What it says, in one line.
+    pub about: &'static str,
+}
+
+impl Name {
+    /// All of them.
+    pub const TABLE: [Info; 15] = [
+        Info {
+            monitor: Name::InformerWatchOrdered,
+            name: "informer-watch-ordered",
+            about: "a watch delivers events in order, and none that a bookmark has covered",
+        },
+        Info {
+            monitor: Name::ListShowsAMoment,
+            name: "list-shows-a-moment",
+            about: "a list shows what etcd held at its revision, no more and no less",
+        },
+        Info {
+            monitor: Name::ListSettlesTheStore,
+            name: "list-settles-the-store",
+            about: "once all that a list brought is taken, the store is what etcd held",
+        },
+        Info {
+            monitor: Name::InformerMissesNothing,
+            name: "informer-misses-nothing",
+            about: "a watch passes by no event between where it began and what it brought",
+        },
+        Info {
+            monitor: Name::StoreNeverGoesBack,
+            name: "store-never-goes-back",
+            about: "within one life of its process a store gets no older",
+        },
+        Info {
+            monitor: Name::NoTimeTravelAfterRestart,
+            name: "no-time-travel-after-restart",
+            about: "a process that was restarted sees nothing older than it saw before",
+        },
+        Info {
+            monitor: Name::InformersConverge,
+            name: "informers-converge",
+            about: "some time after calm the store of each informer is what etcd holds",
+        },
+        Info {
+            monitor: Name::HandlersAgree,
+            name: "handlers-agree",
+            about: "some time after calm what handlers were told amounts to the store",
+        },
+        Info {
+            monitor: Name::WorkBeginsWhenHandlersSawAll,
+            name: "work-begins-when-handlers-saw-all",
+            about: "a process waits until its handlers have seen all objects of the first lists",
+        },
+        Info {
+            monitor: Name::InformerRelisted,
+            name: "informer-relisted",
+            about: "an informer listed again in one life",
+        },
+        Info {
+            monitor: Name::InformerWatchExpired,
+            name: "informer-watch-expired",
+            about: "a watch of an informer ended as expired",
+        },
+        Info {
+            monitor: Name::ListWasTooLarge,
+            name: "list-was-too-large",
+            about: "a server was behind the revision that an informer asked for",
+        },
+        Info {
+            monitor: Name::ListWasStreamed,
+            name: "list-was-streamed",
+            about: "a list came as the first events of a watch",
+        },
+        Info {
+            monitor: Name::DeletionWasUnseen,
+            name: "deletion-was-unseen",
+            about: "a handler was told of a deletion that nobody saw",
+        },
+        Info {
+            monitor: Name::ClientChangedServers,
+            name: "client-changed-servers",
+            about: "an informer went on at another server",
+        },
+    ];
+
+    /// What there is to know of it.
+    pub fn info(self) -> &'static Info {
+        &Name::TABLE[self as usize]
+    }
+
+    /// The monitor with this name.
+    pub fn named(name: &str) -> Option<Name> {
+        let found = Name::TABLE.iter().find(|info| info.name == name)?;
+        Some(found.monitor)
+    }
+
+    /// The monitor itself; what has to be true in the end is looked at `settled` after calm.
+    pub fn property(self, settled: Duration) -> Box<dyn Property> {
+        match self {
+            Name::InformerWatchOrdered => Box::new(order::WatchOrdered::default()),
+            Name::ListShowsAMoment => Box::new(list::ListShowsAMoment::default()),
+            Name::ListSettlesTheStore => Box::new(list::ListSettlesTheStore::default()),
+            Name::InformerMissesNothing => Box::new(missed::MissesNothing::default()),
+            Name::StoreNeverGoesBack => Box::new(regress::StoreNeverGoesBack::default()),
+            Name::NoTimeTravelAfterRestart => Box::new(regress::NoTimeTravel::default()),
+            Name::InformersConverge => Box::new(converge::InformersConverge::new(settled)),
+            Name::HandlersAgree => Box::new(converge::HandlersAgree::new(settled)),
+            Name::WorkBeginsWhenHandlersSawAll => Box::new(synced::HandlersSawAll::default()),
+            Name::InformerRelisted => Box::new(sometimes::Relisted::default()),
+            Name::InformerWatchExpired => Box::new(sometimes::watch_expired()),
+            Name::ListWasTooLarge => Box::new(sometimes::list_too_large()),
+            Name::ListWasStreamed => Box::new(sometimes::list_streamed()),
+            Name::DeletionWasUnseen => Box::new(sometimes::deletion_unseen()),
+            Name::ClientChangedServers => Box::new(sometimes::ChangedServers::default()),
+        }
+    }
+}
+
+/// An informer: its process, and its number there.
+type Who = (ProcId, u32);
+
+fn violated(world: &World, (process, informer): Who, message: String) -> Check {
+    let object = format!("informer {informer} of {}", world.name(process));
+    Check::Violated(Violation {
+        kind: "informer",
+        message: format!("{object}: {message}"),
+        object,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_says_what_the_monitors_say() {
+        for (at, info) in Name::TABLE.iter().enumerate() {
+            assert_eq!(info.monitor as usize, at, "{}", info.name);
+            assert_eq!(Name::named(info.name), Some(info.monitor));
+            let settled = settling(Release::V1_36);
+            assert_eq!(info.monitor.property(settled).name(), info.name);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The reflector (`tools/cache/reflector.go`): keeps the queue of an informer up with the server. It lists,
+//! then watches; v1.36 first tries a watch that begins with a list.
+//!
+//! One routine, which goes from place to place: `list` is the list with its pages, `watch` the loop of
+//! watches, `stream` what comes on one. What becomes of what is queued does not belong here.
+
+mod list;
+mod stream;
+mod watch;
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use wavetank_api::{Reason, Request, Status, http::Method};
+use wavetank_engine::{Message, Name, Outcome, Rx, Task};
+use wavetank_etcd::Revision;
+use wavetank_release::{Release, Switch};
+
+use crate::backoff::{JITTER, RESET_AFTER, Rearm};
+use crate::informer::{INFORMERS, Informer, InformerSpec, Informers, forget, queued, resync};
+use crate::observed::{Synced, Trouble, WatchOver};
+use crate::rest::Failure;
+
+use stream::Streaming;
+
+pub(crate) const REFLECT: Name = Name::new("reflect");
+
+/// A reflector, at one place.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Reflect {
+    informer: u32,
+    place: Place,
+}
+
+/// Where it is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Place {
+    /// `ListAndWatch` begins.
+    Begin,
+    /// It asks for a watch that begins with a list.
+    WatchList,
+    /// It lists.
+    List,
+    /// It asks for a watch.
+    Watch,
+    /// A watch that began with a list goes on as one.
+    Adopt(Streaming),
+    /// It reads a watch.
+    Stream(Streaming),
+    /// `ListAndWatch` has returned.
+    End,
+}
+
+impl Reflect {
+    /// A reflector that begins.
+    pub fn new(informer: u32) -> Reflect {
+        Reflect {
+            informer,
+            place: Place::Begin,
+        }
+    }
+}
+
+/// Which back-off manager.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Between {
+    Rounds,
+    Connections,
+}
+
+/// What its functions share.
+struct Reflector {
+    rx: Rx,
+    own: Arc<Informers>,
+    informer: u32,
+}
+
+/// One turn: from one place to the next.
+pub(crate) async fn turn(rx: Rx, own: Arc<Informers>, reflect: Reflect) -> Outcome {
+    let informer = reflect.informer;
+    let reflector = Reflector { rx, own, informer };
+    let place = match reflect.place {
+        Place::Begin if reflector.release() >= Release::V1_36 => Place::WatchList,
+        Place::Begin => Place::List,
+        Place::WatchList => reflector.watch_list().await,
+        Place::List => reflector.list().await,
+        Place::Watch => reflector.watch().await,
+        Place::Adopt(streaming) => reflector.adopt(streaming).await,
+        Place::Stream(streaming) => reflector.stream(streaming).await,
+        Place::End => {
+            rx.disarm(resync(informer));
+            reflector.back_off(Between::Rounds).await;
+            Place::Begin
+        }
+    };
+    Outcome::Become(Task::new(REFLECT, Reflect { informer, place }))
+}
+
+impl Reflector {
+    fn release(&self) -> Release {
+        self.own.rest.release
+    }
+
+    fn spec(&self) -> &InformerSpec {
+        &self.own.specs[self.informer as usize]
+    }
+
+    /// Works on what the informer remembers.
+    fn with<R: Message + Clone + Eq + Hash>(&self, work: impl FnOnce(&mut Informer) -> R) -> R {
+        let informer = self.informer as usize;
+        self.rx.update(&INFORMERS, |all| work(&mut all[informer]))
+    }
+
+    /// The same, where something may have come into the queue.
+    fn queue<R: Message + Clone + Eq + Hash>(&self, work: impl FnOnce(&mut Informer) -> R) -> R {
+        let (result, synced) = self.with(|informer| {
+            let result = work(informer);
+            (result, informer.newly_synced())
+        });
+        if synced {
+            // Nothing was to be filled in.
+            let informer = self.informer;
+            self.rx.note(Synced { informer });
+        }
+        self.rx.broadcast(queued(self.informer));
+        result
+    }
+
+    /// Waits as the back-off manager says.
+    async fn back_off(&self, between: Between) {
+        let manager = match between {
+            Between::Connections if self.release() == Release::V1_20 => 1,
+            _ => 0,
+        };
+        let jitter = match self.release() {
+            Release::V1_16 => 0,
+            Release::V1_20 | Release::V1_36 => self.rx.choose(JITTER).await,
+        };
+        let (delay, rearm) =
+            self.with(|informer| informer.reflector.backoffs[manager].step(jitter));
+        if rearm == Rearm::Now {
+            self.rx
+                .arm(forget(self.informer, manager as u32), RESET_AFTER);
+        }
+        self.rx.sleep(delay).await;
+    }
+
+    /// A request for the collection.
+    fn request(&self, mut query: Vec<(&str, String)>) -> Request {
+        let selection = &self.spec().selection;
+        let labels = selection.labels.text();
+        if !labels.is_empty() {
+            query.push(("labelSelector", labels));
+        }
+        query.sort();
+        let query: Vec<(&str, &str)> = query.iter().map(|(n, v)| (*n, &**v)).collect();
+        Request::new(Method::Get, selection.path()).ask(&query)
+    }
+
+    /// Does a list or watch-list that fails so have to be asked for without a revision? One place for
+    /// both, as both treat it alike.
+    fn falls_back(&self, failure: &Failure) -> bool {
+        let Failure::Status(status) = failure else {
+            return false;
+        };
+        let too_large = !self.own.switches.has(Switch::TooLargeIsNoFallback);
+        is_expired(status) || too_large && is_too_large(status)
+    }
+
+    /// A watch is over. Tells why.
+    fn over(&self, watch: u64, why: Option<Trouble>) {
+        self.rx.note(WatchOver {
+            informer: self.informer,
+            watch,
+            why,
+        });
+    }
+}
+
+/// `isExpiredError`
+fn is_expired(status: &Status) -> bool {
+    status.is(Reason::Expired) || status.is(Reason::Gone)
+}
+
+/// `isTooLargeResourceVersionError`
+fn is_too_large(status: &Status) -> bool {
+    let text = "Too large resource version";
+    let says = || status.is(Reason::Timeout) && status.message.contains(text);
+    status.has_cause("ResourceVersionTooLarge") || says()
+}
+
+/// `isWatchErrorRetriable`: v1.16 and v1.20 know only the first.
+fn is_retriable(release: Release, failure: &Failure) -> bool {
+    match failure {
+        Failure::Net(error) => *error == wavetank_engine::NetError::Refused,
+        Failure::Status(status) => release >= Release::V1_36 && status.is(Reason::TooManyRequests),
+        Failure::Empty => false,
+    }
+}
+
+fn trouble(failure: &Failure) -> Trouble {
+    match failure {
+        Failure::Status(status) => Trouble::Status(status.clone()),
+        Failure::Net(error) => Trouble::Net(*error),
+        Failure::Empty => Trouble::Short,
+    }
+}
+
+/// A revision as a parameter: none is left out.
+fn revision_parameter(revision: Option<Revision>) -> Vec<(&'static str, String)> {
+    let named = revision.map(|revision| ("resourceVersion", revision.to_string()));
+    named.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_told_apart() {
+        let too_large = Status::too_large_resource_version(9, 5, 1);
+        assert!(is_too_large(&too_large) && !is_expired(&too_large));
+        assert!(is_too_large(&Status::timeout(
+            "Too large resource version: 9",
+            1
+        )));
+        assert!(!is_too_large(&Status::timeout(
+            "request did not complete",
+            1
+        )));
+        assert!(is_expired(&Status::expired(
+            "too old resource version: 1 (5)"
+        )));
+        let busy = Failure::Status(Status::too_many_requests("later", 1));
+        assert!(is_retriable(Release::V1_36, &busy) && !is_retriable(Release::V1_20, &busy));
+    }
+}

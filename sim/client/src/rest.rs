@@ -1,0 +1,165 @@
+//! The REST client under a reflector (`client-go/rest/request.go`, `with_retry.go`): one request, with the
+//! repetitions that it makes by itself. What is done with an answer does not belong here.
+
+use std::time::Duration;
+
+use wavetank_api::http::{Content, List, WatchPart};
+use wavetank_api::{Request, Response, Status};
+use wavetank_engine::{Keepalive, Name, NetError, Payload, ProcId, Rx, Stream, Transport};
+use wavetank_release::Release;
+
+use crate::load_balancer::LoadBalancer;
+
+/// A request that may be repeated is, so often.
+const REPETITIONS: u32 = 10;
+/// After a connection that broke.
+const AFTER_BREAK: Duration = Duration::from_secs(1);
+/// Events of a stream that may be under way: Go's client lets 4 MB come (`transportDefaultStreamFlow`).
+const WINDOW: u32 = 1024;
+
+/// HTTP/2 with a health check, from v1.20 on (`apimachinery/pkg/util/net/http.go`).
+static HTTP2: Transport = Transport {
+    name: Name::new("https"),
+    dial_timeout: Duration::from_secs(30),
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(30),
+        limit: Duration::from_secs(15),
+        idle: true,
+    }),
+    window: Some(WINDOW),
+};
+
+/// Before, there was only TCP's: a probe every 30 s, nine without an answer.
+static HTTP2_UNCHECKED: Transport = Transport {
+    name: Name::new("https"),
+    dial_timeout: Duration::from_secs(30),
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(30),
+        limit: Duration::from_secs(270),
+        idle: true,
+    }),
+    window: Some(WINDOW),
+};
+
+/// How a process reaches apiservers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rest {
+    /// The release of the client.
+    pub release: Release,
+    /// What is in front of the servers.
+    pub balancer: LoadBalancer,
+}
+
+/// Why there is no answer to use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The server said no.
+    Status(Status),
+    /// There was none.
+    Net(NetError),
+    /// An empty watch stands for the answer (`watch.NewEmptyWatch`).
+    Empty,
+}
+
+impl Rest {
+    fn transport(&self) -> &'static Transport {
+        match self.release {
+            Release::V1_16 => &HTTP2_UNCHECKED,
+            Release::V1_20 | Release::V1_36 => &HTTP2,
+        }
+    }
+
+    /// A GET that answers a list.
+    ///
+    /// # Errors
+    /// Once all repetitions have failed.
+    pub async fn list(&self, rx: Rx, request: Request) -> Result<List, Failure> {
+        for repetitions in 0.. {
+            let server = self.balancer.server(rx).await;
+            let body = Payload::new(request.clone());
+            let may_repeat = repetitions < REPETITIONS;
+            let wait = match rx.call(self.transport(), server, body).await {
+                Ok(answer) => {
+                    let response: &Response = answer.expect();
+                    match refused(response) {
+                        None => return Ok(list_in(response)),
+                        Some((status, after)) => match after.filter(|_| may_repeat) {
+                            Some(wait) => wait,
+                            None => return Err(Failure::Status(status)),
+                        },
+                    }
+                }
+                Err(error) => {
+                    self.balancer.broke(rx, server);
+                    if error != NetError::Reset || !may_repeat {
+                        return Err(Failure::Net(error));
+                    }
+                    AFTER_BREAK
+                }
+            };
+            rx.sleep(wait).await;
+        }
+        unreachable!("repetitions end")
+    }
+
+    /// A watch: its stream and its server, once it is accepted. Only v1.36 repeats it.
+    ///
+    /// # Errors
+    /// If it was not accepted; the stream is closed then.
+    pub async fn watch(self: &Rest, rx: Rx, request: Request) -> Result<(Stream, ProcId), Failure> {
+        for repetitions in 0.. {
+            let server = self.balancer.server(rx).await;
+            let stream = rx.open_stream(self.transport(), server, Payload::new(request.clone()));
+            let may_repeat = self.release >= Release::V1_36 && repetitions < REPETITIONS;
+            let wait = match rx.next(stream).await {
+                Ok(Some(part)) => match part.expect::<WatchPart>() {
+                    WatchPart::Accepted => return Ok((stream, server)),
+                    other @ (WatchPart::Event(_) | WatchPart::Closed) => {
+                        unreachable!("before it was accepted: {other:?}")
+                    }
+                    WatchPart::Refused(response) => {
+                        rx.close_stream(stream);
+                        let (status, after) = refused(response).expect("it says so");
+                        match after.filter(|_| may_repeat) {
+                            Some(wait) => wait,
+                            None => return Err(Failure::Status(status)),
+                        }
+                    }
+                },
+                other => {
+                    rx.close_stream(stream);
+                    let error = other.err();
+                    if error.is_some() {
+                        self.balancer.broke(rx, server);
+                    }
+                    match error {
+                        Some(error @ (NetError::Refused | NetError::Cancelled)) => {
+                            return Err(Failure::Net(error));
+                        }
+                        _ if !may_repeat => return Err(Failure::Empty),
+                        _ => AFTER_BREAK,
+                    }
+                }
+            };
+            rx.sleep(wait).await;
+        }
+        unreachable!("repetitions end")
+    }
+}
+
+/// The Status of a refusal, and how long to wait before it is asked again (`checkWait`).
+fn refused(response: &Response) -> Option<(Status, Option<Duration>)> {
+    let Content::Status(status) = &response.content else {
+        return None;
+    };
+    let again = response.code == 429 || response.code >= 500;
+    let after = response.retry_after.filter(|_| again);
+    Some((status.clone(), after.map(|s| Duration::from_secs(s.into()))))
+}
+
+fn list_in(response: &Response) -> List {
+    match &response.content {
+        Content::List(list) => list.clone(),
+        other => unreachable!("a list was asked for: {other:?}"),
+    }
+}
