@@ -64,7 +64,11 @@ impl Stamp {
 fn holds_an_instant(field: &str) -> bool {
     matches!(
         field,
-        "creationTimestamp" | "deletionTimestamp" | "renewTime" | "acquireTime"
+        "creationTimestamp"
+            | "deletionTimestamp"
+            | "renewTime"
+            | "acquireTime"
+            | "lastTransitionTime"
     )
 }
 
