@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::mended;
+use common::{mended, only};
 use wavetank_api::{Method, Object, Request, kinds};
 use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture};
 use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
@@ -18,7 +18,7 @@ use wavetank_engine::drive::{Ending, Limits, Outcome as Ended, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::*;
 use wavetank_etcd::Etcd;
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch, Switches};
 
 const STORM: u64 = 120;
 const SERVERS: [&str; 2] = ["a1", "a2"];
@@ -91,7 +91,7 @@ fn write(number: u64) -> Request {
     }
 }
 
-fn world(release: Release) -> World {
+fn world(release: Release, switches: Switches) -> World {
     let names = ["a1", "a2", "c1", "etcd", "writer"];
     let id = |name: &str| WorldBuilder::id_of(name, &names);
     let servers: Vec<ProcId> = SERVERS.iter().map(|name| id(name)).collect();
@@ -100,7 +100,7 @@ fn world(release: Release) -> World {
     for (number, name) in (1..).zip(SERVERS) {
         let config = Config {
             release,
-            switches: mended(release),
+            switches,
             me: id(name),
             etcd: id("etcd"),
             address: format!("10.0.0.{number}").into(),
@@ -210,8 +210,8 @@ fn weather() -> Weather {
     }
 }
 
-fn run(release: Release, seed: u64) -> Ended {
-    let world = world(release);
+fn run(release: Release, switches: Switches, seed: u64) -> Ended {
+    let world = world(release, switches);
     let choices = Seeded::new(seed, &world, weather());
     let until = Time::from_secs(STORM + settling(release).as_secs() + 10);
     Run::new(world, choices, Limits::until(until), Record::default()).finish()
@@ -223,7 +223,7 @@ fn all_mended_nothing_is_violated() {
         let mut violated = Vec::new();
         let mut tested: BTreeMap<String, u64> = BTreeMap::new();
         for seed in 0..10 {
-            let ended = run(release, seed);
+            let ended = run(release, mended(release), seed);
             if let Ending::Violated(found) = &ended.ending {
                 println!("{release} seed {seed} at {}: {found:?}", ended.at);
                 violated.push((seed, found.property.clone()));
@@ -235,5 +235,23 @@ fn all_mended_nothing_is_violated() {
         println!("{release}: {tested:?}");
         assert_eq!(violated, [], "{release}");
         assert!(tested["informers-converge"] > 0 && tested["informer-misses-nothing"] > 0);
+    }
+}
+
+/// k/k#58545 seen from an informer: a deletion that carries an old revision comes out of order.
+#[test]
+fn a_deletion_at_an_old_revision_shows() {
+    for release in Release::ALL {
+        let switches = only(release, Switch::DeletedAtOldRevision);
+        let found = |seed| match run(release, switches, seed).ending {
+            Ending::Violated(found) => found.property,
+            Ending::Clean => String::new(),
+        };
+        let found: Vec<String> = (0..4).map(found).collect();
+        let expected = "informer-watch-ordered";
+        assert!(
+            found.iter().any(|own| own == expected),
+            "{release}: {found:?}"
+        );
     }
 }

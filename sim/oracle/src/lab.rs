@@ -10,7 +10,7 @@ use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
 use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
-use wavetank_etcd::{Committed, Etcd, Sizes};
+use wavetank_etcd::{Client, Committed, Etcd, Put, Sizes, Txn, TxnOp};
 use wavetank_release::{EtcdRelease, Release, Switches};
 
 /// There are none.
@@ -30,6 +30,11 @@ impl Hook for NoHook {
 }
 
 const SEND: Name = Name::new("send");
+const MARK: Name = Name::new("mark");
+
+/// The revision at which the recordings begin: what a server writes while it starts. Some of their
+/// requests carry a revision as a plain number.
+const BEGIN: u64 = 54;
 
 /// What came back, by the number of the request.
 type Answers = BTreeMap<u64, Answer>;
@@ -47,11 +52,19 @@ pub struct Answer {
     pub over: bool,
 }
 
+impl Answer {
+    /// Has anything come?
+    pub fn has_begun(&self) -> bool {
+        self.over || self.response.is_some() || !self.parts.is_empty()
+    }
+}
+
 static ANSWERS: Cell<Answers> = Cell::new("answers");
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Recorder {
     server: ProcId,
+    etcd: Client,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -67,7 +80,11 @@ impl Process for Recorder {
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
 
-    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, args: &Json) -> Result<(), String> {
+    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+        if what == "mark" {
+            cx.spawn(Task::new(MARK, ()));
+            return Ok(());
+        }
         let sending = Sending {
             number: args["number"].as_u64().ok_or("wants a number")?,
             watch: args["watch"].as_bool().unwrap_or(false),
@@ -79,7 +96,24 @@ impl Process for Recorder {
     }
 
     fn routine(&self, task: &Task) -> RoutineFuture {
+        if task.kind() == MARK {
+            return Box::pin(mark(Rx::new(), self.etcd));
+        }
         Box::pin(send(Rx::new(), self.server, task.args::<Sending>().clone()))
+    }
+}
+
+/// The marker outside `/registry` with which a recording begins, as often as it takes.
+async fn mark(rx: Rx, etcd: Client) -> Outcome {
+    loop {
+        let txn = Txn {
+            compare: vec![],
+            success: vec![TxnOp::Put(Put::new("/marker", Object::new(Json::Null)))],
+            failure: vec![],
+        };
+        if !matches!(etcd.txn(rx, txn).await, Ok(done) if done.revision < BEGIN) {
+            return Outcome::Done;
+        }
     }
 }
 
@@ -219,7 +253,11 @@ impl Lab {
         builder.process("etcd", Etcd::<Object>::new(member));
         builder.process("apiserver", ApiServer::<NoHook>::new(config, Vec::new()));
         let server = id("apiserver");
-        builder.process("recorder", Recorder { server });
+        let etcd = Client {
+            server: id("etcd"),
+            retries: true,
+        };
+        builder.process("recorder", Recorder { server, etcd });
         let mut lab = Lab {
             world: builder.build(),
             now: Time::ZERO,
@@ -230,7 +268,38 @@ impl Lab {
             lab.start(name);
         }
         lab.run(Duration::from_secs(3));
+        lab.make_what_servers_make();
+        lab.tell("recorder", "mark", Json::Null);
+        lab.run(Duration::from_secs(3));
         lab
+    }
+
+    /// What a real server writes at its start, and lists show: its own controllers come with their
+    /// own issue.
+    fn make_what_servers_make(&mut self) {
+        let post = |path: &str, body: Json| {
+            json!({
+                "method": "POST", "path": path, "contentType": "application/json", "body": body,
+            })
+        };
+        let mut requests = Vec::new();
+        for name in ["kube-system", "kube-public", "kube-node-lease", "default"] {
+            let namespace = json!({
+                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name},
+            });
+            requests.push(post("/api/v1/namespaces", namespace));
+        }
+        let tracking = json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "kube-apiserver-legacy-service-account-token-tracking"},
+            "data": {"since": "2026-01-01"},
+        });
+        requests.push(post("/api/v1/namespaces/kube-system/configmaps", tracking));
+        for request in requests {
+            self.send(&request, false);
+            self.run(Duration::from_secs(1));
+        }
     }
 
     /// The newest revision.

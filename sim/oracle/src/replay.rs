@@ -87,6 +87,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     for line in &recording.lines[1..] {
         let step = line["step"].as_u64().unwrap_or(0);
         replay.open_watches(step);
+        let bound = replay.symbols.bound();
         let Some(result) = replay.step(line) else {
             continue;
         };
@@ -95,6 +96,9 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         replayed.of_services += u64::from(services);
         if let Err(unequal) = result {
             replay.symbols.lose_anchor();
+            if services {
+                replay.symbols.unbind(bound);
+            }
             replayed.differences.push(Difference {
                 step,
                 what: describe(line),
@@ -170,6 +174,9 @@ impl Replay<'_> {
                 }
                 let number = self.lab.send(&request, true);
                 self.open.insert(line["step"].as_u64().unwrap_or(0), number);
+                // As the recorder did: until there are headers.
+                self.lab
+                    .run_until(LONGEST, |lab| lab.answer(number).has_begun());
                 self.lab.run(PAUSE);
             }
         }

@@ -62,6 +62,17 @@ impl Symbols {
         self.anchor = None;
     }
 
+    /// What is bound, to be gone back to.
+    pub fn bound(&self) -> BTreeMap<String, String> {
+        self.bound.clone()
+    }
+
+    /// Goes back to what was bound: after a step of something that is not simulated, its revisions
+    /// and uids stand for nothing.
+    pub fn unbind(&mut self, bound: BTreeMap<String, String>) {
+        self.bound = bound;
+    }
+
     /// A recorded request with the symbols replaced by what they are bound to.
     pub fn fill(&self, recorded: &Json) -> Json {
         match recorded {
@@ -145,6 +156,7 @@ impl Symbols {
                         (Some(field), Some(said)) => self.compare(field, said, &at),
                         (field, said) => {
                             let field = field.unwrap_or(&absent);
+                            self.count_uids(field);
                             Err(unequal(field, said.unwrap_or(&absent), &at))
                         }
                     };
@@ -154,13 +166,17 @@ impl Symbols {
             }
             (recorded, said) if recorded == said => Ok(()),
             (recorded, said) => {
-                // The uids in what is not there at all are counted all the same.
-                for found in self.pattern.find_iter(&recorded.to_string()) {
-                    if let Some(number) = found.as_str().strip_prefix("uid-") {
-                        self.uids = self.uids.max(number.parse().unwrap_or(0));
-                    }
-                }
+                self.count_uids(recorded);
                 Err(unequal(recorded, said, at))
+            }
+        }
+    }
+
+    /// The uids in what is not there at all are counted all the same.
+    fn count_uids(&mut self, recorded: &Json) {
+        for found in self.pattern.find_iter(&recorded.to_string()) {
+            if let Some(number) = found.as_str().strip_prefix("uid-") {
+                self.uids = self.uids.max(number.parse().unwrap_or(0));
             }
         }
     }
@@ -170,6 +186,10 @@ impl Symbols {
         if recorded == "time" {
             let is_time = said.len() >= 20 && said.ends_with('Z') && said.as_bytes()[10] == b'T';
             return if is_time { Ok(()) } else { Err(differs()) };
+        }
+        if recorded == "date" {
+            let is_date = said.len() == 10 && said.as_bytes()[4] == b'-';
+            return if is_date { Ok(()) } else { Err(differs()) };
         }
         let symbols: Vec<(usize, usize)> = self
             .pattern

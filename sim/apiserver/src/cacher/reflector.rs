@@ -158,28 +158,33 @@ impl Cacher {
 
     /// One message of the watch. `None`: it is over, and all begins again.
     async fn follow(self, rx: Rx, mut source: Source) -> Option<Source> {
-        match source.next(rx, self).await {
-            Got::Nothing => {}
-            Got::Progress(revision) => self.progress(rx, revision).await,
-            Got::Changes(changes) => {
+        let failed = match source.next(rx, self).await {
+            Got::Nothing => None,
+            Got::Progress(revision) => {
+                self.progress(rx, revision).await;
+                None
+            }
+            Got::Changes(changes, failed) => {
                 for change in changes {
                     self.change(rx, change).await;
                 }
+                failed
             }
-            Got::Failed(status) => {
-                source.close(rx, self);
-                if self.retries(rx, &status) {
-                    rx.sleep(RETRY_PAUSE).await;
-                    return Some(Source::open(rx, self, source.last()));
-                }
-                rx.update_at(&self.cell(), |cache, now| cache.ready.set(false, now));
-                rx.broadcast(self.changed());
-                rx.note(CacheNote::Broke(self.resource, status.message));
-                rx.sleep(AGAIN).await;
-                return None;
-            }
+            Got::Failed(status) => Some(status),
+        };
+        let Some(status) = failed else {
+            return Some(source);
+        };
+        source.close(rx, self);
+        if self.retries(rx, &status) {
+            rx.sleep(RETRY_PAUSE).await;
+            return Some(Source::open(rx, self, source.last()));
         }
-        Some(source)
+        rx.update_at(&self.cell(), |cache, now| cache.ready.set(false, now));
+        rx.broadcast(self.changed());
+        rx.note(CacheNote::Broke(self.resource, status.message));
+        rx.sleep(AGAIN).await;
+        None
     }
 
     fn retries(self, rx: Rx, status: &Status) -> bool {

@@ -32,7 +32,8 @@ pub(super) struct Source {
 /// What came.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Got {
-    Changes(Vec<Change>),
+    /// These, and perhaps the end of the watch after them.
+    Changes(Vec<Change>, Option<Status>),
     /// Nothing up to this revision is still to come.
     Progress(Revision),
     /// Nothing of interest.
@@ -128,7 +129,6 @@ impl Source {
         }
         let mut changes = Vec::with_capacity(message.events.len());
         for event in &message.events {
-            self.next = event.revision + 1;
             let object = match (&event.now, &event.before) {
                 (Some(now), _) => (&now.value, event.revision),
                 (None, Some(before)) => {
@@ -142,9 +142,10 @@ impl Source {
                 (None, None) => {
                     let key = &event.key;
                     let why = format!("etcd event received with PrevKv=nil (key={key:?})");
-                    return Got::Failed(Status::internal(why));
+                    return Got::Changes(changes, Some(Status::internal(why)));
                 }
             };
+            self.next = event.revision + 1;
             changes.push(Change {
                 key: event.key.clone(),
                 deleted: event.now.is_none(),
@@ -154,6 +155,6 @@ impl Source {
                 },
             });
         }
-        Got::Changes(changes)
+        Got::Changes(changes, None)
     }
 }

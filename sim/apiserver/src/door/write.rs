@@ -193,6 +193,8 @@ impl Writing<'_> {
             (How::Patch(kind, body, validation), Some(old)) => {
                 let (new, unknown) = patch::apply(*kind, old, body, api.resource, *validation)?;
                 warn(warnings, unknown);
+                let mut new = new;
+                ensure_namespace(api.resource, &api.namespace, &mut new)?;
                 check_name(&new, name, &api.namespace)?;
                 new
             }
