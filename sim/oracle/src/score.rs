@@ -14,7 +14,7 @@ pub struct Score {
     pub verbose: bool,
 }
 
-/// Steps that may differ, with a reason each: a line `file step: reason`.
+/// Steps that may differ, with a reason: a line `file step step …: reason`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Known(BTreeMap<(String, u64), String>);
 
@@ -85,18 +85,21 @@ impl Known {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let parsed = line.split_once(": ").and_then(|(place, reason)| {
-                let (file, step) = place.rsplit_once(' ')?;
-                Some((
-                    (file.trim().to_owned(), step.parse().ok()?),
-                    reason.to_owned(),
-                ))
-            });
-            let (place, reason) =
-                parsed.ok_or_else(|| format!("line {}: wants `file step: reason`", at + 1))?;
-            known.insert(place, reason);
+            let wrong = || format!("line {}: wants `file step step …: reason`", at + 1);
+            let (places, reason) = line.split_once(": ").ok_or_else(wrong)?;
+            let mut words = places.split_whitespace();
+            let file = words.next().ok_or_else(wrong)?;
+            for step in words {
+                let step = step.parse().map_err(|_| wrong())?;
+                known.insert((file.to_owned(), step), reason.to_owned());
+            }
         }
         Ok(Known(known))
+    }
+
+    /// The list that comes with the sources.
+    pub fn bundled() -> &'static str {
+        include_str!("../known-differences.txt")
     }
 
     /// What does not agree with the list: differences that it does not name, and names that do not
