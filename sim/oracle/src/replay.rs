@@ -13,11 +13,13 @@ use crate::lab::{Lab, Write};
 use crate::symbols::{Symbols, Unequal};
 
 /// Between two steps; before a step that a cache answers, so that it has caught up; the longest that
-/// an answer may take, and a watch that is read until nothing comes.
+/// an answer may take; until a server is quiet.
 const PAUSE: Duration = Duration::from_millis(20);
 const CATCH_UP: Duration = Duration::from_millis(400);
 const LONGEST: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(2);
+/// How long a watch is read that the server does not end.
+const READ: Duration = Duration::from_millis(900);
 
 /// A step that differs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -270,7 +272,7 @@ impl Replay<'_> {
             return Ok(());
         };
         match line["end"].as_str() {
-            Some("timeout") => self.lab.run(QUIET),
+            Some("timeout") => self.lab.run(READ),
             _ => self.lab.run_until(LONGEST, |lab| lab.answer(number).over),
         }
         let answer = self.lab.answer(number);
