@@ -232,9 +232,10 @@ macro_rules! switches {
         fn every_switch_is_tested_here() {
             let tested = [$(Switch::$switch),*];
             // The switches of etcd show to its own clients: the storm over an etcd finds those. Those of
-            // informers are found where informers are.
+            // informers and watch caches are found where informers and watch caches are.
             let swept = |info: &&SwitchInfo| {
-                info.switch != Switch::FixStopUnderLock && info.etcd.is_empty() && !info.clients
+                let elsewhere = info.clients || info.is_of_caches() || !info.etcd.is_empty();
+                info.switch != Switch::FixStopUnderLock && !elsewhere
             };
             for info in Switch::TABLE.iter().filter(swept) {
                 assert!(tested.contains(&info.switch), "{}", info.name);

@@ -30,8 +30,8 @@ impl Job {
     fn fits(&self, info: &SwitchInfo) -> bool {
         let releases = self.releases();
         let somewhere = releases.iter().any(|release| info.fits.contains(release));
-        // Informers are in no topology yet.
-        !info.etcd.is_empty() || somewhere && !info.clients
+        // Informers and watch caches are in no topology yet.
+        !info.etcd.is_empty() || somewhere && !info.clients && !info.is_of_caches()
     }
 
     /// Defects that are on and fixes that are off.

@@ -132,6 +132,10 @@ impl Composition {
                 let why = "has a place only in informers, and there are none".to_owned();
                 return Err(Unfit { switch, why });
             }
+            if info.is_of_caches() {
+                let why = "has a place only in watch caches, and there are none".to_owned();
+                return Err(Unfit { switch, why });
+            }
             if releases.is_empty() {
                 let why = "has a place only in apiservers, and there are none".to_owned();
                 return Err(Unfit { switch, why });

@@ -102,6 +102,22 @@ pub struct SwitchInfo {
     pub clients: bool,
 }
 
+impl SwitchInfo {
+    /// Is its place in watch caches, and nowhere else?
+    pub fn is_of_caches(&self) -> bool {
+        matches!(
+            self.switch,
+            Switch::EmptyWindowMissesEvent
+                | Switch::DeletedAtOldRevision
+                | Switch::WatchDuringReinitialisation
+                | Switch::QuietCacheFallsBehind
+                | Switch::WatchWithoutLeader
+                | Switch::WatchListWithoutProgress
+                | Switch::StoppedCacheKeepsWatches
+        )
+    }
+}
+
 use Release::{V1_16, V1_20, V1_36};
 const ALL: &[Release] = &Release::ALL;
 const NOWHERE: &[Line] = &[];
