@@ -1,7 +1,6 @@
 //! Informers against simulated apiservers with their watch caches, over one etcd: storms that are clean when
 //! all that is known is mended.
 
-#[allow(dead_code, reason = "its bench is for stand-ins")]
 mod common;
 
 use std::collections::BTreeMap;
