@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use wavetank_conform::{Figures, against_real};
+use wavetank_oracle::{Score, corpus, replay};
 
 use crate::stopwatch::Stopwatch;
 use crate::trace_file::check_writable;
@@ -30,6 +31,21 @@ enum What {
     /// both, and every answer, revision, event and error is compared. A difference is shrunk to its
     /// smallest sequence and written to a file.
     Etcd(EtcdArgs),
+    /// The apiserver, against recorded transcripts of a real one
+    ///
+    /// Every file is replayed from an empty store in one pass; each answer, warning, watch event and
+    /// write to etcd is compared. Ends with the line `steps: N equal of M (P %)`.
+    Apiserver(ApiserverArgs),
+}
+
+#[derive(Debug, Args)]
+struct ApiserverArgs {
+    /// The folder with files *.jsonl or *.jsonl.gz [default: those that are part of wavetank]
+    #[arg(long, value_name = "DIR")]
+    corpus: Option<PathBuf>,
+    /// Show each difference
+    #[arg(long)]
+    verbose: bool,
 }
 
 #[derive(Debug, Args)]
@@ -49,7 +65,33 @@ struct EtcdArgs {
 }
 
 pub(super) fn conform(args: &ConformArgs) -> Result<Exit, Problem> {
-    let What::Etcd(args) = &args.what;
+    match &args.what {
+        What::Etcd(args) => etcd(args),
+        What::Apiserver(args) => apiserver(args),
+    }
+}
+
+fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
+    let recordings = match &args.corpus {
+        Some(folder) => corpus::read(folder),
+        None => corpus::bundled(),
+    };
+    let mut score = Score {
+        files: Vec::new(),
+        verbose: args.verbose,
+    };
+    for recording in recordings.map_err(Problem::new)? {
+        score.files.push(replay(&recording).map_err(Problem::new)?);
+    }
+    print(&score.to_string())?;
+    Ok(if score.is_perfect() {
+        Exit::Clean
+    } else {
+        Exit::Violation
+    })
+}
+
+fn etcd(args: &EtcdArgs) -> Result<Exit, Problem> {
     check_writable(&args.out).map_err(Problem::new)?;
     let mut last = Stopwatch::start();
     let quiet = !io::stderr().is_terminal();

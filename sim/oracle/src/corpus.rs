@@ -1,11 +1,13 @@
 //! Recorded files: JSON lines, as they are or compressed with gzip.
 
-use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::read::GzDecoder;
+use include_dir::{Dir, include_dir};
 use serde_json::Value as Json;
+
+static BUNDLED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/corpus");
 
 /// A recorded file.
 #[derive(Clone, Debug)]
@@ -16,9 +18,17 @@ pub struct Recording {
     pub lines: Vec<Json>,
 }
 
-/// The copy that comes with the sources.
-pub fn bundled() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
+/// The recordings that are part of this crate, by name.
+///
+/// # Errors
+/// What is wrong with one of them.
+pub fn bundled() -> Result<Vec<Recording>, String> {
+    let mut files: Vec<_> = BUNDLED.files().collect();
+    files.sort_by_key(|file| file.path());
+    let recordings = files.iter().filter(|file| name_of(file.path()).is_some());
+    recordings
+        .map(|file| parse(file.path(), file.contents()))
+        .collect()
 }
 
 /// All recordings of a folder, by name.
@@ -39,7 +49,11 @@ pub fn read(folder: &Path) -> Result<Vec<Recording>, String> {
         let folder = folder.display();
         return Err(format!("{folder}: there is no file *.jsonl or *.jsonl.gz"));
     }
-    paths.iter().map(|path| read_file(path)).collect()
+    let read = |path: &std::path::PathBuf| {
+        let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+        parse(path, &std::fs::read(path).map_err(wrong)?)
+    };
+    paths.iter().map(read).collect()
 }
 
 fn name_of(path: &Path) -> Option<&str> {
@@ -48,16 +62,15 @@ fn name_of(path: &Path) -> Option<&str> {
     plain.strip_suffix(".jsonl")
 }
 
-fn read_file(path: &Path) -> Result<Recording, String> {
+fn parse(path: &Path, bytes: &[u8]) -> Result<Recording, String> {
     let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = File::open(path).map_err(wrong)?;
     let mut text = String::new();
     if path.extension().is_some_and(|ending| ending == "gz") {
-        GzDecoder::new(file)
-            .read_to_string(&mut text)
-            .map_err(wrong)?;
+        let mut plain = GzDecoder::new(bytes);
+        plain.read_to_string(&mut text).map_err(wrong)?;
     } else {
-        file.read_to_string(&mut text).map_err(wrong)?;
+        let mut plain = bytes;
+        plain.read_to_string(&mut text).map_err(wrong)?;
     }
     let line = |(at, line): (usize, &str)| {
         serde_json::from_str(line)

@@ -16,7 +16,7 @@ fn is_held_to_the_list(name: &str) -> bool {
 }
 
 fn recordings() -> Vec<Recording> {
-    let all = corpus::read(&corpus::bundled()).expect("the corpus");
+    let all = corpus::bundled().expect("the corpus");
     let held = all
         .into_iter()
         .filter(|file| is_held_to_the_list(&file.name));
