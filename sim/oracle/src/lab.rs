@@ -231,7 +231,7 @@ impl Lab {
         let id = |name| WorldBuilder::id_of(name, &all);
         let member = wavetank_etcd::Config {
             me: MemberId(0),
-            members: vec![id("etcd")].into(),
+            members: vec![id("etcd")],
             release: etcd,
             switches: Switches::default(),
             sizes: Sizes::of(etcd),
