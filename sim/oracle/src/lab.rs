@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
 use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture};
@@ -153,7 +155,10 @@ fn request(recorded: &Json) -> Result<Request, String> {
         accept: recorded["accept"].as_str().map(Into::into),
         user_agent: "recorder".into(),
         body: match &recorded["body"] {
-            Json::Null => Body::Empty,
+            Json::Null => match recorded["bytes"].as_str() {
+                Some(encoded) => Body::Bytes(STANDARD.decode(encoded).unwrap_or_default().into()),
+                None => Body::Empty,
+            },
             Json::String(text) => Body::Bytes(text.as_bytes().into()),
             tree => Body::Bytes(tree.to_string().into_bytes().into()),
         },

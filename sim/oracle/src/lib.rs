@@ -4,13 +4,16 @@
 //! - `lab`: a world of one etcd, one apiserver and somebody who sends what was recorded;
 //! - `symbols`: uids, revisions, names and times, which differ from run to run;
 //! - `replay`: one file, line by line, in one pass from an empty store;
+//! - `ask`: requests of one's own to the same server;
 //! - `score`: how many steps are equal, and the list of those that may differ.
 
+mod ask;
 pub mod corpus;
 mod lab;
 mod replay;
 mod score;
 mod symbols;
 
+pub use ask::ask;
 pub use replay::{Difference, Replayed, replay};
 pub use score::{Known, Score};

@@ -1,0 +1,27 @@
+//! Requests of one's own to a server like that of the recordings.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use wavetank_release::{EtcdRelease, Release};
+
+use crate::lab::Lab;
+
+/// The longest that an answer may take: past the server's own limit.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// Sends requests, one after another, to a fresh v1.36 with the newest etcd that is modelled. They
+/// are as in a recording: `method`, `path`, `query`, `contentType`, `body`; or `bytes`, base64, for a
+/// body that is no text. The answers have `code` and `body`; a `code` of 0 is a broken connection.
+pub fn ask(requests: &[Json]) -> Vec<Json> {
+    let mut lab = Lab::new(Release::V1_36, EtcdRelease::LATEST);
+    let answer = |request: &Json| {
+        let number = lab.send(request, false);
+        lab.run_until(LONGEST, |lab| lab.answer(number).over);
+        match lab.answer(number).response {
+            Some(response) => json!({"code": response.code, "body": response.json()}),
+            None => json!({"code": 0}),
+        }
+    };
+    requests.iter().map(answer).collect()
+}
