@@ -109,7 +109,7 @@ fn world(release: Release, switches: Switches) -> World {
             number,
             namespace_lifecycle: false,
             watch_cache: Some(release.etcd()),
-            compacts: true,
+            compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
         };
         builder.process(name, ApiServer::new(config, vec![Nothing]));
     }
