@@ -18,13 +18,16 @@ pub struct Workload {
     /// Clients of etcd read, write, compact, and hold leases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub etcd_operations: Option<EtcdOperations>,
-    /// Writers make, update and delete objects through apiservers.
+    /// Until the storm ends, writers make, update and delete objects through apiservers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write: Option<Often>,
-    /// The load balancer moves clients with informers to another apiserver.
+    /// Writers read at revisions that they know of, through any apiserver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<Often>,
+    /// Until the storm ends, the load balancer moves clients with informers to another apiserver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub move_informers: Option<Often>,
-    /// Watch caches of apiservers take nothing from etcd for a while.
+    /// Until the storm ends, watch caches of apiservers take nothing from etcd for a while.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag_caches: Option<Often>,
 }
@@ -86,6 +89,13 @@ impl Checker<'_> {
                 topology.writers == 0,
                 "there are no writers",
                 "add `writers: 2` to `topology`, or remove `write`",
+            ),
+            (
+                "read",
+                &workload.read,
+                topology.writers == 0,
+                "there are no writers",
+                "add `writers: 2` to `topology`, or remove `read`",
             ),
             (
                 "move-informers",

@@ -30,26 +30,31 @@ pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
         processes: topology.client_names(),
         what: "connect".to_owned(),
         every: nanos(connect.every),
+        ends: false,
     });
     let operations = &scenario.workload.etcd_operations;
     let operate = operations.iter().map(|operations| Workload {
         processes: topology.etcd_client_names(),
         what: "operate".to_owned(),
         every: nanos(operations.every),
+        ends: false,
     });
-    let load = |often: &Option<file::Often>, what: &str, processes: Vec<String>| {
+    let load = |often: &Option<file::Often>, what: &str, processes: Vec<String>, ends| {
         let every = nanos(often.as_ref()?.every);
         Some(Workload {
             processes,
             what: what.to_owned(),
             every,
+            ends,
         })
     };
     let own = &scenario.workload;
+    // What is written later would hide what was missed.
     let watching = [
-        load(&own.write, "write", topology.writer_names()),
-        load(&own.move_informers, "move", topology.informer_names()),
-        load(&own.lag_caches, "lag", topology.apiserver_names()),
+        load(&own.write, "write", topology.writer_names(), true),
+        load(&own.read, "read", topology.writer_names(), false),
+        load(&own.move_informers, "move", topology.informer_names(), true),
+        load(&own.lag_caches, "lag", topology.apiserver_names(), true),
     ];
     let watching = watching.into_iter().flatten();
     Weather {

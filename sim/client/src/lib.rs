@@ -20,7 +20,7 @@ mod reflector;
 mod rest;
 mod words;
 pub mod workqueue;
-mod writer;
+pub mod writer;
 
 pub use etcd_user::EtcdUser;
 pub use follower::{Attempt, Follower, KNOWN};

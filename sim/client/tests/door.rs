@@ -200,6 +200,7 @@ fn weather() -> Weather {
             processes: strings(&["writer"]),
             what: "write".to_owned(),
             every: ms(700),
+            ends: false,
         }],
         latency: Latency {
             base: (ms(1), ms(3)),

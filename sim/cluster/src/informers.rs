@@ -35,7 +35,7 @@ fn specs() -> Vec<InformerSpec> {
                 ..HandlerSpec::new("plain")
             },
         ],
-        queue_lag: lag(60, 12),
+        queue_lag: lag(20, 15),
         ..InformerSpec::of(&CONFIG_MAPS)
     };
     let app = Requirement {
@@ -51,7 +51,7 @@ fn specs() -> Vec<InformerSpec> {
         ..InformerSpec::of(&CONFIG_MAPS)
     };
     let slow = InformerSpec {
-        queue_lag: lag(10, 12),
+        queue_lag: lag(3, 20),
         ..InformerSpec::of(&PODS)
     };
     vec![busy, labelled, slow, InformerSpec::of(&SECRETS)]

@@ -29,7 +29,7 @@ pub enum Concern {
     ControlPlane,
     /// What etcd answers to clients of its own: there must be some.
     Etcd,
-    /// Clients with informers: there must be some.
+    /// Watch caches and clients with informers: there must be some.
     Informers,
 }
 
@@ -79,6 +79,7 @@ impl Named {
     /// What it is about.
     pub fn concern(self) -> Concern {
         match self {
+            Named::ControlPlane(name) if name.is_about_caches() => Concern::Informers,
             Named::ControlPlane(_) => Concern::ControlPlane,
             Named::Etcd(_) => Concern::Etcd,
             Named::Informers(_) => Concern::Informers,

@@ -223,9 +223,11 @@ impl Topology {
             builder.process(name, informers::client(client, &balanced));
         }
         let balanced = Arc::new(balanced);
+        let mut releases = self.apiservers.iter().map(|server| server.release);
+        let streams = releases.all(|release| release >= Release::V1_36);
         for name in self.writer_names() {
             let servers = balanced.clone();
-            builder.process(&name, Writer { servers });
+            builder.process(&name, Writer { servers, streams });
         }
         for property in properties {
             builder.property(property.property(self.shutdown_delay, self.informers_settle()));
