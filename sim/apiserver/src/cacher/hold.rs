@@ -22,7 +22,7 @@ pub(super) struct Hold {
 }
 
 /// A cache that lags by itself does so for up to so many seconds.
-const LONGEST_LAG: u64 = 40;
+const LONGEST_LAG: u64 = 90;
 
 /// `hold {resource, revision?, seconds?}` and `release {resource}`; the resource is named as in
 /// Statuses, `configmaps`, `endpointslices.discovery.k8s.io`. `lag`: one that the driver draws is held

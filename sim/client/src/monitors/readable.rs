@@ -7,7 +7,7 @@ use wavetank_engine::{Check, Stable, Violation};
 use crate::writer::{Answer, Read};
 
 /// Servers have found etcd and filled their caches; a cache that was held is held no longer.
-const AFTER: Duration = Duration::from_secs(90);
+const AFTER: Duration = Duration::from_secs(150);
 
 /// Some time after calm, whoever reads at a revision that a server has told him, at any server, is answered:
 /// it takes no more than a question to etcd for a cache to know that it has missed nothing.

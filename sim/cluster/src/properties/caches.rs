@@ -12,9 +12,9 @@ use super::violated;
 use crate::view::ClusterView;
 
 /// A member looks three times, a second apart, before it ends watches that require a leader; that comes
-/// through, or etcd's keep-alive finds the connection dead, within 40 s; a routine that gets no turn may
-/// need 20 s more to notice.
-const NOTICED: Duration = Duration::from_secs(65);
+/// through, or the connection was dead: etcd's keep-alive notices that within 40 s, and a new one may be
+/// dialled as late. A routine that gets no turn may need 20 s more.
+const NOTICED: Duration = Duration::from_secs(75);
 
 /// An apiserver whose member of etcd has no leader does not go on as if its watch caches were up to date
 /// (k/k#89488): they are filled no longer. Caches that were held are not looked at until they are filled anew.
@@ -53,7 +53,9 @@ impl LeaderlessCachesEnd {
             let member = state.config().etcd;
             let leads = world.process::<Etcd<Object>>(member);
             let leaderless = leads.is_some_and(|member| !member.has_leader());
-            if !leaderless || !runs(server) || !runs(member) {
+            // Who does not reach it hears nothing: etcd's client tries again and again, and waits.
+            let cut = world.is_cut(server, member) || world.is_cut(member, server);
+            if !leaderless || cut || !runs(server) || !runs(member) {
                 self.since.remove(&server);
                 self.judged.remove(&server);
                 continue;
