@@ -45,7 +45,6 @@ pub enum Name {
     HandlersAgree,
     WorkBeginsWhenHandlersSawAll,
     KnownRevisionIsReadable,
-    TooLargeFallsBack,
     InformerRelisted,
     InformerWatchExpired,
     ListWasTooLarge,
@@ -67,7 +66,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 17] = [
+    pub const TABLE: [Info; 16] = [
         Info {
             monitor: Name::InformerWatchOrdered,
             name: "informer-watch-ordered",
@@ -117,11 +116,6 @@ impl Name {
             monitor: Name::KnownRevisionIsReadable,
             name: "known-revision-is-readable",
             about: "some time after calm each server soon answers who reads at a revision that he knows of",
-        },
-        Info {
-            monitor: Name::TooLargeFallsBack,
-            name: "too-large-falls-back",
-            about: "an informer whose list is refused as too large asks for another revision, or for none",
         },
         Info {
             monitor: Name::InformerRelisted,
@@ -179,7 +173,6 @@ impl Name {
             Name::HandlersAgree => Box::new(converge::HandlersAgree::new(settled)),
             Name::WorkBeginsWhenHandlersSawAll => Box::new(synced::HandlersSawAll::default()),
             Name::KnownRevisionIsReadable => Box::new(readable::known_revision()),
-            Name::TooLargeFallsBack => Box::new(list::TooLargeFallsBack::default()),
             Name::InformerRelisted => Box::new(sometimes::Relisted::default()),
             Name::InformerWatchExpired => Box::new(sometimes::watch_expired()),
             Name::ListWasTooLarge => Box::new(sometimes::list_too_large()),
