@@ -58,7 +58,11 @@ impl Job {
     /// watching to informers.
     pub(super) fn missing(&self) -> Vec<Flip> {
         let reconcilers = self.reconcilers();
-        let judged = |concern| self.properties.iter().any(|p: &Named| p.concern() == concern);
+        let judged = |concern| {
+            self.properties
+                .iter()
+                .any(|p: &Named| p.concern() == concern)
+        };
         let shows = |info: &&SwitchInfo| match info.place {
             Place::Server => {
                 let fits = info.reconciler.is_none_or(|r| reconcilers.contains(&r));

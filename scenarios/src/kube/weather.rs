@@ -79,7 +79,11 @@ pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
 pub(super) fn directed(scenario: &Scenario) -> Result<Vec<(Time, Action)>, String> {
     let typed = |planned: &file::Directed| {
         let action = if let Some(hold) = &planned.hold {
-            told(&hold.process, "hold", json!({"resource": hold.resource, "revision": hold.revision}))
+            told(
+                &hold.process,
+                "hold",
+                json!({"resource": hold.resource, "revision": hold.revision}),
+            )
         } else if let Some(held) = &planned.release {
             told(&held.process, "release", json!({"resource": held.resource}))
         } else {
@@ -154,7 +158,14 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
         let Some(spell) = spell else { continue };
         add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), targets);
         if kind == FaultKind::Deschedule || kind == FaultKind::Delay {
-            add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), &informers);
+            add(
+                kind,
+                spell.max,
+                range(&spell.lasts),
+                0.0,
+                (0, 0),
+                &informers,
+            );
         }
         if kind == FaultKind::Delay && is_aim {
             add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), &etcd);

@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::{CONFIG_MAPS, PODS, Resource, SECRETS};
-use wavetank_api::{
-    Content, Method, Reason, Request, Response, Status, WatchEvent, WatchPart,
-};
+use wavetank_api::{Content, Method, Reason, Request, Response, Status, WatchEvent, WatchPart};
 use wavetank_apiserver::FRONT_DOOR;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Stream, Task,

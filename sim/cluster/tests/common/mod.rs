@@ -101,7 +101,12 @@ impl Bench {
     /// Everything is down. All properties are watched.
     pub fn new(topology: &Topology) -> Bench {
         let releases: Vec<Release> = topology.apiservers.iter().map(|a| a.release).collect();
-        let properties = Named::fitting(&releases, topology.reconciler, topology.etcd_clients > 0, false);
+        let properties = Named::fitting(
+            &releases,
+            topology.reconciler,
+            topology.etcd_clients > 0,
+            false,
+        );
         Bench {
             world: topology.world(&properties, LinkSpec::default()),
             now: Time::ZERO,
