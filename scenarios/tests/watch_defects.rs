@@ -59,6 +59,23 @@ fn watch_list_without_progress() {
 }
 
 #[test]
+fn watch_without_leader() {
+    let property = "leaderless-caches-end";
+    shows("watch-without-leader", "v1.36", 38..39, property);
+}
+
+#[test]
+fn relist_at_zero() {
+    let property = "store-never-goes-back";
+    shows("relist-at-zero", "v1.16", 1..2, property);
+}
+
+#[test]
+fn relist_is_a_sync() {
+    shows("relist-is-a-sync", "v1.16", 0..1, "handlers-agree");
+}
+
+#[test]
 fn replace_forgets_queued() {
     let property = "list-settles-the-store";
     shows("replace-forgets-queued", "v1.20", 3..4, property);
