@@ -39,6 +39,7 @@ fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
     let topology = Topology {
         etcd: EtcdCluster::single(Release::V1_20.etcd(), Switches::NONE),
         etcd_clients: 0,
+        watching: Default::default(),
         apiservers: vec![apiserver.clone(), apiserver],
         clients: 0,
         reconciler: Reconciler::Lease,

@@ -25,6 +25,7 @@ fn scope(switches: Switches) -> WorldModel {
     let topology = Topology {
         etcd: EtcdCluster::single(Release::V1_36.etcd(), Switches::NONE),
         etcd_clients: 0,
+        watching: Default::default(),
         apiservers: vec![Apiserver {
             release: Release::V1_36,
             switches,

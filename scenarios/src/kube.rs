@@ -15,6 +15,7 @@ mod weather;
 pub use job::Job;
 pub use library::bundled;
 
+use wavetank_api::Resource;
 use wavetank_cluster::{Concern, Named};
 use wavetank_release::{AnyRelease, EtcdRelease, Release, Switch};
 
@@ -87,9 +88,17 @@ pub fn read(name: &str, text: &str) -> Result<Scenario, String> {
         let those = all.filter(|entry| entry.property.concern() == concern);
         those.map(|entry| entry.name).collect()
     };
+    let names = |resources: &[&Resource]| -> Vec<String> {
+        let all = resources.iter();
+        all.map(|resource| resource.qualified()).collect()
+    };
+    let (informed, cached) = (names(&wavetank_cluster::INFORMED), names(&Resource::ALL));
     let known = Known {
         control_plane: &of(Concern::ControlPlane),
         etcd: &of(Concern::Etcd),
+        informers: &of(Concern::Informers),
+        informed: &informed.iter().map(String::as_str).collect::<Vec<_>>(),
+        cached: &cached.iter().map(String::as_str).collect::<Vec<_>>(),
     };
     file::parse(name, text, &known).map_err(|report| report.to_string())
 }

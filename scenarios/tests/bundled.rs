@@ -51,6 +51,9 @@ wavetank::seeds!(
     fixed("no-shutdown-delay", "v1.36"),
     0..12
 );
+wavetank::seeds!(watch_storm_v1_16, fixed("watch-storm", "v1.16"), 0..2);
+wavetank::seeds!(watch_storm_v1_20, fixed("watch-storm", "v1.20"), 0..2);
+wavetank::seeds!(watch_storm_v1_36, fixed("watch-storm", "v1.36"), 0..2);
 
 #[test]
 fn every_bundled_scenario_is_here() {
@@ -61,7 +64,8 @@ fn every_bundled_scenario_is_here() {
             "etcd-storm",
             "kubernetes-endpoints",
             "master-count",
-            "no-shutdown-delay"
+            "no-shutdown-delay",
+            "watch-storm"
         ]
     );
 }

@@ -234,7 +234,7 @@ macro_rules! switches {
             // The switches of etcd show to its own clients: the storm over an etcd finds those. Those of
             // informers and watch caches are found where informers and watch caches are.
             let swept = |info: &&SwitchInfo| {
-                let elsewhere = info.clients || info.is_of_caches() || !info.etcd.is_empty();
+                let elsewhere = info.place != wavetank_release::Place::Server;
                 info.switch != Switch::FixStopUnderLock && !elsewhere
             };
             for info in Switch::TABLE.iter().filter(swept) {

@@ -91,6 +91,7 @@ impl Case for Vaults {
                 processes: writers,
                 what: WRITE.to_string(),
                 every: ms(800),
+                ends: false,
             }],
             latency: Latency {
                 base: (ms(1), ms(5)),

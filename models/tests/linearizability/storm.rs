@@ -152,6 +152,7 @@ fn weather() -> Weather {
             processes: names(&CLIENTS),
             what: "operate".to_owned(),
             every: ms(2500),
+            ends: false,
         }],
         latency: Latency {
             base: (Duration::from_micros(200), ms(2)),

@@ -126,6 +126,7 @@ impl Case for Table {
                 processes: vec!["ping".to_owned()],
                 what: "cheer".to_owned(),
                 every: Duration::from_secs(5),
+                ends: false,
             }],
             latency: Latency {
                 base: (Duration::from_millis(1), Duration::from_millis(20)),

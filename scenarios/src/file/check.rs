@@ -38,6 +38,7 @@ pub(super) fn check(scenario: &Scenario, stem: Option<&str>, known: &Known) -> V
     }
     checker.options();
     checker.workload();
+    checker.watching();
     checker.etcd();
     checker.phases();
     checker.faults();

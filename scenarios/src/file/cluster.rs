@@ -46,6 +46,28 @@ pub struct Topology {
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub etcd_clients: u32,
+    /// The number of clients with informers, named i1, i2 and so on; their release is that of the
+    /// newest apiserver.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 99))]
+    pub informers: u32,
+    /// The number of clients that write objects for informers to see, named w1, w2 and so on.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 99))]
+    pub writers: u32,
+    /// Whether the apiservers have watch caches (`--watch-cache`).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub watch_cache: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn one() -> u32 {
@@ -64,6 +86,8 @@ impl Topology {
             .chain(numbered('a', self.apiservers.count()))
             .chain(numbered('c', self.clients))
             .chain(numbered('u', self.etcd_clients))
+            .chain(numbered('i', self.informers))
+            .chain(numbered('w', self.writers))
             .collect()
     }
 }
@@ -140,6 +164,9 @@ pub struct Options {
     pub apiserver_count: Option<Choices<u32>>,
     /// How long a stopping apiserver goes on serving.
     pub shutdown_delay: Choices<Duration>,
+    /// How often etcd is compacted, with watch caches only; 0s is never, upstream's default 5m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub etcd_compaction_interval: Option<Choices<Duration>>,
 }
 
 /// Values of `--endpoint-reconciler-type`.

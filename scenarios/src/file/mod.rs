@@ -38,10 +38,10 @@ pub use etcd::{Etcd, EtcdRelease};
 pub use faults::{ClockJump, ClockRate, Faults, Moment, Outage, SlowLink, Spell};
 pub use range::Range;
 pub use report::{Mistake, Report};
-pub use scenario::{Directed, Scenario};
+pub use scenario::{Directed, Held, Hold, Scenario};
 pub use schema::json_schema;
 pub use text::{Written, Wrong};
-pub use workload::{Connect, EtcdOperations, Workload};
+pub use workload::{Connect, EtcdOperations, Often, Workload};
 
 use report::Source;
 
@@ -52,6 +52,12 @@ pub struct Known<'a> {
     pub control_plane: &'a [&'a str],
     /// Names of the properties of etcd: they need clients of it.
     pub etcd: &'a [&'a str],
+    /// Names of the properties of informers: they need some.
+    pub informers: &'a [&'a str],
+    /// Resources of which each client with informers has one.
+    pub informed: &'a [&'a str],
+    /// Resources of which each apiserver has a watch cache.
+    pub cached: &'a [&'a str],
 }
 
 /// Reads a scenario from YAML text.

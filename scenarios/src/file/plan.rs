@@ -18,7 +18,52 @@ impl Checker<'_> {
         for (index, directed) in scenario.plan.iter().enumerate() {
             let path = Path::of("plan").item(index);
             self.time(directed, path.clone().key("at"));
-            self.fault(&directed.fault, path.key("fault"), processes.as_deref());
+            let Directed {
+                fault,
+                hold,
+                release,
+                ..
+            } = directed;
+            let given = [fault.is_some(), hold.is_some(), release.is_some()];
+            if given.into_iter().filter(|given| *given).count() != 1 {
+                let message = "what is planned is one fault, or one thing to hold or to release";
+                let help = "write for example `fault: {stop: {process: a1}}`";
+                self.wrong(path.clone(), OnValue, message, help);
+            }
+            if let Some(fault) = fault {
+                self.fault(fault, path.clone().key("fault"), processes.as_deref());
+            }
+            if let Some(hold) = hold {
+                self.held(&hold.process, &hold.resource, &path.clone().key("hold"));
+            }
+            if let Some(held) = release {
+                self.held(&held.process, &held.resource, &path.key("release"));
+            }
+        }
+    }
+
+    /// An informer, or a cache.
+    fn held(&mut self, process: &str, resource: &str, path: &Path) {
+        let topology = &self.scenario.topology;
+        let number = |letter| process.strip_prefix(letter)?.parse::<u32>().ok();
+        let within = |letter, count| number(letter).is_some_and(|n| (1..=count).contains(&n));
+        let informed = within('i', topology.informers);
+        let cached = topology.watch_cache && within('a', topology.apiservers.count());
+        if !informed && !cached {
+            let message = format!("`{process}` has neither informers nor watch caches");
+            let help = "name a client with informers (`informers: 2`), such as i1, or an apiserver \
+                        with watch caches (`watch-cache: true`), such as a1";
+            self.wrong(path.clone().key("process"), OnValue, message, help);
+            return;
+        }
+        let known = match informed {
+            true => self.known.informed,
+            false => self.known.cached,
+        };
+        if !known.contains(&resource) {
+            let help = suggest::help(resource, known, "there are");
+            let message = format!("`{process}` has no `{resource}` to be held");
+            self.wrong(path.clone().key("resource"), OnValue, message, help);
         }
     }
 

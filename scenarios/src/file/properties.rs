@@ -42,12 +42,13 @@ impl Checker<'_> {
     fn is_property(&mut self, name: &str, path: Path, possible: bool) -> bool {
         let known = self.known;
         let topology = &self.scenario.topology;
-        let (of_control_plane, of_etcd) = (
+        let (of_control_plane, of_etcd, of_informers) = (
             known.control_plane.contains(&name),
             known.etcd.contains(&name),
+            known.informers.contains(&name),
         );
-        if !of_control_plane && !of_etcd {
-            let all = [known.control_plane, known.etcd].concat();
+        if !of_control_plane && !of_etcd && !of_informers {
+            let all = [known.control_plane, known.etcd, known.informers].concat();
             let help = suggest::help(name, &all, "the properties are");
             self.wrong(path, Value, format!("unknown property `{name}`"), help);
             return false;
@@ -59,6 +60,10 @@ impl Checker<'_> {
         } else if possible && of_etcd && topology.etcd_clients == 0 {
             let message = format!("`{name}` is about clients of etcd, and there are none");
             let help = "remove it, or add `etcd-clients: 3` to `topology`";
+            self.wrong(path, Value, message, help);
+        } else if possible && of_informers && topology.informers == 0 {
+            let message = format!("`{name}` is about informers, and there are none");
+            let help = "remove it, or add `informers: 2` to `topology`";
             self.wrong(path, Value, message, help);
         }
         true

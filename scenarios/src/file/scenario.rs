@@ -89,15 +89,46 @@ fn not_empty<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<
     Ok(list)
 }
 
-/// A fault that strikes at a given time.
+/// What is done at a given time: a fault, or something is held back, or released.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Directed {
     /// When it strikes, counted from the start of the storm.
     pub at: Duration,
     /// The fault or the end of one: its kind, and what it strikes, as in traces (docs/TRACES.md).
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "one_fault")]
-    pub fault: Value,
+    pub fault: Option<Value>,
+    /// An informer or a watch cache is held where it is, or at a revision: it is stale until it is
+    /// released, or its process ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
+    /// An informer or a watch cache goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<Held>,
+}
+
+/// What is held, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Hold {
+    /// A client with informers, or an apiserver with watch caches.
+    pub process: String,
+    /// The resource of the informer or of the cache, `configmaps`, `deployments.apps`.
+    pub resource: String,
+    /// It takes nothing newer than this; if not given, nothing at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u64>,
+}
+
+/// What is held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Held {
+    /// A client with informers, or an apiserver with watch caches.
+    pub process: String,
+    /// The resource of the informer or of the cache.
+    pub resource: String,
 }
 
 fn one_fault(_: &mut SchemaGenerator) -> Schema {

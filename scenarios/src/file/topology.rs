@@ -36,6 +36,8 @@ impl Checker<'_> {
         let clients = [
             ("clients", topology.clients),
             ("etcd-clients", topology.etcd_clients),
+            ("informers", topology.informers),
+            ("writers", topology.writers),
         ];
         for (key, count) in clients.into_iter().filter(|(_, count)| *count > 99) {
             let message = format!("{count} {} are too many", key.replace('-', " "));
@@ -59,6 +61,16 @@ impl Checker<'_> {
             let help = "add `apiservers: 3`, or remove `clients`; clients of etcd itself are \
                         `etcd-clients`";
             self.wrong(Path::of("topology").key("clients"), Key, message, help);
+        }
+        let of_apiservers = [
+            ("informers", scenario.topology.informers > 0),
+            ("writers", scenario.topology.writers > 0),
+            ("watch-cache", scenario.topology.watch_cache),
+        ];
+        for (key, _) in of_apiservers.into_iter().filter(|(_, given)| *given) {
+            let message = format!("`{key}` needs apiservers, and there are none");
+            let help = format!("add `apiservers: 3`, or remove `{key}`");
+            self.wrong(Path::of("topology").key(key), Key, message, help);
         }
         if scenario.options != Options::default() {
             let message = "these are options of apiservers, and there are none";

@@ -18,6 +18,26 @@ pub struct Workload {
     /// Clients of etcd read, write, compact, and hold leases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub etcd_operations: Option<EtcdOperations>,
+    /// Until the storm ends, writers make, update and delete objects through apiservers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<Often>,
+    /// Writers read at revisions that they know of, through any apiserver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<Often>,
+    /// Until the storm ends, the load balancer moves clients with informers to another apiserver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub move_informers: Option<Often>,
+    /// Until the storm ends, watch caches of apiservers take nothing from etcd for a while.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lag_caches: Option<Often>,
+}
+
+/// How often something is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Often {
+    /// On average, by or to each process.
+    pub every: Duration,
 }
 
 /// Opening connections.
@@ -56,6 +76,54 @@ impl Checker<'_> {
                 let path = Path::of("workload").key("etcd-operations");
                 self.wrong(path, Key, "there are no clients of etcd to operate", help);
             }
+        }
+    }
+
+    pub(super) fn watching(&mut self) {
+        let (workload, topology) = (&self.scenario.workload, &self.scenario.topology);
+        let no_cache = !topology.watch_cache;
+        let loads = [
+            (
+                "write",
+                &workload.write,
+                topology.writers == 0,
+                "there are no writers",
+                "add `writers: 2` to `topology`, or remove `write`",
+            ),
+            (
+                "read",
+                &workload.read,
+                topology.writers == 0,
+                "there are no writers",
+                "add `writers: 2` to `topology`, or remove `read`",
+            ),
+            (
+                "move-informers",
+                &workload.move_informers,
+                topology.informers == 0,
+                "there are no informers to move",
+                "add `informers: 2` to `topology`, or remove `move-informers`",
+            ),
+            (
+                "lag-caches",
+                &workload.lag_caches,
+                no_cache,
+                "there are no watch caches to lag",
+                "add `watch-cache: true` to `topology`, or remove `lag-caches`",
+            ),
+        ];
+        for (kind, load, nobody, message, help) in loads {
+            let Some(load) = load else { continue };
+            self.load(kind, load.every, "nothing can be done every 0s");
+            if nobody {
+                self.wrong(Path::of("workload").key(kind), Key, message, help);
+            }
+        }
+        if no_cache && self.scenario.options.etcd_compaction_interval.is_some() {
+            let message = "apiservers without watch caches do not compact etcd";
+            let help = "add `watch-cache: true` to `topology`, or remove it";
+            let path = Path::of("options").key("etcd-compaction-interval");
+            self.wrong(path, Key, message, help);
         }
     }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use wavetank_cluster::{Apiserver, EtcdCluster, Named, Sizes, Topology, tell};
+use wavetank_cluster::{
+    Apiserver, EtcdCluster, InformerClient, Named, Sizes, Topology, Watching, tell,
+};
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
 use wavetank_engine::drive::story::Teller;
@@ -22,7 +24,7 @@ pub struct Job {
     pub(super) release: Option<Release>,
     etcd_release: EtcdRelease,
     pub(super) composition: Composition,
-    properties: Vec<Named>,
+    pub(super) properties: Vec<Named>,
 }
 
 /// What a seed decides before the first event.
@@ -39,6 +41,17 @@ pub(super) struct Derived {
     pub etcd_clients: u32,
     #[serde(default = "one")]
     pub etcd_members: u32,
+    #[serde(default)]
+    pub informers: u32,
+    #[serde(default)]
+    pub writers: u32,
+    #[serde(default = "five_minutes")]
+    pub etcd_compaction_interval: file::Duration,
+}
+
+/// `--etcd-compaction-interval`
+fn five_minutes() -> file::Duration {
+    file::Duration::from_secs(300)
 }
 
 fn one() -> u32 {
@@ -84,11 +97,13 @@ impl Job {
         job.properties = match job.scenario.properties.as_slice() {
             [] => {
                 let etcd_clients = job.scenario.topology.etcd_clients > 0;
-                Named::fitting(&releases, reconcilers[0], etcd_clients)
+                let informers = job.scenario.topology.informers > 0;
+                Named::fitting(&releases, reconcilers[0], etcd_clients, informers)
             }
             named => named.iter().filter_map(|n| Named::find(n)).collect(),
         };
-        let unfit = job.composition.check(&releases, &reconcilers);
+        let places = job.places();
+        let unfit = job.composition.check(&releases, &reconcilers, &places);
         unfit.map_err(|unfit| unfit.to_string())?;
         weather::directed(&job.scenario)?;
         Ok(job)
@@ -149,6 +164,22 @@ impl Job {
         serde_json::from_value(options.clone()).map_err(|error| format!("the options: {error}"))
     }
 
+    /// Informers are of the newest release that there is.
+    fn watching(&self, derived: &Derived) -> Watching {
+        let newest = self.releases().into_iter().max();
+        let client = newest.map(|release| InformerClient {
+            release,
+            switches: self.composition.switches(release),
+        });
+        let count = derived.informers as usize;
+        Watching {
+            cache: self.scenario.topology.watch_cache,
+            compaction: Duration::from_nanos(derived.etcd_compaction_interval.nanos()),
+            informers: client.into_iter().cycle().take(count).collect(),
+            writers: derived.writers,
+        }
+    }
+
     fn topology(&self, derived: &Derived) -> Topology {
         let apiservers = self.releases().into_iter().zip(self.switches());
         Topology {
@@ -162,6 +193,7 @@ impl Job {
             },
             etcd_clients: derived.etcd_clients,
             clients: derived.clients,
+            watching: self.watching(derived),
             reconciler: reconciler(derived.endpoint_reconciler_type),
             apiserver_count: derived.apiserver_count,
             shutdown_delay: Duration::from_nanos(derived.shutdown_delay.nanos()),
@@ -204,6 +236,12 @@ impl Case for Job {
             clients: self.scenario.topology.clients,
             etcd_clients: self.scenario.topology.etcd_clients,
             etcd_members: self.scenario.topology.etcd,
+            informers: self.scenario.topology.informers,
+            writers: self.scenario.topology.writers,
+            etcd_compaction_interval: match &options.etcd_compaction_interval {
+                Some(intervals) => pick(&mut stream, intervals),
+                None => five_minutes(),
+            },
         };
         serde_json::to_value(derived).expect("options are JSON")
     }
@@ -269,6 +307,14 @@ impl Case for Job {
             etcd_clients,
             ..derived.clone()
         });
+        let fewer_informers = (1..derived.informers).map(|informers| Derived {
+            informers,
+            ..derived.clone()
+        });
+        let fewer_writers = (0..derived.writers).map(|writers| Derived {
+            writers,
+            ..derived.clone()
+        });
         // An only member is called otherwise, and an even number of them gains nothing.
         let fewer_members = (3..derived.etcd_members).step_by(2);
         let fewer_members = fewer_members.map(|etcd_members| Derived {
@@ -278,6 +324,8 @@ impl Case for Job {
         let smaller = fewer_clients
             .chain(fewer_servers)
             .chain(fewer_etcd_clients)
+            .chain(fewer_informers)
+            .chain(fewer_writers)
             .chain(fewer_members);
         smaller
             .map(|derived| serde_json::to_value(derived).expect("options are JSON"))

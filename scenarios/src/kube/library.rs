@@ -2,7 +2,7 @@
 
 use crate::file::Scenario;
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("etcd-storm", include_str!("../../etcd-storm.yaml")),
     (
         "kubernetes-endpoints",
@@ -13,6 +13,7 @@ const FILES: [(&str, &str); 4] = [
         "no-shutdown-delay",
         include_str!("../../no-shutdown-delay.yaml"),
     ),
+    ("watch-storm", include_str!("../../watch-storm.yaml")),
 ];
 
 /// The text of a bundled scenario.

@@ -1,6 +1,7 @@
 //! The switches of a job: which have a place in it, and the same job with some the other way.
 
-use wavetank_release::{Kind, Switch, SwitchInfo};
+use wavetank_cluster::{Concern, Named};
+use wavetank_release::{Kind, Place, Switch, SwitchInfo};
 
 use super::job::Job;
 use crate::case::Flip;
@@ -26,12 +27,23 @@ impl Job {
         }
     }
 
+    /// The parts of the world that there are, beside the etcd.
+    pub(super) fn places(&self) -> Vec<Place> {
+        let topology = &self.scenario.topology;
+        let all = [
+            (Place::Server, topology.apiservers.count() > 0),
+            (Place::WatchCache, topology.watch_cache),
+            (Place::Informer, topology.informers > 0),
+        ];
+        let there = all.into_iter().filter(|(_, is)| *is);
+        there.map(|(place, _)| place).collect()
+    }
+
     /// Do the algorithms have this place: those of an apiserver, or those of the etcd?
     fn fits(&self, info: &SwitchInfo) -> bool {
         let releases = self.releases();
         let somewhere = releases.iter().any(|release| info.fits.contains(release));
-        // Informers and watch caches are in no topology yet.
-        !info.etcd.is_empty() || somewhere && !info.clients && !info.is_of_caches()
+        info.place == Place::Etcd || somewhere && self.places().contains(&info.place)
     }
 
     /// Defects that are on and fixes that are off.
@@ -42,12 +54,22 @@ impl Job {
         Switch::TABLE.iter().filter(blamed).map(flip).collect()
     }
 
-    /// Defects that are off, and that would show: those of etcd to its own clients.
+    /// Defects that are off, and that would show: those of etcd to its own clients, those of
+    /// watching to informers.
     pub(super) fn missing(&self) -> Vec<Flip> {
         let reconcilers = self.reconcilers();
-        let shows = |info: &&SwitchInfo| match info.etcd.is_empty() {
-            true => info.reconciler.is_none_or(|r| reconcilers.contains(&r)),
-            false => self.scenario.topology.etcd_clients > 0,
+        let judged = |concern| {
+            self.properties
+                .iter()
+                .any(|p: &Named| p.concern() == concern)
+        };
+        let shows = |info: &&SwitchInfo| match info.place {
+            Place::Server => {
+                let fits = info.reconciler.is_none_or(|r| reconcilers.contains(&r));
+                fits && judged(Concern::ControlPlane)
+            }
+            Place::WatchCache | Place::Informer => judged(Concern::Informers),
+            Place::Etcd => judged(Concern::Etcd),
         };
         let missing = |info: &&SwitchInfo| {
             info.kind != Kind::Fix && self.fits(info) && !self.has(info.switch)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::{Value as Json, json};
 use wavetank_cluster::Topology;
 use wavetank_engine::drive::seeded::{Budget, Latency, Weather, Workload};
 use wavetank_engine::{Action, Fault, FaultKind, Time};
@@ -29,19 +30,39 @@ pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
         processes: topology.client_names(),
         what: "connect".to_owned(),
         every: nanos(connect.every),
+        ends: false,
     });
     let operations = &scenario.workload.etcd_operations;
     let operate = operations.iter().map(|operations| Workload {
         processes: topology.etcd_client_names(),
         what: "operate".to_owned(),
         every: nanos(operations.every),
+        ends: false,
     });
+    let load = |often: &Option<file::Often>, what: &str, processes: Vec<String>, ends| {
+        let every = nanos(often.as_ref()?.every);
+        Some(Workload {
+            processes,
+            what: what.to_owned(),
+            every,
+            ends,
+        })
+    };
+    let own = &scenario.workload;
+    // What is written later would hide what was missed.
+    let watching = [
+        load(&own.write, "write", topology.writer_names(), true),
+        load(&own.read, "read", topology.writer_names(), false),
+        load(&own.move_informers, "move", topology.informer_names(), true),
+        load(&own.lag_caches, "lag", topology.apiserver_names(), true),
+    ];
+    let watching = watching.into_iter().flatten();
     Weather {
         storm: Time::ZERO + nanos(scenario.storm),
         start_within: START_WITHIN.min(nanos(scenario.storm)),
         start_first: topology.etcd_names(),
         budgets: budgets(scenario, topology),
-        workload: connect.chain(operate).collect(),
+        workload: connect.chain(operate).chain(watching).collect(),
         latency: Latency {
             base: range(&scenario.network.latency),
             tail_per_million: millionths(scenario.network.tail.chance),
@@ -57,11 +78,30 @@ pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
 /// Which one is none, and why.
 pub(super) fn directed(scenario: &Scenario) -> Result<Vec<(Time, Action)>, String> {
     let typed = |planned: &file::Directed| {
-        let fault: Fault = serde_json::from_value(planned.fault.clone())
-            .map_err(|error| format!("the planned fault at {}: {error}", planned.at))?;
-        Ok((Time::ZERO + nanos(planned.at), Action::Fault(fault)))
+        let action = if let Some(hold) = &planned.hold {
+            told(
+                &hold.process,
+                "hold",
+                json!({"resource": hold.resource, "revision": hold.revision}),
+            )
+        } else if let Some(held) = &planned.release {
+            told(&held.process, "release", json!({"resource": held.resource}))
+        } else {
+            let fault: Fault = serde_json::from_value(planned.fault.clone().unwrap_or_default())
+                .map_err(|error| format!("the planned fault at {}: {error}", planned.at))?;
+            Action::Fault(fault)
+        };
+        Ok((Time::ZERO + nanos(planned.at), action))
     };
     scenario.plan.iter().map(typed).collect()
+}
+
+fn told(process: &str, what: &str, args: Json) -> Action {
+    Action::Tell {
+        process: process.to_owned(),
+        what: what.to_owned(),
+        args,
+    }
 }
 
 fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
@@ -70,6 +110,7 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
     let etcd = topology.etcd_names();
     // A single etcd under apiservers is hit less, and its connections where they are theirs.
     let is_aim = etcd.len() > 1 || servers.is_empty();
+    let informers = topology.informer_names();
     let all = topology.names();
     let mut budgets = Vec::new();
     let mut add = |kind, max: u32, lasts, gone: f64, amount, targets: &[String]| {
@@ -102,6 +143,7 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
                 false => outage.max.div_ceil(2),
             };
             add(kind, max, lasts, 0.0, (0, 0), &etcd);
+            add(kind, outage.max, lasts, 0.0, (0, 0), &informers);
         }
     }
     let spells: [(FaultKind, &Option<Spell>, &[String]); 6] = [
@@ -115,6 +157,16 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
     for (kind, spell, targets) in spells {
         let Some(spell) = spell else { continue };
         add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), targets);
+        if kind == FaultKind::Deschedule || kind == FaultKind::Delay {
+            add(
+                kind,
+                spell.max,
+                range(&spell.lasts),
+                0.0,
+                (0, 0),
+                &informers,
+            );
+        }
         if kind == FaultKind::Delay && is_aim {
             add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), &etcd);
         }
@@ -127,6 +179,7 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
     for (kind, moment) in moments {
         let Some(moment) = moment else { continue };
         add(kind, moment.max, none, 0.0, (0, 0), &servers);
+        add(kind, moment.max, none, 0.0, (0, 0), &informers);
         if is_aim {
             add(kind, moment.max, none, 0.0, (0, 0), &etcd);
         }

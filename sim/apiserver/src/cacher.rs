@@ -31,12 +31,14 @@ mod state;
 mod watcher;
 mod window;
 
+use std::time::Duration;
+
 use wavetank_api::Resource;
 use wavetank_engine::{Cell, Channel, Condition, Cx, Lock, Name, RoutineFuture, Rx, Task};
 use wavetank_etcd::Client;
 use wavetank_release::{EtcdRelease, Release, Switches};
 
-pub use compact::COMPACT_KEY;
+pub use compact::{COMPACT_EVERY, COMPACT_KEY};
 pub use hold::tell;
 pub use note::CacheNote;
 pub use register::Watch;
@@ -50,6 +52,7 @@ const WATCHER: Name = Name::new("cache-watcher");
 const BOOKMARKS: Name = Name::new("cache-bookmarks");
 const PROGRESS: Name = Name::new("cache-progress");
 const LET_GO: Name = Name::new("cache-let-go");
+const LAG: Name = Name::new("cache-lag");
 const CHECK: Name = Name::new("cache-check");
 const COMPACT: Name = Name::new("compactor");
 const COMPACTED: Name = Name::new("compact-revision");
@@ -88,8 +91,8 @@ pub struct Cacher {
 }
 
 /// Starts the compactor, and on v1.36 what follows its traces. Once in the life of a server.
-pub fn start_compactor(cx: &mut Cx<'_>, config: Config) {
-    cx.spawn(Task::new(COMPACT, compact::Compactor::new(config)));
+pub fn start_compactor(cx: &mut Cx<'_>, config: Config, every: Duration) {
+    cx.spawn(Task::new(COMPACT, compact::Compactor::new(config, every)));
     if config.release >= Release::V1_36 {
         cx.spawn(Task::new(COMPACTED, compact::Follower::new(config)));
     }
@@ -118,6 +121,8 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
     } else if kind == LET_GO {
         let (cacher, limit) = *task.args();
         Box::pin(hold::end(rx, cacher, limit))
+    } else if kind == LAG {
+        Box::pin(hold::lag(rx, *task.args()))
     } else if kind == CHECK {
         Box::pin(check::check(rx, *task.args()))
     } else if kind == COMPACT {

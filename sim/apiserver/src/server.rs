@@ -71,8 +71,8 @@ pub struct Config {
     pub hooks: u64,
     /// `--watch-cache`, over an etcd of this release; `None` without.
     pub watch_cache: Option<EtcdRelease>,
-    /// `--etcd-compaction-interval`: is it not 0?
-    pub compacts: bool,
+    /// `--etcd-compaction-interval`; `None` is 0: it does not compact.
+    pub compaction: Option<Duration>,
     /// Its number among the servers: goes into uids.
     pub number: u32,
     /// Is the admission plugin `NamespaceLifecycle` on?
@@ -195,8 +195,8 @@ impl<H: Hook> Process for ApiServer<H> {
             for resource in Resource::ALL {
                 Cacher::new(caches, resource).start(cx);
             }
-            if self.config.compacts {
-                cacher::start_compactor(cx, caches);
+            if let Some(every) = self.config.compaction {
+                cacher::start_compactor(cx, caches, every);
             }
         }
         for hook in 0..self.hooks.len() {
@@ -237,7 +237,7 @@ impl<H: Hook> Process for ApiServer<H> {
         }
     }
 
-    /// `hold {resource, revision?}` and `release {resource}` of a watch cache.
+    /// `hold {resource, revision?, seconds?}`, `release {resource}` and `lag` of watch caches.
     fn tell(
         &mut self,
         cx: &mut Cx<'_>,
@@ -247,7 +247,7 @@ impl<H: Hook> Process for ApiServer<H> {
         let caches = self.config.caches();
         let caches = caches.ok_or("has no watch caches")?;
         let told = cacher::tell(cx, caches, what, args);
-        told.unwrap_or_else(|| Err(format!("knows `hold` and `release`, not `{what}`")))
+        told.unwrap_or_else(|| Err(format!("knows `hold`, `release` and `lag`, not `{what}`")))
     }
 
     fn accepting(&self) -> bool {

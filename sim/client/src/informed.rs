@@ -4,10 +4,14 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use wavetank_engine::{Caller, Cx, Payload, Process, RoutineFuture, Task, Timer};
+use wavetank_engine::{
+    Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
+};
 
 use crate::informer::{Hold, HoldAt, INFORMERS, Informers};
 use crate::observed::Content;
+
+const MOVE: Name = Name::new("move");
 
 /// The client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -46,8 +50,9 @@ impl Process for Informed {
         assert!(known, "an unknown timer: {timer:?}");
     }
 
-    /// `hold {resource, at?, watch?}`: its informer takes nothing (newer than `at`) out of its queue, or off
-    /// its watch. `release {resource}`. `move {server}`: its connections go to this server, by number.
+    /// `hold {resource, revision?, watch?}`: its informer takes nothing (newer than `revision`) out of its
+    /// queue, or off its watch. `release {resource}`. `move {server?}`: its connections go to this server, by number, or
+    /// to any.
     /// `content {}`: it tells what it holds.
     fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         match what {
@@ -56,13 +61,14 @@ impl Process for Informed {
                     Some(true) => HoldAt::Watch,
                     _ => HoldAt::Queue,
                 };
-                let at = args["at"].as_u64();
+                let at = args["revision"].as_u64();
                 let hold = Some(Hold { at, place });
                 self.informers.hold(cx, self.named(args)?, hold);
             }
             "release" => self.informers.hold(cx, self.named(args)?, None),
+            "move" if args["server"].is_null() => cx.spawn(Task::new(MOVE, ())),
             "move" => {
-                let server = args["server"].as_u64().ok_or("names no server")?;
+                let server = args["server"].as_u64().ok_or("`server` is no number")?;
                 let balancer = &self.informers.rest.balancer;
                 balancer.move_to(cx, usize::try_from(server).unwrap_or(usize::MAX))?;
             }
@@ -89,6 +95,13 @@ impl Process for Informed {
     fn crash(&mut self) {}
 
     fn routine(&self, task: &Task) -> RoutineFuture {
+        if task.kind() == MOVE {
+            let informers = self.informers.clone();
+            return Box::pin(async move {
+                informers.rest.balancer.move_somewhere(Rx::new()).await;
+                Outcome::Done
+            });
+        }
         let future = self.informers.routine(task);
         future.unwrap_or_else(|| panic!("no routine `{}`", task.kind()))
     }

@@ -166,10 +166,10 @@ impl Informers {
         cx.broadcast(released(informer));
     }
 
-    /// The informer of this resource.
-    pub fn of_resource(&self, plural: &str) -> Option<u32> {
+    /// The first informer of this resource, `configmaps`, `deployments.apps`.
+    pub fn of_resource(&self, name: &str) -> Option<u32> {
         let mut all = (0..).zip(&self.specs);
-        let found = all.find(|(_, spec)| spec.selection.resource.plural == plural)?;
+        let found = all.find(|(_, spec)| spec.selection.resource.qualified() == name)?;
         Some(found.0)
     }
 }

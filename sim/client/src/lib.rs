@@ -1,7 +1,7 @@
 //! Clients. `informer` is a shared informer with its parts, each in a room of its own: `reflector` lists and
 //! watches, through `rest` and `load_balancer`; `fifo` is the queue, `indexer` the store; `backoff` says how
 //! long to wait. `workqueue` is what controllers work from. `informed` is a client that has informers and
-//! nothing else, `observed` what it tells, `monitors` what is promised.
+//! nothing else, `writer` one that gives them something to see, `observed` what it tells, `monitors` what is promised.
 //!
 //! `follower` is the in-cluster client that finds apiservers through the Endpoints default/kubernetes,
 //! `etcd_user` one that uses etcd itself; leader election comes with its issue.
@@ -20,6 +20,7 @@ mod reflector;
 mod rest;
 mod words;
 pub mod workqueue;
+pub mod writer;
 
 pub use etcd_user::EtcdUser;
 pub use follower::{Attempt, Follower, KNOWN};
@@ -28,3 +29,4 @@ pub use informed::Informed;
 pub use load_balancer::{LoadBalancer, Policy};
 pub use rest::{Failure, Rest};
 pub use words::tell;
+pub use writer::Writer;

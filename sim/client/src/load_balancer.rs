@@ -31,6 +31,13 @@ pub(crate) struct Balanced {
     pub moves: u32,
 }
 
+impl Balanced {
+    fn moved(&mut self, server: u32) {
+        self.current = Some(server);
+        self.moves += 1;
+    }
+}
+
 /// The servers behind it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LoadBalancer {
@@ -86,10 +93,15 @@ impl LoadBalancer {
         if server >= self.servers.len() {
             return Err(format!("has {} servers, not {server}", self.servers.len()));
         }
-        let balanced = cx.cell(&BALANCED);
-        balanced.current = Some(server as u32);
-        balanced.moves += 1;
+        cx.cell(&BALANCED).moved(server as u32);
         cx.broadcast(MOVED);
         Ok(())
+    }
+
+    /// The same, to a server that the driver draws.
+    pub(crate) async fn move_somewhere(&self, rx: Rx) {
+        let drawn = rx.choose(self.servers.len() as u64).await as u32;
+        rx.update(&BALANCED, |balanced| balanced.moved(drawn));
+        rx.broadcast(MOVED);
     }
 }

@@ -9,6 +9,7 @@ pub mod list;
 mod matching;
 pub mod missed;
 pub mod order;
+pub mod readable;
 pub mod regress;
 pub mod sometimes;
 pub mod synced;
@@ -43,6 +44,7 @@ pub enum Name {
     InformersConverge,
     HandlersAgree,
     WorkBeginsWhenHandlersSawAll,
+    KnownRevisionIsReadable,
     InformerRelisted,
     InformerWatchExpired,
     ListWasTooLarge,
@@ -64,7 +66,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 15] = [
+    pub const TABLE: [Info; 16] = [
         Info {
             monitor: Name::InformerWatchOrdered,
             name: "informer-watch-ordered",
@@ -109,6 +111,11 @@ impl Name {
             monitor: Name::WorkBeginsWhenHandlersSawAll,
             name: "work-begins-when-handlers-saw-all",
             about: "a process waits until its handlers have seen all objects of the first lists",
+        },
+        Info {
+            monitor: Name::KnownRevisionIsReadable,
+            name: "known-revision-is-readable",
+            about: "some time after calm each server soon answers who reads at a revision that he knows of",
         },
         Info {
             monitor: Name::InformerRelisted,
@@ -165,6 +172,7 @@ impl Name {
             Name::InformersConverge => Box::new(converge::InformersConverge::new(settled)),
             Name::HandlersAgree => Box::new(converge::HandlersAgree::new(settled)),
             Name::WorkBeginsWhenHandlersSawAll => Box::new(synced::HandlersSawAll::default()),
+            Name::KnownRevisionIsReadable => Box::new(readable::known_revision()),
             Name::InformerRelisted => Box::new(sometimes::Relisted::default()),
             Name::InformerWatchExpired => Box::new(sometimes::watch_expired()),
             Name::ListWasTooLarge => Box::new(sometimes::list_too_large()),

@@ -108,7 +108,7 @@ fn world(release: Release, switches: Switches) -> World {
             number,
             namespace_lifecycle: false,
             watch_cache: Some(release.etcd()),
-            compacts: true,
+            compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
         };
         builder.process(name, ApiServer::new(config, vec![Nothing]));
     }
@@ -199,6 +199,7 @@ fn weather() -> Weather {
             processes: strings(&["writer"]),
             what: "write".to_owned(),
             every: ms(700),
+            ends: false,
         }],
         latency: Latency {
             base: (ms(1), ms(3)),

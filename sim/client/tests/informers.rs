@@ -407,7 +407,7 @@ fn who_wants_a_resync_gets_one() {
 fn an_informer_is_held_and_released() {
     for release in ALL {
         let mut bench = Bench::settled(&Setup::new(release));
-        let args = serde_json::json!({"resource": "configmaps", "at": 4});
+        let args = serde_json::json!({"resource": "configmaps", "revision": 4});
         bench.tell("c1", "hold", args);
         for name in ["c", "d", "e"] {
             bench.put(name);

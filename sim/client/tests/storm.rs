@@ -66,6 +66,7 @@ fn weather(setup: &Setup) -> Weather {
         processes: processes.to_vec(),
         what: what.to_owned(),
         every: ms(every),
+        ends: false,
     };
     Weather {
         storm: Time::from_secs(STORM),

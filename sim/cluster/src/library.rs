@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use wavetank_api::Object;
-use wavetank_engine::Property;
+use wavetank_client::monitors as informers;
+use wavetank_engine::{Class, Property};
 use wavetank_etcd::monitors;
 use wavetank_release::{Reconciler, Release};
 
@@ -17,6 +18,8 @@ pub enum Named {
     ControlPlane(properties::Name),
     /// Of etcd.
     Etcd(monitors::Name),
+    /// Of informers.
+    Informers(informers::Name),
 }
 
 /// What a property is about.
@@ -26,6 +29,8 @@ pub enum Concern {
     ControlPlane,
     /// What etcd answers to clients of its own: there must be some.
     Etcd,
+    /// Watch caches and clients with informers: there must be some.
+    Informers,
 }
 
 /// What there is to know of a property.
@@ -56,7 +61,13 @@ impl Named {
             about: info.about,
             sometimes: info.sometimes,
         });
-        control_plane.chain(etcd).collect()
+        let informers = informers::Name::TABLE.iter().map(|info| Entry {
+            property: Named::Informers(info.monitor),
+            name: info.name,
+            about: info.about,
+            sometimes: info.monitor.property(Duration::ZERO).class() == Class::Sometimes,
+        });
+        control_plane.chain(etcd).chain(informers).collect()
     }
 
     /// The property with this name.
@@ -68,30 +79,42 @@ impl Named {
     /// What it is about.
     pub fn concern(self) -> Concern {
         match self {
+            Named::ControlPlane(name) if name.is_about_caches() => Concern::Informers,
             Named::ControlPlane(_) => Concern::ControlPlane,
             Named::Etcd(_) => Concern::Etcd,
+            Named::Informers(_) => Concern::Informers,
         }
     }
 
     /// The properties that a scenario is held to if it names none: with apiservers of these
-    /// releases (there may be none) and this reconciler, and with clients of etcd or without.
-    pub fn fitting(releases: &[Release], reconciler: Reconciler, etcd_clients: bool) -> Vec<Named> {
+    /// releases (there may be none) and this reconciler, and with or without clients of etcd and
+    /// informers.
+    pub fn fitting(
+        releases: &[Release],
+        reconciler: Reconciler,
+        etcd_clients: bool,
+        with_informers: bool,
+    ) -> Vec<Named> {
         let control_plane = properties::Name::fitting(reconciler, releases);
         let etcd = monitors::Name::TABLE.iter().map(|info| info.monitor);
         let control_plane = control_plane.into_iter().map(Named::from);
+        let informers = informers::Name::TABLE.iter().map(|info| info.monitor);
         let all = control_plane.chain(etcd.map(Named::Etcd));
+        let all = all.chain(informers.map(Named::Informers));
         let fits = |property: &Named| match property.concern() {
             Concern::ControlPlane => !releases.is_empty(),
             Concern::Etcd => etcd_clients,
+            Concern::Informers => with_informers,
         };
         all.filter(fits).collect()
     }
 
-    /// The property itself.
-    pub fn property(self, shutdown_delay: Duration) -> Box<dyn Property> {
+    /// The property itself; informers settle so long after calm.
+    pub fn property(self, shutdown_delay: Duration, settled: Duration) -> Box<dyn Property> {
         match self {
             Named::ControlPlane(name) => name.property(shutdown_delay),
             Named::Etcd(name) => name.property::<Object>(),
+            Named::Informers(name) => name.property(settled),
         }
     }
 }
@@ -115,8 +138,8 @@ mod tests {
 
     #[test]
     fn a_cluster_without_apiservers_is_not_held_to_what_they_promise() {
-        let with = Named::fitting(&[Release::V1_36], Reconciler::Lease, true);
-        let without = Named::fitting(&[], Reconciler::Lease, true);
+        let with = Named::fitting(&[Release::V1_36], Reconciler::Lease, true, true);
+        let without = Named::fitting(&[], Reconciler::Lease, true, true);
         let of_control_plane = |p: &&Named| p.concern() == Concern::ControlPlane;
         assert_eq!(with.iter().filter(of_control_plane).count(), 12);
         assert_eq!(without.iter().filter(of_control_plane).count(), 0);

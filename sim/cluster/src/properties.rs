@@ -3,6 +3,7 @@
 //! Bounds are derived from the algorithms' own timers, see [`settling`]; a bare hope would raise
 //! false alarms.
 
+mod caches;
 mod converge;
 mod removal;
 mod sometimes;
@@ -24,6 +25,7 @@ pub enum Name {
     MasterLeasesExpire,
     QuietWhenStable,
     ClientsReachAnApiserver,
+    LeaderlessCachesEnd,
     LastApiserverStopped,
     RemovalConflicted,
     LeaseExpired,
@@ -45,7 +47,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 12] = [
+    pub const TABLE: [Info; 13] = [
         Info {
             property: Name::StoppedAddressIsRemoved,
             name: "stopped-address-is-removed",
@@ -96,6 +98,12 @@ impl Name {
             sometimes: false,
         },
         Info {
+            property: Name::LeaderlessCachesEnd,
+            name: "leaderless-caches-end",
+            about: "the watch caches of an apiserver are not filled while its etcd has no leader for long",
+            sometimes: false,
+        },
+        Info {
             property: Name::LastApiserverStopped,
             name: "last-apiserver-stopped",
             about: "the last apiserver removed its address while no other ran",
@@ -132,6 +140,11 @@ impl Name {
         Some(found.property)
     }
 
+    /// Is it about watch caches? Then there must be some.
+    pub fn is_about_caches(self) -> bool {
+        self == Name::LeaderlessCachesEnd
+    }
+
     /// The properties that a scenario with this reconciler and these releases is held to if it names
     /// none.
     pub fn fitting(reconciler: Reconciler, releases: &[Release]) -> Vec<Name> {
@@ -141,7 +154,7 @@ impl Name {
             _ if *name == Name::SliceAgrees && !keeps_slices => false,
             Reconciler::Lease => true,
             Reconciler::MasterCount => *name != Name::MasterLeasesExpire,
-            Reconciler::None => *name == Name::ShutdownEnds,
+            Reconciler::None => *name == Name::ShutdownEnds || name.is_about_caches(),
         };
         all.filter(fits).collect()
     }
@@ -158,6 +171,7 @@ impl Name {
             Name::MasterLeasesExpire => Box::new(converge::master_leases(settled)),
             Name::QuietWhenStable => Box::new(converge::quiet(settled)),
             Name::ClientsReachAnApiserver => Box::new(converge::clients(settled + CLIENTS_NEED)),
+            Name::LeaderlessCachesEnd => Box::new(caches::LeaderlessCachesEnd::default()),
             Name::LastApiserverStopped => Box::new(sometimes::last_apiserver_stopped()),
             Name::RemovalConflicted => Box::new(sometimes::removal_conflicted()),
             Name::LeaseExpired => Box::new(sometimes::lease_expired()),

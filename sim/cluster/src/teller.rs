@@ -4,6 +4,7 @@ use std::iter;
 
 use wavetank_api::{Object, views};
 use wavetank_apiserver::ServerNote;
+use wavetank_apiserver::cacher::CacheNote;
 use wavetank_client::Attempt;
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::drive::story::Told;
@@ -27,6 +28,9 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
             ServerNote::Exiting => "exits",
         }));
     }
+    if let Some(note) = note.body.get::<CacheNote>() {
+        return Some(cache(note));
+    }
     if let Some(told) = wavetank_client::tell(world, note) {
         return Some(told);
     }
@@ -35,6 +39,23 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
         None => "knows no address of an apiserver".to_owned(),
         Some(address) => format!("gets no answer at {address}"),
     }))
+}
+
+fn cache(note: &CacheNote) -> Told {
+    let (text, of) = match note {
+        CacheNote::Filled(of, revision) => (format!("is filled at {revision}"), of),
+        CacheNote::Broke(of, why) => (format!("loses its watch of etcd: {why}"), of),
+        CacheNote::Held(of) => ("is held back".to_owned(), of),
+        CacheNote::LetGo(of) => ("goes on".to_owned(), of),
+        CacheNote::TooSlow(of, _) => ("closes a watch whose client does not read".to_owned(), of),
+        CacheNote::Inconsistent(of, at) => (format!("differs from etcd at {at}"), of),
+        CacheNote::Compacted(revision) => return plain(&format!("compacts etcd at {revision}")),
+    };
+    let of = of.qualified();
+    Told {
+        text: format!("its cache of {of} {text}"),
+        about: vec![format!("cache of {of}")],
+    }
 }
 
 fn plain(text: &str) -> Told {

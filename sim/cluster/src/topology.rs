@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_apiserver::{ApiServer, Config};
-use wavetank_client::{EtcdUser, Follower, etcd_user};
+use wavetank_client::{EtcdUser, Follower, Writer, etcd_user};
 use wavetank_controllers::Bootstrap;
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Etcd, Sizes};
 use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
+use crate::informers;
 use crate::library::Named;
 
 /// A kube-apiserver.
@@ -48,6 +49,28 @@ impl EtcdCluster {
     }
 }
 
+/// A client with informers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InformerClient {
+    /// The release of its client-go.
+    pub release: Release,
+    /// Its switches.
+    pub switches: Switches,
+}
+
+/// Watch caches, and who looks into them.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Watching {
+    /// `--watch-cache`
+    pub cache: bool,
+    /// `--etcd-compaction-interval`; 0: there is no compaction.
+    pub compaction: Duration,
+    /// Clients with informers, `i1` to `iN`.
+    pub informers: Vec<InformerClient>,
+    /// How many clients write, `w1` to `wN`.
+    pub writers: u32,
+}
+
 /// A cluster: etcd, apiservers, in-cluster clients, clients of etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
@@ -59,6 +82,8 @@ pub struct Topology {
     pub etcd_clients: u32,
     /// How many clients, `c1` to `cN`.
     pub clients: u32,
+    /// Watch caches, informers, and writers for them.
+    pub watching: Watching,
     /// `--endpoint-reconciler-type`
     pub reconciler: Reconciler,
     /// `--apiserver-count`
@@ -98,13 +123,35 @@ impl Topology {
         (1..=self.etcd_clients).map(|n| format!("u{n}")).collect()
     }
 
+    /// The names of the clients with informers.
+    pub fn informer_names(&self) -> Vec<String> {
+        (1..=self.watching.informers.len())
+            .map(|n| format!("i{n}"))
+            .collect()
+    }
+
+    /// The names of the clients that write.
+    pub fn writer_names(&self) -> Vec<String> {
+        let writers = 1..=self.watching.writers;
+        writers.map(|n| format!("w{n}")).collect()
+    }
+
     /// The names of all processes.
     pub fn names(&self) -> Vec<String> {
         let mut all = self.apiserver_names();
         all.extend(self.client_names());
         all.extend(self.etcd_names());
         all.extend(self.etcd_client_names());
+        all.extend(self.informer_names());
+        all.extend(self.writer_names());
         all
+    }
+
+    /// How long after calm the last informers have caught up.
+    fn informers_settle(&self) -> Duration {
+        let all = self.watching.informers.iter();
+        let each = all.map(|client| wavetank_client::monitors::settling(client.release));
+        each.max().unwrap_or_default()
     }
 
     /// The address that the `n`-th apiserver (from 1) advertises.
@@ -147,8 +194,8 @@ impl Topology {
                 hooks: 1,
                 number: at as u32 + 1,
                 namespace_lifecycle: false,
-                watch_cache: None,
-                compacts: true,
+                watch_cache: self.watching.cache.then_some(self.etcd.release),
+                compaction: Some(self.watching.compaction).filter(|every| !every.is_zero()),
             };
             servers.push((config.address.clone(), me));
             let bootstrap = Bootstrap {
@@ -171,8 +218,19 @@ impl Topology {
             };
             builder.process(&name, EtcdUser::new(config));
         }
+        let balanced: Vec<ProcId> = servers.iter().map(|(_, me)| *me).collect();
+        for (name, client) in self.informer_names().iter().zip(&self.watching.informers) {
+            builder.process(name, informers::client(client, &balanced));
+        }
+        let balanced = Arc::new(balanced);
+        let mut releases = self.apiservers.iter().map(|server| server.release);
+        let streams = releases.all(|release| release >= Release::V1_36);
+        for name in self.writer_names() {
+            let servers = balanced.clone();
+            builder.process(&name, Writer { servers, streams });
+        }
         for property in properties {
-            builder.property(property.property(self.shutdown_delay));
+            builder.property(property.property(self.shutdown_delay, self.informers_settle()));
         }
         builder.build()
     }

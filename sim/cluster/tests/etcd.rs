@@ -23,6 +23,7 @@ fn topology(members: u32) -> Topology {
             ..EtcdCluster::single(release, Switches::NONE)
         },
         etcd_clients: 2,
+        watching: Default::default(),
         clients: 0,
         reconciler: Reconciler::Lease,
         apiserver_count: 1,

@@ -447,6 +447,7 @@ fn storm(seed: u64, limits: Limits) -> wavetank_engine::drive::Outcome {
         processes: vec!["p".to_owned()],
         what: what.to_owned(),
         every: ms(every),
+        ends: false,
     };
     let budget = |kind| Budget {
         kind,

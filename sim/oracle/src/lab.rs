@@ -252,7 +252,7 @@ impl Lab {
             number: 1,
             namespace_lifecycle: true,
             watch_cache: Some(etcd),
-            compacts: false,
+            compaction: None,
         };
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::new(member));

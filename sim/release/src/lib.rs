@@ -10,7 +10,7 @@ mod table;
 pub use any::AnyRelease;
 pub use etcd::{EtcdRelease, Line};
 pub use switches::{Composition, Switches, Unfit};
-pub use table::{Kind, Reconciler, Switch, SwitchInfo};
+pub use table::{Kind, Place, Reconciler, Switch, SwitchInfo};
 
 use std::fmt;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::table::{Kind, Reconciler, Switch, SwitchInfo};
+use crate::table::{Kind, Place, Reconciler, Switch, SwitchInfo};
 use crate::{EtcdRelease, Release};
 
 /// The switches that are on in one process.
@@ -118,26 +118,30 @@ impl Composition {
         on.fold(without, |on, s| on.with(*s, true))
     }
 
-    /// Has every switch that is asked for a place somewhere in these releases and reconcilers?
+    /// Has every switch that is asked for a place somewhere in these releases and reconcilers, and in
+    /// these parts of the world?
     ///
     /// # Errors
     /// The first that has none.
-    pub fn check(&self, releases: &[Release], reconcilers: &[Reconciler]) -> Result<(), Unfit> {
+    pub fn check(
+        &self,
+        releases: &[Release],
+        reconcilers: &[Reconciler],
+        places: &[Place],
+    ) -> Result<(), Unfit> {
         for switch in self.on.iter().copied() {
             let info = switch.info();
             if !info.etcd.is_empty() {
                 continue; // there is always an etcd
             }
-            if info.clients {
-                let why = "has a place only in informers, and there are none".to_owned();
-                return Err(Unfit { switch, why });
-            }
-            if info.is_of_caches() {
-                let why = "has a place only in watch caches, and there are none".to_owned();
-                return Err(Unfit { switch, why });
-            }
-            if releases.is_empty() {
-                let why = "has a place only in apiservers, and there are none".to_owned();
+            if !places.contains(&info.place) {
+                let place = match info.place {
+                    Place::Server => "apiservers",
+                    Place::WatchCache => "watch caches of apiservers",
+                    Place::Informer => "informers",
+                    Place::Etcd => "etcd",
+                };
+                let why = format!("has a place only in {place}, and there are none");
                 return Err(Unfit { switch, why });
             }
             if !releases.iter().any(|r| info.fits.contains(r)) {
@@ -195,10 +199,14 @@ mod tests {
             on: vec![Switch::MasterCountKeepsCrashed],
             ..Composition::default()
         };
-        let lease = composition.check(&[Release::V1_20], &[Reconciler::Lease]);
+        let lease = composition.check(&[Release::V1_20], &[Reconciler::Lease], &[Place::Server]);
         assert!(lease.unwrap_err().to_string().contains("master-count"));
         assert_eq!(
-            composition.check(&[Release::V1_20], &[Reconciler::MasterCount]),
+            composition.check(
+                &[Release::V1_20],
+                &[Reconciler::MasterCount],
+                &[Place::Server]
+            ),
             Ok(())
         );
     }

@@ -66,6 +66,19 @@ pub enum Switch {
     WatchListWithoutEnd,
 }
 
+/// The part of the world that has the place of a switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// An apiserver with its controllers.
+    Server,
+    /// The watch caches of an apiserver.
+    WatchCache,
+    /// The informers of clients.
+    Informer,
+    /// The etcd.
+    Etcd,
+}
+
 /// A known bug, or the mending of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -98,24 +111,8 @@ pub struct SwitchInfo {
     pub ships: &'static [Release],
     /// For a switch of etcd: the releases of etcd that shipped with it. Empty for all others.
     pub etcd: &'static [Line],
-    /// Is its place in client-go? `fits` and `ships` are then releases of the client.
-    pub clients: bool,
-}
-
-impl SwitchInfo {
-    /// Is its place in watch caches, and nowhere else?
-    pub fn is_of_caches(&self) -> bool {
-        matches!(
-            self.switch,
-            Switch::EmptyWindowMissesEvent
-                | Switch::DeletedAtOldRevision
-                | Switch::WatchDuringReinitialisation
-                | Switch::QuietCacheFallsBehind
-                | Switch::WatchWithoutLeader
-                | Switch::WatchListWithoutProgress
-                | Switch::StoppedCacheKeepsWatches
-        )
-    }
+    /// Which part of the world has its place.
+    pub place: Place,
 }
 
 use Release::{V1_16, V1_20, V1_36};
@@ -137,7 +134,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: OLD,
             etcd: NOWHERE,
-            clients: false,
+            place: Place::Server,
         },
         SwitchInfo {
             switch: Switch::ListenerClosesBeforeRemoval,
@@ -149,7 +146,7 @@ impl Switch {
             reconciler: None,
             ships: OLD,
             etcd: NOWHERE,
-            clients: false,
+            place: Place::Server,
         },
         SwitchInfo {
             switch: Switch::MasterLeaseDoubleSlash,
@@ -161,7 +158,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::Server,
         },
         SwitchInfo {
             switch: Switch::RemoveEndpointsUnbounded,
@@ -173,7 +170,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::Server,
         },
         SwitchInfo {
             switch: Switch::MasterLeaseTooLong,
@@ -185,7 +182,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::Server,
         },
         SwitchInfo {
             switch: Switch::MasterCountKeepsCrashed,
@@ -198,7 +195,7 @@ impl Switch {
             reconciler: Some(Reconciler::MasterCount),
             ships: ALL,
             etcd: NOWHERE,
-            clients: false,
+            place: Place::Server,
         },
         SwitchInfo {
             switch: Switch::FixRetryRemoveEndpoints,
@@ -210,7 +207,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::Server,
         },
         SwitchInfo {
             switch: Switch::FixRemoveAbsentLease,
@@ -222,7 +219,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::Server,
         },
         SwitchInfo {
             switch: Switch::FixStopUnderLock,
@@ -234,7 +231,7 @@ impl Switch {
             reconciler: Some(Reconciler::Lease),
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::Server,
         },
         SwitchInfo {
             switch: Switch::ProgressOvertakesEvents,
@@ -246,7 +243,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 25), Line::until(5, 8)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::ProgressLatch,
@@ -258,7 +255,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::within(4, 25, 31), Line::within(5, 8, 13)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::CompactionSkipsSlowWatch,
@@ -270,7 +267,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 31), Line::until(5, 13)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::CompactionDropsTombstone,
@@ -282,7 +279,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 34), Line::until(5, 16)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::OldLeaderRevokes,
@@ -294,7 +291,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 31), Line::until(5, 13)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::FutureWatchGetsOldEvents,
@@ -306,7 +303,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 38), Line::until(5, 22), Line::until(6, 2)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::PromotionRestartsLeases,
@@ -318,7 +315,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::all(4), Line::all(5), Line::all(6)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::WatchGoesBack,
@@ -330,7 +327,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(4, 25), Line::until(5, 8)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::StaleReadIndex,
@@ -346,7 +343,7 @@ impl Switch {
                 Line::until(5, 28),
                 Line::until(6, 9),
             ],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::CrashLosesEntries,
@@ -358,7 +355,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::until(5, 3)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::MembersSkipRanges,
@@ -371,7 +368,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: &[Line::all(4), Line::all(5), Line::all(6)],
-            clients: false,
+            place: Place::Etcd,
         },
         SwitchInfo {
             switch: Switch::EmptyWindowMissesEvent,
@@ -383,7 +380,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::WatchCache,
         },
         SwitchInfo {
             switch: Switch::DeletedAtOldRevision,
@@ -395,7 +392,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::WatchCache,
         },
         SwitchInfo {
             switch: Switch::WatchDuringReinitialisation,
@@ -407,7 +404,7 @@ impl Switch {
             reconciler: None,
             ships: OLD,
             etcd: NOWHERE,
-            clients: false,
+            place: Place::WatchCache,
         },
         SwitchInfo {
             switch: Switch::QuietCacheFallsBehind,
@@ -419,7 +416,7 @@ impl Switch {
             reconciler: None,
             ships: OLD,
             etcd: NOWHERE,
-            clients: false,
+            place: Place::WatchCache,
         },
         SwitchInfo {
             switch: Switch::WatchWithoutLeader,
@@ -431,7 +428,7 @@ impl Switch {
             reconciler: None,
             ships: &[V1_16],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::WatchCache,
         },
         SwitchInfo {
             switch: Switch::WatchListWithoutProgress,
@@ -443,7 +440,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::WatchCache,
         },
         SwitchInfo {
             switch: Switch::StoppedCacheKeepsWatches,
@@ -455,7 +452,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
-            clients: false,
+            place: Place::WatchCache,
         },
         SwitchInfo {
             switch: Switch::ReplaceForgetsQueued,
@@ -467,7 +464,7 @@ impl Switch {
             reconciler: None,
             ships: OLD,
             etcd: NOWHERE,
-            clients: true,
+            place: Place::Informer,
         },
         SwitchInfo {
             switch: Switch::SyncedBeforeHandlers,
@@ -479,7 +476,7 @@ impl Switch {
             reconciler: None,
             ships: OLD,
             etcd: NOWHERE,
-            clients: true,
+            place: Place::Informer,
         },
         SwitchInfo {
             switch: Switch::TooLargeIsNoFallback,
@@ -491,7 +488,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
-            clients: true,
+            place: Place::Informer,
         },
         SwitchInfo {
             switch: Switch::ExpiredGoesUnnoticed,
@@ -503,7 +500,7 @@ impl Switch {
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,
-            clients: true,
+            place: Place::Informer,
         },
         SwitchInfo {
             switch: Switch::RelistAtZero,
@@ -515,7 +512,7 @@ impl Switch {
             reconciler: None,
             ships: &[V1_16],
             etcd: NOWHERE,
-            clients: true,
+            place: Place::Informer,
         },
         SwitchInfo {
             switch: Switch::RelistIsASync,
@@ -527,7 +524,7 @@ impl Switch {
             reconciler: None,
             ships: &[V1_16],
             etcd: NOWHERE,
-            clients: true,
+            place: Place::Informer,
         },
         SwitchInfo {
             switch: Switch::WatchListWithoutEnd,
@@ -540,7 +537,7 @@ impl Switch {
             reconciler: None,
             ships: &[V1_36],
             etcd: NOWHERE,
-            clients: true,
+            place: Place::Informer,
         },
     ];
 

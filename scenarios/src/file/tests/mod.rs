@@ -14,6 +14,9 @@ const KNOWN: Known = Known {
         "endpoints-converge",
     ],
     etcd: &["watch-is-reliable"],
+    informers: &["informers-converge"],
+    informed: &["configmaps"],
+    cached: &["configmaps", "endpoints"],
 };
 
 fn read(text: &str) -> Result<Scenario, Report> {

@@ -16,7 +16,7 @@ use super::{COMPACT, COMPACTED, Cacher, Config};
 /// `compactRevKey`
 pub const COMPACT_KEY: &str = "compact_rev_key";
 /// `DefaultCompactInterval`
-const EVERY: Duration = Duration::from_secs(300);
+pub const COMPACT_EVERY: Duration = Duration::from_secs(300);
 /// The watch of the key begins again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
 /// `compactorPollPeriod`, in seconds.
@@ -26,6 +26,8 @@ const POLL: u64 = 15;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Compactor {
     config: Config,
+    /// `--etcd-compaction-interval`
+    every: Duration,
     /// How often the key was written, as far as it knows.
     times: u64,
     /// What it compacts next; 0: nothing.
@@ -33,9 +35,10 @@ pub(super) struct Compactor {
 }
 
 impl Compactor {
-    pub fn new(config: Config) -> Compactor {
+    pub fn new(config: Config, every: Duration) -> Compactor {
         Compactor {
             config,
+            every,
             times: 0,
             revision: 0,
         }
@@ -73,9 +76,9 @@ impl Compactor {
     }
 }
 
-/// Every five minutes.
+/// One round after another.
 pub(super) async fn compact(rx: Rx, mut compactor: Compactor) -> Outcome {
-    rx.sleep(EVERY).await;
+    rx.sleep(compactor.every).await;
     // The next round comes all the same.
     let _ = compactor.round(rx).await;
     Outcome::Become(Task::new(COMPACT, compactor))

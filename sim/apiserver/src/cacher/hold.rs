@@ -10,7 +10,7 @@ use wavetank_engine::{Cx, Outcome, Rx, Task};
 use wavetank_etcd::Revision;
 
 use super::note::CacheNote;
-use super::{Cacher, Config, LET_GO};
+use super::{Cacher, Config, LAG, LET_GO};
 
 /// It takes nothing later from etcd.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -21,8 +21,12 @@ pub(super) struct Hold {
     ends: bool,
 }
 
+/// A cache that lags by itself does so for up to so many seconds.
+const LONGEST_LAG: u64 = 90;
+
 /// `hold {resource, revision?, seconds?}` and `release {resource}`; the resource is named as in
-/// Statuses, `configmaps`, `endpointslices.discovery.k8s.io`. `None` if it is something else.
+/// Statuses, `configmaps`, `endpointslices.discovery.k8s.io`. `lag`: one that the driver draws is held
+/// for a while. `None` if it is something else.
 pub fn tell(
     cx: &mut Cx<'_>,
     config: Config,
@@ -32,6 +36,10 @@ pub fn tell(
     let hold = match what {
         "hold" => true,
         "release" => false,
+        "lag" => {
+            cx.spawn(Task::new(LAG, config));
+            return Some(Ok(()));
+        }
         _ => return None,
     };
     let named = args["resource"].as_str().unwrap_or_default();
@@ -56,6 +64,27 @@ pub fn tell(
         cx.broadcast(cacher.let_go());
     }
     Some(Ok(()))
+}
+
+/// Holds any cache for any while, unless it is held.
+pub(super) async fn lag(rx: Rx, config: Config) -> Outcome {
+    let resource = rx.choose(Resource::ALL.len() as u64).await as usize;
+    let cacher = Cacher::new(config, Resource::ALL[resource]);
+    let seconds = rx.choose(LONGEST_LAG).await + 1;
+    let held = rx.update(&cacher.cell(), |cache| {
+        let is_free = cache.held.is_none();
+        cache.held.get_or_insert(Hold {
+            upto: None,
+            ends: true,
+        });
+        is_free
+    });
+    if held {
+        rx.note(CacheNote::Held(cacher.resource));
+        let limit = Duration::from_secs(seconds);
+        rx.spawn(Task::new(LET_GO, (cacher, limit)));
+    }
+    Outcome::Done
 }
 
 /// Ends a hold after a while, unless it is one without an end by then.

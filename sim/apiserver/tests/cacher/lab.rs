@@ -51,7 +51,7 @@ impl Process for Server {
             Cacher::new(self.config, resource).start(cx);
         }
         if self.compacts {
-            cacher::start_compactor(cx, self.config);
+            cacher::start_compactor(cx, self.config, cacher::COMPACT_EVERY);
         }
     }
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}

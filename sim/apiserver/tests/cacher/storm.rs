@@ -428,6 +428,7 @@ fn simulate(world: World, seed: u64, limits: Limits) -> wavetank_engine::drive::
         processes: processes.to_vec(),
         what: what.to_owned(),
         every: ms(every),
+        ends: false,
     };
     let writer = ["writer".to_owned()];
     let kinds = [

@@ -171,7 +171,7 @@ impl Lab {
             number: 1,
             namespace_lifecycle: false,
             watch_cache: None,
-            compacts: true,
+            compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
         };
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::single(id("etcd")));

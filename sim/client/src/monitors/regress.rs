@@ -8,7 +8,7 @@ use wavetank_etcd::Revision;
 
 use super::{Who, violated};
 use crate::fifo::StoreKey;
-use crate::observed::{Changed, Informing, Listed, Watched};
+use crate::observed::{Changed, Informing, Listed, WatchBegan, Watched};
 
 /// Within one life of its process no list is older than what was known, and no object of a store gets
 /// older.
@@ -21,6 +21,26 @@ pub struct StoreNeverGoesBack {
 struct Known {
     newest: Revision,
     objects: BTreeMap<StoreKey, Revision>,
+    filling: Filling,
+}
+
+/// The watch whose initial events come yet, if there is one. They go into a store of their own, of which
+/// nothing is left if the watch ends before they do (`reflector.go`, `watchList`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+struct Filling(Option<u64>);
+
+impl Filling {
+    fn began(&mut self, began: &WatchBegan) {
+        self.0 = Some(began.watch).filter(|_| began.initial_events);
+    }
+
+    /// Does the store learn of this?
+    fn takes(&mut self, watched: &Watched) -> bool {
+        if watched.initial_events_end {
+            self.0 = None;
+        }
+        self.0 != Some(watched.watch)
+    }
 }
 
 /// What is known of the informers of a process.
@@ -43,7 +63,11 @@ impl Property for StoreNeverGoesBack {
             *known.of(begins.informer) = Known::default();
         } else if let Some(watched) = note.body.get::<Watched>() {
             let known = known.of(watched.informer);
-            known.newest = known.newest.max(watched.revision);
+            if known.filling.takes(watched) {
+                known.newest = known.newest.max(watched.revision);
+            }
+        } else if let Some(began) = note.body.get::<WatchBegan>() {
+            known.of(began.informer).filling.began(began);
         } else if let Some(listed) = note.body.get::<Listed>() {
             let known = known.of(listed.informer);
             if listed.got < known.newest {
@@ -72,8 +96,16 @@ impl Property for StoreNeverGoesBack {
 /// A list is not older than what an earlier life of the process knew (k/k#59848: nobody promises it).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct NoTimeTravel {
-    /// The newest revision of earlier lives, and of this one.
-    known: BTreeMap<Who, (Revision, Revision)>,
+    known: BTreeMap<Who, Lives>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Lives {
+    /// The newest revision of earlier lives,
+    earlier: Revision,
+    /// and of this one.
+    own: Revision,
+    filling: Filling,
 }
 
 impl Property for NoTimeTravel {
@@ -89,14 +121,19 @@ impl Property for NoTimeTravel {
         let mut known = Entry(&mut self.known, note.process);
         if let Some(begins) = note.body.get::<Informing>() {
             let known = known.of(begins.informer);
-            known.0 = known.0.max(known.1);
+            known.earlier = known.earlier.max(known.own);
+            known.filling = Filling::default();
         } else if let Some(watched) = note.body.get::<Watched>() {
             let known = known.of(watched.informer);
-            known.1 = known.1.max(watched.revision);
+            if known.filling.takes(watched) {
+                known.own = known.own.max(watched.revision);
+            }
+        } else if let Some(began) = note.body.get::<WatchBegan>() {
+            known.of(began.informer).filling.began(began);
         } else if let Some(listed) = note.body.get::<Listed>() {
             let known = known.of(listed.informer);
-            known.1 = known.1.max(listed.got);
-            let earlier = known.0;
+            known.own = known.own.max(listed.got);
+            let earlier = known.earlier;
             if listed.got < earlier {
                 let message = format!(
                     "a list at {}; before it crashed it was at {earlier}",
@@ -114,9 +151,32 @@ impl Property for NoTimeTravel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Bench, begins, event, listed};
+    use super::super::testing::{Bench, began, begins, event, listed};
     use super::*;
     use wavetank_api::WatchKind;
+
+    #[test]
+    fn initial_events_of_a_watch_that_ends_early_are_forgotten() {
+        let bench = Bench::new();
+        for complete in [false, true] {
+            let mut own = StoreNeverGoesBack::default();
+            let mut watch = began(None);
+            watch.initial_events = true;
+            let mut end = event(WatchKind::Bookmark, "", 9);
+            end.initial_events_end = true;
+            let mut notes = vec![
+                bench.note(begins()),
+                bench.note(watch),
+                bench.note(event(WatchKind::Added, "a", 9)),
+            ];
+            notes.extend(complete.then(|| bench.note(end)));
+            for note in &notes {
+                assert_eq!(own.note(&bench.world, note), Check::Idle);
+            }
+            let older = own.note(&bench.world, &bench.note(listed(&[], 8)));
+            assert_eq!(matches!(older, Check::Violated(_)), complete);
+        }
+    }
 
     #[test]
     fn an_older_list_is_wrong_in_one_life_and_observed_after_another() {

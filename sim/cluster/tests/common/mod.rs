@@ -32,6 +32,7 @@ pub fn plane(release: Release, switches: Switches, apiservers: usize) -> Topolog
         apiservers: vec![Apiserver { release, switches }; apiservers],
         etcd: EtcdCluster::single(release.etcd(), Switches::of_etcd(release.etcd())),
         etcd_clients: 0,
+        watching: Default::default(),
         clients: 0,
         reconciler: Reconciler::Lease,
         apiserver_count: apiservers as u32,
@@ -100,7 +101,12 @@ impl Bench {
     /// Everything is down. All properties are watched.
     pub fn new(topology: &Topology) -> Bench {
         let releases: Vec<Release> = topology.apiservers.iter().map(|a| a.release).collect();
-        let properties = Named::fitting(&releases, topology.reconciler, topology.etcd_clients > 0);
+        let properties = Named::fitting(
+            &releases,
+            topology.reconciler,
+            topology.etcd_clients > 0,
+            false,
+        );
         Bench {
             world: topology.world(&properties, LinkSpec::default()),
             now: Time::ZERO,

@@ -45,6 +45,8 @@ pub struct Workload {
     pub what: String,
     /// How often, on average.
     pub every: Duration,
+    /// Does it end with the storm?
+    pub ends: bool,
 }
 
 /// The latency of links.
@@ -324,6 +326,7 @@ impl Seeded {
             match item {
                 Item::End(fault) => ends.push(fault),
                 Item::Strike(_) => {}
+                Item::Stimulus { load, .. } if self.weather.workload[load].ends => {}
                 other => {
                     self.agenda.insert((at, number), other);
                 }

@@ -64,6 +64,11 @@ impl World {
         self.slots[process.index()].paused
     }
 
+    /// Does nothing pass from the one process to the other at present?
+    pub fn is_cut(&self, from: ProcId, to: ProcId) -> bool {
+        self.link(from, to).cuts > 0
+    }
+
     /// In which of its lives the process is, counted from 1; 0 before the first.
     pub fn incarnation(&self, process: ProcId) -> u32 {
         self.slots[process.index()].incarnation

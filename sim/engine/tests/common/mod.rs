@@ -333,6 +333,7 @@ pub fn weather(workers: usize) -> Weather {
             processes: names,
             what: "count".to_owned(),
             every: ms(1500),
+            ends: false,
         }],
         latency: Latency {
             base: (ms(1), ms(5)),

@@ -1,0 +1,233 @@
+//! A client that writes: it makes objects, updates and deletes them, and makes them again, through any
+//! apiserver. Informers have something to see where there are some of these. It reads, too: at a revision
+//! that it knows of, by a list or a watch with initial events. What it does next is drawn by the driver.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use wavetank_api::kinds::{CONFIG_MAPS, PODS, Resource, SECRETS};
+use wavetank_api::{Content, Method, Reason, Request, Response, Status, WatchEvent, WatchPart};
+use wavetank_apiserver::FRONT_DOOR;
+use wavetank_engine::{
+    Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Stream, Task,
+};
+use wavetank_etcd::Revision;
+
+const WRITE: Name = Name::new("write");
+const READ: Name = Name::new("read");
+
+/// How long a request may take.
+const LIMIT: Duration = Duration::from_secs(10);
+/// So few objects that they are deleted and made again.
+const NAMES: u64 = 8;
+/// The namespace of everything.
+const NAMESPACE: &str = "default";
+/// The values of the label `app`.
+const APPS: [&str; 2] = ["x", "y"];
+
+/// A writer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Writer {
+    /// The apiservers.
+    pub servers: Arc<Vec<ProcId>>,
+    /// Do they know `sendInitialEvents`?
+    pub streams: bool,
+}
+
+/// The newest revision that it was told.
+static KNOWN: Cell<Revision> = Cell::new("known");
+
+/// Somebody has read.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Read {
+    /// From this server
+    pub server: ProcId,
+    /// all objects of this resource,
+    pub resource: &'static Resource,
+    /// not older than this,
+    pub revision: Revision,
+    /// by a watch with initial events, or by a list.
+    pub streamed: bool,
+    /// What came of it.
+    pub answer: Answer,
+}
+
+/// What came of reading.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Answer {
+    /// It was answered.
+    Given,
+    /// The server does not know of the revision yet.
+    TooLarge,
+    /// It was refused for another reason.
+    Refused,
+    /// There was none in time.
+    None,
+}
+
+impl Process for Writer {
+    fn boot(&mut self, _: &mut Cx<'_>) {}
+
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, body: &Payload) {
+        unreachable!("nobody asks a client: {body:?}");
+    }
+
+    /// `write {}`: one object, in some way. `read {}`: all objects of a resource.
+    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &Json) -> Result<(), String> {
+        let task = match what {
+            "write" => WRITE,
+            "read" => READ,
+            other => return Err(format!("knows `write` and `read`, not `{other}`")),
+        };
+        cx.spawn(Task::new(task, self.clone()));
+        Ok(())
+    }
+
+    fn crash(&mut self) {}
+
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        let own = task.args::<Writer>().clone();
+        match task.kind() == READ {
+            true => Box::pin(read(Rx::new(), own)),
+            false => Box::pin(write(Rx::new(), own)),
+        }
+    }
+}
+
+/// What is read.
+const ALL: [&Resource; 3] = [&CONFIG_MAPS, &PODS, &SECRETS];
+
+/// What is written how often. Secrets are all but quiet.
+fn resource(drawn: u64) -> &'static Resource {
+    match drawn {
+        0..22 => &CONFIG_MAPS,
+        22..29 => &PODS,
+        _ => &SECRETS,
+    }
+}
+
+impl Writer {
+    async fn server(&self, rx: Rx) -> ProcId {
+        let drawn = rx.choose(self.servers.len() as u64).await;
+        self.servers[drawn as usize]
+    }
+}
+
+async fn write(rx: Rx, own: Writer) -> Outcome {
+    let server = own.server(rx).await;
+    let resource = resource(rx.choose(30).await);
+    let name = format!("o{}", rx.choose(NAMES).await);
+    let app = APPS[rx.choose(APPS.len() as u64).await as usize];
+    let path = |name: &str| resource.path(NAMESPACE, name);
+    let object = object(resource, &name, app, rx.choose(1 << 20).await);
+    let request = match rx.choose(3).await {
+        0 => Request::new(Method::Delete, path(&name)).ask(&[("gracePeriodSeconds", "0")]),
+        1 => Request::new(Method::Post, path("")).with(object),
+        _ => Request::new(Method::Put, path(&name)).with(object),
+    };
+    let call = rx.call(&FRONT_DOOR, server, Payload::new(request));
+    if let Some(Ok(answer)) = rx.timeout(LIMIT, call).await
+        && let Content::One(stored) = &answer.expect::<Response>().content
+    {
+        let revision = stored.resource_version;
+        rx.update(&KNOWN, |known| *known = revision.max(*known));
+    }
+    Outcome::Done
+}
+
+async fn read(rx: Rx, own: Writer) -> Outcome {
+    let revision = rx.read(&KNOWN);
+    if revision == 0 {
+        return Outcome::Done;
+    }
+    let server = own.server(rx).await;
+    let resource = ALL[rx.choose(ALL.len() as u64).await as usize];
+    let streamed = own.streams && rx.choose(2).await == 0;
+    let at = revision.to_string();
+    let list = Request::new(Method::Get, resource.path("", ""));
+    let answer = match streamed {
+        true => {
+            let request = list.ask(&[
+                ("watch", "true"),
+                ("sendInitialEvents", "true"),
+                ("allowWatchBookmarks", "true"),
+                ("resourceVersionMatch", "NotOlderThan"),
+                ("resourceVersion", &at),
+            ]);
+            let stream = rx.open_stream(&FRONT_DOOR, server, Payload::new(request));
+            let answer = rx.timeout(LIMIT, initial_events(rx, stream)).await;
+            rx.close_stream(stream);
+            answer
+        }
+        false => {
+            let request = list.ask(&[("resourceVersion", &at)]);
+            let call = rx.call(&FRONT_DOOR, server, Payload::new(request));
+            let answer = rx.timeout(LIMIT, call).await;
+            answer.map(|answer| match answer {
+                Ok(answer) => match &answer.expect::<Response>().content {
+                    Content::Status(status) => refused(status),
+                    _ => Answer::Given,
+                },
+                Err(_) => Answer::Refused,
+            })
+        }
+    };
+    rx.note(Read {
+        server,
+        resource,
+        revision,
+        streamed,
+        answer: answer.unwrap_or(Answer::None),
+    });
+    Outcome::Done
+}
+
+/// Reads a watch until its initial events are over.
+async fn initial_events(rx: Rx, stream: Stream) -> Answer {
+    loop {
+        let Ok(Some(part)) = rx.next(stream).await else {
+            return Answer::Refused;
+        };
+        match part.expect::<WatchPart>() {
+            WatchPart::Accepted | WatchPart::Event(WatchEvent::Object(..)) => {}
+            WatchPart::Event(WatchEvent::Bookmark {
+                initial_events_end, ..
+            }) => {
+                if *initial_events_end {
+                    return Answer::Given;
+                }
+            }
+            WatchPart::Event(WatchEvent::Error(status)) => return refused(status),
+            WatchPart::Refused(response) => match &response.content {
+                Content::Status(status) => return refused(status),
+                _ => return Answer::Refused,
+            },
+            WatchPart::Closed => return Answer::Refused,
+        }
+    }
+}
+
+fn refused(status: &Status) -> Answer {
+    match status.is(Reason::Timeout) {
+        true => Answer::TooLarge,
+        false => Answer::Refused,
+    }
+}
+
+fn object(resource: &Resource, name: &str, app: &str, number: u64) -> Json {
+    let mut object = json!({
+        "apiVersion": resource.api_version(),
+        "kind": resource.kind,
+        "metadata": {
+            "name": name,
+            "labels": {"app": app},
+            "annotations": {"number": number.to_string()},
+        },
+    });
+    if resource.kind == PODS.kind {
+        let container = json!({"name": "main", "image": "image"});
+        object["spec"] = json!({"containers": [container]});
+    }
+    object
+}
