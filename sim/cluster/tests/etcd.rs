@@ -143,8 +143,9 @@ fn it_elects_a_leader_and_serves() {
         bench.run_until(30);
         assert!(bench.leader().is_some());
         assert!(bench.answers > 250, "{} answers", bench.answers);
-        // Even a watch that nothing happens to asks every 2 s, and is told: two of them, 30 s.
-        assert!(bench.watched >= 24, "{} messages", bench.watched);
+        // Even a watch that nothing happens to asks every 2 s or little later, and is told: two of
+        // them, 30 s.
+        assert!(bench.watched >= 18, "{} messages", bench.watched);
         let odd = bench.errors.iter().filter(|e| e.is_unknown()).count();
         assert_eq!(odd, 0, "{:?}", bench.errors);
     }
