@@ -1,11 +1,10 @@
 //! The bundled scenarios are clean in every release that fits them, once all known problems are
 //! mended. `WAVETANK_SEED` and `WAVETANK_SEEDS` choose other seeds.
 
-use wavetank::case::{Case, run_seed};
+use wavetank::case::Case;
 use wavetank::catalogue::{Catalogue as _, Composition};
 use wavetank::kube::{self, Kube};
-use wavetank_engine::drive::Ending;
-use wavetank_engine::trace::Record;
+use wavetank::sweep::{Sweep, Unwatched};
 
 fn fixed(scenario: &str, release: &str) -> Box<dyn Case> {
     let composition = Composition {
@@ -54,16 +53,21 @@ wavetank::seeds!(
     0..12
 );
 
-/// A plain test: what is rarely put to the test in it takes more seeds than a test has time for.
+/// Two seeds put everything to the test but a cache whose member stays without a leader: that takes
+/// a hundred, and `watch_defects.rs` has a seed for it.
 #[test]
 fn watch_storm_is_clean_when_all_is_mended() {
     for release in ["v1.16", "v1.20", "v1.36"] {
         let case = fixed("watch-storm", release);
-        for seed in 0..2 {
-            let run = run_seed(case.as_ref(), seed, None, Record::default());
-            let violated = matches!(run.ending, Ending::Violated(_));
-            assert!(!violated, "{release}, seed {seed}: {:?}", run.ending);
-        }
+        let out = tempfile::tempdir().expect("a folder");
+        let sweep = Sweep::new(case.as_ref(), 0..2, out.path());
+        let swept = sweep.run(&Unwatched).expect("it runs");
+        assert!(
+            swept.candidates.is_empty(),
+            "{release}: {:?}",
+            swept.candidates
+        );
+        assert_eq!(swept.untested(), ["leaderless-caches-end"], "{release}");
     }
 }
 
