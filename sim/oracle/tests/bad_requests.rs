@@ -131,7 +131,7 @@ fn recorded() -> Vec<Json> {
         .collect()
 }
 
-/// A request with some bytes of its body changed, cut off or doubled.
+/// A request with some bytes of its body changed, cut off or doubled; an empty body gets one.
 fn spoilt(mut request: Json, at: usize, byte: u8, how: u8) -> Json {
     let body = match request["body"].take() {
         Json::Null => return request,
@@ -141,10 +141,10 @@ fn spoilt(mut request: Json, at: usize, byte: u8, how: u8) -> Json {
     let mut bytes = body.into_bytes();
     let at = at % bytes.len().max(1);
     match how % 4 {
-        0 => bytes[at] = byte,
+        0 if !bytes.is_empty() => bytes[at] = byte,
         1 => bytes.truncate(at),
-        2 => bytes.insert(at, byte),
-        _ => bytes.extend_from_within(at..),
+        2 => bytes.extend_from_within(at..),
+        _ => bytes.insert(at, byte),
     }
     request["bytes"] = STANDARD.encode(bytes).into();
     request
