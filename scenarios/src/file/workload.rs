@@ -30,6 +30,10 @@ pub struct Workload {
     /// Until the storm ends, watch caches of apiservers take nothing from etcd for a while.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag_caches: Option<Often>,
+    /// Until the storm ends, watch caches make way for new ones, as those of a custom resource do when its
+    /// definition changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuild_caches: Option<Often>,
 }
 
 /// How often something is done.
@@ -110,6 +114,13 @@ impl Checker<'_> {
                 no_cache,
                 "there are no watch caches to lag",
                 "add `watch-cache: true` to `topology`, or remove `lag-caches`",
+            ),
+            (
+                "rebuild-caches",
+                &workload.rebuild_caches,
+                no_cache,
+                "there are no watch caches to rebuild",
+                "add `watch-cache: true` to `topology`, or remove `rebuild-caches`",
             ),
         ];
         for (kind, load, nobody, message, help) in loads {

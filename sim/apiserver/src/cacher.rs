@@ -23,6 +23,7 @@ mod initial;
 mod note;
 mod progress;
 mod ready;
+mod rebuild;
 mod reflector;
 mod register;
 mod scope;
@@ -53,6 +54,8 @@ const BOOKMARKS: Name = Name::new("cache-bookmarks");
 const PROGRESS: Name = Name::new("cache-progress");
 const LET_GO: Name = Name::new("cache-let-go");
 const LAG: Name = Name::new("cache-lag");
+const REBUILD: Name = Name::new("cache-rebuild");
+const TEAR_DOWN: Name = Name::new("cache-tear-down");
 const CHECK: Name = Name::new("cache-check");
 const COMPACT: Name = Name::new("compactor");
 const COMPACTED: Name = Name::new("compact-revision");
@@ -88,6 +91,18 @@ pub fn supports_progress(etcd: EtcdRelease) -> bool {
 pub struct Cacher {
     config: Config,
     resource: &'static Resource,
+    /// 0 is the first in this life of the server.
+    build: u32,
+}
+
+/// The cache that serves a resource is the one of this build.
+fn serving(resource: &Resource) -> Cell<u32> {
+    Cell::numbered("cache-builds", number(resource))
+}
+
+fn number(resource: &Resource) -> u32 {
+    let at = Resource::ALL.iter().position(|r| *r == resource);
+    at.expect("a resource of the table") as u32
 }
 
 /// Starts the compactor, and on v1.36 what follows its traces. Once in the life of a server.
@@ -123,6 +138,10 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
         Box::pin(hold::end(rx, cacher, limit))
     } else if kind == LAG {
         Box::pin(hold::lag(rx, *task.args()))
+    } else if kind == REBUILD {
+        Box::pin(rebuild::rebuild(rx, *task.args()))
+    } else if kind == TEAR_DOWN {
+        Box::pin(rebuild::tear_down(rx, *task.args()))
     } else if kind == CHECK {
         Box::pin(check::check(rx, *task.args()))
     } else if kind == COMPACT {
@@ -135,23 +154,53 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
 }
 
 impl Cacher {
-    /// The cache of `resource`.
+    /// The first cache of `resource`.
     pub fn new(config: Config, resource: &'static Resource) -> Cacher {
-        Cacher { config, resource }
+        let build = 0;
+        Cacher {
+            config,
+            resource,
+            build,
+        }
+    }
+
+    /// The cache that serves `resource`.
+    pub fn serving(rx: Rx, config: Config, resource: &'static Resource) -> Cacher {
+        let build = rx.read(&serving(resource));
+        Cacher {
+            config,
+            resource,
+            build,
+        }
     }
 
     /// Makes the cache and starts to fill it (`NewCacherFromConfig`).
     pub fn start(self, cx: &mut Cx<'_>) {
         cx.make(self.incoming(), dispatch::INCOMING);
         cx.make(self.ticks(), bookmark::TICKS);
-        cx.spawn(Task::new(REFLECT, reflector::Reflector::new(self)));
-        cx.spawn(Task::new(DISPATCH, dispatch::Dispatch::new(self)));
-        if self.asks_for_progress() {
-            cx.spawn(Task::new(PROGRESS, self));
+        for task in self.tasks() {
+            cx.spawn(task);
         }
-        if self.config.release >= Release::V1_36 {
-            cx.spawn(Task::new(CHECK, self));
+    }
+
+    /// The same from a routine.
+    fn start_in(self, rx: Rx) {
+        rx.make(self.incoming(), dispatch::INCOMING);
+        rx.make(self.ticks(), bookmark::TICKS);
+        for task in self.tasks() {
+            rx.spawn(task);
         }
+    }
+
+    fn tasks(self) -> impl Iterator<Item = Task> {
+        let reflector = Task::new(REFLECT, reflector::Reflector::new(self));
+        let dispatch = Task::new(DISPATCH, dispatch::Dispatch::new(self));
+        let progress = self.asks_for_progress().then(|| Task::new(PROGRESS, self));
+        let checks = self.config.release >= Release::V1_36;
+        let check = checks.then(|| Task::new(CHECK, self));
+        [Some(reflector), Some(dispatch), progress, check]
+            .into_iter()
+            .flatten()
     }
 
     /// `Cacher.Stop`: its watches end; it is never ready again. In place; its routines notice.
@@ -178,12 +227,11 @@ impl Cacher {
     }
 
     fn number(self) -> u64 {
-        let at = Resource::ALL.iter().position(|r| *r == self.resource);
-        at.expect("a resource of the table") as u64
+        u64::from(self.build) << 32 | u64::from(number(self.resource))
     }
 
     fn cell(self) -> Cell<Cache> {
-        Cell::new(self.resource.registry)
+        Cell::numbered(self.resource.registry, self.build)
     }
 
     /// The lock of the watch cache, which readers hold while they become watchers.

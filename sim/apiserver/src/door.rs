@@ -91,11 +91,11 @@ async fn serve_api(
 }
 
 /// The registry for a request.
-fn registry(config: &Config, api: &Api, dry_run: bool) -> Registry {
+fn registry(rx: Rx, config: &Config, api: &Api, dry_run: bool) -> Registry {
     Registry {
         resource: api.resource,
         storage: config.storage(),
-        cacher: config.cacher(api.resource),
+        cacher: config.cacher(rx, api.resource),
         part: api.part,
         namespace: api.namespace.clone(),
         dry_run,

@@ -109,8 +109,8 @@ impl Config {
     }
 
     /// The watch cache of a resource.
-    pub(crate) fn cacher(&self, resource: &'static Resource) -> Option<Cacher> {
-        Some(Cacher::new(self.caches()?, resource))
+    pub(crate) fn cacher(&self, rx: Rx, resource: &'static Resource) -> Option<Cacher> {
+        Some(Cacher::serving(rx, self.caches()?, resource))
     }
 
     /// Its loopback client.
@@ -237,7 +237,7 @@ impl<H: Hook> Process for ApiServer<H> {
         }
     }
 
-    /// `hold {resource, revision?, seconds?}`, `release {resource}` and `lag` of watch caches.
+    /// `hold {resource, revision?, seconds?}`, `release {resource}`, `lag` and `rebuild` of watch caches.
     fn tell(
         &mut self,
         cx: &mut Cx<'_>,
@@ -247,7 +247,7 @@ impl<H: Hook> Process for ApiServer<H> {
         let caches = self.config.caches();
         let caches = caches.ok_or("has no watch caches")?;
         let told = cacher::tell(cx, caches, what, args);
-        told.unwrap_or_else(|| Err(format!("knows `hold`, `release` and `lag`, not `{what}`")))
+        told.unwrap_or_else(|| Err(format!("knows `hold`, `release`, `lag` and `rebuild`, not `{what}`")))
     }
 
     fn accepting(&self) -> bool {

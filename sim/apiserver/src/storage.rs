@@ -11,7 +11,7 @@ use wavetank_etcd::{
     Client, Compare, DeleteRange, EtcdError, Key, KeyValue, Keys, LeaseId, OpResponse, Put, Range,
     Revision, Txn, TxnOp, TxnResponse,
 };
-use wavetank_release::{Release, Switches};
+use wavetank_release::{Release, Switch, Switches};
 
 use crate::options::{Preconditions, StoreError};
 
@@ -114,7 +114,7 @@ impl Storage {
         loop {
             let passes = preconditions.check(&key, Some(&current));
             if let Err(refusal) = passes.and_then(|()| validate(&current)) {
-                if is_current {
+                if is_current || self.switches.has(Switch::StaleRefusalIsFinal) {
                     return Err(refusal);
                 }
                 let seen = current.resource_version;

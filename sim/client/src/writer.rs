@@ -1,5 +1,6 @@
 //! A client that writes: it makes objects, updates and deletes them, and makes them again, through any
-//! apiserver. Informers have something to see where there are some of these. It reads, too: at a revision
+//! apiserver; or swaps, as a controller does: it reads an object and updates or deletes it if it is still
+//! the same. Informers have something to see where there are some of these. It reads, too: at a revision
 //! that it knows of, by a list or a watch with initial events. What it does next is drawn by the driver.
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use wavetank_apiserver::FRONT_DOOR;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Stream, Task,
 };
-use wavetank_etcd::Revision;
+use wavetank_etcd::{Key, Revision};
 
 const WRITE: Name = Name::new("write");
 const READ: Name = Name::new("read");
@@ -64,6 +65,30 @@ pub enum Answer {
     Refused,
     /// There was none in time.
     None,
+}
+
+/// An object was read, and what was asked for next was to change it if it was still the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Swapped {
+    /// The server that was asked to.
+    pub server: ProcId,
+    /// The key of the object in etcd.
+    pub key: Key,
+    /// The revision that was read.
+    pub read: Revision,
+    /// What came of it.
+    pub swap: Swap,
+}
+
+/// What came of a swap.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Swap {
+    /// It was stored at this revision.
+    Stored(Revision),
+    /// It was deleted.
+    Deleted,
+    /// There is another one, or none.
+    Refused,
 }
 
 impl Process for Writer {
@@ -121,10 +146,11 @@ async fn write(rx: Rx, own: Writer) -> Outcome {
     let app = APPS[rx.choose(APPS.len() as u64).await as usize];
     let path = |name: &str| resource.path(NAMESPACE, name);
     let object = object(resource, &name, app, rx.choose(1 << 20).await);
-    let request = match rx.choose(3).await {
+    let request = match rx.choose(4).await {
         0 => Request::new(Method::Delete, path(&name)).ask(&[("gracePeriodSeconds", "0")]),
         1 => Request::new(Method::Post, path("")).with(object),
-        _ => Request::new(Method::Put, path(&name)).with(object),
+        2 => Request::new(Method::Put, path(&name)).with(object),
+        _ => return swap(rx, own, resource, &name, object).await,
     };
     let call = rx.call(&FRONT_DOOR, server, Payload::new(request));
     if let Some(Ok(answer)) = rx.timeout(LIMIT, call).await
@@ -133,6 +159,58 @@ async fn write(rx: Rx, own: Writer) -> Outcome {
         let revision = stored.resource_version;
         rx.update(&KNOWN, |known| *known = revision.max(*known));
     }
+    Outcome::Done
+}
+
+/// Reads from one server; updates or deletes at another what was read there.
+async fn swap(
+    rx: Rx,
+    own: Writer,
+    resource: &'static Resource,
+    name: &str,
+    mut object: Json,
+) -> Outcome {
+    let path = resource.path(NAMESPACE, name);
+    let ask = async |server, request| {
+        let call = rx.call(&FRONT_DOOR, server, Payload::new(request));
+        let answer = rx.timeout(LIMIT, call).await?.ok()?;
+        Some(answer.expect::<Response>().content.clone())
+    };
+    let get = Request::new(Method::Get, path.clone());
+    let Some(Content::One(found)) = ask(own.server(rx).await, get).await else {
+        return Outcome::Done;
+    };
+    let read = found.resource_version;
+    let server = own.server(rx).await;
+    let deletes = rx.choose(3).await == 0;
+    let request = match deletes {
+        true => Request::new(Method::Delete, path).with(json!({
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "gracePeriodSeconds": 0,
+            "preconditions": {"uid": found.object.uid(), "resourceVersion": read.to_string()},
+        })),
+        false => {
+            object["metadata"]["resourceVersion"] = read.to_string().into();
+            Request::new(Method::Put, path).with(object)
+        }
+    };
+    let swap = match ask(server, request).await {
+        Some(Content::Status(status)) if status.success => Swap::Deleted,
+        Some(Content::Status(status)) => match status.is(Reason::Conflict) || status.is(Reason::NotFound) {
+            true => Swap::Refused,
+            false => return Outcome::Done,
+        },
+        Some(Content::One(_)) if deletes => Swap::Deleted,
+        Some(Content::One(stored)) => Swap::Stored(stored.resource_version),
+        _ => return Outcome::Done,
+    };
+    rx.note(Swapped {
+        server,
+        key: resource.key(NAMESPACE, name),
+        read,
+        swap,
+    });
     Outcome::Done
 }
 

@@ -45,6 +45,7 @@ fn cache(note: &CacheNote) -> Told {
     let (text, of) = match note {
         CacheNote::Filled(of, revision) => (format!("is filled at {revision}"), of),
         CacheNote::Broke(of, why) => (format!("loses its watch of etcd: {why}"), of),
+        CacheNote::TornDown(of) => ("is torn down".to_owned(), of),
         CacheNote::Held(of) => ("is held back".to_owned(), of),
         CacheNote::LetGo(of) => ("goes on".to_owned(), of),
         CacheNote::TooSlow(of, _) => ("closes a watch whose client does not read".to_owned(), of),

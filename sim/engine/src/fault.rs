@@ -22,6 +22,10 @@ pub enum Action {
     },
 }
 
+fn in_due_order(order: &u16) -> bool {
+    *order == 0
+}
+
 /// A fault or the end of one. Processes are named; a fault whose target does not exist (any more)
 /// does nothing and does not count as having struck.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -45,8 +49,13 @@ pub enum Fault {
     Start { process: String },
     /// The process stands still (SIGSTOP); its machine goes on buffering.
     Pause { process: String },
-    /// It goes on.
-    Resume { process: String },
+    /// It goes on, and reads what has come in meanwhile: connection by connection, timer by timer,
+    /// within a millisecond, in an order that `order` stands for; 0 is the order in which it was due.
+    Resume {
+        process: String,
+        #[serde(default, skip_serializing_if = "in_due_order")]
+        order: u16,
+    },
     /// One routine is held at its await.
     Deschedule { process: String, routine: String },
     /// It goes on.
@@ -221,7 +230,7 @@ impl Fault {
             | Fault::PowerLoss { process }
             | Fault::Start { process }
             | Fault::Pause { process }
-            | Fault::Resume { process }
+            | Fault::Resume { process, .. }
             | Fault::Deschedule { process, .. }
             | Fault::Reschedule { process, .. }
             | Fault::ClockRate { process, .. }
@@ -251,7 +260,7 @@ impl fmt::Display for Fault {
             Fault::PowerLoss { process } => write!(f, "the machine of {process} loses power"),
             Fault::Start { process } => write!(f, "{process} is started"),
             Fault::Pause { process } => write!(f, "{process} is paused"),
-            Fault::Resume { process } => write!(f, "{process} goes on"),
+            Fault::Resume { process, .. } => write!(f, "{process} goes on"),
             Fault::Deschedule { process, routine } => {
                 write!(f, "routine {routine} of {process} is descheduled")
             }

@@ -16,16 +16,27 @@ use crate::name::Name;
 /// begins as `T::default()` in every life of the process.
 pub struct Cell<T> {
     name: Name,
+    number: u32,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T> Cell<T> {
     /// A cell with this name, which must be unique within a process.
     pub const fn new(name: &'static str) -> Cell<T> {
+        Cell::numbered(name, 0)
+    }
+
+    /// One of many cells of this name.
+    pub const fn numbered(name: &'static str, number: u32) -> Cell<T> {
         Cell {
             name: Name::new(name),
+            number,
             value: PhantomData,
         }
+    }
+
+    fn key(&self) -> (Name, u32) {
+        (self.name, self.number)
     }
 
     pub(crate) const fn name(&self) -> Name {
@@ -78,7 +89,7 @@ impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default> CellType f
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Memory {
     /// Copied on write.
-    cells: Vec<(Name, Arc<dyn CellValue>)>,
+    cells: Vec<((Name, u32), Arc<dyn CellValue>)>,
     raised: Vec<Name>,
     buffers: Buffers,
     /// The fingerprint, if it is known.
@@ -91,7 +102,7 @@ impl Memory {
     }
 
     pub fn look<T: CellType, R>(&self, cell: &Cell<T>, look: impl FnOnce(&T) -> R) -> R {
-        let found = self.cells.iter().find(|(name, _)| *name == cell.name());
+        let found = self.cells.iter().find(|(key, _)| *key == cell.key());
         let Some((_, value)) = found else {
             return look(&T::default());
         };
@@ -100,11 +111,11 @@ impl Memory {
     }
 
     pub fn get_mut<T: CellType>(&mut self, cell: &Cell<T>) -> &mut T {
-        let at = match self.cells.iter().position(|(n, _)| *n == cell.name()) {
+        let at = match self.cells.iter().position(|(key, _)| *key == cell.key()) {
             Some(at) => at,
             None => {
-                let at = self.cells.partition_point(|(n, _)| *n < cell.name());
-                self.cells.insert(at, (cell.name(), Arc::new(T::default())));
+                let at = self.cells.partition_point(|(key, _)| *key < cell.key());
+                self.cells.insert(at, (cell.key(), Arc::new(T::default())));
                 at
             }
         };
@@ -169,8 +180,8 @@ impl Memory {
         let mut state = StableHasher::new();
         self.raised.hash(&mut state);
         self.buffers.hash(&mut state);
-        for (name, value) in &self.cells {
-            name.hash(&mut state);
+        for (key, value) in &self.cells {
+            key.hash(&mut state);
             state.write_u64(value.as_ref().fingerprint());
         }
         state.finish()

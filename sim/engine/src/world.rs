@@ -24,6 +24,7 @@ use triomphe::Arc;
 
 use crate::conn::{Conn, ConnId, Dir, Frame};
 use crate::context::Cx;
+use crate::digest::digest;
 use crate::exchange::{Answer, Log};
 use crate::fault::Action;
 use crate::message::Payload;
@@ -164,6 +165,17 @@ pub struct World {
     next_seq: u64,
     rebuilt: u64,
     scratch: Scratch,
+}
+
+/// What is over, when parked entries go on.
+#[derive(Clone, Copy)]
+enum After {
+    /// A hold of a routine, or the process: they are there already.
+    Hold,
+    /// A cut: frames are sent again.
+    Cut,
+    /// A pause: see [`crate::fault::Fault::Resume`].
+    Pause { order: u16 },
 }
 
 /// Collects the parts of a world.
@@ -503,23 +515,39 @@ impl World {
         self.parked.sort_by_key(|entry| entry.seq);
     }
 
-    /// Lets go on what is no longer blocked, in the order in which it was due. A frame that a cut
-    /// link held is sent again; one that a paused process had not read is there already.
-    fn unpark(&mut self, resent: bool) {
+    /// Lets go on what is no longer blocked, in the order in which it was due.
+    fn unpark(&mut self, after: After) {
         let (blocked, free): (Vec<Entry>, Vec<Entry>) = std::mem::take(&mut self.parked)
             .into_iter()
             .partition(|entry| self.is_blocked(entry));
         self.parked = blocked;
         for mut entry in free {
-            if let What::Frame(head) = entry.what
-                && resent
-            {
-                let conn = self.conn(head.conn).expect("parked frames have one");
-                let (from, to) = conn.route(head.dir);
-                entry.at = entry.at.max(self.now + self.nominal(from, to));
+            match (after, entry.what) {
+                (After::Cut, What::Frame(head)) => {
+                    let conn = self.conn(head.conn).expect("parked frames have one");
+                    let (from, to) = conn.route(head.dir);
+                    entry.at = entry.at.max(self.now + self.nominal(from, to));
+                }
+                (After::Pause { order: order @ 1.. }, _) if entry.at <= self.now => {
+                    entry.at = self.now + self.noticed_after(order, &entry);
+                }
+                _ => {}
             }
             self.queue.push(entry);
         }
+    }
+
+    /// A process that wakes up finds many connections readable and many timers due, and nothing
+    /// says which of them it looks at first.
+    fn noticed_after(&self, order: u16, entry: &Entry) -> Duration {
+        let place = match entry.what {
+            What::Frame(head) => {
+                let conn = self.conn(head.conn).expect("parked frames have one");
+                digest(&(order, conn.client, conn.transport.name, conn.server))
+            }
+            _ => digest(&(order, self.render(&self.entry_name(entry)))),
+        };
+        Duration::from_nanos(place % 1_000_000)
     }
 
     fn nominal(&self, from: ProcId, to: ProcId) -> Duration {

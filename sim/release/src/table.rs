@@ -57,6 +57,7 @@ pub enum Switch {
     WatchWithoutLeader,
     WatchListWithoutProgress,
     StoppedCacheKeepsWatches,
+    StaleRefusalIsFinal,
     ReplaceForgetsQueued,
     SyncedBeforeHandlers,
     TooLargeIsNoFallback,
@@ -123,7 +124,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 34] = [
+    pub const TABLE: [SwitchInfo; 35] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -448,6 +449,18 @@ impl Switch {
             kind: Kind::Defect,
             source: "k/k#78029, PR #78029 (1.15)",
             about: "a watch cache that is torn down leaves its watches open, and silent",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::WatchCache,
+        },
+        SwitchInfo {
+            switch: Switch::StaleRefusalIsFinal,
+            name: "stale-refusal-is-final",
+            kind: Kind::Defect,
+            source: "k/k#82130, PR #82303 (1.16)",
+            about: "what a cached object makes an apiserver refuse is refused, without a look at etcd",
             fits: ALL,
             reconciler: None,
             ships: &[],

@@ -132,7 +132,7 @@ pub(super) async fn follow(rx: Rx, mut follower: Follower) -> Outcome {
 /// `compactIfNeeded`
 fn drop_snapshots(rx: Rx, config: Config, revision: Revision) {
     for resource in Resource::ALL {
-        let cell = Cacher::new(config, resource).cell();
+        let cell = Cacher::serving(rx, config, resource).cell();
         if rx.look(&cell, |cache| cache.ready.is_ready()) {
             rx.update(&cell, |cache| cache.snapshots.remove_before(revision));
         }

@@ -10,7 +10,7 @@ use wavetank_engine::{Cx, Outcome, Rx, Task};
 use wavetank_etcd::Revision;
 
 use super::note::CacheNote;
-use super::{Cacher, Config, LAG, LET_GO};
+use super::{Cacher, Config, LAG, LET_GO, REBUILD, serving};
 
 /// It takes nothing later from etcd.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -26,7 +26,7 @@ const LONGEST_LAG: u64 = 90;
 
 /// `hold {resource, revision?, seconds?}` and `release {resource}`; the resource is named as in
 /// Statuses, `configmaps`, `endpointslices.discovery.k8s.io`. `lag`: one that the driver draws is held
-/// for a while. `None` if it is something else.
+/// for a while. `rebuild`: one that the driver draws makes way for another. `None` if it is something else.
 pub fn tell(
     cx: &mut Cx<'_>,
     config: Config,
@@ -40,6 +40,10 @@ pub fn tell(
             cx.spawn(Task::new(LAG, config));
             return Some(Ok(()));
         }
+        "rebuild" => {
+            cx.spawn(Task::new(REBUILD, config));
+            return Some(Ok(()));
+        }
         _ => return None,
     };
     let named = args["resource"].as_str().unwrap_or_default();
@@ -47,7 +51,12 @@ pub fn tell(
     let Some(resource) = all.find(|resource| resource.qualified() == named) else {
         return Some(Err(format!("serves no resource `{named}`")));
     };
-    let cacher = Cacher::new(config, resource);
+    let build = *cx.cell(&serving(resource));
+    let cacher = Cacher {
+        config,
+        resource,
+        build,
+    };
     if hold {
         let seconds = args["seconds"].as_u64();
         cx.cell(&cacher.cell()).held = Some(Hold {
@@ -69,7 +78,7 @@ pub fn tell(
 /// Holds any cache for any while, unless it is held.
 pub(super) async fn lag(rx: Rx, config: Config) -> Outcome {
     let resource = rx.choose(Resource::ALL.len() as u64).await as usize;
-    let cacher = Cacher::new(config, Resource::ALL[resource]);
+    let cacher = Cacher::serving(rx, config, Resource::ALL[resource]);
     let seconds = rx.choose(LONGEST_LAG).await + 1;
     let held = rx.update(&cacher.cell(), |cache| {
         let is_free = cache.held.is_none();

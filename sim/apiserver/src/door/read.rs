@@ -20,7 +20,7 @@ pub async fn get(
     let asked = request.query.get("resourceVersion").unwrap_or_default();
     let at_least = query::revision(asked)?;
     let name = api.name.as_deref().unwrap_or_default();
-    let stored = registry(config, api, false).get(rx, name, at_least).await?;
+    let stored = registry(rx, config, api, false).get(rx, name, at_least).await?;
     Ok(ok(Content::One(stored)))
 }
 
@@ -35,7 +35,7 @@ pub async fn list(
     api: &Api,
 ) -> Result<Response, Status> {
     let (options, _) = query::list_options(&request.query, api.resource, None, config.release)?;
-    let listed = registry(config, api, false).list(rx, &options).await?;
+    let listed = registry(rx, config, api, false).list(rx, &options).await?;
     Ok(ok(Content::List(List {
         of: api.resource,
         items: listed.items,

@@ -38,7 +38,7 @@ pub async fn serve(
     match (named, request.method) {
         (("deployments", "scale"), Method::Get) => {
             let name = api.name.as_deref().unwrap_or_default();
-            let found = registry(config, api, false).get(rx, name, None).await?;
+            let found = registry(rx, config, api, false).get(rx, name, None).await?;
             Ok(tree(200, deployments::scale(&found.json())))
         }
         (("deployments", "scale"), Method::Put | Method::Patch) => {
@@ -123,7 +123,7 @@ async fn scale(
         warn(warnings, unknown);
         (Ok(scale), options)
     };
-    let registry = registry(config, api, options.dry_run);
+    let registry = registry(rx, config, api, options.dry_run);
     let change = Scaling { api, how };
     let name = api.name.as_deref().unwrap_or_default();
     let always = Preconditions::default();
@@ -158,7 +158,7 @@ async fn bind(
     let (binding, unknown) = read;
     warn(warnings, unknown);
     pod_binding::check(&binding, name)?;
-    let registry = registry(config, api, options.dry_run);
+    let registry = registry(rx, config, api, options.dry_run);
     let now = Stamp::of(rx.clock());
     let bound = |stored: Option<&Stored>| {
         let pod = stored.map(Stored::json).unwrap_or_default();
@@ -196,7 +196,7 @@ async fn evict(
     let nothing = Json::Null;
     let asked = eviction.get("deleteOptions").unwrap_or(&nothing);
     let mut delete = DeleteOptions::of_json(asked)?;
-    let pods = registry(config, api, options.dry_run || delete.dry_run);
+    let pods = registry(rx, config, api, options.dry_run || delete.dry_run);
     let pod = pods.get(rx, name, None).await?.json();
     let text = |path: &[&str]| json::text(&pod, path);
     let over = matches!(text(&["status", "phase"]), "Succeeded" | "Failed")

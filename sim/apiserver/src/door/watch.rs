@@ -172,8 +172,8 @@ async fn begin(rx: Rx, config: &Config, watching: &Watching) -> Result<Open, Sta
     let name = api.name.as_deref();
     let query = &watching.request.query;
     let (options, timeout) = query::list_options(query, api.resource, name, config.release)?;
-    let (under, options) = registry(config, api, false).under(&options);
-    match config.cacher(api.resource) {
+    let (under, options) = registry(rx, config, api, false).under(&options);
+    match config.cacher(rx, api.resource) {
         Some(cacher) => {
             let lasts = match timeout.filter(|seconds| *seconds > 0) {
                 Some(seconds) => Duration::from_secs(seconds as u64),

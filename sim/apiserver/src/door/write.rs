@@ -61,7 +61,7 @@ pub async fn create(
     let create = Operation::Create;
     namespace_lifecycle(rx, config, create, resource, &api.namespace, &name).await?;
     mutate(resource, api.part, &mut object, None);
-    let registry = registry(config, api, options.dry_run);
+    let registry = registry(rx, config, api, options.dry_run);
     let made = registry.create(rx, object, warnings).await?;
     Ok(answer(201, made))
 }
@@ -86,7 +86,7 @@ pub async fn put(
         decode::object(&request.body, content_type(request), resource, validation)?;
     ensure_namespace(resource, &api.namespace, &mut object)?;
     check_name(&object, name, &api.namespace)?;
-    let registry = registry(config, api, options.dry_run);
+    let registry = registry(rx, config, api, options.dry_run);
     // `defaultUpdatedObjectInfo.Preconditions`: a uid in the object is one.
     let uid = json::text(&object, &["metadata", "uid"]);
     let preconditions = Preconditions {
@@ -144,7 +144,7 @@ pub async fn patch(
     let kind = PatchKind::of(content_type(request))?;
     check_size(request)?;
     let options = WriteOptions::of_patch(&request.query, kind, config.release)?;
-    let registry = registry(config, api, options.dry_run);
+    let registry = registry(rx, config, api, options.dry_run);
     let preconditions = Preconditions::default();
     let change = Writing {
         config,
@@ -224,7 +224,7 @@ pub async fn delete(
     let options = DeleteOptions::of(&request.query, &request.body, content_type(request))?;
     let delete = Operation::Delete;
     namespace_lifecycle(rx, config, delete, api.resource, &api.namespace, name).await?;
-    let registry = registry(config, api, options.dry_run);
+    let registry = registry(rx, config, api, options.dry_run);
     let deletion = registry.delete(rx, name, options.clone()).await?;
     let accepted = !deletion.deleted && options.orphan == Some(false);
     Ok(answer(if accepted { 202 } else { 200 }, deletion.made))
@@ -243,7 +243,7 @@ pub async fn delete_collection(
     let (list, _) = query::list_options(&request.query, api.resource, None, config.release)?;
     check_size(request)?;
     let options = DeleteOptions::of(&request.query, &request.body, content_type(request))?;
-    let registry = registry(config, api, options.dry_run);
+    let registry = registry(rx, config, api, options.dry_run);
     let listed = registry.delete_collection(rx, &options, &list).await?;
     Ok(Response {
         code: 200,

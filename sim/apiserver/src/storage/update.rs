@@ -4,6 +4,7 @@
 use wavetank_api::{Object, Stored};
 use wavetank_engine::Rx;
 use wavetank_etcd::{Key, Put, Revision, TxnOp};
+use wavetank_release::Switch;
 
 use crate::options::{Preconditions, StoreError};
 use crate::storage::{Storage, found};
@@ -110,9 +111,11 @@ impl GuaranteedUpdate<'_> {
         rx: Rx,
         wanted: Result<Updated, StoreError>,
     ) -> Result<Option<Stored>, StoreError> {
+        let is_final =
+            self.is_current || self.storage.switches.has(Switch::StaleRefusalIsFinal);
         let wanted = match wanted {
             Ok(wanted) => wanted,
-            Err(refusal) if self.is_current => return Err(refusal),
+            Err(refusal) if is_final => return Err(refusal),
             Err(refusal) => {
                 // Perhaps the cached object was stale.
                 let seen = self.revision();

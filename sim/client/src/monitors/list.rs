@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wavetank_engine::{Check, Note, Property, World};
+use wavetank_etcd::Revision;
 
 use super::matching::{History, selected};
 use super::{Who, violated};
 use crate::informer::INFORMERS;
-use crate::observed::{Changed, Informing, Listed, Selection};
+use crate::observed::{Changed, Informing, Listed, NotListed, Selection, Trouble};
 
 /// A list at a revision shows exactly what etcd held then.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -117,6 +118,49 @@ impl Property for ListSettlesTheStore {
             }
         }
         Check::Idle
+    }
+}
+
+/// A list that was refused because the server does not know of its revision yet is not asked for again: the
+/// next names another revision, or none (k/k#91073).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TooLargeFallsBack {
+    /// What was refused last.
+    refused: BTreeMap<Who, Revision>,
+}
+
+impl Property for TooLargeFallsBack {
+    fn name(&self) -> &'static str {
+        "too-large-falls-back"
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        let refused = |failed: &NotListed| match &failed.why {
+            Trouble::Status(status) => status.has_cause("ResourceVersionTooLarge"),
+            _ => false,
+        };
+        let (informer, asked, again) = if let Some(listed) = note.body.get::<Listed>() {
+            (listed.informer, listed.asked, None)
+        } else if let Some(failed) = note.body.get::<NotListed>() {
+            let again = failed.asked.filter(|_| refused(failed));
+            (failed.informer, failed.asked, again)
+        } else if let Some(begins) = note.body.get::<Informing>() {
+            self.refused.remove(&(note.process, begins.informer));
+            return Check::Idle;
+        } else {
+            return Check::Idle;
+        };
+        let who = (note.process, informer);
+        let before = self.refused.remove(&who);
+        self.refused.extend(again.map(|revision| (who, revision)));
+        match before {
+            None => Check::Idle,
+            before if before != asked => Check::Held,
+            Some(revision) => {
+                let message = format!("it asks for a list at {revision} again, which was too large");
+                violated(world, who, message)
+            }
+        }
     }
 }
 

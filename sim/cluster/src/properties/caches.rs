@@ -39,7 +39,9 @@ impl LeaderlessCachesEnd {
             CacheNote::Filled(resource, _) => {
                 filled.insert(resource.registry);
             }
-            CacheNote::Broke(resource, _) | CacheNote::Held(resource) => {
+            CacheNote::Broke(resource, _)
+            | CacheNote::TornDown(resource)
+            | CacheNote::Held(resource) => {
                 filled.remove(resource.registry);
             }
             _ => {}

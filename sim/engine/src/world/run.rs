@@ -11,7 +11,7 @@ use crate::queue::What;
 use crate::routine::{Outcome, Task, poll_once};
 use crate::slot::{self, Slot, Status};
 
-use super::{Arrival, World};
+use super::{After, Arrival, World};
 
 /// So many logs of routines that are over are kept for the next ones.
 const SPARE_LOGS: usize = 8;
@@ -428,6 +428,6 @@ impl World {
         self.cancel_entries(|e| e.process == p && !matches!(e.what, What::Frame(_)));
         self.drop_ends(p, status == Status::Down);
         // Frames that were parked for a paused process now meet a closed port.
-        self.unpark(false);
+        self.unpark(After::Hold);
     }
 }

@@ -6,7 +6,7 @@ use crate::name::{ProcId, RoutineId};
 use crate::queue::{FrameHead, What};
 use crate::slot::{Clock, Status};
 
-use super::{Misfit, World};
+use super::{After, Misfit, World};
 
 impl World {
     /// Do all processes exist that the action names?
@@ -58,8 +58,8 @@ impl World {
             Fault::Crash { process } => self.end_if_up(process, Status::Down),
             Fault::PowerLoss { process } => self.end_if_up(process, Status::Off),
             Fault::Start { process } => self.begin_life(process),
-            Fault::Pause { process } => self.pause(process, true),
-            Fault::Resume { process } => self.pause(process, false),
+            Fault::Pause { process } => self.pause(process),
+            Fault::Resume { process, order } => self.resume(process, *order),
             Fault::Deschedule { process, routine } => self.hold(process, routine, true),
             Fault::Reschedule { process, routine } => self.hold(process, routine, false),
             Fault::Partition {
@@ -127,7 +127,7 @@ impl World {
                         self.slot_mut(p).clock = Clock::default();
                     }
                 }
-                self.unpark(true);
+                self.unpark(After::Cut);
                 true
             }
         }
@@ -154,17 +154,25 @@ impl World {
         true
     }
 
-    fn pause(&mut self, process: &str, pause: bool) -> bool {
+    fn pause(&mut self, process: &str) -> bool {
         let p = self.id(process);
         let slot = self.slot_mut(p);
-        if slot.status != Status::Up || slot.paused == pause {
+        if slot.status != Status::Up || slot.paused {
             return false;
         }
-        slot.paused = pause;
-        match pause {
-            true => self.park(),
-            false => self.unpark(false),
+        slot.paused = true;
+        self.park();
+        true
+    }
+
+    fn resume(&mut self, process: &str, order: u16) -> bool {
+        let p = self.id(process);
+        let slot = self.slot_mut(p);
+        if slot.status != Status::Up || !slot.paused {
+            return false;
         }
+        slot.paused = false;
+        self.unpark(After::Pause { order });
         true
     }
 
@@ -186,7 +194,7 @@ impl World {
             for (op, answer) in inbox {
                 self.answer(p, id, op, answer);
             }
-            self.unpark(false);
+            self.unpark(After::Hold);
         }
         true
     }
@@ -210,7 +218,7 @@ impl World {
         }
         match cut {
             true => self.park(),
-            false => self.unpark(true),
+            false => self.unpark(After::Cut),
         }
         changed
     }

@@ -1,7 +1,7 @@
 //! Aiming: what exactly a fault of one kind strikes, and what ends it.
 
 use crate::fault::{Fault, FaultKind};
-use crate::name::ProcId;
+use crate::name::{ProcId, RoutineId};
 use crate::time::nanos;
 use crate::world::World;
 
@@ -56,11 +56,16 @@ fn at_process(
             Fault::Pause {
                 process: process.clone(),
             },
-            Some(Fault::Resume { process }),
+            Some(Fault::Resume {
+                process,
+                order: match stream.chance(500_000) {
+                    true => 0,
+                    false => stream.within(1, u64::from(u16::MAX)) as u16,
+                },
+            }),
         ),
         FaultKind::Deschedule => {
-            let routines: Vec<String> = world.routines(target).map(|id| id.to_string()).collect();
-            let routine = stream.pick(&routines)?.clone();
+            let routine = routine_of(stream, world, target)?.to_string();
             (
                 Fault::Deschedule {
                     process: process.clone(),
@@ -95,6 +100,19 @@ fn at_process(
         }
         _ => return None,
     })
+}
+
+/// Half of the time one that is about to run on: most of the others only wait for a request or a tick.
+fn routine_of(stream: &mut Stream, world: &World, target: ProcId) -> Option<RoutineId> {
+    let runs_on = match stream.chance(500_000) {
+        true => world
+            .pending()
+            .filter(|entry| entry.process == target)
+            .find_map(|entry| entry.what.routine()),
+        false => None,
+    };
+    let all: Vec<RoutineId> = world.routines(target).collect();
+    runs_on.or_else(|| stream.pick(&all).copied())
 }
 
 fn at_links(budget: &Budget, stream: &mut Stream, world: &World, target: ProcId) -> Option<Aimed> {

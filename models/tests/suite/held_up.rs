@@ -1,0 +1,83 @@
+//! Goroutines that are held up at any two moments of a round and of a shutdown: too many
+//! coincidences for seeds, few enough for a search.
+
+use crate::common;
+
+use std::time::Duration;
+
+use stateright::Path;
+use wavetank_cluster::properties::Name;
+use wavetank_cluster::{Apiserver, EtcdCluster, Topology};
+use wavetank_engine::{Action, Fault, Time};
+use wavetank_models::{Move, WorldModel};
+use wavetank_release::{Reconciler, Release, Switch, Switches};
+
+use common::{search, undisturbed};
+
+/// The second round is about to begin.
+const BEFORE_A_ROUND: Time = Time::from_secs(10);
+/// A removal and a round take less.
+const WINDOW: Duration = Duration::from_millis(20);
+
+/// An apiserver of v1.36 that is stopped, whose round is held up and goes on again, and whose
+/// removal is held up, in any order and at any moments.
+fn scope(switches: Switches) -> WorldModel {
+    let topology = Topology {
+        etcd: EtcdCluster::single(Release::V1_36.etcd(), Switches::NONE),
+        etcd_clients: 0,
+        watching: Default::default(),
+        apiservers: vec![Apiserver {
+            release: Release::V1_36,
+            switches,
+        }],
+        clients: 0,
+        reconciler: Reconciler::Lease,
+        apiserver_count: 1,
+        shutdown_delay: Duration::from_secs(5),
+    };
+    let process = || "a1".to_owned();
+    let round = || "reconcile-endpoints#0".to_owned();
+    let faults = [
+        Fault::Deschedule {
+            process: process(),
+            routine: round(),
+        },
+        Fault::Stop { process: process() },
+        Fault::Deschedule {
+            process: process(),
+            routine: "remove-endpoints#0".to_owned(),
+        },
+        Fault::Reschedule {
+            process: process(),
+            routine: round(),
+        },
+    ];
+    let start = undisturbed(&topology, Name::NoLeaseWriteAfterRemoval, BEFORE_A_ROUND);
+    WorldModel {
+        horizon: BEFORE_A_ROUND + WINDOW,
+        start,
+        faults: faults.into_iter().map(Action::Fault).collect(),
+        deviations: 0,
+    }
+}
+
+/// FINDINGS.md, 3.
+#[test]
+fn a_round_that_waited_for_the_lock_writes_the_lease_of_a_stopped_apiserver() {
+    let unfixed = Switches::fixed().with(Switch::FixStopUnderLock, false);
+    let (_, found) = search(scope(unfixed));
+    let path = found.expect("the search finds it");
+    let violated = path.last_state().violated.clone();
+    let (property, message) = violated.expect("the path ends there");
+    assert_eq!(property, Name::NoLeaseWriteAfterRemoval.info().name);
+    assert!(message.contains("written again after its removal"));
+    let moves = path.into_actions();
+    let faults = moves.iter().filter(|m| matches!(m, Move::Fault(_)));
+    assert_eq!(faults.count(), 4, "it takes every one of them");
+}
+
+#[test]
+fn with_the_flag_looked_at_under_the_lock_it_does_not() {
+    let (_, found) = search(scope(Switches::fixed()));
+    assert_eq!(found.map(Path::into_actions), None);
+}

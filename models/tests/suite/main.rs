@@ -1,0 +1,8 @@
+//! The tests of this crate that use it as others do: one program, so that it is linked once and its tests
+//! run side by side.
+
+mod audited;
+mod common;
+mod control_plane;
+mod held_up;
+mod linearizability;

@@ -1,0 +1,205 @@
+//! The command: exit codes, bad input, forms of output, interruption.
+
+use crate::support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use support::{Done, files, game, game_command, quiet_seed, scratch, wavetank};
+
+#[test]
+fn exit_codes_say_how_a_sweep_ended() {
+    let dir = scratch("exit-codes");
+    let run = |args: &[&str]| game(&dir, &[&["run", "--seeds", "0..40"], args].concat());
+    run(&["ping-pong"]).expect(0, &["verdict: clean", "40 seeds (0..40)"]);
+    run(&["ping-pong", "--defect", "blind"]).expect(1, &["VIOLATION", "verdict: violated"]);
+    run(&["clumsy"]).expect(
+        0,
+        &["expected VIOLATION", "the expected violation was found"],
+    );
+    run(&["clumsy", "--fixed"]).expect(0, &["verdict: clean"]);
+    run(&["clumsy", "--defect", "superstitious", "--keep-going"])
+        .expect(1, &["VIOLATION of no-panic"]);
+    run(&["idle"]).expect(4, &["`every-ball-is-hit-once` was never put to the test"]);
+    run(&["ping-pong", "--require", "a-ball-was-lost"]).expect(0, &["verdict: clean"]);
+    run(&["ping-pong", "--for", "0s"]).expect(4, &["the time was over after 0 of 40 seeds"]);
+    let seed = quiet_seed();
+    let one = |args: &[&str]| game(&dir, &[&["run", "--seed", &seed], args].concat());
+    let texts = ["`a-ball-was-lost`, which is required, was never reached"];
+    one(&["ping-pong", "--require", "a-ball-was-lost"]).expect(4, &texts);
+    let texts = ["the expected violation of `every-ball-is-hit-once` was not found"];
+    one(&["clumsy"]).expect(4, &texts);
+    game(&dir, &["run", "ping-pong", "--for", "200ms"]).expect(0, &["seeds (0..)"]);
+}
+
+#[test]
+fn bad_input_is_told_and_nothing_is_run() {
+    let dir = scratch("bad-input");
+    fs::write(dir.join("file"), "").expect("a folder of our own");
+    let run = |args: &[&str], texts: &[&str]| {
+        let done = game(&dir, &[&["run"], args].concat()).expect(2, texts);
+        assert_eq!(done.stdout, "");
+    };
+    run(
+        &["ping-pon"],
+        &["there is no scenario `ping-pon`; did you mean `ping-pong`?"],
+    );
+    run(
+        &["chess"],
+        &["the bundled scenarios are: clumsy, idle, ping-pong"],
+    );
+    run(&["chess.yaml"], &["chess.yaml: there is no such file"]);
+    run(&["./"], &["is a directory, not a file"]);
+    run(&["ping-pong", "--seeds", "9..3"], &["the range is empty"]);
+    run(
+        &["ping-pong", "--seeds", "7"],
+        &["for one seed write `--seed 7`"],
+    );
+    run(&["ping-pong", "--seeds", "0..=3"], &["half open"]);
+    run(
+        &["ping-pong", "--seed", "12x"],
+        &["a whole number in 64 bits or a commit hash"],
+    );
+    run(
+        &["ping-pong", "--seed", "abc"],
+        &["a commit hash has 7 to 40 digits"],
+    );
+    run(
+        &["ping-pong", "--seed", "1", "--seeds", "0..2"],
+        &["cannot be used with"],
+    );
+    run(&["ping-pong", "--for", "10"], &["a duration needs a unit"]);
+    run(
+        &["ping-pong", "--defect", "deaf"],
+        &["there is no defect `deaf`"],
+    );
+    run(
+        &["ping-pong", "--require", "a-bal-was-lost"],
+        &["has no property `a-bal-was-lost`; did you mean `a-ball-was-lost`?"],
+    );
+    run(
+        &["ping-pong", "--out", "file/out"],
+        &["cannot write into `file/out`"],
+    );
+    game(&dir, &["fly"]).expect(2, &["unrecognized subcommand"]);
+    assert_eq!(files(&dir), ["file"]);
+}
+
+#[test]
+fn a_commit_hash_is_a_seed() {
+    let dir = scratch("hash");
+    let hash = "ffffffffffffffffe83c5163316f89bfbde7d9ab";
+    game(&dir, &["run", "ping-pong", "--seed", hash])
+        .expect(0, &["1 seeds (18446744073709551615)"]);
+}
+
+#[test]
+fn the_json_form_is_stable() {
+    let dir = scratch("json");
+    let args = [
+        "run",
+        "ping-pong",
+        "--defect",
+        "blind",
+        "--defect",
+        "renumbers",
+    ];
+    let more = ["--seeds", "0..100", "--keep-going", "--format", "json"];
+    let done = game(&dir, &[args.as_slice(), &more].concat()).expect(1, &[]);
+    let mut json: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    json["build"] = "(build)".into();
+    for figure in [
+        "real-seconds",
+        "simulated-per-real-second",
+        "events-per-real-second",
+    ] {
+        assert!(json["totals"][figure].as_f64().expect("a number") > 0.0);
+        json["totals"][figure] = "(real time)".into();
+    }
+    let violations = json["violations"].as_array_mut().expect("a list");
+    for violation in violations {
+        let replay = violation["replay"].as_str().expect("a text");
+        assert!(
+            replay.contains(" replay wavetank-out/ping-pong-"),
+            "{replay}"
+        );
+        violation["replay"] = "(command)".into();
+    }
+    snapshot("run-json", &format!("{json:#}"));
+    let listed = game(&dir, &["list", "scenarios", "--format", "json"]).expect(0, &[]);
+    snapshot("list-json", &listed.stdout);
+}
+
+#[test]
+fn the_report_reads_well() {
+    let dir = scratch("report");
+    let done = game(
+        &dir,
+        &["run", "ping-pong", "--defect", "blind", "--seeds", "0..100"],
+    );
+    let (first, rest) = done.stdout.split_once('\n').expect("lines");
+    assert!(first.starts_with("ping-pong: "), "{first}");
+    let replay = rest
+        .lines()
+        .find(|line| line.trim_start().starts_with("replay"))
+        .expect("it");
+    snapshot(
+        "run-human",
+        &rest.replace(replay, "  replay      (command)"),
+    );
+}
+
+#[test]
+fn help_and_version_are_results() {
+    let say = |args: &[&str]| Done::from(wavetank().args(args).output().expect("it starts"));
+    let help = say(&["--help"]).expect(0, &["Exit codes:", "Simulate a scenario under many seeds"]);
+    assert_eq!(help.stderr, "");
+    say(&["--version"]).expect(0, &["wavetank 0.1.0 (build 0.1.0+"]);
+    say(&["schema"]).expect(0, &["\"$schema\""]);
+    say(&[]).expect(2, &["Usage:"]);
+}
+
+/// A sweep without end is interrupted: what was found stays found.
+#[cfg(unix)]
+#[test]
+#[allow(clippy::disallowed_methods, reason = "waits for another process")]
+fn an_interrupted_sweep_loses_nothing() {
+    let interrupt = |out: &Path, args: &[&str]| -> Done {
+        let child = game_command()
+            .args(["run", "ping-pong", "--for", "1h", "--out"])
+            .arg(out)
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut patience = 6_000;
+        while !files(out).iter().any(|name| name.ends_with(".trace")) {
+            std::thread::sleep(Duration::from_millis(5));
+            patience -= 1;
+            assert!(patience > 0, "it writes no trace");
+        }
+        let kill = format!("kill -INT {}", child.id());
+        let killed = Command::new("sh").args(["-c", &kill]).status();
+        assert!(killed.expect("a shell").success());
+        child.wait_with_output().expect("it ends").into()
+    };
+    let texts = ["interrupted, nothing found", "every-ball-is-hit-once"];
+    interrupt(&scratch("interrupted-clean"), &["--all-traces"]).expect(130, &texts);
+    let dir = scratch("interrupted");
+    let texts = ["VIOLATION", "blame       blind", "verdict: violated"];
+    interrupt(&dir, &["--defect", "blind", "--keep-going"]).expect(1, &texts);
+    let traces = files(&dir);
+    let are_whole = traces.iter().all(|name| name.ends_with(".trace"));
+    assert!(!traces.is_empty() && are_whole, "{traces:?}");
+}
+
+fn snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../snapshots/command"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}

@@ -1,0 +1,258 @@
+//! Every switch: with the defect (or without the fix) a violation of the property that it breaks is
+//! found and blamed on that switch and no other, and the same seeds are clean when all is mended.
+
+use crate::support;
+
+use std::ops::Range;
+use std::path::Path;
+
+use wavetank::attribution::{Attribution, attribute};
+use wavetank::case::Case;
+use wavetank::catalogue::Catalogue as _;
+use wavetank::file::Scenario;
+use wavetank::kube::{Job, Kube, bundled, read};
+use wavetank::sweep::{Ended, Sweep, Swept, Unwatched};
+use wavetank::trace_file;
+use wavetank_release::{Composition, Kind, Release, Switch, SwitchInfo};
+
+use support::scratch;
+
+/// Where a switch shows.
+struct Row {
+    switch: Switch,
+    /// A bundled scenario, or one of our own.
+    scenario: &'static str,
+    /// Several times as many as it takes to find it.
+    seeds: Range<u64>,
+    property: &'static str,
+}
+
+/// Scenarios for what the storm of the bundled ones reaches in few seeds only.
+const OWN: [(&str, &str); 3] = [
+    // Now and then one removal changes the Endpoints between the read and the write of another.
+    (
+        "rolling-stop",
+        "
+name: rolling-stop
+about: Two apiservers are stopped one right after the other, a third stays; links are slow.
+topology: {etcd: 1, apiservers: 3}
+options: {endpoint-reconciler-type: lease, shutdown-delay: 5s}
+network: {latency: 1ms..20ms}
+storm: 40s
+calm: 200s
+plan:
+  - {at: 30s, fault: {stop: {process: a1}}}
+  - {at: 30060ms, fault: {stop: {process: a2}}}
+properties: [stopped-address-is-removed, endpoints-converge]
+",
+    ),
+    (
+        "stop-without-etcd",
+        "
+name: stop-without-etcd
+about: An apiserver is stopped while it does not reach etcd.
+topology: {etcd: 1, apiservers: 2}
+options: {endpoint-reconciler-type: lease, shutdown-delay: 5s}
+storm: 70s
+calm: 200s
+plan:
+  - {at: 30s, fault: {stall: {from: a1, to: etcd}}}
+  - {at: 31s, fault: {stop: {process: a1}}}
+properties: [shutdown-ends, endpoints-converge]
+",
+    ),
+    (
+        "sleepy-loop",
+        "
+name: sleepy-loop
+about: |
+  The only apiserver does not renew its lease, and is stopped when that has expired. (Of several,
+  another one would have removed the address by then.)
+topology: {etcd: 1, apiservers: 1}
+options: {endpoint-reconciler-type: lease, shutdown-delay: 5s}
+storm: 60s
+calm: 20s
+plan:
+  - {at: 25s, fault: {deschedule: {process: a1, routine: reconcile-endpoints#0}}}
+  - {at: 45s, fault: {stop: {process: a1}}}
+properties: [stopped-address-is-removed]
+",
+    ),
+];
+
+const ROWS: [Row; 8] = [
+    Row {
+        switch: Switch::LastApiserverKeepsAddress,
+        scenario: "kubernetes-endpoints",
+        seeds: 0..60,
+        property: "stopped-address-is-removed",
+    },
+    Row {
+        switch: Switch::ListenerClosesBeforeRemoval,
+        scenario: "no-shutdown-delay",
+        seeds: 0..15,
+        property: "stopped-address-is-removed",
+    },
+    Row {
+        switch: Switch::MasterLeaseDoubleSlash,
+        scenario: "kubernetes-endpoints",
+        seeds: 0..25,
+        property: "stopped-address-is-removed",
+    },
+    Row {
+        switch: Switch::RemoveEndpointsUnbounded,
+        scenario: "stop-without-etcd",
+        seeds: 0..10,
+        property: "shutdown-ends",
+    },
+    Row {
+        switch: Switch::MasterLeaseTooLong,
+        scenario: "kubernetes-endpoints",
+        seeds: 0..30,
+        property: "endpoints-converge",
+    },
+    Row {
+        switch: Switch::MasterCountKeepsCrashed,
+        scenario: "master-count",
+        seeds: 0..50,
+        property: "endpoints-converge",
+    },
+    Row {
+        switch: Switch::FixRetryRemoveEndpoints,
+        scenario: "rolling-stop",
+        seeds: 0..60,
+        property: "stopped-address-is-removed",
+    },
+    Row {
+        switch: Switch::FixRemoveAbsentLease,
+        scenario: "sleepy-loop",
+        seeds: 0..10,
+        property: "stopped-address-is-removed",
+    },
+];
+
+impl Row {
+    fn of(switch: Switch) -> &'static Row {
+        let found = ROWS.iter().find(|row| row.switch == switch);
+        found.expect("every switch has a row")
+    }
+
+    fn scenario(&self) -> Scenario {
+        if let Some((name, text)) = OWN.iter().find(|(name, _)| *name == self.scenario) {
+            return read(&format!("{name}.yaml"), text).unwrap_or_else(|why| panic!("{why}"));
+        }
+        let mut all = bundled().into_iter();
+        let found = all.find(|scenario| scenario.name == self.scenario);
+        found.expect("it is bundled")
+    }
+
+    fn sweep(&self, release: Release, composition: Composition) -> Swept {
+        let case = Job::new(self.scenario(), Some(release.into()), composition)
+            .unwrap_or_else(|why| panic!("{why}"));
+        let out = scratch(&format!("defect-{}-{release}", self.switch.info().name));
+        let sweep = Sweep {
+            keep_going: true,
+            ..Sweep::new(&case as &dyn Case, self.seeds.clone(), &out)
+        };
+        let swept = sweep.run(&Unwatched).expect("a sweep");
+        assert_eq!(swept.ended, Ended::AllSeeds);
+        swept
+    }
+}
+
+/// It takes more coincidences than seeds reach: `models/tests/held_up.rs` searches for it, and what
+/// it found is kept as a trace.
+#[test]
+fn fix_stop_under_lock() {
+    let name = "../snapshots/traces/finding-3-lease-written-again.trace";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    let trace = trace_file::read(&path).expect("it is kept");
+    let case = Kube.reopen(&trace.head.identity).expect("it opens");
+    let own = Attribution::Each(vec!["fix-stop-under-lock".to_owned()]);
+    assert_eq!(attribute(case.as_ref(), &trace), own);
+}
+
+/// All that is mended, but for this switch.
+fn broken(switch: Switch) -> Composition {
+    let (on, off) = match switch.info().kind {
+        Kind::Fix => (vec![], vec![switch]),
+        Kind::Defect | Kind::OpenDefect => (vec![switch], vec![]),
+    };
+    Composition {
+        fixed: true,
+        on,
+        off,
+    }
+}
+
+fn mended() -> Composition {
+    Composition {
+        fixed: true,
+        ..Composition::default()
+    }
+}
+
+/// In every release that has a place for it.
+fn is_found_and_blamed(switch: Switch) {
+    let row = Row::of(switch);
+    for release in switch.info().fits {
+        let name = switch.info().name;
+        let swept = row.sweep(*release, broken(switch));
+        let of_property = swept
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.first.violation.property == row.property);
+        let seeds: u64 = of_property.map(|candidate| candidate.seeds).sum();
+        println!("{name} in {release}: {seeds} of {} seeds", row.seeds.end);
+        assert!(seeds > 0, "{name} in {release}: {:?}", swept.candidates);
+        for candidate in &swept.candidates {
+            let blame = &candidate.first.attribution;
+            let own = Attribution::Each(vec![name.to_owned()]);
+            assert_eq!(*blame, own, "{release}: {:?}", candidate.first.violation);
+        }
+        let clean = row.sweep(*release, mended());
+        assert!(
+            clean.candidates.is_empty(),
+            "{release}: {:?}",
+            clean.candidates
+        );
+        let held = &clean.totals.properties[row.property];
+        assert!(held.tested.total > 0, "{release}: never put to the test");
+    }
+}
+
+macro_rules! switches {
+    ($($name:ident: $switch:ident,)*) => {
+        $(#[test]
+        fn $name() {
+            is_found_and_blamed(Switch::$switch);
+        })*
+
+        #[test]
+        fn every_switch_is_tested_here() {
+            let tested = [$(Switch::$switch),*];
+            // The switches of etcd show to its own clients: the storm over an etcd finds those. Those of
+            // informers and watch caches are found where informers and watch caches are.
+            let swept = |info: &&SwitchInfo| {
+                let elsewhere = info.place != wavetank_release::Place::Server;
+                info.switch != Switch::FixStopUnderLock && !elsewhere
+            };
+            for info in Switch::TABLE.iter().filter(swept) {
+                assert!(tested.contains(&info.switch), "{}", info.name);
+                let rows = ROWS.iter().filter(|row| row.switch == info.switch);
+                assert_eq!(rows.count(), 1, "{}", info.name);
+            }
+        }
+    };
+}
+
+switches! {
+    last_apiserver_keeps_address: LastApiserverKeepsAddress,
+    listener_closes_before_removal: ListenerClosesBeforeRemoval,
+    master_lease_double_slash: MasterLeaseDoubleSlash,
+    remove_endpoints_unbounded: RemoveEndpointsUnbounded,
+    master_lease_too_long: MasterLeaseTooLong,
+    master_count_keeps_crashed: MasterCountKeepsCrashed,
+    fix_retry_remove_endpoints: FixRetryRemoveEndpoints,
+    fix_remove_absent_lease: FixRemoveAbsentLease,
+}

@@ -1,0 +1,17 @@
+//! The tests of this crate that use it as others do: one program, so that it is linked once and its tests
+//! run side by side.
+
+mod bundled;
+mod command;
+mod defects;
+mod determinism;
+mod etcd_defects;
+mod helper;
+mod kept;
+mod matrix;
+mod schema;
+mod stale;
+mod support;
+mod sweeps;
+mod traces;
+mod watch_defects;

@@ -1,0 +1,126 @@
+//! What the tests of the command share: the game of the example, and the commands themselves.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use wavetank::case::run_seed;
+use wavetank_engine::drive::Ending;
+use wavetank_engine::trace::Record;
+
+#[path = "../../../examples/ping-pong/game.rs"]
+pub mod game;
+#[path = "../../../examples/ping-pong/table.rs"]
+pub mod table;
+
+/// A seed under which no ball is lost, and even a blind player makes no mistake.
+pub fn quiet_seed() -> String {
+    let counts = |defects: &[&str], seed| {
+        let table = table::Table::new("ping-pong", defects);
+        let outcome = run_seed(&table, seed, None, Record::default());
+        let lost = outcome.world.properties().zip(&outcome.tallies.tested);
+        let mut lost = lost.filter(|(property, _)| property.name() == "a-ball-was-lost");
+        (
+            outcome.ending == Ending::Clean,
+            lost.all(|(_, times)| *times == 0),
+        )
+    };
+    let is_quiet = |seed: &u64| counts(&["blind"], *seed) == (true, true);
+    (0..).find(is_quiet).expect("there is one").to_string()
+}
+
+/// An empty folder of this test.
+pub fn scratch(test: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    if dir.exists() {
+        fs::remove_dir_all(&dir).expect("left from the last run");
+    }
+    fs::create_dir_all(&dir).expect("cargo's folder for tests");
+    dir
+}
+
+/// The command over the example's cases. Cargo builds examples together with tests.
+pub fn game_command() -> Command {
+    let me = std::env::current_exe().expect("a test has a file");
+    let profile = me
+        .parent()
+        .and_then(Path::parent)
+        .expect("tests lie in `deps`");
+    let example = profile.join("examples").join("ping-pong");
+    assert!(
+        example.exists(),
+        "build it: cargo build -p wavetank --examples"
+    );
+    clean(Command::new(example))
+}
+
+/// The command over the bundled cases.
+pub fn wavetank() -> Command {
+    clean(Command::new(env!("CARGO_BIN_EXE_wavetank")))
+}
+
+fn clean(mut command: Command) -> Command {
+    command.env_remove("CARGO").env_remove("RUST_BACKTRACE");
+    command
+}
+
+/// A finished command.
+pub struct Done {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Done {
+    /// The code is this one, and each text is on stdout or stderr.
+    #[track_caller]
+    pub fn expect(self, code: i32, texts: &[&str]) -> Done {
+        let Done { stdout, stderr, .. } = &self;
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{stdout}\nstderr:\n{stderr}"
+        );
+        for text in texts {
+            let found = stdout.contains(text) || stderr.contains(text);
+            assert!(found, "no `{text}` in stdout:\n{stdout}\nstderr:\n{stderr}");
+        }
+        self
+    }
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Done {
+        let text = |bytes| String::from_utf8(bytes).expect("the command prints UTF-8");
+        Done {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+/// Runs the command over the example's cases in this folder.
+pub fn game(dir: &Path, args: &[&str]) -> Done {
+    let output = game_command().current_dir(dir).args(args).output();
+    output.expect("the example starts").into()
+}
+
+/// The names of the files in a folder, sorted.
+pub fn files(dir: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("listed")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,83 @@
+//! One server at a time compacts, and snapshots go with the history.
+
+use wavetank_api::Object;
+use wavetank_api::kinds::CONFIG_MAPS;
+use wavetank_apiserver::cacher::CacheNote;
+use wavetank_apiserver::options::{ListOptions, Match};
+use wavetank_etcd::Etcd;
+use wavetank_release::{Release, Switch};
+
+use crate::cacher::lab::*;
+
+impl Lab {
+    fn compacted(&self) -> u64 {
+        let etcd = self.world.find("e1").expect("it is there");
+        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        etcd.store().compacted()
+    }
+}
+
+#[test]
+fn every_five_minutes_at_the_revision_of_five_minutes_ago() {
+    for release in Release::ALL {
+        let mut plan = Plan::of(release, Vec::new());
+        plan.servers = 3;
+        plan.compacts = true;
+        let mut lab = plan.start();
+        let mut compacted = Vec::new();
+        for _ in 0..5 {
+            lab.put("a");
+            lab.run(302.0);
+            compacted.push(lab.compacted());
+        }
+        // Each round writes a and the key itself.
+        assert_eq!(compacted, [0, 3, 5, 7, 9], "{release}");
+    }
+}
+
+#[test]
+fn snapshots_go_with_the_history() {
+    let exactly = ListOptions {
+        resource_version_match: Some(Match::Exact),
+        ..at(2)
+    };
+    let mut plan = Plan::of(Release::V1_36, vec![list_of(exactly)]);
+    plan.compacts = true;
+    let mut lab = plan.start();
+    lab.put("a");
+    lab.put("b");
+    lab.run(590.0);
+    assert_eq!(lab.answer(0), "a@2 of 2");
+    lab.run(30.0);
+    assert_eq!(
+        lab.answer(0),
+        "410 The resourceVersion for the provided list is too old. (0)"
+    );
+}
+
+#[test]
+fn a_cache_that_differs_from_etcd_keeps_no_snapshots() {
+    for differs in [false, true] {
+        let exactly = ListOptions {
+            resource_version_match: Some(Match::Exact),
+            ..at(3)
+        };
+        let mut plan = Plan::of(Release::V1_36, vec![list_of(exactly)]);
+        if differs {
+            plan = plan.with(Switch::DeletedAtOldRevision);
+        }
+        let mut lab = plan.start();
+        lab.put("a");
+        lab.put("b");
+        lab.delete("a");
+        lab.run(310.0);
+        let found = lab
+            .notes
+            .contains(&CacheNote::Inconsistent(&CONFIG_MAPS, 2));
+        assert_eq!(found, differs);
+        lab.compact(4);
+        let told = lab.answer(0);
+        let gone = "410 The resourceVersion for the provided list is too old. (0)";
+        assert_eq!(told, if differs { gone } else { "a@2 b@3 of 3" });
+    }
+}

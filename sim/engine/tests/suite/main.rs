@@ -1,0 +1,10 @@
+//! The tests of this crate that use it as others do: one program, so that it is linked once and its tests
+//! run side by side.
+
+mod channels;
+mod common;
+mod determinism;
+mod identity;
+mod network;
+mod purity;
+mod streams;

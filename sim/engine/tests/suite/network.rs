@@ -1,0 +1,421 @@
+//! What connections do when links, peers and machines fail.
+
+use std::time::Duration;
+
+use wavetank_engine::*;
+
+static LINK: Transport = Transport {
+    name: Name::new("link"),
+    dial_timeout: Duration::from_secs(3),
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(5),
+        limit: Duration::from_secs(2),
+        idle: false,
+    }),
+    window: None,
+};
+
+const ASK: Name = Name::new("ask");
+
+/// Answers with how many requests it has seen; counts them durably.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Server {
+    seen: u64,
+}
+impl Process for Server {
+    fn boot(&mut self, _: &mut Cx<'_>) {}
+    fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, _: &Payload) {
+        self.seen += 1;
+        cx.reply(caller, self.seen);
+    }
+    fn crash(&mut self) {}
+}
+
+/// Asks when told, and remembers every answer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Client {
+    server: ProcId,
+}
+static ANSWERS: Cell<Vec<Result<u64, NetError>>> = Cell::new("answers");
+impl Process for Client {
+    fn boot(&mut self, _: &mut Cx<'_>) {}
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+    fn tell(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        args: &serde_json::Value,
+    ) -> Result<(), String> {
+        if what != "ask" {
+            return Err(format!("does not know what `{what}` means"));
+        }
+        cx.spawn(Task::new(ASK, args.as_u64().unwrap_or(3600)));
+        Ok(())
+    }
+    fn crash(&mut self) {}
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        Box::pin(ask(Rx::new(), self.server, *task.args()))
+    }
+}
+
+async fn ask(rx: Rx, server: ProcId, limit_secs: u64) -> Outcome {
+    let call = rx.call(&LINK, server, Payload::new(()));
+    let limit = Duration::from_secs(limit_secs);
+    let answer = match rx.timeout(limit, call).await {
+        Some(answer) => answer.map(|n| *n.expect::<u64>()),
+        None => Err(NetError::Cancelled),
+    };
+    rx.update(&ANSWERS, |answers| answers.push(answer));
+    Outcome::Done
+}
+
+/// The world, and the time up to which it was run.
+struct Lab(World, Time);
+
+impl Lab {
+    fn new() -> Lab {
+        let mut builder = WorldBuilder::new();
+        builder.process("a-server", Server::default());
+        let server = WorldBuilder::id_of("a-server", &["a-server", "client"]);
+        builder.process("client", Client { server });
+        let mut lab = Lab(builder.build(), Time::ZERO);
+        for process in ["a-server", "client"] {
+            lab.fault(Fault::Start {
+                process: process.to_owned(),
+            });
+        }
+        lab
+    }
+
+    fn fault(&mut self, fault: Fault) -> bool {
+        self.0
+            .apply(self.1, Event::Act(&Action::Fault(fault)), &mut |s| {
+                s.nominal
+            })
+            .expect("possible")
+            .struck
+    }
+
+    fn ask(&mut self, limit_secs: u64) {
+        let action = Action::Tell {
+            process: "client".to_owned(),
+            what: "ask".to_owned(),
+            args: limit_secs.into(),
+        };
+        self.0
+            .apply(self.1, Event::Act(&action), &mut |s| s.nominal)
+            .expect("possible");
+    }
+
+    fn step(&mut self) -> bool {
+        let Some(entry) = self.0.next_entry().copied() else {
+            return false;
+        };
+        self.1 = self.1.max(entry.at);
+        self.0
+            .apply(entry.at, Event::Pending(entry.seq), &mut |s| s.nominal)
+            .expect("pending");
+        true
+    }
+
+    /// Steps until `seconds` from now.
+    fn run(&mut self, seconds: u64) {
+        let until = self.1 + Duration::from_secs(seconds);
+        while self.0.next_entry().is_some_and(|e| e.at <= until) {
+            self.step();
+        }
+        self.1 = until;
+    }
+
+    fn answers(&self) -> Vec<Result<u64, NetError>> {
+        self.0
+            .cell(self.0.find("client").expect("exists"), &ANSWERS)
+    }
+
+    fn seen(&self) -> u64 {
+        let server = self.0.find("a-server").expect("exists");
+        self.0.process::<Server>(server).expect("a server").seen
+    }
+}
+
+fn link() -> (String, String, String) {
+    ("client".into(), "a-server".into(), "link".into())
+}
+
+#[test]
+fn a_call_is_answered_on_one_connection() {
+    let mut lab = Lab::new();
+    lab.ask(60);
+    lab.ask(60);
+    lab.run(1);
+    lab.ask(60);
+    lab.run(1);
+    assert_eq!(lab.answers(), [Ok(1), Ok(2), Ok(3)]);
+    assert_eq!(lab.0.connections().count(), 1);
+}
+
+#[test]
+fn nobody_listens() {
+    let mut lab = Lab::new();
+    lab.fault(Fault::Crash {
+        process: "a-server".into(),
+    });
+    lab.ask(60);
+    lab.run(1);
+    assert_eq!(lab.answers(), [Err(NetError::Refused)]);
+    lab.fault(Fault::Start {
+        process: "a-server".into(),
+    });
+    lab.ask(60);
+    lab.run(1);
+    assert_eq!(lab.answers()[1], Ok(1));
+}
+
+#[test]
+fn a_machine_that_is_off_does_not_even_refuse() {
+    let mut lab = Lab::new();
+    lab.fault(Fault::PowerLoss {
+        process: "a-server".into(),
+    });
+    lab.ask(60);
+    lab.run(2);
+    assert_eq!(lab.answers(), []);
+    lab.run(2);
+    assert_eq!(lab.answers(), [Err(NetError::DialTimeout)]);
+}
+
+#[test]
+fn a_crash_resets_and_power_loss_leaves_half_open_connections() {
+    for (power, expected_after) in [(false, 1), (true, 7)] {
+        let mut lab = Lab::new();
+        lab.ask(60);
+        lab.run(1);
+        lab.fault(Fault::Pause {
+            process: "a-server".into(),
+        });
+        lab.ask(60);
+        lab.run(1);
+        let process = "a-server".to_owned();
+        lab.fault(match power {
+            true => Fault::PowerLoss { process },
+            false => Fault::Crash { process },
+        });
+        lab.run(expected_after);
+        assert_eq!(lab.answers(), [Ok(1), Err(NetError::Reset)], "{power}");
+    }
+}
+
+#[test]
+fn a_peer_that_came_back_resets_what_it_does_not_know() {
+    let mut lab = Lab::new();
+    lab.ask(60);
+    lab.run(1);
+    let process = || "a-server".to_owned();
+    lab.fault(Fault::PowerLoss { process: process() });
+    lab.fault(Fault::Start { process: process() });
+    lab.ask(60);
+    lab.run(1);
+    assert_eq!(lab.answers(), [Ok(1), Err(NetError::Reset)]);
+    lab.ask(60);
+    lab.run(1);
+    assert_eq!(lab.answers()[2], Ok(2));
+}
+
+#[test]
+fn a_half_open_connection_is_noticed_by_keepalive_only() {
+    let mut lab = Lab::new();
+    lab.ask(60);
+    lab.run(1);
+    let (client, server, transport) = link();
+    assert!(lab.fault(Fault::HalfOpen {
+        client,
+        server,
+        transport
+    }));
+    lab.ask(60);
+    lab.run(5);
+    assert_eq!(lab.answers(), [Ok(1)]);
+    lab.run(8);
+    assert_eq!(lab.answers(), [Ok(1), Err(NetError::Reset)]);
+    assert_eq!(lab.seen(), 1);
+}
+
+#[test]
+fn a_lost_answer_leaves_an_unknown_outcome() {
+    let mut lab = Lab::new();
+    lab.ask(60);
+    lab.run(1);
+    lab.ask(60);
+    lab.step(); // the request arrives
+    assert_eq!(lab.seen(), 2);
+    let (client, server, _) = link();
+    assert!(lab.fault(Fault::LoseAnswer { client, server }));
+    lab.run(1);
+    assert_eq!(lab.answers(), [Ok(1), Err(NetError::Reset)]);
+    assert_eq!(lab.seen(), 2);
+}
+
+#[test]
+fn a_late_request_still_arrives() {
+    let mut lab = Lab::new();
+    lab.ask(60);
+    lab.run(1);
+    lab.ask(1);
+    let (from, to, _) = link();
+    assert!(lab.fault(Fault::Delay {
+        from,
+        to,
+        nanos: 3_000_000_000
+    }));
+    lab.run(2);
+    assert_eq!(lab.answers(), [Ok(1), Err(NetError::Cancelled)]);
+    assert_eq!(lab.seen(), 1);
+    lab.run(5);
+    assert_eq!(lab.seen(), 2, "it was on its way when the client gave up");
+}
+
+#[test]
+fn a_stall_and_a_one_way_partition_hold_one_direction() {
+    for partition in [false, true] {
+        let mut lab = Lab::new();
+        lab.ask(60);
+        lab.run(1);
+        let (to, from, _) = link();
+        let (cut, heal) = match partition {
+            true => (
+                Fault::Partition {
+                    left: vec![from.clone()],
+                    right: vec![to.clone()],
+                    one_way: true,
+                },
+                Fault::Heal {
+                    left: vec![from],
+                    right: vec![to],
+                    one_way: true,
+                },
+            ),
+            false => (
+                Fault::Stall {
+                    from: from.clone(),
+                    to: to.clone(),
+                },
+                Fault::Unstall { from, to },
+            ),
+        };
+        lab.fault(cut);
+        lab.ask(60);
+        lab.run(4);
+        assert_eq!(lab.seen(), 2, "requests pass");
+        assert_eq!(lab.answers(), [Ok(1)], "answers do not");
+        lab.fault(heal);
+        lab.run(1);
+        assert_eq!(lab.answers(), [Ok(1), Ok(2)]);
+    }
+}
+
+#[test]
+fn overlapping_partitions_heal_one_by_one() {
+    let mut lab = Lab::new();
+    let (a, b, _) = link();
+    let cut = |left: &str, right: &str| Fault::Partition {
+        left: vec![left.to_owned()],
+        right: vec![right.to_owned()],
+        one_way: false,
+    };
+    let heal = Fault::Heal {
+        left: vec![a.clone()],
+        right: vec![b.clone()],
+        one_way: false,
+    };
+    lab.fault(cut(&a, &b));
+    lab.fault(cut(&b, &a));
+    lab.ask(60);
+    lab.run(1);
+    lab.fault(heal.clone());
+    lab.run(1);
+    assert_eq!(lab.seen(), 0);
+    lab.fault(heal);
+    lab.run(1);
+    assert_eq!(lab.answers(), [Ok(1)]);
+}
+
+/// The answers of a client that is paused with an answer coming in and, later, a timer due.
+fn answers_after_a_pause(order: u16) -> Vec<Result<u64, NetError>> {
+    let mut lab = Lab::new();
+    lab.ask(60);
+    lab.run(1);
+    let process = || "client".to_owned();
+    lab.ask(2);
+    assert!(lab.fault(Fault::Pause { process: process() }));
+    lab.run(10);
+    assert_eq!(lab.answers(), [Ok(1)]);
+    assert!(lab.fault(Fault::Resume {
+        process: process(),
+        order
+    }));
+    lab.run(1);
+    assert!(lab.0.digest() == lab.0.digest_from_scratch());
+    lab.answers()
+}
+
+#[test]
+fn a_paused_process_finds_everything_when_it_goes_on() {
+    // The answer came in before the timer was due.
+    assert_eq!(answers_after_a_pause(0), [Ok(1), Ok(2)]);
+}
+
+#[test]
+fn what_a_paused_process_finds_it_reads_in_any_order_of_connections_and_timers() {
+    let timer_first = [Ok(1), Err(NetError::Cancelled)];
+    let seen: Vec<_> = (1..20).map(answers_after_a_pause).collect();
+    assert!(seen.iter().any(|answers| *answers == [Ok(1), Ok(2)]));
+    assert!(seen.iter().any(|answers| *answers == timer_first));
+    let again: Vec<_> = (1..20).map(answers_after_a_pause).collect();
+    assert_eq!(seen, again, "an order is an order");
+}
+
+#[test]
+fn a_fast_clock_times_out_early() {
+    let mut lab = Lab::new();
+    lab.fault(Fault::Pause {
+        process: "a-server".into(),
+    });
+    lab.fault(Fault::ClockRate {
+        process: "client".into(),
+        ppm: 1_000_000,
+    });
+    lab.ask(2);
+    lab.run(1);
+    assert_eq!(lab.answers(), [Err(NetError::Cancelled)]);
+}
+
+#[test]
+fn a_crash_at_any_event_leaves_a_world_that_goes_on() {
+    // Cut down the client, then the server, after each event of a short history.
+    for victim in ["client", "a-server"] {
+        for cut in 0..24 {
+            let mut lab = Lab::new();
+            lab.ask(60);
+            lab.ask(1);
+            for _ in 0..cut {
+                lab.step();
+            }
+            let process = || victim.to_owned();
+            lab.fault(Fault::Crash { process: process() });
+            lab.run(1);
+            lab.fault(Fault::Start { process: process() });
+            lab.run(20);
+            let before = lab.answers().len();
+            lab.ask(60);
+            lab.run(20);
+            let answers = lab.answers();
+            assert_eq!(answers.len(), before + 1, "{victim} after {cut}");
+            assert!(answers[before].is_ok(), "{victim} after {cut}: {answers:?}");
+            assert_eq!(
+                lab.0.routines(lab.0.find("client").expect("exists")).len(),
+                0
+            );
+            assert!(lab.0.digest() == lab.0.digest_from_scratch());
+        }
+    }
+}
