@@ -14,12 +14,14 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::{Content, Method, Request, Response, Status};
+use wavetank_api::strategy::Part;
+use wavetank_api::{Content, Method, Request, Response, Status, kinds};
 use wavetank_engine::{Outcome, Payload, Rx};
 use wavetank_release::Release;
 
 use crate::registry::{Made, Registry, Warnings};
 use crate::server::{self, Config, Serve};
+use crate::services::Allocators;
 
 pub use route::Api;
 pub(crate) use route::{Route, route};
@@ -98,9 +100,21 @@ fn registry(rx: Rx, config: &Config, api: &Api, dry_run: bool) -> Registry {
         cacher: config.cacher(rx, api.resource),
         part: api.part,
         namespace: api.namespace.clone(),
+        allocators: allocators(rx, config, api).filter(|_| config.release == Release::V1_36),
         dry_run,
         me: config.number,
     }
+}
+
+/// What a request for a Service itself allocates from; its subresources allocate nothing.
+fn allocators(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
+    let concerned = *api.resource == kinds::SERVICES && api.part == Part::Whole;
+    concerned.then(|| Allocators::of(rx, config)).flatten()
+}
+
+/// The allocators of the layer before the registry that Services had until v1.20.
+fn layer(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
+    allocators(rx, config, api).filter(|_| config.release < Release::V1_36)
 }
 
 fn answer(code: u16, made: Made) -> Response {

@@ -18,10 +18,12 @@ use wavetank_etcd::{EtcdError, Key, Revision};
 
 use crate::cacher::Cacher;
 use crate::options::{ListOptions, Listed, StoreError};
+use crate::services::Allocators;
 use crate::storage::Storage;
 
 pub use before::{ensure_namespace, warn, wipe_system_fields};
-pub use update::Change;
+pub use delete::Deletion;
+pub use update::{Change, Update};
 
 /// What went into the uids of this life of the server: its life, and how many there were in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -48,6 +50,9 @@ pub struct Registry {
     pub part: Part,
     /// The namespace of the request; empty for all, or for a resource without.
     pub namespace: Arc<str>,
+    /// What the hooks of Services allocate from (`BeginCreate`, `BeginUpdate`, `AfterDelete`); other
+    /// resources have no hooks.
+    pub allocators: Option<Allocators>,
     /// Is nothing to be stored (`dryRun=All`)?
     pub dry_run: bool,
     /// The server itself: goes into uids.

@@ -20,6 +20,7 @@ use crate::cacher::{self, Cacher};
 use crate::door::{self, Route, Watching};
 use crate::loopback::Loopback;
 use crate::registry::{UIDS, Uids};
+use crate::services::ServiceRanges;
 use crate::storage::Storage;
 
 /// How clients reach an apiserver: HTTP/2 with client-go's health check (read idle 30 s, ping 15 s).
@@ -75,6 +76,8 @@ pub struct Config {
     pub compaction: Option<Duration>,
     /// Its number among the servers: goes into uids.
     pub number: u32,
+    /// What Services are allocated; without ranges they are stored as they come.
+    pub services: Option<ServiceRanges>,
     /// Is the admission plugin `NamespaceLifecycle` on?
     pub namespace_lifecycle: bool,
 }

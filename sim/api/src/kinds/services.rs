@@ -50,6 +50,9 @@ impl Strategy for Services {
             if kind == "LoadBalancer" {
                 default(spec, "allocateLoadBalancerNodePorts", true);
             }
+            if kind != "ExternalName" {
+                default_families(spec);
+            }
         }
         if json::text(service, &["spec", "type"]) == "LoadBalancer" {
             for ingress in objects_mut(service, &["status", "loadBalancer", "ingress"]) {
@@ -62,6 +65,9 @@ impl Strategy for Services {
 
     fn prepare_for_create(&self, cx: &Context, service: &mut Json) {
         json::set(service, &["status"], json!({"loadBalancer": {}}));
+        if cx.release == Release::V1_20 {
+            normalize_cluster_ips(service, None);
+        }
         forget_later_fields(cx.release, service);
     }
 
@@ -71,10 +77,23 @@ impl Strategy for Services {
 
     fn prepare_for_update(&self, cx: &Context, part: Part, service: &mut Json, old: &Json) {
         match part {
-            Part::Status => keep(service, old, &["spec"]),
+            Part::Status => {
+                keep(service, old, &["spec"]);
+                if cx.release != Release::V1_36 {
+                    for ingress in objects_mut(service, &["status", "loadBalancer", "ingress"]) {
+                        ingress.remove("ipMode");
+                    }
+                }
+            }
             _ => {
                 keep(service, old, &["status"]);
+                if cx.release == Release::V1_20 {
+                    normalize_cluster_ips(service, Some(old));
+                }
                 forget_later_fields(cx.release, service);
+                if cx.release == Release::V1_16 {
+                    return;
+                }
                 drop_type_dependent(service, old);
                 let balanced = |of| json::text(of, &["spec", "type"]) == "LoadBalancer";
                 if balanced(old) && !balanced(service) {
@@ -86,7 +105,7 @@ impl Strategy for Services {
 
     fn validate_update(&self, cx: &Context, part: Part, service: &Json, old: &Json) -> ErrorList {
         match part {
-            Part::Status => service_rules::validate_status(service, old),
+            Part::Status => service_rules::validate_status(cx.release, service, old),
             _ => service_rules::validate_update(cx.release, service, old),
         }
     }
@@ -165,6 +184,19 @@ fn forget_later_fields(release: Release, service: &mut Json) {
     ] {
         json::remove(service, &["spec", field]);
     }
+    // There was one address.
+    match release {
+        Release::V1_16 => {
+            json::remove(service, &["spec", "clusterIPs"]);
+        }
+        _ => {
+            let ips = json::list(service, &["spec", "clusterIPs"]);
+            if ips.len() > 1 {
+                let first = ips[..1].to_vec();
+                json::set(service, &["spec", "clusterIPs"], first);
+            }
+        }
+    }
     // Services of type ClusterIP had no policy by default, not even with external addresses.
     let text = |field| json::text(service, &["spec", field]);
     if text("type") == "ClusterIP" && text("externalTrafficPolicy") == "Cluster" {
@@ -177,6 +209,26 @@ pub(super) fn name_errors(release: Release, name: &str, prefix: bool) -> Vec<Str
     match release {
         Release::V1_36 => names::name_is_label(name, prefix),
         _ => names::name_is_1035_label(name, prefix),
+    }
+}
+
+/// What follows from a Service alone; the rest depends on the cluster
+/// ([`service_families`](super::service_families)).
+fn default_families(spec: &mut Map) {
+    let many = |spec: &Map, field| {
+        let list = spec.get(field).and_then(Json::as_array);
+        list.map_or(0, Vec::len)
+    };
+    if many(spec, "clusterIPs") == 2 || many(spec, "ipFamilies") == 2 {
+        default(spec, "ipFamilyPolicy", "RequireDualStack");
+    }
+    let required = spec.get("ipFamilyPolicy") == Some(&json!("RequireDualStack"));
+    if let Some(Json::Array(families)) = spec.get_mut("ipFamilies")
+        && required
+        && families.len() == 1
+    {
+        let second = if families[0] == "IPv4" { "IPv6" } else { "IPv4" };
+        families.push(second.into());
     }
 }
 
@@ -208,8 +260,10 @@ pub(super) fn is_accessible(spec: &Json) -> bool {
 
 /// Has it `None` for an address?
 pub fn is_headless(service: &Json) -> bool {
-    let ips = json::list(service, &["spec", "clusterIPs"]);
-    matches!(ips, [ip] if ip == "None")
+    match json::list(service, &["spec", "clusterIPs"]) {
+        [] => json::text(service, &["spec", "clusterIP"]) == "None",
+        ips => matches!(ips, [ip] if ip == "None"),
+    }
 }
 
 /// `NeedsHealthCheck`: does it need a port for health checks?
