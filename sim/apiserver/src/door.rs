@@ -106,9 +106,11 @@ fn registry(rx: Rx, config: &Config, api: &Api, dry_run: bool) -> Registry {
     }
 }
 
-/// What a request for a Service itself allocates from; its subresources allocate nothing.
+/// What a request for a Service allocates from. An update of the status allocates nothing, but it may
+/// take the last finalizer, and v1.36 has a hook for that.
 fn allocators(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
-    let concerned = *api.resource == kinds::SERVICES && api.part == Part::Whole;
+    let concerned = *api.resource == kinds::SERVICES
+        && (api.part == Part::Whole || config.release == Release::V1_36);
     concerned.then(|| Allocators::of(rx, config)).flatten()
 }
 

@@ -107,7 +107,14 @@ impl Allocators {
             };
             return taken.map_err(|refusal| {
                 let why = words(refusal);
-                Status::internal(format!("failed to allocate a serviceIP: {why}"))
+                let of = match self.release {
+                    Release::V1_16 | Release::V1_20 => String::new(),
+                    Release::V1_36 => {
+                        let name = json::text(service, &["metadata", "name"]);
+                        format!(" for Service {}", wavetank_api::quote::go(name))
+                    }
+                };
+                Status::internal(format!("failed to allocate a serviceIP{of}: {why}"))
             });
         }
         let Some(ip) = addresses::parse(asked) else {
@@ -148,9 +155,10 @@ impl Allocators {
         invalid(service, &errors)
     }
 
-    /// `releaseIPs`. Errors are left to the repair.
+    /// `releaseIPs`: in the order of a Go map, here IPv4 first. Errors are left to the repair.
     async fn release_ips(&self, rx: Rx, ips: &[String]) {
-        for ip in ips {
+        let (six, four): (Vec<&String>, Vec<&String>) = ips.iter().partition(|ip| ip.contains(':'));
+        for ip in four.into_iter().chain(six) {
             let Some(parsed) = addresses::parse(ip) else {
                 continue;
             };

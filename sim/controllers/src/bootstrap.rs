@@ -1,8 +1,8 @@
 //! The bootstrap controller: `pkg/master/controller.go` (v1.16), `pkg/controlplane/controller.go`
 //! (v1.20), `pkg/controlplane/controller/kubernetesservice/controller.go` (v1.36).
 //!
-//! Its Endpoints part is here, the repair loops are in `repair`. Namespaces and the Service come with
-//! their own issues, before the reconciler in each round.
+//! Its Endpoints part is here, its Service in `kubernetes_service`, the repair loops in `repair`. The
+//! system's namespaces come with their own issue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use wavetank_engine::{Cell, Name, Outcome, RoutineFuture, Rx, Signal, Task};
 use wavetank_etcd::Revision;
 use wavetank_release::{Reconciler, Release, Switch};
 
+use crate::kubernetes_service;
 use crate::reconcilers::{self, RECONCILE_INTERVAL, ReconcileError};
 use crate::repair::ServiceRepair;
 
@@ -168,7 +169,11 @@ async fn reconcile(rx: Rx, me: Bootstrap) -> Outcome {
     let tick = rx.timeout(RECONCILE_INTERVAL, rx.wait(STOP));
     // An error ends the round and is logged (`UpdateKubernetesService`).
     let round = async {
-        if let Err(error) = reconcilers::reconcile_endpoints(rx, &me).await {
+        let done = async {
+            kubernetes_service::ensure(rx, &me.server).await?;
+            reconcilers::reconcile_endpoints(rx, &me).await
+        };
+        if let Err(error) = done.await {
             rx.note(BootstrapNote::RoundFailed(error));
         }
     };

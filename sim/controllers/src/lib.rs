@@ -3,6 +3,7 @@
 //! cluster is belongs elsewhere.
 
 mod bootstrap;
+mod kubernetes_service;
 mod reconcilers;
 mod repair;
 

@@ -11,11 +11,11 @@ use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
 use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR};
-use wavetank_controllers::{RepairNote, ServiceRepair};
+use wavetank_controllers::{Bootstrap, RepairNote};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Client, Committed, Etcd, Put, Sizes, Txn, TxnOp};
-use wavetank_release::{EtcdRelease, Release, Switches};
+use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
 const SEND: Name = Name::new("send");
 const MARK: Name = Name::new("mark");
@@ -279,10 +279,12 @@ impl Lab {
         };
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::new(member));
-        let repair = ServiceRepair {
+        let bootstrap = Bootstrap {
             server: Arc::new(config.clone()),
+            reconciler: Reconciler::None,
+            apiserver_count: 1,
         };
-        builder.process("apiserver", ApiServer::new(config, vec![repair]));
+        builder.process("apiserver", ApiServer::new(config, vec![bootstrap]));
         let server = id("apiserver");
         let etcd = Client {
             server: id("etcd"),
@@ -302,6 +304,8 @@ impl Lab {
         }
         lab.run(Duration::from_secs(3));
         lab.make_what_servers_make(release, ranges);
+        // Until the bootstrap controller has made its Service.
+        lab.run(Duration::from_secs(12));
         lab.tell("recorder", "mark", Json::Null);
         lab.run(Duration::from_secs(3));
         lab
@@ -316,7 +320,7 @@ impl Lab {
             })
         };
         let mut requests = Vec::new();
-        for name in ["kube-system", "kube-public", "kube-node-lease", "default"] {
+        for name in ["kube-system", "kube-public", "kube-node-lease"] {
             let namespace = json!({
                 "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name},
             });
@@ -332,10 +336,6 @@ impl Lab {
         if release == Release::V1_36 {
             requests.extend(service_range(ranges));
         }
-        requests.push(post(
-            "/api/v1/namespaces/default/services",
-            kubernetes(release, ranges),
-        ));
         for request in requests {
             self.send(&request, false);
             self.run(Duration::from_secs(1));
@@ -416,6 +416,11 @@ impl Lab {
         std::mem::take(&mut self.writes)
     }
 
+    /// How many writes there were since.
+    pub fn seen(&self) -> usize {
+        self.writes.len()
+    }
+
     /// Kills a process at once.
     pub fn crash(&mut self, process: &str) {
         let process = process.to_owned();
@@ -493,27 +498,6 @@ impl Lab {
         self.see(applied.expect("it is pending"));
         true
     }
-}
-
-/// The Service of the API itself.
-fn kubernetes(release: Release, ranges: &[&str]) -> Json {
-    let first = ServiceRanges::of(ranges).first_address(release);
-    let mut service = json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {
-            "name": "kubernetes",
-            "labels": {"component": "apiserver", "provider": "kubernetes"},
-        },
-        "spec": {
-            "clusterIP": first,
-            "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}],
-        },
-    });
-    if release == Release::V1_36 {
-        service["spec"]["ipFamilyPolicy"] = "SingleStack".into();
-    }
-    service
 }
 
 /// The ServiceCIDR of the server's flags, and its status.

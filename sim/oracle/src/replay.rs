@@ -19,6 +19,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 const CATCH_UP: Duration = Duration::from_millis(400);
 const LONGEST: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(2);
+/// A round of the bootstrap controller.
+const SETTLED: Duration = Duration::from_secs(12);
 /// Three rounds of a repair loop.
 const REPAIRED: Duration = Duration::from_secs(600);
 /// How long a watch is read that the server does not end.
@@ -35,8 +37,6 @@ pub struct Difference {
     pub step: u64,
     /// What was done in it.
     pub what: String,
-    /// Does it concern Services?
-    pub services: bool,
     /// What differs.
     pub unequal: Unequal,
 }
@@ -48,8 +48,6 @@ pub struct Replayed {
     pub name: String,
     /// How many steps were compared.
     pub steps: u64,
-    /// How many of them concern Services.
-    pub of_services: u64,
     /// The steps that differ.
     pub differences: Vec<Difference>,
 }
@@ -92,28 +90,20 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     let mut replayed = Replayed {
         name: recording.name.clone(),
         steps: 0,
-        of_services: 0,
         differences: Vec::new(),
     };
     for line in &recording.lines[1..] {
         let step = line["step"].as_u64().unwrap_or(0);
         replay.open_watches(step);
-        let bound = replay.symbols.bound();
         let Some(result) = replay.step(line) else {
             continue;
         };
-        let services = concerns_services(line);
         replayed.steps += 1;
-        replayed.of_services += u64::from(services);
         if let Err(unequal) = result {
             replay.symbols.lose_anchor();
-            if services {
-                replay.symbols.unbind(bound);
-            }
             replayed.differences.push(Difference {
                 step,
                 what: describe(line),
-                services,
                 unequal,
             });
         }
@@ -153,21 +143,6 @@ fn describe(line: &Json) -> String {
             found.unwrap_or("step").to_owned()
         }
     }
-}
-
-fn concerns_services(line: &Json) -> bool {
-    let is = |path: &str| path.contains("/services") && !path.contains("/services/endpoints");
-    let path = |of: &str| is(line[of]["path"].as_str().unwrap_or_default());
-    let writes = line["writes"].as_array().into_iter().flatten();
-    let mut keys = writes.filter_map(|write| write[1].as_str());
-    line.get("ipaddresses").is_some()
-        || line.get("nodeports").is_some()
-        || line.get("bitmap").is_some()
-        || path("request")
-        || path("watch")
-        || keys.any(|key| {
-            is(key) || key.contains("/registry/ipaddresses") || key.contains("/registry/ranges")
-        })
 }
 
 impl Replay<'_> {
@@ -218,6 +193,8 @@ impl Replay<'_> {
             return Some(self.writes(line));
         }
         if line.get("settle").is_some() {
+            let wanted = line["writes"].as_array().map_or(0, Vec::len);
+            self.lab.run_until(SETTLED, |lab| lab.seen() >= wanted);
             self.lab.run(QUIET);
             return Some(self.writes(line));
         }
@@ -226,10 +203,9 @@ impl Replay<'_> {
 
     /// A line about what is allocated, or about what nobody plays yet.
     fn allocations(&mut self, line: &Json) -> Option<Result<(), Unequal>> {
-        if let Some(written) = line["note"].as_str() {
-            if let Some(what) = written.strip_prefix("written directly: ") {
-                self.write_directly(line, what);
-            }
+        let note = line["note"].as_str().unwrap_or_default();
+        if let Some(what) = note.strip_prefix("written directly: ") {
+            self.write_directly(line, what);
         }
         if line.get("ipaddresses").is_some() {
             return Some(self.ip_addresses(&line["ipaddresses"]));

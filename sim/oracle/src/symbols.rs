@@ -63,17 +63,6 @@ impl Symbols {
         self.anchor = None;
     }
 
-    /// What is bound, to be gone back to.
-    pub fn bound(&self) -> BTreeMap<String, String> {
-        self.bound.clone()
-    }
-
-    /// Goes back to what was bound: after a step of something that is not simulated, its revisions
-    /// and uids stand for nothing.
-    pub fn unbind(&mut self, bound: BTreeMap<String, String>) {
-        self.bound = bound;
-    }
-
     /// A recorded request with the symbols replaced by what they are bound to.
     pub fn fill(&self, recorded: &Json) -> Json {
         match recorded {

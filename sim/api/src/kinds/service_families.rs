@@ -199,10 +199,14 @@ fn infer(service: &mut Json, configured: &[&str], errors: &mut ErrorList) {
     }
 }
 
-/// `defaultOnReadService`: what a Service lacks that an older release has stored.
+/// `defaultOnReadService`: what a Service lacks that an older release has stored, and what one outside
+/// the cluster is not to show.
 pub fn default_on_read(service: &mut Json, configured: &[&str]) {
     super::services::normalize_cluster_ips(service, None);
     let external = json::text(service, &["spec", "type"]) == "ExternalName";
+    if external {
+        json::remove(service, &["spec", "internalTrafficPolicy"]);
+    }
     if external || !json::list(service, &FAMILIES).is_empty() {
         return;
     }

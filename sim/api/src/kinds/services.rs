@@ -50,9 +50,6 @@ impl Strategy for Services {
             if kind == "LoadBalancer" {
                 default(spec, "allocateLoadBalancerNodePorts", true);
             }
-            if kind != "ExternalName" {
-                default_families(spec);
-            }
         }
         if json::text(service, &["spec", "type"]) == "LoadBalancer" {
             for ingress in objects_mut(service, &["status", "loadBalancer", "ingress"]) {
@@ -212,26 +209,6 @@ pub(super) fn name_errors(release: Release, name: &str, prefix: bool) -> Vec<Str
     }
 }
 
-/// What follows from a Service alone; the rest depends on the cluster
-/// ([`service_families`](super::service_families)).
-fn default_families(spec: &mut Map) {
-    let many = |spec: &Map, field| {
-        let list = spec.get(field).and_then(Json::as_array);
-        list.map_or(0, Vec::len)
-    };
-    if many(spec, "clusterIPs") == 2 || many(spec, "ipFamilies") == 2 {
-        default(spec, "ipFamilyPolicy", "RequireDualStack");
-    }
-    let required = spec.get("ipFamilyPolicy") == Some(&json!("RequireDualStack"));
-    if let Some(Json::Array(families)) = spec.get_mut("ipFamilies")
-        && required
-        && families.len() == 1
-    {
-        let second = if families[0] == "IPv4" { "IPv6" } else { "IPv4" };
-        families.push(second.into());
-    }
-}
-
 fn default_affinity(spec: &mut Map) {
     default(spec, "sessionAffinity", "None");
     match spec.get("sessionAffinity").and_then(Json::as_str) {
@@ -332,26 +309,20 @@ pub fn patch_allocated_values(service: &mut Json, old: &Json) {
     }
 }
 
+/// A port keeps the node port that one of its name had, unless another port has that now.
 fn patch_node_ports(service: &mut Json, old: &Json) {
     let number = |port: &Json| json::number(port, &["nodePort"]).unwrap_or(0);
-    let key = |port: &Json| {
-        let protocol = json::text(port, &["protocol"]).to_owned();
-        (protocol, json::number(port, &["port"]))
-    };
-    let taken: Vec<i64> = json::list(service, &["spec", "ports"])
-        .iter()
-        .map(number)
-        .collect();
+    let named = json::list(service, &["spec", "ports"]).iter().map(number);
+    let taken: Vec<i64> = named.collect();
     let before = json::list(old, &["spec", "ports"]);
     for port in objects_mut(service, &["spec", "ports"]) {
         let this = Json::Object(port.clone());
         if number(&this) != 0 {
             continue;
         }
-        let kept = before
-            .iter()
-            .find(|old| key(old) == key(&this))
-            .map_or(0, number);
+        let name = json::text(&this, &["name"]);
+        let mut same = before.iter().rev();
+        let kept = same.find(|old| json::text(old, &["name"]) == name).map_or(0, number);
         if kept != 0 && !taken.contains(&kept) {
             port.insert("nodePort".to_owned(), kept.into());
         }
@@ -411,10 +382,6 @@ fn drop_type_dependent(service: &mut Json, old: &Json) {
     let hidden = accessible(old) && !accessible(service);
     if hidden && same(service, "externalTrafficPolicy") {
         drops.push("externalTrafficPolicy");
-    }
-    let policed = |kind: &str| matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer");
-    if policed(&old_kind) && !policed(&new_kind) && same(service, "internalTrafficPolicy") {
-        drops.push("internalTrafficPolicy");
     }
     for field in drops {
         json::remove(service, &["spec", field]);

@@ -49,7 +49,7 @@ impl Registry {
         warnings: &mut Warnings,
     ) -> Result<Made, Status> {
         self.name_and_fill(rx, &mut object).await;
-        let begun = match &self.allocators {
+        let begun = match self.hooks() {
             Some(all) => Some(all.begin_create(rx, &mut object, self.dry_run).await?),
             None => None,
         };
@@ -57,7 +57,7 @@ impl Registry {
         if let Some(begun) = begun {
             begun.finish(rx, created.is_ok()).await;
         }
-        created
+        created.map(|made| self.decorate_made(made))
     }
 
     /// What is done to an object before the hooks see it: system fields, and a name.

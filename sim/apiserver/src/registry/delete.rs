@@ -155,7 +155,7 @@ impl Registry {
     /// `finalizeDelete`: kinds that return the deleted object do, others a Status.
     fn finalize(&self, made: Made, _gone: bool) -> Made {
         if self.resource.strategy.returns_deleted_object() {
-            return made;
+            return self.decorate_made(made);
         }
         let (name, uid) = match &made {
             Made::Stored(stored) => (stored.object.name(), stored.object.uid()),

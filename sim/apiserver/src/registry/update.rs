@@ -77,6 +77,7 @@ impl Registry {
                 delete.await?
             }
         };
+        let made = self.decorate_made(made);
         Ok(Update { made, created })
     }
 
@@ -174,7 +175,7 @@ impl Registry {
         let cx = self.context(rx);
         let Some(mut old) = old else {
             self.fill_system_fields(rx, &mut new);
-            let begun = match &self.allocators {
+            let begun = match self.hooks() {
                 Some(all) => Some(all.begin_create(rx, &mut new, self.dry_run).await?),
                 None => None,
             };
@@ -199,7 +200,7 @@ impl Registry {
         } else if asked != is {
             return Err(Status::conflict(self.resource, name, MODIFIED).into());
         }
-        let begun = match &self.allocators {
+        let begun = match self.hooks() {
             Some(all) => {
                 let begun = all.begin_update(rx, &mut new, &mut old, self.dry_run);
                 Some(begun.await?)

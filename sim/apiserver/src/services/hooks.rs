@@ -98,7 +98,7 @@ impl Allocators {
         old: &mut Json,
         dry_run: bool,
     ) -> Result<Begun<'_>, Status> {
-        families::default_on_read(old, &self.families);
+        self.default_on_read(old);
         patch_allocated_values(service, old);
         normalize_cluster_ips(service, Some(old));
         self.families(service, Some(old))?;
@@ -188,7 +188,7 @@ impl Allocators {
         Ok(())
     }
 
-    /// `allocIPs`: in the order of a Go map, here that of the families. What the first family was
+    /// `allocIPs`: in the order of a Go map, here IPv4 first. What the first family was
     /// given is not given back if the second one gets none.
     async fn take_ips(
         &self,
@@ -198,9 +198,12 @@ impl Allocators {
         asked: &[String],
         dry_run: bool,
     ) -> Result<Vec<String>, Status> {
-        let mut taken = Vec::new();
-        for (family, asked) in families.iter().zip(asked) {
-            taken.push(self.take_ip(rx, family, asked, service, dry_run).await?);
+        let mut order: Vec<usize> = (0..families.len()).collect();
+        order.sort_by_key(|at| &families[*at]);
+        let mut taken = vec![String::new(); families.len()];
+        for at in order {
+            let (family, asked) = (&families[at], &asked[at]);
+            taken[at] = self.take_ip(rx, family, asked, service, dry_run).await?;
         }
         Ok(taken)
     }
@@ -247,6 +250,11 @@ impl Allocators {
         Ok(())
     }
 
+    /// `defaultOnRead`
+    pub fn default_on_read(&self, service: &mut Json) {
+        families::default_on_read(service, &self.families);
+    }
+
     /// `afterDelete`: errors are only logged.
     pub async fn after_delete(&self, rx: Rx, registry: &Registry, deleted: &Made) {
         let mut service = match deleted {
@@ -257,7 +265,7 @@ impl Allocators {
         if registry.dry_run {
             return;
         }
-        families::default_on_read(&mut service, &self.families);
+        self.default_on_read(&mut service);
         let name = json::text(&service, &["metadata", "name"]).to_owned();
         let _ = self.delete_endpoints(rx, registry, &name).await;
         self.release_all(rx, &service).await;
