@@ -96,7 +96,9 @@ impl Registry {
     /// The hooks around what is read and written (`Decorator`, `BeginCreate`, `BeginUpdate`); updates
     /// of a status have none.
     fn hooks(&self) -> Option<&Allocators> {
-        self.allocators.as_ref().filter(|_| self.part == Part::Whole)
+        self.allocators
+            .as_ref()
+            .filter(|_| self.part == Part::Whole)
     }
 
     /// `Decorator`: an object as it is shown. Watches show it as it is stored, and so does a deletion

@@ -191,7 +191,12 @@ impl Allocators {
     }
 
     /// Deletes the Endpoints of a Service, so that another one of its name does not begin with them.
-    async fn delete_endpoints(&self, rx: Rx, services: &Registry, name: &str) -> Result<(), Status> {
+    async fn delete_endpoints(
+        &self,
+        rx: Rx,
+        services: &Registry,
+        name: &str,
+    ) -> Result<(), Status> {
         let endpoints = Registry {
             resource: &ENDPOINTS,
             cacher: self.endpoints,
@@ -216,9 +221,16 @@ fn ips_of(service: &Json) -> Vec<String> {
     match json::list(service, &["spec", "clusterIPs"]) {
         [] => {
             let one = json::text(service, &["spec", "clusterIP"]);
-            Some(one.to_owned()).filter(|ip| !ip.is_empty()).into_iter().collect()
+            Some(one.to_owned())
+                .filter(|ip| !ip.is_empty())
+                .into_iter()
+                .collect()
         }
-        all => all.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+        all => all
+            .iter()
+            .filter_map(Json::as_str)
+            .map(str::to_owned)
+            .collect(),
     }
 }
 

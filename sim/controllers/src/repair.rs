@@ -110,7 +110,10 @@ impl ServiceRepair {
         if release == Release::V1_36 {
             rx.spawn(Task::new(REPAIR, Loop::NodePorts));
             if rx.timeout(FIRST_LIMIT, rx.wait(FIRST_DONE)).await.is_none() {
-                say(rx, "unable to perform initial IP and Port allocation check".to_owned());
+                say(
+                    rx,
+                    "unable to perform initial IP and Port allocation check".to_owned(),
+                );
                 rx.exit();
             }
             return;
@@ -186,9 +189,8 @@ impl ServiceRepair {
             Loop::ClusterIps => ("service IP block", "service IP"),
             Loop::NodePorts => ("port allocations", "port"),
         };
-        let unread = |why: String| {
-            Failed::Otherwise(format!("unable to refresh the {}: {why}", what.0))
-        };
+        let unread =
+            |why: String| Failed::Otherwise(format!("unable to refresh the {}: {why}", what.0));
         let mut snapshot = ledger.get(rx).await.map_err(unread)?;
         let services = self.services(rx).await.map_err(unread)?;
         let of: fn(&Json) -> Vec<String> = match which {
@@ -198,7 +200,9 @@ impl ServiceRepair {
         let used = services.iter().flat_map(|service| {
             let text = |field| json::text(service, &["metadata", field]).to_owned();
             let name = format!("{}/{}", text("name"), text("namespace"));
-            of(service).into_iter().map(move |item| (name.clone(), item))
+            of(service)
+                .into_iter()
+                .map(move |item| (name.clone(), item))
         });
         let used: Vec<(String, String)> = used.collect();
         let (stored, block) = (snapshot.clone(), ledger.block().clone());
@@ -210,16 +214,19 @@ impl ServiceRepair {
         }
         snapshot.range = ledger.block().spec.clone();
         snapshot.taken = taken;
-        ledger.create_or_update(rx, snapshot).await.map_err(|status| {
-            let why = &status.message;
-            match status.is(Reason::Conflict) {
-                true => Failed::Conflict(why.clone()),
-                false => Failed::Otherwise(format!(
-                    "unable to persist the updated {} allocations: {why}",
-                    what.1
-                )),
-            }
-        })
+        ledger
+            .create_or_update(rx, snapshot)
+            .await
+            .map_err(|status| {
+                let why = &status.message;
+                match status.is(Reason::Conflict) {
+                    true => Failed::Conflict(why.clone()),
+                    false => Failed::Otherwise(format!(
+                        "unable to persist the updated {} allocations: {why}",
+                        what.1
+                    )),
+                }
+            })
     }
 
     async fn services(&self, rx: Rx) -> Result<Vec<Json>, String> {
@@ -241,7 +248,11 @@ fn cluster_ips(service: &Json) -> Vec<String> {
     }
     match json::list(service, &["spec", "clusterIPs"]) {
         [] => vec![one.to_owned()],
-        all => all.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+        all => all
+            .iter()
+            .filter_map(Json::as_str)
+            .map(str::to_owned)
+            .collect(),
     }
 }
 

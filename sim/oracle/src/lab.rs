@@ -347,7 +347,11 @@ impl Lab {
         let etcd = self.world.find("etcd").expect("it was built");
         let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
         let found = etcd.store().get(key)?;
-        Some((found.value.json().clone(), found.mod_revision, found.version))
+        Some((
+            found.value.json().clone(),
+            found.mod_revision,
+            found.version,
+        ))
     }
 
     /// All objects under a prefix.
@@ -393,7 +397,8 @@ impl Lab {
     fn see(&mut self, report: Report) {
         for note in report.notes {
             if let Some(repair) = note.body.get::<RepairNote>() {
-                self.messages.push((self.world.now(), repair.message.clone()));
+                self.messages
+                    .push((self.world.now(), repair.message.clone()));
             }
             let Some(commit) = note.body.get::<Committed<Object>>() else {
                 continue;

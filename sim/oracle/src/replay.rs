@@ -256,12 +256,16 @@ impl Replay<'_> {
     }
 
     fn ip_addresses(&mut self, recorded: &Json) -> Result<(), Unequal> {
-        let said = self.lab.all("/registry/ipaddresses/").into_iter().map(|address| {
-            let parent = &address["spec"]["parentRef"];
-            let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-            let owner = format!("{}/{}", text(&parent["namespace"]), text(&parent["name"]));
-            json!([address["metadata"]["name"], owner])
-        });
+        let said = self
+            .lab
+            .all("/registry/ipaddresses/")
+            .into_iter()
+            .map(|address| {
+                let parent = &address["spec"]["parentRef"];
+                let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+                let owner = format!("{}/{}", text(&parent["namespace"]), text(&parent["name"]));
+                json!([address["metadata"]["name"], owner])
+            });
         self.compare_sets(recorded, said.collect(), "ipaddresses")
     }
 
@@ -270,8 +274,13 @@ impl Replay<'_> {
             return self.symbols.compare(recorded, &Json::Null, "nodeports");
         };
         let (_, taken) = taken(&range);
-        let said: Vec<Json> = taken.into_iter().map(|at| (FIRST_PORT + at).into()).collect();
-        let same = self.symbols.compare(&recorded["range"], &range["range"], "range");
+        let said: Vec<Json> = taken
+            .into_iter()
+            .map(|at| (FIRST_PORT + at).into())
+            .collect();
+        let same = self
+            .symbols
+            .compare(&recorded["range"], &range["range"], "range");
         same.and(self.compare_sets(&recorded["allocated"], said, "nodeports"))
     }
 
@@ -310,11 +319,17 @@ impl Replay<'_> {
         let kept = json!({"version": recorded["version"], "revision": recorded["revision"]});
         let same = self.symbols.compare(&kept, &said, "bitmap");
         let (data, taken) = taken(&range);
-        let first = "10.96.0.0".parse::<std::net::Ipv4Addr>().expect("an address");
+        let first = "10.96.0.0"
+            .parse::<std::net::Ipv4Addr>()
+            .expect("an address");
         let ip = |at: u32| std::net::Ipv4Addr::from_bits(first.to_bits() + 1 + at).to_string();
         let allocated: Vec<Json> = taken.into_iter().map(|at| ip(at).into()).collect();
         let random = recorded["data"] == "depends on random addresses";
-        let data = if random { recorded["data"].clone() } else { data.into() };
+        let data = if random {
+            recorded["data"].clone()
+        } else {
+            data.into()
+        };
         same.and(self.symbols.compare(&recorded["data"], &data, "data"))
             .and(self.compare_sets(&recorded["allocated"], allocated, "allocated"))
     }

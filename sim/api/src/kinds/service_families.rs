@@ -88,8 +88,8 @@ pub fn init(service: &mut Json, old: Option<&Json>, configured: &[&str]) -> Resu
     {
         return Ok(());
     }
-    let selectorless = json::text(service, &["spec", "clusterIP"]) == "None"
-        && without_selector(service);
+    let selectorless =
+        json::text(service, &["spec", "clusterIP"]) == "None" && without_selector(service);
     if policy(service).is_empty() {
         let inferred = match old.map(policy) {
             Some(before) if !before.is_empty() => before.to_owned(),
@@ -211,9 +211,7 @@ pub fn default_on_read(service: &mut Json, configured: &[&str]) {
         return;
     }
     let (policy, families) = match is_headless(service) {
-        true if without_selector(service) => {
-            (REQUIRE, vec![configured[0], other(configured[0])])
-        }
+        true if without_selector(service) => (REQUIRE, vec![configured[0], other(configured[0])]),
         true => (SINGLE, vec![configured[0]]),
         false => {
             let ips = json::list(service, &IPS).iter().filter_map(Json::as_str);
@@ -237,7 +235,10 @@ mod tests {
         let mut service = of(spec);
         let old = old.map(of);
         match init(&mut service, old.as_ref(), configured) {
-            Ok(()) => Ok(json!([service["spec"]["ipFamilyPolicy"], service["spec"]["ipFamilies"]])),
+            Ok(()) => Ok(json!([
+                service["spec"]["ipFamilyPolicy"],
+                service["spec"]["ipFamilies"]
+            ])),
             Err(errors) => Err(errors.to_string()),
         }
     }
@@ -257,7 +258,10 @@ mod tests {
         assert_eq!(after(headless, None, &["IPv4"]), both);
         let six = json!({"type": "ClusterIP", "clusterIP": "fd00::1", "clusterIPs": ["fd00::1"]});
         let refused = after(six, None, &["IPv4"]).expect_err("no such family");
-        assert!(refused.contains("IPv6 is not configured on this cluster"), "{refused}");
+        assert!(
+            refused.contains("IPv6 is not configured on this cluster"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -272,6 +276,9 @@ mod tests {
         let mut less = old.clone();
         less["clusterIPs"] = json!([ips[0]]);
         let refused = after(less, Some(old), &["IPv4", "IPv6"]).expect_err("not asked for");
-        assert!(refused.contains("to release the secondary cluster IP"), "{refused}");
+        assert!(
+            refused.contains("to release the secondary cluster IP"),
+            "{refused}"
+        );
     }
 }

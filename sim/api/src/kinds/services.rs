@@ -322,7 +322,9 @@ fn patch_node_ports(service: &mut Json, old: &Json) {
         }
         let name = json::text(&this, &["name"]);
         let mut same = before.iter().rev();
-        let kept = same.find(|old| json::text(old, &["name"]) == name).map_or(0, number);
+        let kept = same
+            .find(|old| json::text(old, &["name"]) == name)
+            .map_or(0, number);
         if kept != 0 && !taken.contains(&kept) {
             port.insert("nodePort".to_owned(), kept.into());
         }

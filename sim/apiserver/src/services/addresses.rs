@@ -113,7 +113,9 @@ impl Addresses {
             };
             return check(any, ip);
         }
-        let of = ranged.iter().find(|r| r.ready && r.block.offset_of(ip).is_some());
+        let of = ranged
+            .iter()
+            .find(|r| r.ready && r.block.offset_of(ip).is_some());
         let of = of.ok_or_else(|| {
             let why = "the provided network does not match the current range";
             Refusal::Failed(why.to_owned())
@@ -199,7 +201,10 @@ impl Addresses {
         let ranged = self.locked(rx).await;
         if ranged.iter().any(|r| r.block.offset_of(ip).is_some()) {
             let path = IP_ADDRESSES.path("", &ip.to_string());
-            let _ = self.loopback.request(rx, Request::new(Method::Delete, path)).await;
+            let _ = self
+                .loopback
+                .request(rx, Request::new(Method::Delete, path))
+                .await;
         }
     }
 }
@@ -243,7 +248,9 @@ fn check(ranged: &Ranged, ip: IpAddr) -> Result<(), Refusal> {
 /// `isReady`: without a condition it is.
 fn is_ready(range: &Json) -> bool {
     let conditions = json::list(range, &["status", "conditions"]);
-    let ready = conditions.iter().find(|c| json::text(c, &["type"]) == "Ready");
+    let ready = conditions
+        .iter()
+        .find(|c| json::text(c, &["type"]) == "Ready");
     ready.is_none_or(|ready| json::text(ready, &["status"]) == "True")
 }
 

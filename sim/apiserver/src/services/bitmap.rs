@@ -95,7 +95,11 @@ mod tests {
             bitmap.take(offset);
         }
         assert_eq!(bitmap.free(&(2..8), 1), Some(5));
-        assert_eq!(bitmap.free(&(2..8), 5), Some(2), "past the end it begins again");
+        assert_eq!(
+            bitmap.free(&(2..8), 5),
+            Some(2),
+            "past the end it begins again"
+        );
         bitmap.release(4);
         assert_eq!(bitmap.free(&(3..5), 0), Some(4));
         bitmap.take(4);

@@ -30,7 +30,11 @@ impl Begun<'_> {
     /// `FinishFunc`
     pub async fn finish(self, rx: Rx, success: bool) {
         let (ips, all) = (
-            if success { &self.to_release } else { &self.taken },
+            if success {
+                &self.to_release
+            } else {
+                &self.taken
+            },
             self.allocators,
         );
         if !self.dry_run {
@@ -176,7 +180,9 @@ impl Allocators {
         let mut ips = list(service, "clusterIPs");
         let families = list(service, "ipFamilies");
         ips.resize(ips.len().max(families.len()), String::new());
-        let taken = self.take_ips(rx, service, &families, &ips, begun.dry_run).await?;
+        let taken = self
+            .take_ips(rx, service, &families, &ips, begun.dry_run)
+            .await?;
         for (ip, taken) in ips.iter_mut().zip(&taken) {
             ip.clone_from(taken);
         }

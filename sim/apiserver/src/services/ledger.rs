@@ -266,7 +266,11 @@ impl Ledger {
         json::set(&mut object, &["apiVersion"], "v1");
         json::set(&mut object, &["kind"], "RangeAllocation");
         if object.get("metadata").is_none() {
-            json::set(&mut object, &["metadata"], json!({"creationTimestamp": null}));
+            json::set(
+                &mut object,
+                &["metadata"],
+                json!({"creationTimestamp": null}),
+            );
         }
         json::set(&mut object, &["range"], &*snapshot.range);
         json::set(&mut object, &["data"], snapshot.taken.text());
@@ -281,13 +285,15 @@ impl Ledger {
             Some(_) if snapshot.revision == 0 => Err(conflict(
                 "another caller has already initialized the resource",
             )),
-            Some(existing) if existing.resource_version != snapshot.revision => Err(conflict(
-                "the provided resource version does not match",
-            )),
+            Some(existing) if existing.resource_version != snapshot.revision => {
+                Err(conflict("the provided resource version does not match"))
+            }
             _ => Ok(Updated::of(object.clone())),
         };
         let key = self.of.key();
-        let written = self.storage.guaranteed_update(rx, key, true, &always, write);
+        let written = self
+            .storage
+            .guaranteed_update(rx, key, true, &always, write);
         written.await.map_err(|error| match error {
             StoreError::Status(status) => *status,
             error => Status::untyped(self.words(error)),

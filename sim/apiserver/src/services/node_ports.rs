@@ -92,7 +92,9 @@ pub async fn init(
         }
         match allocated.get(&port) {
             None => {
-                let asked = ports.iter().find(|p| number(p) == port && node_port(p) != 0);
+                let asked = ports
+                    .iter()
+                    .find(|p| number(p) == port && node_port(p) != 0);
                 let taken = match asked.map(node_port) {
                     Some(asked) => {
                         let taken = operation.take(rx, asked).await;
@@ -169,7 +171,9 @@ pub async fn take_health_check(
     match health_check(service) {
         0 => {
             let taken = operation.take_any(rx).await.map_err(|why| {
-                Status::internal(format!("failed to allocate a HealthCheck NodePort 0: {why}"))
+                Status::internal(format!(
+                    "failed to allocate a HealthCheck NodePort 0: {why}"
+                ))
             })?;
             json::set(service, &CHECK, taken);
         }

@@ -43,7 +43,9 @@ impl<'a> PortOperation<'a> {
         } else {
             let offset = offset.ok_or_else(|| {
                 let all = &block.spec;
-                format!("provided port is not in the valid range. The range of valid ports is {all}")
+                format!(
+                    "provided port is not in the valid range. The range of valid ports is {all}"
+                )
             })?;
             self.ledger.take(rx, offset).await.map_err(words)?;
         }

@@ -118,12 +118,7 @@ impl Layer<'_> {
     }
 
     /// `allocServiceClusterIPs`, `initClusterIP`. A dry run takes none and shows none.
-    async fn take_ip(
-        &self,
-        rx: Rx,
-        service: &mut Json,
-        ips: &mut Addresses,
-    ) -> Result<(), Status> {
+    async fn take_ip(&self, rx: Rx, service: &mut Json, ips: &mut Addresses) -> Result<(), Status> {
         if self.registry.dry_run || is_external(service) || is_headless(service) {
             return Ok(());
         }
@@ -208,7 +203,11 @@ impl Layer<'_> {
             node_ports::update(rx, service, old, ports, self.release()).await?;
         }
         if json::text(service, &["spec", "type"]) != "LoadBalancer" {
-            json::set(service, &["status", "loadBalancer"], Json::Object(Default::default()));
+            json::set(
+                service,
+                &["status", "loadBalancer"],
+                Json::Object(Default::default()),
+            );
         }
         node_ports::update_health_check(rx, service, old, ports, self.release()).await?;
         if had && !has {
@@ -234,7 +233,9 @@ impl Layer<'_> {
             Made::Status(_) => unreachable!("a Service is answered with"),
         };
         if !self.registry.dry_run {
-            self.allocators.delete_endpoints(rx, self.registry, name).await?;
+            self.allocators
+                .delete_endpoints(rx, self.registry, name)
+                .await?;
             self.allocators.release_all(rx, &service).await;
         }
         let uid = json::text(&service, &["metadata", "uid"]);

@@ -113,8 +113,13 @@ pub(super) fn rebuild(
             0 => messages.push(format!("the {shown} appears to have leaked: cleaning up")),
             count => {
                 leaks.insert(item.clone(), count - 1);
-                if !block.offset(&item).is_some_and(|offset| rebuilt.take(offset)) {
-                    messages.push(format!("the {shown} may have leaked, but can not be allocated"));
+                if !block
+                    .offset(&item)
+                    .is_some_and(|offset| rebuilt.take(offset))
+                {
+                    messages.push(format!(
+                        "the {shown} may have leaked, but can not be allocated"
+                    ));
                 }
             }
         }
@@ -131,10 +136,8 @@ mod tests {
     }
 
     fn stored(offsets: &[u32]) -> Snapshot {
-        let mut snapshot = Snapshot {
-            range: "10.0.0.0/28".into(),
-            ..Snapshot::default()
-        };
+        let mut snapshot = Snapshot::default();
+        snapshot.range = "10.0.0.0/28".into();
         for offset in offsets {
             snapshot.taken.take(*offset);
         }
@@ -175,7 +178,10 @@ mod tests {
         assert_eq!(round(&at, &["10.0.0.5"], &mut leaks), (vec![4], vec![]));
         let (taken, messages) = round(&at, &[], &mut leaks);
         assert_eq!(taken, [4]);
-        assert!(messages[0].contains("flagging"), "it begins anew: {messages:?}");
+        assert!(
+            messages[0].contains("flagging"),
+            "it begins anew: {messages:?}"
+        );
     }
 
     #[test]
@@ -183,7 +189,11 @@ mod tests {
         let used = ["10.0.0.1", "10.0.0.1", "10.0.0.2", "10.1.0.1"];
         let (taken, messages) = round(&stored(&[0]), &used, &mut Leaks::new());
         assert_eq!(taken, [0, 1]);
-        let begins = ["assigned to multiple", "is not allocated; repairing", "is not within"];
+        let begins = [
+            "assigned to multiple",
+            "is not allocated; repairing",
+            "is not within",
+        ];
         assert_eq!(messages.len(), begins.len());
         for (message, part) in messages.iter().zip(begins) {
             assert!(message.contains(part), "{message}");
