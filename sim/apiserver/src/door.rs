@@ -43,8 +43,12 @@ pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome
     rx.reply(served.caller, Payload::new(response));
     server::end(rx, false);
     // Up to v1.20 (`WithTimeoutForNonLongRunningRequests`) the client is answered and the handler
-    // goes on; v1.36 (`WithRequestDeadline`) ends its context, and with it the calls to etcd.
+    // goes on; v1.36 (`WithRequestDeadline`) ends its context, and with it the calls to etcd. What is
+    // left of it then only matters to who has something to give back.
     if !in_time && config.release < Release::V1_36 {
+        let _ = work.await;
+    } else if !in_time && config.services.is_some() {
+        rx.deadline(Duration::ZERO);
         let _ = work.await;
     }
     Outcome::Done

@@ -20,7 +20,7 @@ use crate::cacher::{self, Cacher};
 use crate::door::{self, Route, Watching};
 use crate::loopback::Loopback;
 use crate::registry::{UIDS, Uids};
-use crate::services::ServiceRanges;
+use crate::services::{self, ServiceRanges};
 use crate::storage::Storage;
 
 /// How clients reach an apiserver: HTTP/2 with client-go's health check (read idle 30 s, ping 15 s).
@@ -284,7 +284,8 @@ impl<H: Hook> Process for ApiServer<H> {
         if task.kind() == SHUTDOWN {
             return Box::pin(shutdown(rx, self.config.clone(), self.hooks.clone()));
         }
-        if let Some(routine) = door::routine(task).or_else(|| cacher::routine(task)) {
+        let ours = door::routine(task).or_else(|| cacher::routine(task));
+        if let Some(routine) = ours.or_else(|| services::routine(task)) {
             return routine;
         }
         let own = self.hooks.iter().find_map(|hook| hook.routine(task));

@@ -7,13 +7,15 @@
 //! | node ports | a bitmap in etcd | a bitmap in etcd |
 //! | around the registry | a layer before it (`rest`) | hooks inside it (`hooks`) |
 //!
-//! `block` says which item of a range is which, `ports` and `node_ports` what a request does to
+//! `block` says which item of a range is which, `detached` keeps allocations apart from their requests,
+//! `ports` and `node_ports` what a request does to
 //! ports. What is wrong with a Service is in `wavetank_api::kinds`; what repairs leaks belongs to the
 //! controllers.
 
 pub mod addresses;
 mod bitmap;
 mod block;
+mod detached;
 mod hooks;
 pub mod ledger;
 mod node_ports;
@@ -36,6 +38,7 @@ use ledger::{Ledger, Refusal};
 
 pub use bitmap::Bitmap;
 pub use block::{Block, ServiceRanges};
+pub(crate) use detached::routine;
 pub use hooks::Begun;
 pub use rest::Layer;
 

@@ -15,6 +15,7 @@ use wavetank_engine::{Lock, Rx};
 use wavetank_release::Release;
 
 use super::block::Block;
+use super::detached::through_loopback;
 use super::ledger::Refusal;
 use crate::cacher::Cacher;
 use crate::loopback::{Loopback, LoopbackError};
@@ -187,8 +188,8 @@ impl Addresses {
     async fn create(&self, rx: Rx, name: &str, service: &Json) -> Result<(), Refusal> {
         let post = Request::new(Method::Post, IP_ADDRESSES.path("", ""));
         let post = post.with(ip_address(name, self.family, service));
-        match self.loopback.request(rx, post).await {
-            Ok(_) => Ok(()),
+        match through_loopback(rx, self.loopback, post).await {
+            Ok(()) => Ok(()),
             Err(error) if error.is(Reason::AlreadyExists) => Err(Refusal::Taken),
             Err(LoopbackError::Status(status)) => Err(Refusal::Failed(status.message)),
             Err(error) => Err(Refusal::Failed(error.to_string())),
@@ -201,10 +202,8 @@ impl Addresses {
         let ranged = self.locked(rx).await;
         if ranged.iter().any(|r| r.block.offset_of(ip).is_some()) {
             let path = IP_ADDRESSES.path("", &ip.to_string());
-            let _ = self
-                .loopback
-                .request(rx, Request::new(Method::Delete, path))
-                .await;
+            let delete = Request::new(Method::Delete, path);
+            let _ = through_loopback(rx, self.loopback, delete).await;
         }
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! Memory runs ahead of etcd: it is changed first, and nobody puts it right when the transaction fails.
 //! The next use that finds another revision in etcd than the one it last began with takes over what
-//! is stored there.
+//! is stored there. Until v1.17 memory is asked before etcd is: what it takes for allocated is refused,
+//! although another server may have released it.
 
 use std::sync::Arc;
 
@@ -12,9 +13,11 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Status, Stored};
 use wavetank_engine::{Cell, Lock, Rx};
 use wavetank_etcd::{Key, Revision};
+use wavetank_release::Release;
 
 use super::bitmap::Bitmap;
 use super::block::{Block, ServiceRanges};
+use super::detached;
 use crate::options::{Preconditions, StoreError};
 use crate::storage::{Storage, Updated};
 
@@ -99,9 +102,12 @@ pub enum Refusal {
 }
 
 /// What one use does.
-enum Use {
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Use {
     Take(u32),
     TakeAny,
+    /// This one, or any if it is taken.
+    TakeOrAny(u32),
     Release(u32),
 }
 
@@ -134,8 +140,7 @@ impl Ledger {
     /// # Errors
     /// [`Refusal::Taken`], or a failure whose outcome may be unknown.
     pub async fn take(&self, rx: Rx, offset: u32) -> Result<(), Refusal> {
-        let _lock = rx.lock(self.of.lock()).await;
-        match self.try_update(rx, &Use::Take(offset)).await? {
+        match detached::with_ledger(rx, self, Use::Take(offset)).await? {
             Some(_) => Ok(()),
             None => Err(Refusal::Taken),
         }
@@ -146,8 +151,7 @@ impl Ledger {
     /// # Errors
     /// [`Refusal::Full`], or a failure whose outcome may be unknown.
     pub async fn take_any(&self, rx: Rx) -> Result<u32, Refusal> {
-        let _lock = rx.lock(self.of.lock()).await;
-        let taken = self.try_update(rx, &Use::TakeAny).await?;
+        let taken = detached::with_ledger(rx, self, Use::TakeAny).await?;
         taken.ok_or(Refusal::Full)
     }
 
@@ -156,8 +160,27 @@ impl Ledger {
     /// # Errors
     /// A failure whose outcome may be unknown.
     pub async fn release(&self, rx: Rx, offset: u32) -> Result<(), Refusal> {
+        let released = detached::with_ledger(rx, self, Use::Release(offset)).await;
+        released.map(|_| ())
+    }
+
+    /// One use, under the lock; `None` if there was nothing to be taken.
+    pub(super) async fn carry_out(&self, rx: Rx, work: Use) -> Result<Option<u32>, Refusal> {
         let _lock = rx.lock(self.of.lock()).await;
-        self.try_update(rx, &Use::Release(offset)).await.map(|_| ())
+        if self.storage.release >= Release::V1_20 {
+            return self.try_update(rx, work, None).await;
+        }
+        let Some(offset) = self.work(rx, work).await else {
+            return Ok(None);
+        };
+        let again = match work {
+            Use::TakeAny => Use::TakeOrAny(offset),
+            other => other,
+        };
+        match self.try_update(rx, again, Some(offset)).await? {
+            None if work == Use::TakeAny => Err(Refusal::Failed("unable to allocate".to_owned())),
+            done => Ok(done),
+        }
     }
 
     /// `Has`: as far as memory knows.
@@ -166,8 +189,13 @@ impl Ledger {
         rx.look(&self.of.memory(), |memory| memory.taken.has(offset))
     }
 
-    /// `tryUpdate`; `None` if there was nothing to be taken.
-    async fn try_update(&self, rx: Rx, work: &Use) -> Result<Option<u32>, Refusal> {
+    /// `tryUpdate`. What memory has `done` already is done again only if memory was behind.
+    async fn try_update(
+        &self,
+        rx: Rx,
+        work: Use,
+        done: Option<u32>,
+    ) -> Result<Option<u32>, Refusal> {
         let failed = |error| Refusal::Failed(self.words(error));
         let always = Preconditions::default();
         let key = self.of.key();
@@ -179,9 +207,13 @@ impl Ledger {
                 let why = format!("cannot allocate resources of type {resource} at this time");
                 return Err(Refusal::Failed(why));
             };
-            self.catch_up(rx, &existing)?;
-            let Some(offset) = self.work(rx, work).await else {
-                return Ok(None);
+            let was_behind = self.catch_up(rx, &existing)?;
+            let offset = match done.filter(|_| !was_behind) {
+                Some(done) => done,
+                None => match self.work(rx, work).await {
+                    Some(offset) => offset,
+                    None => return Ok(None),
+                },
             };
             let taken = rx.update(&self.of.memory(), |memory| {
                 memory.last = existing.resource_version;
@@ -197,27 +229,30 @@ impl Ledger {
         }
     }
 
-    /// Takes over what is stored, unless it is what the last use began with.
-    fn catch_up(&self, rx: Rx, existing: &Stored) -> Result<(), Refusal> {
+    /// Takes over what is stored, unless it is what the last use began with. Was it not?
+    fn catch_up(&self, rx: Rx, existing: &Stored) -> Result<bool, Refusal> {
         let snapshot = snapshot(existing);
         let ours = snapshot.range == self.block.spec;
         rx.update(&self.of.memory(), |memory| {
             if memory.last == snapshot.revision {
-                return Ok(());
+                return Ok(false);
             }
             if !ours {
                 let why = "the provided range does not match the current range";
                 return Err(Refusal::Failed(why.to_owned()));
             }
             memory.taken = snapshot.taken;
-            Ok(())
+            Ok(true)
         })
     }
 
     /// Changes memory.
-    async fn work(&self, rx: Rx, work: &Use) -> Option<u32> {
+    async fn work(&self, rx: Rx, work: Use) -> Option<u32> {
         let memory = self.of.memory();
-        match *work {
+        match work {
+            Use::TakeOrAny(offset) if rx.update(&memory, |memory| memory.taken.take(offset)) => {
+                Some(offset)
+            }
             Use::Take(offset) => rx
                 .update(&memory, |memory| memory.taken.take(offset))
                 .then_some(offset),
@@ -225,7 +260,7 @@ impl Ledger {
                 rx.update(&memory, |memory| memory.taken.release(offset));
                 Some(offset)
             }
-            Use::TakeAny => {
+            Use::TakeAny | Use::TakeOrAny(_) => {
                 if rx.look(&memory, |memory| memory.taken.count()) >= self.block.size() {
                     return None;
                 }
