@@ -16,6 +16,8 @@ use super::{ADDRESS_QUEUE, Failed, Of, ServiceAddresses, all, get, say};
 
 /// An IPAddress without a Service may belong to one that is being created.
 const GRACE: Duration = Duration::from_secs(60);
+/// A cache may be behind a Service that has just changed its type.
+const CATCH_UP: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_millis(1);
 
 fn text<'a>(json: &'a Json, path: &[&str]) -> &'a str {
@@ -29,6 +31,20 @@ fn label<'a>(address: &'a Json, name: &str) -> &'a str {
 
 fn is_ours(address: &Json) -> bool {
     label(address, "managed-by") == MANAGER
+}
+
+/// How old an IPAddress is, by the clock of this server.
+fn life(rx: Rx, address: &Stored) -> Duration {
+    let created = text(address.object.json(), &["metadata", "creationTimestamp"]);
+    let created = Stamp::parse(created)
+        .and_then(Stamp::clock)
+        .unwrap_or_default();
+    let now = rx.clock();
+    if now > created {
+        now.since(created)
+    } else {
+        Duration::ZERO
+    }
 }
 
 /// What an IPAddress names: the group and resource, and the key.
@@ -180,6 +196,13 @@ impl ServiceAddresses {
         if cluster_ips(service.object.json()).any(|ip| ip == key) {
             return Ok(());
         }
+        if text(service.object.json(), &["spec", "type"]) == "ExternalName"
+            && life(rx, &address) <= GRACE
+        {
+            // It may have become another type, which the cache does not show yet (k/k#131548).
+            ADDRESS_QUEUE.add_after(rx, key.into(), CATCH_UP);
+            return Ok(());
+        }
         say(
             rx,
             format!("the IPAddress: {key} for Service {named} has a wrong reference; cleaning up"),
@@ -187,18 +210,9 @@ impl ServiceAddresses {
         Ok(self.delete_address(rx, key).await?)
     }
 
-    /// An IPAddress without a Service goes once it is old enough, by the clock of this server.
+    /// An IPAddress without a Service goes once it is old enough.
     async fn clean_up(&self, rx: Rx, key: &str, address: &Stored) -> Result<(), Failed> {
-        let created = text(address.object.json(), &["metadata", "creationTimestamp"]);
-        let created = Stamp::parse(created)
-            .and_then(Stamp::clock)
-            .unwrap_or_default();
-        let now = rx.clock();
-        let life = if now > created {
-            now.since(created)
-        } else {
-            Duration::ZERO
-        };
+        let life = life(rx, address);
         if life > GRACE {
             say(
                 rx,

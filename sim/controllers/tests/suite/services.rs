@@ -273,3 +273,18 @@ fn an_ip_address_that_a_service_needs_comes_back() {
         .any(|message| message.ends_with("is not allocated; repairing"));
     assert!(found, "{:?}", lab.messages);
 }
+
+#[test]
+fn a_service_that_comes_into_the_cluster_keeps_its_ip_address() {
+    let mut lab = Lab::new(Release::V1_36);
+    let outside = json!({"type": "ExternalName", "externalName": "x.example"});
+    let made = lab.ask("a1", "POST", &path(""), service("a", outside));
+    assert_eq!(made.code, 201);
+    let inside = json!({"spec": {"type": "ClusterIP", "clusterIP": "10.0.0.5"}});
+    let changed = lab.ask("a1", "PATCH", &path("a"), inside);
+    assert_eq!(changed.code, 200, "{changed:?}");
+    // The caches of the repair controllers did not show the Service when they showed its IPAddress.
+    lab.run(5.0);
+    assert!(lab.is_stored("/registry/ipaddresses/10.0.0.5"));
+    assert_eq!(lab.messages, Vec::<String>::new());
+}
