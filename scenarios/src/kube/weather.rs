@@ -55,7 +55,12 @@ pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
         load(&own.read, "read", topology.writer_names(), false),
         load(&own.move_informers, "move", topology.informer_names(), true),
         load(&own.lag_caches, "lag", topology.apiserver_names(), true),
-        load(&own.rebuild_caches, "rebuild", topology.apiserver_names(), true),
+        load(
+            &own.rebuild_caches,
+            "rebuild",
+            topology.apiserver_names(),
+            true,
+        ),
     ];
     let watching = watching.into_iter().flatten();
     Weather {

@@ -247,7 +247,11 @@ impl<H: Hook> Process for ApiServer<H> {
         let caches = self.config.caches();
         let caches = caches.ok_or("has no watch caches")?;
         let told = cacher::tell(cx, caches, what, args);
-        told.unwrap_or_else(|| Err(format!("knows `hold`, `release`, `lag` and `rebuild`, not `{what}`")))
+        told.unwrap_or_else(|| {
+            Err(format!(
+                "knows `hold`, `release`, `lag` and `rebuild`, not `{what}`"
+            ))
+        })
     }
 
     fn accepting(&self) -> bool {

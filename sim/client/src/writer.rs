@@ -197,10 +197,12 @@ async fn swap(
     };
     let swap = match ask(server, request).await {
         Some(Content::Status(status)) if status.success => Swap::Deleted,
-        Some(Content::Status(status)) => match status.is(Reason::Conflict) || status.is(Reason::NotFound) {
-            true => Swap::Refused,
-            false => return Outcome::Done,
-        },
+        Some(Content::Status(status)) => {
+            match status.is(Reason::Conflict) || status.is(Reason::NotFound) {
+                true => Swap::Refused,
+                false => return Outcome::Done,
+            }
+        }
         Some(Content::One(_)) if deletes => Swap::Deleted,
         Some(Content::One(stored)) => Swap::Stored(stored.resource_version),
         _ => return Outcome::Done,

@@ -20,7 +20,9 @@ pub async fn get(
     let asked = request.query.get("resourceVersion").unwrap_or_default();
     let at_least = query::revision(asked)?;
     let name = api.name.as_deref().unwrap_or_default();
-    let stored = registry(rx, config, api, false).get(rx, name, at_least).await?;
+    let stored = registry(rx, config, api, false)
+        .get(rx, name, at_least)
+        .await?;
     Ok(ok(Content::One(stored)))
 }
 

@@ -111,8 +111,7 @@ impl GuaranteedUpdate<'_> {
         rx: Rx,
         wanted: Result<Updated, StoreError>,
     ) -> Result<Option<Stored>, StoreError> {
-        let is_final =
-            self.is_current || self.storage.switches.has(Switch::StaleRefusalIsFinal);
+        let is_final = self.is_current || self.storage.switches.has(Switch::StaleRefusalIsFinal);
         let wanted = match wanted {
             Ok(wanted) => wanted,
             Err(refusal) if is_final => return Err(refusal),

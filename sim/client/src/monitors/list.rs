@@ -157,7 +157,8 @@ impl Property for TooLargeFallsBack {
             None => Check::Idle,
             before if before != asked => Check::Held,
             Some(revision) => {
-                let message = format!("it asks for a list at {revision} again, which was too large");
+                let message =
+                    format!("it asks for a list at {revision} again, which was too large");
                 violated(world, who, message)
             }
         }

@@ -16,7 +16,10 @@ fn violated(world: &World, swapped: &Swapped, message: String) -> Check {
     Check::Violated(Violation {
         kind: "object",
         object: swapped.key.to_string(),
-        message: format!("{server} was asked to change it as it was at {}: {message}", swapped.read),
+        message: format!(
+            "{server} was asked to change it as it was at {}: {message}",
+            swapped.read
+        ),
     })
 }
 
@@ -46,7 +49,11 @@ impl Property for NoLostUpdate {
             Some(replaced) if replaced == swapped.read => Check::Held,
             replaced => {
                 let replaced = replaced.map_or("nothing".into(), |r| r.to_string());
-                violated(world, swapped, format!("it replaced {replaced} at {stored}"))
+                violated(
+                    world,
+                    swapped,
+                    format!("it replaced {replaced} at {stored}"),
+                )
             }
         }
     }
@@ -111,7 +118,12 @@ mod tests {
     #[test]
     fn a_swap_replaces_what_was_read() {
         assert!(is_right(NoLostUpdate::default(), false, 3, Swap::Stored(4)));
-        assert!(!is_right(NoLostUpdate::default(), false, 2, Swap::Stored(4)));
+        assert!(!is_right(
+            NoLostUpdate::default(),
+            false,
+            2,
+            Swap::Stored(4)
+        ));
     }
 
     #[test]
