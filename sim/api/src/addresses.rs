@@ -29,7 +29,7 @@ pub fn parse_sloppy(text: &str) -> Option<IpAddr> {
 }
 
 /// A range in CIDR notation with an address below its prefix, if there is one.
-fn parse_range(text: &str) -> Option<(IpAddr, u8)> {
+pub fn parse_range(text: &str) -> Option<(IpAddr, u8)> {
     let (ip, length) = text.split_once('/')?;
     let ip = parse_sloppy(ip)?;
     let length: u8 = length.parse().ok()?;
@@ -38,7 +38,7 @@ fn parse_range(text: &str) -> Option<(IpAddr, u8)> {
 }
 
 /// The first address of a range.
-fn masked(ip: IpAddr, length: u8) -> IpAddr {
+pub fn masked(ip: IpAddr, length: u8) -> IpAddr {
     match ip {
         IpAddr::V4(ip) => {
             let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);

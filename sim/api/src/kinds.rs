@@ -19,7 +19,9 @@ pub mod pod_binding;
 mod pod_spec;
 pub mod pods;
 mod secrets;
-mod service_rules;
+pub mod service_families;
+mod service_one_ip;
+pub mod service_rules;
 pub mod services;
 
 /// A resource: where it is served, where it is stored, and its rules.

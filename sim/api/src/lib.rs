@@ -16,7 +16,7 @@ pub mod names;
 mod object;
 pub mod options;
 pub mod patch;
-mod quote;
+pub mod quote;
 mod render;
 mod schema;
 pub mod selector;

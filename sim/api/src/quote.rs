@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::json::Json;
 
 /// `strconv.Quote`, `%q`.
-pub(crate) fn go(text: &str) -> String {
+pub fn go(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for char in text.chars() {

@@ -14,12 +14,14 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::{Content, Method, Request, Response, Status};
+use wavetank_api::strategy::Part;
+use wavetank_api::{Content, Method, Request, Response, Status, kinds};
 use wavetank_engine::{Outcome, Payload, Rx};
 use wavetank_release::Release;
 
 use crate::registry::{Made, Registry, Warnings};
 use crate::server::{self, Config, Serve};
+use crate::services::Allocators;
 
 pub use route::Api;
 pub(crate) use route::{Route, route};
@@ -41,8 +43,12 @@ pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome
     rx.reply(served.caller, Payload::new(response));
     server::end(rx, false);
     // Up to v1.20 (`WithTimeoutForNonLongRunningRequests`) the client is answered and the handler
-    // goes on; v1.36 (`WithRequestDeadline`) ends its context, and with it the calls to etcd.
+    // goes on; v1.36 (`WithRequestDeadline`) ends its context, and with it the calls to etcd. What is
+    // left of it then only matters to who has something to give back.
     if !in_time && config.release < Release::V1_36 {
+        let _ = work.await;
+    } else if !in_time && config.services.is_some() {
+        rx.deadline(Duration::ZERO);
         let _ = work.await;
     }
     Outcome::Done
@@ -98,9 +104,23 @@ fn registry(rx: Rx, config: &Config, api: &Api, dry_run: bool) -> Registry {
         cacher: config.cacher(rx, api.resource),
         part: api.part,
         namespace: api.namespace.clone(),
+        allocators: allocators(rx, config, api).filter(|_| config.release == Release::V1_36),
         dry_run,
         me: config.number,
     }
+}
+
+/// What a request for a Service allocates from. An update of the status allocates nothing, but it may
+/// take the last finalizer, and v1.36 has a hook for that.
+fn allocators(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
+    let concerned = *api.resource == kinds::SERVICES
+        && (api.part == Part::Whole || config.release == Release::V1_36);
+    concerned.then(|| Allocators::of(rx, config)).flatten()
+}
+
+/// The allocators of the layer before the registry that Services had until v1.20.
+fn layer(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
+    allocators(rx, config, api).filter(|_| config.release < Release::V1_36)
 }
 
 fn answer(code: u16, made: Made) -> Response {

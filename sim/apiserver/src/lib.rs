@@ -2,7 +2,7 @@
 //!
 //! `door` is what happens to a request, `registry` what create, update and delete do to any kind,
 //! `storage` what upstream calls etcd3: objects in etcd, each call an await; `cacher` the watch cache
-//! before it. `server` is the life of the process: hooks, readiness, shutdown. What kinds and requests mean is in `wavetank_api`; what
+//! before it; `services` what Services are allocated. `server` is the life of the process: hooks, readiness, shutdown. What kinds and requests mean is in `wavetank_api`; what
 //! a hook does (the bootstrap controller) belongs to the layers above.
 
 pub mod cacher;
@@ -11,6 +11,7 @@ mod loopback;
 pub mod options;
 mod registry;
 mod server;
+pub mod services;
 mod storage;
 
 pub use loopback::{Loopback, LoopbackError};

@@ -12,16 +12,18 @@ use std::sync::Arc;
 
 use wavetank_api::json::Json;
 use wavetank_api::strategy::{Context, Part};
-use wavetank_api::{Resource, Stamp, Status, Stored};
+use wavetank_api::{Object, Resource, Stamp, Status, Stored};
 use wavetank_engine::{Cell, Rx};
 use wavetank_etcd::{EtcdError, Key, Revision};
 
 use crate::cacher::Cacher;
 use crate::options::{ListOptions, Listed, StoreError};
+use crate::services::Allocators;
 use crate::storage::Storage;
 
 pub use before::{ensure_namespace, warn, wipe_system_fields};
-pub use update::Change;
+pub use delete::Deletion;
+pub use update::{Change, Update};
 
 /// What went into the uids of this life of the server: its life, and how many there were in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -48,6 +50,9 @@ pub struct Registry {
     pub part: Part,
     /// The namespace of the request; empty for all, or for a resource without.
     pub namespace: Arc<str>,
+    /// What the hooks of Services allocate from (`BeginCreate`, `BeginUpdate`, `AfterDelete`); other
+    /// resources have no hooks.
+    pub allocators: Option<Allocators>,
     /// Is nothing to be stored (`dryRun=All`)?
     pub dry_run: bool,
     /// The server itself: goes into uids.
@@ -84,7 +89,44 @@ impl Registry {
             Some(cacher) => cacher.get(rx, key, at_least).await,
             None => self.storage.get(rx, key, at_least.unwrap_or(0)).await,
         };
-        found.map_err(|error| self.refusal(error, "get", name))
+        let found = found.map_err(|error| self.refusal(error, "get", name))?;
+        Ok(self.decorate(found))
+    }
+
+    /// The hooks around what is read and written (`Decorator`, `BeginCreate`, `BeginUpdate`); updates
+    /// of a status have none.
+    fn hooks(&self) -> Option<&Allocators> {
+        self.allocators
+            .as_ref()
+            .filter(|_| self.part == Part::Whole)
+    }
+
+    /// `Decorator`: an object as it is shown. Watches show it as it is stored, and so does a deletion
+    /// that has to wait.
+    fn decorate(&self, stored: Stored) -> Stored {
+        let Some(hooks) = self.hooks() else {
+            return stored;
+        };
+        let mut tree = stored.object.json().clone();
+        hooks.default_on_read(&mut tree);
+        match tree == *stored.object.json() {
+            true => stored,
+            false => Stored {
+                object: Object::new(tree),
+                ..stored
+            },
+        }
+    }
+
+    fn decorate_made(&self, made: Made) -> Made {
+        match (made, self.hooks()) {
+            (Made::Stored(stored), _) => Made::Stored(self.decorate(stored)),
+            (Made::Unsaved(mut tree), Some(hooks)) => {
+                hooks.default_on_read(Arc::make_mut(&mut tree));
+                Made::Unsaved(tree)
+            }
+            (made, _) => made,
+        }
     }
 
     /// `ListPredicate`.
@@ -100,7 +142,12 @@ impl Registry {
                 list.await
             }
         };
-        listed.map_err(|error| self.refusal(error, "list", ""))
+        let mut listed = listed.map_err(|error| self.refusal(error, "list", ""))?;
+        if self.hooks().is_some() {
+            let items = std::mem::take(&mut listed.items);
+            listed.items = items.into_iter().map(|item| self.decorate(item)).collect();
+        }
+        Ok(listed)
     }
 
     /// The key or prefix that a list or watch is of: a selector that names one object, or one

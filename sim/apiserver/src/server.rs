@@ -20,6 +20,7 @@ use crate::cacher::{self, Cacher};
 use crate::door::{self, Route, Watching};
 use crate::loopback::Loopback;
 use crate::registry::{UIDS, Uids};
+use crate::services::{self, ServiceRanges};
 use crate::storage::Storage;
 
 /// How clients reach an apiserver: HTTP/2 with client-go's health check (read idle 30 s, ping 15 s).
@@ -75,6 +76,8 @@ pub struct Config {
     pub compaction: Option<Duration>,
     /// Its number among the servers: goes into uids.
     pub number: u32,
+    /// What Services are allocated; without ranges they are stored as they come.
+    pub services: Option<ServiceRanges>,
     /// Is the admission plugin `NamespaceLifecycle` on?
     pub namespace_lifecycle: bool,
 }
@@ -281,7 +284,8 @@ impl<H: Hook> Process for ApiServer<H> {
         if task.kind() == SHUTDOWN {
             return Box::pin(shutdown(rx, self.config.clone(), self.hooks.clone()));
         }
-        if let Some(routine) = door::routine(task).or_else(|| cacher::routine(task)) {
+        let ours = door::routine(task).or_else(|| cacher::routine(task));
+        if let Some(routine) = ours.or_else(|| services::routine(task)) {
             return routine;
         }
         let own = self.hooks.iter().find_map(|hook| hook.routine(task));

@@ -193,6 +193,7 @@ impl Topology {
                 shutdown_delay: self.shutdown_delay,
                 hooks: 1,
                 number: at as u32 + 1,
+                services: None,
                 namespace_lifecycle: false,
                 watch_cache: self.watching.cache.then_some(self.etcd.release),
                 compaction: Some(self.watching.compaction).filter(|every| !every.is_zero()),

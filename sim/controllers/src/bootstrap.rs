@@ -1,8 +1,8 @@
 //! The bootstrap controller: `pkg/master/controller.go` (v1.16), `pkg/controlplane/controller.go`
 //! (v1.20), `pkg/controlplane/controller/kubernetesservice/controller.go` (v1.36).
 //!
-//! Its Endpoints part is here. Namespaces, the Service and the repair loops come with their own
-//! issues, before and after the reconciler in each round and hook.
+//! Its Endpoints part is here, its Service in `kubernetes_service`, the repair loops in `repair`. The
+//! system's namespaces come with their own issue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,9 @@ use wavetank_engine::{Cell, Name, Outcome, RoutineFuture, Rx, Signal, Task};
 use wavetank_etcd::Revision;
 use wavetank_release::{Reconciler, Release, Switch};
 
+use crate::kubernetes_service;
 use crate::reconcilers::{self, RECONCILE_INTERVAL, ReconcileError};
+use crate::repair::ServiceRepair;
 
 /// `PollImmediateUntil` on the health check.
 const POLL: Duration = Duration::from_millis(100);
@@ -89,6 +91,7 @@ impl Hook for Bootstrap {
         Box::pin(async move {
             // Of a previous life, if its lease is still there.
             let _ = reconcilers::remove_endpoints(rx, &me).await;
+            me.repair().start(rx).await;
             rx.spawn(Task::new(POLL_HEALTH, ()));
         })
     }
@@ -99,6 +102,7 @@ impl Hook for Bootstrap {
         Box::pin(async move {
             rx.update(&STOPPED, |stopped| *stopped = true);
             rx.raise(STOP);
+            ServiceRepair::stop(rx);
             rx.spawn(Task::new(REMOVE, ()));
             if me.server.switches.has(Switch::RemoveEndpointsUnbounded) {
                 return rx.wait(REMOVED).await;
@@ -122,7 +126,16 @@ impl Hook for Bootstrap {
         if task.kind() == REMOVE {
             return Some(Box::pin(remove(rx, me)));
         }
-        None
+        self.repair().routine(task)
+    }
+}
+
+impl Bootstrap {
+    /// The repair loops, which are a hook of their own in v1.36.
+    fn repair(&self) -> ServiceRepair {
+        ServiceRepair {
+            server: self.server.clone(),
+        }
     }
 }
 
@@ -156,7 +169,11 @@ async fn reconcile(rx: Rx, me: Bootstrap) -> Outcome {
     let tick = rx.timeout(RECONCILE_INTERVAL, rx.wait(STOP));
     // An error ends the round and is logged (`UpdateKubernetesService`).
     let round = async {
-        if let Err(error) = reconcilers::reconcile_endpoints(rx, &me).await {
+        let done = async {
+            kubernetes_service::ensure(rx, &me.server).await?;
+            reconcilers::reconcile_endpoints(rx, &me).await
+        };
+        if let Err(error) = done.await {
             rx.note(BootstrapNote::RoundFailed(error));
         }
     };

@@ -1,11 +1,14 @@
 //! Controllers, each a small file of routines that read like the upstream algorithm. Here is the
-//! bootstrap controller of kube-apiserver with its Endpoints reconcilers; what a server or a
+//! bootstrap controller of kube-apiserver with its Endpoints reconcilers and its repair loops; what a server or a
 //! cluster is belongs elsewhere.
 
 mod bootstrap;
+mod kubernetes_service;
 mod reconcilers;
+mod repair;
 
 pub use bootstrap::{Bootstrap, BootstrapNote, RemovalOutcome, SHUTDOWN_LIMIT};
 pub use reconcilers::{
     MASTER_LEASE_TTL, MASTER_LEASES, RECONCILE_INTERVAL, ReconcileError, master_lease_key,
 };
+pub use repair::{REPAIR_INTERVAL, RepairNote, ServiceRepair};

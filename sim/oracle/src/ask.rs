@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(120);
 /// are as in a recording: `method`, `path`, `query`, `contentType`, `body`; or `bytes`, base64, for a
 /// body that is no text. The answers have `code` and `body`; a `code` of 0 is a broken connection.
 pub fn ask(requests: &[Json]) -> Vec<Json> {
-    let mut lab = Lab::new(Release::V1_36, EtcdRelease::LATEST);
+    let mut lab = Lab::new(Release::V1_36, EtcdRelease::LATEST, &["10.96.0.0/24"]);
     let answer = |request: &Json| {
         let number = lab.send(request, false);
         lab.run_until(LONGEST, |lab| lab.answer(number).over);

@@ -9,34 +9,24 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
-use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture};
+use wavetank_apiserver::services::{Bitmap, ServiceRanges};
+use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR};
+use wavetank_controllers::{Bootstrap, RepairNote};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Client, Committed, Etcd, Put, Sizes, Txn, TxnOp};
-use wavetank_release::{EtcdRelease, Release, Switches};
-
-/// There are none.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum NoHook {}
-
-impl Hook for NoHook {
-    fn post_start(&self, _: Rx) -> HookFuture {
-        match *self {}
-    }
-    fn pre_shutdown(&self, _: Rx) -> HookFuture {
-        match *self {}
-    }
-    fn routine(&self, _: &Task) -> Option<RoutineFuture> {
-        match *self {}
-    }
-}
+use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
 const SEND: Name = Name::new("send");
 const MARK: Name = Name::new("mark");
+const PUT: Name = Name::new("put");
 
 /// The revision at which the recordings begin: what a server writes while it starts. Some of their
 /// requests carry a revision as a plain number.
 const BEGIN: u64 = 54;
+
+/// The messages of one round come within this time.
+const ROUND: Duration = Duration::from_secs(60);
 
 /// What came back, by the number of the request.
 type Answers = BTreeMap<u64, Answer>;
@@ -87,6 +77,15 @@ impl Process for Recorder {
             cx.spawn(Task::new(MARK, ()));
             return Ok(());
         }
+        if what == "put" {
+            let key = args["key"].as_str().ok_or("wants a key")?;
+            let putting = Putting {
+                key: key.into(),
+                object: Object::new(args["object"].clone()),
+            };
+            cx.spawn(Task::new(PUT, putting));
+            return Ok(());
+        }
         let sending = Sending {
             number: args["number"].as_u64().ok_or("wants a number")?,
             watch: args["watch"].as_bool().unwrap_or(false),
@@ -100,6 +99,9 @@ impl Process for Recorder {
     fn routine(&self, task: &Task) -> RoutineFuture {
         if task.kind() == MARK {
             return Box::pin(mark(Rx::new(), self.etcd));
+        }
+        if task.kind() == PUT {
+            return Box::pin(put(Rx::new(), self.etcd, task.args::<Putting>().clone()));
         }
         Box::pin(send(Rx::new(), self.server, task.args::<Sending>().clone()))
     }
@@ -117,6 +119,23 @@ async fn mark(rx: Rx, etcd: Client) -> Outcome {
             return Outcome::Done;
         }
     }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Putting {
+    key: Arc<str>,
+    object: Object,
+}
+
+/// A write past all servers.
+async fn put(rx: Rx, etcd: Client, putting: Putting) -> Outcome {
+    let txn = Txn {
+        compare: vec![],
+        success: vec![TxnOp::Put(Put::new(&*putting.key, putting.object))],
+        failure: vec![],
+    };
+    let _ = etcd.txn(rx, txn).await;
+    Outcome::Done
 }
 
 /// A request as it was recorded.
@@ -227,11 +246,14 @@ pub struct Lab {
     now: Time,
     next: u64,
     writes: Vec<Write>,
+    messages: Vec<(Time, String)>,
+    /// Where the draws of addresses, ports and names are.
+    drawn: u64,
 }
 
 impl Lab {
-    /// All are up, and the server is ready.
-    pub fn new(release: Release, etcd: EtcdRelease) -> Lab {
+    /// All are up, and the server is ready; Services have addresses of these ranges.
+    pub fn new(release: Release, etcd: EtcdRelease, ranges: &[&str]) -> Lab {
         let all = ["apiserver", "etcd", "recorder"];
         let id = |name| WorldBuilder::id_of(name, &all);
         let member = wavetank_etcd::Config {
@@ -248,15 +270,21 @@ impl Lab {
             etcd: id("etcd"),
             address: "192.0.2.11".into(),
             shutdown_delay: Duration::ZERO,
-            hooks: 0,
+            hooks: 1,
             number: 1,
+            services: Some(ServiceRanges::of(ranges)),
             namespace_lifecycle: true,
             watch_cache: Some(etcd),
             compaction: None,
         };
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::new(member));
-        builder.process("apiserver", ApiServer::<NoHook>::new(config, Vec::new()));
+        let bootstrap = Bootstrap {
+            server: Arc::new(config.clone()),
+            reconciler: Reconciler::None,
+            apiserver_count: 1,
+        };
+        builder.process("apiserver", ApiServer::new(config, vec![bootstrap]));
         let server = id("apiserver");
         let etcd = Client {
             server: id("etcd"),
@@ -268,12 +296,16 @@ impl Lab {
             now: Time::ZERO,
             next: 0,
             writes: Vec::new(),
+            messages: Vec::new(),
+            drawn: 0,
         };
         for name in ["etcd", "apiserver", "recorder"] {
             lab.start(name);
         }
         lab.run(Duration::from_secs(3));
-        lab.make_what_servers_make();
+        lab.make_what_servers_make(release, ranges);
+        // Until the bootstrap controller has made its Service.
+        lab.run(Duration::from_secs(12));
         lab.tell("recorder", "mark", Json::Null);
         lab.run(Duration::from_secs(3));
         lab
@@ -281,14 +313,14 @@ impl Lab {
 
     /// What a real server writes at its start, and lists show: its own controllers come with their
     /// own issue.
-    fn make_what_servers_make(&mut self) {
+    fn make_what_servers_make(&mut self, release: Release, ranges: &[&str]) {
         let post = |path: &str, body: Json| {
             json!({
                 "method": "POST", "path": path, "contentType": "application/json", "body": body,
             })
         };
         let mut requests = Vec::new();
-        for name in ["kube-system", "kube-public", "kube-node-lease", "default"] {
+        for name in ["kube-system", "kube-public", "kube-node-lease"] {
             let namespace = json!({
                 "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name},
             });
@@ -301,10 +333,51 @@ impl Lab {
             "data": {"since": "2026-01-01"},
         });
         requests.push(post("/api/v1/namespaces/kube-system/configmaps", tracking));
+        if release == Release::V1_36 {
+            requests.extend(service_range(ranges));
+        }
         for request in requests {
             self.send(&request, false);
             self.run(Duration::from_secs(1));
         }
+    }
+
+    /// What is stored under a key: the object, its revision and its version.
+    pub fn stored(&self, key: &str) -> Option<(Json, u64, u64)> {
+        let etcd = self.world.find("etcd").expect("it was built");
+        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        let found = etcd.store().get(key)?;
+        Some((
+            found.value.json().clone(),
+            found.mod_revision,
+            found.version,
+        ))
+    }
+
+    /// All objects under a prefix.
+    pub fn all(&self, prefix: &str) -> Vec<Json> {
+        let etcd = self.world.find("etcd").expect("it was built");
+        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        let keys = wavetank_etcd::Keys::prefix(prefix);
+        let found = etcd.store().iter(&keys);
+        found.map(|kv| kv.value.json().clone()).collect()
+    }
+
+    /// Writes past all servers.
+    pub fn put(&mut self, key: &str, object: &Json) {
+        self.tell("recorder", "put", json!({"key": key, "object": object}));
+    }
+
+    /// What the repair loops had to say, by round.
+    pub fn rounds(&self) -> Vec<Vec<String>> {
+        let mut rounds: Vec<(Time, Vec<String>)> = Vec::new();
+        for (at, message) in &self.messages {
+            match rounds.last_mut() {
+                Some((begin, round)) if *at < *begin + ROUND => round.push(message.clone()),
+                _ => rounds.push((*at, vec![message.clone()])),
+            }
+        }
+        rounds.into_iter().map(|(_, round)| round).collect()
     }
 
     /// The newest revision.
@@ -323,6 +396,10 @@ impl Lab {
 
     fn see(&mut self, report: Report) {
         for note in report.notes {
+            if let Some(repair) = note.body.get::<RepairNote>() {
+                self.messages
+                    .push((self.world.now(), repair.message.clone()));
+            }
             let Some(commit) = note.body.get::<Committed<Object>>() else {
                 continue;
             };
@@ -342,6 +419,11 @@ impl Lab {
     /// What was written since it was last asked.
     pub fn writes(&mut self) -> Vec<Write> {
         std::mem::take(&mut self.writes)
+    }
+
+    /// How many writes there were since.
+    pub fn seen(&self) -> usize {
+        self.writes.len()
     }
 
     /// Kills a process at once.
@@ -398,15 +480,61 @@ impl Lab {
         while !holds(self) && self.step(until) {}
     }
 
+    /// Draws that hardly ever repeat themselves, the same in every replay.
+    fn draw(&mut self) -> u64 {
+        self.drawn = self
+            .drawn
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        self.drawn >> 33
+    }
+
     fn step(&mut self, until: Time) -> bool {
         let next = self.world.next_entry().copied();
         let Some(entry) = next.filter(|entry| entry.at <= until) else {
             return false;
         };
-        let event = Event::Pending(entry.seq);
+        let event = match entry.what {
+            What::Choose { .. } => Event::Choice(entry.seq, self.draw()),
+            _ => Event::Pending(entry.seq),
+        };
         let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
         self.now = self.world.now();
         self.see(applied.expect("it is pending"));
         true
     }
+}
+
+/// The ServiceCIDR of the server's flags, and its status.
+fn service_range(ranges: &[&str]) -> [Json; 2] {
+    let path = "/apis/networking.k8s.io/v1/servicecidrs";
+    let range = json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "ServiceCIDR",
+        "metadata": {"name": "kubernetes"},
+        "spec": {"cidrs": ranges},
+    });
+    let ready = json!({
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    });
+    [
+        json!({"method": "POST", "path": path, "contentType": "application/json", "body": range}),
+        json!({
+            "method": "PATCH",
+            "path": format!("{path}/kubernetes/status"),
+            "contentType": "application/merge-patch+json",
+            "body": {"status": {"conditions": [ready]}},
+        }),
+    ]
+}
+
+/// What is taken of a stored range: how it is written, and the offsets.
+pub fn taken(range: &Json) -> (String, Vec<u32>) {
+    let data = range["data"].as_str().unwrap_or_default();
+    let taken = Bitmap::parse(data).unwrap_or_default();
+    (data.to_owned(), taken.taken().collect())
 }

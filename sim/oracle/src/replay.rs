@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use wavetank_api::{WatchEvent, WatchPart};
+use wavetank_api::{WatchEvent, WatchPart, json as tree};
+use wavetank_apiserver::services::Bitmap;
 use wavetank_release::{EtcdRelease, Release};
 
 use crate::corpus::Recording;
-use crate::lab::{Lab, Write};
+use crate::lab::{Lab, Write, taken};
 use crate::symbols::{Symbols, Unequal};
 
 /// Between two steps; before a step that a cache answers, so that it has caught up; the longest that
@@ -18,8 +19,16 @@ const PAUSE: Duration = Duration::from_millis(20);
 const CATCH_UP: Duration = Duration::from_millis(400);
 const LONGEST: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(2);
+/// A round of the bootstrap controller.
+const SETTLED: Duration = Duration::from_secs(12);
+/// Three rounds of a repair loop.
+const REPAIRED: Duration = Duration::from_secs(600);
 /// How long a watch is read that the server does not end.
 const READ: Duration = Duration::from_millis(900);
+
+const CLUSTER_IPS: &str = "/registry/ranges/serviceips";
+const NODE_PORTS: &str = "/registry/ranges/servicenodeports";
+const FIRST_PORT: u32 = 30000;
 
 /// A step that differs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,8 +37,6 @@ pub struct Difference {
     pub step: u64,
     /// What was done in it.
     pub what: String,
-    /// Does it concern Services?
-    pub services: bool,
     /// What differs.
     pub unequal: Unequal,
 }
@@ -41,8 +48,6 @@ pub struct Replayed {
     pub name: String,
     /// How many steps were compared.
     pub steps: u64,
-    /// How many of them concern Services.
-    pub of_services: u64,
     /// The steps that differ.
     pub differences: Vec<Difference>,
 }
@@ -71,7 +76,9 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         release.ok_or_else(|| wrong(format!("{} is not simulated", text("apiserver"))))?;
     let etcd = EtcdRelease::named(&format!("v{}", text("etcd")));
     let etcd = etcd.ok_or_else(|| wrong(format!("etcd {} is not simulated", text("etcd"))))?;
-    let mut lab = Lab::new(release, etcd);
+    let ranges = cluster["flags"]["service-cluster-ip-range"].as_str();
+    let ranges: Vec<&str> = ranges.unwrap_or("10.96.0.0/24").split(',').collect();
+    let mut lab = Lab::new(release, etcd, &ranges);
     lab.writes();
     let symbols = Symbols::new(&recording.lines, lab.revision());
     let mut replay = Replay {
@@ -83,28 +90,20 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     let mut replayed = Replayed {
         name: recording.name.clone(),
         steps: 0,
-        of_services: 0,
         differences: Vec::new(),
     };
     for line in &recording.lines[1..] {
         let step = line["step"].as_u64().unwrap_or(0);
         replay.open_watches(step);
-        let bound = replay.symbols.bound();
         let Some(result) = replay.step(line) else {
             continue;
         };
-        let services = concerns_services(line);
         replayed.steps += 1;
-        replayed.of_services += u64::from(services);
         if let Err(unequal) = result {
             replay.symbols.lose_anchor();
-            if services {
-                replay.symbols.unbind(bound);
-            }
             replayed.differences.push(Difference {
                 step,
                 what: describe(line),
-                services,
                 unequal,
             });
         }
@@ -138,26 +137,12 @@ fn describe(line: &Json) -> String {
                 "etcd",
                 "restart",
                 "bitmap",
+                "repairRound",
             ];
             let found = kinds.into_iter().find(|kind| line.get(kind).is_some());
             found.unwrap_or("step").to_owned()
         }
     }
-}
-
-fn concerns_services(line: &Json) -> bool {
-    let is = |path: &str| path.contains("/services") && !path.contains("/services/endpoints");
-    let path = |of: &str| is(line[of]["path"].as_str().unwrap_or_default());
-    let writes = line["writes"].as_array().into_iter().flatten();
-    let mut keys = writes.filter_map(|write| write[1].as_str());
-    line.get("ipaddresses").is_some()
-        || line.get("nodeports").is_some()
-        || line.get("bitmap").is_some()
-        || path("request")
-        || path("watch")
-        || keys.any(|key| {
-            is(key) || key.contains("/registry/ipaddresses") || key.contains("/registry/ranges")
-        })
 }
 
 impl Replay<'_> {
@@ -208,18 +193,153 @@ impl Replay<'_> {
             return Some(self.writes(line));
         }
         if line.get("settle").is_some() {
+            let wanted = line["writes"].as_array().map_or(0, Vec::len);
+            self.lab.run_until(SETTLED, |lab| lab.seen() >= wanted);
             self.lab.run(QUIET);
             return Some(self.writes(line));
         }
-        let others = ["ipaddresses", "nodeports", "bitmap", "masterleases"];
-        if others.iter().any(|other| line.get(other).is_some()) {
-            return Some(Err(Unequal {
+        self.allocations(line)
+    }
+
+    /// A line about what is allocated, or about what nobody plays yet.
+    fn allocations(&mut self, line: &Json) -> Option<Result<(), Unequal>> {
+        let note = line["note"].as_str().unwrap_or_default();
+        if let Some(what) = note.strip_prefix("written directly: ") {
+            self.write_directly(line, what);
+        }
+        if line.get("ipaddresses").is_some() {
+            return Some(self.ip_addresses(&line["ipaddresses"]));
+        }
+        if line.get("nodeports").is_some() {
+            return Some(self.node_ports(&line["nodeports"]));
+        }
+        if line.get("bitmap").is_some() {
+            return Some(self.bitmap(&line["bitmap"]));
+        }
+        if let Some(round) = line["repairRound"].as_u64() {
+            let rounds = self.lab.rounds();
+            let mut said = rounds.get(round as usize - 1).cloned().unwrap_or_default();
+            said.sort();
+            let said = Json::from(said);
+            return Some(self.symbols.compare(&line["messages"], &said, "messages"));
+        }
+        line.get("masterleases").map(|_| {
+            Err(Unequal {
                 at: String::new(),
                 recorded: line.to_string(),
                 simulated: "nothing: it is not simulated yet".to_owned(),
-            }));
+            })
+        })
+    }
+
+    /// What the recorder wrote past the server: a bitmap, or one bit for a node port.
+    fn write_directly(&mut self, line: &Json, what: &str) {
+        let (key, data) = match line.get("bitmap") {
+            Some(bitmap) => (CLUSTER_IPS, bitmap["data"].clone()),
+            None => {
+                let numbers = what.split(|c: char| !c.is_ascii_digit());
+                let port: u32 = numbers.filter_map(|n| n.parse().ok()).next().unwrap_or(0);
+                let mut taken = Bitmap::default();
+                if let Some((range, ..)) = self.lab.stored(NODE_PORTS) {
+                    taken = Bitmap::parse(range["data"].as_str().unwrap_or_default())
+                        .unwrap_or_default();
+                }
+                taken.take(port.saturating_sub(FIRST_PORT));
+                (NODE_PORTS, taken.text().into())
+            }
+        };
+        if let Some((mut range, ..)) = self.lab.stored(key) {
+            range["data"] = data;
+            self.lab.put(key, &range);
+            self.lab.run(PAUSE);
         }
-        None
+    }
+
+    fn ip_addresses(&mut self, recorded: &Json) -> Result<(), Unequal> {
+        let said = self
+            .lab
+            .all("/registry/ipaddresses/")
+            .into_iter()
+            .map(|address| {
+                let parent = &address["spec"]["parentRef"];
+                let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+                let owner = format!("{}/{}", text(&parent["namespace"]), text(&parent["name"]));
+                json!([address["metadata"]["name"], owner])
+            });
+        self.compare_sets(recorded, said.collect(), "ipaddresses")
+    }
+
+    fn node_ports(&mut self, recorded: &Json) -> Result<(), Unequal> {
+        let Some((range, ..)) = self.lab.stored(NODE_PORTS) else {
+            return self.symbols.compare(recorded, &Json::Null, "nodeports");
+        };
+        let (_, taken) = taken(&range);
+        let said: Vec<Json> = taken
+            .into_iter()
+            .map(|at| (FIRST_PORT + at).into())
+            .collect();
+        let same = self
+            .symbols
+            .compare(&recorded["range"], &range["range"], "range");
+        same.and(self.compare_sets(&recorded["allocated"], said, "nodeports"))
+    }
+
+    /// The order of what the server has chosen is not that of the recording.
+    fn compare_sets(&self, recorded: &Json, said: Vec<Json>, at: &str) -> Result<(), Unequal> {
+        let sorted = |items: Vec<Json>| {
+            let mut items = items;
+            items.sort_by_key(Json::to_string);
+            Json::from(items)
+        };
+        let filled = self.symbols.fill(recorded);
+        let recorded = sorted(filled.as_array().cloned().unwrap_or_default());
+        let said = sorted(said);
+        match recorded == said {
+            true => Ok(()),
+            false => Err(Unequal {
+                at: at.to_owned(),
+                recorded: recorded.to_string(),
+                simulated: said.to_string(),
+            }),
+        }
+    }
+
+    /// The ClusterIP bitmap, once it has been written as often: perhaps by the repair loop, which
+    /// takes its time.
+    fn bitmap(&mut self, recorded: &Json) -> Result<(), Unequal> {
+        let wanted = recorded["version"].as_u64().unwrap_or(0);
+        let version = |lab: &Lab| lab.stored(CLUSTER_IPS).map_or(0, |(.., version)| version);
+        self.lab.run_until(REPAIRED, |lab| version(lab) >= wanted);
+        self.lab.run(QUIET);
+        self.lab.writes();
+        let Some((range, revision, version)) = self.lab.stored(CLUSTER_IPS) else {
+            return self.symbols.compare(recorded, &Json::Null, "bitmap");
+        };
+        let said = json!({
+            "range": range["range"],
+            "metadata": range["metadata"],
+            "version": version,
+            "revision": revision.to_string(),
+        });
+        let mut kept = recorded.clone();
+        for apart in ["data", "allocated"] {
+            tree::remove(&mut kept, &[apart]);
+        }
+        let same = self.symbols.compare(&kept, &said, "bitmap");
+        let (data, taken) = taken(&range);
+        let first = "10.96.0.0"
+            .parse::<std::net::Ipv4Addr>()
+            .expect("an address");
+        let ip = |at: u32| std::net::Ipv4Addr::from_bits(first.to_bits() + 1 + at).to_string();
+        let allocated: Vec<Json> = taken.into_iter().map(|at| ip(at).into()).collect();
+        let random = recorded["data"] == "depends on random addresses";
+        let data = if random {
+            recorded["data"].clone()
+        } else {
+            data.into()
+        };
+        same.and(self.symbols.compare(&recorded["data"], &data, "data"))
+            .and(self.compare_sets(&recorded["allocated"], allocated, "allocated"))
     }
 
     fn request(&mut self, line: &Json) -> Result<(), Unequal> {

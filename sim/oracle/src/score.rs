@@ -24,16 +24,9 @@ impl Replayed {
         self.steps - self.differences.len() as u64
     }
 
-    /// The share of equal steps, in percent; of those that do not concern Services, if they are not
-    /// to count.
-    pub fn percent(&self, with_services: bool) -> f64 {
-        let differ = self
-            .differences
-            .iter()
-            .filter(|d| with_services || !d.services);
-        let skipped = if with_services { 0 } else { self.of_services };
-        let steps = self.steps - skipped;
-        100.0 * (steps - differ.count() as u64) as f64 / steps.max(1) as f64
+    /// The share of equal steps, in percent.
+    pub fn percent(&self) -> f64 {
+        100.0 * self.equal() as f64 / self.steps.max(1) as f64
     }
 }
 
@@ -49,12 +42,11 @@ impl fmt::Display for Score {
         for file in &self.files {
             writeln!(
                 f,
-                "{:<36} {:>4} of {:>4} equal ({:>5.1} %), without Services {:>5.1} %",
+                "{:<36} {:>4} of {:>4} equal ({:>5.1} %)",
                 file.name,
                 file.equal(),
                 file.steps,
-                file.percent(true),
-                file.percent(false)
+                file.percent()
             )?;
             if self.verbose {
                 for difference in &file.differences {

@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 /// The symbols of one recording.
 pub struct Symbols {
     bound: BTreeMap<String, String>,
-    /// How far each revision symbol is from the beginning of the recording.
-    distances: BTreeMap<String, u64>,
+    /// How far each revision symbol is from the beginning of the recording: at least and at most.
+    distances: BTreeMap<String, (u64, u64)>,
     /// The newest revision symbol that was bound without a difference since: distance and value.
     anchor: Option<(u64, u64)>,
     /// The last one that was bound at all.
@@ -44,8 +44,9 @@ impl Symbols {
         let table = lines.last().and_then(|last| last.get("rv"));
         let table = table.and_then(Json::as_object).into_iter().flatten();
         let distance = |(symbol, distance): (&String, &Json)| {
-            let first = distance.get(0).unwrap_or(distance);
-            Some((symbol.clone(), first.as_u64()?))
+            let first = distance.get(0).unwrap_or(distance).as_u64()?;
+            let last = distance.get(1).and_then(Json::as_u64);
+            Some((symbol.clone(), (first, last.unwrap_or(first))))
         };
         Symbols {
             bound: BTreeMap::new(),
@@ -60,17 +61,6 @@ impl Symbols {
     /// After a difference the distance to the next revision is not known.
     pub fn lose_anchor(&mut self) {
         self.anchor = None;
-    }
-
-    /// What is bound, to be gone back to.
-    pub fn bound(&self) -> BTreeMap<String, String> {
-        self.bound.clone()
-    }
-
-    /// Goes back to what was bound: after a step of something that is not simulated, its revisions
-    /// and uids stand for nothing.
-    pub fn unbind(&mut self, bound: BTreeMap<String, String>) {
-        self.bound = bound;
     }
 
     /// A recorded request with the symbols replaced by what they are bound to.
@@ -122,7 +112,7 @@ impl Symbols {
         let (distance, value) = self.last;
         match (self.bound.get(symbol), self.distances.get(symbol)) {
             (Some(bound), _) => bound.clone(),
-            (None, Some(far)) => (value + far).saturating_sub(distance).to_string(),
+            (None, Some((far, _))) => (value + far).saturating_sub(distance).to_string(),
             (None, None) => symbol.to_owned(),
         }
     }
@@ -245,7 +235,10 @@ impl Symbols {
         if !self.is_plausible(symbol, said) {
             return false;
         }
-        if self.bound.values().any(|bound| bound == said) {
+        // What was released may be allocated again.
+        let drawn = ["ip-", "ip6-", "port-"];
+        let again = drawn.iter().any(|prefix| symbol.starts_with(prefix));
+        if !again && self.bound.values().any(|bound| bound == said) {
             return false;
         }
         self.bound.insert(symbol.to_owned(), said.to_owned());
@@ -264,15 +257,20 @@ impl Symbols {
             return true;
         }
         if symbol.starts_with("rv-") {
-            let (Some(distance), Ok(said)) = (self.distances.get(symbol), said.parse::<u64>())
+            let (Some((least, most)), Ok(said)) =
+                (self.distances.get(symbol).copied(), said.parse::<u64>())
             else {
                 return false;
             };
             let fits = self.anchor.is_none_or(|(anchor, value)| {
-                i128::from(*distance) - i128::from(anchor) == i128::from(said) - i128::from(value)
+                let distance = i128::from(said) - i128::from(value) + i128::from(anchor);
+                (least.into()..=most.into()).contains(&distance)
             });
-            self.anchor = Some((*distance, said));
-            self.last = (*distance, said);
+            // One of a block whose order is open is no measure for others.
+            if least == most {
+                self.anchor = Some((least, said));
+                self.last = (least, said);
+            }
             return fits;
         }
         true

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use wavetank_release::Release;
 
 use super::endpoints::PROTOCOLS;
+use super::service_one_ip;
 use super::services::{is_accessible, is_headless, name_errors, needs_health_check};
 use crate::addresses;
 use crate::internal;
@@ -42,12 +43,18 @@ fn shown(release: Release, items: &[Json]) -> Bad {
     }
 }
 
+/// The addresses of a Service, as messages show them.
+pub fn shown_ips(release: Release, service: &Json) -> Bad {
+    shown(release, list(service, "clusterIPs"))
+}
+
 /// `ValidateService`
 pub(super) fn validate(release: Release, service: &Json) -> ErrorList {
     let names = |name: &str, prefix: bool| name_errors(release, name, prefix);
     let mut errors = metadata::validate_object_meta(service, true, &names);
     let kind = text(service, "type");
     let headless = is_headless(service);
+    let plural = release != Release::V1_16;
     let ports = list(service, "ports");
     if ports.is_empty() && !headless && kind != "ExternalName" {
         errors.required("spec.ports", "");
@@ -60,17 +67,20 @@ pub(super) fn validate(release: Release, service: &Json) -> ErrorList {
                     errors.invalid(format!("spec.ports[{at}]"), KUBELET, detail);
                 }
             }
-            if headless {
+            if headless && plural {
                 let detail = "may not be set to 'None' for LoadBalancer services";
                 errors.invalid("spec.clusterIPs[0]", "None", detail);
             }
         }
-        "NodePort" if headless => {
+        "NodePort" if headless && plural => {
             let detail = "may not be set to 'None' for NodePort services";
             errors.invalid("spec.clusterIPs[0]", "None", detail);
         }
         "ExternalName" => external_name(service, &mut errors),
         _ => {}
+    }
+    if !plural {
+        service_one_ip::of_type(service, &mut errors);
     }
     let mut all_names = BTreeSet::new();
     for (at, port) in ports.iter().enumerate() {
@@ -79,7 +89,9 @@ pub(super) fn validate(release: Release, service: &Json) -> ErrorList {
     }
     metadata::labels(service, &["spec", "selector"], "spec.selector", &mut errors);
     affinity(service, &mut errors);
-    if kind != "ExternalName" {
+    if !plural {
+        service_one_ip::itself(service, &mut errors);
+    } else if kind != "ExternalName" {
         cluster_ips(release, service, &mut errors);
     }
     for (at, ip) in list(service, "externalIPs").iter().enumerate() {
@@ -210,6 +222,13 @@ fn affinity(service: &Json, errors: &mut ErrorList) {
     }
 }
 
+/// `ValidateServiceClusterIPsRelatedFields` of v1.36, which allocation asks for, too.
+pub(super) fn cluster_ips_errors(service: &Json) -> ErrorList {
+    let mut errors = ErrorList::default();
+    cluster_ips(Release::V1_36, service, &mut errors);
+    errors
+}
+
 /// `validateServiceClusterIPsRelatedFields`
 fn cluster_ips(release: Release, service: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "spec.clusterIPs";
@@ -329,6 +348,9 @@ fn node_ports(ports: &[Json], kind: &str, errors: &mut ErrorList) {
 }
 
 fn traffic(release: Release, service: &Json, errors: &mut ErrorList) {
+    if release != Release::V1_36 {
+        return traffic_values(service, errors);
+    }
     let accessible = service.get("spec").is_some_and(is_accessible);
     let policies = ["Cluster", "Local"];
     match (accessible, text(service, "externalTrafficPolicy")) {
@@ -337,7 +359,6 @@ fn traffic(release: Release, service: &Json, errors: &mut ErrorList) {
             let detail = "may only be set for externally-accessible services";
             errors.invalid("spec.externalTrafficPolicy", policy, detail);
         }
-        (true, "") if release != Release::V1_36 => {}
         (true, "") => errors.required("spec.externalTrafficPolicy", ""),
         (true, policy) if policies.contains(&policy) => {}
         (true, policy) => errors.not_supported("spec.externalTrafficPolicy", policy, &policies),
@@ -349,9 +370,6 @@ fn traffic(release: Release, service: &Json, errors: &mut ErrorList) {
         errors.invalid("spec.healthCheckNodePort", check, detail);
     } else if check != 0 {
         errors.invalid_each("spec.healthCheckNodePort", check, names::port_number(check));
-    }
-    if release != Release::V1_36 {
-        return;
     }
     let kind = text(service, "type");
     let internal = json::at(service, &["spec", "internalTrafficPolicy"]).and_then(Json::as_str);
@@ -366,13 +384,59 @@ fn traffic(release: Release, service: &Json, errors: &mut ErrorList) {
     }
 }
 
+/// `validateServiceExternalTrafficFieldsValue`, until v1.20.
+fn traffic_values(service: &Json, errors: &mut ErrorList) {
+    let policy = text(service, "externalTrafficPolicy");
+    if !matches!(policy, "" | "Cluster" | "Local") {
+        let detail = "ExternalTrafficPolicy must be empty, Cluster or Local";
+        errors.invalid("spec.externalTrafficPolicy", policy, detail);
+    }
+    let check = json::number(service, &["spec", "healthCheckNodePort"]).unwrap_or(0);
+    if check < 0 {
+        let detail = "HealthCheckNodePort must be not less than 0";
+        errors.invalid("spec.healthCheckNodePort", check, detail);
+    }
+}
+
+/// `ValidateServiceExternalTrafficFieldsCombination`, until v1.20 asked for once addresses and ports
+/// are allocated.
+pub fn traffic_combination(service: &Json) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let policy = text(service, "externalTrafficPolicy");
+    let has_ports = matches!(text(service, "type"), "NodePort" | "LoadBalancer");
+    if !has_ports && !policy.is_empty() {
+        let detail = "ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service";
+        errors.invalid("spec.externalTrafficPolicy", policy, detail);
+    }
+    let check = json::number(service, &["spec", "healthCheckNodePort"]).unwrap_or(0);
+    if !needs_health_check(service) && check != 0 {
+        let detail = "HealthCheckNodePort can only be set on LoadBalancer service with \
+                      ExternalTrafficPolicy=Local";
+        errors.invalid("spec.healthCheckNodePort", check, detail);
+    }
+    errors
+}
+
 /// `ValidateServiceUpdate`
 pub(super) fn validate_update(release: Release, service: &Json, old: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta_update(service, old);
     let external = |of| text(of, "type") == "ExternalName";
-    if !external(service) && !external(old) {
+    if release == Release::V1_16 {
+        service_one_ip::unchanged(service, old, &mut errors);
+    } else if !external(service) && !external(old) {
         changed_ips(release, service, old, &mut errors);
         changed_families(release, service, old, &mut errors);
+    }
+    errors.extend(changed_balancer(release, service, old));
+    errors.extend(validate(release, service));
+    errors
+}
+
+/// What a load balancer keeps, v1.36.
+fn changed_balancer(release: Release, service: &Json, old: &Json) -> ErrorList {
+    let mut errors = ErrorList::default();
+    if release != Release::V1_36 {
+        return errors;
     }
     let balanced = |of| text(of, "type") == "LoadBalancer";
     let class = |of| json::at(of, &["spec", "loadBalancerClass"]).cloned();
@@ -385,7 +449,6 @@ pub(super) fn validate_update(release: Release, service: &Json, old: &Json) -> E
     if checked && check(service) != check(old) {
         errors.forbidden("spec.healthCheckNodePort", metadata::IMMUTABLE);
     }
-    errors.extend(validate(release, service));
     errors
 }
 
@@ -468,12 +531,12 @@ fn changed_families(release: Release, service: &Json, old: &Json, errors: &mut E
 }
 
 /// `ValidateServiceStatusUpdate`
-pub(super) fn validate_status(service: &Json, old: &Json) -> ErrorList {
+pub(super) fn validate_status(release: Release, service: &Json, old: &Json) -> ErrorList {
     const INGRESS: &str = "status.loadBalancer.ingress";
     let mut errors = metadata::validate_object_meta_update(service, old);
     let path = ["status", "loadBalancer", "ingress"];
     let ingress = json::list(service, &path);
-    if text(service, "type") != "LoadBalancer" {
+    if release == Release::V1_36 && text(service, "type") != "LoadBalancer" {
         if !ingress.is_empty() && json::list(old, &path).is_empty() {
             errors.forbidden(
                 INGRESS,
@@ -489,7 +552,9 @@ pub(super) fn validate_status(service: &Json, old: &Json) -> ErrorList {
             addresses::validate_legacy(of("ip"), &at("ip"), &mut errors);
         }
         let mode = of("ipMode");
-        if mode.is_empty() && !of("ip").is_empty() {
+        if release != Release::V1_36 {
+            // There were no modes.
+        } else if mode.is_empty() && !of("ip").is_empty() {
             errors.required(at("ipMode"), "must be specified when `ip` is set");
         } else if !mode.is_empty() && of("ip").is_empty() {
             errors.forbidden(at("ipMode"), "may not be specified when `ip` is not set");

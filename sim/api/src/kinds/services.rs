@@ -62,6 +62,9 @@ impl Strategy for Services {
 
     fn prepare_for_create(&self, cx: &Context, service: &mut Json) {
         json::set(service, &["status"], json!({"loadBalancer": {}}));
+        if cx.release == Release::V1_20 {
+            normalize_cluster_ips(service, None);
+        }
         forget_later_fields(cx.release, service);
     }
 
@@ -71,10 +74,23 @@ impl Strategy for Services {
 
     fn prepare_for_update(&self, cx: &Context, part: Part, service: &mut Json, old: &Json) {
         match part {
-            Part::Status => keep(service, old, &["spec"]),
+            Part::Status => {
+                keep(service, old, &["spec"]);
+                if cx.release != Release::V1_36 {
+                    for ingress in objects_mut(service, &["status", "loadBalancer", "ingress"]) {
+                        ingress.remove("ipMode");
+                    }
+                }
+            }
             _ => {
                 keep(service, old, &["status"]);
+                if cx.release == Release::V1_20 {
+                    normalize_cluster_ips(service, Some(old));
+                }
                 forget_later_fields(cx.release, service);
+                if cx.release == Release::V1_16 {
+                    return;
+                }
                 drop_type_dependent(service, old);
                 let balanced = |of| json::text(of, &["spec", "type"]) == "LoadBalancer";
                 if balanced(old) && !balanced(service) {
@@ -86,7 +102,7 @@ impl Strategy for Services {
 
     fn validate_update(&self, cx: &Context, part: Part, service: &Json, old: &Json) -> ErrorList {
         match part {
-            Part::Status => service_rules::validate_status(service, old),
+            Part::Status => service_rules::validate_status(cx.release, service, old),
             _ => service_rules::validate_update(cx.release, service, old),
         }
     }
@@ -165,6 +181,19 @@ fn forget_later_fields(release: Release, service: &mut Json) {
     ] {
         json::remove(service, &["spec", field]);
     }
+    // There was one address.
+    match release {
+        Release::V1_16 => {
+            json::remove(service, &["spec", "clusterIPs"]);
+        }
+        _ => {
+            let ips = json::list(service, &["spec", "clusterIPs"]);
+            if ips.len() > 1 {
+                let first = ips[..1].to_vec();
+                json::set(service, &["spec", "clusterIPs"], first);
+            }
+        }
+    }
     // Services of type ClusterIP had no policy by default, not even with external addresses.
     let text = |field| json::text(service, &["spec", field]);
     if text("type") == "ClusterIP" && text("externalTrafficPolicy") == "Cluster" {
@@ -208,8 +237,10 @@ pub(super) fn is_accessible(spec: &Json) -> bool {
 
 /// Has it `None` for an address?
 pub fn is_headless(service: &Json) -> bool {
-    let ips = json::list(service, &["spec", "clusterIPs"]);
-    matches!(ips, [ip] if ip == "None")
+    match json::list(service, &["spec", "clusterIPs"]) {
+        [] => json::text(service, &["spec", "clusterIP"]) == "None",
+        ips => matches!(ips, [ip] if ip == "None"),
+    }
 }
 
 /// `NeedsHealthCheck`: does it need a port for health checks?
@@ -278,25 +309,21 @@ pub fn patch_allocated_values(service: &mut Json, old: &Json) {
     }
 }
 
+/// A port keeps the node port that one of its name had, unless another port has that now.
 fn patch_node_ports(service: &mut Json, old: &Json) {
     let number = |port: &Json| json::number(port, &["nodePort"]).unwrap_or(0);
-    let key = |port: &Json| {
-        let protocol = json::text(port, &["protocol"]).to_owned();
-        (protocol, json::number(port, &["port"]))
-    };
-    let taken: Vec<i64> = json::list(service, &["spec", "ports"])
-        .iter()
-        .map(number)
-        .collect();
+    let named = json::list(service, &["spec", "ports"]).iter().map(number);
+    let taken: Vec<i64> = named.collect();
     let before = json::list(old, &["spec", "ports"]);
     for port in objects_mut(service, &["spec", "ports"]) {
         let this = Json::Object(port.clone());
         if number(&this) != 0 {
             continue;
         }
-        let kept = before
-            .iter()
-            .find(|old| key(old) == key(&this))
+        let name = json::text(&this, &["name"]);
+        let mut same = before.iter().rev();
+        let kept = same
+            .find(|old| json::text(old, &["name"]) == name)
             .map_or(0, number);
         if kept != 0 && !taken.contains(&kept) {
             port.insert("nodePort".to_owned(), kept.into());
@@ -357,10 +384,6 @@ fn drop_type_dependent(service: &mut Json, old: &Json) {
     let hidden = accessible(old) && !accessible(service);
     if hidden && same(service, "externalTrafficPolicy") {
         drops.push("externalTrafficPolicy");
-    }
-    let policed = |kind: &str| matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer");
-    if policed(&old_kind) && !policed(&new_kind) && same(service, "internalTrafficPolicy") {
-        drops.push("internalTrafficPolicy");
     }
     for field in drops {
         json::remove(service, &["spec", field]);

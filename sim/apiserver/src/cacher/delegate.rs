@@ -47,6 +47,13 @@ impl Cacher {
         rx.look(&self.cell(), |cache| cache.store.get(key).cloned())
     }
 
+    /// All that the cache has, however old: what the lister of an informer shows.
+    pub fn all(self, rx: Rx) -> Vec<Stored> {
+        rx.look(&self.cell(), |cache| {
+            cache.store.values().cloned().collect()
+        })
+    }
+
     /// `Get`; `resource_version` as it was asked for.
     ///
     /// # Errors

@@ -7,14 +7,18 @@ use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::json::{self, Json};
 use wavetank_api::options::{DeleteOptions, WriteOptions};
 use wavetank_api::patch::{self, PatchKind};
-use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
+use wavetank_api::{Body, Content, List, Reason, Request, Response, Status, kinds};
 use wavetank_engine::Rx;
+use wavetank_release::Release;
 
 use crate::door::admission::{Operation, mutate, namespace_lifecycle};
-use crate::door::{Api, answer, query, registry};
+use crate::door::{Api, answer, layer, query, registry};
 use crate::options::Preconditions;
-use crate::registry::{Change, Warnings, ensure_namespace, warn, wipe_system_fields};
+use crate::registry::{
+    Change, Registry, Update, Warnings, ensure_namespace, warn, wipe_system_fields,
+};
 use crate::server::Config;
+use crate::services::Layer;
 
 /// `MaxRequestBodyBytes`
 const LARGEST_BODY: usize = 3 * 1024 * 1024;
@@ -62,7 +66,16 @@ pub async fn create(
     namespace_lifecycle(rx, config, create, resource, &api.namespace, &name).await?;
     mutate(resource, api.part, &mut object, None);
     let registry = registry(rx, config, api, options.dry_run);
-    let made = registry.create(rx, object, warnings).await?;
+    let made = match &layer(rx, config, api) {
+        None => registry.create(rx, object, warnings).await?,
+        Some(allocators) => {
+            let layer = Layer {
+                registry: &registry,
+                allocators,
+            };
+            layer.create(rx, object, warnings).await?
+        }
+    };
     Ok(answer(201, made))
 }
 
@@ -98,7 +111,7 @@ pub async fn put(
         api,
         how: How::Put(object),
     };
-    let update = registry.update(rx, name, &preconditions, &change, warnings);
+    let update = change.write(rx, &registry, &preconditions, warnings);
     let update = update.await?;
     let mut all = Warnings::new();
     warn(&mut all, unknown);
@@ -140,7 +153,6 @@ pub async fn patch(
     api: &Api,
     warnings: &mut Warnings,
 ) -> Result<Response, Status> {
-    let name = api.name.as_deref().unwrap_or_default();
     let kind = PatchKind::of(content_type(request))?;
     check_size(request)?;
     let options = WriteOptions::of_patch(&request.query, kind, config.release)?;
@@ -151,7 +163,7 @@ pub async fn patch(
         api,
         how: How::Patch(kind, request.body.clone(), options.validation),
     };
-    let update = registry.update(rx, name, &preconditions, &change, warnings);
+    let update = change.write(rx, &registry, &preconditions, warnings);
     Ok(answer(200, update.await?.made))
 }
 
@@ -179,6 +191,30 @@ impl Change for Writing<'_> {
 }
 
 impl Writing<'_> {
+    /// Has the registry, or the layer before it, write.
+    async fn write(
+        &self,
+        rx: Rx,
+        registry: &Registry,
+        preconditions: &Preconditions,
+        warnings: &mut Warnings,
+    ) -> Result<Update, Status> {
+        let name = self.api.name.as_deref().unwrap_or_default();
+        match &layer(rx, self.config, self.api) {
+            None => {
+                let update = registry.update(rx, name, preconditions, self, warnings);
+                update.await
+            }
+            Some(allocators) => {
+                let layer = Layer {
+                    registry,
+                    allocators,
+                };
+                layer.update(rx, name, self, warnings).await
+            }
+        }
+    }
+
     async fn object(
         &self,
         rx: Rx,
@@ -225,7 +261,16 @@ pub async fn delete(
     let delete = Operation::Delete;
     namespace_lifecycle(rx, config, delete, api.resource, &api.namespace, name).await?;
     let registry = registry(rx, config, api, options.dry_run);
-    let deletion = registry.delete(rx, name, options.clone()).await?;
+    let deletion = match &layer(rx, config, api) {
+        None => registry.delete(rx, name, options.clone()).await?,
+        Some(allocators) => {
+            let layer = Layer {
+                registry: &registry,
+                allocators,
+            };
+            layer.delete(rx, name, options.clone()).await?
+        }
+    };
     let accepted = !deletion.deleted && options.orphan == Some(false);
     Ok(answer(if accepted { 202 } else { 200 }, deletion.made))
 }
@@ -240,6 +285,10 @@ pub async fn delete_collection(
     request: &Request,
     api: &Api,
 ) -> Result<Response, Status> {
+    // The layer of Services has no such method.
+    if *api.resource == kinds::SERVICES && config.release < Release::V1_36 {
+        return Err(Status::method_not_allowed());
+    }
     let (list, _) = query::list_options(&request.query, api.resource, None, config.release)?;
     check_size(request)?;
     let options = DeleteOptions::of(&request.query, &request.body, content_type(request))?;

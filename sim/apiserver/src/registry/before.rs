@@ -3,7 +3,7 @@
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::metadata;
-use wavetank_api::strategy::Context;
+use wavetank_api::strategy::{Context, Part};
 use wavetank_api::validation::ErrorList;
 use wavetank_api::{Resource, Status};
 
@@ -103,7 +103,9 @@ impl Registry {
         if !errors.is_empty() {
             return Err(self.invalid(object, &errors));
         }
-        warn(warnings, strategy.warnings(cx, object, Some(old)));
+        if self.part == Part::Whole {
+            warn(warnings, strategy.warnings(cx, object, Some(old)));
+        }
         strategy.canonicalize(object);
         Ok(())
     }

@@ -48,13 +48,50 @@ impl Registry {
         mut object: Json,
         warnings: &mut Warnings,
     ) -> Result<Made, Status> {
-        self.fill_system_fields(rx, &mut object);
-        let base = json::text(&object, &["metadata", "generateName"]).to_owned();
-        let unnamed = json::text(&object, &["metadata", "name"]).is_empty();
+        self.name_and_fill(rx, &mut object).await;
+        let begun = match self.hooks() {
+            Some(all) => Some(all.begin_create(rx, &mut object, self.dry_run).await?),
+            None => None,
+        };
+        let created = self.create_begun(rx, object, warnings).await;
+        if let Some(begun) = begun {
+            begun.finish(rx, created.is_ok()).await;
+        }
+        created.map(|made| self.decorate_made(made))
+    }
+
+    /// What is done to an object before the hooks see it: system fields, and a name.
+    async fn name_and_fill(&self, rx: Rx, object: &mut Json) {
+        self.fill_system_fields(rx, object);
+        let base = json::text(object, &["metadata", "generateName"]).to_owned();
+        let unnamed = json::text(object, &["metadata", "name"]).is_empty();
         if unnamed && !base.is_empty() {
             let name = generate_name(rx, &base).await;
-            json::set(&mut object, &["metadata", "name"], name);
+            json::set(object, &["metadata", "name"], name);
         }
+    }
+
+    /// `BeforeCreate` alone, for a layer before the registry.
+    ///
+    /// # Errors
+    /// A Status.
+    pub async fn prepare(
+        &self,
+        rx: Rx,
+        object: &mut Json,
+        warnings: &mut Warnings,
+    ) -> Result<(), Status> {
+        self.name_and_fill(rx, object).await;
+        self.before_create(&self.context(rx), object, warnings)
+    }
+
+    async fn create_begun(
+        &self,
+        rx: Rx,
+        mut object: Json,
+        warnings: &mut Warnings,
+    ) -> Result<Made, Status> {
+        let base = json::text(&object, &["metadata", "generateName"]).to_owned();
         self.before_create(&self.context(rx), &mut object, warnings)?;
         let name = json::text(&object, &["metadata", "name"]).to_owned();
         let key = self.resource.key(&self.namespace, &name);

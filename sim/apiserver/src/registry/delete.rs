@@ -113,10 +113,17 @@ impl Registry {
             }
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
+        self.after_delete(rx, &gone).await;
         Ok(Deletion {
             made: self.finalize(gone, true),
             deleted: true,
         })
+    }
+
+    async fn after_delete(&self, rx: Rx, gone: &Made) {
+        if let Some(allocators) = &self.allocators {
+            allocators.after_delete(rx, self, gone).await;
+        }
     }
 
     /// `deleteWithoutFinalizers`: an update took the last finalizer of an object that is being
@@ -135,16 +142,20 @@ impl Registry {
             let all = |_: &Stored| Ok(());
             self.storage.delete(rx, key, preconditions, all, None).await
         };
+        let object = Made::Unsaved(Arc::new(object));
         match deleted {
-            Ok(_) | Err(StoreError::NotFound) => Ok(Made::Unsaved(Arc::new(object))),
-            Err(error) => Err(self.refusal(error, "delete", name)),
+            Ok(gone) => self.after_delete(rx, &Made::Stored(gone)).await,
+            // Somebody else was faster; the hook runs all the same.
+            Err(StoreError::NotFound) => self.after_delete(rx, &object).await,
+            Err(error) => return Err(self.refusal(error, "delete", name)),
         }
+        Ok(object)
     }
 
     /// `finalizeDelete`: kinds that return the deleted object do, others a Status.
     fn finalize(&self, made: Made, _gone: bool) -> Made {
         if self.resource.strategy.returns_deleted_object() {
-            return made;
+            return self.decorate_made(made);
         }
         let (name, uid) = match &made {
             Made::Stored(stored) => (stored.object.name(), stored.object.uid()),

@@ -41,6 +41,14 @@ enum Tried {
     Emptied(Json),
 }
 
+/// What a try comes to.
+enum Next {
+    /// This is to be stored.
+    Store(Json),
+    /// Nothing is: its last finalizer is gone.
+    Emptied(Json),
+}
+
 impl Registry {
     /// `Update`.
     ///
@@ -69,6 +77,7 @@ impl Registry {
                 delete.await?
             }
         };
+        let made = self.decorate_made(made);
         Ok(Update { made, created })
     }
 
@@ -97,6 +106,20 @@ impl Registry {
         result.map_err(|error| self.refusal(error, "update", name))
     }
 
+    /// `BeforeUpdate` alone, for a layer before the registry.
+    ///
+    /// # Errors
+    /// A Status.
+    pub fn revise(
+        &self,
+        rx: Rx,
+        object: &mut Json,
+        old: &Json,
+        warnings: &mut Warnings,
+    ) -> Result<(), Status> {
+        self.before_update(&self.context(rx), object, old, warnings)
+    }
+
     async fn try_until_stored(
         &self,
         rx: Rx,
@@ -119,12 +142,10 @@ impl Registry {
                 Ok(stored) => {
                     *created = stored.is_none();
                     let old = stored.map(Stored::json);
-                    let new = self.next(rx, name, old.as_ref(), change, warnings).await;
-                    match (new, old) {
-                        (Ok(new), Some(old)) if is_to_be_deleted(&new, &old) => {
-                            return Ok(Tried::Emptied(new));
-                        }
-                        (new, _) => new,
+                    match self.next(rx, name, old, change, warnings).await {
+                        Ok(Next::Emptied(new)) => return Ok(Tried::Emptied(new)),
+                        Ok(Next::Store(new)) => Ok(new),
+                        Err(refusal) => Err(refusal),
                     }
                 }
             };
@@ -139,26 +160,35 @@ impl Registry {
         }
     }
 
-    /// One try: the new object, ready to be stored, with its resourceVersion.
+    /// One try: the new object, ready to be stored, with its resourceVersion. The hooks finish before
+    /// it is.
     async fn next(
         &self,
         rx: Rx,
         name: &str,
-        old: Option<&Json>,
+        old: Option<Json>,
         change: &dyn Change,
         warnings: &mut Warnings,
-    ) -> Result<Json, StoreError> {
+    ) -> Result<Next, StoreError> {
         warnings.clear();
-        let mut new = change.change(rx, old, warnings).await?;
+        let mut new = change.change(rx, old.as_ref(), warnings).await?;
         let cx = self.context(rx);
-        let Some(old) = old else {
+        let Some(mut old) = old else {
             self.fill_system_fields(rx, &mut new);
-            self.before_create(&cx, &mut new, warnings)?;
-            return Ok(new);
+            let begun = match self.hooks() {
+                Some(all) => Some(all.begin_create(rx, &mut new, self.dry_run).await?),
+                None => None,
+            };
+            let checked = self.before_create(&cx, &mut new, warnings);
+            if let Some(begun) = begun {
+                begun.finish(rx, checked.is_ok()).await;
+            }
+            checked?;
+            return Ok(Next::Store(new));
         };
         let version = ["metadata", "resourceVersion"];
         let asked = json::text(&new, &version).to_owned();
-        let is = json::text(old, &version);
+        let is = json::text(&old, &version);
         if !asked.is_empty() {
             options::parse_uint(&asked).map_err(Status::untyped)?;
         }
@@ -170,8 +200,23 @@ impl Registry {
         } else if asked != is {
             return Err(Status::conflict(self.resource, name, MODIFIED).into());
         }
-        self.before_update(&cx, &mut new, old, warnings)?;
-        Ok(new)
+        let begun = match self.hooks() {
+            Some(all) => {
+                let begun = all.begin_update(rx, &mut new, &mut old, self.dry_run);
+                Some(begun.await?)
+            }
+            None => None,
+        };
+        let checked = self.before_update(&cx, &mut new, &old, warnings);
+        let emptied = checked.is_ok() && is_to_be_deleted(&new, &old);
+        if let Some(begun) = begun {
+            begun.finish(rx, checked.is_ok() && !emptied).await;
+        }
+        checked?;
+        Ok(match emptied {
+            true => Next::Emptied(new),
+            false => Next::Store(new),
+        })
     }
 
     fn version_required(&self, name: &str) -> Status {

@@ -106,6 +106,7 @@ fn world(release: Release, switches: Switches) -> World {
             shutdown_delay: Duration::ZERO,
             hooks: 1,
             number,
+            services: None,
             namespace_lifecycle: false,
             watch_cache: Some(release.etcd()),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),

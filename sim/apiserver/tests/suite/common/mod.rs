@@ -169,6 +169,7 @@ impl Lab {
             shutdown_delay: delay,
             hooks: 1,
             number: 1,
+            services: None,
             namespace_lifecycle: false,
             watch_cache: None,
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),

@@ -1,0 +1,252 @@
+//! What Services are allocated: cluster addresses and node ports. Each is written in one key and the
+//! Service that owns it in another, and anything may happen in between.
+//!
+//! | | v1.16, v1.20 | v1.36 |
+//! |---|---|---|
+//! | addresses | a bitmap in etcd (`ledger`) | IPAddress objects (`addresses`) |
+//! | node ports | a bitmap in etcd | a bitmap in etcd |
+//! | around the registry | a layer before it (`rest`) | hooks inside it (`hooks`) |
+//!
+//! `block` says which item of a range is which, `detached` keeps allocations apart from their requests,
+//! `ports` and `node_ports` what a request does to
+//! ports. What is wrong with a Service is in `wavetank_api::kinds`; what repairs leaks belongs to the
+//! controllers.
+
+pub mod addresses;
+mod bitmap;
+mod block;
+mod detached;
+mod hooks;
+pub mod ledger;
+mod node_ports;
+mod ports;
+mod rest;
+
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::{ENDPOINTS, IP_ADDRESSES, SERVICE_CIDRS};
+use wavetank_api::strategy::Part;
+use wavetank_api::validation::ErrorList;
+use wavetank_api::{Reason, Status};
+use wavetank_engine::Rx;
+use wavetank_release::Release;
+
+use crate::cacher::Cacher;
+use crate::registry::Registry;
+use crate::server::Config;
+use addresses::Addresses;
+use ledger::{Ledger, Refusal};
+
+pub use bitmap::Bitmap;
+pub use block::{Block, ServiceRanges};
+pub(crate) use detached::routine;
+pub use hooks::Begun;
+pub use rest::Layer;
+
+/// The allocators of a server, for the time of one request.
+#[derive(Clone, Debug)]
+pub struct Allocators {
+    /// Families that are configured, the default one first.
+    families: Vec<&'static str>,
+    ips: Ips,
+    ports: Ledger,
+    release: Release,
+    endpoints: Option<Cacher>,
+}
+
+/// Where cluster addresses come from.
+#[derive(Clone, Debug)]
+enum Ips {
+    Bitmap(Ledger),
+    Objects(Vec<Addresses>),
+}
+
+impl Allocators {
+    /// Those of a server; `None` if it has no ranges.
+    pub fn of(rx: Rx, config: &Config) -> Option<Allocators> {
+        let ranges = config.services.as_ref()?;
+        let storage = config.storage();
+        let families = ranges.families();
+        let ips = match config.release {
+            Release::V1_16 | Release::V1_20 => Ips::Bitmap(Ledger::of_addresses(storage, ranges)?),
+            Release::V1_36 => {
+                let of = |family: &&'static str| Addresses {
+                    family,
+                    loopback: config.loopback(),
+                    storage,
+                    addresses: config.cacher(rx, &IP_ADDRESSES),
+                    ranges: config.cacher(rx, &SERVICE_CIDRS),
+                };
+                Ips::Objects(families.iter().map(of).collect())
+            }
+        };
+        Some(Allocators {
+            families,
+            ips,
+            ports: Ledger::of_ports(storage, ranges),
+            release: config.release,
+            endpoints: config.cacher(rx, &ENDPOINTS),
+        })
+    }
+
+    /// Takes the address that is asked for, or any of the family.
+    async fn take_ip(
+        &self,
+        rx: Rx,
+        family: &str,
+        asked: &str,
+        service: &Json,
+        dry_run: bool,
+    ) -> Result<String, Status> {
+        if asked.is_empty() {
+            let taken = match &self.ips {
+                Ips::Bitmap(ledger) => {
+                    let taken = ledger.take_any(rx).await;
+                    taken.map(|offset| ledger.block().item(offset))
+                }
+                Ips::Objects(all) => match all.iter().find(|one| one.family == family) {
+                    Some(addresses) => addresses.take_any(rx, service, dry_run).await,
+                    None => Err(Refusal::NotReady),
+                },
+            };
+            return taken.map_err(|refusal| {
+                let why = words(refusal);
+                let of = match self.release {
+                    Release::V1_16 | Release::V1_20 => String::new(),
+                    Release::V1_36 => {
+                        let name = json::text(service, &["metadata", "name"]);
+                        format!(" for Service {}", wavetank_api::quote::go(name))
+                    }
+                };
+                Status::internal(format!("failed to allocate a serviceIP{of}: {why}"))
+            });
+        }
+        let Some(ip) = addresses::parse(asked) else {
+            let why = format!("failed to parse service IP {asked:?}");
+            return Err(Status::internal(why));
+        };
+        let taken = match &self.ips {
+            Ips::Bitmap(ledger) => match ledger.block().offset_of(ip) {
+                Some(offset) => ledger.take(rx, offset).await,
+                None => Err(Refusal::Outside(format!(
+                    "provided IP is not in the valid range. The range of valid IPs is {}",
+                    ledger.block().spec
+                ))),
+            },
+            Ips::Objects(all) => match all.iter().find(|one| one.family == family) {
+                Some(addresses) => addresses.take(rx, ip, service, dry_run).await,
+                None => Err(Refusal::NotReady),
+            },
+        };
+        taken.map_err(|refusal| self.refused(service, asked, &words(refusal)))?;
+        Ok(asked.to_owned())
+    }
+
+    fn refused(&self, service: &Json, asked: &str, why: &str) -> Status {
+        let mut errors = ErrorList::default();
+        let ips = wavetank_api::kinds::service_rules::shown_ips(self.release, service);
+        match self.release {
+            Release::V1_16 => errors.invalid("spec.clusterIP", asked, why),
+            Release::V1_20 => {
+                let why = format!("failed to allocated ip:{asked} with error:{why}");
+                errors.invalid("spec.clusterIPs", ips, why);
+            }
+            Release::V1_36 => {
+                let why = format!("failed to allocate IP {asked}: {why}");
+                errors.invalid("spec.clusterIPs", ips, why);
+            }
+        }
+        invalid(service, &errors)
+    }
+
+    /// `releaseIPs`: in the order of a Go map, here IPv4 first. Errors are left to the repair.
+    async fn release_ips(&self, rx: Rx, ips: &[String]) {
+        let (six, four): (Vec<&String>, Vec<&String>) = ips.iter().partition(|ip| ip.contains(':'));
+        for ip in four.into_iter().chain(six) {
+            let Some(parsed) = addresses::parse(ip) else {
+                continue;
+            };
+            match &self.ips {
+                Ips::Bitmap(ledger) => {
+                    if let Some(offset) = ledger.block().offset_of(parsed) {
+                        let _ = ledger.release(rx, offset).await;
+                    }
+                }
+                Ips::Objects(all) => {
+                    let six = parsed.is_ipv6();
+                    if let Some(one) = all.iter().find(|one| (one.family == "IPv6") == six) {
+                        one.release(rx, parsed).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// `releaseAllocatedResources`: all that a Service has.
+    async fn release_all(&self, rx: Rx, service: &Json) {
+        self.release_ips(rx, &ips_of(service)).await;
+        ports::release(rx, &self.ports, &node_ports::of(service)).await;
+        if wavetank_api::kinds::services::needs_health_check(service) {
+            let port = node_ports::health_check(service);
+            if port > 0 {
+                ports::release(rx, &self.ports, &[port]).await;
+            }
+        }
+    }
+
+    /// Deletes the Endpoints of a Service, so that another one of its name does not begin with them.
+    async fn delete_endpoints(
+        &self,
+        rx: Rx,
+        services: &Registry,
+        name: &str,
+    ) -> Result<(), Status> {
+        let endpoints = Registry {
+            resource: &ENDPOINTS,
+            cacher: self.endpoints,
+            part: Part::Whole,
+            allocators: None,
+            dry_run: false,
+            ..services.clone()
+        };
+        match Box::pin(endpoints.delete(rx, name, Default::default())).await {
+            Err(status) if !status.is(Reason::NotFound) => Err(status),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The addresses that a Service has, if it is of a type that has any.
+fn ips_of(service: &Json) -> Vec<String> {
+    let external = json::text(service, &["spec", "type"]) == "ExternalName";
+    if external || wavetank_api::kinds::services::is_headless(service) {
+        return Vec::new();
+    }
+    match json::list(service, &["spec", "clusterIPs"]) {
+        [] => {
+            let one = json::text(service, &["spec", "clusterIP"]);
+            Some(one.to_owned())
+                .filter(|ip| !ip.is_empty())
+                .into_iter()
+                .collect()
+        }
+        all => all
+            .iter()
+            .filter_map(Json::as_str)
+            .map(str::to_owned)
+            .collect(),
+    }
+}
+
+fn invalid(service: &Json, errors: &ErrorList) -> Status {
+    let name = json::text(service, &["metadata", "name"]);
+    Status::invalid("Service", "", name, errors)
+}
+
+fn words(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Full => "range is full".to_owned(),
+        Refusal::Taken => "provided IP is already allocated".to_owned(),
+        Refusal::NotReady => "allocator not ready".to_owned(),
+        Refusal::Outside(why) | Refusal::Failed(why) => why,
+    }
+}

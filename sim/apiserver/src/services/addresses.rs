@@ -1,0 +1,259 @@
+//! Cluster addresses as IPAddress objects, v1.36 (`pkg/registry/core/service/ipallocator`:
+//! `cidrallocator.go`, `ipallocator.go`).
+//!
+//! What is free is seen in a cache and may be stale; that an IPAddress can be created only once is
+//! what keeps two Services apart. The server's own watch caches stand for its informers, and the
+//! ServiceCIDRs in them for the allocators that upstream keeps in step with them.
+
+use std::net::IpAddr;
+
+use serde_json::json;
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS};
+use wavetank_api::{Method, Reason, Request, addresses};
+use wavetank_engine::{Lock, Rx};
+use wavetank_release::Release;
+
+use super::block::Block;
+use super::detached::through_loopback;
+use super::ledger::Refusal;
+use crate::cacher::Cacher;
+use crate::loopback::{Loopback, LoopbackError};
+use crate::options::ListOptions;
+use crate::storage::Storage;
+
+/// `ControllerName`
+pub const MANAGER: &str = "ipallocator.k8s.io";
+
+/// The allocator of one family (`MetaAllocator`).
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    /// `IPv4` or `IPv6`.
+    pub family: &'static str,
+    /// IPAddresses are made and deleted through the front door.
+    pub loopback: Loopback,
+    /// The storage, for a server without watch caches.
+    pub storage: Storage,
+    /// The cache of IPAddresses.
+    pub addresses: Option<Cacher>,
+    /// The cache of ServiceCIDRs.
+    pub ranges: Option<Cacher>,
+}
+
+/// A range that addresses are allocated from.
+struct Ranged {
+    block: Block,
+    ready: bool,
+}
+
+impl Addresses {
+    /// Guards the allocators (`MetaAllocator.mu`).
+    fn lock(&self) -> Lock {
+        match self.family {
+            "IPv4" => Lock::new("service-allocators-ipv4"),
+            _ => Lock::new("service-allocators-ipv6"),
+        }
+    }
+
+    /// The ranges of the family, in the order of their names and begins. One of which a ServiceCIDR
+    /// is ready is ready.
+    async fn ranged(&self, rx: Rx) -> Vec<Ranged> {
+        let all = match self.ranges {
+            Some(cache) => cache.all(rx),
+            None => {
+                let under = SERVICE_CIDRS.key("", "");
+                let options = ListOptions::default();
+                let listed = self.storage.get_list(rx, under, &options, &SERVICE_CIDRS);
+                listed.await.map(|listed| listed.items).unwrap_or_default()
+            }
+        };
+        let mut found: Vec<Ranged> = Vec::new();
+        for range in &all {
+            let ready = is_ready(range.object.json()) && !range.object.is_being_deleted();
+            let specs = json::list(range.object.json(), &["spec", "cidrs"]);
+            for spec in specs.iter().filter_map(Json::as_str) {
+                let block = Block::of_addresses(spec, Release::V1_36);
+                let ours = |block: &Block| block.is_six() == (self.family == "IPv6");
+                let Some(block) = block.filter(ours) else {
+                    continue;
+                };
+                match found.iter_mut().find(|ranged| ranged.block == block) {
+                    Some(ranged) => ranged.ready |= ready,
+                    None => found.push(Ranged { block, ready }),
+                }
+            }
+        }
+        found
+    }
+
+    /// Is there an address of this name, as far as the cache knows?
+    async fn is_listed(&self, rx: Rx, name: &str) -> bool {
+        let key = IP_ADDRESSES.key("", name);
+        match self.addresses {
+            Some(cache) => cache.cached(rx, &key).is_some(),
+            None => self.storage.get(rx, key, 0).await.is_ok(),
+        }
+    }
+
+    /// `AllocateService`
+    ///
+    /// # Errors
+    /// [`Refusal`]
+    pub async fn take(
+        &self,
+        rx: Rx,
+        ip: IpAddr,
+        service: &Json,
+        dry_run: bool,
+    ) -> Result<(), Refusal> {
+        let ranged = self.locked(rx).await;
+        if dry_run {
+            // Any allocator will do, whether or not the address is one of its own.
+            let Some(any) = ranged.first() else {
+                return Err(Refusal::NotReady);
+            };
+            return check(any, ip);
+        }
+        let of = ranged
+            .iter()
+            .find(|r| r.ready && r.block.offset_of(ip).is_some());
+        let of = of.ok_or_else(|| {
+            let why = "the provided network does not match the current range";
+            Refusal::Failed(why.to_owned())
+        })?;
+        check(of, ip)?;
+        self.create(rx, &ip.to_string(), service).await
+    }
+
+    async fn locked(&self, rx: Rx) -> Vec<Ranged> {
+        let _lock = rx.lock(self.lock()).await;
+        self.ranged(rx).await
+    }
+
+    /// `AllocateNextService`: from any range that has a free address, under the lock. A dry run makes
+    /// up an address.
+    ///
+    /// # Errors
+    /// [`Refusal`]
+    pub async fn take_any(&self, rx: Rx, service: &Json, dry_run: bool) -> Result<String, Refusal> {
+        if dry_run {
+            let ranged = self.locked(rx).await;
+            let any = ranged.first().filter(|ranged| ranged.ready);
+            let any = any.ok_or(Refusal::NotReady)?;
+            let (network, _) = any.block.spec.split_once('/').unwrap_or_default();
+            return Ok(network.to_owned());
+        }
+        let _lock = rx.lock(self.lock()).await;
+        let mut ranged = self.ranged(rx).await;
+        // In the order of a Go map.
+        while !ranged.is_empty() {
+            let next = match ranged.len() {
+                1 => 0,
+                n => rx.choose(n as u64).await as usize,
+            };
+            let next = ranged.remove(next);
+            if !next.ready {
+                continue;
+            }
+            match self.take_from(rx, &next.block, service).await {
+                Err(Refusal::Full) => {}
+                other => return other,
+            }
+        }
+        Err(Refusal::Full)
+    }
+
+    /// `allocateNextService`: from a random address on, in the upper part first.
+    async fn take_from(&self, rx: Rx, block: &Block, service: &Json) -> Result<String, Refusal> {
+        for part in block.parts() {
+            let length = part.end - part.start;
+            let start = rx.choose(length.into()).await as u32;
+            for step in 0..length {
+                let name = block.item(part.start + (start + step) % length);
+                if self.is_listed(rx, &name).await {
+                    continue;
+                }
+                match self.create(rx, &name, service).await {
+                    Ok(()) => return Ok(name),
+                    // The cache was stale.
+                    Err(Refusal::Taken) => {}
+                    Err(refusal) => return Err(refusal),
+                }
+            }
+        }
+        Err(Refusal::Full)
+    }
+
+    /// `createIPAddress`
+    async fn create(&self, rx: Rx, name: &str, service: &Json) -> Result<(), Refusal> {
+        let post = Request::new(Method::Post, IP_ADDRESSES.path("", ""));
+        let post = post.with(ip_address(name, self.family, service));
+        match through_loopback(rx, self.loopback, post).await {
+            Ok(()) => Ok(()),
+            Err(error) if error.is(Reason::AlreadyExists) => Err(Refusal::Taken),
+            Err(LoopbackError::Status(status)) => Err(Refusal::Failed(status.message)),
+            Err(error) => Err(Refusal::Failed(error.to_string())),
+        }
+    }
+
+    /// `Release`: whatever the cache says. Errors are left to the repair controller, and addresses
+    /// outside all ranges to nobody.
+    pub async fn release(&self, rx: Rx, ip: IpAddr) {
+        let ranged = self.locked(rx).await;
+        if ranged.iter().any(|r| r.block.offset_of(ip).is_some()) {
+            let path = IP_ADDRESSES.path("", &ip.to_string());
+            let delete = Request::new(Method::Delete, path);
+            let _ = through_loopback(rx, self.loopback, delete).await;
+        }
+    }
+}
+
+/// The IPAddress of a Service.
+pub fn ip_address(name: &str, family: &str, service: &Json) -> Json {
+    let of = |field| json::text(service, &["metadata", field]);
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "ipaddress.kubernetes.io/ip-family": family,
+                "ipaddress.kubernetes.io/managed-by": MANAGER,
+            },
+        },
+        "spec": {
+            "parentRef": {
+                "resource": "services",
+                "namespace": of("namespace"),
+                "name": of("name"),
+            },
+        },
+    })
+}
+
+fn check(ranged: &Ranged, ip: IpAddr) -> Result<(), Refusal> {
+    if !ranged.ready {
+        return Err(Refusal::NotReady);
+    }
+    match ranged.block.offset_of(ip) {
+        Some(_) => Ok(()),
+        None => Err(Refusal::Outside(format!(
+            "the provided IP ({ip}) is not in the valid range. The range of valid IPs is {}",
+            ranged.block.spec
+        ))),
+    }
+}
+
+/// `isReady`: without a condition it is.
+fn is_ready(range: &Json) -> bool {
+    let conditions = json::list(range, &["status", "conditions"]);
+    let ready = conditions
+        .iter()
+        .find(|c| json::text(c, &["type"]) == "Ready");
+    ready.is_none_or(|ready| json::text(ready, &["status"]) == "True")
+}
+
+/// An address of a Service.
+pub fn parse(ip: &str) -> Option<IpAddr> {
+    addresses::parse_sloppy(ip)
+}

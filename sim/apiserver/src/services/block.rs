@@ -1,0 +1,219 @@
+//! A block of addresses or ports: which item stands for which, and where a free one is looked for
+//! (`pkg/registry/core/service/ipallocator/allocator.go`, `portallocator/allocator.go`).
+
+use std::net::IpAddr;
+use std::ops::Range;
+use std::sync::Arc;
+
+use wavetank_api::addresses;
+use wavetank_release::Release;
+
+/// `--service-cluster-ip-range` and `--service-node-port-range`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ServiceRanges {
+    /// In CIDR notation, the first of the default family.
+    pub cluster_ips: Vec<Arc<str>>,
+    /// The first node port, and how many there are.
+    pub node_ports: (u16, u16),
+}
+
+impl ServiceRanges {
+    /// These ranges of addresses, and the usual node ports.
+    pub fn of(cluster_ips: &[&str]) -> ServiceRanges {
+        ServiceRanges {
+            cluster_ips: cluster_ips.iter().map(|range| (*range).into()).collect(),
+            node_ports: (30000, 2768),
+        }
+    }
+
+    /// The families of the addresses, the default one first.
+    pub fn families(&self) -> Vec<&'static str> {
+        let family = |range: &Arc<str>| if range.contains(':') { "IPv6" } else { "IPv4" };
+        self.cluster_ips.iter().map(family).collect()
+    }
+
+    /// The first address of all: that of the Service `kubernetes`.
+    pub fn first_address(&self, release: Release) -> Option<String> {
+        let block = Block::of_addresses(self.cluster_ips.first()?, release)?;
+        Some(block.item(0))
+    }
+}
+
+/// A block of items with numbers in a row.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Block {
+    /// How it is written: `10.96.0.0/24`, `30000-32767`.
+    pub spec: Arc<str>,
+    first: u128,
+    size: u32,
+    six: bool,
+    ports: bool,
+    /// How many at its begin are for those who ask for them by name; without a band, 0.
+    reserved: u32,
+}
+
+/// A bitmap has no more items than that.
+const MOST: u128 = 1 << 16;
+
+impl Block {
+    /// A range of addresses; `None` if it is none.
+    pub fn of_addresses(spec: &str, release: Release) -> Option<Block> {
+        let (ip, length) = addresses::parse_range(spec)?;
+        let network = addresses::masked(ip, length);
+        let six = network.is_ipv6();
+        let bits = if six { 128 } else { 32 } - u32::from(length);
+        let all = 1_u128.checked_shl(bits).unwrap_or(u128::MAX);
+        // Neither the address of the network nor, in IPv4, that of all its hosts; v1.16 left out the
+        // last one of either family.
+        let size = match (six, release) {
+            (true, Release::V1_16) => all.min(MOST) - 2,
+            (true, Release::V1_20) => all.min(MOST) - 1,
+            (true, Release::V1_36) => all.min(1 << 32) - 1,
+            (false, _) => all.saturating_sub(2),
+        };
+        let banded = release == Release::V1_36;
+        Some(Block {
+            spec: format!("{network}/{length}").into(),
+            first: number(network) + 1,
+            size: u32::try_from(size).ok()?,
+            six,
+            ports: false,
+            reserved: if banded { band(all, 16, 256) } else { 0 },
+        })
+    }
+
+    /// The node ports.
+    pub fn of_ports((first, size): (u16, u16), release: Release) -> Block {
+        let last = u32::from(first) + u32::from(size) - 1;
+        let banded = release == Release::V1_36;
+        Block {
+            spec: format!("{first}-{last}").into(),
+            first: first.into(),
+            size: size.into(),
+            six: false,
+            ports: true,
+            reserved: if banded {
+                band(size.into(), 32, 128)
+            } else {
+                0
+            },
+        }
+    }
+
+    /// How many items it has.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Are its addresses of IPv6?
+    pub fn is_six(&self) -> bool {
+        self.six
+    }
+
+    /// The item at an offset, as text.
+    pub fn item(&self, offset: u32) -> String {
+        let number = self.first + u128::from(offset);
+        match (self.ports, self.six) {
+            (true, _) => number.to_string(),
+            (false, true) => std::net::Ipv6Addr::from_bits(number).to_string(),
+            (false, false) => std::net::Ipv4Addr::from_bits(number as u32).to_string(),
+        }
+    }
+
+    /// The offset of an address, if it is in the block.
+    pub fn offset_of(&self, ip: IpAddr) -> Option<u32> {
+        self.contains(number(ip))
+            .filter(|_| ip.is_ipv6() == self.six)
+    }
+
+    /// The offset of a port, if it is in the block.
+    pub fn offset_of_port(&self, port: i64) -> Option<u32> {
+        self.contains(u128::try_from(port).ok()?)
+    }
+
+    /// The offset of an item, as text.
+    pub fn offset(&self, item: &str) -> Option<u32> {
+        match self.ports {
+            true => self.offset_of_port(item.parse().ok()?),
+            false => self.offset_of(addresses::parse_sloppy(item)?),
+        }
+    }
+
+    fn contains(&self, number: u128) -> Option<u32> {
+        let offset = u32::try_from(number.checked_sub(self.first)?).ok()?;
+        (offset < self.size).then_some(offset)
+    }
+
+    /// The parts in which a free item is looked for, one after the other: the band for automatic
+    /// allocation first.
+    pub fn parts(&self) -> Vec<Range<u32>> {
+        let parts = [self.reserved..self.size, 0..self.reserved];
+        parts.into_iter().filter(|part| !part.is_empty()).collect()
+    }
+}
+
+/// `calculateRangeOffset`: a share of the range, at least 16 and at most so many.
+fn band(size: u128, share: u128, most: u128) -> u32 {
+    match size {
+        0..=16 => 0,
+        size => (size / share).clamp(16, most) as u32,
+    }
+}
+
+fn number(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => ip.to_bits().into(),
+        IpAddr::V6(ip) => ip.to_bits(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(spec: &str, release: Release) -> (u32, String, String) {
+        let block = Block::of_addresses(spec, release).expect("a range");
+        (block.size(), block.item(0), block.item(block.size() - 1))
+    }
+
+    #[test]
+    fn a_range_of_addresses_leaves_out_its_ends() {
+        let four = addresses("10.96.0.0/29", Release::V1_20);
+        assert_eq!(four, (6, "10.96.0.1".into(), "10.96.0.6".into()));
+        let six = addresses("fd00::/112", Release::V1_20);
+        assert_eq!(six, (65535, "fd00::1".into(), "fd00::ffff".into()));
+        assert_eq!(addresses("fd00::/112", Release::V1_16).0, 65534);
+        let block = Block::of_addresses("10.96.0.0/29", Release::V1_20).expect("a range");
+        let offset = |ip: &str| block.offset_of(ip.parse().expect("an address"));
+        let offsets = [
+            "10.96.0.0",
+            "10.96.0.1",
+            "10.96.0.6",
+            "10.96.0.7",
+            "::a60:1",
+        ]
+        .map(offset);
+        assert_eq!(offsets, [None, Some(0), Some(5), None, None]);
+    }
+
+    #[test]
+    fn from_v1_36_on_a_band_is_kept_for_named_items() {
+        let ends = |block: Block| -> Vec<(u32, u32)> {
+            let parts = block.parts();
+            parts
+                .into_iter()
+                .map(|part| (part.start, part.end))
+                .collect()
+        };
+        let of = |spec, release| ends(Block::of_addresses(spec, release).expect("a range"));
+        assert_eq!(of("10.96.0.0/24", Release::V1_20), [(0, 254)]);
+        assert_eq!(of("10.96.0.0/24", Release::V1_36), [(16, 254), (0, 16)]);
+        assert_eq!(of("10.96.0.0/28", Release::V1_36), [(0, 14)]);
+        assert_eq!(of("10.96.0.0/20", Release::V1_36), [(256, 4094), (0, 256)]);
+        let ports = Block::of_ports((30000, 2768), Release::V1_36);
+        assert_eq!(&*ports.spec, "30000-32767");
+        assert_eq!(ends(ports.clone()), [(86, 2768), (0, 86)]);
+        assert_eq!(ports.offset_of_port(30010), Some(10));
+        assert_eq!(ports.offset_of_port(80), None);
+    }
+}

@@ -1,0 +1,279 @@
+//! The hooks of Services inside the generic registry, v1.36
+//! (`pkg/registry/core/service/storage/storage.go`, `alloc.go`).
+//!
+//! An update's hooks run in each try of `GuaranteedUpdate`, and finish before the try is written: what
+//! a try gives up is free although the write may yet fail.
+
+use wavetank_api::Status;
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::service_families as families;
+use wavetank_api::kinds::services::{
+    is_headless, needs_health_check, normalize_cluster_ips, patch_allocated_values,
+};
+use wavetank_engine::Rx;
+
+use super::ports::PortOperation;
+use super::{Allocators, invalid, node_ports};
+use crate::registry::{Made, Registry};
+
+/// What a hook has begun (`transaction`): to be committed or reverted.
+#[derive(Debug)]
+pub struct Begun<'a> {
+    allocators: &'a Allocators,
+    taken: Vec<String>,
+    to_release: Vec<String>,
+    ports: PortOperation<'a>,
+    dry_run: bool,
+}
+
+impl Begun<'_> {
+    /// `FinishFunc`
+    pub async fn finish(self, rx: Rx, success: bool) {
+        let (ips, all) = (
+            if success {
+                &self.to_release
+            } else {
+                &self.taken
+            },
+            self.allocators,
+        );
+        if !self.dry_run {
+            all.release_ips(rx, ips).await;
+        }
+        match success {
+            true => self.ports.commit(rx).await,
+            false => self.ports.roll_back(rx).await,
+        }
+    }
+}
+
+fn list(service: &Json, field: &str) -> Vec<String> {
+    let list = json::list(service, &["spec", field]).iter();
+    list.filter_map(Json::as_str).map(str::to_owned).collect()
+}
+
+fn is_external(service: &Json) -> bool {
+    json::text(service, &["spec", "type"]) == "ExternalName"
+}
+
+impl Allocators {
+    /// `beginCreate`
+    ///
+    /// # Errors
+    /// A Status.
+    pub async fn begin_create(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        dry_run: bool,
+    ) -> Result<Begun<'_>, Status> {
+        normalize_cluster_ips(service, None);
+        self.families(service, None)?;
+        let mut begun = self.begun(dry_run);
+        let done = self.create(rx, service, &mut begun).await;
+        self.or_revert(rx, begun, done).await
+    }
+
+    async fn create(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        begun: &mut Begun<'_>,
+    ) -> Result<(), Status> {
+        self.take_all_ips(rx, service, begun).await?;
+        let ports = &mut begun.ports;
+        if node_ports::has_ports(service) {
+            node_ports::init(rx, service, ports, self.release).await?;
+        }
+        if needs_health_check(service) {
+            node_ports::take_health_check(rx, service, ports).await?;
+        }
+        Ok(())
+    }
+
+    /// `beginUpdate`
+    ///
+    /// # Errors
+    /// A Status.
+    pub async fn begin_update(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        old: &mut Json,
+        dry_run: bool,
+    ) -> Result<Begun<'_>, Status> {
+        self.default_on_read(old);
+        patch_allocated_values(service, old);
+        normalize_cluster_ips(service, Some(old));
+        self.families(service, Some(old))?;
+        let mut begun = self.begun(dry_run);
+        let done = self.update(rx, service, old, &mut begun).await;
+        self.or_revert(rx, begun, done).await
+    }
+
+    async fn update(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        old: &Json,
+        begun: &mut Begun<'_>,
+    ) -> Result<(), Status> {
+        self.update_ips(rx, service, old, begun).await?;
+        let (had, has) = (node_ports::has_ports(old), node_ports::has_ports(service));
+        let ports = &mut begun.ports;
+        if had && !has {
+            for port in node_ports::of(old) {
+                ports.release_later(port);
+            }
+        }
+        if has {
+            node_ports::update(rx, service, old, ports, self.release).await?;
+        }
+        node_ports::update_health_check(rx, service, old, ports, self.release).await
+    }
+
+    fn families(&self, service: &mut Json, old: Option<&Json>) -> Result<(), Status> {
+        let initialised = families::init(service, old, &self.families);
+        initialised.map_err(|errors| invalid(service, &errors))
+    }
+
+    fn begun(&self, dry_run: bool) -> Begun<'_> {
+        Begun {
+            allocators: self,
+            taken: Vec::new(),
+            to_release: Vec::new(),
+            ports: PortOperation::new(&self.ports, dry_run),
+            dry_run,
+        }
+    }
+
+    /// What was taken before something went wrong is given back; the ports first, as a transaction
+    /// reverts its own part before those before it.
+    async fn or_revert<'a>(
+        &self,
+        rx: Rx,
+        begun: Begun<'a>,
+        done: Result<(), Status>,
+    ) -> Result<Begun<'a>, Status> {
+        match done {
+            Ok(()) => Ok(begun),
+            Err(status) => {
+                begun.ports.roll_back(rx).await;
+                if !begun.dry_run {
+                    self.release_ips(rx, &begun.taken).await;
+                }
+                Err(status)
+            }
+        }
+    }
+
+    /// `allocClusterIPs`: one address of each family that has none yet.
+    async fn take_all_ips(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        begun: &mut Begun<'_>,
+    ) -> Result<(), Status> {
+        if is_external(service) || is_headless(service) {
+            return Ok(());
+        }
+        let mut ips = list(service, "clusterIPs");
+        let families = list(service, "ipFamilies");
+        ips.resize(ips.len().max(families.len()), String::new());
+        let taken = self
+            .take_ips(rx, service, &families, &ips, begun.dry_run)
+            .await?;
+        for (ip, taken) in ips.iter_mut().zip(&taken) {
+            ip.clone_from(taken);
+        }
+        if let Some(first) = ips.first() {
+            json::set(service, &["spec", "clusterIP"], first.as_str());
+            json::set(service, &["spec", "clusterIPs"], ips);
+        }
+        begun.taken = taken;
+        Ok(())
+    }
+
+    /// `allocIPs`: in the order of a Go map, here IPv4 first. What the first family was
+    /// given is not given back if the second one gets none.
+    async fn take_ips(
+        &self,
+        rx: Rx,
+        service: &Json,
+        families: &[String],
+        asked: &[String],
+        dry_run: bool,
+    ) -> Result<Vec<String>, Status> {
+        let mut order: Vec<usize> = (0..families.len()).collect();
+        order.sort_by_key(|at| &families[*at]);
+        let mut taken = vec![String::new(); families.len()];
+        for at in order {
+            let (family, asked) = (&families[at], &asked[at]);
+            taken[at] = self.take_ip(rx, family, asked, service, dry_run).await?;
+        }
+        Ok(taken)
+    }
+
+    /// `updateClusterIPs`
+    async fn update_ips(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        old: &Json,
+        begun: &mut Begun<'_>,
+    ) -> Result<(), Status> {
+        if families::prefers_what_it_has(service, old) {
+            return Ok(());
+        }
+        if is_external(old) && !is_external(service) {
+            return self.take_all_ips(rx, service, begun).await;
+        }
+        if is_headless(old) {
+            return Ok(());
+        }
+        let before = list(old, "clusterIPs");
+        if !is_external(old) && is_external(service) {
+            begun.to_release = before;
+            return Ok(());
+        }
+        let now = list(service, "ipFamilies");
+        match (list(old, "ipFamilies").len(), now.len()) {
+            (1, 2) => {
+                let mut ips = list(service, "clusterIPs");
+                ips.resize(ips.len().max(2), String::new());
+                let marked = ips.clone();
+                json::set(service, &["spec", "clusterIPs"], marked);
+                let taken = self
+                    .take_ips(rx, service, &now[1..], &ips[1..2], begun.dry_run)
+                    .await?;
+                ips[1].clone_from(&taken[0]);
+                json::set(service, &["spec", "clusterIPs"], ips);
+                begun.taken = taken;
+            }
+            (2, 1) => begun.to_release.extend(before.get(1).cloned()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `defaultOnRead`
+    pub fn default_on_read(&self, service: &mut Json) {
+        families::default_on_read(service, &self.families);
+    }
+
+    /// `afterDelete`: errors are only logged.
+    pub async fn after_delete(&self, rx: Rx, registry: &Registry, deleted: &Made) {
+        let mut service = match deleted {
+            Made::Stored(stored) => stored.json(),
+            Made::Unsaved(tree) => (**tree).clone(),
+            Made::Status(_) => return,
+        };
+        if registry.dry_run {
+            return;
+        }
+        self.default_on_read(&mut service);
+        let name = json::text(&service, &["metadata", "name"]).to_owned();
+        let _ = self.delete_endpoints(rx, registry, &name).await;
+        self.release_all(rx, &service).await;
+    }
+}

@@ -1,0 +1,219 @@
+//! The node ports of a Service and its port for health checks: what a create and an update take and
+//! give up (`initNodePorts`, `updateNodePorts` and the like, in `storage/rest.go` until v1.20, in
+//! `storage/alloc.go` today).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wavetank_api::Status;
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::services::needs_health_check;
+use wavetank_api::validation::ErrorList;
+use wavetank_engine::Rx;
+use wavetank_release::Release;
+
+use super::invalid;
+use super::ports::PortOperation;
+
+const PORTS: [&str; 2] = ["spec", "ports"];
+const CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];
+
+fn kind(service: &Json) -> &str {
+    json::text(service, &["spec", "type"])
+}
+
+/// Does its type come with node ports?
+pub fn has_ports(service: &Json) -> bool {
+    matches!(kind(service), "NodePort" | "LoadBalancer")
+}
+
+/// `collectServiceNodePorts`
+pub fn of(service: &Json) -> Vec<i64> {
+    let ports = json::list(service, &PORTS).iter().map(node_port);
+    ports.filter(|port| *port != 0).collect()
+}
+
+/// The port for health checks, 0 if it has none.
+pub fn health_check(service: &Json) -> i64 {
+    json::number(service, &CHECK).unwrap_or(0)
+}
+
+fn node_port(port: &Json) -> i64 {
+    json::number(port, &["nodePort"]).unwrap_or(0)
+}
+
+fn number(port: &Json) -> i64 {
+    json::number(port, &["port"]).unwrap_or(0)
+}
+
+/// `shouldAllocateNodePorts`: until v1.20 a load balancer could not do without.
+fn wants_ports(service: &Json, release: Release) -> bool {
+    let path = ["spec", "allocateLoadBalancerNodePorts"];
+    match kind(service) {
+        "LoadBalancer" if release == Release::V1_36 => {
+            json::at(service, &path).and_then(Json::as_bool) == Some(true)
+        }
+        _ => has_ports(service),
+    }
+}
+
+fn put(service: &mut Json, at: usize, port: i64) {
+    let ports = json::map_mut(service, &["spec"]).get_mut("ports");
+    if let Some(entry) = ports.and_then(|ports| ports.get_mut(at)) {
+        json::set(entry, &["nodePort"], port);
+    }
+}
+
+fn refused(service: &Json, at: usize, port: i64, why: String) -> Status {
+    let mut errors = ErrorList::default();
+    errors.invalid(format!("spec.ports[{at}].nodePort"), port, why);
+    invalid(service, &errors)
+}
+
+fn none_left(why: String) -> Status {
+    Status::internal(format!("failed to allocate a nodePort: {why}"))
+}
+
+/// `initNodePorts`: ports with one number (TCP and UDP, say) share a node port.
+///
+/// # Errors
+/// A Status.
+pub async fn init(
+    rx: Rx,
+    service: &mut Json,
+    operation: &mut PortOperation<'_>,
+    release: Release,
+) -> Result<(), Status> {
+    let mut allocated: BTreeMap<i64, i64> = BTreeMap::new();
+    for at in 0..json::list(service, &PORTS).len() {
+        let ports = json::list(service, &PORTS);
+        let (port, now) = (number(&ports[at]), node_port(&ports[at]));
+        if now == 0 && !wants_ports(service, release) {
+            continue;
+        }
+        match allocated.get(&port) {
+            None => {
+                let asked = ports
+                    .iter()
+                    .find(|p| number(p) == port && node_port(p) != 0);
+                let taken = match asked.map(node_port) {
+                    Some(asked) => {
+                        let taken = operation.take(rx, asked).await;
+                        taken.map_err(|why| refused(service, at, asked, why))?;
+                        asked
+                    }
+                    None => operation.take_any(rx).await.map_err(none_left)?,
+                };
+                put(service, at, taken);
+                allocated.insert(port, taken);
+            }
+            Some(shared) if now == 0 => put(service, at, *shared),
+            Some(shared) if now != *shared => {
+                let taken = operation.take(rx, now).await;
+                taken.map_err(|why| refused(service, at, now, why))?;
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// `updateNodePorts`
+///
+/// # Errors
+/// A Status.
+pub async fn update(
+    rx: Rx,
+    service: &mut Json,
+    old: &Json,
+    operation: &mut PortOperation<'_>,
+    release: Release,
+) -> Result<(), Status> {
+    let before = of(old);
+    let mut all = BTreeSet::new();
+    let mut taken = BTreeSet::new();
+    for at in 0..json::list(service, &PORTS).len() {
+        let port = &json::list(service, &PORTS)[at];
+        let protocol = json::text(port, &["protocol"]).to_owned();
+        let mut now = node_port(port);
+        if now == 0 && !wants_ports(service, release) {
+            continue;
+        }
+        if now == 0 {
+            now = operation.take_any(rx).await.map_err(none_left)?;
+            put(service, at, now);
+        } else if !before.contains(&now) && taken.insert(now) {
+            let taken = operation.take(rx, now).await;
+            taken.map_err(|why| refused(service, at, now, why))?;
+        }
+        if !all.insert((protocol.clone(), now)) {
+            let why = format!("duplicate nodePort: {{{protocol} {now}}}");
+            return Err(Status::untyped(why));
+        }
+    }
+    let after = of(service);
+    for port in before {
+        if !after.contains(&port) {
+            operation.release_later(port);
+        }
+    }
+    Ok(())
+}
+
+/// `allocateHealthCheckNodePort`
+///
+/// # Errors
+/// A Status.
+pub async fn take_health_check(
+    rx: Rx,
+    service: &mut Json,
+    operation: &mut PortOperation<'_>,
+) -> Result<(), Status> {
+    match health_check(service) {
+        0 => {
+            let taken = operation.take_any(rx).await.map_err(|why| {
+                Status::internal(format!(
+                    "failed to allocate a HealthCheck NodePort 0: {why}"
+                ))
+            })?;
+            json::set(service, &CHECK, taken);
+        }
+        asked => operation.take(rx, asked).await.map_err(|why| {
+            Status::internal(format!(
+                "failed to allocate requested HealthCheck NodePort {asked}: {why}"
+            ))
+        })?,
+    }
+    Ok(())
+}
+
+/// `healthCheckNodePortUpdate`; what may not be changed is up to validation today.
+///
+/// # Errors
+/// A Status.
+pub async fn update_health_check(
+    rx: Rx,
+    service: &mut Json,
+    old: &Json,
+    operation: &mut PortOperation<'_>,
+    release: Release,
+) -> Result<(), Status> {
+    let (before, after) = (needs_health_check(old), needs_health_check(service));
+    if !before && after {
+        return take_health_check(rx, service, operation).await;
+    }
+    if before && !after {
+        operation.release_later(health_check(old));
+        if release != Release::V1_36 {
+            json::remove(service, &CHECK);
+        }
+    }
+    let now = health_check(service);
+    if before && after && release != Release::V1_36 && now != health_check(old) {
+        let mut errors = ErrorList::default();
+        let why = "cannot change healthCheckNodePort on loadBalancer service with \
+                   externalTraffic=Local during update";
+        errors.invalid("spec.healthCheckNodePort", now, why);
+        return Err(invalid(service, &errors));
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! What one request does to node ports (`pkg/registry/core/service/portallocator/operation.go`): they
+//! are taken at once and given up at its end, since a leak is better than two owners.
+
+use wavetank_engine::Rx;
+
+use super::ledger::{Ledger, Refusal};
+
+/// The ports of one request.
+#[derive(Clone, Debug)]
+pub struct PortOperation<'a> {
+    ledger: &'a Ledger,
+    taken: Vec<i64>,
+    to_release: Vec<i64>,
+    dry_run: bool,
+}
+
+impl<'a> PortOperation<'a> {
+    /// `StartOperation`
+    pub fn new(ledger: &'a Ledger, dry_run: bool) -> PortOperation<'a> {
+        PortOperation {
+            ledger,
+            taken: Vec::new(),
+            to_release: Vec::new(),
+            dry_run,
+        }
+    }
+
+    /// `Allocate`
+    ///
+    /// # Errors
+    /// Why not, in upstream's words.
+    pub async fn take(&mut self, rx: Rx, port: i64) -> Result<(), String> {
+        let block = self.ledger.block();
+        let offset = block.offset_of_port(port);
+        if self.dry_run {
+            let has = match offset {
+                Some(offset) => self.ledger.has(rx, offset).await,
+                None => false,
+            };
+            if has || self.taken.contains(&port) {
+                return Err(words(Refusal::Taken));
+            }
+        } else {
+            let offset = offset.ok_or_else(|| {
+                let all = &block.spec;
+                format!(
+                    "provided port is not in the valid range. The range of valid ports is {all}"
+                )
+            })?;
+            self.ledger.take(rx, offset).await.map_err(words)?;
+        }
+        self.taken.push(port);
+        Ok(())
+    }
+
+    /// `AllocateNext`. A dry run makes up a number.
+    ///
+    /// # Errors
+    /// Why not, in upstream's words.
+    pub async fn take_any(&mut self, rx: Rx) -> Result<i64, String> {
+        let port = if self.dry_run {
+            self.taken.iter().max().map_or(32768, |last| *last) + 1
+        } else {
+            let offset = self.ledger.take_any(rx).await.map_err(words)?;
+            let item = self.ledger.block().item(offset);
+            item.parse().expect("a port is a number")
+        };
+        self.taken.push(port);
+        Ok(port)
+    }
+
+    /// `ReleaseDeferred`: once the Service is written.
+    pub fn release_later(&mut self, port: i64) {
+        self.to_release.push(port);
+    }
+
+    /// `Commit`. Errors are left to the repair loop.
+    pub async fn commit(&self, rx: Rx) {
+        self.release(rx, &self.to_release).await;
+    }
+
+    /// `Rollback`. Errors are left to the repair loop.
+    pub async fn roll_back(&self, rx: Rx) {
+        self.release(rx, &self.taken).await;
+    }
+
+    async fn release(&self, rx: Rx, ports: &[i64]) {
+        if !self.dry_run {
+            release(rx, self.ledger, ports).await;
+        }
+    }
+}
+
+/// Releases ports, as far as they are in the range.
+pub async fn release(rx: Rx, ledger: &Ledger, ports: &[i64]) {
+    for port in ports {
+        if let Some(offset) = ledger.block().offset_of_port(*port) {
+            let _ = ledger.release(rx, offset).await;
+        }
+    }
+}
+
+fn words(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Full => "range is full".to_owned(),
+        Refusal::Taken => "provided port is already allocated".to_owned(),
+        Refusal::NotReady => unreachable!("a bitmap is always ready"),
+        Refusal::Outside(why) | Refusal::Failed(why) => why,
+    }
+}

@@ -1,0 +1,255 @@
+//! The layer of Services before the generic registry, until v1.20
+//! (`pkg/registry/core/service/storage/rest.go`): it allocates, has the registry write, and gives back
+//! or gives up. Between its own read of the Service and the registry's anything may happen.
+
+use std::pin::Pin;
+
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::service_rules;
+use wavetank_api::kinds::services::{is_headless, needs_health_check};
+use wavetank_api::options::DeleteOptions;
+use wavetank_api::{Status, kinds};
+use wavetank_engine::Rx;
+use wavetank_release::Release;
+
+use super::ports::PortOperation;
+use super::{Allocators, invalid, ips_of, node_ports};
+use crate::options::Preconditions;
+use crate::registry::{Change, Deletion, Made, Registry, Update, Warnings};
+
+/// The layer, for the time of one request.
+#[derive(Debug)]
+pub struct Layer<'a> {
+    /// What writes.
+    pub registry: &'a Registry,
+    /// What allocates.
+    pub allocators: &'a Allocators,
+}
+
+/// What becomes of the addresses of a request.
+#[derive(Default)]
+struct Addresses {
+    /// Given back unless the request is done.
+    taken: Vec<String>,
+    /// Given up once it is.
+    to_release: Vec<String>,
+}
+
+/// The Service as the layer has made it (`DefaultUpdatedObjectInfo`).
+struct Prepared(Json);
+
+impl Change for Prepared {
+    fn change<'a>(
+        &'a self,
+        _rx: Rx,
+        _old: Option<&'a Json>,
+        _warnings: &'a mut Warnings,
+    ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>> {
+        Box::pin(async move { Ok(self.0.clone()) })
+    }
+}
+
+fn is_external(service: &Json) -> bool {
+    json::text(service, &["spec", "type"]) == "ExternalName"
+}
+
+fn put_ip(service: &mut Json, ip: &str, release: Release) {
+    json::set(service, &["spec", "clusterIP"], ip);
+    if release == Release::V1_20 {
+        json::set(service, &["spec", "clusterIPs"], vec![ip]);
+    }
+}
+
+impl Layer<'_> {
+    /// `Create`
+    ///
+    /// # Errors
+    /// A Status. The outcome of an error may be unknown.
+    pub async fn create(
+        &self,
+        rx: Rx,
+        mut service: Json,
+        warnings: &mut Warnings,
+    ) -> Result<Made, Status> {
+        self.registry.prepare(rx, &mut service, warnings).await?;
+        let mut ips = Addresses::default();
+        let mut ports = self.ports();
+        let allocated = self.allocate(rx, &mut service, &mut ips, &mut ports).await;
+        let made = match allocated {
+            Ok(()) => self.registry.create(rx, service, warnings).await,
+            Err(status) => Err(status),
+        };
+        match &made {
+            Ok(_) => ports.commit(rx).await,
+            Err(_) => self.undo(rx, &ips, &ports).await,
+        }
+        made
+    }
+
+    fn ports(&self) -> PortOperation<'_> {
+        PortOperation::new(&self.allocators.ports, self.registry.dry_run)
+    }
+
+    fn release(&self) -> Release {
+        self.allocators.release
+    }
+
+    /// Deferred functions run in reverse: ports, then addresses.
+    async fn undo(&self, rx: Rx, ips: &Addresses, ports: &PortOperation<'_>) {
+        ports.roll_back(rx).await;
+        self.allocators.release_ips(rx, &ips.taken).await;
+    }
+
+    async fn allocate(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        ips: &mut Addresses,
+        ports: &mut PortOperation<'_>,
+    ) -> Result<(), Status> {
+        self.take_ip(rx, service, ips).await?;
+        if node_ports::has_ports(service) {
+            node_ports::init(rx, service, ports, self.release()).await?;
+        }
+        if needs_health_check(service) {
+            node_ports::take_health_check(rx, service, ports).await?;
+        }
+        check_traffic(service)
+    }
+
+    /// `allocServiceClusterIPs`, `initClusterIP`. A dry run takes none and shows none.
+    async fn take_ip(&self, rx: Rx, service: &mut Json, ips: &mut Addresses) -> Result<(), Status> {
+        if self.registry.dry_run || is_external(service) || is_headless(service) {
+            return Ok(());
+        }
+        let family = self.allocators.families[0];
+        let asked = json::text(service, &["spec", "clusterIP"]).to_owned();
+        let taken = self.allocators.take_ip(rx, family, &asked, service, false);
+        let taken = taken.await?;
+        put_ip(service, &taken, self.release());
+        ips.taken = vec![taken];
+        Ok(())
+    }
+
+    /// `Update`. A PUT of what is not there is refused: only server-side apply may create here.
+    ///
+    /// # Errors
+    /// A Status. The outcome of an error may be unknown.
+    pub async fn update(
+        &self,
+        rx: Rx,
+        name: &str,
+        change: &dyn Change,
+        warnings: &mut Warnings,
+    ) -> Result<Update, Status> {
+        let old = self.registry.get(rx, name, None).await?.json();
+        let mut service = change.change(rx, Some(&old), warnings).await?;
+        self.registry.revise(rx, &mut service, &old, warnings)?;
+        let mut ips = Addresses::default();
+        let mut ports = self.ports();
+        let allocated = self.reallocate(rx, &mut service, &old, &mut ips, &mut ports);
+        if let Err(status) = allocated.await {
+            self.undo(rx, &ips, &ports).await;
+            return Err(status);
+        }
+        let uid = json::text(&service, &["metadata", "uid"]);
+        let preconditions = Preconditions {
+            uid: Some(uid.into()).filter(|_| !uid.is_empty()),
+            resource_version: None,
+        };
+        let prepared = Prepared(service);
+        let updated = self
+            .registry
+            .update(rx, name, &preconditions, &prepared, warnings)
+            .await;
+        match (&updated, self.release()) {
+            (Ok(_), _) => ports.commit(rx).await,
+            (Err(_), Release::V1_20) => ports.roll_back(rx).await,
+            (Err(_), _) => self.undo(rx, &ips, &ports).await,
+        }
+        // v1.20 takes the addresses of a failed write for those of one that was done.
+        if self.release() == Release::V1_20 {
+            self.allocators.release_ips(rx, &ips.to_release).await;
+        }
+        updated
+    }
+
+    async fn reallocate(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        old: &Json,
+        ips: &mut Addresses,
+        ports: &mut PortOperation<'_>,
+    ) -> Result<(), Status> {
+        if is_external(old) && !is_external(service) {
+            self.take_ip(rx, service, ips).await?;
+        }
+        if !self.registry.dry_run && !is_external(old) && is_external(service) {
+            ips.to_release = ips_of(old);
+            if self.release() == Release::V1_16 {
+                // Before the Service is written, and whether or not it will be.
+                let released = std::mem::take(&mut ips.to_release);
+                self.allocators.release_ips(rx, &released).await;
+            }
+        }
+        let (had, has) = (node_ports::has_ports(old), node_ports::has_ports(service));
+        if had && !has {
+            for port in node_ports::of(old) {
+                ports.release_later(port);
+            }
+        }
+        if has {
+            node_ports::update(rx, service, old, ports, self.release()).await?;
+        }
+        if json::text(service, &["spec", "type"]) != "LoadBalancer" {
+            json::set(
+                service,
+                &["status", "loadBalancer"],
+                Json::Object(Default::default()),
+            );
+        }
+        node_ports::update_health_check(rx, service, old, ports, self.release()).await?;
+        if had && !has {
+            json::remove(service, &["spec", "externalTrafficPolicy"]);
+        }
+        check_traffic(service)
+    }
+
+    /// `Delete`: whatever finalizers there are, what was allocated is given up.
+    ///
+    /// # Errors
+    /// A Status. The outcome of an error may be unknown.
+    pub async fn delete(
+        &self,
+        rx: Rx,
+        name: &str,
+        options: DeleteOptions,
+    ) -> Result<Deletion, Status> {
+        let deletion = self.registry.delete(rx, name, options).await?;
+        let service = match deletion.made {
+            Made::Stored(stored) => stored.json(),
+            Made::Unsaved(tree) => (*tree).clone(),
+            Made::Status(_) => unreachable!("a Service is answered with"),
+        };
+        if !self.registry.dry_run {
+            self.allocators
+                .delete_endpoints(rx, self.registry, name)
+                .await?;
+            self.allocators.release_all(rx, &service).await;
+        }
+        let uid = json::text(&service, &["metadata", "uid"]);
+        Ok(Deletion {
+            made: Made::Status(Status::deleted(&kinds::SERVICES, name, uid)),
+            deleted: true,
+        })
+    }
+}
+
+fn check_traffic(service: &Json) -> Result<(), Status> {
+    let errors = service_rules::traffic_combination(service);
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err(invalid(service, &errors)),
+    }
+}

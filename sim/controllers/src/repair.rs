@@ -1,0 +1,280 @@
+//! The loops that repair what Services are allocated: every three minutes the bitmap is rebuilt from
+//! the Services that there are (`pkg/registry/core/service/ipallocator/controller/repair.go`,
+//! `portallocator/controller/repair.go`). `rebuild` is the pure part of a round; here are its reads,
+//! its write and its timers.
+//!
+//! Events are notes here, and not written. v1.36 has a loop for node ports only: its addresses are
+//! objects.
+
+mod rebuild;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::SERVICES;
+use wavetank_api::{Content, Method, Reason, Request};
+use wavetank_apiserver::services::ledger::Ledger;
+use wavetank_apiserver::{Config, Hook, HookFuture};
+use wavetank_engine::{Cell, Name, Outcome, RoutineFuture, Rx, Signal, Task};
+use wavetank_release::Release;
+
+use rebuild::{Leaks, Words, rebuild};
+
+/// `ServiceClusterIPInterval`, `ServiceNodePortInterval`
+pub const REPAIR_INTERVAL: Duration = Duration::from_secs(180);
+/// `start-service-ip-repair-controllers` gives the first round so long, v1.36.
+const FIRST_LIMIT: Duration = Duration::from_secs(60);
+/// `retry.DefaultBackoff`: so many tries, 10 ms and five times as much after each, a tenth of jitter.
+const TRIES: u32 = 4;
+const FIRST_WAIT: Duration = Duration::from_millis(10);
+const GROWTH: u32 = 5;
+
+const REPAIR: Name = Name::new("repair-services");
+static STOP: Signal = Signal::new("repair-stop");
+/// The first round of the loop for node ports is done, v1.36.
+static FIRST_DONE: Signal = Signal::new("repair-first-done");
+
+/// The repair loops of one server.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ServiceRepair {
+    /// The server that they are a part of.
+    pub server: Arc<Config>,
+}
+
+/// What a round has to say, in the words of upstream's log.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RepairNote {
+    /// One message.
+    pub message: String,
+}
+
+/// Which loop.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Loop {
+    ClusterIps,
+    NodePorts,
+}
+
+impl Loop {
+    const fn leaks(self) -> Cell<Leaks> {
+        Cell::numbered("service-leaks", self as u32)
+    }
+}
+
+/// Why a round failed.
+enum Failed {
+    /// Somebody else has written in between.
+    Conflict(String),
+    /// Anything else.
+    Otherwise(String),
+}
+
+impl Failed {
+    fn message(self) -> String {
+        match self {
+            Failed::Conflict(message) | Failed::Otherwise(message) => message,
+        }
+    }
+}
+
+fn say(rx: Rx, message: String) {
+    rx.note(RepairNote { message });
+}
+
+impl Hook for ServiceRepair {
+    fn post_start(&self, rx: Rx) -> HookFuture {
+        let me = self.clone();
+        Box::pin(async move { me.start(rx).await })
+    }
+
+    fn pre_shutdown(&self, rx: Rx) -> HookFuture {
+        Box::pin(async move { ServiceRepair::stop(rx) })
+    }
+
+    fn routine(&self, task: &Task) -> Option<RoutineFuture> {
+        let (rx, me) = (Rx::new(), self.clone());
+        (task.kind() == REPAIR)
+            .then(|| Box::pin(me.repair(rx, *task.args::<Loop>())) as RoutineFuture)
+    }
+}
+
+impl ServiceRepair {
+    /// Starts the loops. Until v1.20 each runs once before, and the server exits if that fails: it
+    /// cannot allocate without. v1.36 waits for the first good round of the loop.
+    pub async fn start(&self, rx: Rx) {
+        let release = self.server.release;
+        if self.server.services.is_none() {
+            return;
+        }
+        if release == Release::V1_36 {
+            rx.spawn(Task::new(REPAIR, Loop::NodePorts));
+            if rx.timeout(FIRST_LIMIT, rx.wait(FIRST_DONE)).await.is_none() {
+                say(
+                    rx,
+                    "unable to perform initial IP and Port allocation check".to_owned(),
+                );
+                rx.exit();
+            }
+            return;
+        }
+        for (which, what) in [
+            (Loop::ClusterIps, "IP allocation"),
+            (Loop::NodePorts, "service nodePort"),
+        ] {
+            if let Err(failed) = self.run_once(rx, which).await {
+                let why = failed.message();
+                say(rx, format!("Unable to perform initial {what} check: {why}"));
+                rx.exit();
+                return;
+            }
+        }
+        rx.spawn(Task::new(REPAIR, Loop::ClusterIps));
+        rx.spawn(Task::new(REPAIR, Loop::NodePorts));
+    }
+
+    /// Ends the loops after their current round.
+    pub fn stop(rx: Rx) {
+        rx.raise(STOP);
+    }
+
+    /// One turn of `RunUntil`.
+    async fn repair(self, rx: Rx, which: Loop) -> Outcome {
+        match self.run_once(rx, which).await {
+            Ok(()) => rx.raise(FIRST_DONE),
+            Err(failed) => say(rx, failed.message()),
+        }
+        match rx.timeout(REPAIR_INTERVAL, rx.wait(STOP)).await {
+            Some(()) => Outcome::Done,
+            None => Outcome::Become(Task::new(REPAIR, which)),
+        }
+    }
+
+    /// `RunOnce`: again after a conflict, and each try counts leaks.
+    async fn run_once(&self, rx: Rx, which: Loop) -> Result<(), Failed> {
+        let mut wait = FIRST_WAIT;
+        for left in (0..TRIES).rev() {
+            match self.try_once(rx, which).await {
+                Err(Failed::Conflict(_)) if left > 0 => {
+                    let jitter = rx.choose(11).await as u32;
+                    rx.sleep(wait * (100 + jitter) / 100).await;
+                    wait *= GROWTH;
+                }
+                done => return done,
+            }
+        }
+        unreachable!("the last try is answered with")
+    }
+
+    fn ledger(&self, which: Loop) -> Option<Ledger> {
+        let ranges = self.server.services.as_ref()?;
+        let storage = self.server.storage();
+        match which {
+            Loop::ClusterIps => Ledger::of_addresses(storage, ranges),
+            Loop::NodePorts => Some(Ledger::of_ports(storage, ranges)),
+        }
+    }
+
+    /// `runOnce`: what is stored, then what Services there are, then the write.
+    async fn try_once(&self, rx: Rx, which: Loop) -> Result<(), Failed> {
+        let release = self.server.release;
+        let Some(ledger) = self.ledger(which) else {
+            return Ok(());
+        };
+        let words = match which {
+            Loop::ClusterIps => Words::ClusterIps(release),
+            Loop::NodePorts => Words::NodePorts,
+        };
+        let what = match which {
+            Loop::ClusterIps => ("service IP block", "service IP"),
+            Loop::NodePorts => ("port allocations", "port"),
+        };
+        let unread =
+            |why: String| Failed::Otherwise(format!("unable to refresh the {}: {why}", what.0));
+        let mut snapshot = ledger.get(rx).await.map_err(unread)?;
+        let services = self.services(rx).await.map_err(unread)?;
+        let of: fn(&Json) -> Vec<String> = match which {
+            Loop::ClusterIps => cluster_ips,
+            Loop::NodePorts => node_ports,
+        };
+        let used = services.iter().flat_map(|service| {
+            let text = |field| json::text(service, &["metadata", field]).to_owned();
+            let name = format!("{}/{}", text("name"), text("namespace"));
+            of(service)
+                .into_iter()
+                .map(move |item| (name.clone(), item))
+        });
+        let used: Vec<(String, String)> = used.collect();
+        let (stored, block) = (snapshot.clone(), ledger.block().clone());
+        let (taken, messages) = rx.update(&which.leaks(), |leaks| {
+            rebuild(&words, &stored, &block, &used, leaks)
+        });
+        for message in messages {
+            say(rx, message);
+        }
+        snapshot.range = ledger.block().spec.clone();
+        snapshot.taken = taken;
+        ledger
+            .create_or_update(rx, snapshot)
+            .await
+            .map_err(|status| {
+                let why = &status.message;
+                match status.is(Reason::Conflict) {
+                    true => Failed::Conflict(why.clone()),
+                    false => Failed::Otherwise(format!(
+                        "unable to persist the updated {} allocations: {why}",
+                        what.1
+                    )),
+                }
+            })
+    }
+
+    async fn services(&self, rx: Rx) -> Result<Vec<Json>, String> {
+        let get = Request::new(Method::Get, SERVICES.path("", ""));
+        let listed = self.server.loopback().request(rx, get).await;
+        match listed.map_err(|error| error.to_string())?.content {
+            Content::List(list) => Ok(list.items.iter().map(|item| item.json()).collect()),
+            other => unreachable!("a list was asked for: {other:?}"),
+        }
+    }
+}
+
+/// The addresses of a Service, if it has any (`IsServiceIPSet`).
+fn cluster_ips(service: &Json) -> Vec<String> {
+    let one = json::text(service, &["spec", "clusterIP"]);
+    let external = json::text(service, &["spec", "type"]) == "ExternalName";
+    if external || matches!(one, "" | "None") {
+        return Vec::new();
+    }
+    match json::list(service, &["spec", "clusterIPs"]) {
+        [] => vec![one.to_owned()],
+        all => all
+            .iter()
+            .filter_map(Json::as_str)
+            .map(str::to_owned)
+            .collect(),
+    }
+}
+
+/// `collectServiceNodePorts`: one number for two protocols counts once.
+fn node_ports(service: &Json) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut seen: Vec<(i64, &str)> = Vec::new();
+    let mut see = |port: i64, protocol| {
+        let again = seen.contains(&(port, protocol));
+        if again || seen.iter().all(|(other, _)| *other != port) {
+            found.push(port.to_string());
+        }
+        seen.push((port, protocol));
+    };
+    for port in json::list(service, &["spec", "ports"]) {
+        if let Some(number) = json::number(port, &["nodePort"]).filter(|number| *number != 0) {
+            see(number, json::text(port, &["protocol"]));
+        }
+    }
+    let check = json::number(service, &["spec", "healthCheckNodePort"]);
+    if let Some(number) = check.filter(|number| *number != 0) {
+        see(number, "TCP");
+    }
+    found
+}

@@ -1,0 +1,5 @@
+//! The tests of this crate that use it as others do: one program, so that it is linked once and its tests
+//! run side by side.
+
+mod lab;
+mod services;

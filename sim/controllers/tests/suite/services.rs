@@ -1,0 +1,238 @@
+//! What Services are allocated, and what becomes of it when two writes come apart.
+
+use serde_json::json;
+use wavetank_api::{Content, Response};
+use wavetank_release::Release;
+
+use crate::lab::{Lab, path, service};
+
+const BITMAPS: [Release; 2] = [Release::V1_16, Release::V1_20];
+const IPS: &str = "/registry/ranges/serviceips";
+const PORTS: &str = "/registry/ranges/servicenodeports";
+
+fn address(response: &Response) -> String {
+    assert_eq!(response.code, 201, "{response:?}");
+    response.json()["spec"]["clusterIP"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn message(response: &Response) -> String {
+    match &response.content {
+        Content::Status(status) => status.message.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_service_has_an_address_of_its_own_until_none_is_left() {
+    for release in Release::ALL {
+        let mut lab = Lab::new(release);
+        let mut seen = vec!["10.0.0.1".to_owned()];
+        for name in ["a", "b", "c", "d", "e"] {
+            // Two servers, each with a memory of its own.
+            let server = if seen.len() % 2 == 0 { "a1" } else { "a2" };
+            let made = lab.ask(server, "POST", &path(""), service(name, json!({})));
+            seen.push(address(&made));
+        }
+        let mut all = seen.clone();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 6, "{release}: {seen:?}");
+        let refused = lab.ask("a1", "POST", &path(""), service("f", json!({})));
+        assert_eq!(refused.code, 500);
+        // The memory of v1.16's a1 was behind, and had one.
+        let why = if release == Release::V1_16 {
+            "unable to allocate"
+        } else {
+            "range is full"
+        };
+        assert!(message(&refused).ends_with(why), "{refused:?}");
+        let named = json!({"clusterIP": seen[1]});
+        let refused = lab.ask("a2", "POST", &path(""), service("f", named.clone()));
+        assert!(
+            message(&refused).contains("is already allocated"),
+            "{refused:?}"
+        );
+        assert_eq!(lab.ask("a2", "DELETE", &path("a"), json!(null)).code, 200);
+        let again = lab.ask("a2", "POST", &path(""), service("f", named));
+        assert_eq!(address(&again), seen[1], "{release}: it is free again");
+    }
+}
+
+#[test]
+fn two_servers_that_allocate_at_once_do_not_meet() {
+    for release in Release::ALL {
+        let mut lab = Lab::new(release);
+        let one = lab.send(
+            "a1",
+            "POST",
+            &path(""),
+            service("a", json!({"type": "NodePort"})),
+        );
+        let two = lab.send(
+            "a2",
+            "POST",
+            &path(""),
+            service("b", json!({"type": "NodePort"})),
+        );
+        lab.run(2.0);
+        let (one, two) = (lab.answer(one), lab.answer(two));
+        assert_ne!(address(&one), address(&two), "{release}");
+        let port = |response: &Response| response.json()["spec"]["ports"][0]["nodePort"].clone();
+        assert_ne!(port(&one), port(&two), "{release}");
+        assert_eq!(lab.taken("servicenodeports").len(), 2, "{release}");
+    }
+}
+
+#[test]
+fn a_refused_service_leaves_nothing_allocated() {
+    for release in BITMAPS {
+        let mut lab = Lab::new(release);
+        let ports = json!({"type": "NodePort"});
+        address(&lab.ask("a1", "POST", &path(""), service("a", ports.clone())));
+        let (ips, ports_before) = (lab.taken("serviceips"), lab.taken("servicenodeports"));
+        lab.written.clear();
+        let again = lab.ask("a1", "POST", &path(""), service("a", ports));
+        assert_eq!(again.code, 409);
+        assert_eq!(
+            lab.written,
+            [IPS, PORTS, PORTS, IPS],
+            "{release}: taken, and given back"
+        );
+        assert_eq!(lab.taken("serviceips"), ips);
+        assert_eq!(lab.taken("servicenodeports"), ports_before);
+    }
+}
+
+#[test]
+fn when_an_address_is_given_up_depends_on_the_release() {
+    let outside = json!({"spec": {
+        "type": "ExternalName", "externalName": "x.example", "clusterIP": null, "clusterIPs": null,
+    }});
+    let specs = "/registry/services/specs/n/a";
+    for (release, order) in [
+        (Release::V1_16, vec![IPS, specs]),
+        (Release::V1_20, vec![specs, IPS]),
+        (
+            Release::V1_36,
+            vec!["/registry/ipaddresses/10.0.0.3", specs],
+        ),
+    ] {
+        let mut lab = Lab::new(release);
+        let inside = service("a", json!({"clusterIP": "10.0.0.3"}));
+        address(&lab.ask("a1", "POST", &path(""), inside));
+        lab.written.clear();
+        let changed = lab.ask("a1", "PATCH", &path("a"), outside.clone());
+        assert_eq!(changed.code, 200, "{release}: {changed:?}");
+        assert_eq!(lab.written, order, "{release}");
+    }
+}
+
+#[test]
+fn a_leaked_address_is_free_again_after_three_rounds() {
+    for release in BITMAPS {
+        let mut lab = Lab::new(release);
+        let lost = service("lost", json!({"clusterIP": "10.0.0.5"}));
+        lab.send("a1", "POST", &path(""), lost);
+        lab.run_until_written(IPS);
+        lab.crash("a1");
+        lab.run(1.0);
+        assert_eq!(lab.taken("serviceips"), [0, 4], "{release}: nobody has it");
+        let wanted = service("b", json!({"clusterIP": "10.0.0.5"}));
+        let refused = lab.ask("a2", "POST", &path(""), wanted.clone());
+        assert!(
+            message(&refused).contains("is already allocated"),
+            "{refused:?}"
+        );
+        lab.run(2.0 * 180.0);
+        assert_eq!(lab.taken("serviceips"), [0, 4], "{release}: seen twice");
+        lab.run(180.0);
+        assert_eq!(lab.taken("serviceips"), [0], "{release}");
+        assert_eq!(
+            lab.messages,
+            [
+                "the cluster IP 10.0.0.5 may have leaked: flagging for later clean up",
+                "the cluster IP 10.0.0.5 appears to have leaked: cleaning up",
+            ]
+        );
+        address(&lab.ask("a2", "POST", &path(""), wanted));
+    }
+}
+
+#[test]
+fn a_leaked_port_is_free_again_too() {
+    for release in Release::ALL {
+        let mut lab = Lab::new(release);
+        let ports = json!([{"port": 80, "nodePort": 30002}]);
+        let lost = service("lost", json!({"type": "NodePort", "ports": ports}));
+        lab.send("a1", "POST", &path(""), lost);
+        lab.run_until_written(PORTS);
+        lab.crash("a1");
+        lab.run(1.0 + 2.0 * 180.0);
+        assert_eq!(lab.taken("servicenodeports"), [2], "{release}");
+        lab.run(180.0);
+        assert!(lab.taken("servicenodeports").is_empty(), "{release}");
+    }
+}
+
+#[test]
+fn finalizers_keep_a_service_and_not_always_its_address() {
+    for (release, kept) in [(Release::V1_20, false), (Release::V1_36, true)] {
+        let mut lab = Lab::new(release);
+        let mut held = service("a", json!({"clusterIP": "10.0.0.3", "type": "NodePort"}));
+        held["metadata"]["finalizers"] = json!(["example.com/f"]);
+        address(&lab.ask("a1", "POST", &path(""), held));
+        assert_eq!(lab.ask("a1", "DELETE", &path("a"), json!(null)).code, 200);
+        let has = |lab: &Lab| !lab.taken("servicenodeports").is_empty();
+        assert_eq!(has(&lab), kept, "{release}: while it waits to go");
+        let free = json!({"metadata": {"finalizers": null}});
+        let gone = lab.ask("a1", "PATCH", &format!("{}/status", path("a")), free);
+        assert_eq!(gone.code, 200, "{release}: {gone:?}");
+        assert!(!has(&lab), "{release}: once it is gone");
+    }
+}
+
+#[test]
+fn until_v1_17_a_server_trusts_its_memory() {
+    for (release, code) in [(Release::V1_16, 422), (Release::V1_20, 201)] {
+        let mut lab = Lab::new(release);
+        let wanted = json!({"clusterIP": "10.0.0.3"});
+        let made = lab.ask("a1", "POST", &path(""), service("a", wanted.clone()));
+        address(&made);
+        // Now the other one knows, too.
+        let other = json!({"clusterIP": "10.0.0.4"});
+        address(&lab.ask("a2", "POST", &path(""), service("b", other)));
+        assert_eq!(lab.ask("a1", "DELETE", &path("a"), json!(null)).code, 200);
+        assert_eq!(lab.taken("serviceips"), [0, 3], "{release}: it is free");
+        let again = lab.ask("a2", "POST", &path(""), service("c", wanted));
+        assert_eq!(again.code, code, "{release}: {again:?}");
+    }
+}
+
+#[test]
+fn what_a_client_leaves_behind_is_given_back() {
+    for release in Release::ALL {
+        let mut lab = Lab::new(release);
+        lab.send(
+            "a1",
+            "POST",
+            &path(""),
+            service("a", json!({"type": "NodePort"})),
+        );
+        lab.run_until_written(PORTS);
+        lab.crash("client");
+        lab.run(1.0);
+        lab.start("client");
+        let found = lab.ask("a2", "GET", &path("a"), json!(null)).code;
+        assert_eq!(
+            found, 404,
+            "{release}: the write of the Service was called off"
+        );
+        assert!(lab.taken("servicenodeports").is_empty(), "{release}");
+        if release != Release::V1_36 {
+            assert_eq!(lab.taken("serviceips"), [0], "{release}");
+        }
+    }
+}
