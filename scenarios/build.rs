@@ -44,8 +44,9 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     for entry in entries.map(|entry| entry.path()) {
         let name = entry.file_name().unwrap_or_default();
         let is_source = entry.extension().is_some_and(|extension| extension == "rs");
-        // Tests and benchmarks of the layers are no part of the world.
-        if (entry.is_dir() && !["tests", "benches"].iter().any(|n| name == *n)) || is_source {
+        // Tests, benchmarks and fuzz targets of the layers are no part of the world.
+        if (entry.is_dir() && !["tests", "benches", "fuzz"].iter().any(|n| name == *n)) || is_source
+        {
             collect(&entry, files);
         }
     }

@@ -53,8 +53,8 @@ wavetank::seeds!(
     0..12
 );
 
-/// Two seeds put everything to the test but a cache whose member stays without a leader: that takes
-/// a hundred, and `watch_defects.rs` has a seed for it.
+/// Two seeds put everything to the test but a cache whose member stays without a leader and clients that are
+/// refused, a list for 44 s or an update: `watch_defects.rs` has seeds for them.
 #[test]
 fn watch_storm_is_clean_when_all_is_mended() {
     for release in ["v1.16", "v1.20", "v1.36"] {
@@ -67,7 +67,16 @@ fn watch_storm_is_clean_when_all_is_mended() {
             "{release}: {:?}",
             swept.candidates
         );
-        assert_eq!(swept.untested(), ["leaderless-caches-end"], "{release}");
+        let rare = [
+            "leaderless-caches-end",
+            "refused-swap-is-outdated",
+            "too-large-falls-back",
+        ];
+        let untested = swept.untested();
+        assert!(
+            untested.iter().all(|property| rare.contains(property)),
+            "{release}: {untested:?}"
+        );
     }
 }
 

@@ -37,7 +37,8 @@ fn test(name: &str, out: &Path, env: &[(&str, &str)]) -> Done {
         command.env_remove(name);
     }
     command
-        .args(["--exact", name, "--ignored", "--test-threads=2"])
+        .args(["--exact", &format!("helper::{name}")])
+        .args(["--ignored", "--test-threads=2"])
         .env("WAVETANK_OUT", out)
         .envs(env.iter().copied())
         .output()
@@ -57,7 +58,10 @@ fn a_failing_test_says_how_to_see_it_again() {
     let done = test("blind", &out, &[]).expect(101, &texts);
     let [trace] = files(&out).try_into().expect("one trace");
     let path = out.join(&trace);
-    let replay = format!("WAVETANK_REPLAY={} cargo test blind", path.display());
+    let replay = format!(
+        "WAVETANK_REPLAY={} cargo test helper::blind",
+        path.display()
+    );
     assert!(done.stdout.contains(&replay), "{}", done.stdout);
     let path = path.to_str().expect("a path of ours");
     test("blind", &out, &[("WAVETANK_REPLAY", path)]).expect(101, &["violation of every-ball"]);

@@ -37,12 +37,12 @@ fn shows(defect: &str, release: &str, seeds: Range<u64>, property: &str) {
 #[test]
 fn empty_window_misses_event() {
     let property = "informer-misses-nothing";
-    shows("empty-window-misses-event", "v1.20", 10..11, property);
+    shows("empty-window-misses-event", "v1.20", 16..17, property);
 }
 
 #[test]
 fn deleted_at_old_revision() {
-    let property = "informer-watch-ordered";
+    let property = "informer-misses-nothing";
     shows("deleted-at-old-revision", "v1.20", 0..1, property);
 }
 
@@ -67,28 +67,58 @@ fn watch_without_leader() {
 #[test]
 fn relist_at_zero() {
     let property = "store-never-goes-back";
-    shows("relist-at-zero", "v1.16", 1..2, property);
+    shows("relist-at-zero", "v1.16", 0..1, property);
 }
 
 #[test]
 fn relist_is_a_sync() {
-    shows("relist-is-a-sync", "v1.16", 0..1, "handlers-agree");
+    shows("relist-is-a-sync", "v1.16", 1..2, "handlers-agree");
 }
 
 #[test]
 fn replace_forgets_queued() {
     let property = "list-settles-the-store";
-    shows("replace-forgets-queued", "v1.20", 3..4, property);
+    shows("replace-forgets-queued", "v1.20", 1..2, property);
 }
 
 #[test]
 fn synced_before_handlers() {
     let property = "work-begins-when-handlers-saw-all";
-    shows("synced-before-handlers", "v1.20", 3..4, property);
+    shows("synced-before-handlers", "v1.20", 1..2, property);
 }
 
 #[test]
 fn expired_goes_unnoticed() {
     let property = "informers-converge";
     shows("expired-goes-unnoticed", "v1.20", 0..1, property);
+}
+
+#[test]
+fn stale_refusal_is_final() {
+    let property = "refused-swap-is-outdated";
+    shows("stale-refusal-is-final", "v1.20", 0..1, property);
+}
+
+#[test]
+fn stopped_cache_keeps_watches() {
+    let property = "informers-converge";
+    shows("stopped-cache-keeps-watches", "v1.20", 19..20, property);
+}
+
+#[test]
+fn stopped_cache_is_waited_for() {
+    let property = "informers-converge";
+    shows("stopped-cache-is-waited-for", "v1.20", 6..7, property);
+}
+
+#[test]
+fn too_large_is_no_fallback() {
+    let property = "too-large-falls-back";
+    shows("too-large-is-no-fallback", "v1.20", 72..73, property);
+}
+
+#[test]
+fn watch_during_reinitialisation() {
+    let property = "informers-converge";
+    shows("watch-during-reinitialisation", "v1.20", 28..29, property);
 }

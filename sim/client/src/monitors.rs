@@ -168,6 +168,17 @@ impl Name {
         },
     ];
 
+    /// May a client or a server of these releases put it to the test?
+    pub fn fits(self, releases: &[Release]) -> bool {
+        match self {
+            Name::TooLargeFallsBack | Name::ListWasTooLarge => {
+                releases.iter().any(|release| *release > Release::V1_16)
+            }
+            Name::ListWasStreamed => releases.contains(&Release::V1_36),
+            _ => true,
+        }
+    }
+
     /// What there is to know of it.
     pub fn info(self) -> &'static Info {
         &Name::TABLE[self as usize]

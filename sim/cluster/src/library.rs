@@ -99,6 +99,7 @@ impl Named {
         let etcd = monitors::Name::TABLE.iter().map(|info| info.monitor);
         let control_plane = control_plane.into_iter().map(Named::from);
         let informers = informers::Name::TABLE.iter().map(|info| info.monitor);
+        let informers = informers.filter(|monitor| monitor.fits(releases));
         let all = control_plane.chain(etcd.map(Named::Etcd));
         let all = all.chain(informers.map(Named::Informers));
         let fits = |property: &Named| match property.concern() {

@@ -57,6 +57,7 @@ pub enum Switch {
     WatchWithoutLeader,
     WatchListWithoutProgress,
     StoppedCacheKeepsWatches,
+    StoppedCacheIsWaitedFor,
     StaleRefusalIsFinal,
     ReplaceForgetsQueued,
     SyncedBeforeHandlers,
@@ -124,7 +125,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 35] = [
+    pub const TABLE: [SwitchInfo; 36] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -452,6 +453,18 @@ impl Switch {
             fits: ALL,
             reconciler: None,
             ships: &[],
+            etcd: NOWHERE,
+            place: Place::WatchCache,
+        },
+        SwitchInfo {
+            switch: Switch::StoppedCacheIsWaitedFor,
+            name: "stopped-cache-is-waited-for",
+            kind: Kind::Defect,
+            source: "k/k PR #108414 (1.24)",
+            about: "a request that finds a watch cache torn down waits for ever until it is filled",
+            fits: OLD,
+            reconciler: None,
+            ships: OLD,
             etcd: NOWHERE,
             place: Place::WatchCache,
         },

@@ -77,8 +77,7 @@ pub fn tell(
 
 /// Holds any cache for any while, unless it is held.
 pub(super) async fn lag(rx: Rx, config: Config) -> Outcome {
-    let resource = rx.choose(Resource::ALL.len() as u64).await as usize;
-    let cacher = Cacher::serving(rx, config, Resource::ALL[resource]);
+    let cacher = Cacher::any(rx, config).await;
     let seconds = rx.choose(LONGEST_LAG).await + 1;
     let held = rx.update(&cacher.cell(), |cache| {
         let is_free = cache.held.is_none();
@@ -110,6 +109,21 @@ pub(super) async fn end(rx: Rx, cacher: Cacher, limit: Duration) -> Outcome {
 }
 
 impl Cacher {
+    /// One that the driver draws, of those that are watched if there are any: nobody would notice what
+    /// becomes of the others.
+    pub(super) async fn any(rx: Rx, config: Config) -> Cacher {
+        let all = Resource::ALL.map(|resource| Cacher::serving(rx, config, resource));
+        let is_watched =
+            |cacher: &Cacher| rx.look(&cacher.cell(), |cache| !cache.watchers.is_empty());
+        let watched: Vec<Cacher> = all.into_iter().filter(is_watched).collect();
+        let of = if watched.is_empty() {
+            &all[..]
+        } else {
+            &watched
+        };
+        of[rx.choose(of.len() as u64).await as usize]
+    }
+
     /// Waits while it is held before this revision.
     pub(super) async fn unheld(self, rx: Rx, revision: Revision) {
         let is_held = |hold: Hold| hold.upto.is_none_or(|upto| revision > upto);

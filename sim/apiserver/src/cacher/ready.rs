@@ -3,13 +3,15 @@
 
 use std::time::Duration;
 
-use wavetank_api::Status;
+use wavetank_api::{Reason, Status};
 use wavetank_engine::{Rx, Time};
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use super::Cacher;
 use super::window::Instant;
 use crate::options::StoreError;
+
+const STOPPED: &str = "apiserver cacher is stopped";
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 enum State {
@@ -60,7 +62,7 @@ impl Ready {
 
     fn refusal(&self, now: Time) -> Status {
         let message = match self.state {
-            State::Stopped => "apiserver cacher is stopped",
+            State::Stopped => STOPPED,
             State::Pending | State::Ready => "storage is (re)initializing",
         };
         Status::too_many_requests(message, retry_after(now.since(self.since.0)))
@@ -84,7 +86,7 @@ impl Cacher {
     /// Ready, and in which generation.
     ///
     /// # Errors
-    /// 429, on v1.36 at once.
+    /// 429, on v1.36 at once; 503 if it is stopped.
     pub(super) async fn generation(self, rx: Rx) -> Result<u64, StoreError> {
         if self.config.release >= Release::V1_36 {
             self.check_ready(rx)?;
@@ -92,6 +94,11 @@ impl Cacher {
         loop {
             if let Some(generation) = rx.look(&self.cell(), |cache| cache.ready.generation()) {
                 return Ok(generation);
+            }
+            let waits = self.config.switches.has(Switch::StoppedCacheIsWaitedFor);
+            if self.is_stopped(rx) && !waits {
+                let status = Status::of(Reason::ServiceUnavailable, STOPPED);
+                return Err(status.into());
             }
             rx.changed(self.changed()).await;
         }

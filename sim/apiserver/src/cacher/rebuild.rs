@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use wavetank_api::Resource;
 use wavetank_engine::{Outcome, Rx, Task};
 
 use super::note::CacheNote;
@@ -16,13 +15,12 @@ const IN_FLIGHT: Duration = Duration::from_secs(1);
 
 /// From now on another cache serves a resource that the driver draws.
 pub(super) async fn rebuild(rx: Rx, config: Config) -> Outcome {
-    let resource = Resource::ALL[rx.choose(Resource::ALL.len() as u64).await as usize];
-    let old = Cacher::serving(rx, config, resource);
+    let old = Cacher::any(rx, config).await;
     if old.is_stopped(rx) {
         return Outcome::Done; // with its server
     }
-    rx.update(&serving(resource), |build| *build += 1);
-    Cacher::serving(rx, config, resource).start_in(rx);
+    rx.update(&serving(old.resource), |build| *build += 1);
+    Cacher::serving(rx, config, old.resource).start_in(rx);
     Outcome::Become(Task::new(TEAR_DOWN, old))
 }
 

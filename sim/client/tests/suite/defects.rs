@@ -89,7 +89,7 @@ fn synced_before_handlers() {
 fn too_large_is_no_fallback() {
     breaks(
         Switch::TooLargeIsNoFallback,
-        &["informers-converge"],
+        &["too-large-falls-back", "informers-converge"],
         |setup| {
             let release = setup.release;
             let plain = Like {

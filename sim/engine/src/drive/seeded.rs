@@ -17,7 +17,7 @@ use crate::world::{Report, World};
 use super::random::Stream;
 use super::run::{Choices, Turn};
 
-use aim::aim;
+use aim::{aim, next_owner};
 
 /// How much of one kind of fault a seed may use.
 #[derive(Clone, Debug)]
@@ -100,8 +100,10 @@ enum Item {
 struct Aimed {
     budget: usize,
     process: ProcId,
-    /// Strikes after so many of the process's events.
+    /// Strikes after so many of the process's events,
     events: u64,
+    /// and, if it is to hold a routine, when one is about to get a lock.
+    at_lock: bool,
 }
 
 /// Draws choices from a seed.
@@ -133,7 +135,9 @@ struct LinkDraw {
 const ENABLED: u32 = 700_000;
 /// In so many of a million cases a strike waits for a moment in the middle of its target's work,
 const AIMED: u32 = 500_000;
-/// or follows close on the one before it.
+/// half of those that hold a routine for one in which a lock changes hands,
+const AT_LOCK: u32 = 500_000;
+/// or it follows close on the one before it.
 const IN_COMPANY: u32 = 300_000;
 
 impl Seeded {
@@ -284,10 +288,13 @@ impl Seeded {
             return Turn::Nothing;
         };
         if aimed {
+            let holds = self.weather.budgets[budget].kind == FaultKind::Deschedule;
+            let at_lock = holds && self.faults[budget].chance(AT_LOCK);
             self.aimed.push(Aimed {
                 budget,
                 process,
                 events,
+                at_lock,
             });
             return Turn::Nothing;
         }
@@ -423,7 +430,9 @@ impl Choices for Seeded {
         for (at, aimed) in self.aimed.iter_mut().enumerate() {
             if aimed.process == entry.process {
                 aimed.events = aimed.events.saturating_sub(1);
-                if aimed.events == 0 {
+                if aimed.events == 0
+                    && (!aimed.at_lock || next_owner(world, aimed.process).is_some())
+                {
                     due.get_or_insert(at);
                 }
             }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::conn::{Caller, NetError};
+use crate::conn::{Call, Caller, NetError};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::name::{Name, Origin, ProcId, RoutineId};
 use crate::process::Timer;
@@ -251,9 +251,12 @@ impl World {
             }
             _ if step.answer.is_some() => {}
             Op::Call { .. } => {
-                let is_it = |o: Origin| (o.routine, o.op) == (routine, op);
-                let call = self.slot(p).calls.iter().find(|c| is_it(c.origin));
-                if let Some(id) = call.map(|c| c.id) {
+                // Not a stream: that may be of an earlier routine, which had the same number.
+                let is_it = |call: &&Call| {
+                    let origin = call.origin;
+                    call.stream.is_none() && (origin.routine, origin.op) == (routine, op)
+                };
+                if let Some(id) = self.slot(p).calls.iter().find(is_it).map(|c| c.id) {
                     self.end_call(p, id);
                 }
             }

@@ -6,5 +6,6 @@ mod common;
 mod determinism;
 mod identity;
 mod network;
+mod numbers;
 mod purity;
 mod streams;

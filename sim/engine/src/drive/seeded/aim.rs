@@ -2,6 +2,7 @@
 
 use crate::fault::{Fault, FaultKind};
 use crate::name::{ProcId, RoutineId};
+use crate::queue::{Entry, What};
 use crate::time::nanos;
 use crate::world::World;
 
@@ -102,17 +103,29 @@ fn at_process(
     })
 }
 
-/// Half of the time one that is about to run on: most of the others only wait for a request or a tick.
+/// One that is about to get a lock, so that others overtake it at the gate; else, half of the time, one that
+/// is about to run on. Most of the others only wait for a request or a tick.
 fn routine_of(stream: &mut Stream, world: &World, target: ProcId) -> Option<RoutineId> {
+    if let Some(owner) = next_owner(world, target) {
+        return Some(owner);
+    }
     let runs_on = match stream.chance(500_000) {
-        true => world
-            .pending()
-            .filter(|entry| entry.process == target)
-            .find_map(|entry| entry.what.routine()),
+        true => pending(world, target).find_map(|entry| entry.what.routine()),
         false => None,
     };
     let all: Vec<RoutineId> = world.routines(target).collect();
     runs_on.or_else(|| stream.pick(&all).copied())
+}
+
+/// The routine that gets a lock next, if one does.
+pub(super) fn next_owner(world: &World, target: ProcId) -> Option<RoutineId> {
+    let is_grant = |entry: &&Entry| matches!(entry.what, What::Grant { .. });
+    let grant = pending(world, target).find(is_grant);
+    grant.and_then(|entry| entry.what.routine())
+}
+
+fn pending(world: &World, target: ProcId) -> impl Iterator<Item = &Entry> {
+    world.pending().filter(move |entry| entry.process == target)
 }
 
 fn at_links(budget: &Budget, stream: &mut Stream, world: &World, target: ProcId) -> Option<Aimed> {
