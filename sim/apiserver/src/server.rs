@@ -11,7 +11,7 @@ use std::time::Duration;
 use wavetank_api::{Request, Resource};
 use wavetank_engine::{
     Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
-    Transport,
+    Timer, Transport,
 };
 use wavetank_etcd::Client;
 use wavetank_release::{EtcdRelease, Release, Switch, Switches};
@@ -128,6 +128,12 @@ pub type HookFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// A PostStart and PreShutdown hook, for example the bootstrap controller. It is configuration:
 /// what it remembers is in cells and signals.
 pub trait Hook: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+    /// What begins with the process, before anything else: informers.
+    fn boot(&self, _cx: &mut Cx<'_>) {}
+    /// A timer of the process; false if it is none of its own.
+    fn timer(&self, _cx: &mut Cx<'_>, _timer: Timer) -> bool {
+        false
+    }
     /// `/readyz` waits for its end.
     fn post_start(&self, rx: Rx) -> HookFuture;
     /// The shutdown waits for its end.
@@ -202,9 +208,17 @@ impl<H: Hook> Process for ApiServer<H> {
                 cacher::start_compactor(cx, caches, every);
             }
         }
+        for hook in &self.hooks {
+            hook.boot(cx);
+        }
         for hook in 0..self.hooks.len() {
             cx.spawn(Task::new(POST_START, hook));
         }
+    }
+
+    fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
+        let known = self.hooks.iter().any(|hook| hook.timer(cx, timer));
+        assert!(known, "an unknown timer: {timer:?}");
     }
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use wavetank_api::{Method, Request};
 use wavetank_apiserver::{Config, Hook, HookFuture};
-use wavetank_engine::{Cell, Name, Outcome, RoutineFuture, Rx, Signal, Task};
+use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_etcd::Revision;
 use wavetank_release::{Reconciler, Release, Switch};
 
@@ -85,6 +85,14 @@ pub enum BootstrapNote {
 }
 
 impl Hook for Bootstrap {
+    fn boot(&self, cx: &mut Cx<'_>) {
+        self.repair().boot(cx);
+    }
+
+    fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
+        self.repair().timer(cx, timer)
+    }
+
     /// `Start`. An error of the removal is only logged.
     fn post_start(&self, rx: Rx) -> HookFuture {
         let me = self.clone();

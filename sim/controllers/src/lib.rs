@@ -6,6 +6,7 @@ mod bootstrap;
 mod kubernetes_service;
 mod reconcilers;
 mod repair;
+mod service_addresses;
 
 pub use bootstrap::{Bootstrap, BootstrapNote, RemovalOutcome, SHUTDOWN_LIMIT};
 pub use reconcilers::{

@@ -4,7 +4,7 @@
 //! its write and its timers.
 //!
 //! Events are notes here, and not written. v1.36 has a loop for node ports only: its addresses are
-//! objects.
+//! objects, which `service_addresses` repairs.
 
 mod rebuild;
 
@@ -16,8 +16,10 @@ use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Content, Method, Reason, Request};
 use wavetank_apiserver::services::ledger::Ledger;
 use wavetank_apiserver::{Config, Hook, HookFuture};
-use wavetank_engine::{Cell, Name, Outcome, RoutineFuture, Rx, Signal, Task};
+use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_release::Release;
+
+use crate::service_addresses::{self, ServiceAddresses};
 
 use rebuild::{Leaks, Words, rebuild};
 
@@ -83,6 +85,16 @@ fn say(rx: Rx, message: String) {
 }
 
 impl Hook for ServiceRepair {
+    fn boot(&self, cx: &mut Cx<'_>) {
+        if let Some(addresses) = ServiceAddresses::of(&self.server) {
+            addresses.boot(cx);
+        }
+    }
+
+    fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
+        ServiceAddresses::of(&self.server).is_some_and(|addresses| addresses.timer(cx, timer))
+    }
+
     fn post_start(&self, rx: Rx) -> HookFuture {
         let me = self.clone();
         Box::pin(async move { me.start(rx).await })
@@ -94,8 +106,10 @@ impl Hook for ServiceRepair {
 
     fn routine(&self, task: &Task) -> Option<RoutineFuture> {
         let (rx, me) = (Rx::new(), self.clone());
-        (task.kind() == REPAIR)
-            .then(|| Box::pin(me.repair(rx, *task.args::<Loop>())) as RoutineFuture)
+        if task.kind() == REPAIR {
+            return Some(Box::pin(me.repair(rx, *task.args::<Loop>())));
+        }
+        ServiceAddresses::of(&self.server)?.routine(task)
     }
 }
 
@@ -109,7 +123,11 @@ impl ServiceRepair {
         }
         if release == Release::V1_36 {
             rx.spawn(Task::new(REPAIR, Loop::NodePorts));
-            if rx.timeout(FIRST_LIMIT, rx.wait(FIRST_DONE)).await.is_none() {
+            if let Some(addresses) = ServiceAddresses::of(&self.server) {
+                addresses.start(rx);
+            }
+            let both = rx.join(rx.wait(FIRST_DONE), rx.wait(service_addresses::FIRST_DONE));
+            if rx.timeout(FIRST_LIMIT, both).await.is_none() {
                 say(
                     rx,
                     "unable to perform initial IP and Port allocation check".to_owned(),

@@ -303,7 +303,7 @@ impl Lab {
             lab.start(name);
         }
         lab.run(Duration::from_secs(3));
-        lab.make_what_servers_make(release, ranges);
+        lab.make_what_servers_make();
         // Until the bootstrap controller has made its Service.
         lab.run(Duration::from_secs(12));
         lab.tell("recorder", "mark", Json::Null);
@@ -313,7 +313,7 @@ impl Lab {
 
     /// What a real server writes at its start, and lists show: its own controllers come with their
     /// own issue.
-    fn make_what_servers_make(&mut self, release: Release, ranges: &[&str]) {
+    fn make_what_servers_make(&mut self) {
         let post = |path: &str, body: Json| {
             json!({
                 "method": "POST", "path": path, "contentType": "application/json", "body": body,
@@ -333,9 +333,6 @@ impl Lab {
             "data": {"since": "2026-01-01"},
         });
         requests.push(post("/api/v1/namespaces/kube-system/configmaps", tracking));
-        if release == Release::V1_36 {
-            requests.extend(service_range(ranges));
-        }
         for request in requests {
             self.send(&request, false);
             self.run(Duration::from_secs(1));
@@ -503,33 +500,6 @@ impl Lab {
         self.see(applied.expect("it is pending"));
         true
     }
-}
-
-/// The ServiceCIDR of the server's flags, and its status.
-fn service_range(ranges: &[&str]) -> [Json; 2] {
-    let path = "/apis/networking.k8s.io/v1/servicecidrs";
-    let range = json!({
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "ServiceCIDR",
-        "metadata": {"name": "kubernetes"},
-        "spec": {"cidrs": ranges},
-    });
-    let ready = json!({
-        "type": "Ready",
-        "status": "True",
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
-        "reason": "",
-        "message": "Kubernetes default Service CIDR is ready",
-    });
-    [
-        json!({"method": "POST", "path": path, "contentType": "application/json", "body": range}),
-        json!({
-            "method": "PATCH",
-            "path": format!("{path}/kubernetes/status"),
-            "contentType": "application/merge-patch+json",
-            "body": {"status": {"conditions": [ready]}},
-        }),
-    ]
 }
 
 /// What is taken of a stored range: how it is written, and the offsets.

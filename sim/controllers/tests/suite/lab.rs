@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use wavetank_api::kinds::{SERVICE_CIDRS, SERVICES};
+use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Json, Method, Object, Request, Response};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
 use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR};
@@ -92,7 +92,7 @@ impl Lab {
                     ..ServiceRanges::of(&[RANGE])
                 }),
                 namespace_lifecycle: false,
-                watch_cache: None,
+                watch_cache: Some(release.etcd()),
                 compaction: None,
             };
             let bootstrap = Bootstrap {
@@ -113,20 +113,6 @@ impl Lab {
         };
         for name in ["etcd", "client", "a1", "a2"] {
             lab.start(name);
-        }
-        lab.run(2.0);
-        if release == Release::V1_36 {
-            let body = json!({
-                "apiVersion": SERVICE_CIDRS.api_version(),
-                "kind": SERVICE_CIDRS.kind,
-                "metadata": {"name": "kubernetes"},
-                "spec": {"cidrs": [RANGE]},
-            });
-            assert_eq!(
-                lab.ask("a1", "POST", &SERVICE_CIDRS.path("", ""), body)
-                    .code,
-                201
-            );
         }
         lab.run(12.0);
         lab.written.clear();
@@ -236,10 +222,17 @@ impl Lab {
     /// What is stored under a key.
     #[track_caller]
     pub fn stored(&self, key: &str) -> Json {
+        self.found(key).expect("it is stored")
+    }
+
+    pub fn is_stored(&self, key: &str) -> bool {
+        self.found(key).is_some()
+    }
+
+    fn found(&self, key: &str) -> Option<Json> {
         let etcd = self.world.find("etcd").expect("the etcd");
         let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
-        let found = etcd.store().get(key);
-        found.expect("it is stored").value.json().clone()
+        Some(etcd.store().get(key)?.value.json().clone())
     }
 }
 

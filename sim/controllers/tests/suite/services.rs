@@ -1,6 +1,7 @@
 //! What Services are allocated, and what becomes of it when two writes come apart.
 
 use serde_json::json;
+use wavetank_api::kinds::IP_ADDRESSES;
 use wavetank_api::{Content, Response};
 use wavetank_release::Release;
 
@@ -235,4 +236,55 @@ fn what_a_client_leaves_behind_is_given_back() {
             assert_eq!(lab.taken("serviceips"), [0], "{release}");
         }
     }
+}
+
+#[test]
+fn an_ip_address_without_a_service_goes_after_a_minute() {
+    let mut lab = Lab::new(Release::V1_36);
+    let lost = service("lost", json!({"clusterIP": "10.0.0.5"}));
+    lab.send("a1", "POST", &path(""), lost);
+    let key = "/registry/ipaddresses/10.0.0.5";
+    lab.run_until_written(key);
+    lab.crash("a1");
+    lab.run(58.0);
+    assert!(lab.is_stored(key), "its Service may yet come");
+    lab.run(4.0);
+    assert!(!lab.is_stored(key));
+    let wanted = service("b", json!({"clusterIP": "10.0.0.5"}));
+    address(&lab.ask("a2", "POST", &path(""), wanted));
+}
+
+#[test]
+fn an_ip_address_that_a_service_needs_comes_back() {
+    let mut lab = Lab::new(Release::V1_36);
+    let made = service("a", json!({"clusterIP": "10.0.0.5"}));
+    address(&lab.ask("a1", "POST", &path(""), made));
+    let at = IP_ADDRESSES.path("", "10.0.0.5");
+    let key = "/registry/ipaddresses/10.0.0.5";
+    assert_eq!(lab.ask("a1", "DELETE", &at, json!(null)).code, 200);
+    lab.run(1.0);
+    // An IPAddress that goes is no event of a Service: it is seen at the next resync.
+    assert!(!lab.is_stored(key));
+    lab.run(180.0);
+    assert!(lab.is_stored(key));
+    let found = lab
+        .messages
+        .iter()
+        .any(|message| message.ends_with("is not allocated; repairing"));
+    assert!(found, "{:?}", lab.messages);
+}
+
+#[test]
+fn a_service_that_comes_into_the_cluster_keeps_its_ip_address() {
+    let mut lab = Lab::new(Release::V1_36);
+    let outside = json!({"type": "ExternalName", "externalName": "x.example"});
+    let made = lab.ask("a1", "POST", &path(""), service("a", outside));
+    assert_eq!(made.code, 201);
+    let inside = json!({"spec": {"type": "ClusterIP", "clusterIP": "10.0.0.5"}});
+    let changed = lab.ask("a1", "PATCH", &path("a"), inside);
+    assert_eq!(changed.code, 200, "{changed:?}");
+    // The caches of the repair controllers did not show the Service when they showed its IPAddress.
+    lab.run(5.0);
+    assert!(lab.is_stored("/registry/ipaddresses/10.0.0.5"));
+    assert_eq!(lab.messages, Vec::<String>::new());
 }

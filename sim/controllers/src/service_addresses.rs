@@ -1,0 +1,227 @@
+//! The controllers of cluster addresses that are objects, v1.36, on informers of the server's own: which
+//! ones there are and what they queue. `repair_ip` repairs IPAddresses, `default_range` keeps the
+//! ServiceCIDR of the server's flags.
+
+mod default_range;
+mod repair_ip;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS, SERVICES};
+use wavetank_api::{Json, Method, Reason, Request, Stored};
+use wavetank_apiserver::{Config, LoopbackError};
+use wavetank_client::informer::{HandlerSpec, INFORMERS, InformerSpec, Informers, Resync};
+use wavetank_client::workqueue::{Item, WorkQueue};
+use wavetank_client::{LoadBalancer, Policy, Rest};
+use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
+use wavetank_release::Release;
+
+use crate::repair::{REPAIR_INTERVAL, RepairNote};
+
+/// The resync of the server's informers.
+const RESYNC: Duration = Duration::from_secs(600);
+/// How often a cache or an object is looked for.
+const POLL: Duration = Duration::from_millis(100);
+/// `workers`
+const WORKERS: u32 = 5;
+/// `maxRetries`
+const RETRIES: u32 = 15;
+
+const RANGE: Name = Name::new("keep-default-range");
+const FIRST: Name = Name::new("repair-addresses-first");
+const WORK: Name = Name::new("repair-addresses");
+
+/// The first round over all Services and IPAddresses is done.
+pub(crate) static FIRST_DONE: Signal = Signal::new("repair-addresses-first-done");
+
+const SERVICE_QUEUE: WorkQueue = WorkQueue(0);
+const ADDRESS_QUEUE: WorkQueue = WorkQueue(1);
+
+/// The informers, by number.
+#[derive(Clone, Copy)]
+enum Of {
+    Services,
+    Addresses,
+    Ranges,
+}
+
+/// The controllers of one server.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct ServiceAddresses {
+    pub server: Arc<Config>,
+}
+
+/// Why something is tried again.
+struct Failed(String);
+
+impl From<LoopbackError> for Failed {
+    fn from(error: LoopbackError) -> Failed {
+        Failed(error.to_string())
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn say(rx: Rx, message: String) {
+    rx.note(RepairNote { message });
+}
+
+/// What a lister has under a key.
+fn get(rx: Rx, of: Of, key: &str) -> Option<Stored> {
+    rx.look(&INFORMERS, |all| all[of as usize].indexer.get(key).cloned())
+}
+
+/// All that a lister has.
+fn all(rx: Rx, of: Of) -> Vec<Stored> {
+    rx.look(&INFORMERS, |all| {
+        let found = all[of as usize].indexer.iter();
+        found.map(|(_, stored)| stored.clone()).collect()
+    })
+}
+
+fn have_synced(rx: Rx) -> bool {
+    rx.look(&INFORMERS, |all| all.iter().all(|one| one.has_synced()))
+}
+
+impl ServiceAddresses {
+    /// Those of a server, if it has any.
+    pub fn of(server: &Arc<Config>) -> Option<ServiceAddresses> {
+        let has = server.release == Release::V1_36 && server.services.is_some();
+        has.then(|| ServiceAddresses {
+            server: server.clone(),
+        })
+    }
+
+    fn informers(&self) -> Arc<Informers> {
+        let queued = |resource, on| InformerSpec {
+            resync: Some(RESYNC),
+            handlers: vec![HandlerSpec {
+                resync: Resync::Every(REPAIR_INTERVAL),
+                on,
+                ..HandlerSpec::new("queue")
+            }],
+            ..InformerSpec::of(resource)
+        };
+        Arc::new(Informers {
+            rest: Rest {
+                release: self.server.release,
+                balancer: LoadBalancer {
+                    servers: vec![self.server.me],
+                    policy: Policy::Fixed,
+                },
+            },
+            switches: self.server.switches,
+            specs: vec![
+                queued(&SERVICES, |rx, _, notice| {
+                    SERVICE_QUEUE.add(rx, notice.key())
+                }),
+                queued(&IP_ADDRESSES, |rx, _, notice| {
+                    ADDRESS_QUEUE.add(rx, notice.key())
+                }),
+                InformerSpec {
+                    resync: Some(RESYNC),
+                    ..InformerSpec::of(&SERVICE_CIDRS)
+                },
+            ],
+        })
+    }
+
+    pub fn boot(&self, cx: &mut Cx<'_>) {
+        self.informers().boot(cx);
+    }
+
+    pub fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
+        WorkQueue::timer(cx, timer) || self.informers().timer(cx, timer)
+    }
+
+    /// Starts the controllers.
+    pub fn start(&self, rx: Rx) {
+        rx.spawn(Task::new(RANGE, ()));
+        rx.spawn(Task::new(FIRST, ()));
+    }
+
+    pub fn routine(&self, task: &Task) -> Option<RoutineFuture> {
+        let (rx, me) = (Rx::new(), self.clone());
+        if task.kind() == RANGE {
+            return Some(Box::pin(me.keep_default_range(rx)));
+        }
+        if task.kind() == FIRST {
+            return Some(Box::pin(me.first(rx)));
+        }
+        if task.kind() == WORK {
+            return Some(Box::pin(me.work(rx, *task.args())));
+        }
+        let queued = WorkQueue::routine(task);
+        queued.or_else(|| self.informers().routine(task))
+    }
+
+    async fn keep_default_range(self, rx: Rx) -> Outcome {
+        let wait = match have_synced(rx) {
+            true => self.sync_default_range(rx).await,
+            false => POLL,
+        };
+        rx.sleep(wait).await;
+        Outcome::Become(Task::new(RANGE, ()))
+    }
+
+    /// `RunUntil`: once the caches are synced and the default ServiceCIDR is there, everything is gone
+    /// over once; then there are only workers. An error ends it, and with it the server's start.
+    async fn first(self, rx: Rx) -> Outcome {
+        if !have_synced(rx) || get(rx, Of::Ranges, default_range::NAME).is_none() {
+            rx.sleep(POLL).await;
+            return Outcome::Become(Task::new(FIRST, ()));
+        }
+        if let Err(failed) = self.go_over_all(rx).await {
+            say(rx, failed.to_string());
+            return Outcome::Done;
+        }
+        rx.raise(FIRST_DONE);
+        for _ in 0..WORKERS {
+            for queue in [ADDRESS_QUEUE, SERVICE_QUEUE] {
+                rx.spawn(Task::new(WORK, queue));
+            }
+        }
+        Outcome::Done
+    }
+
+    /// One item of a worker (`processNextWorkIp`, `processNextWorkSvc`).
+    async fn work(self, rx: Rx, queue: WorkQueue) -> Outcome {
+        let item: Item = queue.get(rx).await;
+        let done = match queue == SERVICE_QUEUE {
+            true => self.sync_service(rx, &item).await,
+            false => self.sync_address(rx, &item).await,
+        };
+        match done {
+            Ok(()) => queue.forget(rx, &item),
+            Err(_) if queue.requeues(rx, &item) < RETRIES => {
+                queue.add_rate_limited(rx, item.clone());
+            }
+            Err(failed) => {
+                queue.forget(rx, &item);
+                say(rx, failed.to_string());
+            }
+        }
+        queue.done(rx, &item);
+        Outcome::Become(Task::new(WORK, queue))
+    }
+
+    async fn create_address(&self, rx: Rx, address: Json) -> Result<(), LoopbackError> {
+        let post = Request::new(Method::Post, IP_ADDRESSES.path("", "")).with(address);
+        self.server.loopback().request(rx, post).await.map(|_| ())
+    }
+
+    /// What is gone already is no error.
+    async fn delete_address(&self, rx: Rx, name: &str) -> Result<(), LoopbackError> {
+        let delete = Request::new(Method::Delete, IP_ADDRESSES.path("", name));
+        match self.server.loopback().request(rx, delete).await {
+            Err(error) if !error.is(Reason::NotFound) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}

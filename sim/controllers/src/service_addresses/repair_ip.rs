@@ -1,0 +1,228 @@
+//! The repair of IPAddresses (`pkg/registry/core/service/ipallocator/controller/repairip.go`): every
+//! address of a Service has an IPAddress that names it, and every IPAddress of the allocators has a
+//! Service. What it reads are caches, what it decides may be late.
+
+use std::time::Duration;
+
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::service_families::family_of;
+use wavetank_api::{Stamp, Stored};
+use wavetank_apiserver::services::Block;
+use wavetank_apiserver::services::addresses::{MANAGER, ip_address, parse};
+use wavetank_engine::Rx;
+use wavetank_release::Release;
+
+use super::{ADDRESS_QUEUE, Failed, Of, ServiceAddresses, all, get, say};
+
+/// An IPAddress without a Service may belong to one that is being created.
+const GRACE: Duration = Duration::from_secs(60);
+/// A cache may be behind a Service that has just changed its type.
+const CATCH_UP: Duration = Duration::from_secs(1);
+const LATE: Duration = Duration::from_millis(1);
+
+fn text<'a>(json: &'a Json, path: &[&str]) -> &'a str {
+    json::text(json, path)
+}
+
+fn label<'a>(address: &'a Json, name: &str) -> &'a str {
+    let name = format!("ipaddress.kubernetes.io/{name}");
+    text(address, &["metadata", "labels", &name])
+}
+
+fn is_ours(address: &Json) -> bool {
+    label(address, "managed-by") == MANAGER
+}
+
+/// How old an IPAddress is, by the clock of this server.
+fn life(rx: Rx, address: &Stored) -> Duration {
+    let created = text(address.object.json(), &["metadata", "creationTimestamp"]);
+    let created = Stamp::parse(created)
+        .and_then(Stamp::clock)
+        .unwrap_or_default();
+    let now = rx.clock();
+    if now > created {
+        now.since(created)
+    } else {
+        Duration::ZERO
+    }
+}
+
+/// What an IPAddress names: the group and resource, and the key.
+fn parent(address: &Json) -> (&str, &str, String) {
+    let of = |field| text(address, &["spec", "parentRef", field]);
+    let key = format!("{}/{}", of("namespace"), of("name"));
+    (of("group"), of("resource"), key)
+}
+
+fn cluster_ips(service: &Json) -> impl Iterator<Item = &str> {
+    let all = json::list(service, &["spec", "clusterIPs"]).iter();
+    all.filter_map(Json::as_str)
+}
+
+/// `isIPOutOfRange`: it is in no ServiceCIDR, ready or not.
+fn is_out_of_range(rx: Rx, ip: &str) -> bool {
+    let ranges = all(rx, Of::Ranges);
+    let mut blocks = ranges.iter().flat_map(|range| {
+        let specs = json::list(range.object.json(), &["spec", "cidrs"]).iter();
+        specs.filter_map(|spec| Block::of_addresses(spec.as_str()?, Release::V1_36))
+    });
+    !blocks.any(|block| block.offset(ip).is_some())
+}
+
+impl ServiceAddresses {
+    /// `doRunOnce`
+    pub(super) async fn go_over_all(&self, rx: Rx) -> Result<(), Failed> {
+        for service in all(rx, Of::Services) {
+            let key = format!("{}/{}", service.object.namespace(), service.object.name());
+            self.sync_service(rx, &key).await?;
+        }
+        for address in all(rx, Of::Addresses) {
+            if is_ours(address.object.json()) {
+                self.sync_address(rx, address.object.name()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `syncService`
+    pub(super) async fn sync_service(&self, rx: Rx, key: &str) -> Result<(), Failed> {
+        let Some(service) = get(rx, Of::Services, key) else {
+            return Ok(());
+        };
+        let service = service.object.json();
+        let one = text(service, &["spec", "clusterIP"]);
+        if text(service, &["spec", "type"]) == "ExternalName" || matches!(one, "" | "None") {
+            return Ok(());
+        }
+        for ip in cluster_ips(service) {
+            self.sync_cluster_ip(rx, key, service, ip).await?;
+        }
+        Ok(())
+    }
+
+    async fn sync_cluster_ip(
+        &self,
+        rx: Rx,
+        key: &str,
+        service: &Json,
+        ip: &str,
+    ) -> Result<(), Failed> {
+        let family = family_of(ip);
+        let Some(parsed) = parse(ip) else {
+            say(
+                rx,
+                format!(
+                    "the ClusterIP {ip} for Service {key} is not a valid IP; please recreate Service"
+                ),
+            );
+            return Ok(());
+        };
+        let name = parsed.to_string();
+        if is_out_of_range(rx, ip) {
+            say(
+                rx,
+                format!(
+                    "the ClusterIP [{family}]: {ip} for Service {key} is not within any service CIDR; \
+                 please recreate"
+                ),
+            );
+            return Ok(());
+        }
+        let Some(address) = get(rx, Of::Addresses, &name) else {
+            say(
+                rx,
+                format!(
+                    "the ClusterIP [{family}]: {ip} for Service {key} is not allocated; repairing"
+                ),
+            );
+            let address = ip_address(&name, family, service);
+            return Ok(self.create_address(rx, address).await?);
+        };
+        let address = address.object.json();
+        let (group, resource, named) = parent(address);
+        if !group.is_empty() || resource != "services" {
+            return self.recreate(rx, &name, service).await;
+        }
+        if named != key {
+            let Some(other) = get(rx, Of::Services, &named) else {
+                return self.recreate(rx, &name, service).await;
+            };
+            if cluster_ips(other.object.json()).any(|ip| ip == name) {
+                say(
+                    rx,
+                    format!(
+                        "the cluster IP [{family}]:{ip} for service {key} was assigned to other \
+                     services {named}; please recreate"
+                    ),
+                );
+            }
+        }
+        if label(address, "ip-family") != family || !is_ours(address) {
+            return self.recreate(rx, &name, service).await;
+        }
+        Ok(())
+    }
+
+    /// `recreateIPAddress`: in between it is free.
+    async fn recreate(&self, rx: Rx, name: &str, service: &Json) -> Result<(), Failed> {
+        self.delete_address(rx, name).await?;
+        let address = ip_address(name, family_of(name), service);
+        Ok(self.create_address(rx, address).await?)
+    }
+
+    /// `syncIPAddress`
+    pub(super) async fn sync_address(&self, rx: Rx, key: &str) -> Result<(), Failed> {
+        let Some(address) = get(rx, Of::Addresses, key) else {
+            return Ok(());
+        };
+        let tree = address.object.json();
+        if !is_ours(tree) {
+            return Ok(());
+        }
+        let (group, resource, named) = parent(tree);
+        if !group.is_empty() || resource != "services" {
+            say(
+                rx,
+                format!(
+                    "IPAddress {key} appears to have been modified, not referencing a Service: cleaning \
+                 up"
+                ),
+            );
+            return Ok(self.delete_address(rx, key).await?);
+        }
+        let Some(service) = get(rx, Of::Services, &named) else {
+            return self.clean_up(rx, key, &address).await;
+        };
+        if cluster_ips(service.object.json()).any(|ip| ip == key) {
+            return Ok(());
+        }
+        if text(service.object.json(), &["spec", "type"]) == "ExternalName"
+            && life(rx, &address) <= GRACE
+        {
+            // It may have become another type, which the cache does not show yet (k/k#131548).
+            ADDRESS_QUEUE.add_after(rx, key.into(), CATCH_UP);
+            return Ok(());
+        }
+        say(
+            rx,
+            format!("the IPAddress: {key} for Service {named} has a wrong reference; cleaning up"),
+        );
+        Ok(self.delete_address(rx, key).await?)
+    }
+
+    /// An IPAddress without a Service goes once it is old enough.
+    async fn clean_up(&self, rx: Rx, key: &str, address: &Stored) -> Result<(), Failed> {
+        let life = life(rx, address);
+        if life > GRACE {
+            say(
+                rx,
+                format!("IPAddress {key} appears to have leaked: cleaning up"),
+            );
+            self.delete_address(rx, key).await?;
+        }
+        // Timers of a real clock are a little late: to be there on time is to be there too early.
+        let left = GRACE.saturating_sub(life) + LATE;
+        ADDRESS_QUEUE.add_after(rx, key.into(), left);
+        Ok(())
+    }
+}
