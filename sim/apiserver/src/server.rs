@@ -335,13 +335,18 @@ async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcom
     Outcome::Done
 }
 
-/// Tells when the hooks are overdue, and waits on.
+/// Tells when the hooks are overdue, and waits on. The limit may pass while the process stands still: they get
+/// as much again, second by second, of which a pause takes one.
 async fn watch_over(rx: Rx, hooks: impl Future<Output = ()>) {
     let mut hooks = std::pin::pin!(hooks);
-    if rx.timeout(HOOKS_LIMIT, hooks.as_mut()).await.is_none() {
-        rx.note(ServerNote::ShutdownOverdue);
-        hooks.await;
+    let seconds = std::iter::repeat_n(Duration::from_secs(1), HOOKS_LIMIT.as_secs() as usize);
+    for limit in std::iter::once(HOOKS_LIMIT).chain(seconds) {
+        if rx.timeout(limit, hooks.as_mut()).await.is_some() {
+            return;
+        }
     }
+    rx.note(ServerNote::ShutdownOverdue);
+    hooks.await;
 }
 
 /// `RunPreShutdownHooks`: one after another, in the order of a Go map.
