@@ -335,12 +335,11 @@ async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcom
     Outcome::Done
 }
 
-/// Tells when the hooks are overdue, and waits on. The limit may pass while the process stands still: they get
-/// as much again, second by second, of which a pause takes one.
+/// Tells when the hooks are overdue, and waits on. The process may stand still until the limit has passed, and
+/// their own deadlines with it: they get some seconds more, of which a pause takes one.
 async fn watch_over(rx: Rx, hooks: impl Future<Output = ()>) {
     let mut hooks = std::pin::pin!(hooks);
-    let seconds = std::iter::repeat_n(Duration::from_secs(1), HOOKS_LIMIT.as_secs() as usize);
-    for limit in std::iter::once(HOOKS_LIMIT).chain(seconds) {
+    for limit in std::iter::once(HOOKS_LIMIT).chain([Duration::from_secs(1); 5]) {
         if rx.timeout(limit, hooks.as_mut()).await.is_some() {
             return;
         }
