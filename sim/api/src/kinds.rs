@@ -90,16 +90,27 @@ impl Resource {
 
     /// The path of an object; of a collection if there is no name.
     pub fn path(&self, namespace: &str, name: &str) -> String {
-        let mut path = match self.group {
-            "" => format!("/api/{}", self.version),
-            group => format!("/apis/{group}/{}", self.version),
+        let mut path = String::with_capacity(96);
+        path += match self.group {
+            "" => "/api",
+            _ => "/apis",
         };
-        if !namespace.is_empty() {
-            path += &format!("/namespaces/{namespace}");
-        }
-        path += &format!("/{}", self.plural);
-        if !name.is_empty() {
-            path += &format!("/{name}");
+        let namespaces = match namespace {
+            "" => "",
+            _ => "namespaces",
+        };
+        for part in [
+            self.group,
+            self.version,
+            namespaces,
+            namespace,
+            self.plural,
+            name,
+        ] {
+            if !part.is_empty() {
+                path.push('/');
+                path += part;
+            }
         }
         path
     }

@@ -33,7 +33,7 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Serves one request that is not a watch.
 pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome {
     server::begin(rx, false);
-    let mut work = std::pin::pin!(handle(rx, &config, &served.request));
+    let mut work = std::pin::pin!(handle(rx, &config, &served));
     let response = rx.timeout(REQUEST_TIMEOUT, work.as_mut()).await;
     let in_time = response.is_some();
     let response = response.unwrap_or_else(|| {
@@ -54,13 +54,16 @@ pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome
     Outcome::Done
 }
 
-async fn handle(rx: Rx, config: &Config, request: &Request) -> Response {
-    match route(request) {
-        Route::Probe(probe) => health::check(rx, config, probe).await,
-        Route::Refused(response) => response,
+async fn handle(rx: Rx, config: &Config, served: &Serve) -> Response {
+    match &served.route {
+        Route::Probe(probe) => health::check(rx, config, *probe).await,
+        Route::Refused(response) => response.clone(),
         Route::Api(api) => {
+            let request: &Request = served.request.expect();
             let mut warnings = Warnings::new();
-            let answer = serve_api(rx, config, request, &api, &mut warnings).await;
+            // Boxed: it is large, and most requests are probes.
+            let work = Box::pin(serve_api(rx, config, request, api, &mut warnings));
+            let answer = work.await;
             let mut response = answer.unwrap_or_else(Response::status);
             response.warnings = warnings;
             if request.method == Method::Head {

@@ -161,7 +161,10 @@ pub enum ServerNote {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Serve {
     pub caller: Caller,
-    pub request: Request,
+    /// A [`Request`].
+    pub request: Payload,
+    /// Where it goes.
+    pub route: Route,
 }
 
 /// A kube-apiserver with these hooks.
@@ -222,8 +225,8 @@ impl<H: Hook> Process for ApiServer<H> {
     }
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
-        let request = body.expect::<Request>().clone();
-        let task = match door::route(&request) {
+        let request = body.clone();
+        let task = match door::route(request.expect::<Request>()) {
             Route::Api(api) if api.watch => {
                 let open = None;
                 let watching = Watching {
@@ -234,8 +237,13 @@ impl<H: Hook> Process for ApiServer<H> {
                 };
                 Task::new(WATCH, watching)
             }
-            Route::Api(_) | Route::Probe(_) | Route::Refused(_) => {
-                Task::new(SERVE, Serve { caller, request })
+            route => {
+                let serve = Serve {
+                    caller,
+                    request,
+                    route,
+                };
+                Task::new(SERVE, serve)
             }
         };
         cx.serve(caller, task);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::conn::{Caller, Transport};
 use crate::memory::{Cell, CellType};
 use crate::message::{Message, Payload};
-use crate::name::ProcId;
+use crate::name::{Name, ProcId};
 use crate::process::Timer;
 use crate::routine::Task;
 use crate::world::World;
@@ -53,6 +53,11 @@ impl Cx<'_> {
     /// How long until a timer fires, by this process's clock; `None` if it is not armed.
     pub fn remaining(&self, timer: Timer) -> Option<Duration> {
         self.world.remaining(self.me, timer)
+    }
+
+    /// The armed timers with this tag, the next one first: number, and how long until it fires.
+    pub fn timers(&self, tag: Name) -> impl Iterator<Item = (u64, Duration)> {
+        self.world.timers(self.me, tag)
     }
 
     /// Lets a routine answer a call. When the caller gives up or its connection breaks, the

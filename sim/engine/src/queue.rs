@@ -134,8 +134,10 @@ impl Entry {
         }
     }
 
-    fn key(&self) -> (Time, ProcId, u64) {
-        (self.at, self.process, self.seq)
+    /// Its place in the default order. No world lives for 2^48 entries.
+    fn key(&self) -> u128 {
+        let at = u128::from(self.at.nanos()) << 64;
+        at | u128::from(self.process.0) << 48 | u128::from(self.seq)
     }
 
     /// The fingerprint, with the time that is left.
@@ -147,6 +149,30 @@ impl Entry {
         self.process == other.process
             && self.what == other.what
             && self.at.since(now) == other.at.since(other_now)
+    }
+}
+
+/// What is looked for among entries; its fingerprint tells at a glance most of those that are
+/// something else.
+#[derive(Clone, Copy)]
+pub(crate) struct Sought {
+    process: ProcId,
+    what: What,
+    digest: Digest,
+}
+
+impl Sought {
+    pub fn new(process: ProcId, what: What) -> Sought {
+        let digest = digest(&(process, what));
+        Sought {
+            process,
+            what,
+            digest,
+        }
+    }
+
+    pub fn is(&self, entry: &Entry) -> bool {
+        entry.digest == self.digest && entry.process == self.process && entry.what == self.what
     }
 }
 
@@ -192,8 +218,14 @@ impl Queue {
         Some(self.entries.remove(at))
     }
 
-    pub fn remove_first(&mut self, wanted: impl Fn(&Entry) -> bool) -> Option<Entry> {
-        let at = self.entries.iter().rposition(wanted)?;
+    /// The first entry that does this at this process.
+    pub fn find(&self, sought: Sought) -> Option<&Entry> {
+        self.iter().find(|entry| sought.is(entry))
+    }
+
+    /// Removes that entry.
+    pub fn remove(&mut self, sought: Sought) -> Option<Entry> {
+        let at = self.entries.iter().rposition(|entry| sought.is(entry))?;
         Some(self.entries.remove(at))
     }
 

@@ -3,7 +3,6 @@
 //! Here are its parts, how it is built, its one step ([`World::apply`]), and what makes two worlds
 //! equal. What can be seen of it is in `world/look.rs`, how routines run in `world/run.rs`,
 //! how they talk in `world/talk.rs`, connections in `world/wire.rs`, the flow of their streams in
-//! how they talk in `world/talk.rs`, connections in `world/wire.rs`, the flow of their streams in
 //! `world/flow.rs`, faults in `world/strike.rs`, identity in `world/identity.rs`. No randomness,
 //! clock or I/O is here.
 
@@ -18,6 +17,7 @@ mod wire;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use triomphe::Arc;
@@ -32,7 +32,7 @@ use crate::name::{ProcId, RoutineId};
 use crate::net::{Link, LinkSpec, Links, Sent};
 use crate::process::Process;
 use crate::property::{Check, Note, Property};
-use crate::queue::{Entry, Queue, What};
+use crate::queue::{Entry, Queue, Sought, What};
 use crate::slot::{Slot, Status};
 use crate::time::Time;
 
@@ -99,7 +99,7 @@ pub struct Report {
 }
 
 /// What happens within one event; empty between events, and no part of the state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Scratch {
     outbox: Vec<(ConnId, Dir, Frame)>,
     ready: VecDeque<(ProcId, RoutineId, Arrival)>,
@@ -111,23 +111,28 @@ struct Scratch {
     logs: Vec<Log>,
 }
 
-impl Scratch {
-    const fn new() -> Scratch {
-        Scratch {
-            outbox: Vec::new(),
-            ready: VecDeque::new(),
-            exits: Vec::new(),
-            notes: Vec::new(),
-            checks: Vec::new(),
-            delays: Vec::new(),
-            logs: Vec::new(),
-        }
+/// A world's scratch: it has one only while an event is applied.
+#[derive(Debug)]
+struct OnLoan(Option<Box<Scratch>>);
+
+const APPLIED: &str = "an event is applied";
+
+impl Deref for OnLoan {
+    type Target = Scratch;
+    fn deref(&self) -> &Scratch {
+        self.0.as_ref().expect(APPLIED)
+    }
+}
+
+impl DerefMut for OnLoan {
+    fn deref_mut(&mut self) -> &mut Scratch {
+        self.0.as_mut().expect(APPLIED)
     }
 }
 
 thread_local! {
     /// Memory for the next event of whichever world this thread steps; always empty of content.
-    static SPARE: Cell<Scratch> = const { Cell::new(Scratch::new()) };
+    static SPARE: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
 #[derive(Debug)]
@@ -164,7 +169,7 @@ pub struct World {
     // What follows is not part of the state.
     next_seq: u64,
     rebuilt: u64,
-    scratch: Scratch,
+    scratch: OnLoan,
 }
 
 /// What is over, when parked entries go on.
@@ -254,7 +259,7 @@ impl WorldBuilder {
             watchers: Some(Arc::new(watchers.collect())),
             next_seq: 0,
             rebuilt: 0,
-            scratch: Scratch::new(),
+            scratch: OnLoan(None),
         }
     }
 }
@@ -276,14 +281,14 @@ impl World {
             self.resolve(action)?;
         }
         let first_seq = self.next_seq;
-        self.scratch = SPARE.replace(Scratch::new());
+        self.scratch = OnLoan(Some(SPARE.take().unwrap_or_default()));
         let struck = self.take_effect(at, event);
         if struck.is_ok() {
             self.settle();
             self.flush(latency);
             self.check_notes();
         }
-        let mut scratch = std::mem::replace(&mut self.scratch, Scratch::new());
+        let mut scratch = self.scratch.0.take().expect(APPLIED);
         let report = struck.map(|struck| Report {
             struck,
             notes: std::mem::take(&mut scratch.notes),
@@ -291,7 +296,7 @@ impl World {
             delays: std::mem::take(&mut scratch.delays),
             first_seq,
         });
-        SPARE.set(scratch);
+        SPARE.set(Some(scratch));
         report
     }
 
@@ -322,13 +327,13 @@ impl World {
 
     /// Takes a report back that nobody needs any more, so that its memory is used again.
     pub fn recycle(report: Report) {
-        let mut scratch = SPARE.replace(Scratch::new());
+        let mut scratch = SPARE.take().unwrap_or_default();
         (scratch.notes, scratch.checks, scratch.delays) =
             (report.notes, report.checks, report.delays);
         scratch.notes.clear();
         scratch.checks.clear();
         scratch.delays.clear();
-        SPARE.set(scratch);
+        SPARE.set(Some(scratch));
     }
 
     fn dispatch(&mut self, entry: Entry, value: u64) {
@@ -558,12 +563,13 @@ impl World {
         base * self.link(from, to).slow
     }
 
-    /// Removes the first entry that matches, pending or parked.
-    fn cancel_entry(&mut self, wanted: impl Fn(&Entry) -> bool) -> Option<Entry> {
-        if let Some(entry) = self.queue.remove_first(&wanted) {
+    /// Removes the first entry that does this at this process, pending or parked.
+    fn cancel_entry(&mut self, process: ProcId, what: What) -> Option<Entry> {
+        let sought = Sought::new(process, what);
+        if let Some(entry) = self.queue.remove(sought) {
             return Some(entry);
         }
-        let at = self.parked.iter().position(wanted)?;
+        let at = self.parked.iter().position(|entry| sought.is(entry))?;
         Some(self.parked.remove(at))
     }
 

@@ -190,7 +190,8 @@ impl<V: Value, S: Copy + Eq> Watches<V, S> {
     }
 
     fn in_group(&self, group: WatchGroup) -> usize {
-        self.watches().filter(|watch| watch.group == group).count()
+        let all = self.streams.iter().flat_map(|(_, stream)| &stream.watchers);
+        all.filter(|watcher| watcher.group() == group).count()
     }
 
     /// How many responses wait in the channel of a stream?

@@ -28,7 +28,8 @@ const DEADLINE: Name = Name::new("watch-deadline");
 pub struct Watching {
     pub caller: Caller,
     pub api: Api,
-    pub request: Request,
+    /// A [`Request`].
+    pub request: Payload,
     pub open: Option<Open>,
 }
 
@@ -170,7 +171,7 @@ fn failed() -> Status {
 async fn begin(rx: Rx, config: &Config, watching: &Watching) -> Result<Open, Status> {
     let api = &watching.api;
     let name = api.name.as_deref();
-    let query = &watching.request.query;
+    let query = &watching.request.expect::<Request>().query;
     let (options, timeout) = query::list_options(query, api.resource, name, config.release)?;
     let (under, options) = registry(rx, config, api, false).under(&options);
     match config.cacher(rx, api.resource) {

@@ -12,8 +12,9 @@ use crate::time::Time;
 use crate::trace::{End, FoundViolation, Record};
 use crate::world::{Event, Report, World};
 
-/// A digest from scratch is recorded after so many events.
-const DIGEST_EVERY: usize = 64;
+/// A digest from scratch is recorded after so many events, for the first time early.
+const DIGEST_EVERY: usize = 256;
+const FIRST_DIGEST: usize = 64;
 
 /// What is to be done from outside, now.
 #[derive(Clone, Debug, PartialEq)]
@@ -291,7 +292,7 @@ impl<C: Choices> Run<C> {
 
     fn after(&mut self, mut report: Report) -> Result<(), FoundViolation> {
         self.tallies.events += 1;
-        if self.record.len().is_multiple_of(DIGEST_EVERY) {
+        if self.record.len() % DIGEST_EVERY == FIRST_DIGEST {
             self.record.digest(self.world.digest_from_scratch());
         }
         if self.limits.rebuild {

@@ -111,6 +111,8 @@ struct Aimed {
 pub struct Seeded {
     weather: Weather,
     agenda: BTreeMap<(Time, u64), Item>,
+    /// When the first of the agenda is due: looked at before each event.
+    due: Option<Time>,
     number: u64,
     aimed: Vec<Aimed>,
     /// Strikes whose moment is right after the last event.
@@ -181,6 +183,7 @@ impl Seeded {
         let mut seeded = Seeded {
             weather,
             agenda: BTreeMap::new(),
+            due: None,
             number: 0,
             aimed: Vec::new(),
             urgent: VecDeque::new(),
@@ -209,6 +212,11 @@ impl Seeded {
     fn put(&mut self, at: Time, item: Item) {
         self.number += 1;
         self.agenda.insert((at, self.number), item);
+        self.look_ahead();
+    }
+
+    fn look_ahead(&mut self) {
+        self.due = self.agenda.first_key_value().map(|((at, _), _)| *at);
     }
 
     fn plan_starts(&mut self, seed: u64, names: &[String]) {
@@ -388,7 +396,7 @@ impl Choices for Seeded {
 
     fn next_turn(&self) -> Option<Time> {
         match self.urgent.is_empty() {
-            true => self.agenda.keys().next().map(|(at, _)| *at),
+            true => self.due,
             false => Some(Time::ZERO),
         }
     }
@@ -400,6 +408,7 @@ impl Choices for Seeded {
         let Some(((at, _), item)) = self.agenda.pop_first() else {
             return Turn::Nothing;
         };
+        self.look_ahead();
         match item {
             Item::Act(action) => Turn::Act(action),
             Item::End(fault) => self.end(world, at, fault),

@@ -15,7 +15,7 @@ use crate::routine::Routine;
 use crate::slot::Slot;
 use crate::time::Time;
 
-use super::{Scratch, Watcher, World};
+use super::{OnLoan, Watcher, World};
 
 impl Clone for World {
     /// Copies pointers. A live future goes to whichever of the copies steps its routine first; the
@@ -34,7 +34,7 @@ impl Clone for World {
             watchers: self.watchers.clone(),
             next_seq: self.next_seq,
             rebuilt: self.rebuilt,
-            scratch: Scratch::new(),
+            scratch: OnLoan(None),
         }
     }
 }

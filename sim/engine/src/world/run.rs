@@ -7,7 +7,7 @@ use crate::conn::{Call, Caller, NetError};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::name::{Name, Origin, ProcId, RoutineId};
 use crate::process::Timer;
-use crate::queue::What;
+use crate::queue::{Entry, Sought, What};
 use crate::routine::{Outcome, Task, poll_once};
 use crate::slot::{self, Slot, Status};
 
@@ -106,7 +106,7 @@ impl World {
         if let std::task::Poll::Ready(outcome) = poll {
             let slot = self.slot_mut(process);
             slot.routines.retain(|r| r.id != id);
-            self.cancel_entry(|e| e.process == process && e.what == What::Deadline { routine: id });
+            self.cancel_entry(process, What::Deadline { routine: id });
             self.effects(process, id, &log, fresh, cancelled);
             self.keep_spare(log);
             if let Outcome::Become(task) = outcome {
@@ -274,39 +274,34 @@ impl World {
                     .waiters
                     .retain(|w| *w != (routine, op));
                 let lock = *name;
-                self.cancel_entry(|e| {
-                    e.process == p && e.what == What::Grant { lock, routine, op }
-                });
+                self.cancel_entry(p, What::Grant { lock, routine, op });
             }
             Op::Sleep(_) => {
-                self.cancel_entry(|e| e.process == p && e.what == What::Sleep { routine, op });
+                self.cancel_entry(p, What::Sleep { routine, op });
             }
             Op::SendTo(channel, _) => self.leave_senders(p, *channel, (routine, op)),
             Op::Changed(_) => {
                 self.slot_mut(p)
                     .changes
                     .retain(|(_, r, o)| (*r, *o) != (routine, op));
-                self.cancel_entry(|e| e.process == p && e.what == What::Wake { routine, op });
+                self.cancel_entry(p, What::Wake { routine, op });
             }
             Op::Wait(_) => {
                 self.slot_mut(p)
                     .waiting
                     .retain(|(_, r, o)| (*r, *o) != (routine, op));
-                self.cancel_entry(|e| e.process == p && e.what == What::Wake { routine, op });
+                self.cancel_entry(p, What::Wake { routine, op });
             }
             // Looked for when the context ends.
             Op::Done => {}
             Op::Choose(domain) => {
                 let domain = *domain;
-                self.cancel_entry(|e| {
-                    e.process == p
-                        && e.what
-                            == What::Choose {
-                                routine,
-                                op,
-                                domain,
-                            }
-                });
+                let choose = What::Choose {
+                    routine,
+                    op,
+                    domain,
+                };
+                self.cancel_entry(p, choose);
             }
             other => unreachable!("{other:?} is answered in place"),
         }
@@ -353,12 +348,27 @@ impl World {
     }
 
     pub(crate) fn disarm(&mut self, p: ProcId, timer: Timer) {
-        self.cancel_entry(|e| e.process == p && e.what == What::Timer(timer));
+        self.cancel_entry(p, What::Timer(timer));
+    }
+
+    pub(crate) fn timers(
+        &self,
+        p: ProcId,
+        tag: Name,
+    ) -> impl Iterator<Item = (u64, Duration)> + '_ {
+        let clock = self.slot(p).clock;
+        let left = move |e: &Entry| clock.counted(e.at.since(self.now));
+        let all = self.queue.iter().chain(&self.parked);
+        all.filter_map(move |e| match e.what {
+            What::Timer(timer) if e.process == p && timer.tag == tag => Some((timer.arg, left(e))),
+            _ => None,
+        })
     }
 
     pub(crate) fn remaining(&self, p: ProcId, timer: Timer) -> Option<Duration> {
-        let mut all = self.queue.iter().chain(&self.parked);
-        let entry = all.find(|e| e.process == p && e.what == What::Timer(timer))?;
+        let sought = Sought::new(p, What::Timer(timer));
+        let parked = || self.parked.iter().find(|entry| sought.is(entry));
+        let entry = self.queue.find(sought).or_else(parked)?;
         Some(self.slot(p).clock.counted(entry.at.since(self.now)))
     }
 

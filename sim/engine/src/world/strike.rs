@@ -282,7 +282,7 @@ impl World {
                 flights.iter_mut().for_each(|f| f.at = f.at + by);
                 let at = flights[0].at;
                 let head = FrameHead { conn: id, dir };
-                self.cancel_entry(|e| e.what == What::Frame(head));
+                self.cancel_entry(route.1, What::Frame(head));
                 self.enqueue(at, route.1, What::Frame(head));
             }
         }

@@ -91,7 +91,7 @@ impl World {
             routine,
             op,
         };
-        self.cancel_entry(|e| e.process == p && e.what == gone);
+        self.cancel_entry(p, gone);
         self.rebalance(p, c);
     }
 
@@ -105,7 +105,7 @@ impl World {
             routine,
             op,
         };
-        self.cancel_entry(|e| e.process == p && e.what == gone);
+        self.cancel_entry(p, gone);
         self.rebalance(p, c);
     }
 

@@ -208,12 +208,10 @@ impl<V: Value> Etcd<V> {
     /// has no timer for each lease: it compares with the clock, so that none is missed because its
     /// turn has not come yet.
     fn notice_late_timers(&mut self, cx: &mut Cx<'_>) {
-        let ids = self.state.leases.iter().map(|(id, _)| id);
-        let is_late = |id: &LeaseId| {
-            cx.remaining(timer_of(*id))
-                .is_some_and(|left| left.is_zero())
-        };
-        for id in ids.filter(is_late).collect::<Vec<_>>() {
+        let late = cx.timers(LEASE).filter(|(_, left)| left.is_zero());
+        let mut ids: Vec<_> = late.map(|(id, _)| LeaseId(id)).collect();
+        ids.sort_unstable();
+        for id in ids {
             cx.disarm(timer_of(id));
             self.lease_over(id);
         }
@@ -266,12 +264,14 @@ impl<V: Value> Etcd<V> {
 
     pub(super) fn checkpoint(&mut self, cx: &mut Cx<'_>) {
         self.keep_time(cx);
-        let left = |id| cx.remaining(timer_of(id)).map(|left| left.as_secs() + 1);
         let ids = self.state.leases.iter().map(|(id, _)| id);
-        let all: Vec<_> = ids
-            .filter(|id| !self.lessor.over.contains(id))
-            .map(|id| (id, left(id)))
-            .collect();
+        let running = ids.filter(|id| !self.lessor.over.contains(id));
+        let mut all: Vec<_> = running.map(|id| (id, None)).collect();
+        for (id, left) in cx.timers(LEASE) {
+            if let Ok(at) = all.binary_search_by_key(&LeaseId(id), |(id, _)| *id) {
+                all[at].1 = Some(left.as_secs() + 1);
+            }
+        }
         self.propose(cx, None, Cause::Internal, Op::LeaseCheckpoint(all));
     }
 

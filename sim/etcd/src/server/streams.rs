@@ -93,7 +93,10 @@ impl<V: Value> Etcd<V> {
             cx.arm(VICTIMS, VICTIMS_EVERY);
         }
         for at in 0..self.streams.open.len() {
-            self.send(cx, self.streams.open[at].caller);
+            let caller = self.streams.open[at].caller;
+            if self.watches.has_to_send(caller) {
+                self.send(cx, caller);
+            }
         }
     }
 
