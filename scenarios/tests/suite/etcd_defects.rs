@@ -82,6 +82,11 @@ fn old_leader_revokes() {
 }
 
 #[test]
+fn stale_read_index() {
+    shows("stale-read-index", 1332..1333, &["strictly-serializable"]);
+}
+
+#[test]
 fn compaction_drops_tombstone() {
     shows("compaction-drops-tombstone", 31..32, &["watch-reliable"]);
 }

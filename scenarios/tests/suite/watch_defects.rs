@@ -84,7 +84,7 @@ fn replace_forgets_queued() {
 #[test]
 fn synced_before_handlers() {
     let property = "work-begins-when-handlers-saw-all";
-    shows("synced-before-handlers", "v1.20", 1..2, property);
+    shows("synced-before-handlers", "v1.20", 2..3, property);
 }
 
 #[test]

@@ -97,6 +97,16 @@ pub trait Strategy: Sync {
         false
     }
 
+    /// Does the kind have reasons of its own, beside `metadata.finalizers`, not to be gone yet?
+    fn is_held(&self, _object: &Json) -> bool {
+        false
+    }
+
+    /// May all objects of a collection be deleted at once?
+    fn deletes_collections(&self) -> bool {
+        true
+    }
+
     /// May an update come without a resourceVersion?
     fn allow_unconditional_update(&self) -> bool {
         true

@@ -19,7 +19,7 @@ use wavetank_api::{Content, Method, Request, Response, Status, kinds};
 use wavetank_engine::{Outcome, Payload, Rx};
 use wavetank_release::Release;
 
-use crate::registry::{Made, Registry, Warnings};
+use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{self, Config, Serve};
 use crate::services::Allocators;
 
@@ -65,13 +65,25 @@ async fn handle(rx: Rx, config: &Config, served: &Serve) -> Response {
             let work = Box::pin(serve_api(rx, config, request, api, &mut warnings));
             let answer = work.await;
             let mut response = answer.unwrap_or_else(Response::status);
-            response.warnings = warnings;
+            response.warnings = deprecation(config.release, api);
+            response.warnings.extend(warnings);
             if request.method == Method::Head {
                 response.content = Content::Text("".into());
             }
             response
         }
     }
+}
+
+/// What is said of a deprecated kind, whatever becomes of the request (`endpoints/installer.go`).
+fn deprecation(release: Release, api: &Api) -> Warnings {
+    let mut warnings = Warnings::new();
+    if release == Release::V1_36 && *api.resource == kinds::ENDPOINTS {
+        let endpoints =
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+        warn(&mut warnings, vec![endpoints.to_owned()]);
+    }
+    warnings
 }
 
 async fn serve_api(
@@ -86,7 +98,13 @@ async fn serve_api(
     if api.subresource.is_some() {
         return subresource::serve(rx, config, request, api, warnings).await;
     }
+    // `FinalizeREST` has no `Get`, and so no `Patch` either.
+    if api.part == Part::Finalize && request.method != Method::Put {
+        return Err(Status::method_not_allowed());
+    }
+    let collections = api.resource.strategy.deletes_collections();
     match (request.method, api.name.is_some()) {
+        (Method::Delete, false) if !collections => Err(Status::method_not_allowed()),
         (Method::Post | Method::Delete, _) if everywhere => Err(Status::method_not_allowed()),
         (Method::Get, true) => read::get(rx, config, request, api).await,
         (Method::Get, false) => read::list(rx, config, request, api).await,

@@ -6,6 +6,7 @@ mod before;
 mod collection;
 mod create;
 mod delete;
+mod namespaces;
 mod update;
 
 use std::sync::Arc;

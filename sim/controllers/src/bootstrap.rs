@@ -1,8 +1,8 @@
 //! The bootstrap controller: `pkg/master/controller.go` (v1.16), `pkg/controlplane/controller.go`
 //! (v1.20), `pkg/controlplane/controller/kubernetesservice/controller.go` (v1.36).
 //!
-//! Its Endpoints part is here, its Service in `kubernetes_service`, the repair loops in `repair`. The
-//! system's namespaces come with their own issue.
+//! Its Endpoints part is here, its Service in `kubernetes_service`, the repair loops in `repair`, the
+//! system's namespaces in `system_namespaces`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,7 @@ use wavetank_release::{Reconciler, Release, Switch};
 use crate::kubernetes_service;
 use crate::reconcilers::{self, RECONCILE_INTERVAL, ReconcileError};
 use crate::repair::ServiceRepair;
+use crate::system_namespaces::SystemNamespaces;
 
 /// `PollImmediateUntil` on the health check.
 const POLL: Duration = Duration::from_millis(100);
@@ -99,7 +100,17 @@ impl Hook for Bootstrap {
         Box::pin(async move {
             // Of a previous life, if its lease is still there.
             let _ = reconcilers::remove_endpoints(rx, &me).await;
+            // Hooks of their own in v1.36; before that its loops start when the repairs have run once.
+            let start_namespaces = || {
+                SystemNamespaces::of(&me.server).inspect(|namespaces| namespaces.start(rx));
+            };
+            if me.server.release == Release::V1_36 {
+                start_namespaces();
+            }
             me.repair().start(rx).await;
+            if me.server.release < Release::V1_36 {
+                start_namespaces();
+            }
             rx.spawn(Task::new(POLL_HEALTH, ()));
         })
     }
@@ -111,6 +122,7 @@ impl Hook for Bootstrap {
             rx.update(&STOPPED, |stopped| *stopped = true);
             rx.raise(STOP);
             ServiceRepair::stop(rx);
+            SystemNamespaces::of(&me.server).inspect(|namespaces| namespaces.stop(rx));
             rx.spawn(Task::new(REMOVE, ()));
             if me.server.switches.has(Switch::RemoveEndpointsUnbounded) {
                 return rx.wait(REMOVED).await;
@@ -134,7 +146,8 @@ impl Hook for Bootstrap {
         if task.kind() == REMOVE {
             return Some(Box::pin(remove(rx, me)));
         }
-        self.repair().routine(task)
+        let repair = self.repair().routine(task);
+        repair.or_else(|| SystemNamespaces::of(&self.server)?.routine(task))
     }
 }
 

@@ -3,23 +3,27 @@
 
 use serde_json::json;
 use wavetank_api::json::{self, Json};
-use wavetank_api::kinds::{NAMESPACES, SERVICES};
+use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Method, Reason, Request};
 use wavetank_apiserver::{Config, LoopbackError};
 use wavetank_engine::Rx;
 use wavetank_release::Release;
 
+use crate::system_namespaces;
+
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
 
-/// Makes the namespace and the Service where they are not there, and sets the Service's ports and type
-/// right. Nothing on a server without ranges for Services.
+/// Makes the Service where it is not there, up to v1.20 its namespace too, and sets the Service's ports
+/// and type right. Nothing on a server without ranges for Services.
 pub async fn ensure(rx: Rx, server: &Config) -> Result<(), LoopbackError> {
     let ranges = server.services.as_ref();
     let Some(first) = ranges.and_then(|ranges| ranges.first_address(server.release)) else {
         return Ok(());
     };
-    ensure_namespace(rx, server).await?;
+    if server.release < Release::V1_36 {
+        system_namespaces::ensure(rx, server, NAMESPACE).await?;
+    }
     loop {
         let get = Request::new(Method::Get, SERVICES.path(NAMESPACE, NAME));
         if let Ok(found) = server.loopback().object(rx, get).await {
@@ -31,22 +35,6 @@ pub async fn ensure(rx: Rx, server: &Config) -> Result<(), LoopbackError> {
             Err(error) if error.is(Reason::AlreadyExists) => {}
             made => return made.map(|_| ()),
         }
-    }
-}
-
-/// `createNamespaceIfNeeded`
-async fn ensure_namespace(rx: Rx, server: &Config) -> Result<(), LoopbackError> {
-    let get = Request::new(Method::Get, NAMESPACES.path("", NAMESPACE));
-    if server.loopback().request(rx, get).await.is_ok() {
-        return Ok(());
-    }
-    let post = Request::new(Method::Post, NAMESPACES.path("", ""));
-    let post = post.with(json!({
-        "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE},
-    }));
-    match server.loopback().request(rx, post).await {
-        Err(error) if !error.is(Reason::AlreadyExists) => Err(error),
-        _ => Ok(()),
     }
 }
 

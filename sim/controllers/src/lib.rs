@@ -7,6 +7,7 @@ mod kubernetes_service;
 mod reconcilers;
 mod repair;
 mod service_addresses;
+mod system_namespaces;
 
 pub use bootstrap::{Bootstrap, BootstrapNote, RemovalOutcome, SHUTDOWN_LIMIT};
 pub use reconcilers::{

@@ -49,8 +49,9 @@ pub enum Fault {
     Start { process: String },
     /// The process stands still (SIGSTOP); its machine goes on buffering.
     Pause { process: String },
-    /// It goes on, and reads what has come in meanwhile: connection by connection, timer by timer,
-    /// within a millisecond, in an order that `order` stands for; 0 is the order in which it was due.
+    /// It goes on, and reads what has come in meanwhile: connections and timers in any order that keeps
+    /// that of each connection, within about a millisecond. `order` stands for one of them; 0 is the
+    /// order in which it was due.
     Resume {
         process: String,
         #[serde(default, skip_serializing_if = "in_due_order")]

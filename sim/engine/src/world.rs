@@ -32,7 +32,7 @@ use crate::name::{ProcId, RoutineId};
 use crate::net::{Link, LinkSpec, Links, Sent};
 use crate::process::Process;
 use crate::property::{Check, Note, Property};
-use crate::queue::{Entry, Queue, Sought, What};
+use crate::queue::{Entry, FrameHead, Queue, Sought, What};
 use crate::slot::{Slot, Status};
 use crate::time::Time;
 
@@ -535,6 +535,9 @@ impl World {
                 }
                 (After::Pause { order: order @ 1.. }, _) if entry.at <= self.now => {
                     entry.at = self.now + self.noticed_after(order, &entry);
+                    if let What::Frame(head) = entry.what {
+                        self.spread(order, head, entry.at);
+                    }
                 }
                 _ => {}
             }
@@ -553,6 +556,22 @@ impl World {
             _ => digest(&(order, self.render(&self.entry_name(entry)))),
         };
         Duration::from_nanos(place % 1_000_000)
+    }
+
+    /// Each connection has a reader of its own: between two frames of one that came in meanwhile, frames
+    /// of another may be read.
+    fn spread(&mut self, order: u16, head: FrameHead, first: Time) {
+        let now = self.now;
+        let conn = self.conn_mut(head.conn).expect("parked frames have one");
+        let place = digest(&(order, conn.client, conn.transport.name, conn.server));
+        let mut at = first;
+        let flights = conn.flights_mut(head.dir).iter_mut();
+        for (number, flight) in flights.take_while(|f| f.at <= now).enumerate() {
+            flight.at = at;
+            // As often as not there is nothing in between.
+            let step = digest(&(place, number));
+            at = at + Duration::from_nanos((step >> 32) % 300_000 * (step & 1));
+        }
     }
 
     fn nominal(&self, from: ProcId, to: ProcId) -> Duration {

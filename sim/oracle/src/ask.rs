@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use wavetank_release::{EtcdRelease, Release};
+use wavetank_release::{EtcdRelease, Reconciler, Release};
 
-use crate::lab::Lab;
+use crate::lab::{Cluster, Lab};
 
 /// The longest that an answer may take: past the server's own limit.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -14,7 +14,13 @@ const LONGEST: Duration = Duration::from_secs(120);
 /// are as in a recording: `method`, `path`, `query`, `contentType`, `body`; or `bytes`, base64, for a
 /// body that is no text. The answers have `code` and `body`; a `code` of 0 is a broken connection.
 pub fn ask(requests: &[Json]) -> Vec<Json> {
-    let mut lab = Lab::new(Release::V1_36, EtcdRelease::LATEST, &["10.96.0.0/24"]);
+    let mut lab = Lab::new(&Cluster {
+        release: Release::V1_36,
+        etcd: EtcdRelease::LATEST,
+        ranges: vec!["10.96.0.0/24"],
+        servers: 1,
+        reconciler: Reconciler::None,
+    });
     let answer = |request: &Json| {
         let number = lab.send(request, false);
         lab.run_until(LONGEST, |lab| lab.answer(number).over);

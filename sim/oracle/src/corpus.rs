@@ -18,6 +18,16 @@ pub struct Recording {
     pub lines: Vec<Json>,
 }
 
+impl Recording {
+    /// Servers that renew their leases write all the time: such a recording tells neither writes nor
+    /// revisions.
+    pub fn is_without_revisions(&self) -> bool {
+        self.lines
+            .last()
+            .is_none_or(|last| last.get("rv").is_none())
+    }
+}
+
 /// The recordings that are part of this crate, by name.
 ///
 /// # Errors

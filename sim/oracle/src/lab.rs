@@ -1,4 +1,4 @@
-//! A world of one etcd, one apiserver and a recorder that sends what it is told. Stepped by hand
+//! A world of one etcd, some apiservers and a recorder that sends what it is told. Stepped by hand
 //! with nominal latencies, so that every replay is the same.
 
 use std::collections::BTreeMap;
@@ -14,12 +14,13 @@ use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR};
 use wavetank_controllers::{Bootstrap, RepairNote};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
-use wavetank_etcd::{Client, Committed, Etcd, Put, Sizes, Txn, TxnOp};
+use wavetank_etcd::{Client, Committed, DeleteRange, Etcd, Keys, Put, Sizes, Txn, TxnOp};
 use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
 const SEND: Name = Name::new("send");
 const MARK: Name = Name::new("mark");
 const PUT: Name = Name::new("put");
+const DELETE: Name = Name::new("delete");
 
 /// The revision at which the recordings begin: what a server writes while it starts. Some of their
 /// requests carry a revision as a plain number.
@@ -27,6 +28,14 @@ const BEGIN: u64 = 54;
 
 /// The messages of one round come within this time.
 const ROUND: Duration = Duration::from_secs(60);
+
+/// An apiserver that is asked to stop takes at most so long.
+const STOPS_WITHIN: Duration = Duration::from_secs(90);
+
+/// `--advertise-address` of a server.
+fn address_of(server: usize) -> String {
+    format!("192.0.2.{}", 11 + server)
+}
 
 /// What came back, by the number of the request.
 type Answers = BTreeMap<u64, Answer>;
@@ -77,6 +86,11 @@ impl Process for Recorder {
             cx.spawn(Task::new(MARK, ()));
             return Ok(());
         }
+        if what == "delete" {
+            let key: Arc<str> = args.as_str().ok_or("wants a key")?.into();
+            cx.spawn(Task::new(DELETE, key));
+            return Ok(());
+        }
         if what == "put" {
             let key = args["key"].as_str().ok_or("wants a key")?;
             let putting = Putting {
@@ -102,6 +116,13 @@ impl Process for Recorder {
         }
         if task.kind() == PUT {
             return Box::pin(put(Rx::new(), self.etcd, task.args::<Putting>().clone()));
+        }
+        if task.kind() == DELETE {
+            return Box::pin(delete(
+                Rx::new(),
+                self.etcd,
+                task.args::<Arc<str>>().clone(),
+            ));
         }
         Box::pin(send(Rx::new(), self.server, task.args::<Sending>().clone()))
     }
@@ -135,6 +156,20 @@ async fn put(rx: Rx, etcd: Client, putting: Putting) -> Outcome {
         failure: vec![],
     };
     let _ = etcd.txn(rx, txn).await;
+    Outcome::Done
+}
+
+/// A deletion past all servers.
+async fn delete(rx: Rx, etcd: Client, key: Arc<str>) -> Outcome {
+    let txn = Txn {
+        compare: vec![],
+        success: vec![TxnOp::DeleteRange(DeleteRange {
+            keys: Keys::one(&*key),
+            prev_kv: false,
+        })],
+        failure: vec![],
+    };
+    let _ = etcd.txn::<Object>(rx, txn).await;
     Outcome::Done
 }
 
@@ -251,10 +286,40 @@ pub struct Lab {
     drawn: u64,
 }
 
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Cluster<'a> {
+    /// Of the servers.
+    pub release: Release,
+    /// Of their etcd.
+    pub etcd: EtcdRelease,
+    /// `--service-cluster-ip-range`
+    pub ranges: Vec<&'a str>,
+    /// How many servers there are.
+    pub servers: usize,
+    /// `--endpoint-reconciler-type`
+    pub reconciler: Reconciler,
+}
+
+/// The servers' names; requests go to the first.
+const SERVERS: [&str; 3] = ["apiserver", "apiserver-1", "apiserver-2"];
+
 impl Lab {
-    /// All are up, and the server is ready; Services have addresses of these ranges.
-    pub fn new(release: Release, etcd: EtcdRelease, ranges: &[&str]) -> Lab {
-        let all = ["apiserver", "etcd", "recorder"];
+    /// The server that requests go to.
+    pub const FIRST: &str = SERVERS[0];
+
+    /// The server with this address.
+    pub fn server_at(address: &str) -> Option<String> {
+        let at = (0..SERVERS.len()).find(|at| address_of(*at) == address)?;
+        Some(SERVERS[at].to_owned())
+    }
+
+    /// All are up, and the servers are ready.
+    pub fn new(cluster: &Cluster<'_>) -> Lab {
+        let servers = &SERVERS[..cluster.servers];
+        let (release, etcd) = (cluster.release, cluster.etcd);
+        let mut all = vec!["etcd", "recorder"];
+        all.extend(servers);
         let id = |name| WorldBuilder::id_of(name, &all);
         let member = wavetank_etcd::Config {
             me: MemberId(0),
@@ -263,29 +328,32 @@ impl Lab {
             switches: Switches::default(),
             sizes: Sizes::of(etcd),
         };
-        let config = Config {
+        let config = |at: usize| Config {
             release,
             switches: Switches::of(release),
-            me: id("apiserver"),
+            me: id(SERVERS[at]),
             etcd: id("etcd"),
-            address: "192.0.2.11".into(),
+            address: address_of(at).into(),
             shutdown_delay: Duration::ZERO,
             hooks: 1,
-            number: 1,
-            services: Some(ServiceRanges::of(ranges)),
+            number: at as u32 + 1,
+            services: Some(ServiceRanges::of(&cluster.ranges)),
             namespace_lifecycle: true,
             watch_cache: Some(etcd),
             compaction: None,
         };
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::new(member));
-        let bootstrap = Bootstrap {
-            server: Arc::new(config.clone()),
-            reconciler: Reconciler::None,
-            apiserver_count: 1,
-        };
-        builder.process("apiserver", ApiServer::new(config, vec![bootstrap]));
-        let server = id("apiserver");
+        for (at, name) in servers.iter().enumerate() {
+            let config = config(at);
+            let bootstrap = Bootstrap {
+                server: Arc::new(config.clone()),
+                reconciler: cluster.reconciler,
+                apiserver_count: cluster.servers as u32,
+            };
+            builder.process(name, ApiServer::new(config, vec![bootstrap]));
+        }
+        let server = id(Lab::FIRST);
         let etcd = Client {
             server: id("etcd"),
             retries: true,
@@ -299,10 +367,14 @@ impl Lab {
             messages: Vec::new(),
             drawn: 0,
         };
-        for name in ["etcd", "apiserver", "recorder"] {
+        for name in ["etcd", "recorder"] {
             lab.start(name);
         }
-        lab.run(Duration::from_secs(3));
+        // One after the other, as they were.
+        for name in servers {
+            lab.start(name);
+            lab.run(Duration::from_secs(3));
+        }
         lab.make_what_servers_make();
         // Until the bootstrap controller has made its Service.
         lab.run(Duration::from_secs(12));
@@ -311,32 +383,21 @@ impl Lab {
         lab
     }
 
-    /// What a real server writes at its start, and lists show: its own controllers come with their
-    /// own issue.
+    /// What a real server writes at its start beside what is simulated, and lists show.
     fn make_what_servers_make(&mut self) {
-        let post = |path: &str, body: Json| {
-            json!({
-                "method": "POST", "path": path, "contentType": "application/json", "body": body,
-            })
-        };
-        let mut requests = Vec::new();
-        for name in ["kube-system", "kube-public", "kube-node-lease"] {
-            let namespace = json!({
-                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name},
-            });
-            requests.push(post("/api/v1/namespaces", namespace));
-        }
         let tracking = json!({
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "kube-apiserver-legacy-service-account-token-tracking"},
-            "data": {"since": "2026-01-01"},
+            "method": "POST",
+            "path": "/api/v1/namespaces/kube-system/configmaps",
+            "contentType": "application/json",
+            "body": {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "kube-apiserver-legacy-service-account-token-tracking"},
+                "data": {"since": "2026-01-01"},
+            },
         });
-        requests.push(post("/api/v1/namespaces/kube-system/configmaps", tracking));
-        for request in requests {
-            self.send(&request, false);
-            self.run(Duration::from_secs(1));
-        }
+        self.send(&tracking, false);
+        self.run(Duration::from_secs(1));
     }
 
     /// What is stored under a key: the object, its revision and its version.
@@ -355,7 +416,7 @@ impl Lab {
     pub fn all(&self, prefix: &str) -> Vec<Json> {
         let etcd = self.world.find("etcd").expect("it was built");
         let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
-        let keys = wavetank_etcd::Keys::prefix(prefix);
+        let keys = Keys::prefix(prefix);
         let found = etcd.store().iter(&keys);
         found.map(|kv| kv.value.json().clone()).collect()
     }
@@ -363,6 +424,24 @@ impl Lab {
     /// Writes past all servers.
     pub fn put(&mut self, key: &str, object: &Json) {
         self.tell("recorder", "put", json!({"key": key, "object": object}));
+    }
+
+    /// Deletes past all servers.
+    pub fn delete(&mut self, key: &str) {
+        self.tell("recorder", "delete", key.into());
+    }
+
+    /// What is stored under a prefix with a lease or without: key, object and the time granted.
+    pub fn leased(&self, prefix: &str) -> Vec<(String, Json, Option<u64>)> {
+        let etcd = self.world.find("etcd").expect("it was built");
+        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        let keys = Keys::prefix(prefix);
+        let found = etcd.store().iter(&keys).map(|kv| {
+            let lease = kv.lease.and_then(|id| etcd.state().leases.get(id));
+            let ttl = lease.map(|lease| lease.ttl);
+            (kv.key.to_string(), kv.value.json().clone(), ttl)
+        });
+        found.collect()
     }
 
     /// What the repair loops had to say, by round.
@@ -427,6 +506,21 @@ impl Lab {
     pub fn crash(&mut self, process: &str) {
         let process = process.to_owned();
         self.act(&Action::Fault(Fault::Crash { process }));
+    }
+
+    /// SIGTERM; until it has exited.
+    pub fn stop(&mut self, process: &str) {
+        let fault = Fault::Stop {
+            process: process.to_owned(),
+        };
+        self.act(&Action::Fault(fault));
+        self.run_until(STOPS_WITHIN, |lab| !lab.is_up(process));
+    }
+
+    /// Is the process alive?
+    pub fn is_up(&self, process: &str) -> bool {
+        let process = self.world.find(process);
+        process.is_some_and(|process| self.world.status(process) == Status::Up)
     }
 
     /// Starts a process.

@@ -1,7 +1,8 @@
 //! The simulated kube-apiserver against recorded transcripts of a real one.
 //!
 //! - `corpus`: the recorded files;
-//! - `lab`: a world of one etcd, one apiserver and somebody who sends what was recorded;
+//! - `lab`: a world of one etcd, some apiservers and somebody who sends what was recorded;
+//! - `endpoints`: what was done to several servers, and their leases and addresses;
 //! - `symbols`: uids, revisions, names and times, which differ from run to run;
 //! - `replay`: one file, line by line, in one pass from an empty store;
 //! - `ask`: requests of one's own to the same server;
@@ -9,6 +10,7 @@
 
 mod ask;
 pub mod corpus;
+mod endpoints;
 mod lab;
 mod replay;
 mod score;

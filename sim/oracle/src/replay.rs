@@ -7,10 +7,11 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use wavetank_api::{WatchEvent, WatchPart, json as tree};
 use wavetank_apiserver::services::Bitmap;
-use wavetank_release::{EtcdRelease, Release};
+use wavetank_release::{EtcdRelease, Reconciler, Release};
 
 use crate::corpus::Recording;
-use crate::lab::{Lab, Write, taken};
+use crate::endpoints;
+use crate::lab::{Cluster, Lab, Write, taken};
 use crate::symbols::{Symbols, Unequal};
 
 /// Between two steps; before a step that a cache answers, so that it has caught up; the longest that
@@ -20,7 +21,7 @@ const CATCH_UP: Duration = Duration::from_millis(400);
 const LONGEST: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(2);
 /// A round of the bootstrap controller.
-const SETTLED: Duration = Duration::from_secs(12);
+const SETTLED: Duration = Duration::from_secs(70);
 /// Three rounds of a repair loop.
 const REPAIRED: Duration = Duration::from_secs(600);
 /// How long a watch is read that the server does not end.
@@ -77,8 +78,18 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     let etcd = EtcdRelease::named(&format!("v{}", text("etcd")));
     let etcd = etcd.ok_or_else(|| wrong(format!("etcd {} is not simulated", text("etcd"))))?;
     let ranges = cluster["flags"]["service-cluster-ip-range"].as_str();
-    let ranges: Vec<&str> = ranges.unwrap_or("10.96.0.0/24").split(',').collect();
-    let mut lab = Lab::new(release, etcd, &ranges);
+    let servers = cluster["servers"].as_u64().unwrap_or(1) as usize;
+    let reconciler = match cluster["flags"]["endpoint-reconciler-type"].as_str() {
+        Some("lease") => Reconciler::Lease,
+        _ => Reconciler::None,
+    };
+    let mut lab = Lab::new(&Cluster {
+        release,
+        etcd,
+        ranges: ranges.unwrap_or("10.96.0.0/24").split(',').collect(),
+        servers,
+        reconciler,
+    });
     lab.writes();
     let symbols = Symbols::new(&recording.lines, lab.revision());
     let mut replay = Replay {
@@ -95,6 +106,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     for line in &recording.lines[1..] {
         let step = line["step"].as_u64().unwrap_or(0);
         replay.open_watches(step);
+        endpoints::follow(&mut replay.lab, note(line));
         let Some(result) = replay.step(line) else {
             continue;
         };
@@ -110,6 +122,12 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         replay.lab.run(PAUSE);
     }
     Ok(replayed)
+}
+
+/// What a line says about what was done before it.
+fn note(line: &Json) -> &str {
+    let note = line.get("note").or_else(|| line["fact"].get("note"));
+    note.and_then(Json::as_str).unwrap_or_default()
 }
 
 fn describe(line: &Json) -> String {
@@ -138,6 +156,8 @@ fn describe(line: &Json) -> String {
                 "restart",
                 "bitmap",
                 "repairRound",
+                "masterleases",
+                "fact",
             ];
             let found = kinds.into_iter().find(|kind| line.get(kind).is_some());
             found.unwrap_or("step").to_owned()
@@ -223,13 +243,9 @@ impl Replay<'_> {
             let said = Json::from(said);
             return Some(self.symbols.compare(&line["messages"], &said, "messages"));
         }
-        line.get("masterleases").map(|_| {
-            Err(Unequal {
-                at: String::new(),
-                recorded: line.to_string(),
-                simulated: "nothing: it is not simulated yet".to_owned(),
-            })
-        })
+        let said = endpoints::say(&self.lab, line)?;
+        let recorded = line.get("masterleases").or_else(|| line.get("fact"));
+        Some(self.symbols.compare(recorded?, &said, ""))
     }
 
     /// What the recorder wrote past the server: a bitmap, or one bit for a node port.
@@ -376,6 +392,9 @@ impl Replay<'_> {
     /// The writes since the last line.
     fn writes(&mut self, line: &Json) -> Result<(), Unequal> {
         let mut said = self.lab.writes();
+        if self.recording.is_without_revisions() {
+            return Ok(());
+        }
         if line["unordered"] == true {
             said.sort_by(|a, b| (&a.key, a.revision).cmp(&(&b.key, b.revision)));
         }

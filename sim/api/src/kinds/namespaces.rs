@@ -111,6 +111,14 @@ impl Strategy for Namespaces {
         names::name_is_label(name, prefix)
     }
 
+    fn is_held(&self, namespace: &Json) -> bool {
+        !json::list(namespace, &["spec", "finalizers"]).is_empty()
+    }
+
+    fn deletes_collections(&self) -> bool {
+        false
+    }
+
     fn has(&self, _part: Part) -> bool {
         true
     }

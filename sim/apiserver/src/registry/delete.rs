@@ -5,15 +5,15 @@ use std::sync::Arc;
 use wavetank_api::json::{self, Json};
 use wavetank_api::options::{DeleteOptions, Propagation};
 use wavetank_api::strategy::{Context, Grace};
-use wavetank_api::{Object, Stamp, Status, Stored};
+use wavetank_api::{Object, Stamp, Status, Stored, kinds};
 use wavetank_engine::Rx;
 
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{Made, Registry};
 use crate::storage::Updated;
 
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
+pub(super) const ORPHAN: &str = "orphan";
+pub(super) const FOREGROUND: &str = "foregroundDeletion";
 
 /// What `BeforeDelete` decided.
 enum Before {
@@ -50,6 +50,19 @@ impl Registry {
     /// # Errors
     /// A Status. The outcome of an error may be unknown.
     pub async fn delete(
+        &self,
+        rx: Rx,
+        name: &str,
+        options: DeleteOptions,
+    ) -> Result<Deletion, Status> {
+        match *self.resource == kinds::NAMESPACES {
+            true => self.delete_namespace(rx, name, options).await,
+            false => self.delete_object(rx, name, options).await,
+        }
+    }
+
+    /// `Delete` of the generic store.
+    pub(super) async fn delete_object(
         &self,
         rx: Rx,
         name: &str,
@@ -386,7 +399,7 @@ impl Registry {
     }
 }
 
-fn preconditions(options: &DeleteOptions) -> Preconditions {
+pub(super) fn preconditions(options: &DeleteOptions) -> Preconditions {
     Preconditions {
         uid: options.uid.clone(),
         resource_version: options.resource_version.clone(),

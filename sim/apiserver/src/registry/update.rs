@@ -208,7 +208,8 @@ impl Registry {
             None => None,
         };
         let checked = self.before_update(&cx, &mut new, &old, warnings);
-        let emptied = checked.is_ok() && is_to_be_deleted(&new, &old);
+        let held = self.resource.strategy.is_held(&new);
+        let emptied = checked.is_ok() && !held && is_to_be_deleted(&new, &old);
         if let Some(begun) = begun {
             begun.finish(rx, checked.is_ok() && !emptied).await;
         }

@@ -131,7 +131,6 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
             "apiVersion": "v1",
             "kind": "Endpoints",
             "metadata": {
-                "name": *address,
                 "generation": current.and_then(count).unwrap_or(0) + 1,
             },
             "subsets": [{"addresses": [{"ip": *address}]}],
