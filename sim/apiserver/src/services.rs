@@ -22,6 +22,8 @@ mod node_ports;
 mod ports;
 mod rest;
 
+use std::sync::Arc;
+
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{ENDPOINTS, IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::strategy::Part;
@@ -41,6 +43,22 @@ pub use block::{Block, ServiceRanges};
 pub(crate) use detached::routine;
 pub use hooks::Begun;
 pub use rest::Layer;
+
+/// Something could not be given up, and waits for the repair: upstream's log has it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct AllocationNote {
+    /// What.
+    pub item: Arc<str>,
+    /// Why.
+    pub why: Arc<str>,
+}
+
+fn could_not_release(rx: Rx, item: &str, why: &str) {
+    rx.note(AllocationNote {
+        item: item.into(),
+        why: why.into(),
+    });
+}
 
 /// The allocators of a server, for the time of one request.
 #[derive(Clone, Debug)]
@@ -168,7 +186,9 @@ impl Allocators {
             match &self.ips {
                 Ips::Bitmap(ledger) => {
                     if let Some(offset) = ledger.block().offset_of(parsed) {
-                        let _ = ledger.release(rx, offset).await;
+                        if let Err(refusal) = ledger.release(rx, offset).await {
+                            could_not_release(rx, ip, &words(refusal));
+                        }
                     }
                 }
                 Ips::Objects(all) => {

@@ -15,6 +15,7 @@ use wavetank_engine::{Lock, Rx};
 use wavetank_release::Release;
 
 use super::block::Block;
+use super::could_not_release;
 use super::detached::through_loopback;
 use super::ledger::Refusal;
 use crate::cacher::Cacher;
@@ -203,7 +204,12 @@ impl Addresses {
         if ranged.iter().any(|r| r.block.offset_of(ip).is_some()) {
             let path = IP_ADDRESSES.path("", &ip.to_string());
             let delete = Request::new(Method::Delete, path);
-            let _ = through_loopback(rx, self.loopback, delete).await;
+            match through_loopback(rx, self.loopback, delete).await {
+                Err(error) if !error.is(Reason::NotFound) => {
+                    could_not_release(rx, &ip.to_string(), &error.to_string());
+                }
+                _ => {}
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use wavetank_engine::Rx;
 
+use super::could_not_release;
 use super::ledger::{Ledger, Refusal};
 
 /// The ports of one request.
@@ -95,7 +96,9 @@ impl<'a> PortOperation<'a> {
 pub async fn release(rx: Rx, ledger: &Ledger, ports: &[i64]) {
     for port in ports {
         if let Some(offset) = ledger.block().offset_of_port(*port) {
-            let _ = ledger.release(rx, offset).await;
+            if let Err(refusal) = ledger.release(rx, offset).await {
+                could_not_release(rx, &port.to_string(), &words(refusal));
+            }
         }
     }
 }
