@@ -30,7 +30,8 @@ use wavetank_api::strategy::Part;
 use wavetank_api::validation::ErrorList;
 use wavetank_api::{Reason, Status};
 use wavetank_engine::Rx;
-use wavetank_release::Release;
+use wavetank_etcd::EtcdError;
+use wavetank_release::{Release, Switch, Switches};
 
 use crate::cacher::Cacher;
 use crate::registry::Registry;
@@ -68,6 +69,7 @@ pub struct Allocators {
     ips: Ips,
     ports: Ledger,
     release: Release,
+    switches: Switches,
     endpoints: Option<Cacher>,
 }
 
@@ -102,6 +104,7 @@ impl Allocators {
             ips,
             ports: Ledger::of_ports(storage, ranges),
             release: config.release,
+            switches: config.switches,
             endpoints: config.cacher(rx, &ENDPOINTS),
         })
     }
@@ -155,7 +158,14 @@ impl Allocators {
                 None => Err(Refusal::NotReady),
             },
         };
-        taken.map_err(|refusal| self.refused(service, asked, &words(refusal)))?;
+        taken.map_err(|refusal| {
+            let trouble = matches!(refusal, Refusal::Failed(_));
+            let why = words(refusal);
+            match trouble && !self.switches.has(Switch::TroubleIsInvalid) {
+                true => Status::internal(format!("failed to allocate IP {asked}: {why}")),
+                false => self.refused(service, asked, &why),
+            }
+        })?;
         Ok(asked.to_owned())
     }
 
@@ -174,6 +184,11 @@ impl Allocators {
             }
         }
         invalid(service, &errors)
+    }
+
+    /// Is what a write was to have given back when it fails? Upstream does, whatever is known of it.
+    fn gives_back(&self, failed: &Status) -> bool {
+        !(self.switches.has(Switch::FixKeepAfterUnknown) && is_unknown(failed))
     }
 
     /// `releaseIPs`: in the order of a Go map, here IPv4 first. Errors are left to the repair.
@@ -233,6 +248,19 @@ impl Allocators {
             _ => Ok(()),
         }
     }
+}
+
+/// Does nobody know whether a write was done that failed like this? Only etcd's own words tell.
+fn is_unknown(status: &Status) -> bool {
+    let unknown = [
+        EtcdError::Unavailable,
+        EtcdError::Timeout,
+        EtcdError::TimeoutLeaderFailed,
+        EtcdError::TimeoutConnectionLost,
+        EtcdError::Stopped,
+    ];
+    let mut unknown = unknown.iter();
+    status.is(Reason::Timeout) || unknown.any(|error| status.message == error.to_string())
 }
 
 /// The addresses that a Service has, if it is of a type that has any.

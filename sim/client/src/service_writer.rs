@@ -173,7 +173,9 @@ impl ServiceWriter {
             *number += 1;
             *number
         });
-        let address = body.as_ref().map(|body| json::text(body, &["spec", "clusterIP"]));
+        let address = body
+            .as_ref()
+            .map(|body| json::text(body, &["spec", "clusterIP"]));
         let asked = Asked {
             number,
             server,
@@ -280,7 +282,9 @@ impl ServiceWriter {
         // Two of them at once have different names.
         let number = rx.read(&REQUESTS);
         let name = format!("probe-{}-{number}", self.name);
-        let made = self.ask(rx, Verb::Create, &name, Some(shape::plain(&name))).await;
+        let made = self
+            .ask(rx, Verb::Create, &name, Some(shape::plain(&name)))
+            .await;
         if !matches!(made, Answer::Refused { .. }) {
             self.insist(rx, Verb::Delete, &name, None).await;
         }

@@ -305,9 +305,14 @@ impl Name {
             Name::RoundFailed => Box::new(sometimes::round_failed()),
             Name::ClusterIpsAreUnique => Box::new(services::Unique::addresses()),
             Name::NodePortsAreUnique => Box::new(services::Unique::ports()),
-            Name::AllocationsAreInRange => Box::new(always("allocations-are-in-range", services::in_range)),
+            Name::AllocationsAreInRange => {
+                Box::new(always("allocations-are-in-range", services::in_range))
+            }
             Name::ServiceKeepsItsAddress => Box::new(services::KeepsItsAddress::default()),
-            Name::KubernetesKeepsTheFirstAddress => Box::new(always("kubernetes-keeps-the-first-address", services::kubernetes_is_first)),
+            Name::KubernetesKeepsTheFirstAddress => Box::new(always(
+                "kubernetes-keeps-the-first-address",
+                services::kubernetes_is_first,
+            )),
             Name::KubernetesGetsTheFirstAddress => Box::new(services::kubernetes_is_there()),
             Name::UsedIsAllocated => Box::new(services::UsedIsAllocated::default()),
             Name::RefusedLeavesNoTrace => Box::new(services::NothingIsLeft::by_refused()),
@@ -315,7 +320,10 @@ impl Name {
             Name::LeaksAreRepaired => Box::new(services::StrandedAllocations::default()),
             Name::TakenMeansTaken => Box::new(services::TakenMeansTaken::default()),
             Name::AllocationSucceedsWhileFree => Box::new(services::FullMeansFull::default()),
-            Name::TroubleIsNotInvalid => Box::new(always("trouble-is-not-invalid", services::trouble_is_not_invalid)),
+            Name::TroubleIsNotInvalid => Box::new(always(
+                "trouble-is-not-invalid",
+                services::trouble_is_not_invalid,
+            )),
             Name::StartCompletes => Box::new(services::StartCompletes::default()),
             Name::RangeWasFull => Box::new(services::range_full()),
             Name::LeakWasCleanedUp => Box::new(services::repair_found_leak()),

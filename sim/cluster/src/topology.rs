@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::Object;
-use wavetank_apiserver::{ApiServer, Config};
 use wavetank_apiserver::services::ServiceRanges;
+use wavetank_apiserver::{ApiServer, Config};
 use wavetank_client::{EtcdUser, Follower, ServiceWriter, Writer, etcd_user};
 use wavetank_controllers::Bootstrap;
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};

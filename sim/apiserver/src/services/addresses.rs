@@ -12,7 +12,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::{Method, Reason, Request, addresses};
 use wavetank_engine::{Lock, Rx};
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use super::block::Block;
 use super::could_not_release;
@@ -166,7 +166,8 @@ impl Addresses {
 
     /// `allocateNextService`: from a random address on, in the upper part first.
     async fn take_from(&self, rx: Rx, block: &Block, service: &Json) -> Result<String, Refusal> {
-        for part in block.parts() {
+        let has = |switch| self.storage.switches.has(switch);
+        for part in block.parts(!has(Switch::FirstAddressIsGivenAway)) {
             let length = part.end - part.start;
             let start = rx.choose(length.into()).await as u32;
             for step in 0..length {
@@ -178,6 +179,7 @@ impl Addresses {
                     Ok(()) => return Ok(name),
                     // The cache was stale.
                     Err(Refusal::Taken) => {}
+                    Err(_) if has(Switch::AllocatorSwallowsErrors) => {}
                     Err(refusal) => return Err(refusal),
                 }
             }

@@ -20,6 +20,7 @@ pub use repair::{
 };
 pub use unique::{KeepsItsAddress, Unique, in_range, kubernetes_is_first};
 
+use wavetank_apiserver::HOOKS_DONE;
 use wavetank_apiserver::services::{Block, ServiceRanges};
 use wavetank_engine::{ProcId, World};
 use wavetank_release::Release;
@@ -43,6 +44,13 @@ fn release(world: &World, server: ProcId) -> Option<Release> {
     let mut all = ClusterView(world).apiservers();
     let found = all.find(|(process, _)| *process == server)?;
     Some(found.1.config().release)
+}
+
+/// Has this server got through its start?
+fn is_ready(world: &World, server: ProcId) -> bool {
+    let mut all = ClusterView(world).apiservers();
+    let found = all.find(|(process, _)| *process == server);
+    found.is_some_and(|(_, state)| world.cell(server, &HOOKS_DONE) >= state.config().hooks)
 }
 
 /// Does this server allocate addresses as objects?

@@ -10,7 +10,7 @@ use wavetank_api::{Stamp, Stored};
 use wavetank_apiserver::services::Block;
 use wavetank_apiserver::services::addresses::{MANAGER, ip_address, parse};
 use wavetank_engine::Rx;
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use super::{ADDRESS_QUEUE, Failed, Of, ServiceAddresses, all, get, say};
 
@@ -198,6 +198,7 @@ impl ServiceAddresses {
         }
         if text(service.object.json(), &["spec", "type"]) == "ExternalName"
             && life(rx, &address) <= GRACE
+            && !self.server.switches.has(Switch::TypeChangeLosesAddress)
         {
             // It may have become another type, which the cache does not show yet (k/k#131548).
             ADDRESS_QUEUE.add_after(rx, key.into(), CATCH_UP);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use wavetank_api::json::{self, Json};
 use wavetank_api::Object;
+use wavetank_api::json::{self, Json};
 use wavetank_apiserver::services::{Bitmap, Block};
 use wavetank_engine::Note;
 use wavetank_etcd::{Change, Committed, Key, Revision};
@@ -214,7 +214,11 @@ mod tests {
     #[test]
     fn keys_are_those_of_the_server() {
         assert!(kinds::SERVICES.key("n", "s").starts_with(SERVICES));
-        assert!(kinds::IP_ADDRESSES.key("", "10.0.0.1").starts_with(ADDRESSES));
+        assert!(
+            kinds::IP_ADDRESSES
+                .key("", "10.0.0.1")
+                .starts_with(ADDRESSES)
+        );
         assert_eq!(&*kinds::SERVICES.key("default", "kubernetes"), KUBERNETES);
     }
 }

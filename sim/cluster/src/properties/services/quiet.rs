@@ -37,7 +37,8 @@ impl Traffic {
             self.under_way.insert((note.process, asked.number));
         }
         if let Some(answered) = note.body.get::<Answered>() {
-            self.under_way.remove(&(note.process, answered.asked.number));
+            self.under_way
+                .remove(&(note.process, answered.asked.number));
             if !is_definite(&answered.answer) {
                 self.trouble = true;
                 self.until = self.until.max(world.now() + ABANDONED);
@@ -180,4 +181,3 @@ impl Property for NothingIsLeft {
         }
     }
 }
-

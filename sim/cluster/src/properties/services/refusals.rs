@@ -7,7 +7,7 @@ use wavetank_client::service_writer::{Answer, Answered, Asked};
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
 use super::books::{Books, Entry, Item, named};
-use super::{all_items, allocates_objects, words};
+use super::{all_items, allocates_objects, first_address, is_ready, words};
 use crate::properties::violated;
 
 /// The watch cache of a server may be so old before the server notices: a link that stalls or is cut for
@@ -32,7 +32,10 @@ impl Freedom {
                 self.freed.extend(freed.into_iter().map(|item| (item, now)));
             }
         }
-        if let Some(asked) = note.body.get::<Asked>() {
+        // Whoever asks a server that is not ready yet is told anything.
+        if let Some(asked) = note.body.get::<Asked>()
+            && is_ready(world, asked.server)
+        {
             let request = (note.process, asked.number);
             self.begun.insert(request, world.now());
         }
@@ -76,7 +79,8 @@ impl Property for TakenMeansTaken {
         };
         if self.0.is_free_since(&item, begun) {
             let server = world.name(answered.asked.server);
-            let message = format!("{server} says that it is allocated, and it was free all the time");
+            let message =
+                format!("{server} says that it is allocated, and it was free all the time");
             return violated(item.kind(), &item.to_string(), message);
         }
         Check::Held
@@ -102,9 +106,11 @@ impl Property for FullMeansFull {
             return Check::Idle;
         };
         let all = all_items(world, answered.asked.server);
+        // That of `kubernetes` is for nobody else.
+        let first = first_address(world).map(|ip| Item::Address(ip.into()));
         let own = all
             .iter()
-            .filter(|item| matches!(item, Item::Port(_)) == ports);
+            .filter(|item| matches!(item, Item::Port(_)) == ports && Some(*item) != first.as_ref());
         let stale = match !ports && allocates_objects(world, answered.asked.server) {
             true => STALE,
             false => Duration::ZERO,

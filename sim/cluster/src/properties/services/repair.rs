@@ -37,7 +37,10 @@ impl StrandedAllocations {
             return Check::Idle;
         };
         let repairs = ClusterView(world).apiservers();
-        if !repairs.into_iter().any(|(server, _)| ClusterView(world).is_serving(server)) {
+        if !repairs
+            .into_iter()
+            .any(|(server, _)| ClusterView(world).is_serving(server))
+        {
             return Check::Idle; // nobody is left to repair anything
         }
         match self.books.leaked(&first).first() {
@@ -91,7 +94,12 @@ pub fn kubernetes_is_there() -> Stable {
             ),
         }
     };
-    Stable::new("kubernetes-gets-the-first-address", BOOTSTRAPPED, |_, _| Check::Idle, holds)
+    Stable::new(
+        "kubernetes-gets-the-first-address",
+        BOOTSTRAPPED,
+        |_, _| Check::Idle,
+        holds,
+    )
 }
 
 /// A start-up whose hook is not done by then hangs: 60 s are what v1.36 gives the first round, and a link
@@ -125,7 +133,9 @@ impl Property for StartCompletes {
         };
         let message = &repair.message;
         let life = world.incarnation(note.process);
-        let gives_up = message.to_lowercase().starts_with("unable to perform initial");
+        let gives_up = message
+            .to_lowercase()
+            .starts_with("unable to perform initial");
         let last = self.conflicts.get(&note.process).copied();
         let had_conflict = is_conflict(message) || gives_up && last == Some((life, true));
         if gives_up && had_conflict {
@@ -188,6 +198,10 @@ pub fn repair_found_leak() -> Reached {
 pub fn repair_conflicted() -> Reached {
     Reached {
         name: "repair-gave-up",
-        here: |_, note| note.body.get::<RepairNote>().is_some_and(|note| is_conflict(&note.message)),
+        here: |_, note| {
+            note.body
+                .get::<RepairNote>()
+                .is_some_and(|note| is_conflict(&note.message))
+        },
     }
 }

@@ -68,7 +68,9 @@ impl Property for Unique {
 }
 
 /// The Services that a note writes, as they were and as they are.
-fn written(note: &Note) -> impl Iterator<Item = (&str, Option<&KeyValue<Object>>, &KeyValue<Object>)> {
+fn written(
+    note: &Note,
+) -> impl Iterator<Item = (&str, Option<&KeyValue<Object>>, &KeyValue<Object>)> {
     let commit = note.body.get::<Committed<Object>>();
     let changes = commit.into_iter().flat_map(|commit| commit.changes.iter());
     let services = changes.filter(|change| change.key.starts_with(SERVICES));
