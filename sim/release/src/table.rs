@@ -88,6 +88,7 @@ pub enum Switch {
     FixReleaseOnce,
     FixCountRounds,
     FixForgetCleaned,
+    FixWaitForService,
 }
 
 /// The part of the world that has the place of a switch.
@@ -149,7 +150,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 58] = [
+    pub const TABLE: [SwitchInfo; 59] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -725,7 +726,7 @@ impl Switch {
             switch: Switch::TypeChangeLosesAddress,
             name: "type-change-loses-address",
             kind: Kind::Defect,
-            source: "k/k#131548 (1.34)",
+            source: "k/k#131548, PR #135503 (1.36)",
             about: "the repair deletes the IPAddress of a Service whose new type its cache does not show yet",
             fits: &[V1_36],
             reconciler: None,
@@ -848,6 +849,18 @@ impl Switch {
             source: "FINDINGS.md, 8",
             about: "what a repair loop has freed is no longer suspected",
             fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Services,
+        },
+        SwitchInfo {
+            switch: Switch::FixWaitForService,
+            name: "fix-wait-for-service",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 9",
+            about: "the repair gives the Service of an IPAddress time to show up, also if there is an older one of its name",
+            fits: &[V1_36],
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,

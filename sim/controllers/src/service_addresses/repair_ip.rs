@@ -196,12 +196,17 @@ impl ServiceAddresses {
         if cluster_ips(service.object.json()).any(|ip| ip == key) {
             return Ok(());
         }
-        if text(service.object.json(), &["spec", "type"]) == "ExternalName"
-            && life(rx, &address) <= GRACE
-            && !self.server.switches.has(Switch::TypeChangeLosesAddress)
-        {
+        let has = |switch| self.server.switches.has(switch);
+        let life = life(rx, &address);
+        let external = text(service.object.json(), &["spec", "type"]) == "ExternalName";
+        if external && life <= GRACE && !has(Switch::TypeChangeLosesAddress) {
             // It may have become another type, which the cache does not show yet (k/k#131548).
             ADDRESS_QUEUE.add_after(rx, key.into(), CATCH_UP);
+            return Ok(());
+        }
+        if !external && life <= GRACE && has(Switch::FixWaitForService) {
+            // It may have been made anew, which the cache does not show yet either.
+            ADDRESS_QUEUE.add_after(rx, key.into(), GRACE - life + LATE);
             return Ok(());
         }
         say(
