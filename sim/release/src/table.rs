@@ -89,6 +89,8 @@ pub enum Switch {
     FixCountRounds,
     FixForgetCleaned,
     FixWaitForService,
+    FixLookBeforeRecreate,
+    FixReleasePortOnce,
 }
 
 /// The part of the world that has the place of a switch.
@@ -150,7 +152,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 59] = [
+    pub const TABLE: [SwitchInfo; 61] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -861,6 +863,30 @@ impl Switch {
             source: "FINDINGS.md, 9",
             about: "the repair gives the Service of an IPAddress time to show up, also if there is an older one of its name",
             fits: &[V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Services,
+        },
+        SwitchInfo {
+            switch: Switch::FixLookBeforeRecreate,
+            name: "fix-look-before-recreate",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 10",
+            about: "the repair asks whether a Service still has its address before it takes the IPAddress from another",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Services,
+        },
+        SwitchInfo {
+            switch: Switch::FixReleasePortOnce,
+            name: "fix-release-port-once",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 11",
+            about: "a node port that two protocols of a Service share is given up once, and not twice",
+            fits: ALL,
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,

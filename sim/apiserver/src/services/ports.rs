@@ -103,9 +103,14 @@ impl<'a> PortOperation<'a> {
     }
 }
 
-/// Releases ports, as far as they are in the range.
+/// Releases ports, as far as they are in the range. Upstream releases one that two protocols share twice,
+/// and somebody else may have it in between.
 pub async fn release(rx: Rx, ledger: &Ledger, ports: &[i64]) {
-    for port in ports {
+    let once = ledger.has(Switch::FixReleasePortOnce);
+    for (at, port) in ports.iter().enumerate() {
+        if once && ports[..at].contains(port) {
+            continue;
+        }
         if let Some(offset) = ledger.block().offset_of_port(*port) {
             if let Err(refusal) = ledger.release(rx, offset).await {
                 could_not_release(rx, &port.to_string(), &words(refusal));

@@ -181,6 +181,22 @@ mod tests {
         );
     }
 
+    /// FINDINGS.md, 8.
+    #[test]
+    fn what_was_freed_is_suspected_for_ever_unless_it_is_forgotten() {
+        let at = stored(&[4]);
+        let words = Words::ClusterIps(Release::V1_20);
+        for (fix, kept) in [(false, 0), (true, 1)] {
+            let switches = Switches::NONE.with(Switch::FixForgetCleaned, fix);
+            let mut leaks = Leaks::new();
+            let mut round = || rebuild(&words, &at, &block(), &[], &mut leaks, switches).0;
+            let freed = [round(), round(), round()].map(|taken| taken.count());
+            assert_eq!(freed, [1, 1, 0]);
+            // It was taken again, and its Service is not written yet.
+            assert_eq!(round().count(), kept, "with the fix: {fix}");
+        }
+    }
+
     #[test]
     fn who_uses_it_again_clears_the_suspicion() {
         let mut leaks = Leaks::new();

@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::SERVICES;
 use wavetank_api::kinds::service_families::family_of;
-use wavetank_api::{Stamp, Stored};
+use wavetank_api::{Method, Reason, Request, Stamp, Stored};
 use wavetank_apiserver::services::Block;
 use wavetank_apiserver::services::addresses::{MANAGER, ip_address, parse};
 use wavetank_engine::Rx;
@@ -145,7 +146,12 @@ impl ServiceAddresses {
         }
         if named != key {
             let Some(other) = get(rx, Of::Services, &named) else {
-                return self.recreate(rx, &name, service).await;
+                // The cache may lack a Service, and have one that is gone.
+                let looks = self.server.switches.has(Switch::FixLookBeforeRecreate);
+                return match looks && !self.still_has(rx, key, &name).await? {
+                    true => Ok(()),
+                    false => self.recreate(rx, &name, service).await,
+                };
             };
             if cluster_ips(other.object.json()).any(|ip| ip == name) {
                 say(
@@ -161,6 +167,17 @@ impl ServiceAddresses {
             return self.recreate(rx, &name, service).await;
         }
         Ok(())
+    }
+
+    /// Has a Service an address, as the server knows it?
+    async fn still_has(&self, rx: Rx, key: &str, ip: &str) -> Result<bool, Failed> {
+        let (namespace, name) = key.split_once('/').unwrap_or_default();
+        let get = Request::new(Method::Get, SERVICES.path(namespace, name));
+        match self.server.loopback().object(rx, get).await {
+            Ok(service) => Ok(cluster_ips(&service.json()).any(|own| own == ip)),
+            Err(error) if error.is(Reason::NotFound) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// `recreateIPAddress`: in between it is free.

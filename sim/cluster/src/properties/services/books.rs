@@ -178,9 +178,14 @@ impl Books {
         let all = self.allocated.iter();
         let leaked = all.filter(|item| {
             let own = matches!(item, Item::Address(ip) if **ip == *first);
-            !own && self.users(item).next().is_none()
+            !own && self.is_leaked(item)
         });
         leaked.cloned().collect()
+    }
+
+    /// Is it allocated, and no Service has it?
+    pub fn is_leaked(&self, item: &Item) -> bool {
+        self.is_allocated(item) && self.users(item).next().is_none()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the repair loops promise: what has leaked is free again in the end, and a server gets through its
 //! start, whose first round they are a part of. And the places that a sweep should reach.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use wavetank_apiserver::HOOKS_DONE;
@@ -9,12 +9,12 @@ use wavetank_client::service_writer::{Answer, Answered};
 use wavetank_controllers::RepairNote;
 use wavetank_engine::{Check, Note, ProcId, Property, Reached, Stable, World};
 
-use super::books::{Books, KUBERNETES, address, named};
+use super::books::{Books, Item, KUBERNETES, address, named};
 use super::{first_address, words};
 use crate::properties::violated;
 use crate::view::ClusterView;
 
-/// Some time after calm nothing is allocated that no Service has.
+/// Some time after calm nothing is still allocated that no Service had at calm, nor has had since.
 ///
 /// Bitmaps (all of v1.16 and v1.20, the ports of v1.36): a round every 180 s, and what a loop finds without
 /// an owner for the third time is free. One that runs at calm looks within 180 s, and twice more 180 s later
@@ -26,33 +26,12 @@ use crate::view::ClusterView;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StrandedAllocations {
     books: Books,
+    /// What had leaked at calm, as far as it has stayed so.
+    stranded: BTreeSet<Item>,
 }
 
 /// See above.
 const REPAIRED: Duration = Duration::from_secs(85 + 3 * 180 + 180);
-
-impl StrandedAllocations {
-    fn look(&self, world: &World) -> Check {
-        let Some(first) = first_address(world) else {
-            return Check::Idle;
-        };
-        let repairs = ClusterView(world).apiservers();
-        if !repairs
-            .into_iter()
-            .any(|(server, _)| ClusterView(world).is_serving(server))
-        {
-            return Check::Idle; // nobody is left to repair anything
-        }
-        match self.books.leaked(&first).first() {
-            None => Check::Held,
-            Some(item) => violated(
-                item.kind(),
-                &item.to_string(),
-                format!("{item} is still allocated, and no Service has it"),
-            ),
-        }
-    }
-}
 
 impl Property for StrandedAllocations {
     fn name(&self) -> &'static str {
@@ -60,16 +39,32 @@ impl Property for StrandedAllocations {
     }
 
     fn note(&mut self, _: &World, note: &Note) -> Check {
-        self.books.learn(note);
+        if !self.books.learn(note).is_empty() && !self.stranded.is_empty() {
+            let books = &self.books;
+            self.stranded.retain(|item| books.is_leaked(item));
+        }
         Check::Idle
     }
 
-    fn calm(&mut self, _: &World) -> Option<Duration> {
+    fn calm(&mut self, world: &World) -> Option<Duration> {
+        let first = first_address(world)?;
+        self.stranded = self.books.leaked(&first);
         Some(REPAIRED)
     }
 
     fn deadline(&mut self, world: &World) -> Check {
-        self.look(world)
+        let view = ClusterView(world);
+        if !view.apiservers().any(|(server, _)| view.is_serving(server)) {
+            return Check::Idle; // nobody is left to repair anything
+        }
+        match self.stranded.first() {
+            None => Check::Held,
+            Some(item) => violated(
+                item.kind(),
+                &item.to_string(),
+                format!("{item} is still allocated, and no Service has it"),
+            ),
+        }
     }
 }
 

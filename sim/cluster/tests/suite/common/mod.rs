@@ -108,6 +108,7 @@ impl Bench {
             topology.reconciler,
             topology.etcd_clients > 0,
             false,
+            topology.services.is_some(),
         );
         Bench {
             world: topology.world(&properties, LinkSpec::default()),
