@@ -97,6 +97,7 @@ pub fn read(name: &str, text: &str) -> Result<Scenario, String> {
         control_plane: &of(Concern::ControlPlane),
         etcd: &of(Concern::Etcd),
         informers: &of(Concern::Informers),
+        services: &of(Concern::Services),
         informed: &informed.iter().map(String::as_str).collect::<Vec<_>>(),
         cached: &cached.iter().map(String::as_str).collect::<Vec<_>>(),
     };

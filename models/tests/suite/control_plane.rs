@@ -40,6 +40,8 @@ fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
         etcd: EtcdCluster::single(Release::V1_20.etcd(), Switches::NONE),
         etcd_clients: 0,
         watching: Default::default(),
+        services: None,
+        service_writers: 0,
         apiservers: vec![apiserver.clone(), apiserver],
         clients: 0,
         reconciler: Reconciler::Lease,

@@ -26,6 +26,8 @@ fn scope(switches: Switches) -> WorldModel {
         etcd: EtcdCluster::single(Release::V1_36.etcd(), Switches::NONE),
         etcd_clients: 0,
         watching: Default::default(),
+        services: None,
+        service_writers: 0,
         apiservers: vec![Apiserver {
             release: Release::V1_36,
             switches,

@@ -11,6 +11,7 @@ use super::choices::Choices;
 use super::duration::Duration;
 use super::faults::probability;
 use super::range::Range;
+use super::services::{Cidr, PortRange};
 
 /// A Kubernetes release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +56,10 @@ pub struct Topology {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 99))]
     pub writers: u32,
+    /// The number of clients that make, change and delete Services, named s1, s2 and so on.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 99))]
+    pub service_writers: u32,
     /// Whether the apiservers have watch caches (`--watch-cache`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub watch_cache: bool,
@@ -88,6 +93,7 @@ impl Topology {
             .chain(numbered('u', self.etcd_clients))
             .chain(numbered('i', self.informers))
             .chain(numbered('w', self.writers))
+            .chain(numbered('s', self.service_writers))
             .collect()
     }
 }
@@ -167,6 +173,12 @@ pub struct Options {
     /// How often etcd is compacted, with watch caches only; 0s is never, upstream's default 5m.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub etcd_compaction_interval: Option<Choices<Duration>>,
+    /// What Services are given cluster addresses from; without it they are given none, and no ports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_cluster_ip_range: Option<Cidr>,
+    /// What Services are given node ports from; upstream's default is 30000-32767.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_node_port_range: Option<PortRange>,
 }
 
 /// Values of `--endpoint-reconciler-type`.

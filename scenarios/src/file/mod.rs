@@ -20,6 +20,7 @@ mod read;
 mod report;
 mod scenario;
 mod schema;
+mod services;
 mod suggest;
 mod text;
 mod topology;
@@ -40,6 +41,7 @@ pub use range::Range;
 pub use report::{Mistake, Report};
 pub use scenario::{Directed, Held, Hold, Scenario};
 pub use schema::json_schema;
+pub use services::{Cidr, PortRange};
 pub use text::{Written, Wrong};
 pub use workload::{Connect, EtcdOperations, Often, Workload};
 
@@ -54,6 +56,8 @@ pub struct Known<'a> {
     pub etcd: &'a [&'a str],
     /// Names of the properties of informers: they need some.
     pub informers: &'a [&'a str],
+    /// Names of the properties of Services: apiservers must have something to give them.
+    pub services: &'a [&'a str],
     /// Resources of which each client with informers has one.
     pub informed: &'a [&'a str],
     /// Resources of which each apiserver has a watch cache.

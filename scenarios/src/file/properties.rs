@@ -42,13 +42,20 @@ impl Checker<'_> {
     fn is_property(&mut self, name: &str, path: Path, possible: bool) -> bool {
         let known = self.known;
         let topology = &self.scenario.topology;
-        let (of_control_plane, of_etcd, of_informers) = (
+        let (of_control_plane, of_etcd, of_informers, of_services) = (
             known.control_plane.contains(&name),
             known.etcd.contains(&name),
             known.informers.contains(&name),
+            known.services.contains(&name),
         );
-        if !of_control_plane && !of_etcd && !of_informers {
-            let all = [known.control_plane, known.etcd, known.informers].concat();
+        if !of_control_plane && !of_etcd && !of_informers && !of_services {
+            let all = [
+                known.control_plane,
+                known.etcd,
+                known.informers,
+                known.services,
+            ];
+            let all = all.concat();
             let help = suggest::help(name, &all, "the properties are");
             self.wrong(path, Value, format!("unknown property `{name}`"), help);
             return false;
@@ -64,6 +71,10 @@ impl Checker<'_> {
         } else if possible && of_informers && topology.informers == 0 {
             let message = format!("`{name}` is about informers, and there are none");
             let help = "remove it, or add `informers: 2` to `topology`";
+            self.wrong(path, Value, message, help);
+        } else if of_services && self.scenario.options.service_cluster_ip_range.is_none() {
+            let message = format!("`{name}` is about Services, and there is nothing to give them");
+            let help = "remove it, or add `service-cluster-ip-range: 10.0.0.0/24` to `options`";
             self.wrong(path, Value, message, help);
         }
         true

@@ -38,6 +38,7 @@ impl Checker<'_> {
             ("etcd-clients", topology.etcd_clients),
             ("informers", topology.informers),
             ("writers", topology.writers),
+            ("service-writers", topology.service_writers),
         ];
         for (key, count) in clients.into_iter().filter(|(_, count)| *count > 99) {
             let message = format!("{count} {} are too many", key.replace('-', " "));
@@ -65,6 +66,7 @@ impl Checker<'_> {
         let of_apiservers = [
             ("informers", scenario.topology.informers > 0),
             ("writers", scenario.topology.writers > 0),
+            ("service-writers", scenario.topology.service_writers > 0),
             ("watch-cache", scenario.topology.watch_cache),
         ];
         for (key, _) in of_apiservers.into_iter().filter(|(_, given)| *given) {

@@ -24,6 +24,12 @@ pub struct Workload {
     /// Writers read at revisions that they know of, through any apiserver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<Often>,
+    /// Until the storm ends, clients make, change and delete Services through any apiserver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services: Option<Often>,
+    /// Clients make Services and delete them at once, also when the storm is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_services: Option<Often>,
     /// Until the storm ends, the load balancer moves clients with informers to another apiserver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub move_informers: Option<Often>,
@@ -100,6 +106,20 @@ impl Checker<'_> {
                 topology.writers == 0,
                 "there are no writers",
                 "add `writers: 2` to `topology`, or remove `read`",
+            ),
+            (
+                "services",
+                &workload.services,
+                topology.service_writers == 0,
+                "nobody makes Services",
+                "add `service-writers: 4` to `topology`, or remove `services`",
+            ),
+            (
+                "probe-services",
+                &workload.probe_services,
+                topology.service_writers == 0,
+                "nobody makes Services",
+                "add `service-writers: 4` to `topology`, or remove `probe-services`",
             ),
             (
                 "move-informers",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wavetank_cluster::{
-    Apiserver, EtcdCluster, InformerClient, Named, Sizes, Topology, Watching, tell,
+    Apiserver, EtcdCluster, InformerClient, Named, ServiceRanges, Sizes, Topology, Watching, tell,
 };
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
@@ -14,7 +14,7 @@ use wavetank_release::{AnyRelease, Composition, EtcdRelease, Reconciler, Release
 
 use super::weather;
 use crate::case::{Case, Flip, Options};
-use crate::file::{self, Choices, ReconcilerType, Scenario};
+use crate::file::{self, Choices, PortRange, ReconcilerType, Scenario};
 
 /// A scenario to be run.
 #[derive(Clone, Debug)]
@@ -45,6 +45,8 @@ pub(super) struct Derived {
     pub informers: u32,
     #[serde(default)]
     pub writers: u32,
+    #[serde(default)]
+    pub service_writers: u32,
     #[serde(default = "five_minutes")]
     pub etcd_compaction_interval: file::Duration,
 }
@@ -98,7 +100,8 @@ impl Job {
             [] => {
                 let etcd_clients = job.scenario.topology.etcd_clients > 0;
                 let informers = job.scenario.topology.informers > 0;
-                Named::fitting(&releases, reconcilers[0], etcd_clients, informers)
+                let services = job.ranges().is_some();
+                Named::fitting(&releases, reconcilers[0], etcd_clients, informers, services)
             }
             named => named.iter().filter_map(|n| Named::find(n)).collect(),
         };
@@ -180,6 +183,20 @@ impl Job {
         }
     }
 
+    /// What the apiservers give to Services.
+    pub(super) fn ranges(&self) -> Option<ServiceRanges> {
+        let options = &self.scenario.options;
+        let cluster_ips = options.service_cluster_ip_range.as_ref()?;
+        let ranges = ServiceRanges::of(&[&cluster_ips.0]);
+        Some(match options.service_node_port_range {
+            None => ranges,
+            Some(PortRange { first, last }) => ServiceRanges {
+                node_ports: (first, last - first + 1),
+                ..ranges
+            },
+        })
+    }
+
     fn topology(&self, derived: &Derived) -> Topology {
         let apiservers = self.releases().into_iter().zip(self.switches());
         Topology {
@@ -195,6 +212,8 @@ impl Job {
             clients: derived.clients,
             watching: self.watching(derived),
             reconciler: reconciler(derived.endpoint_reconciler_type),
+            services: self.ranges(),
+            service_writers: derived.service_writers,
             apiserver_count: derived.apiserver_count,
             shutdown_delay: Duration::from_nanos(derived.shutdown_delay.nanos()),
         }
@@ -238,6 +257,7 @@ impl Case for Job {
             etcd_members: self.scenario.topology.etcd,
             informers: self.scenario.topology.informers,
             writers: self.scenario.topology.writers,
+            service_writers: self.scenario.topology.service_writers,
             etcd_compaction_interval: match &options.etcd_compaction_interval {
                 Some(intervals) => pick(&mut stream, intervals),
                 None => five_minutes(),
@@ -315,6 +335,10 @@ impl Case for Job {
             writers,
             ..derived.clone()
         });
+        let fewer_service_writers = (1..derived.service_writers).map(|service_writers| Derived {
+            service_writers,
+            ..derived.clone()
+        });
         // An only member is called otherwise, and an even number of them gains nothing.
         let fewer_members = (3..derived.etcd_members).step_by(2);
         let fewer_members = fewer_members.map(|etcd_members| Derived {
@@ -326,6 +350,7 @@ impl Case for Job {
             .chain(fewer_etcd_clients)
             .chain(fewer_informers)
             .chain(fewer_writers)
+            .chain(fewer_service_writers)
             .chain(fewer_members);
         smaller
             .map(|derived| serde_json::to_value(derived).expect("options are JSON"))

@@ -2,7 +2,7 @@
 
 use crate::file::Scenario;
 
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("etcd-storm", include_str!("../../etcd-storm.yaml")),
     (
         "kubernetes-endpoints",
@@ -13,6 +13,7 @@ const FILES: [(&str, &str); 5] = [
         "no-shutdown-delay",
         include_str!("../../no-shutdown-delay.yaml"),
     ),
+    ("service-storm", include_str!("../../service-storm.yaml")),
     ("watch-storm", include_str!("../../watch-storm.yaml")),
 ];
 

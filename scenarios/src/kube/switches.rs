@@ -34,6 +34,7 @@ impl Job {
             (Place::Server, topology.apiservers.count() > 0),
             (Place::WatchCache, topology.watch_cache),
             (Place::Informer, topology.informers > 0),
+            (Place::Services, self.ranges().is_some()),
         ];
         let there = all.into_iter().filter(|(_, is)| *is);
         there.map(|(place, _)| place).collect()
@@ -70,6 +71,7 @@ impl Job {
             }
             Place::WatchCache | Place::Informer => judged(Concern::Informers),
             Place::Etcd => judged(Concern::Etcd),
+            Place::Services => judged(Concern::Services),
         };
         let missing = |info: &&SwitchInfo| {
             info.kind != Kind::Fix && self.fits(info) && !self.has(info.switch)

@@ -53,6 +53,13 @@ pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
     let watching = [
         load(&own.write, "write", topology.writer_names(), true),
         load(&own.read, "read", topology.writer_names(), false),
+        load(&own.services, "use", topology.service_writer_names(), true),
+        load(
+            &own.probe_services,
+            "probe",
+            topology.service_writer_names(),
+            false,
+        ),
         load(&own.move_informers, "move", topology.informer_names(), true),
         load(&own.lag_caches, "lag", topology.apiserver_names(), true),
         load(

@@ -80,6 +80,10 @@ fn watch_storm_is_clean_when_all_is_mended() {
     }
 }
 
+wavetank::seeds!(service_storm_v1_16, fixed("service-storm", "v1.16"), 0..6);
+wavetank::seeds!(service_storm_v1_20, fixed("service-storm", "v1.20"), 0..6);
+wavetank::seeds!(service_storm_v1_36, fixed("service-storm", "v1.36"), 0..6);
+
 #[test]
 fn every_bundled_scenario_is_here() {
     let names: Vec<String> = kube::bundled().into_iter().map(|s| s.name).collect();
@@ -90,6 +94,7 @@ fn every_bundled_scenario_is_here() {
             "kubernetes-endpoints",
             "master-count",
             "no-shutdown-delay",
+            "service-storm",
             "watch-storm"
         ]
     );

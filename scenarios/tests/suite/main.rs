@@ -10,6 +10,7 @@ mod helper;
 mod kept;
 mod matrix;
 mod schema;
+mod service_defects;
 mod stale;
 mod support;
 mod sweeps;

@@ -125,23 +125,23 @@ fn registry(rx: Rx, config: &Config, api: &Api, dry_run: bool) -> Registry {
         cacher: config.cacher(rx, api.resource),
         part: api.part,
         namespace: api.namespace.clone(),
-        allocators: allocators(rx, config, api).filter(|_| config.release == Release::V1_36),
+        allocators: allocators(rx, config, api),
         dry_run,
         me: config.number,
     }
 }
 
 /// What a request for a Service allocates from. An update of the status allocates nothing, but it may
-/// take the last finalizer, and v1.36 has a hook for that.
+/// take the last finalizer.
 fn allocators(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
-    let concerned = *api.resource == kinds::SERVICES
-        && (api.part == Part::Whole || config.release == Release::V1_36);
+    let concerned = *api.resource == kinds::SERVICES;
     concerned.then(|| Allocators::of(rx, config)).flatten()
 }
 
 /// The allocators of the layer before the registry that Services had until v1.20.
 fn layer(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
-    allocators(rx, config, api).filter(|_| config.release < Release::V1_36)
+    let has = api.part == Part::Whole && config.release < Release::V1_36;
+    allocators(rx, config, api).filter(|_| has)
 }
 
 fn answer(code: u16, made: Made) -> Response {

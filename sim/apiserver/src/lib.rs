@@ -16,5 +16,7 @@ mod storage;
 
 pub use loopback::{Loopback, LoopbackError};
 pub use options::{Preconditions, StoreError};
-pub use server::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture, STOP_BEGUN, ServerNote};
+pub use server::{
+    ApiServer, Config, FRONT_DOOR, HOOKS_DONE, Hook, HookFuture, STOP_BEGUN, ServerNote,
+};
 pub use storage::{Storage, Updated};

@@ -22,8 +22,9 @@ static LOOPBACK: Transport = Transport {
     window: None,
 };
 
-/// `client-go/rest/request.go`: a GET is tried again after a reset, 10 times, with 1 s between.
-const GET_RETRIES: u32 = 10;
+/// `client-go/rest/request.go`: a request whose answer says when to come back is sent again then
+/// (`checkWait`), and a GET after a reset, with 1 s between; 10 times in all.
+const RETRIES: u32 = 10;
 const GET_RETRY_WAIT: Duration = Duration::from_secs(1);
 
 /// Why a loopback request failed.
@@ -48,6 +49,14 @@ impl Loopback {
             match rx.call(&LOOPBACK, self.me, body.clone()).await {
                 Ok(answer) => {
                     let response = answer.expect::<Response>();
+                    let busy = response.code == 429 || response.code >= 500;
+                    if let Some(after) = response.retry_after.filter(|_| busy)
+                        && tries < RETRIES
+                    {
+                        tries += 1;
+                        rx.sleep(Duration::from_secs(after.into())).await;
+                        continue;
+                    }
                     return match &response.content {
                         Content::Status(status) if !status.success => {
                             Err(LoopbackError::Status(status.clone()))
@@ -55,7 +64,7 @@ impl Loopback {
                         _ => Ok(response.clone()),
                     };
                 }
-                Err(NetError::Reset) if repeatable && tries < GET_RETRIES => {
+                Err(NetError::Reset) if repeatable && tries < RETRIES => {
                     tries += 1;
                     rx.sleep(GET_RETRY_WAIT).await;
                 }

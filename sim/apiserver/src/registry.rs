@@ -16,6 +16,7 @@ use wavetank_api::strategy::{Context, Part};
 use wavetank_api::{Object, Resource, Stamp, Status, Stored};
 use wavetank_engine::{Cell, Rx};
 use wavetank_etcd::{EtcdError, Key, Revision};
+use wavetank_release::Release;
 
 use crate::cacher::Cacher;
 use crate::options::{ListOptions, Listed, StoreError};
@@ -94,12 +95,11 @@ impl Registry {
         Ok(self.decorate(found))
     }
 
-    /// The hooks around what is read and written (`Decorator`, `BeginCreate`, `BeginUpdate`); updates
-    /// of a status have none.
+    /// The hooks around what is read and written (`Decorator`, `BeginCreate`, `BeginUpdate`), v1.36;
+    /// updates of a status have none.
     fn hooks(&self) -> Option<&Allocators> {
-        self.allocators
-            .as_ref()
-            .filter(|_| self.part == Part::Whole)
+        let has = self.part == Part::Whole && self.storage.release == Release::V1_36;
+        self.allocators.as_ref().filter(|_| has)
     }
 
     /// `Decorator`: an object as it is shown. Watches show it as it is stored, and so does a deletion

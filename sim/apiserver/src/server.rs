@@ -49,7 +49,8 @@ const SHUTDOWN: Name = Name::new("shutdown");
 
 /// A shutdown has begun.
 pub static STOP_BEGUN: Cell<bool> = Cell::new("stop-begun");
-static HOOKS_DONE: Cell<u64> = Cell::new("hooks-done");
+/// How many PostStart hooks are done.
+pub static HOOKS_DONE: Cell<u64> = Cell::new("hooks-done");
 static REQUESTS: Cell<u64> = Cell::new("requests-in-flight");
 static WATCHES: Cell<u64> = Cell::new("watches-in-flight");
 

@@ -22,13 +22,16 @@ mod node_ports;
 mod ports;
 mod rest;
 
+use std::sync::Arc;
+
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{ENDPOINTS, IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::strategy::Part;
 use wavetank_api::validation::ErrorList;
 use wavetank_api::{Reason, Status};
 use wavetank_engine::Rx;
-use wavetank_release::Release;
+use wavetank_etcd::EtcdError;
+use wavetank_release::{Release, Switch, Switches};
 
 use crate::cacher::Cacher;
 use crate::registry::Registry;
@@ -42,6 +45,22 @@ pub(crate) use detached::routine;
 pub use hooks::Begun;
 pub use rest::Layer;
 
+/// Something could not be given up, and waits for the repair: upstream's log has it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct AllocationNote {
+    /// What.
+    pub item: Arc<str>,
+    /// Why.
+    pub why: Arc<str>,
+}
+
+fn could_not_release(rx: Rx, item: &str, why: &str) {
+    rx.note(AllocationNote {
+        item: item.into(),
+        why: why.into(),
+    });
+}
+
 /// The allocators of a server, for the time of one request.
 #[derive(Clone, Debug)]
 pub struct Allocators {
@@ -50,6 +69,7 @@ pub struct Allocators {
     ips: Ips,
     ports: Ledger,
     release: Release,
+    switches: Switches,
     endpoints: Option<Cacher>,
 }
 
@@ -84,6 +104,7 @@ impl Allocators {
             ips,
             ports: Ledger::of_ports(storage, ranges),
             release: config.release,
+            switches: config.switches,
             endpoints: config.cacher(rx, &ENDPOINTS),
         })
     }
@@ -137,7 +158,14 @@ impl Allocators {
                 None => Err(Refusal::NotReady),
             },
         };
-        taken.map_err(|refusal| self.refused(service, asked, &words(refusal)))?;
+        taken.map_err(|refusal| {
+            let trouble = matches!(refusal, Refusal::Failed(_));
+            let why = words(refusal);
+            match trouble && !self.switches.has(Switch::TroubleIsInvalid) {
+                true => Status::internal(format!("failed to allocate IP {asked}: {why}")),
+                false => self.refused(service, asked, &why),
+            }
+        })?;
         Ok(asked.to_owned())
     }
 
@@ -158,6 +186,11 @@ impl Allocators {
         invalid(service, &errors)
     }
 
+    /// Is what a write was to have given back when it fails? Upstream does, whatever is known of it.
+    fn gives_back(&self, failed: &Status) -> bool {
+        !(self.switches.has(Switch::FixKeepAfterUnknown) && is_unknown(failed))
+    }
+
     /// `releaseIPs`: in the order of a Go map, here IPv4 first. Errors are left to the repair.
     async fn release_ips(&self, rx: Rx, ips: &[String]) {
         let (six, four): (Vec<&String>, Vec<&String>) = ips.iter().partition(|ip| ip.contains(':'));
@@ -168,7 +201,9 @@ impl Allocators {
             match &self.ips {
                 Ips::Bitmap(ledger) => {
                     if let Some(offset) = ledger.block().offset_of(parsed) {
-                        let _ = ledger.release(rx, offset).await;
+                        if let Err(refusal) = ledger.release(rx, offset).await {
+                            could_not_release(rx, ip, &words(refusal));
+                        }
                     }
                 }
                 Ips::Objects(all) => {
@@ -213,6 +248,19 @@ impl Allocators {
             _ => Ok(()),
         }
     }
+}
+
+/// Does nobody know whether a write was done that failed like this? Only etcd's own words tell.
+fn is_unknown(status: &Status) -> bool {
+    let unknown = [
+        EtcdError::Unavailable,
+        EtcdError::Timeout,
+        EtcdError::TimeoutLeaderFailed,
+        EtcdError::TimeoutConnectionLost,
+        EtcdError::Stopped,
+    ];
+    let mut unknown = unknown.iter();
+    status.is(Reason::Timeout) || unknown.any(|error| status.message == error.to_string())
 }
 
 /// The addresses that a Service has, if it is of a type that has any.

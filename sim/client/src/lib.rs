@@ -1,7 +1,7 @@
 //! Clients. `informer` is a shared informer with its parts, each in a room of its own: `reflector` lists and
 //! watches, through `rest` and `load_balancer`; `fifo` is the queue, `indexer` the store; `backoff` says how
 //! long to wait. `workqueue` is what controllers work from. `informed` is a client that has informers and
-//! nothing else, `writer` one that gives them something to see, `observed` what it tells, `monitors` what is promised.
+//! nothing else, `writer` one that gives them something to see, `service_writer` one that uses Services, `observed` what it tells, `monitors` what is promised.
 //!
 //! `follower` is the in-cluster client that finds apiservers through the Endpoints default/kubernetes,
 //! `etcd_user` one that uses etcd itself; leader election comes with its issue.
@@ -18,6 +18,7 @@ pub mod monitors;
 pub mod observed;
 mod reflector;
 mod rest;
+pub mod service_writer;
 mod words;
 pub mod workqueue;
 pub mod writer;
@@ -28,5 +29,6 @@ pub use indexer::{BY_NAMESPACE, Index, Indexer};
 pub use informed::Informed;
 pub use load_balancer::{LoadBalancer, Policy};
 pub use rest::{Failure, Rest};
+pub use service_writer::ServiceWriter;
 pub use words::tell;
 pub use writer::Writer;

@@ -15,4 +15,5 @@ pub use library::{Concern, Entry, Named};
 pub use teller::tell;
 pub use topology::{Apiserver, EtcdCluster, InformerClient, Topology, Watching};
 pub use view::{ClusterView, ENDPOINTS, SLICE};
+pub use wavetank_apiserver::services::ServiceRanges;
 pub use wavetank_etcd::Sizes;

@@ -31,6 +31,8 @@ pub enum Concern {
     Etcd,
     /// Watch caches and clients with informers: there must be some.
     Informers,
+    /// Services: apiservers must have something to give to them.
+    Services,
 }
 
 /// What there is to know of a property.
@@ -80,6 +82,7 @@ impl Named {
     pub fn concern(self) -> Concern {
         match self {
             Named::ControlPlane(name) if name.is_about_caches() => Concern::Informers,
+            Named::ControlPlane(name) if name.is_about_services() => Concern::Services,
             Named::ControlPlane(_) => Concern::ControlPlane,
             Named::Etcd(_) => Concern::Etcd,
             Named::Informers(_) => Concern::Informers,
@@ -87,13 +90,14 @@ impl Named {
     }
 
     /// The properties that a scenario is held to if it names none: with apiservers of these
-    /// releases (there may be none) and this reconciler, and with or without clients of etcd and
-    /// informers.
+    /// releases (there may be none) and this reconciler, and with or without clients of etcd,
+    /// informers, and something to give to Services.
     pub fn fitting(
         releases: &[Release],
         reconciler: Reconciler,
         etcd_clients: bool,
         with_informers: bool,
+        with_services: bool,
     ) -> Vec<Named> {
         let control_plane = properties::Name::fitting(reconciler, releases);
         let etcd = monitors::Name::TABLE.iter().map(|info| info.monitor);
@@ -106,6 +110,7 @@ impl Named {
             Concern::ControlPlane => !releases.is_empty(),
             Concern::Etcd => etcd_clients,
             Concern::Informers => with_informers,
+            Concern::Services => with_services,
         };
         all.filter(fits).collect()
     }
@@ -139,8 +144,8 @@ mod tests {
 
     #[test]
     fn a_cluster_without_apiservers_is_not_held_to_what_they_promise() {
-        let with = Named::fitting(&[Release::V1_36], Reconciler::Lease, true, true);
-        let without = Named::fitting(&[], Reconciler::Lease, true, true);
+        let with = Named::fitting(&[Release::V1_36], Reconciler::Lease, true, true, true);
+        let without = Named::fitting(&[], Reconciler::Lease, true, true, true);
         let of_control_plane = |p: &&Named| p.concern() == Concern::ControlPlane;
         assert_eq!(with.iter().filter(of_control_plane).count(), 12);
         assert_eq!(without.iter().filter(of_control_plane).count(), 0);

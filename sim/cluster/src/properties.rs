@@ -6,11 +6,12 @@
 mod caches;
 mod converge;
 mod removal;
+mod services;
 mod sometimes;
 
 use std::time::Duration;
 
-use wavetank_engine::{Check, Property, Violation};
+use wavetank_engine::{Always, Check, Class, Note, Property, Violation, World};
 use wavetank_release::{Reconciler, Release};
 
 /// A property of the library.
@@ -30,6 +31,23 @@ pub enum Name {
     RemovalConflicted,
     LeaseExpired,
     RoundFailed,
+    ClusterIpsAreUnique,
+    NodePortsAreUnique,
+    AllocationsAreInRange,
+    ServiceKeepsItsAddress,
+    KubernetesKeepsTheFirstAddress,
+    KubernetesGetsTheFirstAddress,
+    UsedIsAllocated,
+    RefusedLeavesNoTrace,
+    ServiceGivesUpAll,
+    LeaksAreRepaired,
+    TakenMeansTaken,
+    AllocationSucceedsWhileFree,
+    TroubleIsNotInvalid,
+    StartCompletes,
+    RangeWasFull,
+    LeakWasCleanedUp,
+    RepairGaveUp,
 }
 
 /// What there is to know of a property.
@@ -47,7 +65,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 13] = [
+    pub const TABLE: [Info; 30] = [
         Info {
             property: Name::StoppedAddressIsRemoved,
             name: "stopped-address-is-removed",
@@ -127,6 +145,108 @@ impl Name {
             about: "a round of the reconciler ended with an error",
             sometimes: true,
         },
+        Info {
+            property: Name::ClusterIpsAreUnique,
+            name: "cluster-ips-are-unique",
+            about: "no two Services have the same cluster address",
+            sometimes: false,
+        },
+        Info {
+            property: Name::NodePortsAreUnique,
+            name: "node-ports-are-unique",
+            about: "no two Services have the same node port; one may use it for two protocols",
+            sometimes: false,
+        },
+        Info {
+            property: Name::AllocationsAreInRange,
+            name: "allocations-are-in-range",
+            about: "addresses and ports of Services are in the ranges of the servers",
+            sometimes: false,
+        },
+        Info {
+            property: Name::ServiceKeepsItsAddress,
+            name: "service-keeps-its-address",
+            about: "a Service keeps the address that its client was told until it is deleted or gives it up",
+            sometimes: false,
+        },
+        Info {
+            property: Name::KubernetesKeepsTheFirstAddress,
+            name: "kubernetes-keeps-the-first-address",
+            about: "the Service default/kubernetes has the first address, and no other has",
+            sometimes: false,
+        },
+        Info {
+            property: Name::KubernetesGetsTheFirstAddress,
+            name: "kubernetes-gets-the-first-address",
+            about: "some time after calm the Service default/kubernetes is there",
+            sometimes: false,
+        },
+        Info {
+            property: Name::UsedIsAllocated,
+            name: "used-is-allocated",
+            about: "between requests all that Services have is allocated",
+            sometimes: false,
+        },
+        Info {
+            property: Name::RefusedLeavesNoTrace,
+            name: "refused-leaves-no-trace",
+            about: "a request that is refused leaves nothing allocated, unless etcd or a server had trouble",
+            sometimes: false,
+        },
+        Info {
+            property: Name::ServiceGivesUpAll,
+            name: "service-gives-up-all",
+            about: "what a Service loses or leaves behind is free, unless etcd or a server had trouble",
+            sometimes: false,
+        },
+        Info {
+            property: Name::LeaksAreRepaired,
+            name: "leaks-are-repaired",
+            about: "some time after calm nothing is allocated that no Service has",
+            sometimes: false,
+        },
+        Info {
+            property: Name::TakenMeansTaken,
+            name: "taken-means-taken",
+            about: "what a server calls allocated was allocated at some time since it was asked for",
+            sometimes: false,
+        },
+        Info {
+            property: Name::AllocationSucceedsWhileFree,
+            name: "allocation-succeeds-while-free",
+            about: "who is told that the range is full was told so while nothing stayed free",
+            sometimes: false,
+        },
+        Info {
+            property: Name::TroubleIsNotInvalid,
+            name: "trouble-is-not-invalid",
+            about: "a request that fails because of etcd is not refused as invalid",
+            sometimes: false,
+        },
+        Info {
+            property: Name::StartCompletes,
+            name: "start-completes",
+            about: "an apiserver gets through its start, however busy others are",
+            sometimes: false,
+        },
+        Info {
+            property: Name::RangeWasFull,
+            name: "range-was-full",
+            about: "a Service was refused because everything was taken",
+            sometimes: true,
+        },
+        Info {
+            property: Name::LeakWasCleanedUp,
+            name: "leak-was-cleaned-up",
+            about: "a repair loop freed what had leaked",
+            sometimes: true,
+        },
+        Info {
+            property: Name::RepairGaveUp,
+            name: "repair-gave-up",
+            about: "a repair loop met other writers until it gave a round up",
+            sometimes: true,
+        },
     ];
 
     /// What there is to know of it.
@@ -145,6 +265,11 @@ impl Name {
         self == Name::LeaderlessCachesEnd
     }
 
+    /// Is it about Services? Then there must be something to give to them.
+    pub fn is_about_services(self) -> bool {
+        self as usize >= Name::ClusterIpsAreUnique as usize
+    }
+
     /// The properties that a scenario with this reconciler and these releases is held to if it names
     /// none.
     pub fn fitting(reconciler: Reconciler, releases: &[Release]) -> Vec<Name> {
@@ -154,7 +279,9 @@ impl Name {
             _ if *name == Name::SliceAgrees && !keeps_slices => false,
             Reconciler::Lease => true,
             Reconciler::MasterCount => *name != Name::MasterLeasesExpire,
-            Reconciler::None => *name == Name::ShutdownEnds || name.is_about_caches(),
+            Reconciler::None => {
+                *name == Name::ShutdownEnds || name.is_about_caches() || name.is_about_services()
+            }
         };
         all.filter(fits).collect()
     }
@@ -176,6 +303,31 @@ impl Name {
             Name::RemovalConflicted => Box::new(sometimes::removal_conflicted()),
             Name::LeaseExpired => Box::new(sometimes::lease_expired()),
             Name::RoundFailed => Box::new(sometimes::round_failed()),
+            Name::ClusterIpsAreUnique => Box::new(services::Unique::addresses()),
+            Name::NodePortsAreUnique => Box::new(services::Unique::ports()),
+            Name::AllocationsAreInRange => {
+                Box::new(always("allocations-are-in-range", services::in_range))
+            }
+            Name::ServiceKeepsItsAddress => Box::new(services::KeepsItsAddress::default()),
+            Name::KubernetesKeepsTheFirstAddress => Box::new(always(
+                "kubernetes-keeps-the-first-address",
+                services::kubernetes_is_first,
+            )),
+            Name::KubernetesGetsTheFirstAddress => Box::new(services::kubernetes_is_there()),
+            Name::UsedIsAllocated => Box::new(services::UsedIsAllocated::default()),
+            Name::RefusedLeavesNoTrace => Box::new(services::NothingIsLeft::by_refused()),
+            Name::ServiceGivesUpAll => Box::new(services::NothingIsLeft::by_services()),
+            Name::LeaksAreRepaired => Box::new(services::StrandedAllocations::default()),
+            Name::TakenMeansTaken => Box::new(services::TakenMeansTaken::default()),
+            Name::AllocationSucceedsWhileFree => Box::new(services::FullMeansFull::default()),
+            Name::TroubleIsNotInvalid => Box::new(always(
+                "trouble-is-not-invalid",
+                services::trouble_is_not_invalid,
+            )),
+            Name::StartCompletes => Box::new(services::StartCompletes::default()),
+            Name::RangeWasFull => Box::new(services::range_full()),
+            Name::LeakWasCleanedUp => Box::new(services::repair_found_leak()),
+            Name::RepairGaveUp => Box::new(services::repair_conflicted()),
         }
     }
 }
@@ -197,6 +349,14 @@ pub fn settling(shutdown_delay: Duration) -> Duration {
 /// A client that talks to a server which has gone notices after 45 s, and reads the Endpoints anew
 /// within another 10 s.
 const CLIENTS_NEED: Duration = Duration::from_secs(55);
+
+fn always(name: &'static str, check: fn(&World, &Note) -> Check) -> Always {
+    Always {
+        name,
+        class: Class::Guarantee,
+        check,
+    }
+}
 
 fn violated(kind: &'static str, object: &str, message: String) -> Check {
     Check::Violated(Violation {

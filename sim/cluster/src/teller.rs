@@ -1,12 +1,14 @@
-//! Notes in words, for stories.
+//! Notes in words, for stories. Those of Services have a file of their own.
+
+mod services;
 
 use std::iter;
 
 use wavetank_api::{Object, views};
-use wavetank_apiserver::ServerNote;
 use wavetank_apiserver::cacher::CacheNote;
+use wavetank_apiserver::{ApiServer, ServerNote};
 use wavetank_client::Attempt;
-use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
+use wavetank_controllers::{Bootstrap, BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{Note, World};
 use wavetank_etcd::{Cause, Change, Committed};
@@ -32,6 +34,11 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
         return Some(cache(note));
     }
     if let Some(told) = wavetank_client::tell(world, note) {
+        // The informers of an apiserver are its own business.
+        let inside = world.process::<ApiServer<Bootstrap>>(note.process);
+        return Some(told).filter(|_| inside.is_none());
+    }
+    if let Some(told) = services::tell(world, note) {
         return Some(told);
     }
     let attempt = note.body.get::<Attempt>().filter(|a| !a.reached)?;
@@ -90,9 +97,14 @@ fn concerned(change: &Change<Object>) -> impl Iterator<Item = String> {
         .iter()
         .flat_map(|now| views::addresses(now.value.json()));
     let leased = change.key.strip_prefix(MASTER_LEASES);
+    let of_services = change.now.iter().flat_map(|now| {
+        let stored = services::stored(&change.key, now.value.json());
+        stored.map(|(_, about)| about).unwrap_or_default()
+    });
     let addresses = listed
         .map(|a| a.to_string())
-        .chain(leased.map(str::to_owned));
+        .chain(leased.map(str::to_owned))
+        .chain(of_services);
     iter::once(change.key.to_string()).chain(addresses)
 }
 
@@ -100,6 +112,9 @@ fn change(change: &Change<Object>) -> String {
     let Some(now) = &change.now else {
         return format!("deletes {}", change.key);
     };
+    if let Some((text, _)) = services::stored(&change.key, now.value.json()) {
+        return format!("{} := {text}", change.key);
+    }
     let addresses = views::addresses(now.value.json());
     let listed = match addresses.is_empty() {
         true => "no address".to_owned(),

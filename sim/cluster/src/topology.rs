@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::Object;
+use wavetank_apiserver::services::ServiceRanges;
 use wavetank_apiserver::{ApiServer, Config};
-use wavetank_client::{EtcdUser, Follower, Writer, etcd_user};
+use wavetank_client::{EtcdUser, Follower, ServiceWriter, Writer, etcd_user};
 use wavetank_controllers::Bootstrap;
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
 use wavetank_etcd::raft::MemberId;
@@ -84,6 +85,10 @@ pub struct Topology {
     pub clients: u32,
     /// Watch caches, informers, and writers for them.
     pub watching: Watching,
+    /// What Services are given: `--service-cluster-ip-range`, `--service-node-port-range`.
+    pub services: Option<ServiceRanges>,
+    /// How many clients use Services, `s1` to `sN`.
+    pub service_writers: u32,
     /// `--endpoint-reconciler-type`
     pub reconciler: Reconciler,
     /// `--apiserver-count`
@@ -136,6 +141,12 @@ impl Topology {
         writers.map(|n| format!("w{n}")).collect()
     }
 
+    /// The names of the clients that use Services.
+    pub fn service_writer_names(&self) -> Vec<String> {
+        let writers = 1..=self.service_writers;
+        writers.map(|n| format!("s{n}")).collect()
+    }
+
     /// The names of all processes.
     pub fn names(&self) -> Vec<String> {
         let mut all = self.apiserver_names();
@@ -144,6 +155,7 @@ impl Topology {
         all.extend(self.etcd_client_names());
         all.extend(self.informer_names());
         all.extend(self.writer_names());
+        all.extend(self.service_writer_names());
         all
     }
 
@@ -193,7 +205,7 @@ impl Topology {
                 shutdown_delay: self.shutdown_delay,
                 hooks: 1,
                 number: at as u32 + 1,
-                services: None,
+                services: self.services.clone(),
                 namespace_lifecycle: false,
                 watch_cache: self.watching.cache.then_some(self.etcd.release),
                 compaction: Some(self.watching.compaction).filter(|every| !every.is_zero()),
@@ -229,6 +241,11 @@ impl Topology {
         for name in self.writer_names() {
             let servers = balanced.clone();
             builder.process(&name, Writer { servers, streams });
+        }
+        if let Some(ranges) = &self.services {
+            for name in self.service_writer_names() {
+                builder.process(&name, ServiceWriter::new(&name, balanced.clone(), ranges));
+            }
         }
         for property in properties {
             builder.property(property.property(self.shutdown_delay, self.informers_settle()));

@@ -17,7 +17,7 @@ use wavetank_api::{Content, Method, Reason, Request};
 use wavetank_apiserver::services::ledger::Ledger;
 use wavetank_apiserver::{Config, Hook, HookFuture};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use crate::service_addresses::{self, ServiceAddresses};
 
@@ -31,6 +31,8 @@ const FIRST_LIMIT: Duration = Duration::from_secs(60);
 const TRIES: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(10);
 const GROWTH: u32 = 5;
+/// Who tries on waits no longer than this.
+const LONGEST_WAIT: Duration = Duration::from_millis(1250);
 
 const REPAIR: Name = Name::new("repair-services");
 static STOP: Signal = Signal::new("repair-stop");
@@ -107,7 +109,10 @@ impl Hook for ServiceRepair {
     fn routine(&self, task: &Task) -> Option<RoutineFuture> {
         let (rx, me) = (Rx::new(), self.clone());
         if task.kind() == REPAIR {
-            return Some(Box::pin(me.repair(rx, *task.args::<Loop>())));
+            return Some(Box::pin({
+                let (which, first) = *task.args::<(Loop, bool)>();
+                me.repair(rx, which, first)
+            }));
         }
         ServiceAddresses::of(&self.server)?.routine(task)
     }
@@ -122,7 +127,7 @@ impl ServiceRepair {
             return;
         }
         if release == Release::V1_36 {
-            rx.spawn(Task::new(REPAIR, Loop::NodePorts));
+            rx.spawn(Task::new(REPAIR, (Loop::NodePorts, true)));
             if let Some(addresses) = ServiceAddresses::of(&self.server) {
                 addresses.start(rx);
             }
@@ -140,15 +145,15 @@ impl ServiceRepair {
             (Loop::ClusterIps, "IP allocation"),
             (Loop::NodePorts, "service nodePort"),
         ] {
-            if let Err(failed) = self.run_once(rx, which).await {
+            if let Err(failed) = self.run_once(rx, which, true).await {
                 let why = failed.message();
                 say(rx, format!("Unable to perform initial {what} check: {why}"));
                 rx.exit();
                 return;
             }
         }
-        rx.spawn(Task::new(REPAIR, Loop::ClusterIps));
-        rx.spawn(Task::new(REPAIR, Loop::NodePorts));
+        rx.spawn(Task::new(REPAIR, (Loop::ClusterIps, false)));
+        rx.spawn(Task::new(REPAIR, (Loop::NodePorts, false)));
     }
 
     /// Ends the loops after their current round.
@@ -157,31 +162,36 @@ impl ServiceRepair {
     }
 
     /// One turn of `RunUntil`.
-    async fn repair(self, rx: Rx, which: Loop) -> Outcome {
-        match self.run_once(rx, which).await {
+    async fn repair(self, rx: Rx, which: Loop, first: bool) -> Outcome {
+        match self.run_once(rx, which, first).await {
             Ok(()) => rx.raise(FIRST_DONE),
             Err(failed) => say(rx, failed.message()),
         }
         match rx.timeout(REPAIR_INTERVAL, rx.wait(STOP)).await {
             Some(()) => Outcome::Done,
-            None => Outcome::Become(Task::new(REPAIR, which)),
+            None => Outcome::Become(Task::new(REPAIR, (which, false))),
         }
     }
 
     /// `RunOnce`: again after a conflict, and each try counts leaks.
-    async fn run_once(&self, rx: Rx, which: Loop) -> Result<(), Failed> {
+    async fn run_once(&self, rx: Rx, which: Loop, first: bool) -> Result<(), Failed> {
         let mut wait = FIRST_WAIT;
-        for left in (0..TRIES).rev() {
+        for tries in 1.. {
+            let gives_up = tries >= TRIES && !(first && !self.has(Switch::RepairStartGivesUp));
             match self.try_once(rx, which).await {
-                Err(Failed::Conflict(_)) if left > 0 => {
+                Err(Failed::Conflict(_)) if !gives_up => {
                     let jitter = rx.choose(11).await as u32;
                     rx.sleep(wait * (100 + jitter) / 100).await;
-                    wait *= GROWTH;
+                    wait = (wait * GROWTH).min(LONGEST_WAIT);
                 }
                 done => return done,
             }
         }
-        unreachable!("the last try is answered with")
+        unreachable!("some try is the last")
+    }
+
+    fn has(&self, switch: Switch) -> bool {
+        self.server.switches.has(switch)
     }
 
     fn ledger(&self, which: Loop) -> Option<Ledger> {
@@ -213,6 +223,7 @@ impl ServiceRepair {
         let services = self.services(rx).await.map_err(unread)?;
         let of: fn(&Json) -> Vec<String> = match which {
             Loop::ClusterIps => cluster_ips,
+            Loop::NodePorts if self.has(Switch::RepairForgetsHealthCheck) => ports_only,
             Loop::NodePorts => node_ports,
         };
         let used = services.iter().flat_map(|service| {
@@ -224,9 +235,13 @@ impl ServiceRepair {
         });
         let used: Vec<(String, String)> = used.collect();
         let (stored, block) = (snapshot.clone(), ledger.block().clone());
-        let (taken, messages) = rx.update(&which.leaks(), |leaks| {
-            rebuild(&words, &stored, &block, &used, leaks)
-        });
+        let mut leaks = rx.read(&which.leaks());
+        let switches = self.server.switches;
+        let (taken, messages) = rebuild(&words, &stored, &block, &used, &mut leaks, switches);
+        let once = self.has(Switch::FixCountRounds);
+        if !once {
+            rx.update(&which.leaks(), |own| own.clone_from(&leaks));
+        }
         for message in messages {
             say(rx, message);
         }
@@ -244,7 +259,11 @@ impl ServiceRepair {
                         what.1
                     )),
                 }
-            })
+            })?;
+        if once {
+            rx.update(&which.leaks(), |own| *own = leaks);
+        }
+        Ok(())
     }
 
     async fn services(&self, rx: Rx) -> Result<Vec<Json>, String> {
@@ -272,6 +291,13 @@ fn cluster_ips(service: &Json) -> Vec<String> {
             .map(str::to_owned)
             .collect(),
     }
+}
+
+/// Without the port for health checks, as it was until 1.10.
+fn ports_only(service: &Json) -> Vec<String> {
+    let mut service = service.clone();
+    json::remove(&mut service, &["spec", "healthCheckNodePort"]);
+    node_ports(&service)
 }
 
 /// `collectServiceNodePorts`: one number for two protocols counts once.

@@ -105,7 +105,8 @@ pub fn say(lab: &Lab, line: &Json) -> Option<Json> {
     // Of a fact about addresses these are compared; times have a test of their own.
     let mut fact = line.get("fact")?.clone();
     fact.get("endpoints")?;
-    let leased = |(key, ..): (String, Json, Option<u64>)| Json::from(key.replace(MASTER_LEASES, ""));
+    let leased =
+        |(key, ..): (String, Json, Option<u64>)| Json::from(key.replace(MASTER_LEASES, ""));
     let says = [
         (
             "endpoints",

@@ -140,6 +140,7 @@ impl Composition {
                     Place::WatchCache => "watch caches of apiservers",
                     Place::Informer => "informers",
                     Place::Etcd => "etcd",
+                    Place::Services => "ranges for Services",
                 };
                 let why = format!("has a place only in {place}, and there are none");
                 return Err(Unfit { switch, why });

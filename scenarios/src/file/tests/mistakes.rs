@@ -56,6 +56,15 @@ mistakes! {
     range_without_unit: "100ms..30s" => "100..30s";
     factor_not_whole: "factor: 10..200" => "factor: 10..20.5";
     not_a_probability: "chance: 0.01" => "chance: 1.5";
+    not_a_range_of_addresses: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.0";
+    range_of_addresses_begins_before: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.3/29";
+    range_of_addresses_too_large: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.0.0.0/8";
+    not_a_range_of_ports: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.0/29\n  service-node-port-range: 30000";
+    reversed_ports: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.0/29\n  service-node-port-range: 30003-30000";
+    ports_without_addresses: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-node-port-range: 30000-30003";
+    nothing_for_services: "  etcd-clients: 3" => "  etcd-clients: 3\n  service-writers: 2";
+    nobody_makes_services: "connect: {every: 2s}" => "services: {every: 2s}";
+    service_property_without_ranges: "expect: stopped-address-is-removed" => "expect: cluster-ips-are-unique";
     not_a_count: "  clients: 2" => "  clients: two";
     negative_count: "  clients: 2" => "  clients: -2";
     a_list_for_a_mapping: "  connect: {every: 2s}" => "  connect: [{every: 2s}]";

@@ -15,6 +15,7 @@ const KNOWN: Known = Known {
     ],
     etcd: &["watch-is-reliable"],
     informers: &["informers-converge"],
+    services: &["cluster-ips-are-unique"],
     informed: &["configmaps"],
     cached: &["configmaps", "endpoints"],
 };

@@ -55,7 +55,7 @@ impl Registry {
         };
         let created = self.create_begun(rx, object, warnings).await;
         if let Some(begun) = begun {
-            begun.finish(rx, created.is_ok()).await;
+            begun.conclude(rx, created.as_ref().err()).await;
         }
         created.map(|made| self.decorate_made(made))
     }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::options::{DeleteOptions, Propagation};
-use wavetank_api::strategy::{Context, Grace};
+use wavetank_api::strategy::{Context, Grace, Part};
 use wavetank_api::{Object, Stamp, Status, Stored, kinds};
 use wavetank_engine::Rx;
+use wavetank_release::{Release, Switch};
 
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{Made, Registry};
@@ -42,6 +43,8 @@ pub struct Deletion {
     pub made: Made,
     /// Is it gone?
     pub deleted: bool,
+    /// Was somebody else faster?
+    pub late: bool,
 }
 
 impl Registry {
@@ -77,6 +80,7 @@ impl Registry {
             return Ok(Deletion {
                 made: self.finalize(Made::Stored(found), false),
                 deleted: false,
+                late: false,
             });
         }
         let graceful = matches!(before, Before::Graceful(_));
@@ -91,6 +95,7 @@ impl Registry {
                     return Ok(Deletion {
                         made,
                         deleted: false,
+                        late: false,
                     });
                 }
                 if self.dry_run {
@@ -98,6 +103,7 @@ impl Registry {
                     return Ok(Deletion {
                         made,
                         deleted: true,
+                        late: false,
                     });
                 }
                 if let (Made::Stored(stored), true) =
@@ -118,25 +124,44 @@ impl Registry {
                 .delete(rx, key, &preconditions, all, None)
                 .await
         };
+        let mut late = false;
         let gone = match deleted {
             Ok(gone) => Made::Stored(gone),
             // Somebody else was faster, after this one had announced it.
             Err(StoreError::NotFound) if last_existing.is_some() => {
+                late = true;
                 last_existing.expect("it was just asked for")
             }
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
-        self.after_delete(rx, &gone).await;
+        // The layer before the registry does it by itself.
+        if self.storage.release == Release::V1_36 {
+            self.after_delete(rx, &gone, late).await;
+        }
         Ok(Deletion {
             made: self.finalize(gone, true),
             deleted: true,
+            late,
         })
     }
 
-    async fn after_delete(&self, rx: Rx, gone: &Made) {
-        if let Some(allocators) = &self.allocators {
+    /// `AfterDelete`, if this resource has it. Upstream's runs also if somebody else was faster.
+    async fn after_delete(&self, rx: Rx, gone: &Made, late: bool) {
+        let switches = self.storage.switches;
+        if let Some(allocators) = &self.allocators
+            && !(late && switches.has(Switch::FixReleaseOnce))
+        {
             allocators.after_delete(rx, self, gone).await;
         }
+    }
+
+    /// Does whoever takes the last finalizer give up what the object was allocated?
+    fn gives_up_with_finalizers(&self) -> bool {
+        let leaks = match self.part {
+            Part::Status => Switch::StatusFinalizerLeaks,
+            _ => Switch::FinalizerUpdateLeaks,
+        };
+        !self.storage.switches.has(leaks)
     }
 
     /// `deleteWithoutFinalizers`: an update took the last finalizer of an object that is being
@@ -156,11 +181,14 @@ impl Registry {
             self.storage.delete(rx, key, preconditions, all, None).await
         };
         let object = Made::Unsaved(Arc::new(object));
-        match deleted {
-            Ok(gone) => self.after_delete(rx, &Made::Stored(gone)).await,
-            // Somebody else was faster; the hook runs all the same.
-            Err(StoreError::NotFound) => self.after_delete(rx, &object).await,
+        let (gone, late) = match deleted {
+            Ok(gone) => (Made::Stored(gone), false),
+            // Somebody else was faster.
+            Err(StoreError::NotFound) => (object.clone(), true),
             Err(error) => return Err(self.refusal(error, "delete", name)),
+        };
+        if self.gives_up_with_finalizers() {
+            self.after_delete(rx, &gone, late).await;
         }
         Ok(object)
     }

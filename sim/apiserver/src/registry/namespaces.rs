@@ -48,6 +48,7 @@ impl Registry {
                 return Ok(Deletion {
                     made,
                     deleted: false,
+                    late: false,
                 });
             }
             return self.delete_object(rx, name, options).await;
@@ -72,6 +73,7 @@ impl Registry {
         Ok(Deletion {
             made,
             deleted: false,
+            late: false,
         })
     }
 }

@@ -7,9 +7,11 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::validation::{Bad, ErrorList};
 use wavetank_api::{Object, Status, Stored, options};
 use wavetank_engine::Rx;
+use wavetank_release::Switch;
 
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{MODIFIED, Made, Registry, Warnings};
+use crate::services::Begun;
 use crate::storage::Updated;
 
 /// How a request makes the new object of the stored one.
@@ -42,9 +44,9 @@ enum Tried {
 }
 
 /// What a try comes to.
-enum Next {
-    /// This is to be stored.
-    Store(Json),
+enum Next<'a> {
+    /// This is to be stored; with what its hook has begun, if that is to end with the write.
+    Store(Json, Option<Begun<'a>>),
     /// Nothing is: its last finalizer is gone.
     Emptied(Json),
 }
@@ -132,11 +134,12 @@ impl Registry {
         let key = self.resource.key(&self.namespace, name);
         let create = self.resource.strategy.allow_create_on_update();
         let cached = self.cached(rx, &key);
-        let begun = self
+        let update = self
             .storage
             .begin_update(rx, key, create, preconditions, cached);
-        let mut update = begun.await?;
+        let mut update = update.await?;
         loop {
+            let mut begun = None;
             let wanted = match update.current() {
                 Err(refusal) => Err(refusal),
                 Ok(stored) => {
@@ -144,7 +147,10 @@ impl Registry {
                     let old = stored.map(Stored::json);
                     match self.next(rx, name, old, change, warnings).await {
                         Ok(Next::Emptied(new)) => return Ok(Tried::Emptied(new)),
-                        Ok(Next::Store(new)) => Ok(new),
+                        Ok(Next::Store(new, open)) => {
+                            begun = open;
+                            Ok(new)
+                        }
                         Err(refusal) => Err(refusal),
                     }
                 }
@@ -154,14 +160,24 @@ impl Registry {
                 return wanted.map(Tried::Unsaved);
             }
             let wanted = wanted.map(|new| Updated::of(Object::new(new)));
-            if let Some(stored) = update.offer(rx, wanted).await? {
+            let offered = update.offer(rx, wanted).await;
+            if let Some(begun) = begun {
+                match &offered {
+                    Ok(stored) => begun.finish(rx, stored.is_some()).await,
+                    Err(error) => {
+                        let failed = self.refusal(error.clone(), "update", name);
+                        begun.conclude(rx, Some(&failed)).await;
+                    }
+                }
+            }
+            if let Some(stored) = offered? {
                 return Ok(Tried::Stored(stored));
             }
         }
     }
 
-    /// One try: the new object, ready to be stored, with its resourceVersion. The hooks finish before
-    /// it is.
+    /// One try: the new object, ready to be stored, with its resourceVersion. Upstream's hooks finish
+    /// before it is.
     async fn next(
         &self,
         rx: Rx,
@@ -169,7 +185,7 @@ impl Registry {
         old: Option<Json>,
         change: &dyn Change,
         warnings: &mut Warnings,
-    ) -> Result<Next, StoreError> {
+    ) -> Result<Next<'_>, StoreError> {
         warnings.clear();
         let mut new = change.change(rx, old.as_ref(), warnings).await?;
         let cx = self.context(rx);
@@ -184,7 +200,7 @@ impl Registry {
                 begun.finish(rx, checked.is_ok()).await;
             }
             checked?;
-            return Ok(Next::Store(new));
+            return Ok(Next::Store(new, None));
         };
         let version = ["metadata", "resourceVersion"];
         let asked = json::text(&new, &version).to_owned();
@@ -210,13 +226,18 @@ impl Registry {
         let checked = self.before_update(&cx, &mut new, &old, warnings);
         let held = self.resource.strategy.is_held(&new);
         let emptied = checked.is_ok() && !held && is_to_be_deleted(&new, &old);
-        if let Some(begun) = begun {
-            begun.finish(rx, checked.is_ok() && !emptied).await;
+        let stores = checked.is_ok() && !emptied;
+        let late = self.storage.switches.has(Switch::FixFinishAfterWrite) && !self.dry_run;
+        let mut open = None;
+        match begun {
+            Some(begun) if stores && late => open = Some(begun),
+            Some(begun) => begun.finish(rx, stores).await,
+            None => {}
         }
         checked?;
         Ok(match emptied {
             true => Next::Emptied(new),
-            false => Next::Store(new),
+            false => Next::Store(new, open),
         })
     }
 

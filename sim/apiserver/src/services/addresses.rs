@@ -12,9 +12,10 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::{Method, Reason, Request, addresses};
 use wavetank_engine::{Lock, Rx};
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use super::block::Block;
+use super::could_not_release;
 use super::detached::through_loopback;
 use super::ledger::Refusal;
 use crate::cacher::Cacher;
@@ -165,7 +166,8 @@ impl Addresses {
 
     /// `allocateNextService`: from a random address on, in the upper part first.
     async fn take_from(&self, rx: Rx, block: &Block, service: &Json) -> Result<String, Refusal> {
-        for part in block.parts() {
+        let has = |switch| self.storage.switches.has(switch);
+        for part in block.parts(!has(Switch::FirstAddressIsGivenAway)) {
             let length = part.end - part.start;
             let start = rx.choose(length.into()).await as u32;
             for step in 0..length {
@@ -177,6 +179,7 @@ impl Addresses {
                     Ok(()) => return Ok(name),
                     // The cache was stale.
                     Err(Refusal::Taken) => {}
+                    Err(_) if has(Switch::AllocatorSwallowsErrors) => {}
                     Err(refusal) => return Err(refusal),
                 }
             }
@@ -203,7 +206,12 @@ impl Addresses {
         if ranged.iter().any(|r| r.block.offset_of(ip).is_some()) {
             let path = IP_ADDRESSES.path("", &ip.to_string());
             let delete = Request::new(Method::Delete, path);
-            let _ = through_loopback(rx, self.loopback, delete).await;
+            match through_loopback(rx, self.loopback, delete).await {
+                Err(error) if !error.is(Reason::NotFound) => {
+                    could_not_release(rx, &ip.to_string(), &error.to_string());
+                }
+                _ => {}
+            }
         }
     }
 }

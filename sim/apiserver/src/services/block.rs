@@ -145,9 +145,10 @@ impl Block {
     }
 
     /// The parts in which a free item is looked for, one after the other: the band for automatic
-    /// allocation first.
-    pub fn parts(&self) -> Vec<Range<u32>> {
-        let parts = [self.reserved..self.size, 0..self.reserved];
+    /// allocation first. The first item of all may be kept for somebody else.
+    pub fn parts(&self, keep_first: bool) -> Vec<Range<u32>> {
+        let first = u32::from(keep_first);
+        let parts = [self.reserved.max(first)..self.size, first..self.reserved];
         parts.into_iter().filter(|part| !part.is_empty()).collect()
     }
 }
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn from_v1_36_on_a_band_is_kept_for_named_items() {
         let ends = |block: Block| -> Vec<(u32, u32)> {
-            let parts = block.parts();
+            let parts = block.parts(false);
             parts
                 .into_iter()
                 .map(|part| (part.start, part.end))

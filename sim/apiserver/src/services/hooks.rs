@@ -27,6 +27,15 @@ pub struct Begun<'a> {
 }
 
 impl Begun<'_> {
+    /// Ends it as the write of the Service has ended.
+    pub async fn conclude(self, rx: Rx, failed: Option<&Status>) {
+        match failed {
+            None => self.finish(rx, true).await,
+            Some(status) if self.allocators.gives_back(status) => self.finish(rx, false).await,
+            Some(_) => {} // it may have been stored, and then it has what was taken for it
+        }
+    }
+
     /// `FinishFunc`
     pub async fn finish(self, rx: Rx, success: bool) {
         let (ips, all) = (

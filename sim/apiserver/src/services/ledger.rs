@@ -3,7 +3,7 @@
 //!
 //! Memory runs ahead of etcd: it is changed first, and nobody puts it right when the transaction fails.
 //! The next use that finds another revision in etcd than the one it last began with takes over what
-//! is stored there. Until v1.17 memory is asked before etcd is: what it takes for allocated is refused,
+//! is stored there. Until v1.17 (`memory-refuses`) memory is asked before etcd is: what it takes for allocated is refused,
 //! although another server may have released it.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Status, Stored};
 use wavetank_engine::{Cell, Lock, Rx};
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::Release;
+use wavetank_release::Switch;
 
 use super::bitmap::Bitmap;
 use super::block::{Block, ServiceRanges};
@@ -167,7 +167,16 @@ impl Ledger {
     /// One use, under the lock; `None` if there was nothing to be taken.
     pub(super) async fn carry_out(&self, rx: Rx, work: Use) -> Result<Option<u32>, Refusal> {
         let _lock = rx.lock(self.of.lock()).await;
-        if self.storage.release >= Release::V1_20 {
+        let done = self.carry_out_locked(rx, work).await;
+        if done.is_err() && !self.has(Switch::MemoryOutlivesFailure) {
+            // Memory may be ahead of etcd: whatever is stored there, it is taken over.
+            rx.update(&self.of.memory(), |memory| memory.last = 0);
+        }
+        done
+    }
+
+    async fn carry_out_locked(&self, rx: Rx, work: Use) -> Result<Option<u32>, Refusal> {
+        if !self.has(Switch::MemoryRefuses) {
             return self.try_update(rx, work, None).await;
         }
         let Some(offset) = self.work(rx, work).await else {
@@ -183,8 +192,13 @@ impl Ledger {
         }
     }
 
+    /// Is it on?
+    pub fn has(&self, switch: Switch) -> bool {
+        self.storage.switches.has(switch)
+    }
+
     /// `Has`: as far as memory knows.
-    pub async fn has(&self, rx: Rx, offset: u32) -> bool {
+    pub async fn remembers(&self, rx: Rx, offset: u32) -> bool {
         let _lock = rx.lock(self.of.lock()).await;
         rx.look(&self.of.memory(), |memory| memory.taken.has(offset))
     }
@@ -264,7 +278,9 @@ impl Ledger {
                 if rx.look(&memory, |memory| memory.taken.count()) >= self.block.size() {
                     return None;
                 }
-                for part in self.block.parts() {
+                let keep_first =
+                    self.of == Of::ClusterIps && !self.has(Switch::FirstAddressIsGivenAway);
+                for part in self.block.parts(keep_first) {
                     let start = rx.choose((part.end - part.start).into()).await as u32;
                     let taken = rx.update(&memory, |memory| {
                         let free = memory.taken.free(&part, start)?;

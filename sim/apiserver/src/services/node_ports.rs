@@ -9,10 +9,11 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::services::needs_health_check;
 use wavetank_api::validation::ErrorList;
 use wavetank_engine::Rx;
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use super::invalid;
-use super::ports::PortOperation;
+use super::ledger::Refusal;
+use super::ports::{PortOperation, words};
 
 const PORTS: [&str; 2] = ["spec", "ports"];
 const CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];
@@ -63,7 +64,18 @@ fn put(service: &mut Json, at: usize, port: i64) {
     }
 }
 
-fn refused(service: &Json, at: usize, port: i64, why: String) -> Status {
+fn refused(
+    service: &Json,
+    at: usize,
+    port: i64,
+    why: Refusal,
+    operation: &PortOperation<'_>,
+) -> Status {
+    let trouble = matches!(why, Refusal::Failed(_));
+    let why = words(why);
+    if trouble && !operation.has(Switch::TroubleIsInvalid) {
+        return Status::internal(format!("failed to allocate nodePort {port}: {why}"));
+    }
     let mut errors = ErrorList::default();
     errors.invalid(format!("spec.ports[{at}].nodePort"), port, why);
     invalid(service, &errors)
@@ -98,7 +110,7 @@ pub async fn init(
                 let taken = match asked.map(node_port) {
                     Some(asked) => {
                         let taken = operation.take(rx, asked).await;
-                        taken.map_err(|why| refused(service, at, asked, why))?;
+                        taken.map_err(|why| refused(service, at, asked, why, operation))?;
                         asked
                     }
                     None => operation.take_any(rx).await.map_err(none_left)?,
@@ -109,7 +121,7 @@ pub async fn init(
             Some(shared) if now == 0 => put(service, at, *shared),
             Some(shared) if now != *shared => {
                 let taken = operation.take(rx, now).await;
-                taken.map_err(|why| refused(service, at, now, why))?;
+                taken.map_err(|why| refused(service, at, now, why, operation))?;
             }
             Some(_) => {}
         }
@@ -143,17 +155,22 @@ pub async fn update(
             put(service, at, now);
         } else if !before.contains(&now) && taken.insert(now) {
             let taken = operation.take(rx, now).await;
-            taken.map_err(|why| refused(service, at, now, why))?;
+            taken.map_err(|why| refused(service, at, now, why, operation))?;
         }
         if !all.insert((protocol.clone(), now)) {
             let why = format!("duplicate nodePort: {{{protocol} {now}}}");
             return Err(Status::untyped(why));
         }
     }
-    let after = of(service);
+    let mut after = of(service);
+    let once = operation.has(Switch::SharedPortIsReleased);
     for port in before {
-        if !after.contains(&port) {
-            operation.release_later(port);
+        match after.iter().position(|other| *other == port) {
+            None => operation.release_later(port),
+            Some(at) if once => {
+                after.swap_remove(at);
+            }
+            Some(_) => {}
         }
     }
     Ok(())
@@ -178,10 +195,14 @@ pub async fn take_health_check(
             json::set(service, &CHECK, taken);
         }
         asked => operation.take(rx, asked).await.map_err(|why| {
+            let why = words(why);
             Status::internal(format!(
                 "failed to allocate requested HealthCheck NodePort {asked}: {why}"
             ))
         })?,
+    }
+    if operation.has(Switch::HealthCheckPortLeaks) {
+        operation.forget(health_check(service));
     }
     Ok(())
 }

@@ -2,7 +2,9 @@
 //! are taken at once and given up at its end, since a leak is better than two owners.
 
 use wavetank_engine::Rx;
+use wavetank_release::Switch;
 
+use super::could_not_release;
 use super::ledger::{Ledger, Refusal};
 
 /// The ports of one request.
@@ -28,26 +30,26 @@ impl<'a> PortOperation<'a> {
     /// `Allocate`
     ///
     /// # Errors
-    /// Why not, in upstream's words.
-    pub async fn take(&mut self, rx: Rx, port: i64) -> Result<(), String> {
+    /// Why not.
+    pub async fn take(&mut self, rx: Rx, port: i64) -> Result<(), Refusal> {
         let block = self.ledger.block();
         let offset = block.offset_of_port(port);
         if self.dry_run {
             let has = match offset {
-                Some(offset) => self.ledger.has(rx, offset).await,
+                Some(offset) => self.ledger.remembers(rx, offset).await,
                 None => false,
             };
             if has || self.taken.contains(&port) {
-                return Err(words(Refusal::Taken));
+                return Err(Refusal::Taken);
             }
         } else {
             let offset = offset.ok_or_else(|| {
                 let all = &block.spec;
-                format!(
+                Refusal::Outside(format!(
                     "provided port is not in the valid range. The range of valid ports is {all}"
-                )
+                ))
             })?;
-            self.ledger.take(rx, offset).await.map_err(words)?;
+            self.ledger.take(rx, offset).await?;
         }
         self.taken.push(port);
         Ok(())
@@ -67,6 +69,16 @@ impl<'a> PortOperation<'a> {
         };
         self.taken.push(port);
         Ok(port)
+    }
+
+    /// Is it on?
+    pub fn has(&self, switch: Switch) -> bool {
+        self.ledger.has(switch)
+    }
+
+    /// A port that was taken is not given back with the others.
+    pub fn forget(&mut self, port: i64) {
+        self.taken.retain(|taken| *taken != port);
     }
 
     /// `ReleaseDeferred`: once the Service is written.
@@ -91,16 +103,24 @@ impl<'a> PortOperation<'a> {
     }
 }
 
-/// Releases ports, as far as they are in the range.
+/// Releases ports, as far as they are in the range. Upstream releases one that two protocols share twice,
+/// and somebody else may have it in between.
 pub async fn release(rx: Rx, ledger: &Ledger, ports: &[i64]) {
-    for port in ports {
+    let once = ledger.has(Switch::FixReleasePortOnce);
+    for (at, port) in ports.iter().enumerate() {
+        if once && ports[..at].contains(port) {
+            continue;
+        }
         if let Some(offset) = ledger.block().offset_of_port(*port) {
-            let _ = ledger.release(rx, offset).await;
+            if let Err(refusal) = ledger.release(rx, offset).await {
+                could_not_release(rx, &port.to_string(), &words(refusal));
+            }
         }
     }
 }
 
-fn words(refusal: Refusal) -> String {
+/// In upstream's words.
+pub fn words(refusal: Refusal) -> String {
     match refusal {
         Refusal::Full => "range is full".to_owned(),
         Refusal::Taken => "provided port is already allocated".to_owned(),

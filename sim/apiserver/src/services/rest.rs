@@ -8,9 +8,9 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::service_rules;
 use wavetank_api::kinds::services::{is_headless, needs_health_check};
 use wavetank_api::options::DeleteOptions;
-use wavetank_api::{Status, kinds};
+use wavetank_api::{Reason, Status, Stored, kinds};
 use wavetank_engine::Rx;
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use super::ports::PortOperation;
 use super::{Allocators, invalid, ips_of, node_ports};
@@ -81,7 +81,8 @@ impl Layer<'_> {
         };
         match &made {
             Ok(_) => ports.commit(rx).await,
-            Err(_) => self.undo(rx, &ips, &ports).await,
+            Err(status) if self.allocators.gives_back(status) => self.undo(rx, &ips, &ports).await,
+            Err(_) => {} // it may have been stored, and then it has what was taken for it
         }
         made
     }
@@ -142,7 +143,38 @@ impl Layer<'_> {
         change: &dyn Change,
         warnings: &mut Warnings,
     ) -> Result<Update, Status> {
-        let old = self.registry.get(rx, name, None).await?.json();
+        loop {
+            let old = self.registry.get(rx, name, None).await?;
+            let tried = self.try_update(rx, name, &old, change, warnings).await;
+            match tried {
+                // Somebody else has written in between.
+                Err(status)
+                    if status.is(Reason::Conflict) && !self.has(Switch::LayerReadsApart) =>
+                {
+                    let now = self.registry.get(rx, name, None).await?;
+                    if now.resource_version == old.resource_version {
+                        return Err(status);
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn has(&self, switch: Switch) -> bool {
+        self.allocators.switches.has(switch)
+    }
+
+    /// One update of the Service that was read.
+    async fn try_update(
+        &self,
+        rx: Rx,
+        name: &str,
+        read: &Stored,
+        change: &dyn Change,
+        warnings: &mut Warnings,
+    ) -> Result<Update, Status> {
+        let old = read.json();
         let mut service = change.change(rx, Some(&old), warnings).await?;
         self.registry.revise(rx, &mut service, &old, warnings)?;
         let mut ips = Addresses::default();
@@ -153,22 +185,25 @@ impl Layer<'_> {
             return Err(status);
         }
         let uid = json::text(&service, &["metadata", "uid"]);
+        let apart = self.has(Switch::LayerReadsApart);
+        let version = Some(read.resource_version.to_string().into());
         let preconditions = Preconditions {
             uid: Some(uid.into()).filter(|_| !uid.is_empty()),
-            resource_version: None,
+            resource_version: version.filter(|_| !apart),
         };
         let prepared = Prepared(service);
         let updated = self
             .registry
             .update(rx, name, &preconditions, &prepared, warnings)
             .await;
-        match (&updated, self.release()) {
-            (Ok(_), _) => ports.commit(rx).await,
-            (Err(_), Release::V1_20) => ports.roll_back(rx).await,
-            (Err(_), _) => self.undo(rx, &ips, &ports).await,
+        let counts_as_done = self.has(Switch::FailedUpdateCountsAsDone);
+        match &updated {
+            Ok(_) => ports.commit(rx).await,
+            Err(status) if !self.allocators.gives_back(status) => {}
+            Err(_) if counts_as_done => ports.roll_back(rx).await,
+            Err(_) => self.undo(rx, &ips, &ports).await,
         }
-        // v1.20 takes the addresses of a failed write for those of one that was done.
-        if self.release() == Release::V1_20 {
+        if updated.is_ok() || counts_as_done {
             self.allocators.release_ips(rx, &ips.to_release).await;
         }
         updated
@@ -187,7 +222,7 @@ impl Layer<'_> {
         }
         if !self.registry.dry_run && !is_external(old) && is_external(service) {
             ips.to_release = ips_of(old);
-            if self.release() == Release::V1_16 {
+            if self.has(Switch::ReleasedBeforeWritten) {
                 // Before the Service is written, and whether or not it will be.
                 let released = std::mem::take(&mut ips.to_release);
                 self.allocators.release_ips(rx, &released).await;
@@ -216,7 +251,7 @@ impl Layer<'_> {
         check_traffic(service)
     }
 
-    /// `Delete`: whatever finalizers there are, what was allocated is given up.
+    /// `Delete`: whatever finalizers there are, what was allocated is given up (k/k#87603).
     ///
     /// # Errors
     /// A Status. The outcome of an error may be unknown.
@@ -232,7 +267,8 @@ impl Layer<'_> {
             Made::Unsaved(tree) => (*tree).clone(),
             Made::Status(_) => unreachable!("a Service is answered with"),
         };
-        if !self.registry.dry_run {
+        let gone = deletion.deleted && !(deletion.late && self.has(Switch::FixReleaseOnce));
+        if !self.registry.dry_run && (gone || self.has(Switch::DeleteGivesUpEarly)) {
             self.allocators
                 .delete_endpoints(rx, self.registry, name)
                 .await?;
@@ -242,6 +278,7 @@ impl Layer<'_> {
         Ok(Deletion {
             made: Made::Status(Status::deleted(&kinds::SERVICES, name, uid)),
             deleted: true,
+            late: deletion.late,
         })
     }
 }

@@ -25,6 +25,8 @@ fn topology(members: u32) -> Topology {
         },
         etcd_clients: 2,
         watching: Default::default(),
+        services: None,
+        service_writers: 0,
         clients: 0,
         reconciler: Reconciler::Lease,
         apiserver_count: 1,

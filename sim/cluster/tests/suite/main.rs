@@ -6,6 +6,7 @@ mod common;
 mod crashing;
 mod etcd;
 mod interleaving;
+mod leak;
 mod master_count;
 mod startup;
 mod steps;

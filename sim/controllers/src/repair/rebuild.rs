@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use wavetank_api::kinds::service_families::family_of;
 use wavetank_apiserver::services::ledger::Snapshot;
 use wavetank_apiserver::services::{Bitmap, Block};
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch, Switches};
 
 /// `numRepairsBeforeLeakCleanup`
 const ROUNDS: u8 = 3;
@@ -68,7 +68,12 @@ pub(super) fn rebuild(
     block: &Block,
     used: &[(String, String)],
     leaks: &mut Leaks,
+    switches: Switches,
 ) -> (Bitmap, Vec<String>) {
+    let rounds = match switches.has(Switch::LeakIsFreedAtOnce) {
+        true => 1,
+        false => ROUNDS,
+    };
     let mut messages = Vec::new();
     let mut rebuilt = Bitmap::default();
     // What is stored may be of the range of another configuration.
@@ -109,8 +114,14 @@ pub(super) fn rebuild(
                 "the {shown} may have leaked: flagging for later clean up"
             ));
         }
-        match count.unwrap_or(ROUNDS - 1) {
-            0 => messages.push(format!("the {shown} appears to have leaked: cleaning up")),
+        match count.unwrap_or(rounds - 1) {
+            0 => {
+                messages.push(format!("the {shown} appears to have leaked: cleaning up"));
+                // Upstream goes on to suspect it: if it seems to be leaked once more, it is free at once.
+                if switches.has(Switch::FixForgetCleaned) {
+                    leaks.remove(&item);
+                }
+            }
             count => {
                 leaks.insert(item.clone(), count - 1);
                 if !block
@@ -150,7 +161,7 @@ mod tests {
             .map(|ip| ("s/n".to_owned(), (*ip).to_owned()))
             .collect();
         let words = Words::ClusterIps(Release::V1_20);
-        let (taken, messages) = rebuild(&words, at, &block(), &used, leaks);
+        let (taken, messages) = rebuild(&words, at, &block(), &used, leaks, Switches::NONE);
         (taken.taken().collect(), messages)
     }
 
@@ -168,6 +179,22 @@ mod tests {
             messages,
             ["the cluster IP 10.0.0.5 appears to have leaked: cleaning up"]
         );
+    }
+
+    /// FINDINGS.md, 8.
+    #[test]
+    fn what_was_freed_is_suspected_for_ever_unless_it_is_forgotten() {
+        let at = stored(&[4]);
+        let words = Words::ClusterIps(Release::V1_20);
+        for (fix, kept) in [(false, 0), (true, 1)] {
+            let switches = Switches::NONE.with(Switch::FixForgetCleaned, fix);
+            let mut leaks = Leaks::new();
+            let mut round = || rebuild(&words, &at, &block(), &[], &mut leaks, switches).0;
+            let freed = [round(), round(), round()].map(|taken| taken.count());
+            assert_eq!(freed, [1, 1, 0]);
+            // It was taken again, and its Service is not written yet.
+            assert_eq!(round().count(), kept, "with the fix: {fix}");
+        }
     }
 
     #[test]

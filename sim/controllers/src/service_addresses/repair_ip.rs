@@ -5,12 +5,13 @@
 use std::time::Duration;
 
 use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::SERVICES;
 use wavetank_api::kinds::service_families::family_of;
-use wavetank_api::{Stamp, Stored};
+use wavetank_api::{Method, Reason, Request, Stamp, Stored};
 use wavetank_apiserver::services::Block;
 use wavetank_apiserver::services::addresses::{MANAGER, ip_address, parse};
 use wavetank_engine::Rx;
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use super::{ADDRESS_QUEUE, Failed, Of, ServiceAddresses, all, get, say};
 
@@ -145,7 +146,12 @@ impl ServiceAddresses {
         }
         if named != key {
             let Some(other) = get(rx, Of::Services, &named) else {
-                return self.recreate(rx, &name, service).await;
+                // The cache may lack a Service, and have one that is gone.
+                let looks = self.server.switches.has(Switch::FixLookBeforeRecreate);
+                return match looks && !self.still_has(rx, key, &name).await? {
+                    true => Ok(()),
+                    false => self.recreate(rx, &name, service).await,
+                };
             };
             if cluster_ips(other.object.json()).any(|ip| ip == name) {
                 say(
@@ -161,6 +167,17 @@ impl ServiceAddresses {
             return self.recreate(rx, &name, service).await;
         }
         Ok(())
+    }
+
+    /// Has a Service an address, as the server knows it?
+    async fn still_has(&self, rx: Rx, key: &str, ip: &str) -> Result<bool, Failed> {
+        let (namespace, name) = key.split_once('/').unwrap_or_default();
+        let get = Request::new(Method::Get, SERVICES.path(namespace, name));
+        match self.server.loopback().object(rx, get).await {
+            Ok(service) => Ok(cluster_ips(&service.json()).any(|own| own == ip)),
+            Err(error) if error.is(Reason::NotFound) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// `recreateIPAddress`: in between it is free.
@@ -196,11 +213,17 @@ impl ServiceAddresses {
         if cluster_ips(service.object.json()).any(|ip| ip == key) {
             return Ok(());
         }
-        if text(service.object.json(), &["spec", "type"]) == "ExternalName"
-            && life(rx, &address) <= GRACE
-        {
+        let has = |switch| self.server.switches.has(switch);
+        let life = life(rx, &address);
+        let external = text(service.object.json(), &["spec", "type"]) == "ExternalName";
+        if external && life <= GRACE && !has(Switch::TypeChangeLosesAddress) {
             // It may have become another type, which the cache does not show yet (k/k#131548).
             ADDRESS_QUEUE.add_after(rx, key.into(), CATCH_UP);
+            return Ok(());
+        }
+        if !external && life <= GRACE && has(Switch::FixWaitForService) {
+            // It may have been made anew, which the cache does not show yet either.
+            ADDRESS_QUEUE.add_after(rx, key.into(), GRACE - life + LATE);
             return Ok(());
         }
         say(

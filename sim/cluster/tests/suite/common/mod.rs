@@ -33,6 +33,8 @@ pub fn plane(release: Release, switches: Switches, apiservers: usize) -> Topolog
         etcd: EtcdCluster::single(release.etcd(), Switches::of_etcd(release.etcd())),
         etcd_clients: 0,
         watching: Default::default(),
+        services: None,
+        service_writers: 0,
         clients: 0,
         reconciler: Reconciler::Lease,
         apiserver_count: apiservers as u32,
@@ -106,6 +108,7 @@ impl Bench {
             topology.reconciler,
             topology.etcd_clients > 0,
             false,
+            topology.services.is_some(),
         );
         Bench {
             world: topology.world(&properties, LinkSpec::default()),

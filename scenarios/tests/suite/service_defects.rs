@@ -1,0 +1,139 @@
+//! The known bugs of Services, each found in `service-storm` by the property of what its report complains
+//! of, and the findings, each by what it does without its mending. `wavetank matrix service-storm` looks for
+//! all of them, under many seeds.
+
+use wavetank::case::run_seed;
+use wavetank::catalogue::{Catalogue as _, Composition};
+use wavetank::kube::Kube;
+use wavetank_engine::drive::Ending;
+use wavetank_engine::trace::Record;
+
+/// Which property a seed violates, if any.
+fn violated(
+    release: &str,
+    seed: u64,
+    defect: Option<&str>,
+    fix: Option<&str>,
+) -> Option<&'static str> {
+    let names = |name: Option<&str>| name.into_iter().map(str::to_owned).collect();
+    let composition = Composition {
+        fixed: true,
+        release: Some(release.to_owned()),
+        defects: names(defect),
+        without: names(fix),
+    };
+    let case = Kube.open("service-storm", &composition).expect("it opens");
+    match run_seed(case.as_ref(), seed, None, Record::default()).ending {
+        Ending::Clean => None,
+        Ending::Violated(found) => Some(found.property),
+    }
+}
+
+/// With the defect this seed violates this property, and without it none.
+fn shows(defect: &str, release: &str, seed: u64, property: &str) {
+    assert_eq!(violated(release, seed, Some(defect), None), Some(property));
+    assert_eq!(violated(release, seed, None, None), None, "without it");
+}
+
+/// Without the mending of a finding this seed violates this property, and with it none.
+fn mends(fix: &str, release: &str, seed: u64, property: &str) {
+    assert_eq!(violated(release, seed, None, Some(fix)), Some(property));
+    assert_eq!(violated(release, seed, None, None), None, "with it");
+}
+
+#[test]
+fn delete_gives_up_early() {
+    shows(
+        "delete-gives-up-early",
+        "v1.20",
+        0,
+        "cluster-ips-are-unique",
+    );
+}
+
+#[test]
+fn finalizer_update_leaks() {
+    shows("finalizer-update-leaks", "v1.20", 4, "service-gives-up-all");
+}
+
+#[test]
+fn status_finalizer_leaks() {
+    shows("status-finalizer-leaks", "v1.20", 4, "service-gives-up-all");
+}
+
+#[test]
+fn memory_refuses() {
+    let property = "allocation-succeeds-while-free";
+    shows("memory-refuses", "v1.16", 0, property);
+}
+
+#[test]
+fn memory_outlives_failure() {
+    let property = "allocation-succeeds-while-free";
+    shows("memory-outlives-failure", "v1.20", 18, property);
+}
+
+#[test]
+fn shared_port_is_released() {
+    shows(
+        "shared-port-is-released",
+        "v1.20",
+        14,
+        "node-ports-are-unique",
+    );
+}
+
+#[test]
+fn health_check_port_leaks() {
+    shows(
+        "health-check-port-leaks",
+        "v1.20",
+        4,
+        "refused-leaves-no-trace",
+    );
+}
+
+#[test]
+fn repair_forgets_health_check() {
+    shows(
+        "repair-forgets-health-check",
+        "v1.20",
+        4,
+        "used-is-allocated",
+    );
+}
+
+#[test]
+fn leak_is_freed_at_once() {
+    shows(
+        "leak-is-freed-at-once",
+        "v1.20",
+        9,
+        "cluster-ips-are-unique",
+    );
+}
+
+#[test]
+fn type_change_loses_address() {
+    shows(
+        "type-change-loses-address",
+        "v1.36",
+        1,
+        "cluster-ips-are-unique",
+    );
+}
+
+#[test]
+fn trouble_is_invalid() {
+    shows("trouble-is-invalid", "v1.20", 6, "trouble-is-not-invalid");
+}
+
+#[test]
+fn leaks_are_counted_by_rounds() {
+    mends("fix-count-rounds", "v1.20", 33, "cluster-ips-are-unique");
+}
+
+#[test]
+fn the_repair_waits_for_a_service_that_is_made_anew() {
+    mends("fix-wait-for-service", "v1.36", 4, "used-is-allocated");
+}

@@ -1,0 +1,147 @@
+//! What a refusal is worth: it says what is so, and what a client may make of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use wavetank_client::service_writer::{Answer, Answered, Asked};
+use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
+
+use super::books::{Books, Entry, Item, named};
+use super::{all_items, allocates_objects, first_address, is_ready, words};
+use crate::properties::violated;
+
+/// The watch cache of a server may be so old before the server notices: a link that stalls or is cut for
+/// 40 s and a dead connection that is noticed after 40 s and dialled again after as long. Allocators of
+/// IPAddresses look for free ones there.
+const STALE: Duration = Duration::from_secs(120);
+
+/// Since when what is free has been so, and when requests began.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Freedom {
+    books: Books,
+    freed: BTreeMap<Item, Time>,
+    begun: BTreeMap<(ProcId, u64), Time>,
+}
+
+impl Freedom {
+    /// Takes over what a note tells; an answer comes with the time of its request.
+    fn learn<'a>(&mut self, world: &World, note: &'a Note) -> Option<(&'a Answered, Time)> {
+        for entry in self.books.learn(note) {
+            if let Entry::Allocation { freed } = entry {
+                let now = world.now();
+                self.freed.extend(freed.into_iter().map(|item| (item, now)));
+            }
+        }
+        // Whoever asks a server that is not ready yet is told anything.
+        if let Some(asked) = note.body.get::<Asked>()
+            && is_ready(world, asked.server)
+        {
+            let request = (note.process, asked.number);
+            self.begun.insert(request, world.now());
+        }
+        let answered = note.body.get::<Answered>()?;
+        let begun = self.begun.remove(&(note.process, answered.asked.number));
+        Some((answered, begun?))
+    }
+
+    /// Has it been free ever since?
+    fn is_free_since(&self, item: &Item, then: Time) -> bool {
+        let since = self.freed.get(item).copied().unwrap_or(Time::ZERO);
+        !self.books.is_allocated(item) && since <= then
+    }
+}
+
+fn message(answered: &Answered) -> Option<&str> {
+    match &answered.answer {
+        Answer::Refused { message, .. } => Some(message),
+        _ => None,
+    }
+}
+
+/// Who is told that something is allocated already is told the truth: it was, at some time since he asked
+/// (k/k#85894).
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TakenMeansTaken(Freedom);
+
+impl Property for TakenMeansTaken {
+    fn name(&self) -> &'static str {
+        "taken-means-taken"
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        let Some((answered, begun)) = self.0.learn(world, note) else {
+            return Check::Idle;
+        };
+        let address = answered.asked.address.as_deref();
+        let taken = message(answered).and_then(|message| words::taken(message, address));
+        let Some(item) = taken else {
+            return Check::Idle;
+        };
+        if self.0.is_free_since(&item, begun) {
+            let server = world.name(answered.asked.server);
+            let message =
+                format!("{server} says that it is allocated, and it was free all the time");
+            return violated(item.kind(), &item.to_string(), message);
+        }
+        Check::Held
+    }
+}
+
+/// Who is told that there is nothing left is told the truth: there was no moment since he asked at which
+/// the same item was free all along. Where free addresses are looked for in a cache, what was freed lately
+/// may not be seen.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct FullMeansFull(Freedom);
+
+impl Property for FullMeansFull {
+    fn name(&self) -> &'static str {
+        "allocation-succeeds-while-free"
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        let Some((answered, begun)) = self.0.learn(world, note) else {
+            return Check::Idle;
+        };
+        let Some(ports) = message(answered).and_then(words::is_full) else {
+            return Check::Idle;
+        };
+        let all = all_items(world, answered.asked.server);
+        // That of `kubernetes` is for nobody else.
+        let first = first_address(world).map(|ip| Item::Address(ip.into()));
+        let own = all
+            .iter()
+            .filter(|item| matches!(item, Item::Port(_)) == ports && Some(*item) != first.as_ref());
+        let stale = match !ports && allocates_objects(world, answered.asked.server) {
+            true => STALE,
+            false => Duration::ZERO,
+        };
+        for item in own {
+            if self.0.is_free_since(item, begun - stale) {
+                let server = world.name(answered.asked.server);
+                let message = format!("{server} says that the range is full, and {item} was free");
+                return violated(item.kind(), &item.to_string(), message);
+            }
+        }
+        Check::Held
+    }
+}
+
+/// A request that fails because etcd has trouble is not refused as invalid: no client would send it again
+/// (k/k#118921).
+pub fn trouble_is_not_invalid(_: &World, note: &Note) -> Check {
+    let Some(answered) = note.body.get::<Answered>() else {
+        return Check::Idle;
+    };
+    let Answer::Refused { code, message } = &answered.answer else {
+        return Check::Idle;
+    };
+    match words::is_trouble(message) {
+        false => Check::Idle,
+        true if *code != 422 => Check::Held,
+        true => violated(
+            "Service",
+            named(&answered.asked.key),
+            format!("a client is told that it is invalid: {message}"),
+        ),
+    }
+}

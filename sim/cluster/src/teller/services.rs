@@ -1,0 +1,110 @@
+//! Services in words: what is stored of them and of their allocations, what clients ask and are told, what
+//! repair loops find.
+
+use wavetank_api::json::{self, Json};
+use wavetank_apiserver::services::{AllocationNote, Bitmap, Block};
+use wavetank_client::service_writer::{Answer, Answered, Asked, Verb};
+use wavetank_controllers::RepairNote;
+use wavetank_engine::drive::story::Told;
+use wavetank_engine::{Note, World};
+use wavetank_release::Release;
+
+const SERVICES: &str = "/registry/services/specs/";
+const RANGES: &str = "/registry/ranges/";
+const ADDRESSES: &str = "/registry/ipaddresses/";
+
+/// What is stored under a key, and what it is about; `None` for other keys.
+pub(super) fn stored(key: &str, now: &Json) -> Option<(String, Vec<String>)> {
+    if key.starts_with(SERVICES) {
+        let mut about = Vec::new();
+        let mut text = json::text(now, &["spec", "type"]).to_owned();
+        let ip = json::text(now, &["spec", "clusterIP"]);
+        if !ip.is_empty() {
+            text += &format!(" {ip}");
+            about.push(ip.to_owned());
+        }
+        let ports = json::list(now, &["spec", "ports"]).iter();
+        let ports = ports.filter_map(|port| json::number(port, &["nodePort"]));
+        let check = json::number(now, &["spec", "healthCheckNodePort"]);
+        for port in ports.chain(check).filter(|port| *port != 0) {
+            text += &format!(", port {port}");
+            about.push(format!("port {port}"));
+        }
+        if json::at(now, &["metadata", "deletionTimestamp"]).is_some() {
+            text += ", being deleted";
+        }
+        return Some((text, about));
+    }
+    if key.starts_with(RANGES) {
+        let range = json::text(now, &["range"]);
+        let block = match range.split_once('-') {
+            None => Block::of_addresses(range, Release::V1_20),
+            Some((first, last)) => {
+                let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
+                Some(Block::of_ports((first, last - first + 1), Release::V1_20))
+            }
+        };
+        let taken = Bitmap::parse(json::text(now, &["data"]))?;
+        let items: Vec<String> = match &block {
+            None => Vec::new(),
+            Some(block) => taken.taken().map(|offset| block.item(offset)).collect(),
+        };
+        let text = match items.is_empty() {
+            true => "nothing".to_owned(),
+            false => items.join(" "),
+        };
+        return Some((text, vec![key.to_owned()]));
+    }
+    let ip = key.strip_prefix(ADDRESSES)?;
+    let of = |field| json::text(now, &["spec", "parentRef", field]);
+    let text = format!("of {}/{}", of("namespace"), of("name"));
+    Some((text, vec![ip.to_owned()]))
+}
+
+fn short(key: &str) -> &str {
+    key.strip_prefix(SERVICES).unwrap_or(key)
+}
+
+/// A note about Services; `None` for any other.
+pub(super) fn tell(world: &World, note: &Note) -> Option<Told> {
+    if let Some(asked) = note.body.get::<Asked>() {
+        let verb = match asked.verb {
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::UpdateStatus => "update the status of",
+            Verb::Delete => "delete",
+        };
+        let (key, server) = (short(&asked.key), world.name(asked.server));
+        let with = match &asked.address {
+            Some(ip) => format!(" with {ip}"),
+            None => String::new(),
+        };
+        let text = format!("asks {server} to {verb} {key}{with}");
+        return Some(about(text, &asked.key));
+    }
+    if let Some(answered) = note.body.get::<Answered>() {
+        let key = short(&answered.asked.key);
+        let text = match &answered.answer {
+            Answer::Done(_) => format!("is told that it is done: {key}"),
+            Answer::Refused { code, message } => format!("is told {code}: {message}"),
+            Answer::Unknown => format!("gets no answer about {key}"),
+        };
+        return Some(about(text, &answered.asked.key));
+    }
+    if let Some(repair) = note.body.get::<RepairNote>() {
+        return Some(Told {
+            text: format!("repair: {}", repair.message),
+            about: vec!["repair".to_owned()],
+        });
+    }
+    let kept = note.body.get::<AllocationNote>()?;
+    let text = format!("cannot give up {}: {}", kept.item, kept.why);
+    Some(about(text, &kept.item))
+}
+
+fn about(text: String, of: &str) -> Told {
+    Told {
+        text,
+        about: vec![of.to_owned()],
+    }
+}

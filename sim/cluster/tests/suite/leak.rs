@@ -1,0 +1,80 @@
+//! The life of a leak, told as a story: an apiserver crashes between the write that allocates an address
+//! and that of the Service, and another one's repair loop frees the address nine minutes later.
+
+use std::fmt::Write as _;
+
+use crate::common;
+
+use common::{Bench, crash, shipped, start};
+use wavetank_cluster::{ServiceRanges, Topology, tell};
+use wavetank_controllers::RepairNote;
+use wavetank_engine::Note;
+use wavetank_etcd::Committed;
+use wavetank_release::{Reconciler, Release};
+
+const IPS: &str = "/registry/ranges/serviceips";
+
+fn topology() -> Topology {
+    Topology {
+        reconciler: Reconciler::None,
+        services: Some(ServiceRanges {
+            node_ports: (30000, 4),
+            ..ServiceRanges::of(&["10.96.0.0/29"])
+        }),
+        service_writers: 1,
+        ..shipped(Release::V1_20)
+    }
+}
+
+/// Was the bitmap of addresses written?
+fn allocates(note: &Note) -> bool {
+    let commit = note.body.get::<Committed<wavetank_api::Object>>();
+    commit.is_some_and(|commit| commit.changes.iter().any(|change| &*change.key == IPS))
+}
+
+/// What a reader of the story wants to know: what is stored, what the client hears, what loops find.
+fn tells(bench: &Bench, from: usize) -> String {
+    let mut text = String::new();
+    for (at, note) in &bench.notes[from..] {
+        let name = bench.world.name(note.process);
+        // The rounds write the bitmap although nothing has changed.
+        let round = allocates(note) && !text.ends_with("cleaning up\n") && at.secs_f64() > 60.0;
+        if let Some(told) = tell(&bench.world, note).filter(|_| !round) {
+            writeln!(text, "{:>10.4} s  {name:<5} {}", at.secs_f64(), told.text).expect("text");
+        }
+    }
+    text
+}
+
+#[test]
+fn a_leak_is_repaired_nine_minutes_after_the_crash() {
+    let mut bench = Bench::new(&topology());
+    for process in ["etcd", "a1", "a2", "s1"] {
+        bench.strike(start(process));
+        bench.run_for(1.0);
+    }
+    bench.run_until(10.0);
+    let begin = bench.notes.len();
+    bench.tell("s1", "probe");
+    while !bench.notes[begin..].iter().any(|(_, note)| allocates(note)) {
+        assert!(bench.step(), "an address is allocated");
+    }
+    let crashed = bench.now.secs_f64();
+    bench.strike(crash("a1"));
+    bench.run_until(600.0);
+    let freed = bench.notes.iter().find(|(_, note)| {
+        let repair = note.body.get::<RepairNote>();
+        repair.is_some_and(|repair| repair.message.contains("cleaning up"))
+    });
+    let minutes = (freed.expect("it is").0.secs_f64() - crashed) / 60.0;
+    assert!((8.0..9.5).contains(&minutes), "{minutes}");
+    let story = tells(&bench, begin);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../snapshots/stories"
+    ));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("leaked-address", story));
+}
