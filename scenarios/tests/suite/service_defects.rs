@@ -14,7 +14,7 @@ fn violated(
     seed: u64,
     defect: Option<&str>,
     fix: Option<&str>,
-) -> Option<&'static str> {
+) -> Option<String> {
     let names = |name: Option<&str>| name.into_iter().map(str::to_owned).collect();
     let composition = Composition {
         fixed: true,
@@ -25,19 +25,21 @@ fn violated(
     let case = Kube.open("service-storm", &composition).expect("it opens");
     match run_seed(case.as_ref(), seed, None, Record::default()).ending {
         Ending::Clean => None,
-        Ending::Violated(found) => Some(found.property),
+        Ending::Violated(found) => Some(found.property.to_string()),
     }
 }
 
 /// With the defect this seed violates this property, and without it none.
 fn shows(defect: &str, release: &str, seed: u64, property: &str) {
-    assert_eq!(violated(release, seed, Some(defect), None), Some(property));
+    let found = violated(release, seed, Some(defect), None);
+    assert_eq!(found.as_deref(), Some(property));
     assert_eq!(violated(release, seed, None, None), None, "without it");
 }
 
 /// Without the mending of a finding this seed violates this property, and with it none.
 fn mends(fix: &str, release: &str, seed: u64, property: &str) {
-    assert_eq!(violated(release, seed, None, Some(fix)), Some(property));
+    let found = violated(release, seed, None, Some(fix));
+    assert_eq!(found.as_deref(), Some(property));
     assert_eq!(violated(release, seed, None, None), None, "with it");
 }
 

@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS, SERVICES};
 use wavetank_api::{Json, Method, Reason, Request, Stored};
 use wavetank_apiserver::{Config, LoopbackError};
@@ -16,7 +17,7 @@ use wavetank_client::informer::{HandlerSpec, INFORMERS, InformerSpec, Informers,
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{LoadBalancer, Policy, Rest};
 use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
-use wavetank_release::Release;
+use wavetank_release::{Release, Switch};
 
 use crate::repair::{REPAIR_INTERVAL, RepairNote};
 
@@ -216,11 +217,20 @@ impl ServiceAddresses {
         self.server.loopback().request(rx, post).await.map(|_| ())
     }
 
-    /// What is gone already is no error.
-    async fn delete_address(&self, rx: Rx, name: &str) -> Result<(), LoopbackError> {
-        let delete = Request::new(Method::Delete, IP_ADDRESSES.path("", name));
+    /// Deletes an IPAddress that the cache shows; upstream whatever has its name by now. What is gone
+    /// already is no error.
+    async fn delete_address(&self, rx: Rx, seen: &Stored) -> Result<(), LoopbackError> {
+        let path = IP_ADDRESSES.path("", seen.object.name());
+        let mut delete = Request::new(Method::Delete, path);
+        if self.server.switches.has(Switch::FixDeleteWhatWasSeen) {
+            delete = delete.with(json!({
+                "kind": "DeleteOptions",
+                "apiVersion": "v1",
+                "preconditions": {"uid": seen.object.uid()},
+            }));
+        }
         match self.server.loopback().request(rx, delete).await {
-            Err(error) if !error.is(Reason::NotFound) => Err(error),
+            Err(error) if !error.is(Reason::NotFound) && !error.is(Reason::Conflict) => Err(error),
             _ => Ok(()),
         }
     }

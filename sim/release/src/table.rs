@@ -91,6 +91,7 @@ pub enum Switch {
     FixWaitForService,
     FixLookBeforeRecreate,
     FixReleasePortOnce,
+    FixDeleteWhatWasSeen,
 }
 
 /// The part of the world that has the place of a switch.
@@ -152,7 +153,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 61] = [
+    pub const TABLE: [SwitchInfo; 62] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -887,6 +888,18 @@ impl Switch {
             source: "FINDINGS.md, 11",
             about: "a node port that two protocols of a Service share is given up once, and not twice",
             fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Services,
+        },
+        SwitchInfo {
+            switch: Switch::FixDeleteWhatWasSeen,
+            name: "fix-delete-what-was-seen",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 12",
+            about: "the repair deletes the IPAddress that its cache shows, and not one that has its name by now",
+            fits: &[V1_36],
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,

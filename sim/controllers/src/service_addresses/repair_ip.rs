@@ -139,10 +139,11 @@ impl ServiceAddresses {
             let address = ip_address(&name, family, service);
             return Ok(self.create_address(rx, address).await?);
         };
-        let address = address.object.json();
+        let seen = address;
+        let address = seen.object.json();
         let (group, resource, named) = parent(address);
         if !group.is_empty() || resource != "services" {
-            return self.recreate(rx, &name, service).await;
+            return self.recreate(rx, &seen, service).await;
         }
         if named != key {
             let Some(other) = get(rx, Of::Services, &named) else {
@@ -150,7 +151,7 @@ impl ServiceAddresses {
                 let looks = self.server.switches.has(Switch::FixLookBeforeRecreate);
                 return match looks && !self.still_has(rx, key, &name).await? {
                     true => Ok(()),
-                    false => self.recreate(rx, &name, service).await,
+                    false => self.recreate(rx, &seen, service).await,
                 };
             };
             if cluster_ips(other.object.json()).any(|ip| ip == name) {
@@ -164,7 +165,7 @@ impl ServiceAddresses {
             }
         }
         if label(address, "ip-family") != family || !is_ours(address) {
-            return self.recreate(rx, &name, service).await;
+            return self.recreate(rx, &seen, service).await;
         }
         Ok(())
     }
@@ -181,8 +182,9 @@ impl ServiceAddresses {
     }
 
     /// `recreateIPAddress`: in between it is free.
-    async fn recreate(&self, rx: Rx, name: &str, service: &Json) -> Result<(), Failed> {
-        self.delete_address(rx, name).await?;
+    async fn recreate(&self, rx: Rx, seen: &Stored, service: &Json) -> Result<(), Failed> {
+        self.delete_address(rx, seen).await?;
+        let name = seen.object.name();
         let address = ip_address(name, family_of(name), service);
         Ok(self.create_address(rx, address).await?)
     }
@@ -205,7 +207,7 @@ impl ServiceAddresses {
                  up"
                 ),
             );
-            return Ok(self.delete_address(rx, key).await?);
+            return Ok(self.delete_address(rx, &address).await?);
         }
         let Some(service) = get(rx, Of::Services, &named) else {
             return self.clean_up(rx, key, &address).await;
@@ -230,7 +232,7 @@ impl ServiceAddresses {
             rx,
             format!("the IPAddress: {key} for Service {named} has a wrong reference; cleaning up"),
         );
-        Ok(self.delete_address(rx, key).await?)
+        Ok(self.delete_address(rx, &address).await?)
     }
 
     /// An IPAddress without a Service goes once it is old enough.
@@ -241,7 +243,7 @@ impl ServiceAddresses {
                 rx,
                 format!("IPAddress {key} appears to have leaked: cleaning up"),
             );
-            self.delete_address(rx, key).await?;
+            self.delete_address(rx, address).await?;
         }
         // Timers of a real clock are a little late: to be there on time is to be there too early.
         let left = GRACE.saturating_sub(life) + LATE;
