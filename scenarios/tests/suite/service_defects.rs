@@ -115,7 +115,7 @@ fn type_change_loses_address() {
     shows(
         "type-change-loses-address",
         "v1.36",
-        1,
+        2,
         "cluster-ips-are-unique",
     );
 }
