@@ -9,12 +9,7 @@ use wavetank_engine::drive::Ending;
 use wavetank_engine::trace::Record;
 
 /// Which property a seed violates, if any.
-fn violated(
-    release: &str,
-    seed: u64,
-    defect: Option<&str>,
-    fix: Option<&str>,
-) -> Option<String> {
+fn violated(release: &str, seed: u64, defect: Option<&str>, fix: Option<&str>) -> Option<String> {
     let names = |name: Option<&str>| name.into_iter().map(str::to_owned).collect();
     let composition = Composition {
         fixed: true,
@@ -120,7 +115,7 @@ fn type_change_loses_address() {
     shows(
         "type-change-loses-address",
         "v1.36",
-        1,
+        2,
         "cluster-ips-are-unique",
     );
 }
@@ -138,4 +133,47 @@ fn leaks_are_counted_by_rounds() {
 #[test]
 fn the_repair_waits_for_a_service_that_is_made_anew() {
     mends("fix-wait-for-service", "v1.36", 4, "used-is-allocated");
+}
+
+#[test]
+fn a_service_is_given_up_once() {
+    mends("fix-release-once", "v1.20", 156, "cluster-ips-are-unique");
+}
+
+#[test]
+fn the_repair_deletes_what_it_has_seen() {
+    let property = "cluster-ips-are-unique";
+    mends("fix-delete-what-was-seen", "v1.36", 18, property);
+}
+
+#[test]
+fn failed_update_counts_as_done() {
+    let property = "cluster-ips-are-unique";
+    shows("failed-update-counts-as-done", "v1.20", 111, property);
+}
+
+#[test]
+fn a_shared_port_is_given_up_once() {
+    mends(
+        "fix-release-port-once",
+        "v1.36",
+        24,
+        "node-ports-are-unique",
+    );
+}
+
+#[test]
+fn released_before_written() {
+    let property = "cluster-ips-are-unique";
+    shows("released-before-written", "v1.16", 11, property);
+}
+
+#[test]
+fn an_update_gives_up_what_is_no_longer_stored() {
+    mends(
+        "fix-finish-after-write",
+        "v1.36",
+        58,
+        "node-ports-are-unique",
+    );
 }

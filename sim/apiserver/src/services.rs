@@ -200,10 +200,10 @@ impl Allocators {
             };
             match &self.ips {
                 Ips::Bitmap(ledger) => {
-                    if let Some(offset) = ledger.block().offset_of(parsed) {
-                        if let Err(refusal) = ledger.release(rx, offset).await {
-                            could_not_release(rx, ip, &words(refusal));
-                        }
+                    if let Some(offset) = ledger.block().offset_of(parsed)
+                        && let Err(refusal) = ledger.release(rx, offset).await
+                    {
+                        could_not_release(rx, ip, &words(refusal));
                     }
                 }
                 Ips::Objects(all) => {

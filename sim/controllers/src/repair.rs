@@ -177,7 +177,8 @@ impl ServiceRepair {
     async fn run_once(&self, rx: Rx, which: Loop, first: bool) -> Result<(), Failed> {
         let mut wait = FIRST_WAIT;
         for tries in 1.. {
-            let gives_up = tries >= TRIES && !(first && !self.has(Switch::RepairStartGivesUp));
+            let insists = first && !self.has(Switch::RepairStartGivesUp);
+            let gives_up = tries >= TRIES && !insists;
             match self.try_once(rx, which).await {
                 Err(Failed::Conflict(_)) if !gives_up => {
                     let jitter = rx.choose(11).await as u32;

@@ -111,10 +111,10 @@ pub async fn release(rx: Rx, ledger: &Ledger, ports: &[i64]) {
         if once && ports[..at].contains(port) {
             continue;
         }
-        if let Some(offset) = ledger.block().offset_of_port(*port) {
-            if let Err(refusal) = ledger.release(rx, offset).await {
-                could_not_release(rx, &port.to_string(), &words(refusal));
-            }
+        if let Some(offset) = ledger.block().offset_of_port(*port)
+            && let Err(refusal) = ledger.release(rx, offset).await
+        {
+            could_not_release(rx, &port.to_string(), &words(refusal));
         }
     }
 }

@@ -33,14 +33,24 @@ fn allocates(note: &Note) -> bool {
 }
 
 /// What a reader of the story wants to know: what is stored, what the client hears, what loops find.
-fn tells(bench: &Bench, from: usize) -> String {
+fn tells(bench: &Bench, from: usize, crashed: f64) -> String {
     let mut text = String::new();
+    let mut line = |at: f64, name: &str, what: &str| {
+        writeln!(text, "{at:>10.4} s  {name:<5} {what}").expect("it is text");
+    };
+    let mut crash = Some(crashed);
+    let mut cleaned = false;
     for (at, note) in &bench.notes[from..] {
+        let at = at.secs_f64();
+        if let Some(crashed) = crash.take_if(|crashed| *crashed < at) {
+            line(crashed, "fault", "a1 crashes");
+        }
         let name = bench.world.name(note.process);
         // The rounds write the bitmap although nothing has changed.
-        let round = allocates(note) && !text.ends_with("cleaning up\n") && at.secs_f64() > 60.0;
+        let round = allocates(note) && at > crashed && !cleaned;
         if let Some(told) = tell(&bench.world, note).filter(|_| !round) {
-            writeln!(text, "{:>10.4} s  {name:<5} {}", at.secs_f64(), told.text).expect("text");
+            cleaned = told.text.ends_with("cleaning up");
+            line(at, name, &told.text);
         }
     }
     text
@@ -68,7 +78,7 @@ fn a_leak_is_repaired_nine_minutes_after_the_crash() {
     });
     let minutes = (freed.expect("it is").0.secs_f64() - crashed) / 60.0;
     assert!((8.0..9.5).contains(&minutes), "{minutes}");
-    let story = tells(&bench, begin);
+    let story = tells(&bench, begin, crashed);
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(
         env!("CARGO_MANIFEST_DIR"),
