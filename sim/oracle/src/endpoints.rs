@@ -41,7 +41,7 @@ fn address(note: &str) -> Option<&str> {
 
 /// Does to the servers what a note says was done to them.
 pub fn follow(lab: &mut Lab, note: &str) {
-    let server = address(note).and_then(|address| Lab::server_at(address));
+    let server = address(note).and_then(Lab::server_at);
     let is_listed = |lab: &Lab| address(note).is_some_and(|a| listed(lab).iter().any(|l| l == a));
     match (note, server) {
         (note, Some(server)) if note.starts_with("after SIGKILL of") => {
