@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use wavetank_conform::{Figures, against_real};
+use wavetank_oracle::timing::Timing;
 use wavetank_oracle::{Score, corpus, replay};
 
 use crate::stopwatch::Stopwatch;
@@ -71,6 +72,9 @@ pub(super) fn conform(args: &ConformArgs) -> Result<Exit, Problem> {
     }
 }
 
+/// At so many moments a server is killed.
+const KILLS: u32 = 1000;
+
 fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     let recordings = match &args.corpus {
         Some(folder) => corpus::read(folder),
@@ -82,6 +86,9 @@ fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     };
     for recording in recordings.map_err(Problem::new)? {
         score.files.push(replay(&recording).map_err(Problem::new)?);
+        if Timing::is_told_by(&recording) {
+            print(&Timing::of(&recording, KILLS).to_string())?;
+        }
     }
     print(&score.to_string())?;
     Ok(if score.is_perfect() {

@@ -33,6 +33,12 @@ fn sliced(lab: &Lab) -> Vec<Json> {
         .collect()
 }
 
+/// Is it in either of them?
+pub fn lists(lab: &Lab, address: &str) -> bool {
+    listed(lab).iter().any(|listed| listed == address)
+        || sliced(lab).iter().any(|sliced| sliced == address)
+}
+
 /// The first address that a note names.
 fn address(note: &str) -> Option<&str> {
     let mut words = note.split(|c: char| !c.is_ascii_digit() && c != '.');

@@ -276,6 +276,7 @@ pub struct Write {
 }
 
 /// The world, and what was seen in it.
+#[derive(Clone)]
 pub struct Lab {
     world: World,
     now: Time,
@@ -508,12 +509,15 @@ impl Lab {
         self.act(&Action::Fault(Fault::Crash { process }));
     }
 
+    /// SIGTERM.
+    pub fn begin_stop(&mut self, process: &str) {
+        let process = process.to_owned();
+        self.act(&Action::Fault(Fault::Stop { process }));
+    }
+
     /// SIGTERM; until it has exited.
     pub fn stop(&mut self, process: &str) {
-        let fault = Fault::Stop {
-            process: process.to_owned(),
-        };
-        self.act(&Action::Fault(fault));
+        self.begin_stop(process);
         self.run_until(STOPS_WITHIN, |lab| !lab.is_up(process));
     }
 
@@ -556,6 +560,11 @@ impl Lab {
         let recorder = self.world.find("recorder").expect("it was built");
         let answers = self.world.cell(recorder, &ANSWERS);
         answers.get(&number).cloned().unwrap_or_default()
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        self.now
     }
 
     /// Time passes.

@@ -5,6 +5,7 @@
 //! - `endpoints`: what was done to several servers, and their leases and addresses;
 //! - `symbols`: uids, revisions, names and times, which differ from run to run;
 //! - `replay`: one file, line by line, in one pass from an empty store;
+//! - `timing`: how long a server that is gone stays in the Endpoints;
 //! - `ask`: requests of one's own to the same server;
 //! - `score`: how many steps are equal, and the list of those that may differ.
 
@@ -15,6 +16,7 @@ mod lab;
 mod replay;
 mod score;
 mod symbols;
+pub mod timing;
 
 pub use ask::ask;
 pub use replay::{Difference, Replayed, replay};

@@ -7,7 +7,7 @@ use crate::{EtcdRelease, Release};
 
 /// The switches that are on in one process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Switches(u64);
+pub struct Switches(u128);
 
 impl Switches {
     /// None.

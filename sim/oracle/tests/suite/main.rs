@@ -3,3 +3,4 @@
 
 mod bad_requests;
 mod oracle;
+mod timing;
