@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use stateright::{Model, Property};
+use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Digest, digest};
 
 use crate::{Move, Node, WorldModel};
@@ -45,7 +46,12 @@ impl Audited {
         match self.objection(&node) {
             None => node,
             Some((what, why)) => Node {
-                violated: Some((what.to_owned(), why)),
+                violated: Some(Box::new(FoundViolation {
+                    property: what.to_owned(),
+                    kind: "simulation".to_owned(),
+                    object: String::new(),
+                    message: why,
+                })),
                 ..node
             },
         }
@@ -82,7 +88,7 @@ impl Audited {
     fn parts_them(&self, a: &Node, b: &Node) -> Option<Move> {
         let mut moves = Vec::new();
         self.model.actions(a, &mut moves);
-        let after = |node, step: &Move| self.model.next_state(node, step.clone());
+        let after = |node, step: &Move| self.model.next_state(node, *step);
         moves
             .into_iter()
             .find(|step| after(a, step) != after(b, step))

@@ -1,11 +1,29 @@
 //! Models: the one [`World`](wavetank_engine::World), searched instead of simulated.
 //!
-//! Here is the bridge to stateright and nothing of any particular system; scopes of the control
-//! plane come from above. `world_model` is the model; `audited` is the same one without trust in
-//! hashes.
+//! Nothing here knows any particular system; scopes of the control plane come from above.
+//! `world_model` says what can happen next within which bounds, as a stateright model; `step` is one
+//! event of it. `explore` is the search for long scopes, `seen` its memory, `coverage` what it has
+//! reached; `recovery` looks from every state into the calm. `shorten` and `path` make a trace of what
+//! was found. `readable` is for looking around in stateright's Explorer, `audited` is a model without trust in hashes.
 
 mod audited;
+mod coverage;
+mod explore;
+mod path;
+mod readable;
+mod recovery;
+mod seen;
+mod shorten;
+mod step;
 mod world_model;
 
 pub use audited::Audited;
-pub use world_model::{Move, Node, WorldModel};
+pub use coverage::{Coverage, Reached, words};
+pub use explore::{Ended, Explored, Explorer, Found, Progress};
+pub use path::{Retraced, retrace};
+pub use readable::{Readable, Step};
+pub use recovery::Recovery;
+pub use seen::Seen;
+pub use shorten::{Shortened, Shortening};
+pub use step::Stepped;
+pub use world_model::{Bounds, Due, Move, Node, WorldModel};

@@ -4,12 +4,14 @@
 //! happen first is a *deviation* and costs one from a budget: the events that were due earlier
 //! come late, nothing comes early, so no timer fires before its time.
 
-use std::any::Any;
 use std::hash::{Hash, Hasher};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use stateright::{Model, Property};
-use wavetank_engine::{Action, Check, Class, Event, Time, What, World};
+use wavetank_engine::trace::FoundViolation;
+use wavetank_engine::{Action, Digest, Event, Time, What, World, digest};
+
+use crate::step::{Stepped, step};
 
 /// A world with what is left of the budgets.
 #[derive(Clone, Debug)]
@@ -18,11 +20,13 @@ pub struct Node {
     pub world: World,
     /// Deviations left.
     pub deviations: u32,
-    /// Which of the model's faults have not struck, one bit each.
+    /// Which of the faults have not struck, one bit each.
     pub faults: u64,
-    /// The guarantee that was violated on the way here, with what was wrong. A panic of what is
-    /// simulated violates `no-panic`.
-    pub violated: Option<(String, String)>,
+    /// How much of the plan is done.
+    pub planned: usize,
+    /// The guarantee that was violated on the way here. A panic of what is simulated violates
+    /// `no-panic`.
+    pub violated: Option<Box<FoundViolation>>,
 }
 
 impl PartialEq for Node {
@@ -33,85 +37,207 @@ impl PartialEq for Node {
 impl Eq for Node {}
 
 impl Node {
+    /// A world where nothing of the bounds is used up.
+    pub fn fresh(mut world: World, bounds: &Bounds) -> Node {
+        assert!(bounds.faults.len() <= 64, "one bit a fault");
+        world.cache_digests();
+        Node {
+            world,
+            deviations: bounds.deviations,
+            faults: (1_u64.checked_shl(bounds.faults.len() as u32)).map_or(u64::MAX, |bit| bit - 1),
+            planned: 0,
+            violated: None,
+        }
+    }
+
+    /// What two states have in common that a search takes for one.
+    pub fn fingerprint(&self) -> Digest {
+        digest(self)
+    }
+
     /// What the bounds of the search depend on, and a world's own equality leaves out.
-    fn key(&self) -> (u32, u64, Time) {
-        (self.deviations, self.faults, self.world.now())
+    fn key(&self) -> (u32, u64, usize, Time) {
+        (self.deviations, self.faults, self.planned, self.world.now())
     }
 }
 
 impl Hash for Node {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.key().hash(state);
-        self.violated.hash(state);
+        let violated = self.violated.as_deref();
+        let violated = violated.map(|found| (&found.property, &found.object, &found.message));
+        violated.hash(state);
         self.world.hash(state);
     }
 }
 
 /// One step of the search.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
-    /// The pending event at this place of the default order; 0 is the default.
+    /// The pending event at this place of the default order.
     Pending(usize),
     /// A choice, answered.
     Choice(usize, u64),
-    /// The model's fault with this index.
+    /// The next of the plan.
+    Planned,
+    /// The fault with this index.
     Fault(usize),
+    /// Faults end, and everything goes its default way: [`crate::Recovery`]. Always the last.
+    Recover,
 }
 
-/// The bounds of a search from one world.
-#[derive(Clone, Debug)]
-pub struct WorldModel {
-    /// Where it begins.
-    pub start: World,
+/// What is planned.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Due {
+    /// An action.
+    Act(Action),
+    /// The end of the storm.
+    Calm,
+}
+
+impl Due {
+    fn event(&self) -> Event<'_> {
+        match self {
+            Due::Act(action) => Event::Act(action),
+            Due::Calm => Event::Calm,
+        }
+    }
+}
+
+/// How far a search goes.
+#[derive(Clone, Debug, Default)]
+pub struct Bounds {
+    /// What is done at given times, in their order: it happens on every path.
+    pub plan: Vec<(Time, Due)>,
     /// Faults that may strike, once each, after any event; where one finds no target, it waits.
     pub faults: Vec<Action>,
+    /// At most so many of them strike on one path.
+    pub at_most: Option<u32>,
     /// Deviations from the default order.
     pub deviations: u32,
+    /// An event overtakes only those that are due at most so much earlier.
+    pub late_by: Option<Duration>,
+    /// A choice among more is always the first: what is drawn from millions cannot be searched.
+    pub widest_choice: Option<u64>,
     /// Virtual time after which nothing is explored.
     pub horizon: Time,
 }
 
-impl WorldModel {
-    fn apply(&self, node: &Node, event: Event<'_>, at: Time) -> Option<Node> {
-        let mut next = node.clone();
-        let applied = catch_unwind(AssertUnwindSafe(|| {
-            next.world.apply(at, event, &mut |sent| sent.nominal)
-        }));
-        let report = match applied {
-            // A fault that no world knows must not look like one that does no harm.
-            Ok(fits) => fits.unwrap_or_else(|misfit| panic!("the model's own mistake: {misfit}")),
-            Err(panic) => return Some(broken(node, panic.as_ref())),
-        };
-        if !report.struck {
-            return None;
-        }
-        for (index, check) in &report.checks {
-            let Check::Violated(violation) = check else {
-                continue;
-            };
-            let property = next.world.properties().nth((*index).into())?;
-            if property.class() == Class::Guarantee {
-                next.violated
-                    .get_or_insert((property.name().to_owned(), violation.message.clone()));
-            }
-        }
-        World::recycle(report);
-        next.world.cache_digests();
-        Some(next)
-    }
+/// A search from one world.
+#[derive(Clone, Debug)]
+pub struct WorldModel {
+    /// Where it begins.
+    pub start: World,
+    /// How far it goes.
+    pub bounds: Bounds,
 }
 
-/// The state after an event in which what is simulated panicked: the world is as it was before, for
-/// what the panic left of it is of no use.
-fn broken(before: &Node, panic: &(dyn Any + Send)) -> Node {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied());
-    let why = text.unwrap_or("without a message").to_owned();
-    Node {
-        violated: Some(("no-panic".to_owned(), why)),
-        ..before.clone()
+impl WorldModel {
+    /// The first state.
+    pub fn first(&self) -> Node {
+        Node::fresh(self.start.clone(), &self.bounds)
+    }
+
+    /// What can happen next, the default first.
+    pub fn moves(&self, node: &Node, moves: &mut Vec<Move>) {
+        if node.violated.is_some() {
+            return; // one counterexample a path
+        }
+        let bounds = &self.bounds;
+        let deviates = node.deviations > 0;
+        let planned = self.planned(node).filter(|at| *at <= bounds.horizon);
+        let planned_is_next = self.planned_is_next(node);
+        if planned.is_some() && planned_is_next {
+            moves.push(Move::Planned);
+        }
+        let first = node
+            .world
+            .next_entry()
+            .map_or(Time::NEVER, |entry| entry.at);
+        let last = bounds.late_by.map_or(Time::NEVER, |late| first + late);
+        let last = last.min(bounds.horizon);
+        for (place, entry) in node.world.pending().enumerate() {
+            let is_default = place == 0 && !planned_is_next;
+            if entry.at > last || !(is_default || deviates) {
+                break;
+            }
+            match entry.what {
+                What::Choose { domain, .. } => {
+                    let narrow = bounds.widest_choice.is_none_or(|widest| domain <= widest);
+                    let domain = if narrow { domain } else { 1 };
+                    moves.extend((0..domain).map(|value| Move::Choice(place, value)));
+                }
+                _ => moves.push(Move::Pending(place)),
+            }
+        }
+        if planned.is_some_and(|at| at <= last) && !planned_is_next && deviates {
+            moves.push(Move::Planned);
+        }
+        let struck = bounds.faults.len() as u32 - node.faults.count_ones();
+        if bounds.at_most.is_none_or(|most| struck < most) {
+            let left = (0..bounds.faults.len()).filter(|fault| node.faults >> fault & 1 == 1);
+            moves.extend(left.map(Move::Fault));
+        }
+    }
+
+    /// The state after a move; none if it cannot be made, or is a fault that finds no target.
+    pub fn next(&self, node: &Node, taken: Move) -> Option<(Node, Stepped)> {
+        let mut next = node.clone();
+        let planned_is_next = self.planned_is_next(node);
+        let entry = |place: usize| node.world.pending().nth(place).copied();
+        let (at, event) = match taken {
+            Move::Pending(place) => {
+                let entry = entry(place)?;
+                (entry.at, Event::Pending(entry.seq))
+            }
+            Move::Choice(place, value) => {
+                let entry = entry(place)?;
+                (entry.at, Event::Choice(entry.seq, value))
+            }
+            Move::Planned => {
+                let (at, due) = self.bounds.plan.get(node.planned)?;
+                next.planned += 1;
+                (*at, due.event())
+            }
+            Move::Fault(fault) => {
+                next.faults &= !(1 << fault);
+                (node.world.now(), Event::Act(&self.bounds.faults[fault]))
+            }
+            Move::Recover => return None,
+        };
+        let is_default = match taken {
+            Move::Pending(place) | Move::Choice(place, _) => place == 0 && !planned_is_next,
+            Move::Planned => planned_is_next,
+            Move::Fault(_) | Move::Recover => true,
+        };
+        if !is_default {
+            next.deviations = next.deviations.checked_sub(1)?;
+        }
+        let stepped = step(&mut next.world, at.max(node.world.now()), event);
+        if !stepped.struck && matches!(taken, Move::Fault(_)) {
+            return None;
+        }
+        if stepped.panicked {
+            // What the panic left of it is of no use.
+            next.world = node.world.clone();
+        }
+        next.violated = stepped.violated.clone();
+        next.world.cache_digests();
+        Some((next, stepped))
+    }
+
+    /// When the next of the plan is due.
+    fn planned(&self, node: &Node) -> Option<Time> {
+        self.bounds.plan.get(node.planned).map(|(at, _)| *at)
+    }
+
+    /// Is it due before any event?
+    fn planned_is_next(&self, node: &Node) -> bool {
+        let first = node
+            .world
+            .next_entry()
+            .map_or(Time::NEVER, |entry| entry.at);
+        self.planned(node).is_some_and(|at| at <= first)
     }
 }
 
@@ -120,61 +246,15 @@ impl Model for WorldModel {
     type Action = Move;
 
     fn init_states(&self) -> Vec<Node> {
-        let mut world = self.start.clone();
-        world.cache_digests();
-        assert!(self.faults.len() <= 64, "one bit a fault");
-        vec![Node {
-            world,
-            deviations: self.deviations,
-            faults: (1_u64 << self.faults.len()) - 1,
-            violated: None,
-        }]
+        vec![self.first()]
     }
 
     fn actions(&self, node: &Node, moves: &mut Vec<Move>) {
-        if node.violated.is_some() {
-            return; // one counterexample a path
-        }
-        let allowed = if node.deviations > 0 { usize::MAX } else { 1 };
-        for (place, entry) in node.world.pending().enumerate().take(allowed) {
-            if entry.at > self.horizon {
-                break;
-            }
-            match entry.what {
-                What::Choose { domain, .. } => {
-                    moves.extend((0..domain).map(|value| Move::Choice(place, value)));
-                }
-                _ => moves.push(Move::Pending(place)),
-            }
-        }
-        let left = (0..self.faults.len()).filter(|fault| node.faults >> fault & 1 == 1);
-        moves.extend(left.map(Move::Fault));
+        self.moves(node, moves);
     }
 
-    fn next_state(&self, node: &Node, step: Move) -> Option<Node> {
-        let entry = |place: usize| node.world.pending().nth(place).copied();
-        let mut next = match step {
-            Move::Pending(place) => {
-                let entry = entry(place)?;
-                self.apply(node, Event::Pending(entry.seq), entry.at)?
-            }
-            Move::Choice(place, value) => {
-                let entry = entry(place)?;
-                self.apply(node, Event::Choice(entry.seq, value), entry.at)?
-            }
-            Move::Fault(fault) => {
-                let now = node.world.now();
-                let mut next = self.apply(node, Event::Act(&self.faults[fault]), now)?;
-                next.faults &= !(1 << fault);
-                next
-            }
-        };
-        if let Move::Pending(place) | Move::Choice(place, _) = step
-            && place > 0
-        {
-            next.deviations -= 1;
-        }
-        Some(next)
+    fn next_state(&self, node: &Node, taken: Move) -> Option<Node> {
+        self.next(node, taken).map(|(next, _)| next)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {

@@ -13,6 +13,7 @@ use wavetank_engine::trace::Record;
 use wavetank_engine::{Time, World};
 
 use crate::quiet::quietly;
+use crate::search::Scope;
 
 /// What a seed decides about a case before the first event, as it stands in a trace's head.
 pub type Options = serde_json::Value;
@@ -78,6 +79,11 @@ pub trait Case: Send + Sync {
     /// tries. Every one must differ from these, and going on from one to the next must end.
     fn smaller(&self, _options: &Options) -> Vec<Options> {
         Vec::new()
+    }
+
+    /// How far `wavetank check` goes, if this can be searched.
+    fn scope(&self) -> Option<Scope> {
+        None
     }
 
     /// When a run under these options ends.

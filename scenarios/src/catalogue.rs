@@ -41,6 +41,11 @@ pub trait Catalogue: Sync {
     /// The bundled scenarios.
     fn scenarios(&self) -> Vec<Listed>;
 
+    /// The bundled scopes of a search.
+    fn scopes(&self) -> Vec<Listed> {
+        Vec::new()
+    }
+
     /// The properties.
     fn properties(&self) -> Vec<Listed> {
         Vec::new()
@@ -56,7 +61,7 @@ pub trait Catalogue: Sync {
         Vec::new()
     }
 
-    /// The case of a bundled scenario or of a scenario file. That the name is known, or that the
+    /// The case of a bundled scenario or scope, or of a file with one. That the name is known, or that the
     /// file is one, has been checked.
     ///
     /// # Errors
@@ -68,6 +73,21 @@ pub trait Catalogue: Sync {
     /// # Errors
     /// Why it is not one of this catalogue's.
     fn reopen(&self, identity: &serde_json::Value) -> Result<Box<dyn Case>, String>;
+
+    /// The same with another composition on top of its own.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    fn recompose(
+        &self,
+        identity: &serde_json::Value,
+        composition: &Composition,
+    ) -> Result<Box<dyn Case>, String> {
+        match *composition == Composition::default() {
+            true => self.reopen(identity),
+            false => Err("its case has no other composition".to_owned()),
+        }
+    }
 }
 
 /// A catalogue with nothing in it.

@@ -2,6 +2,8 @@
 //! stderr; what the exit codes mean is in [`Exit`].
 
 mod args;
+mod check;
+mod checked;
 mod conform;
 mod diff;
 mod exit;
@@ -10,6 +12,7 @@ mod found;
 mod human;
 mod interrupt;
 mod judge;
+mod junit;
 mod keep;
 mod list;
 mod matrix;
@@ -47,6 +50,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
     };
     let done = match &cli.command {
         Command::Run(args) => run::run(catalogue, args),
+        Command::Check(args) => check::check(catalogue, args),
         Command::Matrix(args) => matrix::matrix(catalogue, args),
         Command::Replay(args) => replay::replay(catalogue, args),
         Command::Shrink(args) => shrink::shrink(catalogue, args),

@@ -1,7 +1,7 @@
 //! The cases of the command: scenario files of a Kubernetes control plane, or of an etcd alone.
 //!
 //! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is
-//! how it stands in a trace, `switches` which defects and fixes it has; `weather` turns its budget
+//! how it stands in a trace, `scope` how far a search of it goes, `switches` which defects and fixes it has; `weather` turns its budget
 //! into what the generator draws from; `library` holds the bundled scenarios, `listing` says what
 //! there is to choose from.
 
@@ -9,6 +9,7 @@ mod identity;
 mod job;
 mod library;
 mod listing;
+mod scope;
 mod switches;
 mod weather;
 
@@ -31,11 +32,11 @@ pub struct Kube;
 impl Catalogue for Kube {
     fn scenarios(&self) -> Vec<Listed> {
         let bundled = library::bundled();
-        let listed = bundled.iter().map(|scenario| {
-            let first = scenario.about.split(['.', ':']).next().unwrap_or_default();
-            Listed::new(&scenario.name, first.replace('\n', " "))
-        });
-        listed.collect()
+        bundled.iter().map(listing::scenario).collect()
+    }
+
+    fn scopes(&self) -> Vec<Listed> {
+        library::scopes().iter().map(listing::scenario).collect()
     }
 
     fn properties(&self) -> Vec<Listed> {
@@ -63,6 +64,31 @@ impl Catalogue for Kube {
                 read(scenario, &text)?
             }
         };
+        let (release, switches) = self.composed(composition)?;
+        Ok(Box::new(Job::new(parsed, release, switches)?))
+    }
+
+    fn reopen(&self, identity: &serde_json::Value) -> Result<Box<dyn Case>, String> {
+        Ok(Box::new(Job::from_identity(identity)?))
+    }
+
+    fn recompose(
+        &self,
+        identity: &serde_json::Value,
+        composition: &Composition,
+    ) -> Result<Box<dyn Case>, String> {
+        let (release, switches) = self.composed(composition)?;
+        let job = Job::from_identity(identity)?;
+        Ok(Box::new(job.recomposed(release, switches)?))
+    }
+}
+
+impl Kube {
+    /// What a composition names.
+    fn composed(
+        &self,
+        composition: &Composition,
+    ) -> Result<(Option<AnyRelease>, wavetank_release::Composition), String> {
         let release = composition.release.as_deref();
         let release = release.map(|name| named_release(self, name)).transpose()?;
         let switches = wavetank_release::Composition {
@@ -70,11 +96,7 @@ impl Catalogue for Kube {
             on: named_switches(self, &composition.defects)?,
             off: named_switches(self, &composition.without)?,
         };
-        Ok(Box::new(Job::new(parsed, release, switches)?))
-    }
-
-    fn reopen(&self, identity: &serde_json::Value) -> Result<Box<dyn Case>, String> {
-        Ok(Box::new(Job::from_identity(identity)?))
+        Ok((release, switches))
     }
 }
 

@@ -4,6 +4,7 @@
 //! - A [`case`] is something that can be simulated under seeds; [`catalogue`] says which there are.
 //! - [`sweep`] runs one over many seeds; [`attribution`] says what a violation is to be blamed on;
 //!   [`shrink`] makes it small; [`retell`] replays it and tells its story.
+//! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
 //! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
 //! - [`testing`] makes all of that one line in a test.
 //! - [`kube`] is the Kubernetes control plane as a case, with the bundled scenarios.
@@ -18,6 +19,7 @@ pub mod head;
 pub mod kube;
 mod quiet;
 pub mod retell;
+pub mod search;
 pub mod seeds;
 pub mod shrink;
 mod stopwatch;

@@ -12,7 +12,7 @@ use wavetank_engine::{
     Action, Always, Caller, Check, Class, Cx, Event, Fault, Name, Outcome, Payload, Process,
     RoutineFuture, Rx, Task, Time, Timer, Violation, World, WorldBuilder,
 };
-use wavetank_models::{Audited, Move, Node, WorldModel};
+use wavetank_models::{Audited, Bounds, Move, Node, WorldModel};
 
 const TELL: Timer = Timer::new(Name::new("tell"), 0);
 const KEEP: Name = Name::new("keep");
@@ -144,9 +144,10 @@ fn model<K: Kept>(nap: Nap) -> WorldModel {
         .expect("there is a toy");
     WorldModel {
         start: world,
-        faults: Vec::new(),
-        deviations: 0,
-        horizon: Time::from_secs(2),
+        bounds: Bounds {
+            horizon: Time::from_secs(2),
+            ..Bounds::default()
+        },
     }
 }
 
@@ -157,7 +158,8 @@ where
 {
     let checker = model.checker().spawn_dfs().join();
     let path = checker.discovery("guarantees hold")?;
-    path.last_state().violated.clone()
+    let found = path.last_state().violated.as_deref()?;
+    Some((found.property.clone(), found.message.clone()))
 }
 
 /// The name of what an audited search finds violated.
@@ -205,8 +207,7 @@ fn an_impure_routine_is_caught_by_any_search() {
 fn a_fault_that_no_world_knows_is_no_proof_of_anything() {
     let process = "nobody".to_owned();
     let stop = Action::Fault(Fault::Stop { process });
-    violated(WorldModel {
-        faults: vec![stop],
-        ..model::<Honest>(Nap::Steady)
-    });
+    let mut model = model::<Honest>(Nap::Steady);
+    model.bounds.faults = vec![stop];
+    violated(model);
 }

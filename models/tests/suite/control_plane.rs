@@ -9,7 +9,7 @@ use stateright::{Checker, Path};
 use wavetank_cluster::properties::Name;
 use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Topology};
 use wavetank_engine::{Action, Fault, Time, World};
-use wavetank_models::{Audited, Move, Node, WorldModel};
+use wavetank_models::{Audited, Bounds, Move, Node, WorldModel};
 use wavetank_release::{Reconciler, Release, Switch, Switches};
 
 use common::{search, undisturbed};
@@ -52,10 +52,13 @@ fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
     assert_eq!(listed(&start), 2);
     let stop = |process| Action::Fault(Fault::Stop { process });
     WorldModel {
-        horizon: start.now() + WINDOW,
+        bounds: Bounds {
+            horizon: start.now() + WINDOW,
+            faults: topology.apiserver_names().into_iter().map(stop).collect(),
+            deviations,
+            ..Bounds::default()
+        },
         start,
-        faults: topology.apiserver_names().into_iter().map(stop).collect(),
-        deviations,
     }
 }
 
@@ -65,9 +68,9 @@ fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
 fn counterexample(found: Option<Path<Node, Move>>, why: &str) -> Vec<Move> {
     let path = found.expect("the search finds it");
     let violated = path.last_state().violated.clone();
-    let (property, message) = violated.expect("the path ends there");
-    assert_eq!(property, Name::StoppedAddressIsRemoved.info().name);
-    assert!(message.contains(why), "{message}");
+    let violated = violated.expect("the path ends there");
+    assert_eq!(violated.property, Name::StoppedAddressIsRemoved.info().name);
+    assert!(violated.message.contains(why), "{violated:?}");
     let (states, moves) = (path.clone().into_states(), path.into_actions());
     let (_, before) = states.split_last().expect("more than none");
     assert!(before.iter().all(|node| node.violated.is_none()));
@@ -140,6 +143,6 @@ fn states_are_what_their_hashes_say_when_events_come_late() {
 fn states_are_what_their_hashes_say_within_a_round() {
     let mut model = scope(Switches::fixed(), IN_A_ROUND, 0);
     // An audit takes its time: this is enough for two removals at once.
-    model.horizon = model.horizon - WINDOW / 2;
+    model.bounds.horizon = model.bounds.horizon - WINDOW / 2;
     is_sound(model);
 }

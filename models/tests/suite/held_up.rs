@@ -9,7 +9,7 @@ use stateright::Path;
 use wavetank_cluster::properties::Name;
 use wavetank_cluster::{Apiserver, EtcdCluster, Topology};
 use wavetank_engine::{Action, Fault, Time};
-use wavetank_models::{Move, WorldModel};
+use wavetank_models::{Bounds, Move, WorldModel};
 use wavetank_release::{Reconciler, Release, Switch, Switches};
 
 use common::{search, undisturbed};
@@ -56,10 +56,12 @@ fn scope(switches: Switches) -> WorldModel {
     ];
     let start = undisturbed(&topology, Name::NoLeaseWriteAfterRemoval, BEFORE_A_ROUND);
     WorldModel {
-        horizon: BEFORE_A_ROUND + WINDOW,
         start,
-        faults: faults.into_iter().map(Action::Fault).collect(),
-        deviations: 0,
+        bounds: Bounds {
+            horizon: BEFORE_A_ROUND + WINDOW,
+            faults: faults.into_iter().map(Action::Fault).collect(),
+            ..Bounds::default()
+        },
     }
 }
 
@@ -70,9 +72,12 @@ fn a_round_that_waited_for_the_lock_writes_the_lease_of_a_stopped_apiserver() {
     let (_, found) = search(scope(unfixed));
     let path = found.expect("the search finds it");
     let violated = path.last_state().violated.clone();
-    let (property, message) = violated.expect("the path ends there");
-    assert_eq!(property, Name::NoLeaseWriteAfterRemoval.info().name);
-    assert!(message.contains("written again after its removal"));
+    let violated = violated.expect("the path ends there");
+    assert_eq!(
+        violated.property,
+        Name::NoLeaseWriteAfterRemoval.info().name
+    );
+    assert!(violated.message.contains("written again after its removal"));
     let moves = path.into_actions();
     let faults = moves.iter().filter(|m| matches!(m, Move::Fault(_)));
     assert_eq!(faults.count(), 4, "it takes every one of them");

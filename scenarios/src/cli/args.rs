@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use super::conform::ConformArgs;
 use crate::catalogue::Composition;
@@ -43,6 +43,12 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Simulate a scenario under many seeds, and report what was violated
     Run(RunArgs),
+    /// Search every order of events and faults within the bounds of a scope
+    ///
+    /// The default order is that of virtual time; a deviation lets an event come before others that
+    /// are due earlier. The verdict states its bounds. A counterexample is a trace, as `run` writes
+    /// them.
+    Check(CheckArgs),
     /// Find every defect of a scenario, each on its own, and nothing when all is mended
     ///
     /// The scenario is run with every known problem mended (as `run --fixed`), then with one defect
@@ -108,6 +114,9 @@ pub(super) struct RunArgs {
     /// Write the traces of clean seeds, too
     #[arg(long)]
     pub all_traces: bool,
+    /// Write a JUnit file, a test for each guarantee
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -154,6 +163,48 @@ impl CompositionArgs {
             without: self.without.clone(),
         }
     }
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true).args(["scope", "all", "around"]))]
+pub(super) struct CheckArgs {
+    /// A scope file, or the name of a bundled scope
+    pub scope: Option<String>,
+    /// Every bundled scope
+    #[arg(long)]
+    all: bool,
+    /// What is near to this trace: from each event of its last part, with deviations from it
+    #[arg(long, value_name = "TRACE")]
+    pub around: Option<PathBuf>,
+    /// Of --around: how much virtual time the last part is, and how far the search goes beyond it
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "100ms")]
+    pub window: Duration,
+    /// Of --around: how often an event may come before others that are due earlier
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub deviations: u32,
+    #[command(flatten)]
+    pub composition: CompositionArgs,
+    /// Threads; 0 is one a core. The verdict does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Stop after so many states
+    #[arg(long, value_name = "N")]
+    pub max_states: Option<u64>,
+    /// Stop when the process comes near to so much memory, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 6144)]
+    pub memory: u64,
+    /// Look around by hand, in stateright's Explorer, on this machine only
+    #[arg(long)]
+    pub explore: bool,
+    /// Where counterexamples are written
+    #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
+    pub out: PathBuf,
+    /// Write a JUnit file, a test for each scope
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 #[derive(Debug, Args)]
@@ -253,6 +304,8 @@ pub(super) struct ListArgs {
 pub(super) enum What {
     /// Bundled scenarios
     Scenarios,
+    /// Bundled scopes of `check`
+    Scopes,
     /// Properties that are checked
     Properties,
     /// Known bugs and their fixes, as switches

@@ -15,6 +15,31 @@ pub(super) fn scenario(
     name: &str,
     composition: &Composition,
 ) -> Result<Box<dyn Case>, Problem> {
+    named(
+        catalogue,
+        name,
+        composition,
+        "scenario",
+        &catalogue.scenarios(),
+    )
+}
+
+/// The case of a scope file or of a bundled scope.
+pub(super) fn scope(
+    catalogue: &dyn Catalogue,
+    name: &str,
+    composition: &Composition,
+) -> Result<Box<dyn Case>, Problem> {
+    named(catalogue, name, composition, "scope", &catalogue.scopes())
+}
+
+fn named(
+    catalogue: &dyn Catalogue,
+    name: &str,
+    composition: &Composition,
+    kind: &str,
+    bundled: &[Listed],
+) -> Result<Box<dyn Case>, Problem> {
     if is_path(name) {
         let path = Path::new(name);
         let checked = match path.is_dir() {
@@ -22,11 +47,11 @@ pub(super) fn scenario(
             false => std::fs::metadata(path).map(drop),
         };
         checked.map_err(|error| Problem::new(format!("{name}: {}", why(&error))))?;
-    } else if !catalogue.scenarios().iter().any(|s| s.name == name) {
-        let help = help(name, &catalogue.scenarios(), "the bundled scenarios are");
+    } else if !bundled.iter().any(|listed| listed.name == name) {
+        let help = help(name, bundled, &format!("the bundled {kind}s are"));
         return Err(Problem::new(format!(
-            "there is no scenario `{name}`; {help}\n\
-             (a scenario file's name ends in .yaml or has a / in it)"
+            "there is no {kind} `{name}`; {help}\n\
+             (a {kind} file's name ends in .yaml or has a / in it)"
         )));
     }
     catalogue.open(name, composition).map_err(Problem::new)

@@ -42,7 +42,7 @@ fn story(case: &dyn Case, found: &Found) -> Result<Vec<String>, String> {
 }
 
 /// What to type to replay a trace, by the way in which this command was started.
-fn replay_line(trace: &Path) -> String {
+pub(super) fn replay_line(trace: &Path) -> String {
     let path = trace.display().to_string();
     let path = match path.contains(|c: char| c.is_whitespace() || "'\"$\\".contains(c)) {
         true => format!("'{}'", path.replace('\'', r"'\''")),

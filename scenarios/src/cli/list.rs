@@ -11,6 +11,7 @@ use super::{print, print_json};
 pub(super) fn list(catalogue: &dyn Catalogue, args: &ListArgs) -> Result<Exit, Problem> {
     let (kind, listed) = match args.what {
         What::Scenarios => ("scenarios", catalogue.scenarios()),
+        What::Scopes => ("scopes", catalogue.scopes()),
         What::Properties => ("properties", catalogue.properties()),
         What::Defects => ("defects", catalogue.defects()),
         What::Releases => ("releases", catalogue.releases()),

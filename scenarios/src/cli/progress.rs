@@ -72,3 +72,24 @@ impl Watch for Progress {
         }
     }
 }
+
+/// One line now and then, about something without an end in sight.
+pub(super) struct Ticker(Mutex<Stopwatch>);
+
+impl Ticker {
+    pub fn new() -> Ticker {
+        Ticker(Mutex::new(Stopwatch::start()))
+    }
+
+    /// If it is time for a line, prints it.
+    pub fn tick(&self, line: impl FnOnce() -> String) {
+        // Whoever else is at it prints the line.
+        let Ok(mut last) = self.0.try_lock() else {
+            return;
+        };
+        if last.is_over(Some(LINE_EVERY)) {
+            *last = Stopwatch::start();
+            eprintln!("{}", line());
+        }
+    }
+}

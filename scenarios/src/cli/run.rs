@@ -8,7 +8,7 @@ use crate::trace_file::check_writable;
 use super::args::{Format, RunArgs};
 use super::exit::{Exit, Problem};
 use super::progress::Progress;
-use super::{find, found, human, interrupt, judge, print, print_json};
+use super::{find, found, human, interrupt, judge, junit, print, print_json};
 
 pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Problem> {
     let case = find::scenario(catalogue, &args.scenario, &args.composition.composition())?;
@@ -33,6 +33,9 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
         .map(|candidate| found::tell(case, candidate))
         .collect();
     let (report, exit) = judge::judge(case, args, &swept, violations);
+    if let Some(path) = &args.report {
+        junit::write(path, &junit::swept(&report))?;
+    }
     match args.format {
         Format::Human => print(&human::report(&report))?,
         Format::Json => print_json(&report)?,

@@ -44,6 +44,7 @@ pub(super) fn check(scenario: &Scenario, stem: Option<&str>, known: &Known) -> V
     checker.phases();
     checker.faults();
     checker.plan(possible);
+    checker.search(possible);
     checker.properties(possible);
     checker.found
 }

@@ -22,11 +22,18 @@ impl Checker<'_> {
                 fault,
                 hold,
                 release,
+                tell,
                 ..
             } = directed;
-            let given = [fault.is_some(), hold.is_some(), release.is_some()];
+            let given = [
+                fault.is_some(),
+                hold.is_some(),
+                release.is_some(),
+                tell.is_some(),
+            ];
             if given.into_iter().filter(|given| *given).count() != 1 {
-                let message = "what is planned is one fault, or one thing to hold or to release";
+                let message =
+                    "what is planned is one fault, or one thing to hold, to release or to tell";
                 let help = "write for example `fault: {stop: {process: a1}}`";
                 self.wrong(path.clone(), OnValue, message, help);
             }
@@ -37,7 +44,11 @@ impl Checker<'_> {
                 self.held(&hold.process, &hold.resource, &path.clone().key("hold"));
             }
             if let Some(held) = release {
-                self.held(&held.process, &held.resource, &path.key("release"));
+                self.held(&held.process, &held.resource, &path.clone().key("release"));
+            }
+            if let Some(told) = tell {
+                let path = path.key("tell").key("process");
+                self.known_process(&told.process, path, processes.as_deref());
             }
         }
     }
@@ -83,7 +94,7 @@ impl Checker<'_> {
         }
     }
 
-    fn fault(&mut self, fault: &Value, path: Path, processes: Option<&[String]>) {
+    pub(super) fn fault(&mut self, fault: &Value, path: Path, processes: Option<&[String]>) {
         let Some((kind, target)) = only_entry(fault) else {
             let message = "a planned fault is one kind with what it strikes";
             return self.wrong(
@@ -105,18 +116,19 @@ impl Checker<'_> {
                 self.wrong(path, OnValue, message, help);
             }
             Ok(fault) => {
-                let known = |name: &str| processes.is_none_or(|all| all.iter().any(|p| p == name));
-                for name in fault.processes().into_iter().filter(|name| !known(name)) {
+                for name in fault.processes() {
                     let path = find_text(target, name, path.clone()).unwrap_or(path.clone());
-                    let known: Vec<&str> = processes
-                        .into_iter()
-                        .flatten()
-                        .map(String::as_str)
-                        .collect();
-                    let help = format!("the processes are: {}", suggest::list(&known));
-                    self.wrong(path, OnValue, format!("there is no process `{name}`"), help);
+                    self.known_process(name, path, processes);
                 }
             }
+        }
+    }
+
+    fn known_process(&mut self, name: &str, path: Path, processes: Option<&[String]>) {
+        let Some(known) = processes else { return };
+        if !known.iter().any(|process| process == name) {
+            let help = format!("the processes are: {}", suggest::list(known));
+            self.wrong(path, OnValue, format!("there is no process `{name}`"), help);
         }
     }
 }

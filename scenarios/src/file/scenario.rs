@@ -9,6 +9,7 @@ use super::cluster::{Apiservers, Network, Options, Release, Topology};
 use super::duration::Duration;
 use super::etcd::Etcd;
 use super::faults::Faults;
+use super::search::Search;
 use super::text::Wrong;
 use super::workload::Workload;
 
@@ -53,6 +54,9 @@ pub struct Scenario {
     )]
     #[schemars(length(min = 1))]
     pub plan: Vec<Directed>,
+    /// How far `wavetank check` goes, which searches instead of drawing from seeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// The properties to check; if not given, all that fit.
     #[serde(
         default,
@@ -89,7 +93,7 @@ fn not_empty<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<
     Ok(list)
 }
 
-/// What is done at a given time: a fault, or something is held back, or released.
+/// What is done at a given time: a fault, something is held back or released, or asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Directed {
@@ -106,6 +110,22 @@ pub struct Directed {
     /// An informer or a watch cache goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Held>,
+    /// A process is told to do something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tell: Option<Told>,
+}
+
+/// What a process is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Told {
+    /// The process.
+    pub process: String,
+    /// What to do: what it knows is in docs/SCENARIOS.md.
+    pub what: String,
+    /// With what.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub with: Value,
 }
 
 /// What is held, and where.
@@ -129,6 +149,11 @@ pub struct Held {
     pub process: String,
     /// The resource of the informer or of the cache.
     pub resource: String,
+}
+
+/// A list of them.
+pub(super) fn faults_of_one_kind(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": one_fault(generator)})
 }
 
 fn one_fault(_: &mut SchemaGenerator) -> Schema {

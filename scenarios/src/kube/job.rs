@@ -15,6 +15,7 @@ use wavetank_release::{AnyRelease, Composition, EtcdRelease, Reconciler, Release
 use super::weather;
 use crate::case::{Case, Flip, Options};
 use crate::file::{self, Choices, PortRange, ReconcilerType, Scenario};
+use crate::search::Scope;
 
 /// A scenario to be run.
 #[derive(Clone, Debug)]
@@ -110,6 +111,29 @@ impl Job {
         unfit.map_err(|unfit| unfit.to_string())?;
         weather::directed(&job.scenario)?;
         Ok(job)
+    }
+
+    /// The same with these switches on top of its own.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(super) fn recomposed(
+        self,
+        release: Option<AnyRelease>,
+        more: Composition,
+    ) -> Result<Job, String> {
+        let mut composition = self.composition;
+        composition.fixed |= more.fixed;
+        composition.off.retain(|switch| !more.on.contains(switch));
+        composition.on.retain(|switch| !more.off.contains(switch));
+        composition.on.extend(more.on);
+        composition.off.extend(more.off);
+        let own = self.release.map(AnyRelease::from);
+        let job = Job::new(self.scenario, release.or(own), composition)?;
+        Ok(match release {
+            None => job.with_etcd(self.etcd_release),
+            Some(_) => job,
+        })
     }
 
     /// The same with an etcd of this release.
@@ -299,6 +323,10 @@ impl Case for Job {
 
     fn flipped(&self, flips: &[&str]) -> Option<Box<dyn Case>> {
         Some(Box::new(self.with_flipped(flips)?))
+    }
+
+    fn scope(&self) -> Option<Scope> {
+        super::scope::of(&self.scenario)
     }
 
     fn missing_defects(&self) -> Vec<Flip> {

@@ -1,4 +1,4 @@
-//! The bundled scenarios, embedded in the binary.
+//! The bundled scenarios and scopes, embedded in the binary.
 
 use crate::file::Scenario;
 
@@ -17,9 +17,38 @@ const FILES: [(&str, &str); 6] = [
     ("watch-storm", include_str!("../../watch-storm.yaml")),
 ];
 
-/// The text of a bundled scenario.
+/// The bundled scopes of `wavetank check`.
+const SCOPES: [(&str, &str); 9] = [
+    (
+        "cluster-ips-bitmap",
+        include_str!("../../scopes/cluster-ips-bitmap.yaml"),
+    ),
+    (
+        "cluster-ips-objects",
+        include_str!("../../scopes/cluster-ips-objects.yaml"),
+    ),
+    ("etcd-watch", include_str!("../../scopes/etcd-watch.yaml")),
+    (
+        "lease-endpoints",
+        include_str!("../../scopes/lease-endpoints.yaml"),
+    ),
+    (
+        "lease-recovery",
+        include_str!("../../scopes/lease-recovery.yaml"),
+    ),
+    ("node-ports", include_str!("../../scopes/node-ports.yaml")),
+    ("reflector", include_str!("../../scopes/reflector.yaml")),
+    (
+        "three-lease-endpoints",
+        include_str!("../../scopes/three-lease-endpoints.yaml"),
+    ),
+    ("watch-cache", include_str!("../../scopes/watch-cache.yaml")),
+];
+
+/// The text of a bundled scenario or scope.
 pub fn text(name: &str) -> Option<&'static str> {
-    let found = FILES.iter().find(|(bundled, _)| *bundled == name)?;
+    let mut all = FILES.iter().chain(&SCOPES);
+    let found = all.find(|(bundled, _)| *bundled == name)?;
     Some(found.1)
 }
 
@@ -28,8 +57,20 @@ pub fn text(name: &str) -> Option<&'static str> {
 /// # Panics
 /// If one is wrong; a test reads them all.
 pub fn bundled() -> Vec<Scenario> {
+    parsed(&FILES)
+}
+
+/// All bundled scopes.
+///
+/// # Panics
+/// If one is wrong; a test reads them all.
+pub fn scopes() -> Vec<Scenario> {
+    parsed(&SCOPES)
+}
+
+fn parsed(files: &[(&str, &str)]) -> Vec<Scenario> {
     let parse = |(name, text): &(&str, &str)| {
         super::read(&format!("{name}.yaml"), text).unwrap_or_else(|report| panic!("{report}"))
     };
-    FILES.iter().map(parse).collect()
+    files.iter().map(parse).collect()
 }

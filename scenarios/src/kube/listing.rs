@@ -4,6 +4,7 @@ use wavetank_cluster::Named;
 use wavetank_release::{EtcdRelease, Release, SwitchInfo, Switches};
 
 use crate::catalogue::Listed;
+use crate::file::Scenario;
 
 /// All properties.
 pub(super) fn properties() -> Vec<Listed> {
@@ -42,4 +43,10 @@ pub(super) fn etcd(release: EtcdRelease) -> Listed {
         release.to_string(),
         format!("etcd, with {bugs} of the known bugs{under}"),
     )
+}
+
+/// A scenario or scope, by the first sentence of what it is about.
+pub(super) fn scenario(scenario: &Scenario) -> Listed {
+    let first = scenario.about.split(['.', ':']).next().unwrap_or_default();
+    Listed::new(&scenario.name, first.replace('\n', " "))
 }

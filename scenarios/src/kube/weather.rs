@@ -99,6 +99,8 @@ pub(super) fn directed(scenario: &Scenario) -> Result<Vec<(Time, Action)>, Strin
             )
         } else if let Some(held) = &planned.release {
             told(&held.process, "release", json!({"resource": held.resource}))
+        } else if let Some(tell) = &planned.tell {
+            told(&tell.process, &tell.what, tell.with.clone())
         } else {
             let fault: Fault = serde_json::from_value(planned.fault.clone().unwrap_or_default())
                 .map_err(|error| format!("the planned fault at {}: {error}", planned.at))?;

@@ -143,7 +143,7 @@ fn a_service_is_given_up_once() {
 #[test]
 fn the_repair_deletes_what_it_has_seen() {
     let property = "cluster-ips-are-unique";
-    mends("fix-delete-what-was-seen", "v1.36", 33, property);
+    mends("fix-delete-what-was-seen", "v1.36", 18, property);
 }
 
 #[test]

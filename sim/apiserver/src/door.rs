@@ -20,7 +20,7 @@ use wavetank_engine::{Outcome, Payload, Rx};
 use wavetank_release::Release;
 
 use crate::registry::{Made, Registry, Warnings, warn};
-use crate::server::{self, Config, Serve};
+use crate::server::{Config, InFlight, Serve};
 use crate::services::Allocators;
 
 pub use route::Api;
@@ -32,7 +32,7 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Serves one request that is not a watch.
 pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome {
-    server::begin(rx, false);
+    InFlight::Request.begin(rx);
     let mut work = std::pin::pin!(handle(rx, &config, &served));
     let response = rx.timeout(REQUEST_TIMEOUT, work.as_mut()).await;
     let in_time = response.is_some();
@@ -41,7 +41,7 @@ pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome
         Response::status(Status::of(wavetank_api::Reason::Timeout, late))
     });
     rx.reply(served.caller, Payload::new(response));
-    server::end(rx, false);
+    InFlight::Request.end(rx);
     // Up to v1.20 (`WithTimeoutForNonLongRunningRequests`) the client is answered and the handler
     // goes on; v1.36 (`WithRequestDeadline`) ends its context, and with it the calls to etcd. What is
     // left of it then only matters to who has something to give back.

@@ -393,12 +393,44 @@ async fn drain(rx: Rx, release: Release) {
     rx.timeout(DRAIN_LIMIT, drained).await;
 }
 
-pub(crate) fn begin(rx: Rx, watch: bool) {
-    rx.update(if watch { &WATCHES } else { &REQUESTS }, |n| *n += 1);
+/// What is in flight.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InFlight {
+    Request,
+    Watch,
+    /// A watch of the server's own informers: `RunPostStartHooks` gave them a context that ends when the
+    /// listener closes, so no drain waits for it.
+    OwnWatch,
 }
 
-pub(crate) fn end(rx: Rx, watch: bool) {
-    rx.update(if watch { &WATCHES } else { &REQUESTS }, |n| *n -= 1);
+impl InFlight {
+    /// A watch that `caller` opened on the server that `config` is of.
+    pub fn watch(config: &Config, caller: Caller) -> InFlight {
+        match caller.process() == config.me {
+            true => InFlight::OwnWatch,
+            false => InFlight::Watch,
+        }
+    }
+
+    fn counter(self) -> Option<&'static Cell<u64>> {
+        match self {
+            InFlight::Request => Some(&REQUESTS),
+            InFlight::Watch => Some(&WATCHES),
+            InFlight::OwnWatch => None,
+        }
+    }
+
+    pub fn begin(self, rx: Rx) {
+        if let Some(counter) = self.counter() {
+            rx.update(counter, |n| *n += 1);
+        }
+    }
+
+    pub fn end(self, rx: Rx) {
+        if let Some(counter) = self.counter() {
+            rx.update(counter, |n| *n -= 1);
+        }
+    }
 }
 
 pub(crate) fn is_stopping(rx: Rx) -> bool {

@@ -17,6 +17,7 @@ use wavetank_engine::{
 use wavetank_etcd::observed::{Answered, CallId, Called};
 use wavetank_etcd::{Client, EtcdError, LeaseId, Request, Response, Revision, Value};
 
+use operate::Operation;
 use session::Session;
 use watch::Watch;
 
@@ -171,17 +172,20 @@ impl<V: Value> Process for EtcdUser<V> {
         unreachable!("nobody asks a client: {body:?}");
     }
 
+    /// `operate {}`: one operation, of any kind. `operate {put: KEY}`, `{delete: KEY}`, `{get: KEY}`,
+    /// `{compact: REVISION}`: just this.
     fn tell(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
-        _args: &serde_json::Value,
+        args: &serde_json::Value,
     ) -> Result<(), String> {
         if what != "operate" {
             return Err(format!("knows `operate`, not `{what}`"));
         }
+        let operation = Operation::read(args)?;
         let me = cx.me();
-        cx.spawn(Task::new(OPERATE, me));
+        cx.spawn(Task::new(OPERATE, (me, operation)));
         Ok(())
     }
 
@@ -190,9 +194,9 @@ impl<V: Value> Process for EtcdUser<V> {
     fn routine(&self, task: &Task) -> RoutineFuture {
         let (rx, config) = (Rx::new(), self.config.clone());
         if task.kind() == OPERATE {
-            let me: ProcId = *task.args();
+            let (me, operation) = task.args::<(ProcId, Operation)>().clone();
             Box::pin(async move {
-                operate::operate(rx, &config, me).await;
+                operate::operate(rx, &config, me, operation).await;
                 Outcome::Done
             })
         } else if task.kind() == SESSION {

@@ -23,6 +23,7 @@ use wavetank_release::Release;
 
 const USE: Name = Name::new("use");
 const PROBE: Name = Name::new("probe");
+const ASK: Name = Name::new("ask");
 
 /// How long a request may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -49,6 +50,15 @@ pub struct ServiceWriter {
 
 /// A range may be large; so many of its addresses are asked for by name.
 const MOST_ASKED: u32 = 64;
+
+/// A request that it was told to make.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Directed {
+    own: ServiceWriter,
+    verb: Verb,
+    name: String,
+    body: Option<Json>,
+}
 
 /// What a request is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -114,19 +124,54 @@ impl Process for ServiceWriter {
     }
 
     /// `use {}`: something is done with one Service. `probe {}`: one is made and deleted.
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &Json) -> Result<(), String> {
+    /// `create {name, spec?}`: one is made, with this on top of its spec. `delete {name}`.
+    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+        let name = || args["name"].as_str().ok_or("`name` is no name");
         let task = match what {
-            "use" => USE,
-            "probe" => PROBE,
-            other => return Err(format!("knows `use` and `probe`, not `{other}`")),
+            "use" => Task::new(USE, self.clone()),
+            "probe" => Task::new(PROBE, self.clone()),
+            "create" | "delete" => {
+                let verb = match what {
+                    "create" => Verb::Create,
+                    _ => Verb::Delete,
+                };
+                let name = name()?.to_owned();
+                let body = (verb == Verb::Create).then(|| shape::of_spec(&name, &args["spec"]));
+                let own = self.clone();
+                let directed = Directed {
+                    own,
+                    verb,
+                    name,
+                    body,
+                };
+                Task::new(ASK, directed)
+            }
+            other => {
+                return Err(format!(
+                    "knows `use`, `probe`, `create` and `delete`, not `{other}`"
+                ));
+            }
         };
-        cx.spawn(Task::new(task, self.clone()));
+        cx.spawn(task);
         Ok(())
     }
 
     fn crash(&mut self) {}
 
     fn routine(&self, task: &Task) -> RoutineFuture {
+        if task.kind() == ASK {
+            let directed = task.args::<Directed>().clone();
+            return Box::pin(async move {
+                let Directed {
+                    own,
+                    verb,
+                    name,
+                    body,
+                } = directed;
+                own.insist(Rx::new(), verb, &name, body).await;
+                Outcome::Done
+            });
+        }
         let own = task.args::<ServiceWriter>().clone();
         let probes = task.kind() == PROBE;
         Box::pin(async move {

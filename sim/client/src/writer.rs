@@ -17,6 +17,7 @@ use wavetank_etcd::{Key, Revision};
 
 const WRITE: Name = Name::new("write");
 const READ: Name = Name::new("read");
+const REQUEST: Name = Name::new("request");
 
 /// How long a request may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -98,20 +99,34 @@ impl Process for Writer {
         unreachable!("nobody asks a client: {body:?}");
     }
 
-    /// `write {}`: one object, in some way. `read {}`: all objects of a resource.
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &Json) -> Result<(), String> {
+    /// `write {}`: one object, in some way. `read {}`: all objects of a resource. `request {method, path,
+    /// body?}`: just this, to any server.
+    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let task = match what {
-            "write" => WRITE,
-            "read" => READ,
-            other => return Err(format!("knows `write` and `read`, not `{other}`")),
+            "write" => Task::new(WRITE, self.clone()),
+            "read" => Task::new(READ, self.clone()),
+            "request" => Task::new(REQUEST, (self.clone(), asked(args)?)),
+            other => {
+                return Err(format!(
+                    "knows `write`, `read` and `request`, not `{other}`"
+                ));
+            }
         };
-        cx.spawn(Task::new(task, self.clone()));
+        cx.spawn(task);
         Ok(())
     }
 
     fn crash(&mut self) {}
 
     fn routine(&self, task: &Task) -> RoutineFuture {
+        if task.kind() == REQUEST {
+            let (own, request) = task.args::<(Writer, Request)>().clone();
+            return Box::pin(async move {
+                let server = own.server(Rx::new()).await;
+                send(Rx::new(), server, request).await;
+                Outcome::Done
+            });
+        }
         let own = task.args::<Writer>().clone();
         match task.kind() == READ {
             true => Box::pin(read(Rx::new(), own)),
@@ -152,6 +167,12 @@ async fn write(rx: Rx, own: Writer) -> Outcome {
         2 => Request::new(Method::Put, path(&name)).with(object),
         _ => return swap(rx, own, resource, &name, object).await,
     };
+    send(rx, server, request).await;
+    Outcome::Done
+}
+
+/// Asks once, and keeps the revision of what was written.
+async fn send(rx: Rx, server: ProcId, request: Request) {
     let call = rx.call(&FRONT_DOOR, server, Payload::new(request));
     if let Some(Ok(answer)) = rx.timeout(LIMIT, call).await
         && let Content::One(stored) = &answer.expect::<Response>().content
@@ -159,7 +180,23 @@ async fn write(rx: Rx, own: Writer) -> Outcome {
         let revision = stored.resource_version;
         rx.update(&KNOWN, |known| *known = revision.max(*known));
     }
-    Outcome::Done
+}
+
+/// The request that a client is told to make.
+fn asked(args: &Json) -> Result<Request, String> {
+    let method = match args["method"].as_str() {
+        Some("GET") => Method::Get,
+        Some("POST") => Method::Post,
+        Some("PUT") => Method::Put,
+        Some("DELETE") => Method::Delete,
+        _ => return Err("`method` is none of GET, POST, PUT and DELETE".to_owned()),
+    };
+    let path = args["path"].as_str().ok_or("`path` is no path")?;
+    let request = Request::new(method, path.to_owned());
+    Ok(match &args["body"] {
+        Json::Null => request,
+        body => request.with(body.clone()),
+    })
 }
 
 /// Reads from one server; updates or deletes at another what was read there.

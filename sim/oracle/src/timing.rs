@@ -98,7 +98,7 @@ impl fmt::Display for Timing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "how long a server stays in the Endpoints that is gone, in seconds"
+            "how long a server stays in the Endpoints that is gone, in seconds, real in brackets"
         )?;
         for case in &self.cases {
             let Measured {
@@ -119,10 +119,14 @@ impl fmt::Display for Timing {
             };
             let lease = pair(recorded.lease, simulated.lease);
             let address = pair(recorded.address, simulated.address);
-            writeln!(
+            write!(
                 f,
-                "  step {step:>2}, {what}: lease {lease}, address {address}, real in brackets"
+                "  step {step:>2}, {what}: lease {lease}, address {address}"
             )?;
+            if let Some((recorded, simulated)) = recorded.exit.zip(simulated.exit) {
+                write!(f, ", exit {}", pair(recorded, simulated))?;
+            }
+            writeln!(f)?;
         }
         let seconds = |at: usize| self.addresses[at * (self.addresses.len() - 1) / 4].as_secs_f64();
         let quartiles: Vec<String> = (0..=4).map(|at| format!("{:.2}", seconds(at))).collect();

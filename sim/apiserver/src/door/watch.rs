@@ -16,7 +16,7 @@ use wavetank_etcd::{Change, Key, Keys, WatchPart as EtcdPart, WatchStart};
 use crate::cacher::{self, Cacher};
 use crate::door::{Api, query, registry};
 use crate::options::ListOptions;
-use crate::server::{self, Config, WATCH};
+use crate::server::{Config, InFlight, WATCH};
 
 /// `--min-request-timeout`: a watch without `timeoutSeconds` lasts this long, times [1, 2).
 const MIN_REQUEST_TIMEOUT: Duration = Duration::from_secs(1800);
@@ -56,10 +56,11 @@ enum Turn {
 /// Serves one watch: a loop whose turn is what comes at once.
 pub async fn watch(rx: Rx, config: Arc<Config>, watching: Watching) -> Outcome {
     let caller = watching.caller;
+    let in_flight = InFlight::watch(&config, caller);
     let open = match &watching.open {
         Some(open) => open.clone(),
         None => {
-            server::begin(rx, true);
+            in_flight.begin(rx);
             match begin(rx, &config, &watching).await {
                 Ok(open) => {
                     rx.push(caller, Payload::new(WatchPart::Accepted));
@@ -68,7 +69,7 @@ pub async fn watch(rx: Rx, config: Arc<Config>, watching: Watching) -> Outcome {
                 Err(status) => {
                     let refused = WatchPart::Refused(Response::status(status));
                     rx.reply(caller, Payload::new(refused));
-                    server::end(rx, true);
+                    in_flight.end(rx);
                     return Outcome::Done;
                 }
             }
@@ -102,7 +103,7 @@ pub async fn watch(rx: Rx, config: Arc<Config>, watching: Watching) -> Outcome {
         rx.push(caller, Payload::new(event));
     }
     rx.reply(caller, Payload::new(WatchPart::Closed));
-    server::end(rx, true);
+    in_flight.end(rx);
     Outcome::Done
 }
 

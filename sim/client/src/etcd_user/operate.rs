@@ -1,5 +1,6 @@
 //! One operation: what it is, its way to a member, and what the client learns of its answer.
 
+use serde_json::Value as Json;
 use wavetank_engine::{ProcId, Rx};
 use wavetank_etcd::{Compare, DeleteRange, Keys, Put, Range, Request, Response, Txn, TxnOp, Value};
 
@@ -14,13 +15,76 @@ pub(super) fn key(number: u64) -> String {
     format!("/user/k{number}")
 }
 
-pub(super) async fn operate<V: Value>(rx: Rx, config: &Config<V>, me: ProcId) {
-    let mut dice = Dice::throw(rx).await;
+/// What is done.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Operation {
+    /// Whatever is drawn.
+    Any,
+    Put(String),
+    Delete(String),
+    Get(String),
+    Compact(u64),
+}
+
+impl Operation {
+    /// What a client is told to do.
+    pub fn read(args: &Json) -> Result<Operation, String> {
+        let Some(fields) = args.as_object().filter(|fields| !fields.is_empty()) else {
+            return Ok(Operation::Any);
+        };
+        let key = |value: &Json| value.as_str().map(str::to_owned);
+        let read = |(what, value): (&String, &Json)| match what.as_str() {
+            "put" => key(value).map(Operation::Put),
+            "delete" => key(value).map(Operation::Delete),
+            "get" => key(value).map(Operation::Get),
+            "compact" => value.as_u64().map(Operation::Compact),
+            _ => None,
+        };
+        let mut read = fields.into_iter().map(read);
+        match (read.next().flatten(), read.next()) {
+            (Some(operation), None) => Ok(operation),
+            _ => Err("knows `put`, `delete` and `get` of a key and `compact` of a revision".into()),
+        }
+    }
+
+    /// The request that it is, unless it is to be drawn.
+    fn request<V: Value>(self, value: V) -> Option<Request<V>> {
+        Some(match self {
+            Operation::Any => return None,
+            Operation::Put(key) => Request::Put(Put::new(key, value)),
+            Operation::Delete(key) => Request::DeleteRange(DeleteRange {
+                keys: Keys::one(key),
+                prev_kv: false,
+            }),
+            Operation::Get(key) => Request::Range(Range::of(Keys::one(key))),
+            Operation::Compact(revision) => Request::Compact {
+                revision,
+                physical: false,
+            },
+        })
+    }
+}
+
+pub(super) async fn operate<V: Value>(
+    rx: Rx,
+    config: &Config<V>,
+    me: ProcId,
+    operation: Operation,
+) {
+    let members = config.members.len() as u64;
+    let mut dice = match operation {
+        Operation::Any => Dice::throw(rx).await,
+        _ => Dice(rx.choose(members).await * 4),
+    };
     let known = rx.read(&KNOWN);
     let id = numbered::<V>(rx, me);
-    let request = request(&mut dice, &known, config.value(me, id));
+    let value = config.value(me, id);
+    let request = match operation.request(value.clone()) {
+        Some(request) => request,
+        None => request(&mut dice, &known, value),
+    };
     let member = match dice.once_in(4) {
-        true => dice.pick(config.members.len() as u64) as usize,
+        true => dice.pick(members) as usize,
         false => known.member,
     };
     let result = ask(rx, config, id, member, request.clone(), OPERATION_LIMIT).await;

@@ -50,6 +50,15 @@ pub(super) fn plain(name: &str) -> Json {
     })
 }
 
+/// One with this on top of its spec.
+pub(super) fn of_spec(name: &str, spec: &Json) -> Json {
+    let mut service = plain(name);
+    for (key, value) in spec.as_object().into_iter().flatten() {
+        json::set(&mut service, &["spec", key], value.clone());
+    }
+    service
+}
+
 /// One port; a number that two protocols use shares its node port.
 fn port(protocol: &str) -> Json {
     json!({"name": protocol.to_lowercase(), "port": 53, "protocol": protocol})

@@ -169,6 +169,15 @@ impl<C: Choices> Run<C> {
                 Err(found) => break Ending::Violated(found),
             }
         };
+        self.end(ending)
+    }
+
+    /// Ends it here.
+    pub fn stop(self) -> Outcome {
+        self.end(Ending::Clean)
+    }
+
+    fn end(self, ending: Ending) -> Outcome {
         Outcome {
             ending,
             tallies: self.tallies,

@@ -1,0 +1,322 @@
+//! The search itself: depth first, on several threads, of every state within the bounds. Of a state
+//! that was seen only its fingerprint is kept; whole worlds are on the paths that are being walked
+//! and nowhere else, so memory grows by some bytes a state.
+//!
+//! Which states there are does not depend on the threads: a state knows what is left of its
+//! bounds. Which counterexample comes first does: `shorten` makes it one and the same.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex};
+
+use wavetank_engine::trace::FoundViolation;
+
+use crate::coverage::Coverage;
+use crate::recovery::Recovery;
+use crate::seen::Seen;
+use crate::world_model::{Move, Node, WorldModel};
+
+/// The watcher is asked after so many steps of a thread.
+const WATCHED_EVERY: u64 = 256;
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// States that were stepped to, with those that were known; moves that change nothing aside.
+    pub generated: u64,
+    /// Different ones.
+    pub unique: u64,
+    /// The longest path, in steps.
+    pub depth: u64,
+    /// What the seen states take, in bytes.
+    pub bytes: u64,
+}
+
+/// Why a search ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every state within the bounds was visited.
+    Complete,
+    /// The watcher said so.
+    Stopped,
+    /// A guarantee is violated.
+    Violated(Box<Found>),
+}
+
+/// A path to a violation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// From this of the starts,
+    pub start: usize,
+    /// these moves.
+    pub path: Vec<Move>,
+    /// What is violated.
+    pub violation: FoundViolation,
+}
+
+/// What a search did.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    /// Why it ended.
+    pub ended: Ended,
+    /// How far it came.
+    pub progress: Progress,
+    /// What it reached.
+    pub coverage: Coverage,
+}
+
+/// A search about to begin.
+#[derive(Clone, Copy)]
+pub struct Explorer<'a> {
+    /// The moves.
+    pub model: &'a WorldModel,
+    /// Is it checked that every state recovers?
+    pub recovery: Option<&'a Recovery>,
+    /// How many threads.
+    pub threads: usize,
+    /// Sees how far the search is, and says whether to go on.
+    pub watch: &'a (dyn Fn(&Progress) -> bool + Sync),
+}
+
+/// A state with the moves that are left to be made from it.
+struct Frame {
+    node: Node,
+    moves: Vec<Move>,
+    next: usize,
+}
+
+/// A part of the search that a thread takes.
+struct Job {
+    start: usize,
+    /// The moves that lead to the frame.
+    prefix: Vec<Move>,
+    frame: Frame,
+}
+
+/// What the threads have in common.
+struct Shared<'a> {
+    explorer: Explorer<'a>,
+    seen: Seen,
+    jobs: Mutex<Jobs>,
+    change: Condvar,
+    /// Threads that have nothing to do.
+    idle: AtomicU64,
+    over: AtomicBool,
+    generated: AtomicU64,
+    depth: AtomicU64,
+}
+
+#[derive(Default)]
+struct Jobs {
+    waiting: Vec<Job>,
+    working: usize,
+    found: Option<Found>,
+    coverage: Coverage,
+}
+
+impl Explorer<'_> {
+    /// Searches from the model's first state.
+    pub fn run(&self) -> Explored {
+        self.run_from(vec![self.model.first()])
+    }
+
+    /// Searches from several states.
+    pub fn run_from(&self, starts: Vec<Node>) -> Explored {
+        let shared = Shared {
+            explorer: *self,
+            seen: Seen::default(),
+            jobs: Mutex::default(),
+            change: Condvar::new(),
+            idle: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            generated: AtomicU64::new(0),
+            depth: AtomicU64::new(0),
+        };
+        for (start, node) in starts.into_iter().enumerate().rev() {
+            if shared.seen.insert(node.fingerprint()) {
+                shared.begin(start, node);
+            }
+        }
+        std::thread::scope(|scope| {
+            for _ in 0..self.threads.max(1) {
+                scope.spawn(|| shared.work());
+            }
+        });
+        let progress = shared.progress();
+        let jobs = shared.jobs.into_inner().expect("no searcher panicked");
+        Explored {
+            ended: match jobs.found {
+                Some(found) => Ended::Violated(Box::new(found)),
+                None if shared.over.into_inner() => Ended::Stopped,
+                None => Ended::Complete,
+            },
+            progress,
+            coverage: jobs.coverage,
+        }
+    }
+}
+
+impl Shared<'_> {
+    /// A first state: it may itself fail to recover.
+    fn begin(&self, start: usize, node: Node) {
+        let violated = self.explorer.recovery;
+        let violated = violated.and_then(|recovery| recovery.fails(self.explorer.model, &node));
+        if let Some(violation) = violated {
+            self.found(start, vec![Move::Recover], *violation);
+        }
+        let frame = self.frame(node);
+        let mut jobs = self.jobs.lock().expect("no searcher panicked");
+        jobs.waiting.push(Job {
+            start,
+            prefix: Vec::new(),
+            frame,
+        });
+    }
+
+    fn frame(&self, node: Node) -> Frame {
+        let mut moves = Vec::new();
+        self.explorer.model.moves(&node, &mut moves);
+        Frame {
+            node,
+            moves,
+            next: 0,
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            generated: self.generated.load(Relaxed),
+            unique: self.seen.len() as u64,
+            depth: self.depth.load(Relaxed),
+            bytes: self.seen.bytes() as u64,
+        }
+    }
+
+    fn found(&self, start: usize, path: Vec<Move>, violation: FoundViolation) {
+        let mut jobs = self.jobs.lock().expect("no searcher panicked");
+        jobs.found.get_or_insert(Found {
+            start,
+            path,
+            violation,
+        });
+        drop(jobs);
+        self.stop();
+    }
+
+    fn stop(&self) {
+        self.over.store(true, Relaxed);
+        // Whoever waits has looked at it before, or will now.
+        drop(self.jobs.lock());
+        self.change.notify_all();
+    }
+
+    /// What one thread does.
+    fn work(&self) {
+        let mut coverage = Coverage::default();
+        while let Some(job) = self.take() {
+            self.walk(job, &mut coverage);
+            self.jobs.lock().expect("no searcher panicked").working -= 1;
+            self.change.notify_all();
+        }
+        let mut jobs = self.jobs.lock().expect("no searcher panicked");
+        jobs.coverage.add(&coverage);
+    }
+
+    /// The next job; none when all is done.
+    fn take(&self) -> Option<Job> {
+        let mut jobs = self.jobs.lock().expect("no searcher panicked");
+        self.idle.fetch_add(1, Relaxed);
+        let job = loop {
+            if self.over.load(Relaxed) {
+                break None;
+            }
+            if let Some(job) = jobs.waiting.pop() {
+                jobs.working += 1;
+                break Some(job);
+            }
+            if jobs.working == 0 {
+                break None;
+            }
+            jobs = self.change.wait(jobs).expect("no searcher panicked");
+        };
+        self.idle.fetch_sub(1, Relaxed);
+        job
+    }
+
+    /// Everything below a state.
+    fn walk(&self, job: Job, coverage: &mut Coverage) {
+        let Explorer {
+            model, recovery, ..
+        } = self.explorer;
+        let (start, mut path) = (job.start, job.prefix);
+        let mut frames = vec![job.frame];
+        let mut steps = 0;
+        while let Some(top) = frames.last_mut() {
+            if self.over.load(Relaxed) {
+                break;
+            }
+            let Some(taken) = top.moves.get(top.next).copied() else {
+                frames.pop();
+                path.pop();
+                continue;
+            };
+            top.next += 1;
+            let Some((next, stepped)) = model.next(&top.node, taken) else {
+                continue;
+            };
+            coverage.note(&top.node, taken, &stepped);
+            path.push(taken);
+            steps += 1;
+            if steps % WATCHED_EVERY == 0 {
+                self.pause(&mut steps, start, &path, &mut frames);
+            }
+            if let Some(violation) = next.violated {
+                self.found(start, path, *violation);
+                break;
+            }
+            if !self.seen.insert(next.fingerprint()) {
+                path.pop();
+                continue;
+            }
+            self.depth.fetch_max(path.len() as u64, Relaxed);
+            if let Some(violation) = recovery.and_then(|recovery| recovery.fails(model, &next)) {
+                path.push(Move::Recover);
+                self.found(start, path, *violation);
+                break;
+            }
+            frames.push(self.frame(next));
+        }
+        self.generated.fetch_add(steps, Relaxed);
+    }
+
+    /// Tells how far the search is, and gives away work if somebody has none.
+    fn pause(&self, steps: &mut u64, start: usize, path: &[Move], frames: &mut [Frame]) {
+        self.generated.fetch_add(std::mem::take(steps), Relaxed);
+        if !(self.explorer.watch)(&self.progress()) {
+            self.stop();
+        }
+        if self.idle.load(Relaxed) == 0 {
+            return;
+        }
+        // The lowest: most is below it.
+        let below = path.len() - frames.len();
+        let splits = |frame: &Frame| frame.next < frame.moves.len();
+        let Some(at) = frames.iter().position(splits) else {
+            return;
+        };
+        let frame = &mut frames[at];
+        let moves = frame.moves.split_off(frame.next);
+        let job = Job {
+            start,
+            prefix: path[..below + at].to_vec(),
+            frame: Frame {
+                node: frame.node.clone(),
+                moves,
+                next: 0,
+            },
+        };
+        let mut jobs = self.jobs.lock().expect("no searcher panicked");
+        jobs.waiting.push(job);
+        drop(jobs);
+        self.change.notify_one();
+    }
+}

@@ -1,0 +1,116 @@
+//! The same model in words, for stateright's Explorer: a page that walks through states by hand.
+
+use std::fmt::{self, Write as _};
+
+use stateright::{Model, Property};
+
+use crate::coverage::words;
+use crate::world_model::{Due, Move, Node, WorldModel};
+
+/// So many pending events are shown of a state.
+const PENDING: usize = 12;
+
+/// A model whose actions are events by their names.
+#[derive(Clone, Debug)]
+pub struct Readable(pub WorldModel);
+
+/// A move, and what it is called.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Step {
+    taken: Move,
+    name: String,
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Readable {
+    fn name(&self, node: &Node, taken: Move) -> String {
+        let pending = |place: usize| {
+            let entry = node.world.pending().nth(place);
+            let name = entry.map(|entry| node.world.render(&node.world.entry_name(entry)));
+            let late = if place > 0 { " (out of turn)" } else { "" };
+            format!("{}{late}", name.unwrap_or_default())
+        };
+        match taken {
+            Move::Pending(place) => pending(place),
+            Move::Choice(place, value) => format!("{} = {value}", pending(place)),
+            Move::Planned => match &self.0.bounds.plan[node.planned].1 {
+                Due::Act(action) => words(action),
+                Due::Calm => "the storm ends".to_owned(),
+            },
+            Move::Fault(fault) => words(&self.0.bounds.faults[fault]),
+            Move::Recover => "faults end".to_owned(),
+        }
+    }
+
+    fn describe(&self, node: &Node) -> Result<String, fmt::Error> {
+        let world = &node.world;
+        let mut text = String::new();
+        writeln!(text, "at {} s", world.now())?;
+        if let Some(violated) = &node.violated {
+            writeln!(text, "VIOLATED {}: {}", violated.property, violated.message)?;
+        }
+        for process in world.processes() {
+            let (name, status) = (world.name(process), world.status(process));
+            let paused = if world.is_paused(process) {
+                ", paused"
+            } else {
+                ""
+            };
+            let life = world.incarnation(process);
+            writeln!(text, "{name}: {status:?}{paused}, life {life}")?;
+            for routine in world.routines(process) {
+                writeln!(text, "    {routine}")?;
+            }
+        }
+        writeln!(text, "{} pending:", world.pending().len())?;
+        for entry in world.pending().take(PENDING) {
+            let name = world.render(&world.entry_name(entry));
+            writeln!(text, "    {} {name}", entry.at)?;
+        }
+        let left = node.faults.count_ones();
+        writeln!(
+            text,
+            "{} deviations and {left} faults left",
+            node.deviations
+        )?;
+        Ok(text)
+    }
+}
+
+impl Model for Readable {
+    type State = Node;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<Node> {
+        self.0.init_states()
+    }
+
+    fn actions(&self, node: &Node, steps: &mut Vec<Step>) {
+        let mut moves = Vec::new();
+        self.0.moves(node, &mut moves);
+        steps.extend(moves.into_iter().map(|taken| Step {
+            taken,
+            name: self.name(node, taken),
+        }));
+    }
+
+    fn next_state(&self, node: &Node, step: Step) -> Option<Node> {
+        self.0.next_state(node, step.taken)
+    }
+
+    fn format_step(&self, last: &Node, step: Step) -> Option<String> {
+        let next = self.next_state(last, step)?;
+        self.describe(&next).ok()
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![Property::always("guarantees hold", |_, node: &Node| {
+            node.violated.is_none()
+        })]
+    }
+}

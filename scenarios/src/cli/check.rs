@@ -1,0 +1,332 @@
+//! `wavetank check`.
+
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::available_parallelism;
+
+use wavetank_engine::Class;
+use wavetank_models::{Ended, Explored, Explorer, Progress, Readable, Recovery, Shortening};
+
+use crate::case::Case;
+use crate::catalogue::Catalogue;
+use crate::head::build;
+use crate::quiet::quietly;
+use crate::retell;
+use crate::search::{Around, Search};
+use crate::stopwatch::Stopwatch;
+use crate::trace_file::{self, check_writable};
+
+use super::args::{CheckArgs, Format};
+use super::checked::{self, Checked, Coverage, Figures, Found, Verdict};
+use super::exit::{Exit, Problem};
+use super::found::replay_line;
+use super::{find, human, interrupt, junit, print, print_json};
+
+/// Making a counterexample smaller searches again at most so far, each time.
+const SHORTENING_STEPS: u64 = 400_000;
+const MIB: u64 = 1 << 20;
+
+pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit, Problem> {
+    check_writable(&args.out).map_err(Problem::new)?;
+    let searches = searches(catalogue, args)?;
+    if args.explore {
+        return explore(searches);
+    }
+    let stop = interrupt::listen();
+    let mut all = Vec::new();
+    for (case, search) in &searches {
+        let checked = one(case.as_ref(), search, args, &|| stop.load(Relaxed))?;
+        if args.format == Format::Human {
+            print(&checked::in_words(&checked))?;
+        }
+        all.push(checked);
+        if stop.load(Relaxed) {
+            break;
+        }
+    }
+    if args.format == Format::Json {
+        print_json(&all)?;
+    }
+    if let Some(path) = &args.report {
+        junit::write(path, &junit::checked(&all))?;
+    }
+    Ok(checked::exit(&all))
+}
+
+type Searches = Vec<(Box<dyn Case>, Search)>;
+
+/// What is asked for.
+fn searches(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Searches, Problem> {
+    if let Some(path) = &args.around {
+        let (trace, _) = find::traced(catalogue, path)?;
+        let flips = args.composition.composition();
+        let case = catalogue
+            .recompose(&trace.head.identity, &flips)
+            .map_err(|why| Problem::new(format!("{}: {why}", path.display())))?;
+        let around = Around {
+            window: args.window,
+            deviations: args.deviations,
+            beyond: args.window,
+        };
+        let search = Search::around(case.as_ref(), &trace, around).map_err(Problem::new)?;
+        return Ok(vec![(case, search)]);
+    }
+    let names = match &args.scope {
+        Some(scope) => vec![scope.clone()],
+        None => catalogue.scopes().into_iter().map(|s| s.name).collect(),
+    };
+    let open = |name: &String| {
+        let case = find::scope(catalogue, name, &args.composition.composition())?;
+        let search = Search::of(case.as_ref()).map_err(Problem::new)?;
+        Ok((case, search))
+    };
+    names.iter().map(open).collect()
+}
+
+/// Searches one scope, writes the trace of what was found, and says what came of it.
+fn one(
+    case: &dyn Case,
+    search: &Search,
+    args: &CheckArgs,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Checked, Problem> {
+    let watch = Watch::new(case.name(), args, interrupted);
+    let recovery = search.calm.map(Recovery::within);
+    let threads = match args.threads {
+        0 => available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let explorer = Explorer {
+        model: &search.model,
+        recovery: recovery.as_ref(),
+        threads,
+        watch: &|progress| watch.goes_on(progress),
+    };
+    let explored = quietly(|| explorer.run_from(search.starts()));
+    let seconds = watch.clock.elapsed().as_secs_f64();
+    let found = match &explored.ended {
+        Ended::Violated(found) => Some(write(case, search, found, &args.out)?),
+        Ended::Complete | Ended::Stopped => None,
+    };
+    let verdict = verdict(case, &explored, found.as_ref(), interrupted());
+    Ok(Checked {
+        version: checked::VERSION,
+        case: case.name().to_owned(),
+        identity: case.identity(),
+        build: build(),
+        verdict,
+        because: because(&verdict, &watch, case),
+        bounds: bounds(search),
+        figures: figures(&explored.progress, seconds),
+        coverage: coverage(search, &explored),
+        found,
+    })
+}
+
+fn verdict(
+    case: &dyn Case,
+    explored: &Explored,
+    found: Option<&Found>,
+    interrupted: bool,
+) -> Verdict {
+    match (&explored.ended, found) {
+        (_, Some(found)) if case.expects() == Some(found.what.property.as_str()) => {
+            Verdict::FoundAsExpected
+        }
+        (_, Some(_)) => Verdict::Violated,
+        (Ended::Complete, None) if case.expects().is_some() => Verdict::NotFound,
+        (Ended::Complete, None) => Verdict::Clean,
+        _ if interrupted => Verdict::Interrupted,
+        _ => Verdict::Incomplete,
+    }
+}
+
+fn because(verdict: &Verdict, watch: &Watch<'_>, case: &dyn Case) -> Option<String> {
+    match verdict {
+        Verdict::NotFound => Some(format!(
+            "the expected violation of `{}` is not within these bounds",
+            case.expects().unwrap_or_default()
+        )),
+        Verdict::Incomplete => Some(match watch.args.max_states {
+            Some(most) => format!("there are more than {} states", human::thousands(most)),
+            None => format!("there is no more memory than {} MiB", watch.args.memory),
+        }),
+        _ => None,
+    }
+}
+
+/// How far the search goes, in words: a verdict says no more than this.
+fn bounds(search: &Search) -> String {
+    let bounds = &search.model.bounds;
+    let count = |n: u32, what: &str| match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    };
+    let all = bounds.faults.len() as u32;
+    let faults = match bounds.at_most {
+        Some(most) if most < all => format!("{most} of {}", count(all, "fault")),
+        _ => count(all, "fault"),
+    };
+    let late = match bounds.late_by {
+        Some(late) if bounds.deviations > 0 => format!(" by at most {late:?}"),
+        _ => String::new(),
+    };
+    let choices = match bounds.widest_choice {
+        Some(widest) => format!(", choices among at most {widest}"),
+        None => String::new(),
+    };
+    let begin = search.model.start.now();
+    let recovery = match search.calm {
+        None => String::new(),
+        Some(calm) => format!(
+            ", and recovery within {calm:?} from every state (fair: what is due happens, in the \
+             order of time)"
+        ),
+    };
+    format!(
+        "{faults}, {}{late}{choices}, {:.3} s to {:.3} s of virtual time{recovery}",
+        count(bounds.deviations, "deviation"),
+        begin.secs_f64(),
+        bounds.horizon.secs_f64(),
+    )
+}
+
+fn figures(progress: &Progress, seconds: f64) -> Figures {
+    let per = |amount: u64, by: f64| if by > 0.0 { amount as f64 / by } else { 0.0 };
+    Figures {
+        states: progress.unique,
+        generated: progress.generated,
+        longest_path: progress.depth,
+        seconds,
+        states_per_second: per(progress.unique, seconds),
+        generated_per_second: per(progress.generated, seconds),
+        bytes_per_state: per(progress.bytes, progress.unique as f64),
+    }
+}
+
+fn coverage(search: &Search, explored: &Explored) -> Coverage {
+    let (model, reached) = (&search.model, &explored.coverage);
+    let of = |class| reached.properties(model, class);
+    let (guarantees, sometimes) = (of(Class::Guarantee), of(Class::Sometimes));
+    let (faults, plan) = (reached.faults(model), reached.plan(model));
+    let mut missed: Vec<String> = Vec::new();
+    let all = [
+        ("fault", &faults),
+        ("planned", &plan),
+        ("sometimes", &sometimes),
+    ];
+    for (what, reached) in all {
+        missed.extend(reached.missed.iter().map(|name| format!("{what}: {name}")));
+    }
+    let untested = guarantees.missed.into_iter();
+    Coverage {
+        faults: faults.reached,
+        planned: plan.reached,
+        tested: guarantees.reached,
+        sometimes: sometimes.reached,
+        events: reached.events().filter(|(_, times)| *times > 0).collect(),
+        deviations: reached.deviations(),
+        untested: untested.collect(),
+        missed,
+    }
+}
+
+/// The found path as a trace on disk, at once as it was found and then smaller.
+fn write(
+    case: &dyn Case,
+    search: &Search,
+    found: &wavetank_models::Found,
+    out: &Path,
+) -> Result<Found, Problem> {
+    let starts = search.starts();
+    let start = &starts[found.start];
+    let stem = format!("{}-{}", case.name(), found.violation.property);
+    let save = |trace: &trace_file::Trace| {
+        trace_file::write(out, &stem, &trace.to_bytes()).map_err(|error| {
+            Problem::new(format!("cannot write into `{}`: {error}", out.display()))
+        })
+    };
+    save(&search.trace(case, &search.model, start, found))?;
+    let shortening = Shortening {
+        model: &search.model,
+        calm: search.calm,
+        steps: SHORTENING_STEPS,
+    };
+    let shortened = quietly(|| shortening.of(start, found.clone()));
+    let trace = search.trace(case, &shortened.model, &shortened.start, &shortened.found);
+    let path = save(&trace)?;
+    let what = trace.end().violation.clone();
+    let what = what.ok_or_else(|| Problem::new("the path that was found violates nothing"))?;
+    let story = retell::story(case, &trace).unwrap_or_else(|why| vec![format!("no story: {why}")]);
+    Ok(Found {
+        what,
+        expected: false,
+        events: trace.end().events,
+        replay: replay_line(&path),
+        trace: path.display().to_string(),
+        story,
+    })
+}
+
+/// Serves stateright's Explorer on this machine only.
+fn explore(searches: Searches) -> Result<Exit, Problem> {
+    use stateright::Model as _;
+    const ADDRESS: &str = "127.0.0.1:3000";
+    let [(case, search)] = &searches[..] else {
+        return Err(Problem::new("name one scope to look around in"));
+    };
+    eprintln!("{} at http://{ADDRESS} (Ctrl-C ends it)", case.name());
+    let checker = Readable(search.model.clone()).checker();
+    // Returns when the page is no longer served.
+    drop(checker.serve(ADDRESS));
+    Ok(Exit::Clean)
+}
+
+/// Sees how far a search is: tells of it, and ends it at its limits.
+struct Watch<'a> {
+    name: &'a str,
+    args: &'a CheckArgs,
+    interrupted: &'a (dyn Fn() -> bool + Sync),
+    clock: Stopwatch,
+    told: super::progress::Ticker,
+}
+
+impl<'a> Watch<'a> {
+    fn new(
+        name: &'a str,
+        args: &'a CheckArgs,
+        interrupted: &'a (dyn Fn() -> bool + Sync),
+    ) -> Watch<'a> {
+        Watch {
+            name,
+            args,
+            interrupted,
+            clock: Stopwatch::start(),
+            told: super::progress::Ticker::new(),
+        }
+    }
+
+    fn goes_on(&self, progress: &Progress) -> bool {
+        let mut memory = None;
+        self.told.tick(|| {
+            memory = memory_stats::memory_stats().map(|memory| memory.physical_mem as u64 / MIB);
+            let rate = progress.generated as f64 / self.clock.elapsed().as_secs_f64();
+            format!(
+                "{}: {} states, {} generated, longest path {}, {} a second, {} MiB",
+                self.name,
+                human::thousands(progress.unique),
+                human::thousands(progress.generated),
+                human::thousands(progress.depth),
+                human::thousands(rate as u64),
+                human::thousands(memory.unwrap_or_default()),
+            )
+        });
+        let too_many = self
+            .args
+            .max_states
+            .is_some_and(|most| progress.unique >= most);
+        // Threads that are under way take some more before they end.
+        let near = self.args.memory * 95 / 100;
+        !too_many && memory.is_none_or(|memory| memory < near) && !(self.interrupted)()
+    }
+}

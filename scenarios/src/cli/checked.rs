@@ -1,0 +1,196 @@
+//! What `check` reports, for people and programs alike. The JSON form has a version; fields may be
+//! added to it, but none is removed or changes its meaning without a new one.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use wavetank_engine::trace::FoundViolation;
+
+use crate::retell::in_words as violation_in_words;
+
+use super::exit::Exit;
+use super::human;
+
+/// The version of the JSON form.
+pub(super) const VERSION: u32 = 1;
+
+/// The verdict on a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Verdict {
+    /// Every state within the bounds was visited, and none violates a guarantee.
+    Clean,
+    /// The violation that the scope expects was found.
+    FoundAsExpected,
+    Violated,
+    /// Every state was visited, and the expected violation is not among them.
+    NotFound,
+    /// There are more states than the limits allow.
+    Incomplete,
+    Interrupted,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Checked {
+    pub version: u32,
+    pub case: String,
+    pub identity: serde_json::Value,
+    pub build: &'static str,
+    pub verdict: Verdict,
+    /// Why the verdict is not better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// How far the search goes.
+    pub bounds: String,
+    pub figures: Figures,
+    pub coverage: Coverage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Figures {
+    /// Different ones.
+    pub states: u64,
+    /// With those that were known.
+    pub generated: u64,
+    /// In steps.
+    pub longest_path: u64,
+    pub seconds: f64,
+    pub states_per_second: f64,
+    pub generated_per_second: f64,
+    /// What a visited state takes.
+    pub bytes_per_state: f64,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Coverage {
+    /// Faults that struck.
+    pub faults: Vec<String>,
+    pub planned: Vec<String>,
+    /// Guarantees that were put to the test.
+    pub tested: Vec<String>,
+    pub sometimes: Vec<String>,
+    /// How often each kind of event happened,
+    pub events: Vec<(&'static str, u64)>,
+    /// and how often one happened out of turn.
+    pub deviations: u64,
+    /// Guarantees that were not.
+    pub untested: Vec<String>,
+    /// What else was not reached.
+    pub missed: Vec<String>,
+}
+
+/// A counterexample.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Found {
+    #[serde(flatten)]
+    pub what: FoundViolation,
+    pub expected: bool,
+    pub events: u64,
+    pub trace: String,
+    pub replay: String,
+    pub story: Vec<String>,
+}
+
+/// How the command ends: as its worst scope.
+pub(super) fn exit(all: &[Checked]) -> Exit {
+    let any = |verdicts: &[Verdict]| all.iter().any(|one| verdicts.contains(&one.verdict));
+    if any(&[Verdict::Violated]) {
+        Exit::Violation
+    } else if any(&[Verdict::Interrupted]) {
+        Exit::Interrupted
+    } else if any(&[Verdict::Incomplete, Verdict::NotFound]) {
+        Exit::Incomplete
+    } else {
+        Exit::Clean
+    }
+}
+
+/// The verdict in one line, with its bounds.
+pub(super) fn verdict(checked: &Checked) -> String {
+    let states = human::thousands(checked.figures.states);
+    let bounds = &checked.bounds;
+    match checked.verdict {
+        Verdict::Clean => format!("no violation within {bounds}, {states} states"),
+        Verdict::FoundAsExpected => format!("the expected violation was found within {bounds}"),
+        Verdict::Violated => format!("violated within {bounds}"),
+        Verdict::NotFound => format!("nothing found within {bounds}, {states} states"),
+        Verdict::Incomplete => format!("incomplete: nothing found in {states} states of {bounds}"),
+        Verdict::Interrupted => format!("interrupted: nothing found in {states} states"),
+    }
+}
+
+/// The report for people.
+pub(super) fn in_words(checked: &Checked) -> String {
+    let mut text = format!("{}: {}\n", checked.case, verdict(checked));
+    let mut line = |name: &str, value: &str| {
+        writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");
+    };
+    let Figures {
+        states,
+        generated,
+        longest_path,
+        seconds,
+        states_per_second,
+        generated_per_second,
+        bytes_per_state,
+    } = &checked.figures;
+    if let Some(why) = &checked.because {
+        line("because", why);
+    }
+    let size = format!(
+        "{} states, {} generated, longest path {} steps",
+        human::thousands(*states),
+        human::thousands(*generated),
+        human::thousands(*longest_path),
+    );
+    line("size", &size);
+    let speed = format!(
+        "{}, {} states and {} generated a second, {bytes_per_state:.0} bytes a state",
+        human::duration(*seconds),
+        human::thousands(*states_per_second as u64),
+        human::thousands(*generated_per_second as u64),
+    );
+    line("speed", &speed);
+    let Coverage {
+        faults,
+        tested,
+        sometimes,
+        deviations,
+        untested,
+        missed,
+        ..
+    } = &checked.coverage;
+    let reached = format!(
+        "{} faults, {} guarantees put to the test, {} of `sometimes`, {} events out of turn",
+        faults.len(),
+        tested.len(),
+        sometimes.len(),
+        human::thousands(*deviations),
+    );
+    line("reached", &reached);
+    if !untested.is_empty() {
+        line("untested", &untested.join(", "));
+    }
+    for missed in missed {
+        line("missed", missed);
+    }
+    let Some(found) = &checked.found else {
+        return text;
+    };
+    writeln!(
+        text,
+        "\nVIOLATION of {}\n  events      {}\n  trace       {}\n  replay      {}",
+        violation_in_words(&found.what),
+        found.events,
+        found.trace,
+        found.replay
+    )
+    .expect("writing to a string cannot fail");
+    text + &human::story(&found.story)
+}

@@ -1,0 +1,85 @@
+//! How far `wavetank check` goes: what makes a scenario a *scope*.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::check::Checker;
+use super::duration::Duration;
+use super::path::Path;
+use super::scenario::faults_of_one_kind;
+use super::tree::Focus::Value as OnValue;
+
+/// More would not fit the bits of a state.
+const MOST_FAULTS: usize = 64;
+
+/// Every order of events is searched, within these bounds and until the storm ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Search {
+    /// When the search begins; until then everything goes its undisturbed way.
+    pub from: Duration,
+    /// Faults and ends of faults that may strike after any event, each once, in any order: their
+    /// kinds, and what they strike, as in traces (docs/TRACES.md).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "faults_of_one_kind")]
+    pub faults: Vec<Value>,
+    /// At most so many of them strike on one path; if not given, all may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<u32>,
+    /// How often on one path an event may come before others that are due earlier.
+    #[serde(default)]
+    pub deviations: u32,
+    /// By how much those are late at most; if not given, by any time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_by: Option<Duration>,
+    /// A choice among at most so many is made in every way, a wider one is always the first.
+    #[serde(default = "sixteen")]
+    pub widest_choice: u64,
+    /// Is it checked that every state recovers once faults have ended, within the calm?
+    #[serde(default)]
+    pub recovers: bool,
+}
+
+fn sixteen() -> u64 {
+    16
+}
+
+impl Checker<'_> {
+    /// The bounds of the search.
+    pub(super) fn search(&mut self, possible: bool) {
+        let Some(search) = &self.scenario.search else {
+            return;
+        };
+        let (root, storm) = (Path::of("search"), self.scenario.storm);
+        if search.from >= storm {
+            let message = format!(
+                "the search begins at {}, but the storm ends at {storm}",
+                search.from
+            );
+            let help = "the search ends with the storm: begin earlier, or let it last longer";
+            self.wrong(root.clone().key("from"), OnValue, message, help);
+        }
+        let count = search.faults.len();
+        if count > MOST_FAULTS {
+            let message = format!("{count} faults are too many to search through");
+            let help = format!("list at most {MOST_FAULTS}");
+            self.wrong(root.clone().key("faults"), OnValue, message, help);
+        }
+        if let Some(most) = search.at_most.filter(|most| *most as usize > count) {
+            let message = format!("of {count} faults {most} cannot strike");
+            let help = format!("give at most {count}, or leave the key out");
+            self.wrong(root.clone().key("at-most"), OnValue, message, help);
+        }
+        if search.late_by.is_some() && search.deviations == 0 {
+            let message = "nothing is late without deviations";
+            let help = "add `deviations: 1`, or remove it";
+            self.wrong(root.clone().key("late-by"), OnValue, message, help);
+        }
+        let processes = possible.then(|| self.scenario.topology.processes());
+        for (index, fault) in search.faults.iter().enumerate() {
+            let path = root.clone().key("faults").item(index);
+            self.fault(fault, path, processes.as_deref());
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! What `wavetank check` searches: a case's world at some moment, how far the search goes from there,
+//! and the trace of what it finds. How it is searched is in `models`.
+
+use std::time::Duration;
+
+use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
+use wavetank_engine::drive::{Limits, Outcome, Run};
+use wavetank_engine::trace::{End, FoundViolation, Line, Record};
+use wavetank_engine::{Action, Fault, Time, World};
+use wavetank_models::{Bounds, Due, Found, Node, Recovery, Retraced, WorldModel, retrace};
+
+use crate::case::{Case, Options};
+use crate::head::Head;
+use crate::trace_file::Trace;
+
+/// The options of a search are those of this seed.
+const SEED: u64 = 0;
+
+/// How far a search of a case goes.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// When it begins; until then everything goes its default way.
+    pub from: Time,
+    /// How far it goes. What is planned before `from` happens before.
+    pub bounds: Bounds,
+    /// Every state has to recover within so much virtual time, if given.
+    pub recovers_within: Option<Duration>,
+}
+
+/// What is searched around a trace.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// The search begins at each event of so much virtual time before the trace's end,
+    pub window: Duration,
+    /// with so many deviations,
+    pub deviations: u32,
+    /// and ends so much virtual time after the trace.
+    pub beyond: Duration,
+}
+
+/// A search about to begin.
+#[derive(Debug)]
+pub struct Search {
+    options: Options,
+    seed: u64,
+    /// What leads to the first of the starts.
+    plan: Plan,
+    /// The states it begins at, each with how many steps of the plan lead there.
+    starts: Vec<(Node, u64)>,
+    /// What happens from there on.
+    pub model: WorldModel,
+    /// How long the calm of a recovery is, if that is checked.
+    pub calm: Option<Duration>,
+}
+
+impl Search {
+    /// Of a case within its scope.
+    ///
+    /// # Errors
+    /// Why it cannot be searched.
+    pub fn of(case: &dyn Case) -> Result<Search, String> {
+        let scope = case.scope().ok_or_else(|| {
+            let name = case.name();
+            format!("`{name}` says nothing of how far a search goes; add `search: {{from: 5s}}`")
+        })?;
+        let options = case.derive(SEED);
+        let world = case.world(&options)?;
+        let plan = undisturbed(case, &options, &world, &scope);
+        let mut run = Run::new(
+            world,
+            FromPlan::new(&plan),
+            Limits::until(scope.from),
+            Record::default(),
+        );
+        let mut steps = 0;
+        while step(&mut run)? {
+            steps += 1;
+        }
+        let (from, mut bounds) = (scope.from, scope.bounds);
+        bounds.plan.retain(|(at, _)| *at > from);
+        let start = run.stop().world;
+        Ok(Search {
+            options,
+            seed: SEED,
+            plan,
+            starts: vec![(Node::fresh(start.clone(), &bounds), steps)],
+            model: WorldModel { start, bounds },
+            calm: scope.recovers_within,
+        })
+    }
+
+    /// Of what `case` does when it is treated as in a trace, and of what is near to that.
+    ///
+    /// # Errors
+    /// Why it cannot be searched.
+    pub fn around(case: &dyn Case, trace: &Trace, around: Around) -> Result<Search, String> {
+        let options = trace.head.options.clone();
+        let plan = Plan::from_trace(trace.lines.iter());
+        let events = trace.lines.iter().filter_map(|line| match line {
+            Line::Event(event) => Some(event.at),
+            _ => None,
+        });
+        let end = events.max().unwrap_or(Time::ZERO);
+        let begin = Time::ZERO + end.since(Time::ZERO).saturating_sub(around.window);
+        let world = case.world(&options)?;
+        let mut run = Run::new(
+            world,
+            FromPlan::new(&plan),
+            Limits::until(end),
+            Record::default(),
+        );
+        let due = |planned: &Planned| (planned.at, Due::Act(planned.action.clone()));
+        let mut all: Vec<(Time, Due)> = plan.actions.iter().map(due).collect();
+        all.extend(plan.calm.map(|at| (at, Due::Calm)));
+        all.retain(|(at, _)| *at >= begin);
+        all.sort_by_key(|(at, _)| *at);
+        let bounds = Bounds {
+            plan: all,
+            deviations: around.deviations,
+            widest_choice: Some(16),
+            horizon: end + around.beyond,
+            ..Bounds::default()
+        };
+        let mut starts = Vec::new();
+        let mut steps = 0;
+        loop {
+            let now = run.world().now();
+            if now >= begin {
+                let done = |(at, _): &&(Time, Due)| *at < now || (*at == now && steps > 0);
+                let planned = bounds.plan.iter().filter(done).count();
+                let node = Node {
+                    planned,
+                    ..Node::fresh(run.world().clone(), &bounds)
+                };
+                starts.push((node, steps));
+            }
+            // What goes wrong without any deviation is found by the search as well.
+            if !step(&mut run).unwrap_or(false) {
+                break;
+            }
+            steps += 1;
+        }
+        let start = starts.first().map(|(node, _)| node.world.clone());
+        let start = start.ok_or("the trace has no events")?;
+        Ok(Search {
+            options,
+            seed: trace.head.seed,
+            plan,
+            starts,
+            model: WorldModel { start, bounds },
+            calm: None,
+        })
+    }
+
+    /// The states that the search begins at.
+    pub fn starts(&self) -> Vec<Node> {
+        self.starts.iter().map(|(node, _)| node.clone()).collect()
+    }
+
+    /// The trace of a counterexample: `found` is a path of `model` from `start`.
+    pub fn trace(&self, case: &dyn Case, model: &WorldModel, start: &Node, found: &Found) -> Trace {
+        let recovery = self.calm.map(Recovery::within);
+        let Retraced { events, violated } = retrace(model, recovery.as_ref(), start, &found.path);
+        let violation = violated.map(|violated| *violated);
+        let mut lines = self.before(case, found.start);
+        lines.extend(events.into_iter().map(Line::Event));
+        let events = lines.iter().filter(|line| matches!(line, Line::Event(_)));
+        let end = End {
+            events: events.count() as u64,
+            violation,
+        };
+        lines.push(Line::End(end));
+        let head = Head {
+            shrunk: true,
+            ..Head::new(case, self.seed, self.options.clone())
+        };
+        Trace { head, lines }
+    }
+
+    /// What leads to one of the starts.
+    fn before(&self, case: &dyn Case, start: usize) -> Vec<Line> {
+        let world = case.world(&self.options).expect("it was built before");
+        let choices = FromPlan::new(&self.plan);
+        let mut run = Run::new(
+            world,
+            choices,
+            Limits::until(Time::NEVER),
+            Record::default(),
+        );
+        for _ in 0..self.starts[start].1 {
+            run.step().expect("it came as far before");
+        }
+        let outcome: Outcome = run.stop();
+        let name = |process| outcome.world.name(process).to_owned();
+        let mut lines: Vec<Line> = outcome.record.lines(&name, outcome.end()).collect();
+        lines.pop();
+        lines
+    }
+}
+
+/// One step on the way to where the search begins.
+fn step(run: &mut Run<FromPlan>) -> Result<bool, String> {
+    run.step().map_err(|found| {
+        let FoundViolation {
+            property, message, ..
+        } = found;
+        format!("`{property}` is violated before the search begins: {message}")
+    })
+}
+
+/// Everything is started at time zero, and what is planned happens.
+fn undisturbed(case: &dyn Case, options: &Options, world: &World, scope: &Scope) -> Plan {
+    let first = case.weather(options).start_first;
+    let names = world
+        .processes()
+        .map(|process| world.name(process).to_owned());
+    let (mut names, others): (Vec<_>, Vec<_>) = names.partition(|name| first.contains(name));
+    names.extend(others);
+    let started = names.into_iter().map(|process| Planned {
+        at: Time::ZERO,
+        after: None,
+        action: Action::Fault(Fault::Start { process }),
+    });
+    let planned = scope.bounds.plan.iter().filter_map(|(at, due)| match due {
+        Due::Act(action) if *at <= scope.from => Some(Planned {
+            at: *at,
+            after: None,
+            action: action.clone(),
+        }),
+        _ => None,
+    });
+    Plan {
+        actions: started.chain(planned).collect(),
+        ..Plan::default()
+    }
+}
