@@ -24,3 +24,7 @@ schema:
 # Searches of a scope that take too long for a test.
 search:
     cargo test --release -p wavetank-models -- --ignored
+
+# Every bundled scope, searched completely, with every known problem mended.
+check *args:
+    cargo run --release -- check --all --fixed {{args}}

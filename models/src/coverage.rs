@@ -54,8 +54,13 @@ impl Reached {
 }
 
 impl Coverage {
-    pub(crate) fn note(&mut self, before: &Node, taken: Move, stepped: &Stepped) {
+    /// What an event says of the properties.
+    pub(crate) fn held(&mut self, stepped: &Stepped) {
         self.held |= stepped.held;
+    }
+
+    pub(crate) fn note(&mut self, before: &Node, taken: Move, stepped: &Stepped) {
+        self.held(stepped);
         match taken {
             Move::Fault(fault) => self.faults |= 1 << fault,
             Move::Planned => self.planned = self.planned.max(before.planned + 1),

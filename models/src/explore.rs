@@ -158,13 +158,15 @@ impl Explorer<'_> {
 impl Shared<'_> {
     /// A first state: it may itself fail to recover.
     fn begin(&self, start: usize, node: Node) {
+        let (model, mut coverage) = (self.explorer.model, Coverage::default());
         let violated = self.explorer.recovery;
-        let violated = violated.and_then(|recovery| recovery.fails(self.explorer.model, &node));
+        let violated = violated.and_then(|own| own.fails(model, &node, &mut coverage));
         if let Some(violation) = violated {
             self.found(start, vec![Move::Recover], *violation);
         }
         let frame = self.frame(node);
         let mut jobs = self.jobs.lock().expect("no searcher panicked");
+        jobs.coverage.add(&coverage);
         jobs.waiting.push(Job {
             start,
             prefix: Vec::new(),
@@ -278,7 +280,9 @@ impl Shared<'_> {
                 continue;
             }
             self.depth.fetch_max(path.len() as u64, Relaxed);
-            if let Some(violation) = recovery.and_then(|recovery| recovery.fails(model, &next)) {
+            if let Some(violation) =
+                recovery.and_then(|recovery| recovery.fails(model, &next, coverage))
+            {
                 path.push(Move::Recover);
                 self.found(start, path, *violation);
                 break;

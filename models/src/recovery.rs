@@ -10,6 +10,7 @@ use std::time::Duration;
 use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Action, Event, Fault, Time, What, World, digest};
 
+use crate::coverage::Coverage;
 use crate::seen::Seen;
 use crate::step::{Stepped, step};
 use crate::world_model::{Node, WorldModel};
@@ -48,12 +49,18 @@ impl Recovery {
         self.calm
     }
 
-    /// The guarantee that is violated on the way, if one is.
-    pub fn fails(&self, model: &WorldModel, node: &Node) -> Option<Box<FoundViolation>> {
+    /// The guarantee that is violated on the way, if one is. What is reached is added to `coverage`.
+    pub fn fails(
+        &self,
+        model: &WorldModel,
+        node: &Node,
+        coverage: &mut Coverage,
+    ) -> Option<Box<FoundViolation>> {
         let mut walked = Vec::new();
         let mut known = false;
         let until = node.world.now() + self.calm;
         let broken = heal(model, node, self.calm, |world, healing, stepped| {
+            coverage.held(stepped);
             if stepped.violated.is_some() || matches!(healing, Healing::Act(_)) {
                 return true;
             }

@@ -117,7 +117,7 @@ pub struct Bounds {
     pub deviations: u32,
     /// An event overtakes only those that are due at most so much earlier.
     pub late_by: Option<Duration>,
-    /// A choice among more is always the first: what is drawn from millions cannot be searched.
+    /// A choice among more is always the last: what is drawn from millions cannot be searched.
     pub widest_choice: Option<u64>,
     /// Virtual time after which nothing is explored.
     pub horizon: Time,
@@ -164,8 +164,8 @@ impl WorldModel {
             match entry.what {
                 What::Choose { domain, .. } => {
                     let narrow = bounds.widest_choice.is_none_or(|widest| domain <= widest);
-                    let domain = if narrow { domain } else { 1 };
-                    moves.extend((0..domain).map(|value| Move::Choice(place, value)));
+                    let first = if narrow { 0 } else { domain - 1 };
+                    moves.extend((first..domain).map(|value| Move::Choice(place, value)));
                 }
                 _ => moves.push(Move::Pending(place)),
             }

@@ -4,5 +4,6 @@
 mod audited;
 mod common;
 mod control_plane;
+mod explore;
 mod held_up;
 mod linearizability;

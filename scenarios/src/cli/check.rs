@@ -1,6 +1,5 @@
 //! `wavetank check`.
 
-use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::available_parallelism;
 
@@ -105,7 +104,7 @@ fn one(
     let explored = quietly(|| explorer.run_from(search.starts()));
     let seconds = watch.clock.elapsed().as_secs_f64();
     let found = match &explored.ended {
-        Ended::Violated(found) => Some(write(case, search, found, &args.out)?),
+        Ended::Violated(found) => Some(write(case, search, found, args)?),
         Ended::Complete | Ended::Stopped => None,
     };
     let verdict = verdict(case, &explored, found.as_ref(), interrupted());
@@ -236,11 +235,14 @@ fn write(
     case: &dyn Case,
     search: &Search,
     found: &wavetank_models::Found,
-    out: &Path,
+    args: &CheckArgs,
 ) -> Result<Found, Problem> {
+    let out = &args.out;
     let starts = search.starts();
     let start = &starts[found.start];
-    let stem = format!("{}-{}", case.name(), found.violation.property);
+    // The trace around which it was found may lie there, too.
+    let near = if args.around.is_some() { "-near" } else { "" };
+    let stem = format!("{}-{}{near}", case.name(), found.violation.property);
     let save = |trace: &trace_file::Trace| {
         trace_file::write(out, &stem, &trace.to_bytes()).map_err(|error| {
             Problem::new(format!("cannot write into `{}`: {error}", out.display()))

@@ -33,7 +33,7 @@ pub struct Search {
     /// By how much those are late at most; if not given, by any time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_by: Option<Duration>,
-    /// A choice among at most so many is made in every way, a wider one is always the first.
+    /// A choice among at most so many is made in every way, a wider one is always the last.
     #[serde(default = "sixteen")]
     pub widest_choice: u64,
     /// Is it checked that every state recovers once faults have ended, within the calm?

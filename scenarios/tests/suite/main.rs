@@ -2,6 +2,7 @@
 //! run side by side.
 
 mod bundled;
+mod check;
 mod command;
 mod defects;
 mod determinism;

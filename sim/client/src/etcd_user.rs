@@ -173,19 +173,26 @@ impl<V: Value> Process for EtcdUser<V> {
     }
 
     /// `operate {}`: one operation, of any kind. `operate {put: KEY}`, `{delete: KEY}`, `{get: KEY}`,
-    /// `{compact: REVISION}`: just this.
+    /// `{compact: REVISION}`: just this. `watch {prefix, from?}`: one more watch, from a revision on.
     fn tell(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
         args: &serde_json::Value,
     ) -> Result<(), String> {
-        if what != "operate" {
-            return Err(format!("knows `operate`, not `{what}`"));
-        }
-        let operation = Operation::read(args)?;
         let me = cx.me();
-        cx.spawn(Task::new(OPERATE, (me, operation)));
+        match what {
+            "operate" => cx.spawn(Task::new(OPERATE, (me, Operation::read(args)?))),
+            "watch" => {
+                let prefix = args["prefix"]
+                    .as_str()
+                    .ok_or("`prefix` is no prefix of keys")?;
+                let from = args["from"].as_u64().unwrap_or(0);
+                let id = self.number(me);
+                cx.spawn(Task::new(WATCH, Watch::directed(me, id, prefix, from)));
+            }
+            other => return Err(format!("knows `operate` and `watch`, not `{other}`")),
+        }
         Ok(())
     }
 

@@ -47,6 +47,23 @@ impl Watch {
     pub fn new(me: ProcId) -> Watch {
         Watch { me, on: None }
     }
+
+    /// One of all keys with a prefix, from a revision on.
+    pub fn directed(me: ProcId, id: CallId, prefix: &str, from: Revision) -> Watch {
+        let on = On {
+            id,
+            start: WatchStart {
+                prev_kv: true,
+                ..WatchStart::of(Keys::prefix(prefix), from)
+            },
+            next: from,
+            resumed: false,
+            stream: None,
+            number: WatchId(0),
+            others: 0,
+        };
+        Watch { me, on: Some(on) }
+    }
 }
 
 /// One turn of the loop: opens a stream, or takes one message.

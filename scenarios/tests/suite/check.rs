@@ -1,0 +1,224 @@
+//! `wavetank check`: small scopes are searched completely, as so many states and no other number; what
+//! is found is a trace that replays; what cannot be searched is told.
+
+use crate::support;
+
+use std::fs;
+use std::path::Path;
+
+use support::{Done, files, scratch, wavetank};
+use wavetank::catalogue::{Catalogue as _, Composition};
+use wavetank::kube::Kube;
+use wavetank::search::Search;
+use wavetank_models::{Ended, Explorer, Recovery};
+
+fn check(dir: &Path, args: &[&str]) -> Done {
+    let mut command = wavetank();
+    command.current_dir(dir).arg("check").args(args);
+    command.output().expect("it starts").into()
+}
+
+/// A bundled scope, mended, has so many states: another number is another behaviour of what is
+/// simulated.
+#[track_caller]
+fn has_states(scope: &str, states: u64) {
+    let composition = Composition {
+        fixed: true,
+        ..Composition::default()
+    };
+    let case = Kube.open(scope, &composition).expect("it is bundled");
+    let search = Search::of(case.as_ref()).expect("it is a scope");
+    let recovery = search.calm.map(Recovery::within);
+    let explored = Explorer {
+        model: &search.model,
+        recovery: recovery.as_ref(),
+        threads: 2,
+        watch: &|_| true,
+    }
+    .run_from(search.starts());
+    assert_eq!(explored.ended, Ended::Complete);
+    assert_eq!(explored.progress.unique, states);
+}
+
+#[test]
+fn lease_recovery_is_clean() {
+    has_states("lease-recovery", 1_330);
+}
+
+#[test]
+fn cluster_ips_bitmap_is_clean() {
+    has_states("cluster-ips-bitmap", 8_019);
+}
+
+#[test]
+fn cluster_ips_objects_is_clean() {
+    has_states("cluster-ips-objects", 11_050);
+}
+
+#[test]
+fn every_bundled_scope_can_be_searched() {
+    let scopes = Kube.scopes();
+    assert!(scopes.len() > 5);
+    for scope in scopes {
+        let case = Kube.open(&scope.name, &Composition::default());
+        let case = case.expect("it is bundled");
+        let search = Search::of(case.as_ref()).unwrap_or_else(|why| panic!("{why}"));
+        assert!(search.model.start.pending().len() > 0, "{}", scope.name);
+    }
+}
+
+/// The violation that a release shows, as a trace.
+fn counterexample(dir: &Path) -> String {
+    let said = [
+        "lease-endpoints: violated within 3 of 6 faults",
+        "VIOLATION of stopped-address-is-removed",
+        "finds the Endpoints modified",
+    ];
+    check(dir, &["lease-endpoints"]).expect(1, &said);
+    let traces = files(&dir.join("wavetank-out"));
+    assert_eq!(traces.len(), 1, "{traces:?}");
+    format!("wavetank-out/{}", traces[0])
+}
+
+#[test]
+fn a_counterexample_is_a_trace_that_replays() {
+    let dir = scratch("check-counterexample");
+    let trace = counterexample(&dir);
+    let replay = |trace: &str| -> Done {
+        let mut command = wavetank();
+        command.current_dir(&dir).args(["replay", trace]);
+        command.output().expect("it starts").into()
+    };
+    let said = [
+        "this build wrote it",
+        "violation of stopped-address-is-removed",
+    ];
+    replay(&trace).expect(1, &said);
+
+    // The neighbourhood of a failure: as it was, and mended.
+    check(&dir, &["--around", &trace]).expect(1, &["VIOLATION of stopped-address-is-removed"]);
+    let said = ["no violation within 0 faults, 1 deviation"];
+    check(&dir, &["--around", &trace, "--fixed"]).expect(0, &said);
+
+    // And the shortest is the same, however many threads looked for it.
+    let text = fs::read(dir.join(&trace)).expect("it was written");
+    let other = scratch("check-counterexample-on-one-thread");
+    let args = ["lease-endpoints", "--threads", "1"];
+    check(&other, &args).expect(1, &[]);
+    let same = fs::read(other.join(&trace)).expect("it was written") == text;
+    assert!(same, "{} and {} differ", dir.display(), other.display());
+}
+
+#[test]
+fn a_search_that_does_not_end_says_what_it_covered() {
+    let dir = scratch("check-limits");
+    let said = [
+        "incomplete: nothing found in",
+        "there are more than 2,000 states",
+    ];
+    let args = ["lease-endpoints", "--fixed", "--max-states", "2000"];
+    check(&dir, &args).expect(4, &said);
+}
+
+#[test]
+fn an_expected_violation_has_to_be_found() {
+    let dir = scratch("check-expects");
+    let scope = include_str!("../../scopes/lease-endpoints.yaml");
+    let scope = scope.replace("name: lease-endpoints", "name: own");
+    fs::write(
+        dir.join("own.yaml"),
+        format!("{scope}expect: stopped-address-is-removed\n"),
+    )
+    .expect("writable");
+    check(&dir, &["own.yaml"]).expect(0, &["the expected violation was found within"]);
+    fs::write(
+        dir.join("own.yaml"),
+        format!("{scope}expect: shutdown-ends\n").replace("at-most: 3", "at-most: 1"),
+    )
+    .expect("writable");
+    let said = ["the expected violation of `shutdown-ends` is not within these bounds"];
+    check(&dir, &["own.yaml"]).expect(4, &said);
+}
+
+#[test]
+fn reports_are_for_programs_as_well() {
+    let dir = scratch("check-reports");
+    let args = [
+        "cluster-ips-bitmap",
+        "--fixed",
+        "--report",
+        "junit.xml",
+        "--format",
+        "json",
+    ];
+    let done = check(&dir, &args).expect(0, &[]);
+    let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(json[0]["verdict"], "clean");
+    assert_eq!(json[0]["figures"]["states"], 8_019);
+    let junit = fs::read_to_string(dir.join("junit.xml")).expect("it was written");
+    assert!(
+        junit.contains(r#"<testcase name="cluster-ips-bitmap" classname="wavetank""#),
+        "{junit}"
+    );
+    assert!(junit.contains("failures=\"0\""), "{junit}");
+
+    check(&dir, &["lease-endpoints", "--report", "junit.xml"]).expect(1, &[]);
+    let junit = fs::read_to_string(dir.join("junit.xml")).expect("it was written");
+    assert!(
+        junit.contains("<failure message=\"stopped-address-is-removed"),
+        "{junit}"
+    );
+    assert!(junit.contains("replay"), "{junit}");
+
+    let mut run = wavetank();
+    let args = [
+        "run",
+        "kubernetes-endpoints",
+        "--seeds",
+        "0..3",
+        "--fixed",
+        "--report",
+        "run.xml",
+    ];
+    let done: Done = run
+        .current_dir(&dir)
+        .args(args)
+        .output()
+        .expect("it starts")
+        .into();
+    done.expect(0, &[]);
+    let junit = fs::read_to_string(dir.join("run.xml")).expect("it was written");
+    assert!(
+        junit.contains(r#"<testcase name="endpoints-converge""#),
+        "{junit}"
+    );
+}
+
+#[test]
+fn what_cannot_be_searched_is_told() {
+    let dir = scratch("check-bad-input");
+    let said = ["there is no scope `lease-endpoint`; did you mean `lease-endpoints`?"];
+    check(&dir, &["lease-endpoint"]).expect(2, &said);
+    let said = ["the bundled scopes are: cluster-ips-bitmap, "];
+    check(&dir, &["kubernetes-endpoints"]).expect(2, &said);
+    check(&dir, &[]).expect(2, &["required"]);
+    check(&dir, &["lease-endpoints", "--all"]).expect(2, &["cannot be used with"]);
+    check(&dir, &["none/such.yaml"]).expect(2, &["there is no such file"]);
+
+    let scope = include_str!("../../scopes/lease-endpoints.yaml");
+    let own = |from: &str, to: &str| {
+        assert!(scope.contains(from));
+        let scope = scope.replace("name: lease-endpoints", "name: own");
+        fs::write(dir.join("own.yaml"), scope.replace(from, to)).expect("writable");
+        check(&dir, &["own.yaml"])
+    };
+    own("at-most: 3", "at-most: 7").expect(2, &["of 6 faults 7 cannot strike", "own.yaml:23:12"]);
+    own("from: 9.999s", "from: 11s").expect(2, &["the search begins at 11s, but the storm ends"]);
+    own("crash: {process: a2}", "crash: {process: a3}").expect(2, &["there is no process `a3`"]);
+    own("at-most: 3", "late-by: 3ms").expect(2, &["nothing is late without deviations"]);
+    own("at-most: 3", "atmost: 3").expect(2, &["unknown key `atmost`", "at-most"]);
+    let cut = scope.replace("name: lease-endpoints", "name: own");
+    let cut = &cut[..cut.find("search:").expect("it has one")];
+    fs::write(dir.join("own.yaml"), cut).expect("writable");
+    check(&dir, &["own.yaml"]).expect(2, &["says nothing of how far a search goes"]);
+}
