@@ -4,7 +4,8 @@
 //! `world_model` says what can happen next within which bounds, as a stateright model; `step` is one
 //! event of it. `explore` is the search for long scopes, `seen` its memory, `coverage` what it has
 //! reached; `recovery` looks from every state into the calm. `shorten` and `path` make a trace of what
-//! was found. `readable` is for looking around in stateright's Explorer, `audited` is a model without trust in hashes.
+//! was found. `readable` is for looking around in stateright's Explorer, `audited` a model without
+//! trust in hashes. `small` has models of single algorithms that need no world.
 
 mod audited;
 mod coverage;
@@ -14,6 +15,7 @@ mod readable;
 mod recovery;
 mod seen;
 mod shorten;
+pub mod small;
 mod step;
 mod world_model;
 

@@ -7,3 +7,4 @@ mod control_plane;
 mod explore;
 mod held_up;
 mod linearizability;
+mod small;
