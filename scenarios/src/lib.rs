@@ -5,6 +5,7 @@
 //! - [`sweep`] runs one over many seeds; [`attribution`] says what a violation is to be blamed on;
 //!   [`shrink`] makes it small; [`retell`] replays it and tells its story.
 //! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
+//! - [`lasso`] says whether a violation comes back for ever.
 //! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
 //! - [`testing`] makes all of that one line in a test.
 //! - [`kube`] is the Kubernetes control plane as a case, with the bundled scenarios.
@@ -17,6 +18,7 @@ pub mod cli;
 pub mod file;
 pub mod head;
 pub mod kube;
+pub mod lasso;
 mod quiet;
 pub mod retell;
 pub mod search;

@@ -9,6 +9,7 @@ use wavetank_models::{Ended, Explored, Explorer, Progress, Readable, Recovery, S
 use crate::case::Case;
 use crate::catalogue::Catalogue;
 use crate::head::build;
+use crate::lasso;
 use crate::quiet::quietly;
 use crate::retell;
 use crate::search::{Around, Search};
@@ -261,8 +262,9 @@ fn write(
     let what = what.ok_or_else(|| Problem::new("the path that was found violates nothing"))?;
     let story = retell::story(case, &trace).unwrap_or_else(|why| vec![format!("no story: {why}")]);
     Ok(Found {
+        expected: case.expects() == Some(what.property.as_str()),
         what,
-        expected: false,
+        lasso: lasso::of(case, &trace).map(|lasso| lasso.to_string()),
         events: trace.end().events,
         replay: replay_line(&path),
         trace: path.display().to_string(),

@@ -91,6 +91,9 @@ pub(super) struct Found {
     #[serde(flatten)]
     pub what: FoundViolation,
     pub expected: bool,
+    /// The cycle in which it comes back for ever, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lasso: Option<String>,
     pub events: u64,
     pub trace: String,
     pub replay: String,
@@ -183,14 +186,17 @@ pub(super) fn in_words(checked: &Checked) -> String {
     let Some(found) = &checked.found else {
         return text;
     };
-    writeln!(
-        text,
-        "\nVIOLATION of {}\n  events      {}\n  trace       {}\n  replay      {}",
-        violation_in_words(&found.what),
-        found.events,
-        found.trace,
-        found.replay
-    )
-    .expect("writing to a string cannot fail");
+    let expected = if found.expected { "expected " } else { "" };
+    let what = violation_in_words(&found.what);
+    writeln!(text, "\n{expected}VIOLATION of {what}").expect("writing to a string cannot fail");
+    let mut line = |name: &str, value: &str| {
+        writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");
+    };
+    line("events", &human::thousands(found.events));
+    if let Some(lasso) = &found.lasso {
+        line("lasso", lasso);
+    }
+    line("trace", &found.trace);
+    line("replay", &found.replay);
     text + &human::story(&found.story)
 }

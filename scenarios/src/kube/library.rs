@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// The bundled scopes of `wavetank check`.
-const SCOPES: [(&str, &str); 9] = [
+const SCOPES: [(&str, &str); 10] = [
     (
         "cluster-ips-bitmap",
         include_str!("../../scopes/cluster-ips-bitmap.yaml"),
@@ -35,6 +35,10 @@ const SCOPES: [(&str, &str); 9] = [
     (
         "lease-recovery",
         include_str!("../../scopes/lease-recovery.yaml"),
+    ),
+    (
+        "master-count-fight",
+        include_str!("../../scopes/master-count-fight.yaml"),
     ),
     ("node-ports", include_str!("../../scopes/node-ports.yaml")),
     ("reflector", include_str!("../../scopes/reflector.yaml")),

@@ -141,6 +141,23 @@ fn an_expected_violation_has_to_be_found() {
 }
 
 #[test]
+fn a_livelock_is_shown_as_a_lasso() {
+    let dir = scratch("check-lasso");
+    let said = [
+        "the expected violation was found",
+        "expected VIOLATION of quiet-when-stable",
+        "for ever, every 20.000 s: etcd: /registry/endpointslices/default/kubernetes := 10.0.0.2 (by a2); \
+         etcd: /registry/services/endpoints/default/kubernetes := 10.0.0.1 (by a1); ",
+    ];
+    check(&dir, &["master-count-fight"]).expect(0, &said);
+    let said = ["master-count-fight: no violation within"];
+    check(&dir, &["master-count-fight", "--fixed"]).expect(0, &said);
+    // A violation that does not come back is none.
+    let done = check(&dir, &["lease-endpoints"]).expect(1, &[]);
+    assert!(!done.stdout.contains("lasso"), "{}", done.stdout);
+}
+
+#[test]
 fn reports_are_for_programs_as_well() {
     let dir = scratch("check-reports");
     let args = [
