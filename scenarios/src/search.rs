@@ -6,7 +6,7 @@ use std::time::Duration;
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
 use wavetank_engine::drive::{Limits, Outcome, Run};
 use wavetank_engine::trace::{End, FoundViolation, Line, Record};
-use wavetank_engine::{Action, Fault, Time, World};
+use wavetank_engine::{Action, Event, Fault, Time, World};
 use wavetank_models::{Bounds, Due, Found, Node, Recovery, Retraced, WorldModel, retrace};
 
 use crate::case::{Case, Options};
@@ -79,6 +79,7 @@ impl Search {
         let (from, mut bounds) = (scope.from, scope.bounds);
         bounds.plan.retain(|(at, _)| *at > from);
         let start = run.stop().world;
+        can_be_done(&start, &bounds)?;
         Ok(Search {
             options,
             seed: SEED,
@@ -196,6 +197,21 @@ impl Search {
         lines.pop();
         lines
     }
+}
+
+/// What a process is told it must understand. (Of one that is down nobody knows.)
+fn can_be_done(world: &World, bounds: &Bounds) -> Result<(), String> {
+    let planned = bounds.plan.iter().filter_map(|(_, due)| match due {
+        Due::Act(action) => Some(action),
+        Due::Calm => None,
+    });
+    for action in planned.chain(&bounds.faults) {
+        let applied = world
+            .clone()
+            .apply(world.now(), Event::Act(action), &mut |sent| sent.nominal);
+        applied.map_err(|misfit| format!("what is asked for cannot be done: {misfit}"))?;
+    }
+    Ok(())
 }
 
 /// One step on the way to where the search begins.

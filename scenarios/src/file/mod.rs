@@ -42,7 +42,7 @@ pub use range::Range;
 pub use report::{Mistake, Report};
 pub use scenario::{Directed, Held, Hold, Scenario, Told};
 pub use schema::json_schema;
-pub use search::Search;
+pub use search::{Search, told};
 pub use services::{Cidr, PortRange};
 pub use text::{Written, Wrong};
 pub use workload::{Connect, EtcdOperations, Often, Workload};

@@ -124,7 +124,7 @@ impl Checker<'_> {
         }
     }
 
-    fn known_process(&mut self, name: &str, path: Path, processes: Option<&[String]>) {
+    pub(super) fn known_process(&mut self, name: &str, path: Path, processes: Option<&[String]>) {
         let Some(known) = processes else { return };
         if !known.iter().any(|process| process == name) {
             let help = format!("the processes are: {}", suggest::list(known));

@@ -153,7 +153,14 @@ pub struct Held {
 
 /// A list of them.
 pub(super) fn faults_of_one_kind(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "array", "items": one_fault(generator)})
+    let told = generator.subschema_for::<Told>();
+    let tell = json_schema!({
+        "type": "object",
+        "required": ["tell"],
+        "additionalProperties": false,
+        "properties": {"tell": told},
+    });
+    json_schema!({"type": "array", "items": {"anyOf": [one_fault(generator), tell]}})
 }
 
 fn one_fault(_: &mut SchemaGenerator) -> Schema {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::check::Checker;
 use super::duration::Duration;
 use super::path::Path;
-use super::scenario::faults_of_one_kind;
+use super::scenario::{Told, faults_of_one_kind};
 use super::tree::Focus::Value as OnValue;
 
 /// More would not fit the bits of a state.
@@ -20,7 +20,8 @@ pub struct Search {
     /// When the search begins; until then everything goes its undisturbed way.
     pub from: Duration,
     /// Faults and ends of faults that may strike after any event, each once, in any order: their
-    /// kinds, and what they strike, as in traces (docs/TRACES.md).
+    /// kinds, and what they strike, as in traces (docs/TRACES.md). What a process may be told at any
+    /// moment stands here as well, as `tell: {process, what, with}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "faults_of_one_kind")]
     pub faults: Vec<Value>,
@@ -39,6 +40,12 @@ pub struct Search {
     /// Is it checked that every state recovers once faults have ended, within the calm?
     #[serde(default)]
     pub recovers: bool,
+}
+
+/// What is told, if that is what stands among the faults.
+pub fn told(fault: &Value) -> Option<Result<Told, serde_json::Error>> {
+    let told = fault.as_object()?.get("tell")?;
+    Some(Told::deserialize(told))
 }
 
 fn sixteen() -> u64 {
@@ -79,7 +86,18 @@ impl Checker<'_> {
         let processes = possible.then(|| self.scenario.topology.processes());
         for (index, fault) in search.faults.iter().enumerate() {
             let path = root.clone().key("faults").item(index);
-            self.fault(fault, path, processes.as_deref());
+            match told(fault) {
+                None => self.fault(fault, path, processes.as_deref()),
+                Some(Ok(told)) => {
+                    let path = path.key("tell").key("process");
+                    self.known_process(&told.process, path, processes.as_deref());
+                }
+                Some(Err(error)) => {
+                    let message = format!("this is nothing to tell: {error}");
+                    let help = "write for example `tell: {process: s1, what: use}`";
+                    self.wrong(path, OnValue, message, help);
+                }
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// The bundled scopes of `wavetank check`.
-const SCOPES: [(&str, &str); 10] = [
+const SCOPES: [(&str, &str); 11] = [
     (
         "cluster-ips-bitmap",
         include_str!("../../scopes/cluster-ips-bitmap.yaml"),
@@ -28,6 +28,10 @@ const SCOPES: [(&str, &str); 10] = [
         include_str!("../../scopes/cluster-ips-objects.yaml"),
     ),
     ("etcd-watch", include_str!("../../scopes/etcd-watch.yaml")),
+    (
+        "first-address",
+        include_str!("../../scopes/first-address.yaml"),
+    ),
     (
         "lease-endpoints",
         include_str!("../../scopes/lease-endpoints.yaml"),

@@ -16,9 +16,15 @@ fn nanos(duration: file::Duration) -> Duration {
 /// The scope of a scenario that has one. What strikes was checked when the file was read.
 pub(super) fn of(scenario: &Scenario) -> Option<Scope> {
     let search = scenario.search.as_ref()?;
-    let fault = |fault: &serde_json::Value| {
-        let fault: Fault = serde_json::from_value(fault.clone()).expect("it was read before");
-        Action::Fault(fault)
+    let fault = |fault: &serde_json::Value| match file::told(fault) {
+        Some(told) => {
+            let told = told.expect("it was read before");
+            weather::told(&told.process, &told.what, told.with)
+        }
+        None => {
+            let fault: Fault = serde_json::from_value(fault.clone()).expect("it was read before");
+            Action::Fault(fault)
+        }
     };
     let planned = weather::directed(scenario).expect("checked when the job was made");
     Some(Scope {

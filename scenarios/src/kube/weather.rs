@@ -111,7 +111,7 @@ pub(super) fn directed(scenario: &Scenario) -> Result<Vec<(Time, Action)>, Strin
     scenario.plan.iter().map(typed).collect()
 }
 
-fn told(process: &str, what: &str, args: Json) -> Action {
+pub(super) fn told(process: &str, what: &str, args: Json) -> Action {
     Action::Tell {
         process: process.to_owned(),
         what: what.to_owned(),

@@ -234,6 +234,20 @@ fn what_cannot_be_searched_is_told() {
     own("crash: {process: a2}", "crash: {process: a3}").expect(2, &["there is no process `a3`"]);
     own("at-most: 3", "late-by: 3ms").expect(2, &["nothing is late without deviations"]);
     own("at-most: 3", "atmost: 3").expect(2, &["unknown key `atmost`", "at-most"]);
+    let telling =
+        |with: &str| format!("plan: [{{at: 10s, tell: {{process: c1, what: {with}}}}}]\nsearch:");
+    let clients = |text: String| text.replace("apiservers: 2", "apiservers: 2\n  clients: 1");
+    let told = clients(scope.replace("name: lease-endpoints", "name: own"));
+    fs::write(
+        dir.join("own.yaml"),
+        told.replace("search:", &telling("jump")),
+    )
+    .expect("writable");
+    let said = [
+        "what is asked for cannot be done",
+        "knows `connect`, not `jump`",
+    ];
+    check(&dir, &["own.yaml"]).expect(2, &said);
     let cut = scope.replace("name: lease-endpoints", "name: own");
     let cut = &cut[..cut.find("search:").expect("it has one")];
     fs::write(dir.join("own.yaml"), cut).expect("writable");
