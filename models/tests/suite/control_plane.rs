@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use stateright::{Checker, Path};
 use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Topology};
+use wavetank_cluster::{ClusterView, ENDPOINTS};
 use wavetank_engine::{Action, Fault, Time, World};
 use wavetank_models::{Audited, Bounds, Move, Node, WorldModel};
-use wavetank_release::{Reconciler, Release, Switch, Switches};
+use wavetank_release::{Switch, Switches};
 
-use common::{search, undisturbed};
+use common::{search, two_apiservers, undisturbed};
 
 /// Both apiservers are listed, and nothing is going on.
 const IDLE: Time = Time::from_secs(5);
@@ -32,22 +32,7 @@ fn listed(world: &World) -> usize {
 /// Two apiservers with these switches, each of which may be stopped within a window that begins
 /// about `from`.
 fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
-    let apiserver = Apiserver {
-        release: Release::V1_20,
-        switches,
-    };
-    let topology = Topology {
-        etcd: EtcdCluster::single(Release::V1_20.etcd(), Switches::NONE),
-        etcd_clients: 0,
-        watching: Default::default(),
-        services: None,
-        service_writers: 0,
-        apiservers: vec![apiserver.clone(), apiserver],
-        clients: 0,
-        reconciler: Reconciler::Lease,
-        apiserver_count: 2,
-        shutdown_delay: Duration::ZERO,
-    };
+    let topology = two_apiservers(switches);
     let start = undisturbed(&topology, Name::StoppedAddressIsRemoved, from);
     assert_eq!(listed(&start), 2);
     let stop = |process| Action::Fault(Fault::Stop { process });

@@ -8,16 +8,15 @@ use std::time::Duration;
 
 use stateright::{Checker, Model};
 use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, EtcdCluster, Topology};
 use wavetank_engine::drive::replay::{Fit, Replay};
 use wavetank_engine::trace::{Line, TraceEvent, TraceWhat};
 use wavetank_engine::{Action, Class, Fault, Time};
 use wavetank_models::{
     Bounds, Due, Ended, Explored, Explorer, Found, Move, Recovery, Shortening, WorldModel, retrace,
 };
-use wavetank_release::{Reconciler, Release, Switch, Switches};
+use wavetank_release::{Switch, Switches};
 
-use common::undisturbed;
+use common::{two_apiservers, undisturbed};
 
 /// Both apiservers are listed, and nothing is going on.
 const IDLE: Time = Time::from_secs(5);
@@ -25,22 +24,7 @@ const WINDOW: Duration = Duration::from_millis(25);
 
 /// Two apiservers of v1.20 with these switches, each of which may be stopped.
 fn scope(switches: Switches, deviations: u32) -> WorldModel {
-    let apiserver = Apiserver {
-        release: Release::V1_20,
-        switches,
-    };
-    let topology = Topology {
-        etcd: EtcdCluster::single(Release::V1_20.etcd(), Switches::NONE),
-        etcd_clients: 0,
-        watching: Default::default(),
-        services: None,
-        service_writers: 0,
-        apiservers: vec![apiserver.clone(), apiserver],
-        clients: 0,
-        reconciler: Reconciler::Lease,
-        apiserver_count: 2,
-        shutdown_delay: Duration::ZERO,
-    };
+    let topology = two_apiservers(switches);
     let start = undisturbed(&topology, Name::StoppedAddressIsRemoved, IDLE);
     let stop = |process| Action::Fault(Fault::Stop { process });
     WorldModel {

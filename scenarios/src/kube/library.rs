@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// The bundled scopes of `wavetank check`.
-const SCOPES: [(&str, &str); 11] = [
+const SCOPES: [(&str, &str); 12] = [
     (
         "cluster-ips-bitmap",
         include_str!("../../scopes/cluster-ips-bitmap.yaml"),
@@ -46,6 +46,10 @@ const SCOPES: [(&str, &str); 11] = [
     ),
     ("node-ports", include_str!("../../scopes/node-ports.yaml")),
     ("reflector", include_str!("../../scopes/reflector.yaml")),
+    (
+        "service-updates",
+        include_str!("../../scopes/service-updates.yaml"),
+    ),
     (
         "three-lease-endpoints",
         include_str!("../../scopes/three-lease-endpoints.yaml"),

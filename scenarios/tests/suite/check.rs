@@ -56,6 +56,11 @@ fn cluster_ips_objects_is_clean() {
 }
 
 #[test]
+fn first_address_is_clean() {
+    has_states("first-address", 4_460);
+}
+
+#[test]
 fn every_bundled_scope_can_be_searched() {
     let scopes = Kube.scopes();
     assert!(scopes.len() > 5);
@@ -107,6 +112,18 @@ fn a_counterexample_is_a_trace_that_replays() {
     check(&other, &args).expect(1, &[]);
     let same = fs::read(other.join(&trace)).expect("it was written") == text;
     assert!(same, "{} and {} differ", dir.display(), other.display());
+}
+
+#[test]
+fn what_storms_hardly_meet_is_found() {
+    // kubernetes-sigs/cluster-api#7804: a Service is made in the first moments of a cluster.
+    let dir = scratch("check-first-address");
+    let defect = ["--fixed", "--defect", "first-address-is-given-away"];
+    let said = [
+        "VIOLATION of kubernetes-keeps-the-first-address",
+        "s1 is told",
+    ];
+    check(&dir, &[&["first-address"], &defect[..]].concat()).expect(1, &said);
 }
 
 #[test]

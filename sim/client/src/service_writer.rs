@@ -124,19 +124,20 @@ impl Process for ServiceWriter {
     }
 
     /// `use {}`: something is done with one Service. `probe {}`: one is made and deleted.
-    /// `create {name, spec?}`: one is made, with this on top of its spec. `delete {name}`.
+    /// `create {name, spec?}`: one is made, with this on top of its spec. `update {name, spec}`: this is put on
+    /// top of what is read, whatever it is by then. `delete {name}`.
     fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let name = || args["name"].as_str().ok_or("`name` is no name");
         let task = match what {
             "use" => Task::new(USE, self.clone()),
             "probe" => Task::new(PROBE, self.clone()),
-            "create" | "delete" => {
-                let verb = match what {
-                    "create" => Verb::Create,
-                    _ => Verb::Delete,
-                };
+            "create" | "update" | "delete" => {
                 let name = name()?.to_owned();
-                let body = (verb == Verb::Create).then(|| shape::of_spec(&name, &args["spec"]));
+                let (verb, body) = match what {
+                    "create" => (Verb::Create, Some(shape::of_spec(&name, &args["spec"]))),
+                    "update" => (Verb::Update, Some(args["spec"].clone())),
+                    _ => (Verb::Delete, None),
+                };
                 let own = self.clone();
                 let directed = Directed {
                     own,
@@ -148,7 +149,7 @@ impl Process for ServiceWriter {
             }
             other => {
                 return Err(format!(
-                    "knows `use`, `probe`, `create` and `delete`, not `{other}`"
+                    "knows `use`, `probe`, `create`, `update` and `delete`, not `{other}`"
                 ));
             }
         };
@@ -168,7 +169,10 @@ impl Process for ServiceWriter {
                     name,
                     body,
                 } = directed;
-                own.insist(Rx::new(), verb, &name, body).await;
+                match (verb, &body) {
+                    (Verb::Update, Some(spec)) => own.amend(Rx::new(), &name, spec).await,
+                    _ => own.insist(Rx::new(), verb, &name, body).await,
+                }
                 Outcome::Done
             });
         }
@@ -319,6 +323,16 @@ impl ServiceWriter {
                 Answer::Refused { code: 500.., .. } | Answer::Unknown => rx.sleep(PAUSE).await,
                 _ => return,
             }
+        }
+    }
+
+    /// Puts a part of a spec on top of what is read, whatever it is by then.
+    async fn amend(&self, rx: Rx, name: &str, spec: &Json) {
+        if let Some(found) = self.read(rx, name).await {
+            let mut service = found.json();
+            shape::amend(&mut service, spec);
+            json::remove(&mut service, &["metadata", "resourceVersion"]);
+            self.ask(rx, Verb::Update, name, Some(service)).await;
         }
     }
 

@@ -1,13 +1,36 @@
 //! What the searches of the control plane have in common.
 
+use std::time::Duration;
+
 use stateright::{Checker, Model, Path};
-use wavetank_cluster::Topology;
 use wavetank_cluster::properties::Name;
+use wavetank_cluster::{Apiserver, EtcdCluster, Topology};
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Action, Fault, LinkSpec, Time, World};
 use wavetank_models::{Move, Node};
+use wavetank_release::{Reconciler, Release, Switches};
+
+/// Two apiservers of v1.20 with these switches, over one etcd.
+pub fn two_apiservers(switches: Switches) -> Topology {
+    let apiserver = Apiserver {
+        release: Release::V1_20,
+        switches,
+    };
+    Topology {
+        etcd: EtcdCluster::single(Release::V1_20.etcd(), Switches::NONE),
+        etcd_clients: 0,
+        watching: Default::default(),
+        services: None,
+        service_writers: 0,
+        apiservers: vec![apiserver.clone(), apiserver],
+        clients: 0,
+        reconciler: Reconciler::Lease,
+        apiserver_count: 2,
+        shutdown_delay: Duration::ZERO,
+    }
+}
 
 /// Everything is started, and goes on without any trouble until `until`.
 pub fn undisturbed(topology: &Topology, property: Name, until: Time) -> World {

@@ -53,10 +53,15 @@ pub(super) fn plain(name: &str) -> Json {
 /// One with this on top of its spec.
 pub(super) fn of_spec(name: &str, spec: &Json) -> Json {
     let mut service = plain(name);
-    for (key, value) in spec.as_object().into_iter().flatten() {
-        json::set(&mut service, &["spec", key], value.clone());
-    }
+    amend(&mut service, spec);
     service
+}
+
+/// Puts this on top of its spec.
+pub(super) fn amend(service: &mut Json, spec: &Json) {
+    for (key, value) in spec.as_object().into_iter().flatten() {
+        json::set(service, &["spec", key], value.clone());
+    }
 }
 
 /// One port; a number that two protocols use shares its node port.
