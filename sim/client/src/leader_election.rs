@@ -130,13 +130,21 @@ pub enum ElectionNote {
     /// What it does as leader is cancelled, or has ended.
     Ends,
     /// It writes that nobody holds the lock.
-    Releases,
+    Releases {
+        /// Who it is.
+        identity: Arc<str>,
+    },
     /// That is written.
     Released,
     /// It finds that another holds the lock, and leaves it to him.
     LeavesToOther,
     /// It could not release the lock.
-    NotReleased(Unlocked),
+    NotReleased {
+        /// Who it is.
+        identity: Arc<str>,
+        /// Why.
+        why: Unlocked,
+    },
     /// It should no longer lead, and does; `again` from the second look on.
     LeadsTooLong {
         /// Not for the first time.

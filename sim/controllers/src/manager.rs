@@ -8,11 +8,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_client::leader_election::{self, Election, LEADERSHIP};
+use wavetank_client::Rest;
+use wavetank_client::leader_election::{self, Election, LEADERSHIP, LockKind};
 use wavetank_client::wait::Stop;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
+use wavetank_release::Switches;
 
 use crate::tally;
 
@@ -44,17 +46,32 @@ pub struct ControllerManager {
 }
 
 impl ControllerManager {
-    /// A manager with this name, whose election is this one but for its tasks.
-    pub fn new(name: &str, election: Election) -> ControllerManager {
+    /// A manager with this name, that reaches apiservers so and elects with this lock, which it gives up when it
+    /// stops, or does not.
+    pub fn new(
+        name: &str,
+        rest: Rest,
+        switches: Switches,
+        lock: LockKind,
+        release_on_cancel: bool,
+    ) -> ControllerManager {
         ControllerManager {
             name: name.into(),
             election: Arc::new(Election {
+                rest,
+                switches,
+                lock,
+                release_on_cancel,
                 on_started: LEAD,
                 on_stopped: STOPPED,
-                ..election
             }),
             lives: 0,
         }
+    }
+
+    /// What it elects with.
+    pub fn election(&self) -> &Election {
+        &self.election
     }
 }
 

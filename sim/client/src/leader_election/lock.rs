@@ -2,6 +2,8 @@
 //! kind to another (`MultiLock`). All but the first write of each is a PUT of what was read, so that etcd's
 //! comparison of revisions decides between candidates.
 
+use std::fmt;
+
 use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{CONFIG_MAPS, ENDPOINTS, LEASES, Resource};
@@ -84,6 +86,15 @@ pub enum Unlocked {
     Failed(Failure),
     /// It was never read, or (v1.16) the last that was heard of it was an error: there is nothing to update.
     Unread,
+}
+
+impl fmt::Display for Unlocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unlocked::Failed(failure) => failure.fmt(f),
+            Unlocked::Unread => f.write_str("it has not been read"),
+        }
+    }
 }
 
 impl Unlocked {

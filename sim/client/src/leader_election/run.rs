@@ -168,18 +168,20 @@ async fn give_up(rx: Rx, own: &Election) {
 /// first.
 async fn release(rx: Rx, own: &Election) {
     let has = |switch| own.switches.has(switch);
+    let identity = rx.look(&ELECTOR, |elector| elector.identity.clone());
+    let failed = |why| {
+        let identity = identity.clone();
+        rx.note(ElectionNote::NotReleased { identity, why });
+    };
     loop {
         let mut transitions = rx.look(&ELECTOR, |elector| elector.observed.transitions);
         if !has(Switch::ReleaseFromMemory) {
             match lock::get(rx, own).await {
-                Ok(read) => {
-                    let identity = rx.look(&ELECTOR, |elector| elector.identity.clone());
-                    if has(Switch::FixReleaseOwnLock) && read.record.holder != identity {
-                        return rx.note(ElectionNote::LeavesToOther);
-                    }
-                    transitions = read.record.transitions;
+                Ok(read) if has(Switch::FixReleaseOwnLock) && read.record.holder != identity => {
+                    return rx.note(ElectionNote::LeavesToOther);
                 }
-                Err(error) => return rx.note(ElectionNote::NotReleased(error)),
+                Ok(read) => transitions = read.record.transitions,
+                Err(error) => return failed(error),
             }
         }
         if !rx.look(&ELECTOR, |elector| elector.is_leader()) {
@@ -194,14 +196,15 @@ async fn release(rx: Rx, own: &Election) {
             transitions,
             ..Record::new(&"".into(), seconds, now)
         };
-        rx.note(ElectionNote::Releases);
+        let identity = identity.clone();
+        rx.note(ElectionNote::Releases { identity });
         match lock::update(rx, own, &record).await {
             Ok(()) => {
                 observe(rx, own, record);
                 return rx.note(ElectionNote::Released);
             }
             Err(error) if error.is(Reason::Conflict) && !has(Switch::ReleaseGivesUpOnConflict) => {}
-            Err(error) => return rx.note(ElectionNote::NotReleased(error)),
+            Err(error) => return failed(error),
         }
     }
 }

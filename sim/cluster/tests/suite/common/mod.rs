@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Named, SLICE, Topology};
+use wavetank_cluster::{
+    Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Named, Parts, SLICE, Topology,
+};
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{
     Action, Check, Entry, Event, Fault, LinkSpec, Note, ProcId, Report, RoutineId, Status, Time,
@@ -103,13 +105,15 @@ impl Bench {
     /// Everything is down. All properties are watched.
     pub fn new(topology: &Topology) -> Bench {
         let releases: Vec<Release> = topology.apiservers.iter().map(|a| a.release).collect();
-        let properties = Named::fitting(
-            &releases,
-            topology.reconciler,
-            topology.etcd_clients > 0,
-            false,
-            topology.services.is_some(),
-        );
+        let managers = &topology.watching.managers;
+        let parts = Parts {
+            etcd_clients: topology.etcd_clients > 0,
+            informers: false,
+            services: topology.services.is_some(),
+            managers: !managers.is_empty(),
+            releases_locks: managers.iter().any(|manager| manager.releases),
+        };
+        let properties = Named::fitting(&releases, topology.reconciler, parts);
         Bench {
             world: topology.world(&properties, LinkSpec::default()),
             now: Time::ZERO,
