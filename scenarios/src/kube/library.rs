@@ -2,11 +2,15 @@
 
 use crate::file::Scenario;
 
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("etcd-storm", include_str!("../../etcd-storm.yaml")),
     (
         "kubernetes-endpoints",
         include_str!("../../kubernetes-endpoints.yaml"),
+    ),
+    (
+        "leader-election",
+        include_str!("../../leader-election.yaml"),
     ),
     ("master-count", include_str!("../../master-count.yaml")),
     (
