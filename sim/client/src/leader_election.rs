@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use wavetank_api::Stored;
 use wavetank_engine::{Cell, Condition, Cx, Message, Name, RoutineFuture, Rx, Task, Timer};
-use wavetank_release::{Release, Switches};
+use wavetank_release::{Release, Switch, Switches};
 
 use crate::rest::Rest;
 use crate::wait::Stop;
@@ -38,6 +38,8 @@ const JITTER_FACTOR: u32 = 1200;
 pub const LEADS_FOR: Duration = RETRY_PERIOD.saturating_add(RENEW_DEADLINE);
 /// A leader that should have stopped and can run has done so after this.
 const GRACE: Duration = Duration::from_millis(500);
+/// Timers that are due when a process goes on after a pause have fired after this.
+const SETTLED: Duration = Duration::from_millis(2);
 /// It is looked at again after this.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -95,8 +97,8 @@ pub struct Elector {
     attempts: u64,
     /// The last that succeeded.
     succeeded: u64,
-    /// That one began too long ago.
-    overdue: bool,
+    /// The last that began too long ago.
+    late: u64,
     /// What came of the last renewal that ran by itself, and which it was.
     ended: (u64, bool),
 }
@@ -105,6 +107,11 @@ impl Elector {
     /// `IsLeader`
     fn is_leader(&self) -> bool {
         self.observed.holder == self.identity
+    }
+
+    /// Is it too long ago that the last attempt that succeeded began?
+    fn is_overdue(&self) -> bool {
+        self.late >= self.succeeded
     }
 }
 
@@ -174,13 +181,11 @@ impl Election {
         if timer == LAPSED {
             elector.lapsed = true;
         } else if timer.tag == DUE {
-            if timer.arg == elector.succeeded {
-                elector.overdue = true;
-                cx.broadcast(OVERDUE);
-                cx.arm(LOOK, GRACE);
-            }
+            elector.late = elector.late.max(timer.arg);
+            cx.broadcast(OVERDUE);
+            cx.arm(LOOK, GRACE);
         } else if timer.tag == LOOK.tag {
-            if elector.leads && elector.overdue {
+            if elector.leads && elector.is_overdue() {
                 let again = timer.arg > 0;
                 cx.note(ElectionNote::LeadsTooLong { again });
                 cx.arm(Timer::new(LOOK.tag, timer.arg + 1), AGAIN);
@@ -199,6 +204,11 @@ impl Election {
         }
         let number = (task.kind() == ATTEMPT).then(|| *task.args::<u64>())?;
         Some(Box::pin(run::by_itself(rx, own, number)))
+    }
+
+    /// Does a leader count its deadline from when it asked for a renewal? Upstream counts from when it heard of it.
+    fn counts_from_request(&self) -> bool {
+        self.switches.has(Switch::FixCountFromRequest)
     }
 
     fn release(&self) -> Release {

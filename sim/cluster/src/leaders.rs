@@ -1,20 +1,21 @@
 //! What controller managers may rely on that elect a leader.
 //!
 //! What a leader may count on is derived from how the clocks of two processes run. Let a leader ask at `s` for the
-//! last renewal that succeeds; etcd stores it at `t ≥ s`. Others see it at `t` or later, and take the lock a lease of
-//! 15 s after that, by their own clocks. The leader must not lead on for more than 10 + 2 s after `s`, by its own. If no
-//! clock is off by more than a ninth of what it shows, 15 s of the one are at least 13.5 s, and 12 s of the other at most
-//! that: the one stops before the other begins. So there are three guarantees, each about what one process can keep:
+//! last renewal that succeeds. Others see a change of the record at `s` or later, or at `s` less a second: the record
+//! has whole seconds, so a renewal in the same second as the one before is no change. They take the lock a lease of
+//! 15 s after that, by their own clocks. The leader must not lead on for more than 10 + 2 s after `s`, by its own. If
+//! no clock is off by more than a fourteenth of what it should show, 15 s of the one are at least 14 s, and 12 + 1 s
+//! of the other at most that: the one stops before the other begins. So there are three guarantees:
 //!
-//! - nobody takes a held lock within 13.5 s of when its record was stored, nor frees one that it does not hold
+//! - nobody takes a held lock within 14 s of when its record changed, nor frees one that it does not hold
 //!   ([`LockIsLeft`]);
 //! - a leader that can run does not lead for longer than 12 s by its own clock after it asked for a renewal that
 //!   succeeded ([`LeaderStops`]). One that is paused, or whose routine is held, cannot stop;
-//! - nobody begins to lead within 13.5 s of when another leader asked for a renewal that succeeded ([`OneLeader`]), which
-//!   the others imply: no pause excuses it.
+//! - nobody begins to lead within 12 s (by the slowest clock) of when another leader asked for a renewal that succeeded
+//!   ([`OneLeader`]). The others imply that, and no pause excuses it.
 //!
-//! That intervals of leaders never overlap, pauses or not, nobody promises: that is an observation, as is that a leader
-//! writes nothing once another has taken the lock (there is no fencing, k/k#67651).
+//! That no two lead at a time, pauses or not, nobody promises: that is an observation, as is that a leader writes
+//! nothing once another has taken the lock (there is no fencing, k/k#67651).
 
 mod free;
 mod one;
@@ -152,12 +153,13 @@ impl Name {
     }
 }
 
-/// What a lease or a deadline comes to if the clock is off by a ninth: see above.
-const APART: Duration = Duration::from_millis(13_500);
-const _: () = assert!(
-    LEASE_DURATION.as_millis() * 9 == APART.as_millis() * 10
-        && LEADS_FOR.as_millis() * 9 == APART.as_millis() * 8
-);
+/// A lease by the fastest clock.
+const LEASE: Duration = Duration::from_secs(LEASE_DURATION.as_secs() * 14 / 15);
+/// How long a leader leads on, by the slowest clock.
+const LEADS: Duration = Duration::from_millis(LEADS_FOR.as_millis() as u64 * 14 / 13);
+/// What two renewals may be apart that look alike, by the slowest clock.
+const ALIKE: Duration = Duration::from_millis(1000 * 14 / 13);
+const _: () = assert!(LEADS.as_millis() + ALIKE.as_millis() <= LEASE.as_millis());
 
 /// The controller managers.
 fn managers(world: &World) -> impl Iterator<Item = (ProcId, &ControllerManager)> {

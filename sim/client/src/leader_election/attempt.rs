@@ -6,7 +6,9 @@ use wavetank_release::Release;
 
 use super::lock::{self, Read};
 use super::record::Record;
-use super::{DUE, ELECTOR, Election, ElectionNote, LAPSED, LEADS_FOR, LEASE_DURATION, with};
+use super::{
+    DUE, ELECTOR, Election, ElectionNote, LAPSED, LEADS_FOR, LEASE_DURATION, SETTLED, with,
+};
 
 /// `tryAcquireOrRenew`: true if the lock is held now.
 pub(super) async fn attempt(rx: Rx, own: &Election) -> bool {
@@ -16,15 +18,19 @@ pub(super) async fn attempt(rx: Rx, own: &Election) -> bool {
         elector.attempts
     });
     rx.arm(Timer::new(DUE, number), LEADS_FOR);
-    let holds = acquire_or_renew(rx, own).await;
-    let other = match holds {
+    let mut holds = acquire_or_renew(rx, own).await;
+    if holds && own.counts_from_request() {
+        // It is as if the clock were looked at.
+        rx.sleep(SETTLED).await;
+        holds = rx.look(&ELECTOR, |elector| elector.late < number);
+    }
+    let over = match holds {
         true => with(rx, |elector| {
-            elector.overdue = false;
             std::mem::replace(&mut elector.succeeded, number)
         }),
         false => number,
     };
-    rx.disarm(Timer::new(DUE, other));
+    rx.disarm(Timer::new(DUE, over));
     if holds {
         rx.note(ElectionNote::Holds);
     }

@@ -80,7 +80,14 @@ async fn renew(rx: Rx, own: &Election) -> Outcome {
             false => Turn::Over,
         }
     });
-    if turn.await == Turn::Again {
+    let turn = match rx.select(overdue(rx, own), turn).await {
+        Either::Left(()) => {
+            rx.note(ElectionNote::Lost);
+            Turn::Over
+        }
+        Either::Right(turn) => turn,
+    };
+    if turn == Turn::Again {
         return Outcome::Become(Task::new(ELECT, Place::Renew));
     }
     let works_on = own.switches.has(Switch::LockReleasedWhileLeading);
@@ -105,18 +112,16 @@ async fn renewed_in_time(rx: Rx, own: &Election) -> bool {
             false => attempt(rx, own).await,
         }
     };
-    let deadline = async {
-        let cancelled = rx.select(ELECTION.closed(rx), overdue(rx, own));
-        rx.select(rx.sleep(RENEW_DEADLINE), cancelled).await
-    };
+    let deadline = rx.select(rx.sleep(RENEW_DEADLINE), ELECTION.closed(rx));
     let renewed = poll_immediate_until(rx, own.release(), RETRY_PERIOD, once);
     matches!(rx.select(deadline, renewed).await, Either::Right(()))
 }
 
-/// Waits until the last renewal that succeeded began too long ago. Upstream counts from when it heard of it.
+/// Waits until the last renewal that succeeded began too long ago, if that counts.
 async fn overdue(rx: Rx, own: &Election) {
-    let counts = own.switches.has(Switch::FixCountFromRequest);
-    while !counts || !rx.look(&ELECTOR, |elector| elector.overdue) {
+    let unnoticed = own.switches.has(Switch::LostLeadershipGoesUnnoticed);
+    let counts = own.counts_from_request() && !unnoticed;
+    while !counts || !rx.look(&ELECTOR, |elector| elector.is_overdue()) {
         rx.changed(OVERDUE).await;
     }
 }

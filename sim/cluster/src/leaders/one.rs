@@ -6,14 +6,14 @@ use std::sync::Arc;
 use wavetank_client::leader_election::ElectionNote;
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
-use super::{APART, leads, managers, told, violated, written};
+use super::{LEADS, LEASE, leads, managers, told, violated, written};
 
-/// Nobody takes a lock within a lease of when its record was stored, by any clock that is off by a ninth at most, nor
-/// says that nobody holds a lock that another does.
+/// Nobody takes a lock within a lease of when its record changed, by any clock, nor says that nobody holds a lock that
+/// another does.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LockIsLeft {
-    /// When the record was stored last.
-    stored: Option<Time>,
+    /// When the record changed last.
+    changed: Option<Time>,
     /// Who writes that nobody holds the lock.
     releases: BTreeSet<Arc<str>>,
 }
@@ -30,7 +30,10 @@ impl Property for LockIsLeft {
         let Some((before, now)) = written(world, note) else {
             return Check::Idle;
         };
-        let stored = self.stored.replace(world.now());
+        if before.is_written_alike(&now) {
+            return Check::Idle;
+        }
+        let changed = self.changed.replace(world.now());
         if before.holder.is_empty() || before.holder == now.holder {
             return Check::Idle;
         }
@@ -43,12 +46,12 @@ impl Property for LockIsLeft {
                 before.holder
             )
         } else {
-            let passed = stored.map_or(APART, |stored| world.now().since(stored));
-            if passed >= APART {
+            let passed = changed.map_or(LEASE, |changed| world.now().since(changed));
+            if passed >= LEASE {
                 return Check::Held;
             }
             format!(
-                "{} takes it {:.3} s after {} has written it",
+                "{} takes it {:.3} s after {} has changed it",
                 now.holder,
                 passed.as_secs_f64(),
                 before.holder
@@ -133,7 +136,7 @@ impl Property for OneLeader {
                 let recent = |other: &ProcId| {
                     let held = self.held.get(other);
                     held.is_some_and(|(life, began)| {
-                        *life == world.incarnation(*other) && world.now().since(*began) < APART
+                        *life == world.incarnation(*other) && world.now().since(*began) < LEADS
                     })
                 };
                 let mut leaders = others.filter(|other| *other != process && leads(world, *other));
