@@ -169,10 +169,11 @@ async fn give_up(rx: Rx, own: &Election) {
     }
 }
 
-/// Writes that nobody holds the lock. What is compared with is what was read last, or (from v1.2x on) what is read
-/// first.
+/// Writes that nobody holds the lock: over what was read last (v1.16, v1.20), or over what it reads first.
 async fn release(rx: Rx, own: &Election) {
     let has = |switch| own.switches.has(switch);
+    let from_memory = has(Switch::ReleaseFromMemory);
+    let gives_up = from_memory || has(Switch::ReleaseGivesUpOnConflict);
     let identity = rx.look(&ELECTOR, |elector| elector.identity.clone());
     let failed = |why| {
         let identity = identity.clone();
@@ -180,7 +181,7 @@ async fn release(rx: Rx, own: &Election) {
     };
     loop {
         let mut transitions = rx.look(&ELECTOR, |elector| elector.observed.transitions);
-        if !has(Switch::ReleaseFromMemory) {
+        if !from_memory {
             match lock::get(rx, own).await {
                 Ok(read) if has(Switch::FixReleaseOwnLock) && read.record.holder != identity => {
                     return rx.note(ElectionNote::LeavesToOther);
@@ -208,7 +209,7 @@ async fn release(rx: Rx, own: &Election) {
                 observe(rx, own, record);
                 return rx.note(ElectionNote::Released);
             }
-            Err(error) if error.is(Reason::Conflict) && !has(Switch::ReleaseGivesUpOnConflict) => {}
+            Err(error) if error.is(Reason::Conflict) && !gives_up => {}
             Err(error) => return failed(error),
         }
     }
