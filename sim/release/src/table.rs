@@ -979,7 +979,7 @@ impl Switch {
             switch: Switch::LockReleasedWhileLeading,
             name: "lock-released-while-leading",
             kind: Kind::OpenDefect,
-            source: "PR #139504 (not merged)",
+            source: "PR #139504, PR #139991 (open)",
             about: "a leader that could not renew gives up the lock first, and then cancels what it does as leader",
             fits: ALL,
             reconciler: None,

@@ -3,10 +3,11 @@
 use crate::common;
 
 use common::{Bench, crash, pause, plane, resume, seconds, start, stop};
-use wavetank_api::json;
+use wavetank_api::{Object, json};
 use wavetank_client::leader_election::{ELECTOR, ElectionNote, Record};
 use wavetank_cluster::{LockKind, Manager, Topology};
-use wavetank_engine::Fault;
+use wavetank_engine::{Action, Fault, Payload};
+use wavetank_etcd::Request;
 use wavetank_release::{Kind, Release, Switch, SwitchInfo, Switches};
 
 /// All that is known is mended.
@@ -167,18 +168,18 @@ fn a_leader_that_slept_leads_on_until_it_notices() {
     }
 }
 
-/// Cuts the leader off for so long; says when it gave up, and the notes since.
-fn cut_off(bench: &mut Bench, leader: &str, lasts: f64) -> Vec<ElectionNote> {
-    let link = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+/// Cuts the leader off until the other leads. Says what both told.
+fn cut_off_until_succeeded(bench: &mut Bench) -> Vec<ElectionNote> {
+    let ways = || [("m1", "a1"), ("a1", "m1")].map(|(from, to)| (from.to_owned(), to.to_owned()));
     let since = seconds(bench.now);
-    for (from, to) in [link(leader, "a1"), link("a1", leader)] {
+    for (from, to) in ways() {
         bench.strike(Fault::Stall { from, to });
     }
-    bench.run_for(lasts);
-    for (from, to) in [link(leader, "a1"), link("a1", leader)] {
+    succession(bench);
+    for (from, to) in ways() {
         bench.strike(Fault::Unstall { from, to });
     }
-    bench.run_for(20.0);
+    bench.run_for(5.0);
     told(bench, since)
 }
 
@@ -186,7 +187,7 @@ fn cut_off(bench: &mut Bench, leader: &str, lasts: f64) -> Vec<ElectionNote> {
 fn a_leader_that_is_cut_off_stops_before_another_begins() {
     for release in Release::ALL {
         let mut bench = settled(&by_default(release, false));
-        let notes = cut_off(&mut bench, "m1", 20.0);
+        let notes = cut_off_until_succeeded(&mut bench);
         let place = |wanted: &dyn Fn(&ElectionNote) -> bool| notes.iter().position(wanted);
         let ends = place(&|note| *note == ElectionNote::Ends).expect("it stops");
         let begins = place(&|note| matches!(note, ElectionNote::Leads { .. }));
@@ -203,7 +204,7 @@ fn a_lock_is_not_taken_from_another() {
             let lock = LockKind::of(release);
             let switches = mended().with(Switch::FixReleaseOwnLock, mends);
             let mut bench = settled(&two(release, lock, switches, true));
-            let notes = cut_off(&mut bench, "m1", 16.6);
+            let notes = cut_off_until_succeeded(&mut bench);
             let leaves = notes.contains(&ElectionNote::LeavesToOther);
             assert_eq!(leaves, mends, "{release}: {notes:?}");
             let robbed = notes.contains(&ElectionNote::Released);
@@ -247,6 +248,112 @@ fn a_renewal_under_way_does_not_keep_the_lock() {
             assert_eq!(kept, keeps, "{release}, {defect:?}: {notes:?}");
             assert_eq!(!bench.violations.is_empty(), keeps, "{release}, {defect:?}");
         }
+    }
+}
+
+/// The write of a renewal is held up at the server, its leader is asked to stop and gives up the lock. Before it hears
+/// that it has, the write is refused: the renewal looks again, finds a lock that nobody holds, and takes it.
+#[test]
+fn a_renewal_that_nobody_waits_for_may_take_the_lock_again() {
+    for outlives in [true, false] {
+        let lock = LockKind::Leases;
+        let switches = mended().with(Switch::RenewalOutlivesDeadline, outlives);
+        let mut bench = settled(&two(Release::V1_36, lock, switches, true));
+        let server = bench.process("a1");
+        let serving = |b: &Bench| -> Vec<String> {
+            let all = b.world.routines(server);
+            let serving = all.filter(|id| id.kind.as_str() == "serve");
+            serving.map(|id| id.to_string()).collect()
+        };
+        let tries = |b: &Bench| {
+            let told = told(b, 0.0);
+            told.iter().filter(|n| **n == ElectionNote::Tries).count()
+        };
+        let hold = |bench: &mut Bench, routine: &str| {
+            let (process, routine) = ("a1".to_owned(), routine.to_owned());
+            bench.strike(Fault::Deschedule { process, routine });
+        };
+        let before = tries(&bench);
+        bench.run_to("a renewal begins", 3.0, |b| tries(b) > before);
+        bench.run_to("it is served", 1.0, |b| !serving(b).is_empty());
+        let renewal = serving(&bench).remove(0);
+        hold(&mut bench, &renewal);
+        bench.strike(stop("m1"));
+        let is_free = |b: &Bench| record(b, lock).holder.is_empty();
+        bench.run_to("the lock is free", 5.0, is_free);
+        let mut all = serving(&bench).into_iter();
+        let giving_up = all.find(|routine| *routine != renewal);
+        let giving_up = giving_up.expect("it is not answered yet");
+        hold(&mut bench, &giving_up);
+        for routine in [renewal, giving_up] {
+            // Without the renewal nobody waits for its answer.
+            let process = "a1".to_owned();
+            bench.act(&Action::Fault(Fault::Reschedule { process, routine }));
+            bench.run_for(0.05);
+        }
+        let taken = bench
+            .violations
+            .iter()
+            .any(|v| v.contains("takes it again"));
+        assert_eq!(taken, outlives, "{:?}", bench.violations);
+    }
+}
+
+/// A renewal is on its way to etcd when the connection of its leader breaks and it is asked to stop. It is stored between
+/// the read and the write that give up the lock, at another server.
+#[test]
+fn a_renewal_that_comes_between_does_not_keep_the_lock() {
+    for gives_up in [true, false] {
+        let lock = LockKind::Leases;
+        let switches = mended().with(Switch::ReleaseGivesUpOnConflict, gives_up);
+        let mut topology = two(Release::V1_36, lock, switches, true);
+        topology.apiservers.push(topology.apiservers[0].clone());
+        let mut bench = settled(&topology);
+        let since = seconds(bench.now);
+        let (first, etcd) = (bench.process("a1"), bench.process("etcd"));
+        bench.run_to("a renewal begins", 3.0, |b| {
+            told(b, since).contains(&ElectionNote::Tries)
+        });
+        let is_write = |body: &Payload| matches!(body.get(), Some(Request::<Object>::Txn(_)));
+        bench.run_to("it is on its way", 1.0, |b| {
+            let mut all = b.world.requests_in_flight();
+            all.any(|(from, to, body)| (from, to) == (first, etcd) && is_write(body))
+        });
+        let of = |name: &str| name.to_owned();
+        bench.strike(Fault::Delay {
+            from: of("a1"),
+            to: of("etcd"),
+            nanos: 1_000_000_000,
+        });
+        // The next connection goes to the second server.
+        bench.choice = 1;
+        bench.strike(Fault::Reset {
+            client: of("m1"),
+            server: of("a1"),
+            transport: of("https"),
+        });
+        bench.run_for(0.001);
+        bench.strike(stop("m1"));
+        let releases = |b: &Bench| {
+            let told = told(b, since);
+            told.iter()
+                .any(|note| matches!(note, ElectionNote::Releases { .. }))
+        };
+        bench.run_to("it gives up the lock", 0.9, releases);
+        let link = || (of("m1"), of("a2"));
+        let (from, to) = link();
+        bench.strike(Fault::Stall { from, to });
+        bench.run_for(1.5);
+        let (from, to) = link();
+        bench.strike(Fault::Unstall { from, to });
+        bench.run_for(1.0);
+        let released = told(&bench, since).contains(&ElectionNote::Released);
+        assert_eq!(released, !gives_up);
+        let kept = bench
+            .violations
+            .iter()
+            .any(|v| v.contains("keeps the lock"));
+        assert_eq!(kept, gives_up, "{:?}", bench.violations);
     }
 }
 

@@ -99,6 +99,8 @@ pub struct Bench {
     pub violations: Vec<String>,
     /// The requests that arrived, if they are watched.
     pub requests: Log,
+    /// How choices are answered.
+    pub choice: u64,
 }
 
 impl Bench {
@@ -120,6 +122,7 @@ impl Bench {
             notes: Vec::new(),
             violations: Vec::new(),
             requests: Log::default(),
+            choice: 0,
         }
     }
 
@@ -159,7 +162,8 @@ impl Bench {
         });
     }
 
-    fn act(&mut self, action: &Action) -> Report {
+    /// Strikes now, or does nothing if there is no such target.
+    pub fn act(&mut self, action: &Action) -> Report {
         let applied = self
             .world
             .apply(self.now, Event::Act(action), &mut |sent| sent.nominal);
@@ -184,7 +188,7 @@ impl Bench {
 
     fn apply(&mut self, entry: Entry) {
         let event = match entry.what {
-            What::Choose { .. } => Event::Choice(entry.seq, 0),
+            What::Choose { .. } => Event::Choice(entry.seq, self.choice),
             _ => Event::Pending(entry.seq),
         };
         let watching = Watching::before(&self.requests, &self.world, &entry);
