@@ -74,6 +74,9 @@ async fn renew(rx: Rx, own: &Election) -> Outcome {
         if renewed_in_time(rx, own).await {
             return Turn::Again;
         }
+        if ELECTION.is_closed(rx) {
+            return Turn::Over;
+        }
         rx.note(ElectionNote::Lost);
         match own.switches.has(Switch::LostLeadershipGoesUnnoticed) {
             true => Turn::Again,
