@@ -38,8 +38,6 @@ const JITTER_FACTOR: u32 = 1200;
 pub const LEADS_FOR: Duration = RETRY_PERIOD.saturating_add(RENEW_DEADLINE);
 /// A leader that should have stopped and can run has done so after this.
 const GRACE: Duration = Duration::from_millis(500);
-/// Timers that are due when a process goes on after a pause have fired after this.
-const SETTLED: Duration = Duration::from_millis(2);
 /// It is looked at again after this.
 const AGAIN: Duration = Duration::from_secs(1);
 
