@@ -8,11 +8,11 @@
 //! of the other at most that: the one stops before the other begins. So there are three guarantees:
 //!
 //! - nobody takes a held lock within 14 s of when its record changed, nor frees one that it does not hold
-//!   ([`LockIsLeft`]);
+//!   (`LockIsLeft`);
 //! - a leader that can run does not lead for longer than 12 s by its own clock after it asked for a renewal that
-//!   succeeded ([`LeaderStops`]). One that is paused, or whose routine is held, cannot stop;
+//!   succeeded (`LeaderStops`). One that is paused, or whose routine is held, cannot stop;
 //! - nobody begins to lead within 12 s (by the slowest clock) of when another leader asked for a renewal that succeeded
-//!   ([`OneLeader`]). The others imply that, and no pause excuses it.
+//!   (`OneLeader`). The others imply that, and no pause excuses it.
 //!
 //! That no two lead at a time, pauses or not, nobody promises: that is an observation, as is that a leader writes
 //! nothing once another has taken the lock (there is no fencing, k/k#67651).
