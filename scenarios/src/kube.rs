@@ -120,6 +120,7 @@ pub fn read(name: &str, text: &str) -> Result<Scenario, String> {
         etcd: &of(Concern::Etcd),
         informers: &of(Concern::Informers),
         services: &of(Concern::Services),
+        leaders: &of(Concern::Leaders),
         informed: &informed.iter().map(String::as_str).collect::<Vec<_>>(),
         cached: &cached.iter().map(String::as_str).collect::<Vec<_>>(),
     };

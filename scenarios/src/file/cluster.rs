@@ -60,6 +60,11 @@ pub struct Topology {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 99))]
     pub service_writers: u32,
+    /// The number of controller managers, which elect a leader, named m1, m2 and so on; their release is
+    /// that of the newest apiserver.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 99))]
+    pub controller_managers: u32,
     /// Whether the apiservers have watch caches (`--watch-cache`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub watch_cache: bool,
@@ -94,6 +99,7 @@ impl Topology {
             .chain(numbered('i', self.informers))
             .chain(numbered('w', self.writers))
             .chain(numbered('s', self.service_writers))
+            .chain(numbered('m', self.controller_managers))
             .collect()
     }
 }
@@ -179,6 +185,29 @@ pub struct Options {
     /// What Services are given node ports from; upstream's default is 30000-32767.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_node_port_range: Option<PortRange>,
+    /// What controller managers lock; without it what their release does by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader_elect_resource_lock: Option<Choices<ResourceLock>>,
+    /// Whether a controller manager gives up its lock when it stops (`ReleaseOnCancel` of client-go);
+    /// without it none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader_elect_release_on_cancel: Option<Choices<bool>>,
+}
+
+/// Values of `--leader-elect-resource-lock`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ResourceLock {
+    /// An annotation of Endpoints, until v1.20.
+    Endpoints,
+    /// An annotation of a ConfigMap, until v1.20.
+    ConfigMaps,
+    /// A Lease.
+    Leases,
+    /// Endpoints and a Lease, v1.20.
+    EndpointsLeases,
+    /// A ConfigMap and a Lease, v1.20.
+    ConfigMapsLeases,
 }
 
 /// Values of `--endpoint-reconciler-type`.

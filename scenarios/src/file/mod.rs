@@ -33,7 +33,7 @@ mod tests;
 
 pub use choices::Choices;
 pub use cluster::{
-    Apiserver, Apiservers, Network, Options, ReconcilerType, Release, Tail, Topology,
+    Apiserver, Apiservers, Network, Options, ReconcilerType, Release, ResourceLock, Tail, Topology,
 };
 pub use duration::Duration;
 pub use etcd::{Etcd, EtcdRelease};
@@ -60,6 +60,8 @@ pub struct Known<'a> {
     pub informers: &'a [&'a str],
     /// Names of the properties of Services: apiservers must have something to give them.
     pub services: &'a [&'a str],
+    /// Names of the properties of elections: there must be controller managers.
+    pub leaders: &'a [&'a str],
     /// Resources of which each client with informers has one.
     pub informed: &'a [&'a str],
     /// Resources of which each apiserver has a watch cache.

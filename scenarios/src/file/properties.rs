@@ -42,18 +42,20 @@ impl Checker<'_> {
     fn is_property(&mut self, name: &str, path: Path, possible: bool) -> bool {
         let known = self.known;
         let topology = &self.scenario.topology;
-        let (of_control_plane, of_etcd, of_informers, of_services) = (
+        let (of_control_plane, of_etcd, of_informers, of_services, of_leaders) = (
             known.control_plane.contains(&name),
             known.etcd.contains(&name),
             known.informers.contains(&name),
             known.services.contains(&name),
+            known.leaders.contains(&name),
         );
-        if !of_control_plane && !of_etcd && !of_informers && !of_services {
+        if !of_control_plane && !of_etcd && !of_informers && !of_services && !of_leaders {
             let all = [
                 known.control_plane,
                 known.etcd,
                 known.informers,
                 known.services,
+                known.leaders,
             ];
             let all = all.concat();
             let help = suggest::help(name, &all, "the properties are");
@@ -71,6 +73,10 @@ impl Checker<'_> {
         } else if possible && of_informers && topology.informers == 0 {
             let message = format!("`{name}` is about informers, and there are none");
             let help = "remove it, or add `informers: 2` to `topology`";
+            self.wrong(path, Value, message, help);
+        } else if possible && of_leaders && topology.controller_managers == 0 {
+            let message = format!("`{name}` is about controller managers, and there are none");
+            let help = "remove it, or add `controller-managers: 3` to `topology`";
             self.wrong(path, Value, message, help);
         } else if of_services && self.scenario.options.service_cluster_ip_range.is_none() {
             let message = format!("`{name}` is about Services, and there is nothing to give them");

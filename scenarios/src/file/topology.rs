@@ -39,6 +39,7 @@ impl Checker<'_> {
             ("informers", topology.informers),
             ("writers", topology.writers),
             ("service-writers", topology.service_writers),
+            ("controller-managers", topology.controller_managers),
         ];
         for (key, count) in clients.into_iter().filter(|(_, count)| *count > 99) {
             let message = format!("{count} {} are too many", key.replace('-', " "));
@@ -67,6 +68,10 @@ impl Checker<'_> {
             ("informers", scenario.topology.informers > 0),
             ("writers", scenario.topology.writers > 0),
             ("service-writers", scenario.topology.service_writers > 0),
+            (
+                "controller-managers",
+                scenario.topology.controller_managers > 0,
+            ),
             ("watch-cache", scenario.topology.watch_cache),
         ];
         for (key, _) in of_apiservers.into_iter().filter(|(_, given)| *given) {
@@ -105,6 +110,25 @@ impl Checker<'_> {
 
     pub(super) fn options(&mut self) {
         let options = &self.scenario.options;
+        let of_managers = [
+            (
+                "leader-elect-resource-lock",
+                options.leader_elect_resource_lock.is_some(),
+            ),
+            (
+                "leader-elect-release-on-cancel",
+                options.leader_elect_release_on_cancel.is_some(),
+            ),
+        ];
+        let managers = self.scenario.topology.controller_managers > 0;
+        for (key, _) in of_managers
+            .into_iter()
+            .filter(|(_, given)| *given && !managers)
+        {
+            let message = format!("`{key}` is for controller managers, and there are none");
+            let help = format!("add `controller-managers: 3` to `topology`, or remove `{key}`");
+            self.wrong(Path::of("options").key(key), Key, message, help);
+        }
         let Some(counts) = &options.apiserver_count else {
             return;
         };

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wavetank_cluster::{
-    Apiserver, EtcdCluster, InformerClient, Named, ServiceRanges, Sizes, Topology, Watching, tell,
+    Apiserver, EtcdCluster, InformerClient, LockKind, Manager, Named, Parts, ServiceRanges, Sizes,
+    Topology, Watching, tell,
 };
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
@@ -14,7 +15,7 @@ use wavetank_release::{AnyRelease, Composition, EtcdRelease, Reconciler, Release
 
 use super::weather;
 use crate::case::{Case, Flip, Options};
-use crate::file::{self, Choices, PortRange, ReconcilerType, Scenario};
+use crate::file::{self, Choices, PortRange, ReconcilerType, ResourceLock, Scenario};
 use crate::search::Scope;
 
 /// A scenario to be run.
@@ -48,6 +49,12 @@ pub(super) struct Derived {
     pub writers: u32,
     #[serde(default)]
     pub service_writers: u32,
+    #[serde(default)]
+    pub controller_managers: u32,
+    #[serde(default)]
+    pub leader_elect_resource_lock: Option<ResourceLock>,
+    #[serde(default)]
+    pub leader_elect_release_on_cancel: bool,
     #[serde(default = "five_minutes")]
     pub etcd_compaction_interval: file::Duration,
 }
@@ -99,10 +106,16 @@ impl Job {
         job.etcd_release = etcd.or(own).or(of_newest).unwrap_or(EtcdRelease::LATEST);
         job.properties = match job.scenario.properties.as_slice() {
             [] => {
-                let etcd_clients = job.scenario.topology.etcd_clients > 0;
-                let informers = job.scenario.topology.informers > 0;
-                let services = job.ranges().is_some();
-                Named::fitting(&releases, reconcilers[0], etcd_clients, informers, services)
+                let (topology, options) = (&job.scenario.topology, &job.scenario.options);
+                let releases_locks = options.leader_elect_release_on_cancel.as_ref();
+                let parts = Parts {
+                    etcd_clients: topology.etcd_clients > 0,
+                    informers: topology.informers > 0,
+                    services: job.ranges().is_some(),
+                    managers: topology.controller_managers > 0,
+                    releases_locks: releases_locks.is_some_and(|may| may.values().contains(&true)),
+                };
+                Named::fitting(&releases, reconcilers[0], parts)
             }
             named => named.iter().filter_map(|n| Named::find(n)).collect(),
         };
@@ -110,6 +123,7 @@ impl Job {
         let unfit = job.composition.check(&releases, &reconcilers, &places);
         unfit.map_err(|unfit| unfit.to_string())?;
         weather::directed(&job.scenario)?;
+        job.check_locks()?;
         Ok(job)
     }
 
@@ -134,6 +148,21 @@ impl Job {
             None => job.with_etcd(self.etcd_release),
             Some(_) => job,
         })
+    }
+
+    /// Controller managers are of the newest release that there is: does it know the locks?
+    fn check_locks(&self) -> Result<(), String> {
+        let locks = self.scenario.options.leader_elect_resource_lock.as_ref();
+        let locks = locks.map_or(&[][..], Choices::values);
+        let Some(newest) = self.releases().into_iter().max() else {
+            return Ok(());
+        };
+        match locks.iter().find(|of| !lock(**of).fits(newest)) {
+            None => Ok(()),
+            Some(of) => Err(format!(
+                "controller managers of {newest} have no lock {of:?}"
+            )),
+        }
     }
 
     /// The same with an etcd of this release.
@@ -204,7 +233,23 @@ impl Job {
             compaction: Duration::from_nanos(derived.etcd_compaction_interval.nanos()),
             informers: client.into_iter().cycle().take(count).collect(),
             writers: derived.writers,
+            managers: self.managers(derived),
         }
+    }
+
+    /// Controller managers, of the newest release, too.
+    fn managers(&self, derived: &Derived) -> Vec<Manager> {
+        let newest = self.releases().into_iter().max();
+        let manager = newest.map(|release| Manager {
+            release,
+            switches: self.composition.switches(release),
+            lock: derived
+                .leader_elect_resource_lock
+                .map_or(LockKind::of(release), lock),
+            releases: derived.leader_elect_release_on_cancel,
+        });
+        let count = derived.controller_managers as usize;
+        manager.into_iter().cycle().take(count).collect()
     }
 
     /// What the apiservers give to Services.
@@ -252,6 +297,16 @@ fn reconciler(of: ReconcilerType) -> Reconciler {
     }
 }
 
+fn lock(of: ResourceLock) -> LockKind {
+    match of {
+        ResourceLock::Endpoints => LockKind::Endpoints,
+        ResourceLock::ConfigMaps => LockKind::ConfigMaps,
+        ResourceLock::Leases => LockKind::Leases,
+        ResourceLock::EndpointsLeases => LockKind::EndpointsLeases,
+        ResourceLock::ConfigMapsLeases => LockKind::ConfigMapsLeases,
+    }
+}
+
 impl Case for Job {
     fn name(&self) -> &str {
         &self.scenario.name
@@ -282,6 +337,15 @@ impl Case for Job {
             informers: self.scenario.topology.informers,
             writers: self.scenario.topology.writers,
             service_writers: self.scenario.topology.service_writers,
+            controller_managers: self.scenario.topology.controller_managers,
+            leader_elect_resource_lock: options
+                .leader_elect_resource_lock
+                .as_ref()
+                .map(|locks| pick(&mut stream, locks)),
+            leader_elect_release_on_cancel: options
+                .leader_elect_release_on_cancel
+                .as_ref()
+                .is_some_and(|may| pick(&mut stream, may)),
             etcd_compaction_interval: match &options.etcd_compaction_interval {
                 Some(intervals) => pick(&mut stream, intervals),
                 None => five_minutes(),
@@ -367,6 +431,10 @@ impl Case for Job {
             service_writers,
             ..derived.clone()
         });
+        let fewer_managers = (1..derived.controller_managers).map(|managers| Derived {
+            controller_managers: managers,
+            ..derived.clone()
+        });
         // An only member is called otherwise, and an even number of them gains nothing.
         let fewer_members = (3..derived.etcd_members).step_by(2);
         let fewer_members = fewer_members.map(|etcd_members| Derived {
@@ -379,6 +447,7 @@ impl Case for Job {
             .chain(fewer_informers)
             .chain(fewer_writers)
             .chain(fewer_service_writers)
+            .chain(fewer_managers)
             .chain(fewer_members);
         smaller
             .map(|derived| serde_json::to_value(derived).expect("options are JSON"))

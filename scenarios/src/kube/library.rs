@@ -2,11 +2,15 @@
 
 use crate::file::Scenario;
 
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("etcd-storm", include_str!("../../etcd-storm.yaml")),
     (
         "kubernetes-endpoints",
         include_str!("../../kubernetes-endpoints.yaml"),
+    ),
+    (
+        "leader-election",
+        include_str!("../../leader-election.yaml"),
     ),
     ("master-count", include_str!("../../master-count.yaml")),
     (
@@ -18,7 +22,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// The bundled scopes of `wavetank check`.
-const SCOPES: [(&str, &str); 12] = [
+const SCOPES: [(&str, &str); 13] = [
     (
         "cluster-ips-bitmap",
         include_str!("../../scopes/cluster-ips-bitmap.yaml"),
@@ -31,6 +35,10 @@ const SCOPES: [(&str, &str); 12] = [
     (
         "first-address",
         include_str!("../../scopes/first-address.yaml"),
+    ),
+    (
+        "leader-lease",
+        include_str!("../../scopes/leader-lease.yaml"),
     ),
     (
         "lease-endpoints",

@@ -35,6 +35,7 @@ impl Job {
             (Place::WatchCache, topology.watch_cache),
             (Place::Informer, topology.informers > 0),
             (Place::Services, self.ranges().is_some()),
+            (Place::Election, topology.controller_managers > 0),
         ];
         let there = all.into_iter().filter(|(_, is)| *is);
         there.map(|(place, _)| place).collect()
@@ -72,6 +73,7 @@ impl Job {
             Place::WatchCache | Place::Informer => judged(Concern::Informers),
             Place::Etcd => judged(Concern::Etcd),
             Place::Services => judged(Concern::Services),
+            Place::Election => judged(Concern::Leaders),
         };
         let missing = |info: &&SwitchInfo| {
             info.kind != Kind::Fix && self.fits(info) && !self.has(info.switch)

@@ -126,6 +126,7 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
     // A single etcd under apiservers is hit less, and its connections where they are theirs.
     let is_aim = etcd.len() > 1 || servers.is_empty();
     let informers = topology.informer_names();
+    let managers = topology.manager_names();
     let all = topology.names();
     let mut budgets = Vec::new();
     let mut add = |kind, max: u32, lasts, gone: f64, amount, targets: &[String]| {
@@ -151,6 +152,7 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
         let Some(outage) = outage else { continue };
         let lasts = range(&outage.lasts);
         add(kind, outage.max, lasts, outage.gone, (0, 0), &servers);
+        add(kind, outage.max, lasts, 0.0, (0, 0), &managers);
         // Members of etcd come back: without a majority of them a cluster promises nothing.
         if kind != FaultKind::Stop {
             let max = match is_aim {
@@ -181,6 +183,7 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
                 (0, 0),
                 &informers,
             );
+            add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), &managers);
         }
         if kind == FaultKind::Delay && is_aim {
             add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), &etcd);
@@ -195,6 +198,7 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
         let Some(moment) = moment else { continue };
         add(kind, moment.max, none, 0.0, (0, 0), &servers);
         add(kind, moment.max, none, 0.0, (0, 0), &informers);
+        add(kind, moment.max, none, 0.0, (0, 0), &managers);
         if is_aim {
             add(kind, moment.max, none, 0.0, (0, 0), &etcd);
         }

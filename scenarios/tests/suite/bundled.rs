@@ -34,6 +34,21 @@ wavetank::seeds!(
     fixed("kubernetes-endpoints", "v1.36"),
     0..12
 );
+wavetank::seeds!(
+    leader_election_v1_16,
+    fixed("leader-election", "v1.16"),
+    0..12
+);
+wavetank::seeds!(
+    leader_election_v1_20,
+    fixed("leader-election", "v1.20"),
+    0..12
+);
+wavetank::seeds!(
+    leader_election_v1_36,
+    fixed("leader-election", "v1.36"),
+    0..12
+);
 wavetank::seeds!(master_count_v1_16, fixed("master-count", "v1.16"), 0..12);
 wavetank::seeds!(master_count_v1_20, fixed("master-count", "v1.20"), 0..12);
 wavetank::seeds!(master_count_v1_36, fixed("master-count", "v1.36"), 0..12);
@@ -92,6 +107,7 @@ fn every_bundled_scenario_is_here() {
         [
             "etcd-storm",
             "kubernetes-endpoints",
+            "leader-election",
             "master-count",
             "no-shutdown-delay",
             "service-storm",

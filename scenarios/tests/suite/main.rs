@@ -9,6 +9,7 @@ mod determinism;
 mod etcd_defects;
 mod helper;
 mod kept;
+mod leader_defects;
 mod matrix;
 mod schema;
 mod service_defects;

@@ -72,6 +72,15 @@ fn holds_an_instant(field: &str) -> bool {
     )
 }
 
+/// Who leads is the text of a tree in an annotation (`LeaderElectionRecordAnnotationKey` of client-go).
+const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
+
+/// The tree in this field, if it holds one as text.
+fn embedded(field: &str, value: &Json) -> Option<Json> {
+    let text = value.as_str().filter(|_| field == LEADER)?;
+    serde_json::from_str(text).ok()
+}
+
 /// Hashes a tree without its instants.
 pub(crate) fn hash<H: Hasher>(json: &Json, state: &mut H) {
     match json {
@@ -97,7 +106,9 @@ pub(crate) fn hash<H: Hasher>(json: &Json, state: &mut H) {
             state.write_usize(map.len());
             for (field, value) in map {
                 field.hash(state);
-                if !holds_an_instant(field) {
+                if let Some(tree) = embedded(field, value) {
+                    hash(&tree, state);
+                } else if !holds_an_instant(field) {
                     hash(value, state);
                 }
             }
@@ -113,7 +124,12 @@ pub(crate) fn alike(a: &Json, b: &Json) -> bool {
         }
         (Json::Object(a), Json::Object(b)) => {
             let same = |((field, a), (other, b)): ((&String, &Json), (&String, &Json))| {
-                field == other && (holds_an_instant(field) || alike(a, b))
+                let trees = || embedded(field, a).zip(embedded(field, b));
+                let same = || match trees() {
+                    Some((a, b)) => alike(&a, &b),
+                    None => alike(a, b),
+                };
+                field == other && (holds_an_instant(field) || same())
             };
             a.len() == b.len() && a.iter().zip(b).all(same)
         }

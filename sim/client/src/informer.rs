@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use wavetank_engine::{Condition, Cx, Lock, Name, Outcome, RoutineFuture, Rx, Task, Timer};
 
-use crate::backoff::{RESET_AFTER, Rearm};
 use crate::observed::{Handled, Held, Informing, Ready, Synced};
 use crate::reflector::{self, REFLECT, Reflect};
+use crate::wait::backoff::{RESET_AFTER, Rearm};
 
 pub use apply::{Notice, Told};
 pub use spec::{HandlerSpec, InformerSpec, Informers, Lag, Resync};

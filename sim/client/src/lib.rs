@@ -1,24 +1,25 @@
 //! Clients. `informer` is a shared informer with its parts, each in a room of its own: `reflector` lists and
-//! watches, through `rest` and `load_balancer`; `fifo` is the queue, `indexer` the store; `backoff` says how
-//! long to wait. `workqueue` is what controllers work from. `informed` is a client that has informers and
+//! watches, through `rest` and `load_balancer`; `fifo` is the queue, `indexer` the store; `wait` has the loops
+//! and says how long they wait. `workqueue` is what controllers work from. `informed` is a client that has informers and
 //! nothing else, `writer` one that gives them something to see, `service_writer` one that uses Services, `observed` what it tells, `monitors` what is promised.
 //!
 //! `follower` is the in-cluster client that finds apiservers through the Endpoints default/kubernetes,
-//! `etcd_user` one that uses etcd itself; leader election comes with its issue.
+//! `etcd_user` one that uses etcd itself. `leader_election` is what candidates for one task do.
 
-pub mod backoff;
 pub mod etcd_user;
 pub mod fifo;
 mod follower;
 mod indexer;
 mod informed;
 pub mod informer;
+pub mod leader_election;
 mod load_balancer;
 pub mod monitors;
 pub mod observed;
 mod reflector;
 mod rest;
 pub mod service_writer;
+pub mod wait;
 mod words;
 pub mod workqueue;
 pub mod writer;

@@ -16,10 +16,11 @@ use wavetank_engine::{Message, Name, Outcome, Rx, Task};
 use wavetank_etcd::Revision;
 use wavetank_release::{Release, Switch};
 
-use crate::backoff::{JITTER, RESET_AFTER, Rearm};
 use crate::informer::{INFORMERS, Informer, InformerSpec, Informers, forget, queued, resync};
 use crate::observed::{Synced, Trouble, WatchOver};
 use crate::rest::Failure;
+use crate::wait::JITTER;
+use crate::wait::backoff::{RESET_AFTER, Rearm};
 
 use stream::Streaming;
 

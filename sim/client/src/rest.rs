@@ -1,10 +1,11 @@
-//! The REST client under a reflector (`client-go/rest/request.go`, `with_retry.go`): one request, with the
-//! repetitions that it makes by itself. What is done with an answer does not belong here.
+//! The REST client (`client-go/rest/request.go`, `with_retry.go`): one request of a reflector or for one object,
+//! with the repetitions that it makes by itself. What is done with an answer does not belong here.
 
+use std::fmt;
 use std::time::Duration;
 
-use wavetank_api::http::{Content, List, WatchPart};
-use wavetank_api::{Request, Response, Status};
+use wavetank_api::http::{Content, List, Method, WatchPart};
+use wavetank_api::{Request, Response, Status, Stored};
 use wavetank_engine::{Keepalive, Name, NetError, Payload, ProcId, Rx, Stream, Transport};
 use wavetank_release::Release;
 
@@ -52,7 +53,7 @@ pub struct Rest {
 }
 
 /// Why there is no answer to use.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {
     /// The server said no.
     Status(Status),
@@ -60,6 +61,16 @@ pub enum Failure {
     Net(NetError),
     /// An empty watch stands for the answer (`watch.NewEmptyWatch`).
     Empty,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Status(status) => status.fmt(f),
+            Failure::Net(error) => error.fmt(f),
+            Failure::Empty => f.write_str("the watch is empty"),
+        }
+    }
 }
 
 impl Rest {
@@ -93,6 +104,46 @@ impl Rest {
                 Err(error) => {
                     self.balancer.broke(rx, server);
                     if error != NetError::Reset || !may_repeat {
+                        return Err(Failure::Net(error));
+                    }
+                    AFTER_BREAK
+                }
+            };
+            rx.sleep(wait).await;
+        }
+        unreachable!("repetitions end")
+    }
+
+    /// A request for one object, which may take as long as the client allows (`Config.Timeout`). Only a GET is
+    /// repeated when its connection broke: others would be done twice.
+    ///
+    /// # Errors
+    /// Once all repetitions have failed, or with [`NetError::Cancelled`] when the time is over.
+    pub async fn one(&self, rx: Rx, request: Request, limit: Duration) -> Result<Stored, Failure> {
+        let done = rx.timeout(limit, self.repeated(rx, request)).await;
+        done.unwrap_or(Err(Failure::Net(NetError::Cancelled)))
+    }
+
+    async fn repeated(&self, rx: Rx, request: Request) -> Result<Stored, Failure> {
+        for repetitions in 0.. {
+            let server = self.balancer.server(rx).await;
+            let body = Payload::new(request.clone());
+            let may_repeat = repetitions < REPETITIONS;
+            let wait = match rx.call(self.transport(), server, body).await {
+                Ok(answer) => {
+                    let response: &Response = answer.expect();
+                    match refused(response) {
+                        None => return Ok(object_in(response)),
+                        Some((status, after)) => match after.filter(|_| may_repeat) {
+                            Some(wait) => wait,
+                            None => return Err(Failure::Status(status)),
+                        },
+                    }
+                }
+                Err(error) => {
+                    self.balancer.broke(rx, server);
+                    let again = error == NetError::Reset && request.method == Method::Get;
+                    if !again || !may_repeat {
                         return Err(Failure::Net(error));
                     }
                     AFTER_BREAK
@@ -156,6 +207,13 @@ fn refused(response: &Response) -> Option<(Status, Option<Duration>)> {
     let again = response.code == 429 || response.code >= 500;
     let after = response.retry_after.filter(|_| again);
     Some((status.clone(), after.map(|s| Duration::from_secs(s.into()))))
+}
+
+fn object_in(response: &Response) -> Stored {
+    match &response.content {
+        Content::One(stored) => stored.clone(),
+        other => unreachable!("an object was asked for: {other:?}"),
+    }
 }
 
 fn list_in(response: &Response) -> List {

@@ -1,9 +1,10 @@
 //! From a topology to a world: processes wired together, with the properties that fit.
 //!
-//! `topology` builds, `informers` says what clients watch, `properties` judges, `library` holds all properties that a scenario can name,
+//! `topology` builds, `informers` says what clients watch, `properties` and `leaders` judge, `library` holds all properties that a scenario can name,
 //! `view` is what properties look at, `teller` puts notes into words. How the parts work is in the layers below; seeds, files and flags are above.
 
 mod informers;
+pub mod leaders;
 mod library;
 pub mod properties;
 mod teller;
@@ -11,9 +12,10 @@ mod topology;
 mod view;
 
 pub use informers::INFORMED;
-pub use library::{Concern, Entry, Named};
+pub use library::{Concern, Entry, Named, Parts, Settling};
 pub use teller::tell;
-pub use topology::{Apiserver, EtcdCluster, InformerClient, Topology, Watching};
+pub use topology::{Apiserver, EtcdCluster, InformerClient, Manager, Topology, Watching};
 pub use view::{ClusterView, ENDPOINTS, SLICE};
 pub use wavetank_apiserver::services::ServiceRanges;
+pub use wavetank_client::leader_election::LockKind;
 pub use wavetank_etcd::Sizes;

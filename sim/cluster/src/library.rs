@@ -9,7 +9,7 @@ use wavetank_engine::{Class, Property};
 use wavetank_etcd::monitors;
 use wavetank_release::{Reconciler, Release};
 
-use crate::properties;
+use crate::{leaders, properties};
 
 /// A property that a scenario can name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +20,8 @@ pub enum Named {
     Etcd(monitors::Name),
     /// Of informers.
     Informers(informers::Name),
+    /// Of the election of a leader.
+    Leaders(leaders::Name),
 }
 
 /// What a property is about.
@@ -33,6 +35,8 @@ pub enum Concern {
     Informers,
     /// Services: apiservers must have something to give to them.
     Services,
+    /// The election of a leader: there must be controller managers.
+    Leaders,
 }
 
 /// What there is to know of a property.
@@ -69,7 +73,14 @@ impl Named {
             about: info.about,
             sometimes: info.monitor.property(Duration::ZERO).class() == Class::Sometimes,
         });
-        control_plane.chain(etcd).chain(informers).collect()
+        let leaders = leaders::Name::TABLE.iter().map(|info| Entry {
+            property: Named::Leaders(info.property),
+            name: info.name,
+            about: info.about,
+            sometimes: info.property.property(Duration::ZERO).class() == Class::Sometimes,
+        });
+        let all = control_plane.chain(etcd).chain(informers);
+        all.chain(leaders).collect()
     }
 
     /// The property with this name.
@@ -86,43 +97,68 @@ impl Named {
             Named::ControlPlane(_) => Concern::ControlPlane,
             Named::Etcd(_) => Concern::Etcd,
             Named::Informers(_) => Concern::Informers,
+            Named::Leaders(_) => Concern::Leaders,
         }
     }
 
     /// The properties that a scenario is held to if it names none: with apiservers of these
-    /// releases (there may be none) and this reconciler, and with or without clients of etcd,
-    /// informers, and something to give to Services.
-    pub fn fitting(
-        releases: &[Release],
-        reconciler: Reconciler,
-        etcd_clients: bool,
-        with_informers: bool,
-        with_services: bool,
-    ) -> Vec<Named> {
+    /// releases (there may be none) and this reconciler, and with these parts of the world.
+    pub fn fitting(releases: &[Release], reconciler: Reconciler, parts: Parts) -> Vec<Named> {
         let control_plane = properties::Name::fitting(reconciler, releases);
         let etcd = monitors::Name::TABLE.iter().map(|info| info.monitor);
         let control_plane = control_plane.into_iter().map(Named::from);
         let informers = informers::Name::TABLE.iter().map(|info| info.monitor);
         let informers = informers.filter(|monitor| monitor.fits(releases));
+        let leaders = leaders::Name::TABLE.iter().map(|info| info.property);
+        let leaders = leaders.filter(|property| property.fits(parts.releases_locks));
         let all = control_plane.chain(etcd.map(Named::Etcd));
         let all = all.chain(informers.map(Named::Informers));
+        let all = all.chain(leaders.map(Named::Leaders));
         let fits = |property: &Named| match property.concern() {
             Concern::ControlPlane => !releases.is_empty(),
-            Concern::Etcd => etcd_clients,
-            Concern::Informers => with_informers,
-            Concern::Services => with_services,
+            Concern::Etcd => parts.etcd_clients,
+            Concern::Informers => parts.informers,
+            Concern::Services => parts.services,
+            Concern::Leaders => parts.managers,
         };
         all.filter(fits).collect()
     }
 
-    /// The property itself; informers settle so long after calm.
-    pub fn property(self, shutdown_delay: Duration, settled: Duration) -> Box<dyn Property> {
+    /// The property itself, in a world that settles so.
+    pub fn property(self, settling: &Settling) -> Box<dyn Property> {
         match self {
-            Named::ControlPlane(name) => name.property(shutdown_delay),
+            Named::ControlPlane(name) => name.property(settling.shutdown_delay),
             Named::Etcd(name) => name.property::<Object>(),
-            Named::Informers(name) => name.property(settled),
+            Named::Informers(name) => name.property(settling.informers),
+            Named::Leaders(name) => name.property(settling.leaders),
         }
     }
+}
+
+/// Parts of the world beside the etcd and the apiservers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Parts {
+    /// Clients of etcd.
+    pub etcd_clients: bool,
+    /// Clients with informers.
+    pub informers: bool,
+    /// Something to give to Services.
+    pub services: bool,
+    /// Controller managers.
+    pub managers: bool,
+    /// Some that give up their lock when they stop.
+    pub releases_locks: bool,
+}
+
+/// How long after calm all has settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Settling {
+    /// `--shutdown-delay-duration`, on which the rest of the control plane depends.
+    pub shutdown_delay: Duration,
+    /// Informers have caught up.
+    pub informers: Duration,
+    /// A controller manager leads.
+    pub leaders: Duration,
 }
 
 impl From<properties::Name> for Named {
@@ -144,8 +180,13 @@ mod tests {
 
     #[test]
     fn a_cluster_without_apiservers_is_not_held_to_what_they_promise() {
-        let with = Named::fitting(&[Release::V1_36], Reconciler::Lease, true, true, true);
-        let without = Named::fitting(&[], Reconciler::Lease, true, true, true);
+        let parts = Parts {
+            etcd_clients: true,
+            informers: true,
+            ..Parts::default()
+        };
+        let with = Named::fitting(&[Release::V1_36], Reconciler::Lease, parts);
+        let without = Named::fitting(&[], Reconciler::Lease, parts);
         let of_control_plane = |p: &&Named| p.concern() == Concern::ControlPlane;
         assert_eq!(with.iter().filter(of_control_plane).count(), 12);
         assert_eq!(without.iter().filter(of_control_plane).count(), 0);

@@ -1,5 +1,6 @@
-//! Notes in words, for stories. Those of Services have a file of their own.
+//! Notes in words, for stories. Those of Services and of elections have files of their own.
 
+mod leaders;
 mod services;
 
 use std::iter;
@@ -39,6 +40,9 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
         return Some(told).filter(|_| inside.is_none());
     }
     if let Some(told) = services::tell(world, note) {
+        return Some(told);
+    }
+    if let Some(told) = leaders::tell(note) {
         return Some(told);
     }
     let attempt = note.body.get::<Attempt>().filter(|a| !a.reached)?;
@@ -105,7 +109,9 @@ fn concerned(change: &Change<Object>) -> impl Iterator<Item = String> {
         .map(|a| a.to_string())
         .chain(leased.map(str::to_owned))
         .chain(of_services);
-    iter::once(change.key.to_string()).chain(addresses)
+    let leads = leaders::lock(change).map(|(_, about)| about);
+    let about = iter::once(change.key.to_string()).chain(addresses);
+    about.chain(leads)
 }
 
 fn change(change: &Change<Object>) -> String {
@@ -113,6 +119,9 @@ fn change(change: &Change<Object>) -> String {
         return format!("deletes {}", change.key);
     };
     if let Some((text, _)) = services::stored(&change.key, now.value.json()) {
+        return format!("{} := {text}", change.key);
+    }
+    if let Some((text, _)) = leaders::lock(change) {
         return format!("{} := {text}", change.key);
     }
     let addresses = views::addresses(now.value.json());

@@ -6,15 +6,19 @@ use std::time::Duration;
 use wavetank_api::Object;
 use wavetank_apiserver::services::ServiceRanges;
 use wavetank_apiserver::{ApiServer, Config};
-use wavetank_client::{EtcdUser, Follower, ServiceWriter, Writer, etcd_user};
-use wavetank_controllers::Bootstrap;
+use wavetank_client::leader_election::LockKind;
+use wavetank_client::{
+    EtcdUser, Follower, LoadBalancer, Policy, Rest, ServiceWriter, Writer, etcd_user,
+};
+use wavetank_controllers::{Bootstrap, ControllerManager};
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Etcd, Sizes};
 use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
-use crate::informers;
-use crate::library::Named;
+use crate::library::{Named, Settling};
+use crate::properties::settling;
+use crate::{informers, leaders};
 
 /// A kube-apiserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +63,20 @@ pub struct InformerClient {
     pub switches: Switches,
 }
 
-/// Watch caches, and who looks into them.
+/// A controller manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manager {
+    /// The release of its client-go.
+    pub release: Release,
+    /// Its switches.
+    pub switches: Switches,
+    /// `--leader-elect-resource-lock`
+    pub lock: LockKind,
+    /// Does it give up its lock when it stops?
+    pub releases: bool,
+}
+
+/// Watch caches, who looks into them, and who uses apiservers without.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Watching {
     /// `--watch-cache`
@@ -70,6 +87,8 @@ pub struct Watching {
     pub informers: Vec<InformerClient>,
     /// How many clients write, `w1` to `wN`.
     pub writers: u32,
+    /// Controller managers, `m1` to `mN`.
+    pub managers: Vec<Manager>,
 }
 
 /// A cluster: etcd, apiservers, in-cluster clients, clients of etcd.
@@ -141,6 +160,12 @@ impl Topology {
         writers.map(|n| format!("w{n}")).collect()
     }
 
+    /// The names of the controller managers.
+    pub fn manager_names(&self) -> Vec<String> {
+        let managers = 1..=self.watching.managers.len();
+        managers.map(|n| format!("m{n}")).collect()
+    }
+
     /// The names of the clients that use Services.
     pub fn service_writer_names(&self) -> Vec<String> {
         let writers = 1..=self.service_writers;
@@ -155,6 +180,7 @@ impl Topology {
         all.extend(self.etcd_client_names());
         all.extend(self.informer_names());
         all.extend(self.writer_names());
+        all.extend(self.manager_names());
         all.extend(self.service_writer_names());
         all
     }
@@ -163,6 +189,14 @@ impl Topology {
     fn informers_settle(&self) -> Duration {
         let all = self.watching.informers.iter();
         let each = all.map(|client| wavetank_client::monitors::settling(client.release));
+        each.max().unwrap_or_default()
+    }
+
+    /// How long after calm somebody leads.
+    fn leaders_settle(&self) -> Duration {
+        let settled = settling(self.shutdown_delay);
+        let all = self.watching.managers.iter();
+        let each = all.map(|manager| leaders::leading(manager.release, settled));
         each.max().unwrap_or_default()
     }
 
@@ -247,11 +281,31 @@ impl Topology {
                 builder.process(&name, ServiceWriter::new(&name, balanced.clone(), ranges));
             }
         }
+        for (name, manager) in self.manager_names().iter().zip(&self.watching.managers) {
+            builder.process(name, self::manager(name, manager, &balanced));
+        }
+        let settling = Settling {
+            shutdown_delay: self.shutdown_delay,
+            informers: self.informers_settle(),
+            leaders: self.leaders_settle(),
+        };
         for property in properties {
-            builder.property(property.property(self.shutdown_delay, self.informers_settle()));
+            builder.property(property.property(&settling));
         }
         builder.build()
     }
+}
+
+/// A controller manager behind a load balancer in front of the apiservers.
+fn manager(name: &str, of: &Manager, servers: &[ProcId]) -> ControllerManager {
+    let rest = Rest {
+        release: of.release,
+        balancer: LoadBalancer {
+            servers: servers.to_vec(),
+            policy: Policy::Drawn,
+        },
+    };
+    ControllerManager::new(name, rest, of.switches, of.lock, of.releases)
 }
 
 /// An object that is told from others by its name only.

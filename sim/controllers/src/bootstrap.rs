@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use wavetank_api::{Method, Request};
 use wavetank_apiserver::{Config, Hook, HookFuture};
+use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_etcd::Revision;
 use wavetank_release::{Reconciler, Release, Switch};
@@ -28,8 +29,7 @@ const RECONCILE: Name = Name::new("reconcile-endpoints");
 const REMOVE: Name = Name::new("remove-endpoints");
 
 /// The channel that stops the loop.
-static STOP: Signal = Signal::new("bootstrap-stop");
-static STOPPED: Cell<bool> = Cell::new("bootstrap-stopped");
+static STOP: Stop = Stop::new("bootstrap-stop");
 /// `RemoveEndpoints` has returned.
 static REMOVED: Signal = Signal::new("endpoints-removed");
 /// `Stop` no longer waits for it.
@@ -119,8 +119,7 @@ impl Hook for Bootstrap {
     fn pre_shutdown(&self, rx: Rx) -> HookFuture {
         let me = self.clone();
         Box::pin(async move {
-            rx.update(&STOPPED, |stopped| *stopped = true);
-            rx.raise(STOP);
+            STOP.close(rx);
             ServiceRepair::stop(rx);
             SystemNamespaces::of(&me.server).inspect(|namespaces| namespaces.stop(rx));
             rx.spawn(Task::new(REMOVE, ()));
@@ -175,19 +174,14 @@ async fn poll_health(rx: Rx, me: Bootstrap) -> Outcome {
     if answer.is_ok() {
         return Outcome::Become(Task::new(RECONCILE, ()));
     }
-    match rx.timeout(POLL, rx.wait(STOP)).await {
+    match rx.timeout(POLL, STOP.closed(rx)).await {
         Some(()) => Outcome::Done,
         None => Outcome::Become(Task::new(POLL_HEALTH, ())),
     }
 }
 
-/// One turn of `NonSlidingUntil`: the stop channel is looked at, the timer is started, the round
-/// runs and is never interrupted, then timer or channel.
+/// One turn of `NonSlidingUntil`.
 async fn reconcile(rx: Rx, me: Bootstrap) -> Outcome {
-    if rx.read(&STOPPED) {
-        return Outcome::Done;
-    }
-    let tick = rx.timeout(RECONCILE_INTERVAL, rx.wait(STOP));
     // An error ends the round and is logged (`UpdateKubernetesService`).
     let round = async {
         let done = async {
@@ -198,10 +192,10 @@ async fn reconcile(rx: Rx, me: Bootstrap) -> Outcome {
             rx.note(BootstrapNote::RoundFailed(error));
         }
     };
-    let (stopped, ()) = rx.join(tick, round).await;
-    match stopped {
-        Some(()) => Outcome::Done,
-        None => Outcome::Become(Task::new(RECONCILE, ())),
+    let every = Every::period(RECONCILE_INTERVAL);
+    match every.non_sliding(rx, &STOP, round).await {
+        Turn::Over => Outcome::Done,
+        Turn::Again => Outcome::Become(Task::new(RECONCILE, ())),
     }
 }
 

@@ -16,6 +16,7 @@ use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Content, Method, Reason, Request};
 use wavetank_apiserver::services::ledger::Ledger;
 use wavetank_apiserver::{Config, Hook, HookFuture};
+use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_release::{Release, Switch};
 
@@ -35,7 +36,7 @@ const GROWTH: u32 = 5;
 const LONGEST_WAIT: Duration = Duration::from_millis(1250);
 
 const REPAIR: Name = Name::new("repair-services");
-static STOP: Signal = Signal::new("repair-stop");
+static STOP: Stop = Stop::new("repair-stop");
 /// The first round of the loop for node ports is done, v1.36.
 static FIRST_DONE: Signal = Signal::new("repair-first-done");
 
@@ -158,18 +159,21 @@ impl ServiceRepair {
 
     /// Ends the loops after their current round.
     pub fn stop(rx: Rx) {
-        rx.raise(STOP);
+        STOP.close(rx);
     }
 
-    /// One turn of `RunUntil`.
+    /// One turn of `RunUntil`, which is a `wait.Until`.
     async fn repair(self, rx: Rx, which: Loop, first: bool) -> Outcome {
-        match self.run_once(rx, which, first).await {
-            Ok(()) => rx.raise(FIRST_DONE),
-            Err(failed) => say(rx, failed.message()),
-        }
-        match rx.timeout(REPAIR_INTERVAL, rx.wait(STOP)).await {
-            Some(()) => Outcome::Done,
-            None => Outcome::Become(Task::new(REPAIR, (which, false))),
+        let turn = Every::period(REPAIR_INTERVAL).sliding(rx, &STOP, async {
+            match self.run_once(rx, which, first).await {
+                Ok(()) => rx.raise(FIRST_DONE),
+                Err(failed) => say(rx, failed.message()),
+            }
+            Turn::Again
+        });
+        match turn.await {
+            Turn::Over => Outcome::Done,
+            Turn::Again => Outcome::Become(Task::new(REPAIR, (which, false))),
         }
     }
 

@@ -10,14 +10,15 @@ use serde_json::json;
 use wavetank_api::kinds::NAMESPACES;
 use wavetank_api::{Method, Reason, Request};
 use wavetank_apiserver::{Config, LoopbackError};
-use wavetank_engine::{Name, Outcome, RoutineFuture, Rx, Signal, Task};
+use wavetank_client::wait::{Every, Stop, Turn};
+use wavetank_engine::{Name, Outcome, RoutineFuture, Rx, Task};
 use wavetank_release::Release;
 
 /// After the end of the run before.
 const INTERVAL: Duration = Duration::from_secs(60);
 
 const KEEP: Name = Name::new("keep-system-namespaces");
-static STOP: Signal = Signal::new("system-namespaces-stop");
+static STOP: Stop = Stop::new("system-namespaces-stop");
 
 /// The loop of one server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -39,7 +40,7 @@ impl SystemNamespaces {
 
     /// Ends the loop after its current run.
     pub fn stop(&self, rx: Rx) {
-        rx.raise(STOP);
+        STOP.close(rx);
     }
 
     pub fn routine(&self, task: &Task) -> Option<RoutineFuture> {
@@ -53,12 +54,15 @@ impl SystemNamespaces {
             Release::V1_16 | Release::V1_20 => &["kube-system", "kube-public", "kube-node-lease"],
             Release::V1_36 => &["kube-system", "kube-public", "default", "kube-node-lease"],
         };
-        for name in names {
-            let _ = ensure(rx, &self.server, name).await;
-        }
-        match rx.timeout(INTERVAL, rx.wait(STOP)).await {
-            Some(()) => Outcome::Done,
-            None => Outcome::Become(Task::new(KEEP, ())),
+        let turn = Every::period(INTERVAL).sliding(rx, &STOP, async {
+            for name in names {
+                let _ = ensure(rx, &self.server, name).await;
+            }
+            Turn::Again
+        });
+        match turn.await {
+            Turn::Over => Outcome::Done,
+            Turn::Again => Outcome::Become(Task::new(KEEP, ())),
         }
     }
 }

@@ -93,6 +93,6 @@ impl Cx<'_> {
 
     /// Ends the process once this callback is over.
     pub fn exit(&mut self) {
-        self.world.exit_later(self.me);
+        self.world.exit_later(self.me, false);
     }
 }

@@ -59,7 +59,10 @@ pub(crate) enum Op {
     Deadline(Duration),
     Done,
     GoAway,
-    Exit,
+    /// Is it started again?
+    Exit {
+        again: bool,
+    },
     /// The future dropped the operation with this index before it was answered.
     Drop(u32),
 }

@@ -561,7 +561,12 @@ impl Rx {
 
     /// Ends the process.
     pub fn exit(self) {
-        issue(Op::Exit);
+        issue(Op::Exit { again: false });
+    }
+
+    /// Ends the process, and whoever looks after it starts it again: its next life begins at once.
+    pub fn restart(self) {
+        issue(Op::Exit { again: true });
     }
 
     /// Both at once, until one is ready; the other is dropped. The first one wins a tie.

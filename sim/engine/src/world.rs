@@ -103,7 +103,8 @@ pub struct Report {
 struct Scratch {
     outbox: Vec<(ConnId, Dir, Frame)>,
     ready: VecDeque<(ProcId, RoutineId, Arrival)>,
-    exits: Vec<ProcId>,
+    /// Who ends, and whether it is started again.
+    exits: Vec<(ProcId, bool)>,
     notes: Vec<Note>,
     checks: Vec<(u16, Check)>,
     delays: Vec<u64>,
@@ -372,7 +373,12 @@ impl World {
                 self.poll(process, routine, arrival);
             }
             match self.scratch.exits.pop() {
-                Some(process) => self.end_process(process, Status::Down),
+                Some((process, again)) => {
+                    self.end_process(process, Status::Down);
+                    if again {
+                        self.begin_life(process);
+                    }
+                }
                 None => return,
             }
         }

@@ -141,6 +141,7 @@ impl Composition {
                     Place::Informer => "informers",
                     Place::Etcd => "etcd",
                     Place::Services => "ranges for Services",
+                    Place::Election => "controller managers",
                 };
                 let why = format!("has a place only in {place}, and there are none");
                 return Err(Unfit { switch, why });

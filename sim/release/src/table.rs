@@ -92,6 +92,14 @@ pub enum Switch {
     FixLookBeforeRecreate,
     FixReleasePortOnce,
     FixDeleteWhatWasSeen,
+    LostLeadershipGoesUnnoticed,
+    RenewalOutlivesDeadline,
+    ReleaseWithoutDuration,
+    ReleaseFromMemory,
+    ReleaseGivesUpOnConflict,
+    LockReleasedWhileLeading,
+    FixReleaseOwnLock,
+    FixCountFromRequest,
 }
 
 /// The part of the world that has the place of a switch.
@@ -107,6 +115,8 @@ pub enum Place {
     Etcd,
     /// What an apiserver gives to Services.
     Services,
+    /// The leader election of controller managers.
+    Election,
 }
 
 /// A known bug, or the mending of a finding.
@@ -153,7 +163,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 62] = [
+    pub const TABLE: [SwitchInfo; 70] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -904,6 +914,102 @@ impl Switch {
             ships: &[],
             etcd: NOWHERE,
             place: Place::Services,
+        },
+        SwitchInfo {
+            switch: Switch::LostLeadershipGoesUnnoticed,
+            name: "lost-leadership-goes-unnoticed",
+            kind: Kind::Defect,
+            source: "k/k#23731 (1.2)",
+            about: "a leader that could not renew its lock in time tries on, and leads meanwhile",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Election,
+        },
+        SwitchInfo {
+            switch: Switch::RenewalOutlivesDeadline,
+            name: "renewal-outlives-deadline",
+            kind: Kind::Defect,
+            source: "k/k#83078, k/k#87899 (1.18)",
+            about: "each renewal runs by itself without a context, and may end when its leader has given up",
+            fits: ALL,
+            reconciler: None,
+            ships: &[V1_16],
+            etcd: NOWHERE,
+            place: Place::Election,
+        },
+        SwitchInfo {
+            switch: Switch::ReleaseWithoutDuration,
+            name: "release-without-duration",
+            kind: Kind::Defect,
+            source: "k/k#91966 (1.19)",
+            about: "the record of a lock that is given up has a duration of 0, which a Lease must not have",
+            fits: ALL,
+            reconciler: None,
+            ships: &[V1_16],
+            etcd: NOWHERE,
+            place: Place::Election,
+        },
+        SwitchInfo {
+            switch: Switch::ReleaseFromMemory,
+            name: "release-from-memory",
+            kind: Kind::Defect,
+            source: "k/k#95939, client-go#1289",
+            about: "who gives up a lock writes over what it saw last, and not over what is there",
+            fits: ALL,
+            reconciler: None,
+            ships: OLD,
+            etcd: NOWHERE,
+            place: Place::Election,
+        },
+        SwitchInfo {
+            switch: Switch::ReleaseGivesUpOnConflict,
+            name: "release-gives-up-on-conflict",
+            kind: Kind::Defect,
+            source: "k/k#112023 (mended after 1.36)",
+            about: "who meets another write when it gives up its lock keeps it",
+            fits: ALL,
+            reconciler: None,
+            ships: ALL,
+            etcd: NOWHERE,
+            place: Place::Election,
+        },
+        SwitchInfo {
+            switch: Switch::LockReleasedWhileLeading,
+            name: "lock-released-while-leading",
+            kind: Kind::OpenDefect,
+            source: "PR #139504, PR #139991 (open)",
+            about: "a leader that could not renew gives up the lock first, and then cancels what it does as leader",
+            fits: ALL,
+            reconciler: None,
+            ships: ALL,
+            etcd: NOWHERE,
+            place: Place::Election,
+        },
+        SwitchInfo {
+            switch: Switch::FixReleaseOwnLock,
+            name: "fix-release-own-lock",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 13",
+            about: "who gives up a lock looks whether it still has it in the record that it reads for that",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Election,
+        },
+        SwitchInfo {
+            switch: Switch::FixCountFromRequest,
+            name: "fix-count-from-request",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 14",
+            about: "a leader counts its deadline from when it asked for the last renewal, and not from when it heard of it",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Election,
         },
     ];
 

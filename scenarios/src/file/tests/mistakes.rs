@@ -65,6 +65,9 @@ mistakes! {
     nothing_for_services: "  etcd-clients: 3" => "  etcd-clients: 3\n  service-writers: 2";
     nobody_makes_services: "connect: {every: 2s}" => "services: {every: 2s}";
     service_property_without_ranges: "expect: stopped-address-is-removed" => "expect: cluster-ips-are-unique";
+    nobody_is_elected: "[lease, master-count]" => "master-count\n  leader-elect-release-on-cancel: true";
+    no_such_lock: "[lease, master-count]" => "master-count\n  leader-elect-resource-lock: secrets";
+    leader_property_without_managers: "expect: stopped-address-is-removed" => "expect: somebody-leads";
     not_a_count: "  clients: 2" => "  clients: two";
     negative_count: "  clients: 2" => "  clients: -2";
     a_list_for_a_mapping: "  connect: {every: 2s}" => "  connect: [{every: 2s}]";

@@ -16,6 +16,7 @@ const KNOWN: Known = Known {
     etcd: &["watch-is-reliable"],
     informers: &["informers-converge"],
     services: &["cluster-ips-are-unique"],
+    leaders: &["somebody-leads"],
     informed: &["configmaps"],
     cached: &["configmaps", "endpoints"],
 };

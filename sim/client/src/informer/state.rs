@@ -9,9 +9,9 @@ use wavetank_release::{Release, Switch, Switches};
 
 use super::apply::{Notice, Told, apply};
 use super::spec::InformerSpec;
-use crate::backoff::Backoff;
 use crate::fifo::{Fifo, StoreKey};
 use crate::indexer::Indexer;
+use crate::wait::backoff::Backoff;
 
 /// All informers of a process, by number.
 pub static INFORMERS: Cell<Vec<Informer>> = Cell::new("informers");

@@ -6,4 +6,5 @@ mod defects;
 mod door;
 mod informers;
 mod storm;
+mod wait;
 mod work;

@@ -6,6 +6,7 @@ mod common;
 mod crashing;
 mod etcd;
 mod interleaving;
+mod leaders;
 mod leak;
 mod master_count;
 mod startup;

@@ -64,6 +64,12 @@ impl World {
         self.slots[process.index()].paused
     }
 
+    /// Is one of its routines held at an await?
+    pub fn is_held(&self, process: ProcId) -> bool {
+        let mut routines = self.slots[process.index()].routines.iter();
+        routines.any(|routine| routine.descheduled)
+    }
+
     /// Does nothing pass from the one process to the other at present?
     pub fn is_cut(&self, from: ProcId, to: ProcId) -> bool {
         self.link(from, to).cuts > 0

@@ -231,7 +231,7 @@ impl World {
                 self.enqueue(at, p, What::Deadline { routine });
             }
             Op::GoAway => self.go_away(p),
-            Op::Exit => self.exit_later(p),
+            Op::Exit { again } => self.exit_later(p, *again),
             Op::Drop(dropped) => self.drop_op(p, routine, *dropped, log),
         }
     }
@@ -421,9 +421,9 @@ impl World {
         }
     }
 
-    pub(crate) fn exit_later(&mut self, p: ProcId) {
-        if !self.scratch.exits.contains(&p) {
-            self.scratch.exits.push(p);
+    pub(crate) fn exit_later(&mut self, p: ProcId, again: bool) {
+        if !self.scratch.exits.iter().any(|(exits, _)| *exits == p) {
+            self.scratch.exits.push((p, again));
         }
     }
 

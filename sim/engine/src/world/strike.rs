@@ -57,7 +57,7 @@ impl World {
             }
             Fault::Crash { process } => self.end_if_up(process, Status::Down),
             Fault::PowerLoss { process } => self.end_if_up(process, Status::Off),
-            Fault::Start { process } => self.begin_life(process),
+            Fault::Start { process } => self.begin_life(self.id(process)),
             Fault::Pause { process } => self.pause(process),
             Fault::Resume { process, order } => self.resume(process, *order),
             Fault::Deschedule { process, routine } => self.hold(process, routine, true),
@@ -142,8 +142,7 @@ impl World {
         up
     }
 
-    fn begin_life(&mut self, process: &str) -> bool {
-        let p = self.id(process);
+    pub(super) fn begin_life(&mut self, p: ProcId) -> bool {
         let slot = self.slot_mut(p);
         if slot.status == Status::Up {
             return false;

@@ -5,6 +5,7 @@ mod channels;
 mod common;
 mod determinism;
 mod identity;
+mod lives;
 mod network;
 mod numbers;
 mod purity;

@@ -11,9 +11,13 @@ use crate::observed::{CallId, ProgressAsked, Unwatched, Watching};
 use super::violated;
 use super::watches::Watches;
 
-/// A watch that is behind is so for less than this: 1000 revisions a pass of 100 ms, a full channel
-/// is tried again every 10 ms, and no answer is owed to a question that comes before that is done.
-const BEHIND_FOR: Duration = Duration::from_secs(10);
+/// Questions are in vain for less than this. A watch itself is behind for seconds at most: 1000 revisions
+/// a pass of 100 ms, a full channel is tried again every 10 ms. But no answer is owed to a question that
+/// comes before that is done for every watch of its stream, and who asks after so many messages asks when
+/// there are some: with small buffers two questions of three come too early. Of sixty in a row one does not.
+const IN_VAIN_FOR: Duration = Duration::from_secs(60);
+/// A client that has not asked for so long is gone.
+const GONE_AFTER: Duration = Duration::from_secs(10);
 /// So many questions must have been in vain.
 const IN_VAIN: u32 = 3;
 
@@ -102,8 +106,8 @@ impl<V: Value> Property for WatchCatchesUp<V> {
     fn deadline(&mut self, world: &World) -> Check {
         let now = world.now();
         for (id, asked) in &self.asked {
-            let keeps_asking = asked.times >= IN_VAIN && now.since(asked.last) <= BEHIND_FOR;
-            if keeps_asking && now.since(asked.at) >= BEHIND_FOR {
+            let keeps_asking = asked.times >= IN_VAIN && now.since(asked.last) <= GONE_AFTER;
+            if keeps_asking && now.since(asked.at) >= IN_VAIN_FOR {
                 let client = world.name(id.client);
                 let object = format!("watch {} of {client}", id.number);
                 let Asked {

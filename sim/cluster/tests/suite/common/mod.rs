@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Named, SLICE, Topology};
+use wavetank_cluster::{
+    Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Named, Parts, SLICE, Topology,
+};
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{
     Action, Check, Entry, Event, Fault, LinkSpec, Note, ProcId, Report, RoutineId, Status, Time,
@@ -97,25 +99,30 @@ pub struct Bench {
     pub violations: Vec<String>,
     /// The requests that arrived, if they are watched.
     pub requests: Log,
+    /// How choices are answered.
+    pub choice: u64,
 }
 
 impl Bench {
     /// Everything is down. All properties are watched.
     pub fn new(topology: &Topology) -> Bench {
         let releases: Vec<Release> = topology.apiservers.iter().map(|a| a.release).collect();
-        let properties = Named::fitting(
-            &releases,
-            topology.reconciler,
-            topology.etcd_clients > 0,
-            false,
-            topology.services.is_some(),
-        );
+        let managers = &topology.watching.managers;
+        let parts = Parts {
+            etcd_clients: topology.etcd_clients > 0,
+            informers: false,
+            services: topology.services.is_some(),
+            managers: !managers.is_empty(),
+            releases_locks: managers.iter().any(|manager| manager.releases),
+        };
+        let properties = Named::fitting(&releases, topology.reconciler, parts);
         Bench {
             world: topology.world(&properties, LinkSpec::default()),
             now: Time::ZERO,
             notes: Vec::new(),
             violations: Vec::new(),
             requests: Log::default(),
+            choice: 0,
         }
     }
 
@@ -155,7 +162,8 @@ impl Bench {
         });
     }
 
-    fn act(&mut self, action: &Action) -> Report {
+    /// Strikes now, or does nothing if there is no such target.
+    pub fn act(&mut self, action: &Action) -> Report {
         let applied = self
             .world
             .apply(self.now, Event::Act(action), &mut |sent| sent.nominal);
@@ -180,7 +188,7 @@ impl Bench {
 
     fn apply(&mut self, entry: Entry) {
         let event = match entry.what {
-            What::Choose { .. } => Event::Choice(entry.seq, 0),
+            What::Choose { .. } => Event::Choice(entry.seq, self.choice),
             _ => Event::Pending(entry.seq),
         };
         let watching = Watching::before(&self.requests, &self.world, &entry);

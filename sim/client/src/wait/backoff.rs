@@ -6,16 +6,18 @@ use std::time::Duration;
 
 use wavetank_release::Release;
 
+use super::jitter;
+
 /// The fixed period of v1.16.
 pub const PERIOD: Duration = Duration::from_secs(1);
 /// The first delay of v1.20 and v1.36.
 pub const FIRST: Duration = Duration::from_millis(800);
 /// The longest, before jitter.
 pub const LONGEST: Duration = Duration::from_secs(30);
+/// The jitter factor of v1.20 and v1.36, in thousandths.
+const FACTOR: u32 = 1000;
 /// After so long it begins anew.
 pub const RESET_AFTER: Duration = Duration::from_secs(120);
-/// Jitter is drawn among so many values.
-pub const JITTER: u64 = 1 << 16;
 
 /// A back-off manager.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -60,11 +62,11 @@ impl Backoff {
         self.is_over = true;
     }
 
-    /// The next delay, with `jitter` out of [`JITTER`] on top.
+    /// The next delay, with `drawn` out of [`JITTER`](super::JITTER) on top.
     ///
     /// v1.20 counts from the last delay (`exponentialBackoffManagerImpl`). v1.36 counts from when it last
     /// began anew (`backoffManager.Step`), however many failures there were since.
-    pub fn step(&mut self, jitter: u64) -> (Duration, Rearm) {
+    pub fn step(&mut self, drawn: u64) -> (Duration, Rearm) {
         if self.release == Release::V1_16 {
             return (PERIOD, Rearm::No);
         }
@@ -74,18 +76,18 @@ impl Backoff {
         }
         let base = self.next;
         self.next = (base * 2).min(LONGEST);
-        let nanos = u128::from(base.as_nanos() as u64) * u128::from(jitter) / u128::from(JITTER);
         let rearm = match self.release {
             Release::V1_36 if !anew => Rearm::No,
             _ => Rearm::Now,
         };
-        (base + Duration::from_nanos(nanos as u64), rearm)
+        (jitter(base, FACTOR, drawn), rearm)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wait::JITTER;
     use proptest::prelude::*;
 
     fn delays(release: Release, count: usize) -> Vec<f64> {

@@ -1,0 +1,65 @@
+//! How processes end, and begin again.
+
+use std::time::Duration;
+
+use wavetank_engine::*;
+
+const RUN: Name = Name::new("run");
+static MEMORY: Cell<u64> = Cell::new("memory");
+
+/// Ends a second after it began: in its first two lives it is started again.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Mortal {
+    lives: u64,
+}
+
+impl Process for Mortal {
+    fn boot(&mut self, cx: &mut Cx<'_>) {
+        assert_eq!(*cx.cell(&MEMORY), 0, "nothing is left of the last life");
+        *cx.cell(&MEMORY) = 1;
+        cx.spawn(Task::new(RUN, self.lives));
+    }
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+    fn crash(&mut self) {
+        self.lives += 1;
+    }
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        let lives = *task.args::<u64>();
+        Box::pin(async move {
+            let rx = Rx::new();
+            rx.sleep(Duration::from_secs(1)).await;
+            match lives {
+                0 | 1 => rx.restart(),
+                _ => rx.exit(),
+            }
+            rx.note("what a process does last is told");
+            Outcome::Done
+        })
+    }
+}
+
+#[test]
+fn a_process_that_restarts_begins_its_next_life_at_once() {
+    let mut world = WorldBuilder::new().process("p", Mortal::default()).build();
+    let process = "p".to_owned();
+    let start = Event::Act(&Action::Fault(Fault::Start { process }));
+    let nominal = &mut |sent: Sent| sent.nominal;
+    world
+        .apply(Time::ZERO, start, nominal)
+        .expect("it is there");
+    let p = world.find("p").expect("it is there");
+    let mut seen = Vec::new();
+    while let Some(entry) = world.next_entry().copied() {
+        let applied = world.apply(entry.at, Event::Pending(entry.seq), nominal);
+        let notes = applied.expect("it was pending").notes.len();
+        let state = (world.incarnation(p), world.status(p), notes);
+        seen.push((world.now().secs_f64(), state));
+        assert_eq!(world.digest_from_scratch(), world.digest());
+    }
+    let expected = [
+        (1.0, (2, Status::Up, 1)),
+        (2.0, (3, Status::Up, 1)),
+        (3.0, (3, Status::Down, 1)),
+    ];
+    assert_eq!(seen, expected);
+}
