@@ -121,7 +121,7 @@ fn what_storms_hardly_meet_is_found() {
     let defect = ["--fixed", "--defect", "first-address-is-given-away"];
     let said = [
         "VIOLATION of kubernetes-keeps-the-first-address",
-        "s1 is told",
+        "asks a1 to create default/n1",
     ];
     check(&dir, &[&["first-address"], &defect[..]].concat()).expect(1, &said);
 }

@@ -40,7 +40,7 @@ fn progress_overtakes_events() {
 
 #[test]
 fn progress_latch() {
-    shows("progress-latch", 4..5, &["watch-catches-up"]);
+    shows("progress-latch", 12..13, &["watch-catches-up"]);
 }
 
 #[test]
