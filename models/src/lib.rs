@@ -23,7 +23,7 @@ pub use audited::Audited;
 pub use coverage::{Coverage, Reached, words};
 pub use explore::{Ended, Explored, Explorer, Found, Progress};
 pub use path::{Retraced, retrace};
-pub use readable::{Readable, Step};
+pub use readable::{Readable, Shown, Step};
 pub use recovery::Recovery;
 pub use seen::Seen;
 pub use shorten::{Shortened, Shortening};

@@ -1,6 +1,6 @@
 //! The same model in words, for stateright's Explorer: a page that walks through states by hand.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use stateright::{Model, Property};
 
@@ -13,6 +13,16 @@ const PENDING: usize = 12;
 /// A model whose actions are events by their names.
 #[derive(Clone, Debug)]
 pub struct Readable(pub WorldModel);
+
+/// A state, described by what is going on in it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Shown(Node);
+
+impl fmt::Debug for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(&self.0, f)
+    }
+}
 
 /// A move, and what it is called.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,71 +56,60 @@ impl Readable {
             Move::Recover => "faults end".to_owned(),
         }
     }
+}
 
-    fn describe(&self, node: &Node) -> Result<String, fmt::Error> {
-        let world = &node.world;
-        let mut text = String::new();
-        writeln!(text, "at {} s", world.now())?;
-        if let Some(violated) = &node.violated {
-            writeln!(text, "VIOLATED {}: {}", violated.property, violated.message)?;
-        }
-        for process in world.processes() {
-            let (name, status) = (world.name(process), world.status(process));
-            let paused = if world.is_paused(process) {
-                ", paused"
-            } else {
-                ""
-            };
-            let life = world.incarnation(process);
-            writeln!(text, "{name}: {status:?}{paused}, life {life}")?;
-            for routine in world.routines(process) {
-                writeln!(text, "    {routine}")?;
-            }
-        }
-        writeln!(text, "{} pending:", world.pending().len())?;
-        for entry in world.pending().take(PENDING) {
-            let name = world.render(&world.entry_name(entry));
-            writeln!(text, "    {} {name}", entry.at)?;
-        }
-        let left = node.faults.count_ones();
-        writeln!(
-            text,
-            "{} deviations and {left} faults left",
-            node.deviations
-        )?;
-        Ok(text)
+fn describe(node: &Node, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let world = &node.world;
+    writeln!(f, "at {} s", world.now())?;
+    if let Some(violated) = &node.violated {
+        writeln!(f, "VIOLATED {}: {}", violated.property, violated.message)?;
     }
+    for process in world.processes() {
+        let (name, status) = (world.name(process), world.status(process));
+        let paused = if world.is_paused(process) {
+            ", paused"
+        } else {
+            ""
+        };
+        let life = world.incarnation(process);
+        writeln!(f, "{name}: {status:?}{paused}, life {life}")?;
+        for routine in world.routines(process) {
+            writeln!(f, "    {routine}")?;
+        }
+    }
+    writeln!(f, "{} pending:", world.pending().len())?;
+    for entry in world.pending().take(PENDING) {
+        let name = world.render(&world.entry_name(entry));
+        writeln!(f, "    {} {name}", entry.at)?;
+    }
+    let left = node.faults.count_ones();
+    write!(f, "{} deviations and {left} faults left", node.deviations)
 }
 
 impl Model for Readable {
-    type State = Node;
+    type State = Shown;
     type Action = Step;
 
-    fn init_states(&self) -> Vec<Node> {
-        self.0.init_states()
+    fn init_states(&self) -> Vec<Shown> {
+        self.0.init_states().into_iter().map(Shown).collect()
     }
 
-    fn actions(&self, node: &Node, steps: &mut Vec<Step>) {
+    fn actions(&self, shown: &Shown, steps: &mut Vec<Step>) {
         let mut moves = Vec::new();
-        self.0.moves(node, &mut moves);
+        self.0.moves(&shown.0, &mut moves);
         steps.extend(moves.into_iter().map(|taken| Step {
             taken,
-            name: self.name(node, taken),
+            name: self.name(&shown.0, taken),
         }));
     }
 
-    fn next_state(&self, node: &Node, step: Step) -> Option<Node> {
-        self.0.next_state(node, step.taken)
-    }
-
-    fn format_step(&self, last: &Node, step: Step) -> Option<String> {
-        let next = self.next_state(last, step)?;
-        self.describe(&next).ok()
+    fn next_state(&self, shown: &Shown, step: Step) -> Option<Shown> {
+        self.0.next_state(&shown.0, step.taken).map(Shown)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![Property::always("guarantees hold", |_, node: &Node| {
-            node.violated.is_none()
+        vec![Property::always("guarantees hold", |_, shown: &Shown| {
+            shown.0.violated.is_none()
         })]
     }
 }

@@ -2,40 +2,18 @@
 //! of, and the findings, each by what it does without its mending. `wavetank matrix service-storm` looks for
 //! all of them, under many seeds.
 
-use wavetank::case::run_seed;
-use wavetank::catalogue::{Catalogue as _, Composition};
-use wavetank::kube::Kube;
-use wavetank_engine::drive::Ending;
-use wavetank_engine::trace::Record;
+use crate::support;
 
-/// Which property a seed violates, if any.
-fn violated(release: &str, seed: u64, defect: Option<&str>, fix: Option<&str>) -> Option<String> {
-    let names = |name: Option<&str>| name.into_iter().map(str::to_owned).collect();
-    let composition = Composition {
-        fixed: true,
-        release: Some(release.to_owned()),
-        defects: names(defect),
-        without: names(fix),
-    };
-    let case = Kube.open("service-storm", &composition).expect("it opens");
-    match run_seed(case.as_ref(), seed, None, Record::default()).ending {
-        Ending::Clean => None,
-        Ending::Violated(found) => Some(found.property.to_string()),
-    }
-}
+use support::storm;
 
 /// With the defect this seed violates this property, and without it none.
 fn shows(defect: &str, release: &str, seed: u64, property: &str) {
-    let found = violated(release, seed, Some(defect), None);
-    assert_eq!(found.as_deref(), Some(property));
-    assert_eq!(violated(release, seed, None, None), None, "without it");
+    storm::shows("service-storm", defect, release, seed, property);
 }
 
 /// Without the mending of a finding this seed violates this property, and with it none.
 fn mends(fix: &str, release: &str, seed: u64, property: &str) {
-    let found = violated(release, seed, None, Some(fix));
-    assert_eq!(found.as_deref(), Some(property));
-    assert_eq!(violated(release, seed, None, None), None, "with it");
+    storm::mends("service-storm", fix, release, seed, property);
 }
 
 #[test]

@@ -86,32 +86,8 @@ impl Rest {
     /// # Errors
     /// Once all repetitions have failed.
     pub async fn list(&self, rx: Rx, request: Request) -> Result<List, Failure> {
-        for repetitions in 0.. {
-            let server = self.balancer.server(rx).await;
-            let body = Payload::new(request.clone());
-            let may_repeat = repetitions < REPETITIONS;
-            let wait = match rx.call(self.transport(), server, body).await {
-                Ok(answer) => {
-                    let response: &Response = answer.expect();
-                    match refused(response) {
-                        None => return Ok(list_in(response)),
-                        Some((status, after)) => match after.filter(|_| may_repeat) {
-                            Some(wait) => wait,
-                            None => return Err(Failure::Status(status)),
-                        },
-                    }
-                }
-                Err(error) => {
-                    self.balancer.broke(rx, server);
-                    if error != NetError::Reset || !may_repeat {
-                        return Err(Failure::Net(error));
-                    }
-                    AFTER_BREAK
-                }
-            };
-            rx.sleep(wait).await;
-        }
-        unreachable!("repetitions end")
+        let answer = self.repeated(rx, request).await?;
+        Ok(list_in(answer.expect()))
     }
 
     /// A request for one object, which may take as long as the client allows (`Config.Timeout`). Only a GET is
@@ -121,25 +97,24 @@ impl Rest {
     /// Once all repetitions have failed, or with [`NetError::Cancelled`] when the time is over.
     pub async fn one(&self, rx: Rx, request: Request, limit: Duration) -> Result<Stored, Failure> {
         let done = rx.timeout(limit, self.repeated(rx, request)).await;
-        done.unwrap_or(Err(Failure::Net(NetError::Cancelled)))
+        let answer = done.unwrap_or(Err(Failure::Net(NetError::Cancelled)))?;
+        Ok(object_in(answer.expect()))
     }
 
-    async fn repeated(&self, rx: Rx, request: Request) -> Result<Stored, Failure> {
+    /// The answer to a request that was not refused.
+    async fn repeated(&self, rx: Rx, request: Request) -> Result<Payload, Failure> {
         for repetitions in 0.. {
             let server = self.balancer.server(rx).await;
             let body = Payload::new(request.clone());
             let may_repeat = repetitions < REPETITIONS;
             let wait = match rx.call(self.transport(), server, body).await {
-                Ok(answer) => {
-                    let response: &Response = answer.expect();
-                    match refused(response) {
-                        None => return Ok(object_in(response)),
-                        Some((status, after)) => match after.filter(|_| may_repeat) {
-                            Some(wait) => wait,
-                            None => return Err(Failure::Status(status)),
-                        },
-                    }
-                }
+                Ok(answer) => match refused(answer.expect()) {
+                    None => return Ok(answer),
+                    Some((status, after)) => match after.filter(|_| may_repeat) {
+                        Some(wait) => wait,
+                        None => return Err(Failure::Status(status)),
+                    },
+                },
                 Err(error) => {
                     self.balancer.broke(rx, server);
                     let again = error == NetError::Reset && request.method == Method::Get;

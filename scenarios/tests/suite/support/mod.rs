@@ -11,6 +11,7 @@ use wavetank_engine::trace::Record;
 
 #[path = "../../../examples/ping-pong/game.rs"]
 pub mod game;
+pub mod storm;
 #[path = "../../../examples/ping-pong/table.rs"]
 pub mod table;
 
