@@ -3,23 +3,19 @@
 
 use crate::common;
 
-use std::time::Duration;
-
 use stateright::{Checker, Path};
 use wavetank_cluster::properties::Name;
 use wavetank_cluster::{ClusterView, ENDPOINTS};
-use wavetank_engine::{Action, Fault, Time, World};
-use wavetank_models::{Audited, Bounds, Move, Node, WorldModel};
+use wavetank_engine::{Time, World};
+use wavetank_models::{Audited, Move, Node, WorldModel};
 use wavetank_release::{Switch, Switches};
 
-use common::{search, two_apiservers, undisturbed};
+use common::{WINDOW, search, stoppable};
 
 /// Both apiservers are listed, and nothing is going on.
 const IDLE: Time = Time::from_secs(5);
 /// Both have begun their second round, ten seconds after the first.
 const IN_A_ROUND: Time = Time::from_nanos(10_003_500_000);
-/// A round and two removals, one after the other, take less.
-const WINDOW: Duration = Duration::from_millis(25);
 
 const FIRST_STOPS: Move = Move::Fault(0);
 const SECOND_STOPS: Move = Move::Fault(1);
@@ -29,22 +25,11 @@ fn listed(world: &World) -> usize {
     ClusterView(world).addresses(ENDPOINTS).0.len()
 }
 
-/// Two apiservers with these switches, each of which may be stopped within a window that begins
-/// about `from`.
+/// Both may be stopped within a window that begins about `from`, when both are listed.
 fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
-    let topology = two_apiservers(switches);
-    let start = undisturbed(&topology, Name::StoppedAddressIsRemoved, from);
-    assert_eq!(listed(&start), 2);
-    let stop = |process| Action::Fault(Fault::Stop { process });
-    WorldModel {
-        bounds: Bounds {
-            horizon: start.now() + WINDOW,
-            faults: topology.apiserver_names().into_iter().map(stop).collect(),
-            deviations,
-            ..Bounds::default()
-        },
-        start,
-    }
+    let model = stoppable(switches, from, deviations);
+    assert_eq!(listed(&model.start), 2);
+    model
 }
 
 /// The counterexample violates the property, for this reason, in its last state and in no other.

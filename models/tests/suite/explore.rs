@@ -16,26 +16,13 @@ use wavetank_models::{
 };
 use wavetank_release::{Switch, Switches};
 
-use common::{two_apiservers, undisturbed};
+use common::{WINDOW, stoppable};
 
 /// Both apiservers are listed, and nothing is going on.
 const IDLE: Time = Time::from_secs(5);
-const WINDOW: Duration = Duration::from_millis(25);
 
-/// Two apiservers of v1.20 with these switches, each of which may be stopped.
 fn scope(switches: Switches, deviations: u32) -> WorldModel {
-    let topology = two_apiservers(switches);
-    let start = undisturbed(&topology, Name::StoppedAddressIsRemoved, IDLE);
-    let stop = |process| Action::Fault(Fault::Stop { process });
-    WorldModel {
-        bounds: Bounds {
-            horizon: start.now() + WINDOW,
-            faults: topology.apiserver_names().into_iter().map(stop).collect(),
-            deviations,
-            ..Bounds::default()
-        },
-        start,
-    }
+    stoppable(switches, IDLE, deviations)
 }
 
 fn broken() -> WorldModel {

@@ -9,11 +9,11 @@ use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Action, Fault, LinkSpec, Time, World};
-use wavetank_models::{Move, Node};
+use wavetank_models::{Bounds, Move, Node, WorldModel};
 use wavetank_release::{Reconciler, Release, Switches};
 
 /// Two apiservers of v1.20 with these switches, over one etcd.
-pub fn two_apiservers(switches: Switches) -> Topology {
+fn two_apiservers(switches: Switches) -> Topology {
     let apiserver = Apiserver {
         release: Release::V1_20,
         switches,
@@ -29,6 +29,26 @@ pub fn two_apiservers(switches: Switches) -> Topology {
         reconciler: Reconciler::Lease,
         apiserver_count: 2,
         shutdown_delay: Duration::ZERO,
+    }
+}
+
+/// What the removal of an address and a round, one after the other, take less than.
+pub const WINDOW: Duration = Duration::from_millis(25);
+
+/// Two apiservers with these switches, each of which may be stopped within a window that begins
+/// about `from`.
+pub fn stoppable(switches: Switches, from: Time, deviations: u32) -> WorldModel {
+    let topology = two_apiservers(switches);
+    let start = undisturbed(&topology, Name::StoppedAddressIsRemoved, from);
+    let stop = |process| Action::Fault(Fault::Stop { process });
+    WorldModel {
+        bounds: Bounds {
+            horizon: start.now() + WINDOW,
+            faults: topology.apiserver_names().into_iter().map(stop).collect(),
+            deviations,
+            ..Bounds::default()
+        },
+        start,
     }
 }
 

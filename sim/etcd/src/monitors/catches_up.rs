@@ -12,8 +12,9 @@ use super::violated;
 use super::watches::Watches;
 
 /// Questions are in vain for less than this. A watch itself is behind for seconds at most: 1000 revisions
-/// a pass of 100 ms, a full channel is tried again every 10 ms. But no answer is owed to a question that
-/// comes before that is done for every watch of its stream, and who asks after so many messages asks when
+/// a pass of 100 ms, a full channel is tried again every 10 ms. But a question that comes before
+/// that is done for every watch of its stream is dropped (`progressIfSync`, v3.6.13,
+/// `server/storage/mvcc/watchable_store.go`), and who asks after so many messages asks when
 /// there are some: with small buffers two questions of three come too early. Of sixty in a row one does not.
 const IN_VAIN_FOR: Duration = Duration::from_secs(60);
 /// A client that has not asked for so long is gone.
