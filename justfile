@@ -14,6 +14,10 @@ ci:
 bench *args:
     cargo bench --bench speed -- {{args}}
 
+# The model checker beside stateright's Paxos, and what its reduction saves.
+bench-search *args:
+    cargo bench --bench search -- {{args}}
+
 # Adds the trace of a failure to those that tests replay.
 keep trace:
     cargo run --release -- keep {{trace}}

@@ -1,6 +1,8 @@
 //! What a search has reached, and what of its bounds it has not: a verdict is worth as much.
 
-use wavetank_engine::{Action, Class, What};
+use std::collections::BTreeSet;
+
+use wavetank_engine::{Action, Class, Digest, What};
 
 use crate::step::Stepped;
 use crate::world_model::{Due, Move, Node, WorldModel};
@@ -33,6 +35,8 @@ pub struct Coverage {
     kinds: [u64; KINDS.len()],
     /// How often one happened out of turn.
     deviations: u64,
+    /// What the properties remembered together: a verdict says no more than what they have seen.
+    remembered: BTreeSet<Digest>,
 }
 
 /// What there was to reach, by name.
@@ -59,8 +63,9 @@ impl Coverage {
         self.held |= stepped.held;
     }
 
-    pub(crate) fn note(&mut self, before: &Node, taken: Move, stepped: &Stepped) {
+    pub(crate) fn note(&mut self, before: &Node, taken: Move, stepped: &Stepped, after: &Node) {
         self.held(stepped);
+        self.remembered.insert(after.world.remembered());
         match taken {
             Move::Fault(fault) => self.faults |= 1 << fault,
             Move::Planned => self.planned = self.planned.max(before.planned + 1),
@@ -80,6 +85,7 @@ impl Coverage {
         self.held |= other.held;
         self.planned = self.planned.max(other.planned);
         self.deviations += other.deviations;
+        self.remembered.extend(&other.remembered);
         for (mine, theirs) in self.kinds.iter_mut().zip(other.kinds) {
             *mine += theirs;
         }
@@ -88,6 +94,11 @@ impl Coverage {
     /// How often an event happened out of turn.
     pub fn deviations(&self) -> u64 {
         self.deviations
+    }
+
+    /// What the properties remembered together, as fingerprints.
+    pub fn remembered(&self) -> &BTreeSet<Digest> {
+        &self.remembered
     }
 
     /// How often each kind of event happened.

@@ -8,11 +8,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
 
+use wavetank_engine::Digest;
 use wavetank_engine::trace::FoundViolation;
 
 use crate::coverage::Coverage;
 use crate::recovery::Recovery;
-use crate::seen::Seen;
+use crate::reduction::Reduction;
+use crate::seen::{Recent, Seen};
 use crate::world_model::{Move, Node, WorldModel};
 
 /// The watcher is asked after so many steps of a thread.
@@ -23,8 +25,10 @@ const WATCHED_EVERY: u64 = 256;
 pub struct Progress {
     /// States that were stepped to, with those that were known; moves that change nothing aside.
     pub generated: u64,
-    /// Different ones.
+    /// Different ones that are kept.
     pub unique: u64,
+    /// States that were passed through and not kept, so that some may be counted twice.
+    pub passed: u64,
     /// The longest path, in steps.
     pub depth: u64,
     /// What the seen states take, in bytes.
@@ -71,7 +75,9 @@ pub struct Explorer<'a> {
     pub model: &'a WorldModel,
     /// Is it checked that every state recovers?
     pub recovery: Option<&'a Recovery>,
-    /// How many threads.
+    /// What is left out.
+    pub reduction: Reduction,
+    /// How many threads; a reduction may be for one only.
     pub threads: usize,
     /// Sees how far the search is, and says whether to go on.
     pub watch: &'a (dyn Fn(&Progress) -> bool + Sync),
@@ -96,12 +102,14 @@ struct Job {
 struct Shared<'a> {
     explorer: Explorer<'a>,
     seen: Seen,
+    passed_lately: Recent,
     jobs: Mutex<Jobs>,
     change: Condvar,
     /// Threads that have nothing to do.
     idle: AtomicU64,
     over: AtomicBool,
     generated: AtomicU64,
+    passed: AtomicU64,
     depth: AtomicU64,
 }
 
@@ -124,20 +132,26 @@ impl Explorer<'_> {
         let shared = Shared {
             explorer: *self,
             seen: Seen::default(),
+            passed_lately: Recent::default(),
             jobs: Mutex::default(),
             change: Condvar::new(),
             idle: AtomicU64::new(0),
             over: AtomicBool::new(false),
             generated: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
             depth: AtomicU64::new(0),
         };
         for (start, node) in starts.into_iter().enumerate().rev() {
-            if shared.seen.insert(node.fingerprint()) {
+            if shared.seen.insert((self.reduction.key)(self.model, &node)) {
                 shared.begin(start, node);
             }
         }
+        let threads = match self.reduction.exact {
+            true => self.threads.max(1),
+            false => 1,
+        };
         std::thread::scope(|scope| {
-            for _ in 0..self.threads.max(1) {
+            for _ in 0..threads {
                 scope.spawn(|| shared.work());
             }
         });
@@ -184,10 +198,25 @@ impl Shared<'_> {
         }
     }
 
+    /// What is to be done from a state, unless it is known.
+    fn enter(&self, key: Digest, node: Node) -> Option<Frame> {
+        if self.explorer.reduction.keeps(key) {
+            return self.seen.insert(key).then(|| self.frame(node));
+        }
+        let frame = self.frame(node);
+        if frame.moves.len() > 1 {
+            return self.seen.insert(key).then_some(frame);
+        }
+        let is_new = self.passed_lately.insert(key);
+        self.passed.fetch_add(u64::from(is_new), Relaxed);
+        is_new.then_some(frame)
+    }
+
     fn progress(&self) -> Progress {
         Progress {
             generated: self.generated.load(Relaxed),
             unique: self.seen.len() as u64,
+            passed: self.passed.load(Relaxed),
             depth: self.depth.load(Relaxed),
             bytes: self.seen.bytes() as u64,
         }
@@ -265,7 +294,7 @@ impl Shared<'_> {
             let Some((next, stepped)) = model.next(&top.node, taken) else {
                 continue;
             };
-            coverage.note(&top.node, taken, &stepped);
+            coverage.note(&top.node, taken, &stepped, &next);
             path.push(taken);
             steps += 1;
             if steps % WATCHED_EVERY == 0 {
@@ -275,19 +304,20 @@ impl Shared<'_> {
                 self.found(start, path, *violation);
                 break;
             }
-            if !self.seen.insert(next.fingerprint()) {
+            let key = (self.explorer.reduction.key)(model, &next);
+            let Some(frame) = self.enter(key, next) else {
                 path.pop();
                 continue;
-            }
+            };
             self.depth.fetch_max(path.len() as u64, Relaxed);
             if let Some(violation) =
-                recovery.and_then(|recovery| recovery.fails(model, &next, coverage))
+                recovery.and_then(|recovery| recovery.fails(model, &frame.node, coverage))
             {
                 path.push(Move::Recover);
                 self.found(start, path, *violation);
                 break;
             }
-            frames.push(self.frame(next));
+            frames.push(frame);
         }
         self.generated.fetch_add(steps, Relaxed);
     }

@@ -2,8 +2,8 @@
 //!
 //! Nothing here knows any particular system; scopes of the control plane come from above.
 //! `world_model` says what can happen next within which bounds, as a stateright model; `step` is one
-//! event of it. `explore` is the search for long scopes, `seen` its memory, `coverage` what it has
-//! reached; `recovery` looks from every state into the calm. `shorten` and `path` make a trace of what
+//! event of it. `explore` is the search for long scopes, `seen` its memory, `reduction` what it may leave
+//! out, `coverage` what it has reached; `recovery` looks from every state into the calm. `shorten` and `path` make a trace of what
 //! was found. `readable` is for looking around in stateright's Explorer, `audited` a model without
 //! trust in hashes. `small` has models of single algorithms that need no world.
 
@@ -13,6 +13,7 @@ mod explore;
 mod path;
 mod readable;
 mod recovery;
+mod reduction;
 mod seen;
 mod shorten;
 pub mod small;
@@ -25,6 +26,7 @@ pub use explore::{Ended, Explored, Explorer, Found, Progress};
 pub use path::{Retraced, retrace};
 pub use readable::{Readable, Shown, Step};
 pub use recovery::Recovery;
+pub use reduction::Reduction;
 pub use seen::Seen;
 pub use shorten::{Shortened, Shortening};
 pub use step::Stepped;

@@ -1,6 +1,8 @@
-//! Which states a search has been at: their fingerprints, and nothing else of them.
+//! Which states a search has been at: their fingerprints, and nothing else of them. All of them in
+//! [`Seen`], the latest in [`Recent`].
 
 use std::mem::size_of;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 use hashbrown::HashTable;
@@ -73,5 +75,30 @@ impl Seen {
     fn all(&self) -> impl Iterator<Item = MutexGuard<'_, HashTable<Digest>>> {
         let lock = |shard| Mutex::lock(shard).expect("nobody panics with it");
         self.shards.iter().map(lock)
+    }
+}
+
+/// So many are remembered at most; it fits into a cache of the processor.
+const RECENT: usize = 1 << 16;
+
+/// Fingerprints that were met lately: each is remembered until another needs its place.
+#[derive(Debug)]
+pub struct Recent {
+    places: Vec<AtomicU64>,
+}
+
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent {
+            places: (0..RECENT).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+}
+
+impl Recent {
+    /// Takes it in. False if it is known to have been met.
+    pub fn insert(&self, fingerprint: Digest) -> bool {
+        let place = &self.places[fingerprint as usize % RECENT];
+        place.swap(fingerprint, Relaxed) != fingerprint
     }
 }

@@ -8,6 +8,7 @@ use wavetank_engine::Time;
 
 use crate::explore::{Ended, Explorer, Found};
 use crate::recovery::Recovery;
+use crate::reduction::Reduction;
 use crate::world_model::{Bounds, Move, Node, WorldModel};
 
 /// A counterexample, and the model whose path it is.
@@ -112,6 +113,7 @@ impl Shortening<'_> {
         let explored = Explorer {
             model: &model,
             recovery: recovery.as_ref(),
+            reduction: Reduction::NONE,
             threads: 1,
             watch: &|progress| progress.generated < self.steps,
         };

@@ -12,7 +12,8 @@ use wavetank_engine::drive::replay::{Fit, Replay};
 use wavetank_engine::trace::{Line, TraceEvent, TraceWhat};
 use wavetank_engine::{Action, Class, Fault, Time};
 use wavetank_models::{
-    Bounds, Due, Ended, Explored, Explorer, Found, Move, Recovery, Shortening, WorldModel, retrace,
+    Bounds, Due, Ended, Explored, Explorer, Found, Move, Recovery, Reduction, Shortening,
+    WorldModel, retrace,
 };
 use wavetank_release::{Switch, Switches};
 
@@ -34,6 +35,7 @@ fn explore(model: &WorldModel, threads: usize) -> Explored {
     Explorer {
         model,
         recovery: None,
+        reduction: Reduction::NONE,
         threads,
         watch: &|_| true,
     }
@@ -161,6 +163,7 @@ fn it_ends_when_it_is_told_to() {
     let explored = Explorer {
         model: &model,
         recovery: None,
+        reduction: Reduction::NONE,
         threads: 2,
         watch: &|progress| {
             asked.fetch_add(1, Relaxed);
@@ -203,6 +206,7 @@ fn recovery_is_looked_at_from_every_state() {
         let explorer = Explorer {
             model,
             recovery: Some(&recovery),
+            reduction: Reduction::NONE,
             threads: 2,
             watch: &|_| true,
         };

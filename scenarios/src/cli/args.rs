@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use wavetank_models::Reduction;
 
 use super::conform::ConformArgs;
 use crate::catalogue::Composition;
@@ -184,6 +185,13 @@ pub(super) struct CheckArgs {
     pub deviations: u32,
     #[command(flatten)]
     pub composition: CompositionArgs,
+    /// Tell states apart by everything that is in them [default]
+    #[arg(long, conflicts_with = "reduced")]
+    full: bool,
+    /// Tell states apart by the order of what is pending and not by its times, and keep those at which
+    /// there is a choice: far fewer states, on one thread
+    #[arg(long)]
+    reduced: bool,
     /// Threads; 0 is one a core. The verdict does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
@@ -205,6 +213,16 @@ pub(super) struct CheckArgs {
     /// How the result is printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+impl CheckArgs {
+    /// What the search leaves out.
+    pub fn reduction(&self) -> Reduction {
+        match self.reduced && !self.full {
+            true => Reduction::ORDERS,
+            false => Reduction::NONE,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

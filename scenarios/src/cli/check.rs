@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::available_parallelism;
 
 use wavetank_engine::Class;
-use wavetank_models::{Ended, Explored, Explorer, Progress, Readable, Recovery, Shortening};
+use wavetank_models::{
+    Ended, Explored, Explorer, Progress, Readable, Recovery, Reduction, Shortening,
+};
 
 use crate::case::Case;
 use crate::catalogue::Catalogue;
@@ -99,6 +101,7 @@ fn one(
     let explorer = Explorer {
         model: &search.model,
         recovery: recovery.as_ref(),
+        reduction: args.reduction(),
         threads,
         watch: &|progress| watch.goes_on(progress),
     };
@@ -116,7 +119,7 @@ fn one(
         build: build(),
         verdict,
         because: because(&verdict, &watch, case),
-        bounds: bounds(search),
+        bounds: bounds(search, &args.reduction()),
         figures: figures(&explored.progress, seconds),
         coverage: coverage(search, &explored),
         found,
@@ -156,7 +159,7 @@ fn because(verdict: &Verdict, watch: &Watch<'_>, case: &dyn Case) -> Option<Stri
 }
 
 /// How far the search goes, in words: a verdict says no more than this.
-fn bounds(search: &Search) -> String {
+fn bounds(search: &Search, reduction: &Reduction) -> String {
     let bounds = &search.model.bounds;
     let count = |n: u32, what: &str| match n {
         1 => format!("1 {what}"),
@@ -183,8 +186,12 @@ fn bounds(search: &Search) -> String {
              order of time)"
         ),
     };
+    let reduced = match reduction.exact {
+        true => "",
+        false => ", orders instead of times",
+    };
     format!(
-        "{faults}, {}{late}{choices}, {:.3} s to {:.3} s of virtual time{recovery}",
+        "{faults}, {}{late}{choices}, {:.3} s to {:.3} s of virtual time{recovery}{reduced}",
         count(bounds.deviations, "deviation"),
         begin.secs_f64(),
         bounds.horizon.secs_f64(),
@@ -195,6 +202,7 @@ fn figures(progress: &Progress, seconds: f64) -> Figures {
     let per = |amount: u64, by: f64| if by > 0.0 { amount as f64 / by } else { 0.0 };
     Figures {
         states: progress.unique,
+        passed: progress.passed,
         generated: progress.generated,
         longest_path: progress.depth,
         seconds,
@@ -226,6 +234,7 @@ fn coverage(search: &Search, explored: &Explored) -> Coverage {
         sometimes: sometimes.reached,
         events: reached.events().filter(|(_, times)| *times > 0).collect(),
         deviations: reached.deviations(),
+        remembered: reached.remembered().len(),
         untested: untested.collect(),
         missed,
     }

@@ -54,6 +54,8 @@ pub(super) struct Checked {
 pub(super) struct Figures {
     /// Different ones.
     pub states: u64,
+    /// Of a reduced search: those that were passed through.
+    pub passed: u64,
     /// With those that were known.
     pub generated: u64,
     /// In steps.
@@ -78,6 +80,8 @@ pub(super) struct Coverage {
     pub events: Vec<(&'static str, u64)>,
     /// and how often one happened out of turn.
     pub deviations: u64,
+    /// How many different things the properties remembered, all together.
+    pub remembered: usize,
     /// Guarantees that were not.
     pub untested: Vec<String>,
     /// What else was not reached.
@@ -136,6 +140,7 @@ pub(super) fn in_words(checked: &Checked) -> String {
     };
     let Figures {
         states,
+        passed,
         generated,
         longest_path,
         seconds,
@@ -146,8 +151,12 @@ pub(super) fn in_words(checked: &Checked) -> String {
     if let Some(why) = &checked.because {
         line("because", why);
     }
+    let passed = match passed {
+        0 => String::new(),
+        passed => format!("{} passed through, ", human::thousands(*passed)),
+    };
     let size = format!(
-        "{} states, {} generated, longest path {} steps",
+        "{} states, {passed}{} generated, longest path {} steps",
         human::thousands(*states),
         human::thousands(*generated),
         human::thousands(*longest_path),
@@ -165,16 +174,19 @@ pub(super) fn in_words(checked: &Checked) -> String {
         tested,
         sometimes,
         deviations,
+        remembered,
         untested,
         missed,
         ..
     } = &checked.coverage;
     let reached = format!(
-        "{} faults, {} guarantees put to the test, {} of `sometimes`, {} events out of turn",
+        "{} faults, {} guarantees put to the test, {} of `sometimes`, {} events out of turn, {} states \
+         of the properties",
         faults.len(),
         tested.len(),
         sometimes.len(),
         human::thousands(*deviations),
+        human::thousands(*remembered as u64),
     );
     line("reached", &reached);
     if !untested.is_empty() {

@@ -10,7 +10,7 @@ use support::{Done, files, scratch, wavetank};
 use wavetank::catalogue::{Catalogue as _, Composition};
 use wavetank::kube::Kube;
 use wavetank::search::Search;
-use wavetank_models::{Ended, Explorer, Recovery};
+use wavetank_models::{Ended, Explorer, Recovery, Reduction};
 
 fn check(dir: &Path, args: &[&str]) -> Done {
     let mut command = wavetank();
@@ -32,6 +32,7 @@ fn has_states(scope: &str, states: u64) {
     let explored = Explorer {
         model: &search.model,
         recovery: recovery.as_ref(),
+        reduction: Reduction::NONE,
         threads: 2,
         watch: &|_| true,
     }
@@ -124,6 +125,19 @@ fn what_storms_hardly_meet_is_found() {
         "asks a1 to create default/n1",
     ];
     check(&dir, &[&["first-address"], &defect[..]].concat()).expect(1, &said);
+}
+
+#[test]
+fn a_reduced_search_says_so() {
+    let dir = scratch("check-reduced");
+    let said = [
+        "s of virtual time, and recovery within 240s",
+        "orders instead of times, 64 states",
+        "passed through",
+    ];
+    check(&dir, &["lease-recovery", "--fixed", "--reduced"]).expect(0, &said);
+    let said = ["the argument '--reduced' cannot be used with '--full'"];
+    check(&dir, &["lease-recovery", "--reduced", "--full"]).expect(2, &said);
 }
 
 #[test]

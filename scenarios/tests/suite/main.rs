@@ -11,6 +11,7 @@ mod helper;
 mod kept;
 mod leader_defects;
 mod matrix;
+mod reduction;
 mod schema;
 mod service_defects;
 mod stale;

@@ -1,5 +1,7 @@
 //! What can happen next, in the default order: time, then process, then sequence.
 
+use std::time::Duration;
+
 use crate::channel::Channel;
 use crate::conn::{ConnId, Dir};
 use crate::digest::{Digest, digest, pair};
@@ -145,6 +147,12 @@ impl Entry {
         pair(self.digest, self.at.nanos().saturating_sub(now.nanos()))
     }
 
+    /// The fingerprint, with the time that is left in whole grains.
+    pub(crate) fn coarse_digest_at(&self, now: Time, grain: Duration) -> Digest {
+        let left = u128::from(self.at.nanos().saturating_sub(now.nanos()));
+        pair(self.digest, (left / grain.as_nanos().max(1)) as u64)
+    }
+
     pub(crate) fn same(&self, now: Time, other: &Entry, other_now: Time) -> bool {
         self.process == other.process
             && self.what == other.what
@@ -236,7 +244,7 @@ impl Queue {
         out
     }
 
-    pub fn shift(&mut self, by: std::time::Duration) {
+    pub fn shift(&mut self, by: Duration) {
         for entry in &mut self.entries {
             entry.at = entry.at + by;
         }

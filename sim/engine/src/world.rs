@@ -24,7 +24,7 @@ use triomphe::Arc;
 
 use crate::conn::{Conn, ConnId, Dir, Frame};
 use crate::context::Cx;
-use crate::digest::digest;
+use crate::digest::{Digest, digest};
 use crate::exchange::{Answer, Log};
 use crate::fault::Action;
 use crate::message::Payload;
@@ -145,7 +145,14 @@ enum Arrival {
 #[derive(Clone, Debug)]
 struct Watcher {
     property: Box<dyn Property>,
-    digest: Option<u64>,
+    digest: Option<Digest>,
+}
+
+impl Watcher {
+    fn cached_digest(&self) -> Digest {
+        let property = self.property.as_ref();
+        self.digest.unwrap_or_else(|| property.fingerprint())
+    }
 }
 
 /// The properties, with what they remember: copied on write, all at once.

@@ -129,12 +129,30 @@ impl World {
     pub fn digest(&self) -> Digest {
         self.combine(
             Slot::digest,
-            |watcher| {
-                let property = watcher.property.as_ref();
-                watcher.digest.unwrap_or_else(|| property.fingerprint())
-            },
-            |conn| conn.digest.unwrap_or_else(|| conn.compute_digest()),
+            Watcher::cached_digest,
+            |entry| entry.digest_at(self.now),
+            |conn| conn.digest_at(conn.cached_digest(), self.now),
         )
+    }
+
+    /// The fingerprint of all but exact instants: what is pending counts by its order, and by how many
+    /// whole `grain`s it is until then.
+    pub fn coarse_digest(&self, grain: Duration) -> Digest {
+        self.combine(
+            Slot::digest,
+            Watcher::cached_digest,
+            |entry| entry.coarse_digest_at(self.now, grain),
+            Conn::cached_digest,
+        )
+    }
+
+    /// The fingerprint of what all properties remember.
+    pub fn remembered(&self) -> Digest {
+        let mut state = StableHasher::new();
+        for watcher in self.watchers() {
+            state.write_u64(watcher.cached_digest());
+        }
+        state.finish()
     }
 
     /// The fingerprint, with nothing taken from a cache of this world.
@@ -142,7 +160,8 @@ impl World {
         self.combine(
             Slot::digest_from_scratch,
             |watcher| watcher.property.as_ref().fingerprint(),
-            Conn::compute_digest,
+            |entry| entry.digest_at(self.now),
+            |conn| conn.digest_at(conn.compute_digest(), self.now),
         )
     }
 
@@ -176,6 +195,7 @@ impl World {
         &self,
         slot: impl Fn(&Slot) -> Digest,
         watcher: impl Fn(&Watcher) -> Digest,
+        entry: impl Fn(&Entry) -> Digest,
         conn: impl Fn(&Conn) -> Digest,
     ) -> Digest {
         let mut state = StableHasher::new();
@@ -190,16 +210,16 @@ impl World {
             state.write_u64(watcher(each));
         }
         state.write_usize(self.queue.iter().len());
-        for entry in self.queue.iter() {
-            state.write_u64(entry.digest_at(self.now));
+        for each in self.queue.iter() {
+            state.write_u64(entry(each));
         }
         state.write_usize(self.parked.len());
-        for entry in &self.parked {
-            state.write_u64(entry.digest_at(self.now));
+        for each in &self.parked {
+            state.write_u64(entry(each));
         }
         state.write_usize(self.conns.len());
         for (_, each) in &self.conns {
-            state.write_u64(each.digest_at(conn(each), self.now));
+            state.write_u64(conn(each));
         }
         state.finish()
     }

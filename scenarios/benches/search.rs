@@ -1,0 +1,134 @@
+//! How fast `wavetank check` is, and what its reduction saves: `cargo bench --bench search
+//! [-- speed|reduction]`. Ratios matter, since machines differ; no time is asserted.
+//!
+//! - Generated and unique states a second on the scope lease-endpoints of v1.36, beside stateright's
+//!   depth-first search of a Paxos of actors (see `paxos`), each on all cores.
+//! - Of every bundled scope: the states of the full and of the reduced search, whether they come to
+//!   the same verdict and have seen the properties remember the same.
+
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a stopwatch outside the simulated world"
+)]
+
+#[path = "search/paxos.rs"]
+mod paxos;
+
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+use stateright::Checker as _;
+use wavetank::catalogue::{Catalogue as _, Composition};
+use wavetank::kube::Kube;
+use wavetank::search::Search;
+use wavetank_models::{Ended, Explored, Explorer, Recovery, Reduction};
+
+/// As in the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() {
+    // `cargo test --all-targets` runs benches too, and has nothing to learn from this one.
+    if !std::env::args().any(|arg| arg == "--bench") {
+        return;
+    }
+    let only = |part: &str| {
+        let mut named = std::env::args().filter(|arg| ["speed", "reduction"].contains(&&**arg));
+        named.next().is_none_or(|arg| arg == part)
+    };
+    if only("speed") {
+        speed();
+    }
+    if only("reduction") {
+        reduction();
+    }
+}
+
+/// What a search saw, and in how many seconds.
+fn search(scope: &str, fixed: bool, reduction: Reduction, threads: usize) -> (Explored, f64) {
+    let composition = Composition {
+        fixed,
+        ..Composition::default()
+    };
+    let case = Kube.open(scope, &composition).expect("it is bundled");
+    let search = Search::of(case.as_ref()).expect("it is a scope");
+    let recovery = search.calm.map(Recovery::within);
+    let began = Instant::now();
+    let explored = Explorer {
+        model: &search.model,
+        recovery: recovery.as_ref(),
+        reduction,
+        threads,
+        watch: &|_| true,
+    }
+    .run_from(search.starts());
+    (explored, began.elapsed().as_secs_f64())
+}
+
+fn speed() {
+    let threads = available_parallelism().map_or(1, usize::from);
+    let (explored, seconds) = search("lease-endpoints", true, Reduction::NONE, threads);
+    let own = rates(
+        explored.progress.generated,
+        explored.progress.unique,
+        seconds,
+    );
+    let bytes = explored.progress.bytes as f64 / explored.progress.unique as f64;
+    println!("lease-endpoints of v1.36, {threads} threads   {own}   {bytes:.0} bytes a state");
+    let began = Instant::now();
+    let paxos = paxos::check(threads);
+    let seconds = began.elapsed().as_secs_f64();
+    let (generated, unique) = (
+        paxos.state_count() as u64,
+        paxos.unique_state_count() as u64,
+    );
+    let theirs = rates(generated, unique, seconds);
+    println!("stateright's Paxos, {threads} threads         {theirs}   ({unique} states)");
+}
+
+fn rates(generated: u64, unique: u64, seconds: f64) -> String {
+    format!(
+        "{:>10.0} generated, {:>10.0} unique a second",
+        generated as f64 / seconds,
+        unique as f64 / seconds
+    )
+}
+
+fn reduction() {
+    println!(
+        "{:<24} {:>10} {:>10} {:>7} {:>8} {:>8}   same verdict, same states of the properties",
+        "scope", "full", "reduced", "factor", "full s", "reduced s"
+    );
+    for scope in Kube.scopes() {
+        let (full, full_seconds) = search(&scope.name, true, Reduction::NONE, 1);
+        let (reduced, seconds) = search(&scope.name, true, Reduction::ORDERS, 1);
+        let violated = |explored: &Explored| match &explored.ended {
+            Ended::Violated(found) => Some(found.violation.property.clone()),
+            Ended::Complete => None,
+            Ended::Stopped => unreachable!("nobody stops it"),
+        };
+        let remembered = [&full, &reduced].map(|one| one.coverage.remembered());
+        let complete = violated(&full).is_none();
+        println!(
+            "{:<24} {:>10} {:>10} {:>6.1}x {:>8.1} {:>8.1}   {}, {}",
+            scope.name,
+            full.progress.unique,
+            reduced.progress.unique,
+            full.progress.unique as f64 / reduced.progress.unique as f64,
+            full_seconds,
+            seconds,
+            if violated(&full) == violated(&reduced) {
+                "yes"
+            } else {
+                "NO"
+            },
+            match (complete, remembered[0] == remembered[1]) {
+                (false, _) => "ended at a violation".to_owned(),
+                (true, true) => format!("yes ({})", remembered[0].len()),
+                (true, false) =>
+                    format!("NO ({} and {})", remembered[0].len(), remembered[1].len()),
+            }
+        );
+    }
+}
