@@ -90,7 +90,13 @@ pub(crate) fn heal(
     let until = world.now() + calm;
     let struck = model.bounds.faults.iter().enumerate();
     let struck = struck.filter(|(at, _)| node.faults >> at & 1 == 0);
-    let ends = struck.filter_map(|(_, fault)| end_of(fault));
+    let goes_on = |end: &Action| {
+        let starts = matches!(end, Action::Fault(Fault::Start { .. }));
+        !(starts && model.bounds.stay_down)
+    };
+    let ends = struck
+        .filter_map(|(_, fault)| end_of(fault))
+        .filter(goes_on);
     let healed = Action::Fault(Fault::HealAll {});
     let acts = ends.chain([healed]).map(Healing::Act);
     let mut healings = acts.chain([Healing::Calm]);

@@ -119,6 +119,8 @@ pub struct Bounds {
     pub late_by: Option<Duration>,
     /// A choice among more is always the last: what is drawn from millions cannot be searched.
     pub widest_choice: Option<u64>,
+    /// Whoever was stopped, crashed or lost power stays down while it is looked whether a state recovers.
+    pub stay_down: bool,
     /// Virtual time after which nothing is explored.
     pub horizon: Time,
 }

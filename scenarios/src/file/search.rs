@@ -40,6 +40,9 @@ pub struct Search {
     /// Is it checked that every state recovers once faults have ended, within the calm?
     #[serde(default)]
     pub recovers: bool,
+    /// Of recovery: whoever is down stays down, instead of being started when faults end.
+    #[serde(default)]
+    pub stay_down: bool,
 }
 
 /// What is told, if that is what stands among the faults.
@@ -82,6 +85,11 @@ impl Checker<'_> {
             let message = "nothing is late without deviations";
             let help = "add `deviations: 1`, or remove it";
             self.wrong(root.clone().key("late-by"), OnValue, message, help);
+        }
+        if search.stay_down && !search.recovers {
+            let message = "nobody is started where no recovery is looked at";
+            let help = "add `recovers: true`, or remove it";
+            self.wrong(root.clone().key("stay-down"), OnValue, message, help);
         }
         let processes = possible.then(|| self.scenario.topology.processes());
         for (index, fault) in search.faults.iter().enumerate() {

@@ -22,7 +22,7 @@ const FILES: [(&str, &str); 7] = [
 ];
 
 /// The bundled scopes of `wavetank check`.
-const SCOPES: [(&str, &str); 13] = [
+const SCOPES: [(&str, &str); 14] = [
     (
         "cluster-ips-bitmap",
         include_str!("../../scopes/cluster-ips-bitmap.yaml"),
@@ -35,6 +35,10 @@ const SCOPES: [(&str, &str); 13] = [
     (
         "first-address",
         include_str!("../../scopes/first-address.yaml"),
+    ),
+    (
+        "last-stop-recovery",
+        include_str!("../../scopes/last-stop-recovery.yaml"),
     ),
     (
         "leader-lease",

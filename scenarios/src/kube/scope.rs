@@ -39,6 +39,7 @@ pub(super) fn of(scenario: &Scenario) -> Option<Scope> {
             deviations: search.deviations,
             late_by: search.late_by.map(nanos),
             widest_choice: Some(search.widest_choice),
+            stay_down: search.stay_down,
             horizon: Time::ZERO + nanos(scenario.storm),
         },
         recovers_within: search.recovers.then(|| nanos(scenario.calm)),

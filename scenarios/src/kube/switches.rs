@@ -1,7 +1,7 @@
 //! The switches of a job: which have a place in it, and the same job with some the other way.
 
 use wavetank_cluster::{Concern, Named};
-use wavetank_release::{Kind, Place, Switch, SwitchInfo};
+use wavetank_release::{Kind, Place, Reconciler, Switch, SwitchInfo};
 
 use super::job::Job;
 use crate::case::Flip;
@@ -57,7 +57,7 @@ impl Job {
     }
 
     /// Defects that are off, and that would show: those of etcd to its own clients, those of
-    /// watching to informers.
+    /// watching to informers, those of stopping where a reconciler keeps Endpoints.
     pub(super) fn missing(&self) -> Vec<Flip> {
         let reconcilers = self.reconcilers();
         let judged = |concern| {
@@ -67,8 +67,12 @@ impl Job {
         };
         let shows = |info: &&SwitchInfo| match info.place {
             Place::Server => {
-                let fits = info.reconciler.is_none_or(|r| reconcilers.contains(&r));
-                fits && judged(Concern::ControlPlane)
+                // Those of any reconciler concern what is removed at a stop: with `none` that is nothing.
+                let has_it = |own: &Reconciler| match info.reconciler {
+                    Some(reconciler) => *own == reconciler,
+                    None => *own != Reconciler::None,
+                };
+                reconcilers.iter().any(has_it) && judged(Concern::ControlPlane)
             }
             Place::WatchCache | Place::Informer => judged(Concern::Informers),
             Place::Etcd => judged(Concern::Etcd),

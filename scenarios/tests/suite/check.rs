@@ -141,6 +141,18 @@ fn a_reduced_search_says_so() {
 }
 
 #[test]
+fn what_nobody_is_left_to_correct_is_found() {
+    // k/k#115804: calm does not help.
+    let dir = scratch("check-last-stop");
+    let defect = ["--fixed", "--defect", "last-apiserver-keeps-address"];
+    let said = [
+        "VIOLATION of departed-address-stays-away",
+        "is listed for ever, and its apiserver has removed itself",
+    ];
+    check(&dir, &[&["last-stop-recovery"], &defect[..]].concat()).expect(1, &said);
+}
+
+#[test]
 fn a_search_that_does_not_end_says_what_it_covered() {
     let dir = scratch("check-limits");
     let said = [
@@ -264,6 +276,8 @@ fn what_cannot_be_searched_is_told() {
     own("from: 9.999s", "from: 11s").expect(2, &["the search begins at 11s, but the storm ends"]);
     own("crash: {process: a2}", "crash: {process: a3}").expect(2, &["there is no process `a3`"]);
     own("at-most: 3", "late-by: 3ms").expect(2, &["nothing is late without deviations"]);
+    let said = ["nobody is started where no recovery is looked at"];
+    own("at-most: 3", "stay-down: true").expect(2, &said);
     own("at-most: 3", "atmost: 3").expect(2, &["unknown key `atmost`", "at-most"]);
     let telling =
         |with: &str| format!("plan: [{{at: 10s, tell: {{process: c1, what: {with}}}}}]\nsearch:");

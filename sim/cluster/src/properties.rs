@@ -5,6 +5,7 @@
 
 mod caches;
 mod converge;
+mod departed;
 mod removal;
 mod services;
 mod sometimes;
@@ -20,6 +21,7 @@ use wavetank_release::{Reconciler, Release};
 pub enum Name {
     StoppedAddressIsRemoved,
     NoLeaseWriteAfterRemoval,
+    DepartedAddressStaysAway,
     ShutdownEnds,
     EndpointsConverge,
     SliceAgrees,
@@ -65,7 +67,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 30] = [
+    pub const TABLE: [Info; 31] = [
         Info {
             property: Name::StoppedAddressIsRemoved,
             name: "stopped-address-is-removed",
@@ -77,6 +79,13 @@ impl Name {
             property: Name::NoLeaseWriteAfterRemoval,
             name: "no-lease-write-after-removal",
             about: "an apiserver that has removed its master lease does not write it again",
+            sometimes: false,
+        },
+        Info {
+            property: Name::DepartedAddressStaysAway,
+            name: "departed-address-stays-away",
+            about: "some time after calm the Endpoints list nobody who has removed itself and is gone, \
+                    unless others went without doing so",
             sometimes: false,
         },
         Info {
@@ -278,7 +287,9 @@ impl Name {
         let fits = |name: &Name| match reconciler {
             _ if *name == Name::SliceAgrees && !keeps_slices => false,
             Reconciler::Lease => true,
-            Reconciler::MasterCount => *name != Name::MasterLeasesExpire,
+            Reconciler::MasterCount => {
+                ![Name::MasterLeasesExpire, Name::DepartedAddressStaysAway].contains(name)
+            }
             Reconciler::None => {
                 *name == Name::ShutdownEnds || name.is_about_caches() || name.is_about_services()
             }
@@ -292,6 +303,7 @@ impl Name {
         match self {
             Name::StoppedAddressIsRemoved => Box::new(removal::StoppedAddressIsRemoved::default()),
             Name::NoLeaseWriteAfterRemoval => Box::new(removal::NoLeaseWriteAfter::default()),
+            Name::DepartedAddressStaysAway => Box::new(departed::DepartedStaysAway::new(settled)),
             Name::ShutdownEnds => Box::new(removal::shutdown_ends()),
             Name::EndpointsConverge => Box::new(converge::endpoints(settled)),
             Name::SliceAgrees => Box::new(converge::slice(settled)),
