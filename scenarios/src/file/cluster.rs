@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::choices::Choices;
 use super::duration::Duration;
 use super::faults::probability;
+use super::front::Rollout;
 use super::range::Range;
 use super::services::{Cidr, PortRange};
 
@@ -68,6 +69,9 @@ pub struct Topology {
     /// Whether the apiservers have watch caches (`--watch-cache`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub watch_cache: bool,
+    /// A rollout over the apiservers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<Rollout>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -100,6 +104,7 @@ impl Topology {
             .chain(numbered('w', self.writers))
             .chain(numbered('s', self.service_writers))
             .chain(numbered('m', self.controller_managers))
+            .chain(numbered('r', self.rollout.iter().len() as u32))
             .collect()
     }
 }

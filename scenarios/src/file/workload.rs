@@ -40,6 +40,10 @@ pub struct Workload {
     /// definition changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild_caches: Option<Often>,
+    /// Until the storm ends, whoever rolls a release out takes the next step when the last one is done: an
+    /// apiserver is stopped gracefully, and its node starts it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roll: Option<Often>,
 }
 
 /// How often something is done.
@@ -141,6 +145,13 @@ impl Checker<'_> {
                 no_cache,
                 "there are no watch caches to rebuild",
                 "add `watch-cache: true` to `topology`, or remove `rebuild-caches`",
+            ),
+            (
+                "roll",
+                &workload.roll,
+                topology.rollout.is_none(),
+                "there is nobody to roll anything out",
+                "add `rollout: {from: previous}` to `topology`, or remove `roll`",
             ),
         ];
         for (kind, load, nobody, message, help) in loads {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wavetank_cluster::{
-    Apiserver, EtcdCluster, InformerClient, LockKind, Manager, Named, Parts, ServiceRanges, Sizes,
-    Topology, Watching, tell,
+    Apiserver, EtcdCluster, Front, InformerClient, LockKind, Manager, Named, Parts, Rollout,
+    ServiceRanges, Sizes, Topology, Watching, tell,
 };
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
@@ -15,7 +15,9 @@ use wavetank_release::{AnyRelease, Composition, EtcdRelease, Reconciler, Release
 
 use super::weather;
 use crate::case::{Case, Flip, Options};
-use crate::file::{self, Choices, PortRange, ReconcilerType, ResourceLock, Scenario};
+use crate::file::{
+    self, BeforeRollout, Choices, PortRange, ReconcilerType, ResourceLock, Scenario,
+};
 use crate::search::Scope;
 
 /// A scenario to be run.
@@ -57,6 +59,8 @@ pub(super) struct Derived {
     pub leader_elect_release_on_cancel: bool,
     #[serde(default = "five_minutes")]
     pub etcd_compaction_interval: file::Duration,
+    #[serde(default)]
+    pub rollout_from: Option<BeforeRollout>,
 }
 
 /// `--etcd-compaction-interval`
@@ -92,7 +96,7 @@ impl Job {
             composition,
             properties: Vec::new(),
         };
-        let (releases, reconcilers) = (job.releases(), job.reconcilers());
+        let (releases, reconcilers) = (job.all_releases(), job.reconcilers());
         if let Some(release) = kubernetes.filter(|_| releases.is_empty()) {
             return Err(format!(
                 "`{}` has no apiservers that could be of {release}; name a release of etcd, such \
@@ -114,6 +118,7 @@ impl Job {
                     services: job.ranges().is_some(),
                     managers: topology.controller_managers > 0,
                     releases_locks: releases_locks.is_some_and(|may| may.values().contains(&true)),
+                    rollout: topology.rollout.is_some(),
                 };
                 Named::fitting(&releases, reconcilers[0], parts)
             }
@@ -192,9 +197,42 @@ impl Job {
             .collect()
     }
 
+    /// With those that apiservers may have before a rollout.
+    pub(super) fn all_releases(&self) -> Vec<Release> {
+        let own = self.releases();
+        let rollout = self.scenario.topology.rollout.as_ref();
+        let from = rollout.map_or(&[][..], |rollout| rollout.from.values());
+        let before = from
+            .iter()
+            .flat_map(|from| own.iter().map(|release| before(*release, *from)))
+            .collect::<Vec<_>>();
+        own.into_iter().chain(before).collect()
+    }
+
     pub(super) fn switches(&self) -> Vec<Switches> {
-        let releases = self.releases().into_iter();
+        let releases = self.all_releases().into_iter();
         releases.map(|r| self.composition.switches(r)).collect()
+    }
+
+    fn apiserver(&self, release: Release) -> Apiserver {
+        Apiserver {
+            release,
+            switches: self.composition.switches(release),
+        }
+    }
+
+    /// What is in front of the apiservers.
+    fn front(&self, derived: &Derived) -> Front {
+        let before = |from| {
+            let own = self.releases().into_iter();
+            own.map(|release| self.apiserver(before(release, from)))
+                .collect()
+        };
+        Front {
+            rollout: derived.rollout_from.map(|from| Rollout {
+                before: before(from),
+            }),
+        }
     }
 
     /// The etcd, with all of its members.
@@ -234,6 +272,7 @@ impl Job {
             informers: client.into_iter().cycle().take(count).collect(),
             writers: derived.writers,
             managers: self.managers(derived),
+            front: self.front(derived),
         }
     }
 
@@ -267,12 +306,9 @@ impl Job {
     }
 
     fn topology(&self, derived: &Derived) -> Topology {
-        let apiservers = self.releases().into_iter().zip(self.switches());
+        let releases = self.releases().into_iter().take(derived.apiservers);
         Topology {
-            apiservers: apiservers
-                .take(derived.apiservers)
-                .map(|(release, switches)| Apiserver { release, switches })
-                .collect(),
+            apiservers: releases.map(|release| self.apiserver(release)).collect(),
             etcd: EtcdCluster {
                 members: derived.etcd_members,
                 ..self.etcd()
@@ -286,6 +322,14 @@ impl Job {
             apiserver_count: derived.apiserver_count,
             shutdown_delay: Duration::from_nanos(derived.shutdown_delay.nanos()),
         }
+    }
+}
+
+/// What an apiserver of this release is before its rollout.
+fn before(release: Release, from: BeforeRollout) -> Release {
+    match from {
+        BeforeRollout::Previous => release.previous(),
+        BeforeRollout::Same => release,
     }
 }
 
@@ -350,6 +394,12 @@ impl Case for Job {
                 Some(intervals) => pick(&mut stream, intervals),
                 None => five_minutes(),
             },
+            rollout_from: self
+                .scenario
+                .topology
+                .rollout
+                .as_ref()
+                .map(|rollout| pick(&mut stream, &rollout.from)),
         };
         serde_json::to_value(derived).expect("options are JSON")
     }

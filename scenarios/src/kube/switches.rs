@@ -43,7 +43,7 @@ impl Job {
 
     /// Do the algorithms have this place: those of an apiserver, or those of the etcd?
     fn fits(&self, info: &SwitchInfo) -> bool {
-        let releases = self.releases();
+        let releases = self.all_releases();
         let somewhere = releases.iter().any(|release| info.fits.contains(release));
         info.place == Place::Etcd || somewhere && self.places().contains(&info.place)
     }

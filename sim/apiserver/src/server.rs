@@ -19,6 +19,7 @@ use wavetank_release::{EtcdRelease, Release, Switch, Switches};
 use crate::cacher::{self, Cacher};
 use crate::door::{self, Route, Watching};
 use crate::loopback::Loopback;
+use crate::node::{NodeAnswer, NodeOrder};
 use crate::registry::{UIDS, Uids};
 use crate::services::{self, ServiceRanges};
 use crate::storage::Storage;
@@ -53,6 +54,8 @@ pub static STOP_BEGUN: Cell<bool> = Cell::new("stop-begun");
 pub static HOOKS_DONE: Cell<u64> = Cell::new("hooks-done");
 static REQUESTS: Cell<u64> = Cell::new("requests-in-flight");
 static WATCHES: Cell<u64> = Cell::new("watches-in-flight");
+/// Its node starts another one when it has ended.
+static REPLACED: Cell<bool> = Cell::new("replaced");
 
 /// What never changes in the life of a server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -156,6 +159,8 @@ pub enum ServerNote {
     ShutdownOverdue,
     /// About to exit in an orderly way.
     Exiting,
+    /// Has taken the place of another one on its node, and is of this release.
+    Replaced(Release),
 }
 
 /// Arguments of the routine that serves a request.
@@ -176,6 +181,10 @@ pub struct ApiServer<H> {
     listening: bool,
     /// How often it has started: with it uids stay unique.
     lives: u16,
+    /// What the next manifest of its node says, if that is something else.
+    upgrade: Option<(Arc<Config>, Vec<H>)>,
+    /// Does its node have that manifest, and its next life is of it?
+    replacing: bool,
 }
 
 impl<H: Hook> ApiServer<H> {
@@ -186,7 +195,30 @@ impl<H: Hook> ApiServer<H> {
             hooks,
             listening: false,
             lives: 0,
+            upgrade: None,
+            replacing: false,
         }
+    }
+
+    /// The same, whose node replaces it by one with this configuration and these hooks when it is told to.
+    pub fn upgraded_to(self, config: Config, hooks: Vec<H>) -> ApiServer<H> {
+        ApiServer {
+            upgrade: Some((Arc::new(config), hooks)),
+            ..self
+        }
+    }
+
+    /// What its node is told.
+    fn ordered(&mut self, cx: &mut Cx<'_>, caller: Caller, order: NodeOrder) {
+        if order == NodeOrder::Replace {
+            self.replacing = true;
+            *cx.cell(&REPLACED) = true;
+            if !*cx.cell(&STOP_BEGUN) {
+                self.stop(cx);
+            }
+        }
+        let replacing = self.replacing;
+        cx.reply(caller, NodeAnswer { replacing });
     }
 
     /// What never changes in it.
@@ -200,6 +232,12 @@ impl<H: Hook> Process for ApiServer<H> {
     fn boot(&mut self, cx: &mut Cx<'_>) {
         self.listening = true;
         self.lives += 1;
+        if std::mem::take(&mut self.replacing) {
+            if let Some((config, hooks)) = self.upgrade.take() {
+                (self.config, self.hooks) = (config, hooks);
+            }
+            cx.note(ServerNote::Replaced(self.config.release));
+        }
         *cx.cell(&UIDS) = Uids {
             life: self.lives,
             count: 0,
@@ -226,6 +264,9 @@ impl<H: Hook> Process for ApiServer<H> {
     }
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
+        if let Some(order) = body.get::<NodeOrder>() {
+            return self.ordered(cx, caller, *order);
+        }
         let request = body.clone();
         let task = match door::route(request.expect::<Request>()) {
             Route::Api(api) if api.watch => {
@@ -340,7 +381,10 @@ async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcom
     }
     drain(rx, config.release).await;
     rx.note(ServerNote::Exiting);
-    rx.exit();
+    match rx.read(&REPLACED) {
+        true => rx.restart(),
+        false => rx.exit(),
+    }
     Outcome::Done
 }
 

@@ -4,7 +4,7 @@
 //! nothing else, `writer` one that gives them something to see, `service_writer` one that uses Services, `observed` what it tells, `monitors` what is promised.
 //!
 //! `follower` is the in-cluster client that finds apiservers through the Endpoints default/kubernetes,
-//! `etcd_user` one that uses etcd itself. `leader_election` is what candidates for one task do.
+//! `etcd_user` one that uses etcd itself. `leader_election` is what candidates for one task do, `roller` replaces apiservers.
 
 pub mod etcd_user;
 pub mod fifo;
@@ -18,6 +18,7 @@ pub mod monitors;
 pub mod observed;
 mod reflector;
 mod rest;
+mod roller;
 pub mod service_writer;
 pub mod wait;
 mod words;
@@ -30,6 +31,7 @@ pub use indexer::{BY_NAMESPACE, Index, Indexer};
 pub use informed::Informed;
 pub use load_balancer::{LoadBalancer, Policy};
 pub use rest::{Failure, Rest};
+pub use roller::Roller;
 pub use service_writer::ServiceWriter;
 pub use words::tell;
 pub use writer::Writer;

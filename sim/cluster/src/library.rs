@@ -101,6 +101,10 @@ impl Named {
         }
     }
 
+    fn is_about_rollouts(self) -> bool {
+        matches!(self, Named::ControlPlane(name) if name.is_about_rollouts())
+    }
+
     /// The properties that a scenario is held to if it names none: with apiservers of these
     /// releases (there may be none) and this reconciler, and with these parts of the world.
     pub fn fitting(releases: &[Release], reconciler: Reconciler, parts: Parts) -> Vec<Named> {
@@ -115,6 +119,7 @@ impl Named {
         let all = all.chain(informers.map(Named::Informers));
         let all = all.chain(leaders.map(Named::Leaders));
         let fits = |property: &Named| match property.concern() {
+            _ if property.is_about_rollouts() => parts.rollout,
             Concern::ControlPlane => !releases.is_empty(),
             Concern::Etcd => parts.etcd_clients,
             Concern::Informers => parts.informers,
@@ -148,6 +153,8 @@ pub struct Parts {
     pub managers: bool,
     /// Some that give up their lock when they stop.
     pub releases_locks: bool,
+    /// A rollout.
+    pub rollout: bool,
 }
 
 /// How long after calm all has settled.

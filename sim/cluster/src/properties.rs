@@ -31,6 +31,7 @@ pub enum Name {
     RemovalConflicted,
     LeaseExpired,
     RoundFailed,
+    TwoReleasesAtOnce,
     ClusterIpsAreUnique,
     NodePortsAreUnique,
     AllocationsAreInRange,
@@ -65,7 +66,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 30] = [
+    pub const TABLE: [Info; 31] = [
         Info {
             property: Name::StoppedAddressIsRemoved,
             name: "stopped-address-is-removed",
@@ -143,6 +144,12 @@ impl Name {
             property: Name::RoundFailed,
             name: "round-failed",
             about: "a round of the reconciler ended with an error",
+            sometimes: true,
+        },
+        Info {
+            property: Name::TwoReleasesAtOnce,
+            name: "two-releases-at-once",
+            about: "an apiserver was replaced while one of another release served",
             sometimes: true,
         },
         Info {
@@ -265,6 +272,11 @@ impl Name {
         self == Name::LeaderlessCachesEnd
     }
 
+    /// Is it about a rollout? Then there must be one.
+    pub fn is_about_rollouts(self) -> bool {
+        self == Name::TwoReleasesAtOnce
+    }
+
     /// Is it about Services? Then there must be something to give to them.
     pub fn is_about_services(self) -> bool {
         self as usize >= Name::ClusterIpsAreUnique as usize
@@ -303,6 +315,7 @@ impl Name {
             Name::RemovalConflicted => Box::new(sometimes::removal_conflicted()),
             Name::LeaseExpired => Box::new(sometimes::lease_expired()),
             Name::RoundFailed => Box::new(sometimes::round_failed()),
+            Name::TwoReleasesAtOnce => Box::new(sometimes::two_releases_at_once()),
             Name::ClusterIpsAreUnique => Box::new(services::Unique::addresses()),
             Name::NodePortsAreUnique => Box::new(services::Unique::ports()),
             Name::AllocationsAreInRange => {

@@ -23,12 +23,15 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
         return Some(bootstrap(note));
     }
     if let Some(note) = note.body.get::<ServerNote>() {
-        return Some(plain(match note {
-            ServerNote::Stopping => "begins to shut down",
-            ServerNote::SecondSignal => "exits at once: it is the second signal",
-            ServerNote::ListenerClosed => "closes its listener",
-            ServerNote::ShutdownOverdue => "still waits for its PreShutdown hooks",
-            ServerNote::Exiting => "exits",
+        return Some(plain(&match note {
+            ServerNote::Stopping => "begins to shut down".to_owned(),
+            ServerNote::SecondSignal => "exits at once: it is the second signal".to_owned(),
+            ServerNote::ListenerClosed => "closes its listener".to_owned(),
+            ServerNote::ShutdownOverdue => "still waits for its PreShutdown hooks".to_owned(),
+            ServerNote::Exiting => "exits".to_owned(),
+            ServerNote::Replaced(release) => {
+                format!("takes the place of another one, as {release}")
+            }
         }));
     }
     if let Some(note) = note.body.get::<CacheNote>() {

@@ -8,7 +8,7 @@ use wavetank_apiserver::services::ServiceRanges;
 use wavetank_apiserver::{ApiServer, Config};
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{
-    EtcdUser, Follower, LoadBalancer, Policy, Rest, ServiceWriter, Writer, etcd_user,
+    EtcdUser, Follower, LoadBalancer, Policy, Rest, Roller, ServiceWriter, Writer, etcd_user,
 };
 use wavetank_controllers::{Bootstrap, ControllerManager};
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
@@ -16,6 +16,7 @@ use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Etcd, Sizes};
 use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
+use crate::front::{self, Front};
 use crate::library::{Named, Settling};
 use crate::properties::settling;
 use crate::{informers, leaders};
@@ -76,7 +77,7 @@ pub struct Manager {
     pub releases: bool,
 }
 
-/// Watch caches, who looks into them, and who uses apiservers without.
+/// Watch caches, who looks into them, and who is in front of apiservers without.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Watching {
     /// `--watch-cache`
@@ -89,6 +90,8 @@ pub struct Watching {
     pub writers: u32,
     /// Controller managers, `m1` to `mN`.
     pub managers: Vec<Manager>,
+    /// What stands in front of the apiservers, and who replaces them.
+    pub front: Front,
 }
 
 /// A cluster: etcd, apiservers, in-cluster clients, clients of etcd.
@@ -182,6 +185,7 @@ impl Topology {
         all.extend(self.writer_names());
         all.extend(self.manager_names());
         all.extend(self.service_writer_names());
+        all.extend(self.roller_names());
         all
     }
 
@@ -203,6 +207,14 @@ impl Topology {
     /// The address that the `n`-th apiserver (from 1) advertises.
     pub fn address(n: usize) -> Arc<str> {
         format!("10.0.0.{n}").into()
+    }
+
+    fn hooks(&self, config: &Config) -> Vec<Bootstrap> {
+        vec![Bootstrap {
+            server: Arc::new(config.clone()),
+            reconciler: self.reconciler,
+            apiserver_count: self.apiserver_count,
+        }]
     }
 
     /// The world at time zero, everything down, with these properties.
@@ -245,12 +257,20 @@ impl Topology {
                 compaction: Some(self.watching.compaction).filter(|every| !every.is_zero()),
             };
             servers.push((config.address.clone(), me));
-            let bootstrap = Bootstrap {
-                server: Arc::new(config.clone()),
-                reconciler: self.reconciler,
-                apiserver_count: self.apiserver_count,
+            let hooks = self.hooks(&config);
+            let server = match self.watching.front.before(at, &self.apiservers[at]) {
+                None => ApiServer::new(config, hooks),
+                Some((release, switches)) => {
+                    let before = Config {
+                        release,
+                        switches,
+                        ..config.clone()
+                    };
+                    let server = ApiServer::new(before.clone(), self.hooks(&before));
+                    server.upgraded_to(config, hooks)
+                }
             };
-            builder.process(name, ApiServer::new(config, vec![bootstrap]));
+            builder.process(name, server);
         }
         let servers = Arc::new(servers);
         for name in self.client_names() {
@@ -266,6 +286,12 @@ impl Topology {
             builder.process(&name, EtcdUser::new(config));
         }
         let balanced: Vec<ProcId> = servers.iter().map(|(_, me)| *me).collect();
+        for name in self.roller_names() {
+            let probes = self.apiservers.iter();
+            let probes = probes.map(|server| front::ready_probe(server.release));
+            let servers = balanced.iter().copied().zip(probes).collect();
+            builder.process(&name, Roller { servers });
+        }
         for (name, client) in self.informer_names().iter().zip(&self.watching.informers) {
             builder.process(name, informers::client(client, &balanced));
         }

@@ -9,6 +9,7 @@ mod interleaving;
 mod leaders;
 mod leak;
 mod master_count;
+mod rollout;
 mod startup;
 mod steps;
 mod stopping;
