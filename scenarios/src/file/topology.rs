@@ -74,6 +74,7 @@ impl Checker<'_> {
             ),
             ("watch-cache", scenario.topology.watch_cache),
             ("rollout", scenario.topology.rollout.is_some()),
+            ("load-balancer", scenario.topology.load_balancer.is_some()),
         ];
         for (key, _) in of_apiservers.into_iter().filter(|(_, given)| *given) {
             let message = format!("`{key}` needs apiservers, and there are none");

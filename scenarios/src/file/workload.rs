@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
+use super::choices::Choices;
 use super::duration::Duration;
 use super::path::Path;
 use super::tree::Focus::{Key, Value};
@@ -60,6 +61,9 @@ pub struct Often {
 pub struct Connect {
     /// How often each client opens one, on average.
     pub every: Duration,
+    /// Whether it keeps its connection until that breaks, and uses it again; without it none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Choices<bool>>,
 }
 
 /// Operations on etcd.

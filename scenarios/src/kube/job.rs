@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wavetank_cluster::{
-    Apiserver, EtcdCluster, Front, InformerClient, LockKind, Manager, Named, Parts, Rollout,
-    ServiceRanges, Sizes, Topology, Watching, tell,
+    Apiserver, Checks, EtcdCluster, Front, InformerClient, LockKind, Manager, Named, Parts,
+    Rollout, ServiceRanges, Sizes, Topology, Watching, tell,
 };
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
@@ -16,7 +16,7 @@ use wavetank_release::{AnyRelease, Composition, EtcdRelease, Reconciler, Release
 use super::weather;
 use crate::case::{Case, Flip, Options};
 use crate::file::{
-    self, BeforeRollout, Choices, PortRange, ReconcilerType, ResourceLock, Scenario,
+    self, BeforeRollout, Choices, Existing, PortRange, ReconcilerType, ResourceLock, Scenario,
 };
 use crate::search::Scope;
 
@@ -61,6 +61,12 @@ pub(super) struct Derived {
     pub etcd_compaction_interval: file::Duration,
     #[serde(default)]
     pub rollout_from: Option<BeforeRollout>,
+    #[serde(default)]
+    pub balancer_cuts: bool,
+    #[serde(default)]
+    pub balancer_is_advertised: bool,
+    #[serde(default)]
+    pub connections_are_kept: bool,
 }
 
 /// `--etcd-compaction-interval`
@@ -119,6 +125,7 @@ impl Job {
                     managers: topology.controller_managers > 0,
                     releases_locks: releases_locks.is_some_and(|may| may.values().contains(&true)),
                     rollout: topology.rollout.is_some(),
+                    identity: options.apiserver_identity && releases.contains(&Release::V1_36),
                 };
                 Named::fitting(&releases, reconcilers[0], parts)
             }
@@ -221,6 +228,17 @@ impl Job {
         }
     }
 
+    fn checks(&self, derived: &Derived) -> Option<Checks> {
+        let balancer = self.scenario.topology.load_balancer.as_ref()?;
+        Some(Checks {
+            every: Duration::from_nanos(balancer.every.nanos()),
+            timeout: Duration::from_nanos(balancer.timeout.nanos()),
+            fall: balancer.fall,
+            rise: balancer.rise,
+            cuts: derived.balancer_cuts,
+        })
+    }
+
     /// What is in front of the apiservers.
     fn front(&self, derived: &Derived) -> Front {
         let before = |from| {
@@ -232,6 +250,10 @@ impl Job {
             rollout: derived.rollout_from.map(|from| Rollout {
                 before: before(from),
             }),
+            checks: self.checks(derived),
+            advertised: derived.balancer_is_advertised,
+            keeps: derived.connections_are_kept,
+            identity: self.scenario.options.apiserver_identity,
         }
     }
 
@@ -366,6 +388,8 @@ impl Case for Job {
             stream.pick(of.values()).expect("never empty").clone()
         }
         let options = &self.scenario.options;
+        let balancer = self.scenario.topology.load_balancer.as_ref();
+        let connect = self.scenario.workload.connect.as_ref();
         let derived = Derived {
             endpoint_reconciler_type: pick(&mut stream, &options.endpoint_reconciler_type),
             // `--apiserver-count` is 1 by default (`options.NewServerRunOptions`, MasterCount).
@@ -400,6 +424,12 @@ impl Case for Job {
                 .rollout
                 .as_ref()
                 .map(|rollout| pick(&mut stream, &rollout.from)),
+            balancer_cuts: balancer
+                .is_some_and(|own| pick(&mut stream, &own.existing) == Existing::Cut),
+            balancer_is_advertised: balancer.is_some_and(|own| pick(&mut stream, &own.advertised)),
+            connections_are_kept: connect
+                .and_then(|connect| connect.keep.as_ref())
+                .is_some_and(|keep| pick(&mut stream, keep)),
         };
         serde_json::to_value(derived).expect("options are JSON")
     }

@@ -36,6 +36,7 @@ impl Job {
             (Place::Informer, topology.informers > 0),
             (Place::Services, self.ranges().is_some()),
             (Place::Election, topology.controller_managers > 0),
+            (Place::Identity, self.scenario.options.apiserver_identity),
         ];
         let there = all.into_iter().filter(|(_, is)| *is);
         there.map(|(place, _)| place).collect()
@@ -74,6 +75,7 @@ impl Job {
             Place::Etcd => judged(Concern::Etcd),
             Place::Services => judged(Concern::Services),
             Place::Election => judged(Concern::Leaders),
+            Place::Identity => judged(Concern::ControlPlane),
         };
         let missing = |info: &&SwitchInfo| {
             info.kind != Kind::Fix && self.fits(info) && !self.has(info.switch)

@@ -38,8 +38,8 @@ pub static FRONT_DOOR: Transport = Transport {
 
 /// `http.Server.Shutdown` and the wait for requests in flight (`ShutdownTimeout`).
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
-/// PreShutdown hooks bound themselves (20 s each, one of them here); more is overdue.
-const HOOKS_LIMIT: Duration = Duration::from_secs(25);
+/// PreShutdown hooks bound themselves; so much more is overdue.
+const HOOKS_GRACE: Duration = Duration::from_secs(5);
 /// How often a drain looks: upstream's `Shutdown` polls too (`net/http` `shutdownPollInterval`).
 const DRAIN_POLL: Duration = Duration::from_millis(500);
 
@@ -142,6 +142,10 @@ pub trait Hook: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     fn post_start(&self, rx: Rx) -> HookFuture;
     /// The shutdown waits for its end.
     fn pre_shutdown(&self, rx: Rx) -> HookFuture;
+    /// How long the shutdown has to wait for it, at most: upstream's bootstrap controller gives up after 20 s.
+    fn shutdown_limit(&self) -> Duration {
+        Duration::from_secs(20)
+    }
     /// A routine of its own, if the kind is one of its own.
     fn routine(&self, task: &Task) -> Option<RoutineFuture>;
 }
@@ -366,7 +370,9 @@ async fn post_start<H: Hook>(rx: Rx, hook: H) -> Outcome {
 /// `Run` (v1.16, v1.20), `RunWithContext` (v1.36).
 async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcome {
     let delay = rx.sleep(config.shutdown_delay);
-    let hooks = watch_over(rx, pre_shutdown_hooks(rx, hooks));
+    let limits = hooks.iter().map(Hook::shutdown_limit);
+    let limit = limits.sum::<Duration>() + HOOKS_GRACE;
+    let hooks = watch_over(rx, limit, pre_shutdown_hooks(rx, hooks));
     if config.switches.has(Switch::ListenerClosesBeforeRemoval) {
         // Until v1.23: as soon as the delay is over, whatever the hooks are doing.
         let close = async {
@@ -390,9 +396,9 @@ async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcom
 
 /// Tells when the hooks are overdue, and waits on. The process may stand still until the limit has passed, and
 /// their own deadlines with it: they get some seconds more, of which a pause takes one.
-async fn watch_over(rx: Rx, hooks: impl Future<Output = ()>) {
+async fn watch_over(rx: Rx, limit: Duration, hooks: impl Future<Output = ()>) {
     let mut hooks = std::pin::pin!(hooks);
-    for limit in std::iter::once(HOOKS_LIMIT).chain([Duration::from_secs(1); 5]) {
+    for limit in std::iter::once(limit).chain([Duration::from_secs(1); 5]) {
         if rx.timeout(limit, hooks.as_mut()).await.is_some() {
             return;
         }

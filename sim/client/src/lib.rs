@@ -1,5 +1,5 @@
 //! Clients. `informer` is a shared informer with its parts, each in a room of its own: `reflector` lists and
-//! watches, through `rest` and `load_balancer`; `fifo` is the queue, `indexer` the store; `wait` has the loops
+//! watches, through `rest` and `load_balancer` with its `health_checks`; `fifo` is the queue, `indexer` the store; `wait` has the loops
 //! and says how long they wait. `workqueue` is what controllers work from. `informed` is a client that has informers and
 //! nothing else, `writer` one that gives them something to see, `service_writer` one that uses Services, `observed` what it tells, `monitors` what is promised.
 //!
@@ -9,6 +9,7 @@
 pub mod etcd_user;
 pub mod fifo;
 mod follower;
+mod health_checks;
 mod indexer;
 mod informed;
 pub mod informer;
@@ -27,6 +28,7 @@ pub mod writer;
 
 pub use etcd_user::EtcdUser;
 pub use follower::{Attempt, Follower, KNOWN};
+pub use health_checks::{Checked, HealthChecks};
 pub use indexer::{BY_NAMESPACE, Index, Indexer};
 pub use informed::Informed;
 pub use load_balancer::{LoadBalancer, Policy};

@@ -12,7 +12,7 @@ mod teller;
 mod topology;
 mod view;
 
-pub use front::{Front, Rollout};
+pub use front::{Checks, Front, Rollout};
 pub use informers::INFORMED;
 pub use library::{Concern, Entry, Named, Parts, Settling};
 pub use teller::tell;

@@ -5,6 +5,8 @@
 
 mod caches;
 mod converge;
+mod emptied;
+mod identity;
 mod removal;
 mod services;
 mod sometimes;
@@ -20,6 +22,8 @@ use wavetank_release::{Reconciler, Release};
 pub enum Name {
     StoppedAddressIsRemoved,
     NoLeaseWriteAfterRemoval,
+    EndpointsAreNotEmptied,
+    NoIdentityAfterStop,
     ShutdownEnds,
     EndpointsConverge,
     SliceAgrees,
@@ -66,7 +70,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 31] = [
+    pub const TABLE: [Info; 33] = [
         Info {
             property: Name::StoppedAddressIsRemoved,
             name: "stopped-address-is-removed",
@@ -78,6 +82,18 @@ impl Name {
             property: Name::NoLeaseWriteAfterRemoval,
             name: "no-lease-write-after-removal",
             about: "an apiserver that has removed its master lease does not write it again",
+            sometimes: false,
+        },
+        Info {
+            property: Name::EndpointsAreNotEmptied,
+            name: "endpoints-are-not-emptied",
+            about: "a stopping apiserver does not empty the Endpoints while another one serves and keeps its lease",
+            sometimes: false,
+        },
+        Info {
+            property: Name::NoIdentityAfterStop,
+            name: "no-identity-after-stop",
+            about: "an apiserver that has deleted the Lease of its identity because it stops does not write it again",
             sometimes: false,
         },
         Info {
@@ -277,6 +293,11 @@ impl Name {
         self == Name::TwoReleasesAtOnce
     }
 
+    /// Is it about identities of apiservers? Then they must have them.
+    pub fn is_about_identities(self) -> bool {
+        self == Name::NoIdentityAfterStop
+    }
+
     /// Is it about Services? Then there must be something to give to them.
     pub fn is_about_services(self) -> bool {
         self as usize >= Name::ClusterIpsAreUnique as usize
@@ -290,7 +311,9 @@ impl Name {
         let fits = |name: &Name| match reconciler {
             _ if *name == Name::SliceAgrees && !keeps_slices => false,
             Reconciler::Lease => true,
-            Reconciler::MasterCount => *name != Name::MasterLeasesExpire,
+            Reconciler::MasterCount => {
+                *name != Name::MasterLeasesExpire && *name != Name::EndpointsAreNotEmptied
+            }
             Reconciler::None => {
                 *name == Name::ShutdownEnds || name.is_about_caches() || name.is_about_services()
             }
@@ -304,6 +327,8 @@ impl Name {
         match self {
             Name::StoppedAddressIsRemoved => Box::new(removal::StoppedAddressIsRemoved::default()),
             Name::NoLeaseWriteAfterRemoval => Box::new(removal::NoLeaseWriteAfter::default()),
+            Name::EndpointsAreNotEmptied => Box::new(emptied::NotEmptied::default()),
+            Name::NoIdentityAfterStop => Box::new(identity::NoIdentityAfterStop::default()),
             Name::ShutdownEnds => Box::new(removal::shutdown_ends()),
             Name::EndpointsConverge => Box::new(converge::endpoints(settled)),
             Name::SliceAgrees => Box::new(converge::slice(settled)),

@@ -8,7 +8,7 @@ use std::iter;
 use wavetank_api::{Object, views};
 use wavetank_apiserver::cacher::CacheNote;
 use wavetank_apiserver::{ApiServer, ServerNote};
-use wavetank_client::Attempt;
+use wavetank_client::{Attempt, Checked};
 use wavetank_controllers::{Bootstrap, BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{Note, World};
@@ -47,6 +47,16 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
     }
     if let Some(told) = leaders::tell(note) {
         return Some(told);
+    }
+    if let Some(Checked { server, healthy }) = note.body.get() {
+        let what = match healthy {
+            true => "in again",
+            false => "out",
+        };
+        return Some(plain(&format!(
+            "its load balancer takes {} {what}",
+            world.name(*server)
+        )));
     }
     let attempt = note.body.get::<Attempt>().filter(|a| !a.reached)?;
     Some(plain(&match &attempt.address {

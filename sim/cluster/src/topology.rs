@@ -8,9 +8,9 @@ use wavetank_apiserver::services::ServiceRanges;
 use wavetank_apiserver::{ApiServer, Config};
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{
-    EtcdUser, Follower, LoadBalancer, Policy, Rest, Roller, ServiceWriter, Writer, etcd_user,
+    EtcdUser, LoadBalancer, Policy, Rest, Roller, ServiceWriter, Writer, etcd_user,
 };
-use wavetank_controllers::{Bootstrap, ControllerManager};
+use wavetank_controllers::{Bootstrap, ControllerManager, IDENTITY_LIMIT};
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Etcd, Sizes};
@@ -196,9 +196,18 @@ impl Topology {
         each.max().unwrap_or_default()
     }
 
+    /// What a shutdown takes besides the removal of the address: the delay, and the deletion of the identity.
+    fn shutdown_takes(&self) -> Duration {
+        let identity = match self.watching.front.identity {
+            true => IDENTITY_LIMIT,
+            false => Duration::ZERO,
+        };
+        self.shutdown_delay + identity
+    }
+
     /// How long after calm somebody leads.
     fn leaders_settle(&self) -> Duration {
-        let settled = settling(self.shutdown_delay);
+        let settled = settling(self.shutdown_takes());
         let all = self.watching.managers.iter();
         let each = all.map(|manager| leaders::leading(manager.release, settled));
         each.max().unwrap_or_default()
@@ -214,6 +223,7 @@ impl Topology {
             server: Arc::new(config.clone()),
             reconciler: self.reconciler,
             apiserver_count: self.apiserver_count,
+            identity: self.watching.front.identity,
         }]
     }
 
@@ -247,7 +257,7 @@ impl Topology {
                 me,
                 // As kubeadm stacks them: each apiserver uses the member on its own machine.
                 etcd: members[at % members.len()],
-                address: Topology::address(at + 1),
+                address: self.watching.front.address(at + 1),
                 shutdown_delay: self.shutdown_delay,
                 hooks: 1,
                 number: at as u32 + 1,
@@ -274,8 +284,7 @@ impl Topology {
         }
         let servers = Arc::new(servers);
         for name in self.client_names() {
-            let servers = servers.clone();
-            builder.process(&name, Follower { servers });
+            builder.process(&name, self.follower(servers.clone()));
         }
         for name in self.etcd_client_names() {
             let config = etcd_user::Config {
@@ -311,7 +320,7 @@ impl Topology {
             builder.process(name, self::manager(name, manager, &balanced));
         }
         let settling = Settling {
-            shutdown_delay: self.shutdown_delay,
+            shutdown_delay: self.shutdown_takes(),
             informers: self.informers_settle(),
             leaders: self.leaders_settle(),
         };

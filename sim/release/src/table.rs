@@ -100,6 +100,9 @@ pub enum Switch {
     LockReleasedWhileLeading,
     FixReleaseOwnLock,
     FixCountFromRequest,
+    FixLeaveSharedLease,
+    FixCancelIdentity,
+    FixIdentityUnderLock,
 }
 
 /// The part of the world that has the place of a switch.
@@ -117,6 +120,8 @@ pub enum Place {
     Services,
     /// The leader election of controller managers.
     Election,
+    /// The identity of an apiserver.
+    Identity,
 }
 
 /// A known bug, or the mending of a finding.
@@ -163,7 +168,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 70] = [
+    pub const TABLE: [SwitchInfo; 73] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -1010,6 +1015,42 @@ impl Switch {
             ships: &[],
             etcd: NOWHERE,
             place: Place::Election,
+        },
+        SwitchInfo {
+            switch: Switch::FixLeaveSharedLease,
+            name: "fix-leave-shared-lease",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 15",
+            about: "a stopping apiserver leaves the master lease of an address that another one advertises, too",
+            fits: ALL,
+            reconciler: Some(Reconciler::Lease),
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Server,
+        },
+        SwitchInfo {
+            switch: Switch::FixCancelIdentity,
+            name: "fix-cancel-identity",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 16",
+            about: "a stopping apiserver cancels the renewal of its identity before it waits for it",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Identity,
+        },
+        SwitchInfo {
+            switch: Switch::FixIdentityUnderLock,
+            name: "fix-identity-under-lock",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 17",
+            about: "a renewal of an identity that waited for its lock looks again whether the server stops",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Identity,
         },
     ];
 

@@ -115,6 +115,7 @@ impl Bench {
             managers: !managers.is_empty(),
             releases_locks: managers.iter().any(|manager| manager.releases),
             rollout: topology.watching.front.rollout.is_some(),
+            identity: topology.watching.front.identity,
         };
         let properties = Named::fitting(&releases, topology.reconciler, parts);
         Bench {
