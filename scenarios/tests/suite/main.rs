@@ -11,6 +11,7 @@ mod helper;
 mod kept;
 mod leader_defects;
 mod matrix;
+mod rollout_defects;
 mod schema;
 mod service_defects;
 mod stale;

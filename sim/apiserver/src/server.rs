@@ -40,6 +40,8 @@ pub static FRONT_DOOR: Transport = Transport {
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
 /// PreShutdown hooks bound themselves; so much more is overdue.
 const HOOKS_GRACE: Duration = Duration::from_secs(5);
+/// How long the first of them may take, where there are several.
+const FIRST_HOOK: Duration = Duration::from_secs(20);
 /// How often a drain looks: upstream's `Shutdown` polls too (`net/http` `shutdownPollInterval`).
 const DRAIN_POLL: Duration = Duration::from_millis(500);
 
@@ -144,7 +146,7 @@ pub trait Hook: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     fn pre_shutdown(&self, rx: Rx) -> HookFuture;
     /// How long the shutdown has to wait for it, at most: upstream's bootstrap controller gives up after 20 s.
     fn shutdown_limit(&self) -> Duration {
-        Duration::from_secs(20)
+        FIRST_HOOK
     }
     /// A routine of its own, if the kind is one of its own.
     fn routine(&self, task: &Task) -> Option<RoutineFuture>;
@@ -395,10 +397,13 @@ async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcom
 }
 
 /// Tells when the hooks are overdue, and waits on. The process may stand still until the limit has passed, and
-/// their own deadlines with it: they get some seconds more, of which a pause takes one.
+/// their own deadlines with it: they get some seconds more, of which a pause takes one, and those that come after the
+/// first one all that they may take.
 async fn watch_over(rx: Rx, limit: Duration, hooks: impl Future<Output = ()>) {
     let mut hooks = std::pin::pin!(hooks);
-    for limit in std::iter::once(limit).chain([Duration::from_secs(1); 5]) {
+    let more = limit.saturating_sub(FIRST_HOOK).as_secs() as usize;
+    let looks = std::iter::repeat_n(Duration::from_secs(1), more);
+    for limit in std::iter::once(limit).chain(looks) {
         if rx.timeout(limit, hooks.as_mut()).await.is_some() {
             return;
         }
