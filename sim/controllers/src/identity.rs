@@ -11,7 +11,7 @@ use wavetank_api::kinds::LEASES;
 use wavetank_api::{Content, Method, Reason, Request, Response, Stamp, Stored};
 use wavetank_apiserver::{Config, LoopbackError};
 use wavetank_client::wait::{Every, Stop, Turn};
-use wavetank_engine::{Cell, Lock, Name, Outcome, RoutineFuture, Rx, Task};
+use wavetank_engine::{Cell, Either, Lock, Name, NetError, Outcome, RoutineFuture, Rx, Task};
 use wavetank_etcd::Key;
 use wavetank_release::{Release, Switch};
 
@@ -44,8 +44,8 @@ static STOP_CALLED: Cell<bool> = Cell::new("identity-stop-called");
 static LATEST: Cell<Option<Stored>> = Cell::new("identity-lease");
 /// The context of the loops: it ends when the server no longer serves, which is the end of the process here.
 static NEVER: Stop = Stop::new("identity-context");
-/// That of our proposal, which ends when the controller is stopped.
-static CANCELLED: Stop = Stop::new("identity-cancelled");
+/// `stopCh`, since PR #140241.
+static STOPPED: Stop = Stop::new("identity-stopped");
 
 /// A note: a stopping server has done with its identity.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -78,12 +78,11 @@ impl Identity {
         rx.spawn(Task::new(GC, ()));
     }
 
-    /// `Stop`: nothing bounds how long it waits for a renewal that is under way.
+    /// `Stop`: nothing bounds how long it waits for a renewal that is under way. (v1.36 has a flag besides, and no
+    /// channel.)
     pub async fn stop(&self, rx: Rx) {
         rx.update(&STOP_CALLED, |called| *called = true);
-        if self.cancels() {
-            CANCELLED.close(rx);
-        }
+        STOPPED.close(rx);
         let _guard = rx.lock(LOCK).await;
         let deleted = self.delete(rx).await;
         let key = self.key();
@@ -97,11 +96,6 @@ impl Identity {
         }
         let collects = task.kind() == GC;
         collects.then(|| Box::pin(self.clone().collect(rx)) as RoutineFuture)
-    }
-
-    /// Finding 16: upstream's renewal goes on until the server no longer serves, which waits for `Stop`.
-    fn cancels(&self) -> bool {
-        self.server.switches.has(Switch::FixCancelIdentity)
     }
 
     /// The name of the Lease: the same after a restart. Really a hash of the host's name.
@@ -130,12 +124,7 @@ impl Identity {
     /// One turn of `JitterUntilWithContext`.
     async fn renew(self, rx: Rx) -> Outcome {
         let turn = RENEW.sliding(rx, &NEVER, async {
-            match self.cancels() {
-                false => self.sync(rx).await,
-                true => {
-                    rx.select(CANCELLED.closed(rx), self.sync(rx)).await;
-                }
-            }
+            self.sync(rx).await;
             Turn::Again
         });
         match turn.await {
@@ -160,10 +149,23 @@ impl Identity {
         {
             return;
         }
-        let (lease, created) = self.ensure(rx).await;
-        rx.update(&LATEST, |latest| *latest = Some(lease.clone()));
-        if !created {
+        let ensured = self.ensure(rx).await;
+        let lease = ensured.as_ref().map(|(lease, _)| lease.clone());
+        rx.update(&LATEST, |latest| *latest = lease);
+        if let Some((lease, false)) = ensured {
             self.update(rx, lease).await;
+        }
+    }
+
+    /// A request of a renewal. Finding 16: upstream lets it go on while `Stop` waits, as long as the server allows.
+    async fn ask(&self, rx: Rx, request: Request) -> Result<Stored, LoopbackError> {
+        let answer = self.server.loopback().object(rx, request);
+        if !self.server.switches.has(Switch::FixCancelIdentity) {
+            return answer.await;
+        }
+        match rx.select(STOPPED.closed(rx), answer).await {
+            Either::Left(()) => Err(LoopbackError::Net(NetError::Cancelled)),
+            Either::Right(answer) => answer,
         }
     }
 
@@ -173,38 +175,45 @@ impl Identity {
             let mut object = base.json();
             self.refresh(rx, &mut object);
             let put = self.request(Method::Put).with(object);
-            match self.server.loopback().object(rx, put).await {
+            match self.ask(rx, put).await {
                 Ok(stored) => {
                     rx.update(&LATEST, |latest| *latest = Some(stored));
                     return true;
                 }
-                Err(error) if error.is(Reason::Conflict) => base = self.ensure(rx).await.0,
+                Err(error) if error.is(Reason::Conflict) => match self.ensure(rx).await {
+                    Some((lease, _)) => base = lease,
+                    None => return false,
+                },
                 Err(_) => {}
             }
         }
         false
     }
 
-    /// `backoffEnsureLease`, and whether it made the Lease.
-    async fn ensure(&self, rx: Rx) -> (Stored, bool) {
+    /// `backoffEnsureLease`, and whether it made the Lease; nothing if the controller is stopped meanwhile.
+    async fn ensure(&self, rx: Rx) -> Option<(Stored, bool)> {
+        let ends = !self.server.switches.has(Switch::IdentityStopWaits);
         let mut wait = FIRST_WAIT;
         loop {
             if let Ok(ensured) = self.ensure_once(rx).await {
-                return ensured;
+                return Some(ensured);
             }
-            rx.sleep(wait).await;
+            match ends {
+                false => rx.sleep(wait).await,
+                true if rx.timeout(wait, STOPPED.closed(rx)).await.is_some() => return None,
+                true => {}
+            }
             wait = LONGEST_WAIT.min(wait * 2);
         }
     }
 
     /// `ensureLease`
     async fn ensure_once(&self, rx: Rx) -> Result<(Stored, bool), LoopbackError> {
-        let loopback = self.server.loopback();
-        match loopback.object(rx, self.request(Method::Get)).await {
+        match self.ask(rx, self.request(Method::Get)).await {
             Ok(stored) => Ok((stored, false)),
             Err(error) if error.is(Reason::NotFound) => {
                 let post = Request::new(Method::Post, LEASES.path(NAMESPACE, ""));
-                let made = loopback.object(rx, post.with(self.lease(rx))).await?;
+                let made = self.ask(rx, post.with(self.lease(rx))).await?;
                 Ok((made, true))
             }
             Err(error) => Err(error),

@@ -103,6 +103,7 @@ pub enum Switch {
     FixLeaveSharedLease,
     FixCancelIdentity,
     FixIdentityUnderLock,
+    IdentityStopWaits,
 }
 
 /// The part of the world that has the place of a switch.
@@ -168,7 +169,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 73] = [
+    pub const TABLE: [SwitchInfo; 74] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -1033,7 +1034,7 @@ impl Switch {
             name: "fix-cancel-identity",
             kind: Kind::Fix,
             source: "FINDINGS.md, 16",
-            about: "a stopping apiserver cancels the renewal of its identity before it waits for it",
+            about: "a stopping apiserver cancels what the renewal of its identity has asked for before it waits for it",
             fits: &[V1_36],
             reconciler: None,
             ships: &[],
@@ -1049,6 +1050,18 @@ impl Switch {
             fits: &[V1_36],
             reconciler: None,
             ships: &[],
+            etcd: NOWHERE,
+            place: Place::Identity,
+        },
+        SwitchInfo {
+            switch: Switch::IdentityStopWaits,
+            name: "identity-stop-waits",
+            kind: Kind::Defect,
+            source: "k/k#140242, PR #140241 (mended after 1.36)",
+            about: "a stopping apiserver waits until its identity can be renewed, which is tried for ever",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[V1_36],
             etcd: NOWHERE,
             place: Place::Identity,
         },

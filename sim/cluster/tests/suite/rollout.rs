@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{Bench, addresses, crash, plane, with};
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, Front, Rollout, SLICE, Topology};
+use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, Rollout, SLICE, Topology};
 use wavetank_release::{Release, Switch};
 
 /// Three apiservers that begin with this release, and are of the other one once they were replaced; no address is
@@ -16,11 +16,9 @@ fn upgrade(from: Release, to: Release) -> Topology {
         switches: of(from),
     };
     let mut topology = plane(to, of(to), 3);
-    topology.watching.front = Front {
-        rollout: Some(Rollout {
-            before: vec![before; 3],
-        }),
-    };
+    topology.watching.front.rollout = Some(Rollout {
+        before: vec![before; 3],
+    });
     topology
 }
 
