@@ -11,7 +11,6 @@ mod helper;
 mod kept;
 mod leader_defects;
 mod matrix;
-mod rollout_defects;
 mod schema;
 mod service_defects;
 mod stale;
