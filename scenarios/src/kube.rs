@@ -1,10 +1,11 @@
 //! The cases of the command: scenario files of a Kubernetes control plane, or of an etcd alone.
 //!
 //! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is
-//! how it stands in a trace, `scope` how far a search of it goes, `switches` which defects and fixes it has; `weather` turns its budget
+//! how it stands in a trace, `front` what is in front of its apiservers, `scope` how far a search of it goes, `switches` which defects and fixes it has; `weather` turns its budget
 //! into what the generator draws from; `library` holds the bundled scenarios, `listing` says what
 //! there is to choose from.
 
+mod front;
 mod identity;
 mod job;
 mod library;

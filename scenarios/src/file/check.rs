@@ -39,6 +39,7 @@ pub(super) fn check(scenario: &Scenario, stem: Option<&str>, known: &Known) -> V
     checker.options();
     checker.workload();
     checker.watching();
+    checker.front();
     checker.services();
     checker.etcd();
     checker.phases();

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::choices::Choices;
 use super::duration::Duration;
 use super::faults::probability;
+use super::front::{Balancer, Rollout};
 use super::range::Range;
 use super::services::{Cidr, PortRange};
 
@@ -68,6 +69,12 @@ pub struct Topology {
     /// Whether the apiservers have watch caches (`--watch-cache`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub watch_cache: bool,
+    /// A rollout over the apiservers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<Rollout>,
+    /// Health checks of the load balancer between clients and apiservers; without them it sees breaks only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_balancer: Option<Balancer>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -100,6 +107,7 @@ impl Topology {
             .chain(numbered('w', self.writers))
             .chain(numbered('s', self.service_writers))
             .chain(numbered('m', self.controller_managers))
+            .chain(numbered('r', self.rollout.iter().len() as u32))
             .collect()
     }
 }
@@ -192,6 +200,9 @@ pub struct Options {
     /// without it none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader_elect_release_on_cancel: Option<Choices<bool>>,
+    /// Whether apiservers of v1.36 have identities (the gate `APIServerIdentity`, on there by default).
+    #[serde(skip_serializing_if = "is_false")]
+    pub apiserver_identity: bool,
 }
 
 /// Values of `--leader-elect-resource-lock`.

@@ -11,6 +11,7 @@ mod duration;
 mod etcd;
 mod explain;
 mod faults;
+mod front;
 mod gather;
 mod path;
 mod plan;
@@ -38,6 +39,7 @@ pub use cluster::{
 pub use duration::Duration;
 pub use etcd::{Etcd, EtcdRelease};
 pub use faults::{ClockJump, ClockRate, Faults, Moment, Outage, SlowLink, Spell};
+pub use front::{Balancer, BeforeRollout, Existing, Rollout};
 pub use range::Range;
 pub use report::{Mistake, Report};
 pub use scenario::{Directed, Held, Hold, Scenario, Told};

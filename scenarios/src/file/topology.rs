@@ -73,6 +73,8 @@ impl Checker<'_> {
                 scenario.topology.controller_managers > 0,
             ),
             ("watch-cache", scenario.topology.watch_cache),
+            ("rollout", scenario.topology.rollout.is_some()),
+            ("load-balancer", scenario.topology.load_balancer.is_some()),
         ];
         for (key, _) in of_apiservers.into_iter().filter(|(_, given)| *given) {
             let message = format!("`{key}` needs apiservers, and there are none");

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
+use super::choices::Choices;
 use super::duration::Duration;
 use super::path::Path;
 use super::tree::Focus::{Key, Value};
@@ -40,6 +41,10 @@ pub struct Workload {
     /// definition changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild_caches: Option<Often>,
+    /// Until the storm ends, whoever rolls a release out takes the next step when the last one is done: an
+    /// apiserver is stopped gracefully, and its node starts it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roll: Option<Often>,
 }
 
 /// How often something is done.
@@ -56,6 +61,9 @@ pub struct Often {
 pub struct Connect {
     /// How often each client opens one, on average.
     pub every: Duration,
+    /// Whether it keeps its connection until that breaks, and uses it again; without it none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Choices<bool>>,
 }
 
 /// Operations on etcd.
@@ -141,6 +149,13 @@ impl Checker<'_> {
                 no_cache,
                 "there are no watch caches to rebuild",
                 "add `watch-cache: true` to `topology`, or remove `rebuild-caches`",
+            ),
+            (
+                "roll",
+                &workload.roll,
+                topology.rollout.is_none(),
+                "there is nobody to roll anything out",
+                "add `rollout: {from: previous}` to `topology`, or remove `roll`",
             ),
         ];
         for (kind, load, nobody, message, help) in loads {

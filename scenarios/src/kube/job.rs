@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wavetank_cluster::{
-    Apiserver, EtcdCluster, InformerClient, LockKind, Manager, Named, Parts, ServiceRanges, Sizes,
-    Topology, Watching, tell,
+    EtcdCluster, InformerClient, LockKind, Manager, Named, Parts, ServiceRanges, Sizes, Topology,
+    Watching, tell,
 };
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
@@ -15,7 +15,9 @@ use wavetank_release::{AnyRelease, Composition, EtcdRelease, Reconciler, Release
 
 use super::weather;
 use crate::case::{Case, Flip, Options};
-use crate::file::{self, Choices, PortRange, ReconcilerType, ResourceLock, Scenario};
+use crate::file::{
+    self, BeforeRollout, Choices, Existing, PortRange, ReconcilerType, ResourceLock, Scenario,
+};
 use crate::search::Scope;
 
 /// A scenario to be run.
@@ -57,6 +59,14 @@ pub(super) struct Derived {
     pub leader_elect_release_on_cancel: bool,
     #[serde(default = "five_minutes")]
     pub etcd_compaction_interval: file::Duration,
+    #[serde(default)]
+    pub rollout_from: Option<BeforeRollout>,
+    #[serde(default)]
+    pub balancer_cuts: bool,
+    #[serde(default)]
+    pub balancer_is_advertised: bool,
+    #[serde(default)]
+    pub connections_are_kept: bool,
 }
 
 /// `--etcd-compaction-interval`
@@ -92,7 +102,7 @@ impl Job {
             composition,
             properties: Vec::new(),
         };
-        let (releases, reconcilers) = (job.releases(), job.reconcilers());
+        let (releases, reconcilers) = (job.all_releases(), job.reconcilers());
         if let Some(release) = kubernetes.filter(|_| releases.is_empty()) {
             return Err(format!(
                 "`{}` has no apiservers that could be of {release}; name a release of etcd, such \
@@ -114,6 +124,8 @@ impl Job {
                     services: job.ranges().is_some(),
                     managers: topology.controller_managers > 0,
                     releases_locks: releases_locks.is_some_and(|may| may.values().contains(&true)),
+                    rollout: topology.rollout.is_some(),
+                    identity: options.apiserver_identity && releases.contains(&Release::V1_36),
                 };
                 Named::fitting(&releases, reconcilers[0], parts)
             }
@@ -193,7 +205,7 @@ impl Job {
     }
 
     pub(super) fn switches(&self) -> Vec<Switches> {
-        let releases = self.releases().into_iter();
+        let releases = self.all_releases().into_iter();
         releases.map(|r| self.composition.switches(r)).collect()
     }
 
@@ -234,6 +246,7 @@ impl Job {
             informers: client.into_iter().cycle().take(count).collect(),
             writers: derived.writers,
             managers: self.managers(derived),
+            front: self.front(derived),
         }
     }
 
@@ -267,12 +280,9 @@ impl Job {
     }
 
     fn topology(&self, derived: &Derived) -> Topology {
-        let apiservers = self.releases().into_iter().zip(self.switches());
+        let releases = self.releases().into_iter().take(derived.apiservers);
         Topology {
-            apiservers: apiservers
-                .take(derived.apiservers)
-                .map(|(release, switches)| Apiserver { release, switches })
-                .collect(),
+            apiservers: releases.map(|release| self.apiserver(release)).collect(),
             etcd: EtcdCluster {
                 members: derived.etcd_members,
                 ..self.etcd()
@@ -322,6 +332,8 @@ impl Case for Job {
             stream.pick(of.values()).expect("never empty").clone()
         }
         let options = &self.scenario.options;
+        let balancer = self.scenario.topology.load_balancer.as_ref();
+        let connect = self.scenario.workload.connect.as_ref();
         let derived = Derived {
             endpoint_reconciler_type: pick(&mut stream, &options.endpoint_reconciler_type),
             // `--apiserver-count` is 1 by default (`options.NewServerRunOptions`, MasterCount).
@@ -350,6 +362,18 @@ impl Case for Job {
                 Some(intervals) => pick(&mut stream, intervals),
                 None => five_minutes(),
             },
+            rollout_from: self
+                .scenario
+                .topology
+                .rollout
+                .as_ref()
+                .map(|rollout| pick(&mut stream, &rollout.from)),
+            balancer_cuts: balancer
+                .is_some_and(|own| pick(&mut stream, &own.existing) == Existing::Cut),
+            balancer_is_advertised: balancer.is_some_and(|own| pick(&mut stream, &own.advertised)),
+            connections_are_kept: connect
+                .and_then(|connect| connect.keep.as_ref())
+                .is_some_and(|keep| pick(&mut stream, keep)),
         };
         serde_json::to_value(derived).expect("options are JSON")
     }

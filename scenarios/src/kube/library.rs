@@ -2,7 +2,7 @@
 
 use crate::file::Scenario;
 
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("etcd-storm", include_str!("../../etcd-storm.yaml")),
     (
         "kubernetes-endpoints",
@@ -16,6 +16,10 @@ const FILES: [(&str, &str); 7] = [
     (
         "no-shutdown-delay",
         include_str!("../../no-shutdown-delay.yaml"),
+    ),
+    (
+        "rolling-upgrade",
+        include_str!("../../rolling-upgrade.yaml"),
     ),
     ("service-storm", include_str!("../../service-storm.yaml")),
     ("watch-storm", include_str!("../../watch-storm.yaml")),

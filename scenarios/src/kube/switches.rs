@@ -36,6 +36,7 @@ impl Job {
             (Place::Informer, topology.informers > 0),
             (Place::Services, self.ranges().is_some()),
             (Place::Election, topology.controller_managers > 0),
+            (Place::Identity, self.scenario.options.apiserver_identity),
         ];
         let there = all.into_iter().filter(|(_, is)| *is);
         there.map(|(place, _)| place).collect()
@@ -43,7 +44,7 @@ impl Job {
 
     /// Do the algorithms have this place: those of an apiserver, or those of the etcd?
     fn fits(&self, info: &SwitchInfo) -> bool {
-        let releases = self.releases();
+        let releases = self.all_releases();
         let somewhere = releases.iter().any(|release| info.fits.contains(release));
         info.place == Place::Etcd || somewhere && self.places().contains(&info.place)
     }
@@ -78,6 +79,7 @@ impl Job {
             Place::Etcd => judged(Concern::Etcd),
             Place::Services => judged(Concern::Services),
             Place::Election => judged(Concern::Leaders),
+            Place::Identity => judged(Concern::ControlPlane),
         };
         let missing = |info: &&SwitchInfo| {
             info.kind != Kind::Fix && self.fits(info) && !self.has(info.switch)

@@ -68,6 +68,7 @@ pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
             topology.apiserver_names(),
             true,
         ),
+        load(&own.roll, "roll", topology.roller_names(), true),
     ];
     let watching = watching.into_iter().flatten();
     Weather {

@@ -68,6 +68,22 @@ wavetank::seeds!(
     0..12
 );
 
+wavetank::seeds!(
+    rolling_upgrade_v1_16,
+    fixed("rolling-upgrade", "v1.16"),
+    0..12
+);
+wavetank::seeds!(
+    rolling_upgrade_v1_20,
+    fixed("rolling-upgrade", "v1.20"),
+    0..12
+);
+wavetank::seeds!(
+    rolling_upgrade_v1_36,
+    fixed("rolling-upgrade", "v1.36"),
+    0..12
+);
+
 /// Two seeds put everything to the test but a cache whose member stays without a leader and clients that are
 /// refused, a list for 44 s or an update: `watch_defects.rs` has seeds for them.
 #[test]
@@ -110,6 +126,7 @@ fn every_bundled_scenario_is_here() {
             "leader-election",
             "master-count",
             "no-shutdown-delay",
+            "rolling-upgrade",
             "service-storm",
             "watch-storm"
         ]

@@ -80,7 +80,7 @@ properties: [stopped-address-is-removed]
     ),
 ];
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 9] = [
     Row {
         switch: Switch::LastApiserverKeepsAddress,
         scenario: "kubernetes-endpoints",
@@ -128,6 +128,12 @@ const ROWS: [Row; 8] = [
         scenario: "sleepy-loop",
         seeds: 0..10,
         property: "stopped-address-is-removed",
+    },
+    Row {
+        switch: Switch::FixLeaveSharedLease,
+        scenario: "rolling-upgrade",
+        seeds: 0..12,
+        property: "endpoints-are-not-emptied",
     },
 ];
 
@@ -232,7 +238,7 @@ macro_rules! switches {
         fn every_switch_is_tested_here() {
             let tested = [$(Switch::$switch),*];
             // The switches of etcd show to its own clients: the storm over an etcd finds those. Those of
-            // informers and watch caches are found where informers and watch caches are.
+            // informers and watch caches are found where informers and watch caches are, and so on.
             let swept = |info: &&SwitchInfo| {
                 let elsewhere = info.place != wavetank_release::Place::Server;
                 info.switch != Switch::FixStopUnderLock && !elsewhere
@@ -255,4 +261,5 @@ switches! {
     master_count_keeps_crashed: MasterCountKeepsCrashed,
     fix_retry_remove_endpoints: FixRetryRemoveEndpoints,
     fix_remove_absent_lease: FixRemoveAbsentLease,
+    fix_leave_shared_lease: FixLeaveSharedLease,
 }

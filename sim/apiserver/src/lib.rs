@@ -2,12 +2,13 @@
 //!
 //! `door` is what happens to a request, `registry` what create, update and delete do to any kind,
 //! `storage` what upstream calls etcd3: objects in etcd, each call an await; `cacher` the watch cache
-//! before it; `services` what Services are allocated. `server` is the life of the process: hooks, readiness, shutdown. What kinds and requests mean is in `wavetank_api`; what
+//! before it; `services` what Services are allocated. `server` is the life of the process: hooks, readiness, shutdown; `node` what its node does with it. What kinds and requests mean is in `wavetank_api`; what
 //! a hook does (the bootstrap controller) belongs to the layers above.
 
 pub mod cacher;
 mod door;
 mod loopback;
+mod node;
 pub mod options;
 mod registry;
 mod server;
@@ -15,6 +16,7 @@ pub mod services;
 mod storage;
 
 pub use loopback::{Loopback, LoopbackError};
+pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
 pub use server::{
     ApiServer, Config, FRONT_DOOR, HOOKS_DONE, Hook, HookFuture, STOP_BEGUN, ServerNote,

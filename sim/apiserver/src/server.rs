@@ -19,6 +19,7 @@ use wavetank_release::{EtcdRelease, Release, Switch, Switches};
 use crate::cacher::{self, Cacher};
 use crate::door::{self, Route, Watching};
 use crate::loopback::Loopback;
+use crate::node::{NodeAnswer, NodeOrder};
 use crate::registry::{UIDS, Uids};
 use crate::services::{self, ServiceRanges};
 use crate::storage::Storage;
@@ -37,8 +38,10 @@ pub static FRONT_DOOR: Transport = Transport {
 
 /// `http.Server.Shutdown` and the wait for requests in flight (`ShutdownTimeout`).
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
-/// PreShutdown hooks bound themselves (20 s each, one of them here); more is overdue.
-const HOOKS_LIMIT: Duration = Duration::from_secs(25);
+/// PreShutdown hooks bound themselves; so much more is overdue.
+const HOOKS_GRACE: Duration = Duration::from_secs(5);
+/// How long the first of them may take, where there are several.
+const FIRST_HOOK: Duration = Duration::from_secs(20);
 /// How often a drain looks: upstream's `Shutdown` polls too (`net/http` `shutdownPollInterval`).
 const DRAIN_POLL: Duration = Duration::from_millis(500);
 
@@ -53,6 +56,8 @@ pub static STOP_BEGUN: Cell<bool> = Cell::new("stop-begun");
 pub static HOOKS_DONE: Cell<u64> = Cell::new("hooks-done");
 static REQUESTS: Cell<u64> = Cell::new("requests-in-flight");
 static WATCHES: Cell<u64> = Cell::new("watches-in-flight");
+/// Its node starts another one when it has ended.
+static REPLACED: Cell<bool> = Cell::new("replaced");
 
 /// What never changes in the life of a server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -139,6 +144,10 @@ pub trait Hook: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     fn post_start(&self, rx: Rx) -> HookFuture;
     /// The shutdown waits for its end.
     fn pre_shutdown(&self, rx: Rx) -> HookFuture;
+    /// How long the shutdown has to wait for it, at most: upstream's bootstrap controller gives up after 20 s.
+    fn shutdown_limit(&self) -> Duration {
+        FIRST_HOOK
+    }
     /// A routine of its own, if the kind is one of its own.
     fn routine(&self, task: &Task) -> Option<RoutineFuture>;
 }
@@ -156,6 +165,8 @@ pub enum ServerNote {
     ShutdownOverdue,
     /// About to exit in an orderly way.
     Exiting,
+    /// Has taken the place of another one on its node, and is of this release.
+    Replaced(Release),
 }
 
 /// Arguments of the routine that serves a request.
@@ -176,6 +187,10 @@ pub struct ApiServer<H> {
     listening: bool,
     /// How often it has started: with it uids stay unique.
     lives: u16,
+    /// What the next manifest of its node says, if that is something else.
+    upgrade: Option<(Arc<Config>, Vec<H>)>,
+    /// Does its node have that manifest, and its next life is of it?
+    replacing: bool,
 }
 
 impl<H: Hook> ApiServer<H> {
@@ -186,7 +201,30 @@ impl<H: Hook> ApiServer<H> {
             hooks,
             listening: false,
             lives: 0,
+            upgrade: None,
+            replacing: false,
         }
+    }
+
+    /// The same, whose node replaces it by one with this configuration and these hooks when it is told to.
+    pub fn upgraded_to(self, config: Config, hooks: Vec<H>) -> ApiServer<H> {
+        ApiServer {
+            upgrade: Some((Arc::new(config), hooks)),
+            ..self
+        }
+    }
+
+    /// What its node is told.
+    fn ordered(&mut self, cx: &mut Cx<'_>, caller: Caller, order: NodeOrder) {
+        if order == NodeOrder::Replace {
+            self.replacing = true;
+            *cx.cell(&REPLACED) = true;
+            if !*cx.cell(&STOP_BEGUN) {
+                self.stop(cx);
+            }
+        }
+        let replacing = self.replacing;
+        cx.reply(caller, NodeAnswer { replacing });
     }
 
     /// What never changes in it.
@@ -200,6 +238,12 @@ impl<H: Hook> Process for ApiServer<H> {
     fn boot(&mut self, cx: &mut Cx<'_>) {
         self.listening = true;
         self.lives += 1;
+        if std::mem::take(&mut self.replacing) {
+            if let Some((config, hooks)) = self.upgrade.take() {
+                (self.config, self.hooks) = (config, hooks);
+            }
+            cx.note(ServerNote::Replaced(self.config.release));
+        }
         *cx.cell(&UIDS) = Uids {
             life: self.lives,
             count: 0,
@@ -226,6 +270,9 @@ impl<H: Hook> Process for ApiServer<H> {
     }
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
+        if let Some(order) = body.get::<NodeOrder>() {
+            return self.ordered(cx, caller, *order);
+        }
         let request = body.clone();
         let task = match door::route(request.expect::<Request>()) {
             Route::Api(api) if api.watch => {
@@ -325,7 +372,9 @@ async fn post_start<H: Hook>(rx: Rx, hook: H) -> Outcome {
 /// `Run` (v1.16, v1.20), `RunWithContext` (v1.36).
 async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcome {
     let delay = rx.sleep(config.shutdown_delay);
-    let hooks = watch_over(rx, pre_shutdown_hooks(rx, hooks));
+    let limits = hooks.iter().map(Hook::shutdown_limit);
+    let limit = limits.sum::<Duration>() + HOOKS_GRACE;
+    let hooks = watch_over(rx, limit, pre_shutdown_hooks(rx, hooks));
     if config.switches.has(Switch::ListenerClosesBeforeRemoval) {
         // Until v1.23: as soon as the delay is over, whatever the hooks are doing.
         let close = async {
@@ -340,15 +389,21 @@ async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcom
     }
     drain(rx, config.release).await;
     rx.note(ServerNote::Exiting);
-    rx.exit();
+    match rx.read(&REPLACED) {
+        true => rx.restart(),
+        false => rx.exit(),
+    }
     Outcome::Done
 }
 
 /// Tells when the hooks are overdue, and waits on. The process may stand still until the limit has passed, and
-/// their own deadlines with it: they get some seconds more, of which a pause takes one.
-async fn watch_over(rx: Rx, hooks: impl Future<Output = ()>) {
+/// their own deadlines with it: they get some seconds more, of which a pause takes one, and those that come after the
+/// first one all that they may take.
+async fn watch_over(rx: Rx, limit: Duration, hooks: impl Future<Output = ()>) {
     let mut hooks = std::pin::pin!(hooks);
-    for limit in std::iter::once(HOOKS_LIMIT).chain([Duration::from_secs(1); 5]) {
+    let more = limit.saturating_sub(FIRST_HOOK).as_secs() as usize;
+    let looks = std::iter::repeat_n(Duration::from_secs(1), more);
+    for limit in std::iter::once(limit).chain(looks) {
         if rx.timeout(limit, hooks.as_mut()).await.is_some() {
             return;
         }

@@ -1,5 +1,6 @@
 //! What stands between a client and the apiservers. A connection stays where it is while it lives; a new
-//! one may go to another server. It knows nothing of what is asked.
+//! one may go to another server, and only to those that health checks (`health_checks`) have not taken out. It knows
+//! nothing of what is asked.
 
 use wavetank_engine::{Cell, Condition, Cx, ProcId, Rx};
 
@@ -29,12 +30,28 @@ pub(crate) struct Balanced {
     given: u32,
     /// How often connections were taken away.
     pub moves: u32,
+    /// The servers that are out, one bit each.
+    out: u64,
 }
 
 impl Balanced {
     fn moved(&mut self, server: u32) {
         self.current = Some(server);
         self.moves += 1;
+    }
+
+    /// Is this server out?
+    fn is_out(&self, server: u32) -> bool {
+        self.out >> server & 1 == 1
+    }
+
+    /// Those of `count` servers that are in; all, if none is.
+    fn healthy(&self, count: u32) -> Vec<u32> {
+        let healthy: Vec<u32> = (0..count).filter(|server| !self.is_out(*server)).collect();
+        match healthy.is_empty() {
+            true => (0..count).collect(),
+            false => healthy,
+        }
     }
 }
 
@@ -68,10 +85,55 @@ impl LoadBalancer {
         if let Some(picked) = picked {
             return self.servers[picked as usize];
         }
-        let drawn = rx.choose(u64::from(count)).await as u32;
+        let drawn = self.draw(rx).await;
         // Another routine may have been faster: there is one connection.
         let current = rx.update(&BALANCED, |balanced| *balanced.current.get_or_insert(drawn));
         self.servers[current as usize]
+    }
+
+    /// The server for the next request, by number.
+    pub(crate) async fn number(&self, rx: Rx) -> usize {
+        let server = self.server(rx).await;
+        let found = self.servers.iter().position(|own| *own == server);
+        found.expect("it is one of them")
+    }
+
+    /// Does the connection still go to this server?
+    pub(crate) fn goes_to(&self, rx: Rx, server: usize) -> bool {
+        rx.look(&BALANCED, |balanced| {
+            balanced.current == Some(server as u32)
+        })
+    }
+
+    /// Any of the servers that are in: the driver draws it.
+    pub(crate) async fn draw(&self, rx: Rx) -> u32 {
+        let count = self.servers.len() as u32;
+        let healthy = rx.look(&BALANCED, |balanced| balanced.healthy(count));
+        let drawn = rx.choose(healthy.len() as u64).await;
+        healthy[drawn as usize]
+    }
+
+    /// Is this server in?
+    pub(crate) fn is_healthy(&self, rx: Rx, server: usize) -> bool {
+        rx.look(&BALANCED, |balanced| !balanced.is_out(server as u32))
+    }
+
+    /// Takes a server in or out. Its connections may be cut then.
+    pub(crate) fn take(&self, rx: Rx, server: usize, healthy: bool, cuts: bool) {
+        let server = server as u32;
+        let cut = rx.update(&BALANCED, |balanced| {
+            balanced.out &= !(1 << server);
+            balanced.out |= u64::from(!healthy) << server;
+            let cut = !healthy && cuts && balanced.current == Some(server);
+            if cut {
+                balanced.current = None;
+                balanced.moves += 1;
+            }
+            cut
+        });
+        if cut {
+            rx.broadcast(MOVED);
+        }
     }
 
     /// The connection to this server is gone.

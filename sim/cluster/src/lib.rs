@@ -1,8 +1,9 @@
 //! From a topology to a world: processes wired together, with the properties that fit.
 //!
-//! `topology` builds, `informers` says what clients watch, `properties` and `leaders` judge, `library` holds all properties that a scenario can name,
+//! `topology` builds, `front` is what stands before apiservers and who replaces them, `informers` says what clients watch, `properties` and `leaders` judge, `library` holds all properties that a scenario can name,
 //! `view` is what properties look at, `teller` puts notes into words. How the parts work is in the layers below; seeds, files and flags are above.
 
+mod front;
 mod informers;
 pub mod leaders;
 mod library;
@@ -11,6 +12,7 @@ mod teller;
 mod topology;
 mod view;
 
+pub use front::{Checks, Front, Rollout};
 pub use informers::INFORMED;
 pub use library::{Concern, Entry, Named, Parts, Settling};
 pub use teller::tell;

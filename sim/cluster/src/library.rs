@@ -101,6 +101,14 @@ impl Named {
         }
     }
 
+    fn is_about_rollouts(self) -> bool {
+        matches!(self, Named::ControlPlane(name) if name.is_about_rollouts())
+    }
+
+    fn is_about_identities(self) -> bool {
+        matches!(self, Named::ControlPlane(name) if name.is_about_identities())
+    }
+
     /// The properties that a scenario is held to if it names none: with apiservers of these
     /// releases (there may be none) and this reconciler, and with these parts of the world.
     pub fn fitting(releases: &[Release], reconciler: Reconciler, parts: Parts) -> Vec<Named> {
@@ -115,6 +123,8 @@ impl Named {
         let all = all.chain(informers.map(Named::Informers));
         let all = all.chain(leaders.map(Named::Leaders));
         let fits = |property: &Named| match property.concern() {
+            _ if property.is_about_rollouts() => parts.rollout,
+            _ if property.is_about_identities() => parts.identity,
             Concern::ControlPlane => !releases.is_empty(),
             Concern::Etcd => parts.etcd_clients,
             Concern::Informers => parts.informers,
@@ -148,6 +158,10 @@ pub struct Parts {
     pub managers: bool,
     /// Some that give up their lock when they stop.
     pub releases_locks: bool,
+    /// A rollout.
+    pub rollout: bool,
+    /// Identities of apiservers, in a release that has them.
+    pub identity: bool,
 }
 
 /// How long after calm all has settled.
@@ -188,7 +202,7 @@ mod tests {
         let with = Named::fitting(&[Release::V1_36], Reconciler::Lease, parts);
         let without = Named::fitting(&[], Reconciler::Lease, parts);
         let of_control_plane = |p: &&Named| p.concern() == Concern::ControlPlane;
-        assert_eq!(with.iter().filter(of_control_plane).count(), 12);
+        assert_eq!(with.iter().filter(of_control_plane).count(), 13);
         assert_eq!(without.iter().filter(of_control_plane).count(), 0);
     }
 }

@@ -6,6 +6,8 @@
 mod caches;
 mod converge;
 mod departed;
+mod emptied;
+mod identity;
 mod removal;
 mod services;
 mod sometimes;
@@ -22,6 +24,8 @@ pub enum Name {
     StoppedAddressIsRemoved,
     NoLeaseWriteAfterRemoval,
     DepartedAddressStaysAway,
+    EndpointsAreNotEmptied,
+    NoIdentityAfterStop,
     ShutdownEnds,
     EndpointsConverge,
     SliceAgrees,
@@ -33,6 +37,7 @@ pub enum Name {
     RemovalConflicted,
     LeaseExpired,
     RoundFailed,
+    TwoReleasesAtOnce,
     ClusterIpsAreUnique,
     NodePortsAreUnique,
     AllocationsAreInRange,
@@ -67,7 +72,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 31] = [
+    pub const TABLE: [Info; 34] = [
         Info {
             property: Name::StoppedAddressIsRemoved,
             name: "stopped-address-is-removed",
@@ -86,6 +91,18 @@ impl Name {
             name: "departed-address-stays-away",
             about: "some time after calm the Endpoints list nobody who has removed itself and is gone, \
                     unless others went without doing so",
+            sometimes: false,
+        },
+        Info {
+            property: Name::EndpointsAreNotEmptied,
+            name: "endpoints-are-not-emptied",
+            about: "a stopping apiserver does not empty the Endpoints while another one serves and keeps its lease",
+            sometimes: false,
+        },
+        Info {
+            property: Name::NoIdentityAfterStop,
+            name: "no-identity-after-stop",
+            about: "an apiserver that has deleted the Lease of its identity because it stops does not write it again",
             sometimes: false,
         },
         Info {
@@ -152,6 +169,12 @@ impl Name {
             property: Name::RoundFailed,
             name: "round-failed",
             about: "a round of the reconciler ended with an error",
+            sometimes: true,
+        },
+        Info {
+            property: Name::TwoReleasesAtOnce,
+            name: "two-releases-at-once",
+            about: "an apiserver was replaced while one of another release served",
             sometimes: true,
         },
         Info {
@@ -274,6 +297,16 @@ impl Name {
         self == Name::LeaderlessCachesEnd
     }
 
+    /// Is it about a rollout? Then there must be one.
+    pub fn is_about_rollouts(self) -> bool {
+        self == Name::TwoReleasesAtOnce
+    }
+
+    /// Is it about identities of apiservers? Then they must have them.
+    pub fn is_about_identities(self) -> bool {
+        self == Name::NoIdentityAfterStop
+    }
+
     /// Is it about Services? Then there must be something to give to them.
     pub fn is_about_services(self) -> bool {
         self as usize >= Name::ClusterIpsAreUnique as usize
@@ -288,7 +321,12 @@ impl Name {
             _ if *name == Name::SliceAgrees && !keeps_slices => false,
             Reconciler::Lease => true,
             Reconciler::MasterCount => {
-                ![Name::MasterLeasesExpire, Name::DepartedAddressStaysAway].contains(name)
+                let of_leases = [
+                    Name::MasterLeasesExpire,
+                    Name::DepartedAddressStaysAway,
+                    Name::EndpointsAreNotEmptied,
+                ];
+                !of_leases.contains(name)
             }
             Reconciler::None => {
                 *name == Name::ShutdownEnds || name.is_about_caches() || name.is_about_services()
@@ -304,6 +342,8 @@ impl Name {
             Name::StoppedAddressIsRemoved => Box::new(removal::StoppedAddressIsRemoved::default()),
             Name::NoLeaseWriteAfterRemoval => Box::new(removal::NoLeaseWriteAfter::default()),
             Name::DepartedAddressStaysAway => Box::new(departed::DepartedStaysAway::new(settled)),
+            Name::EndpointsAreNotEmptied => Box::new(emptied::NotEmptied::default()),
+            Name::NoIdentityAfterStop => Box::new(identity::NoIdentityAfterStop::default()),
             Name::ShutdownEnds => Box::new(removal::shutdown_ends()),
             Name::EndpointsConverge => Box::new(converge::endpoints(settled)),
             Name::SliceAgrees => Box::new(converge::slice(settled)),
@@ -315,6 +355,7 @@ impl Name {
             Name::RemovalConflicted => Box::new(sometimes::removal_conflicted()),
             Name::LeaseExpired => Box::new(sometimes::lease_expired()),
             Name::RoundFailed => Box::new(sometimes::round_failed()),
+            Name::TwoReleasesAtOnce => Box::new(sometimes::two_releases_at_once()),
             Name::ClusterIpsAreUnique => Box::new(services::Unique::addresses()),
             Name::NodePortsAreUnique => Box::new(services::Unique::ports()),
             Name::AllocationsAreInRange => {

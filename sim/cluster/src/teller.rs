@@ -8,7 +8,7 @@ use std::iter;
 use wavetank_api::{Object, views};
 use wavetank_apiserver::cacher::CacheNote;
 use wavetank_apiserver::{ApiServer, ServerNote};
-use wavetank_client::Attempt;
+use wavetank_client::{Attempt, Checked};
 use wavetank_controllers::{Bootstrap, BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{Note, World};
@@ -23,12 +23,15 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
         return Some(bootstrap(note));
     }
     if let Some(note) = note.body.get::<ServerNote>() {
-        return Some(plain(match note {
-            ServerNote::Stopping => "begins to shut down",
-            ServerNote::SecondSignal => "exits at once: it is the second signal",
-            ServerNote::ListenerClosed => "closes its listener",
-            ServerNote::ShutdownOverdue => "still waits for its PreShutdown hooks",
-            ServerNote::Exiting => "exits",
+        return Some(plain(&match note {
+            ServerNote::Stopping => "begins to shut down".to_owned(),
+            ServerNote::SecondSignal => "exits at once: it is the second signal".to_owned(),
+            ServerNote::ListenerClosed => "closes its listener".to_owned(),
+            ServerNote::ShutdownOverdue => "still waits for its PreShutdown hooks".to_owned(),
+            ServerNote::Exiting => "exits".to_owned(),
+            ServerNote::Replaced(release) => {
+                format!("takes the place of another one, as {release}")
+            }
         }));
     }
     if let Some(note) = note.body.get::<CacheNote>() {
@@ -44,6 +47,16 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
     }
     if let Some(told) = leaders::tell(note) {
         return Some(told);
+    }
+    if let Some(Checked { server, healthy }) = note.body.get() {
+        let what = match healthy {
+            true => "in again",
+            false => "out",
+        };
+        return Some(plain(&format!(
+            "its load balancer takes {} {what}",
+            world.name(*server)
+        )));
     }
     let attempt = note.body.get::<Attempt>().filter(|a| !a.reached)?;
     Some(plain(&match &attempt.address {

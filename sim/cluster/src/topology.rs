@@ -8,14 +8,15 @@ use wavetank_apiserver::services::ServiceRanges;
 use wavetank_apiserver::{ApiServer, Config};
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{
-    EtcdUser, Follower, LoadBalancer, Policy, Rest, ServiceWriter, Writer, etcd_user,
+    EtcdUser, LoadBalancer, Policy, Rest, Roller, ServiceWriter, Writer, etcd_user,
 };
-use wavetank_controllers::{Bootstrap, ControllerManager};
+use wavetank_controllers::{Bootstrap, ControllerManager, IDENTITY_LIMIT};
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Etcd, Sizes};
 use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
 
+use crate::front::{self, Front};
 use crate::library::{Named, Settling};
 use crate::properties::settling;
 use crate::{informers, leaders};
@@ -76,7 +77,7 @@ pub struct Manager {
     pub releases: bool,
 }
 
-/// Watch caches, who looks into them, and who uses apiservers without.
+/// Watch caches, who looks into them, and who is in front of apiservers without.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Watching {
     /// `--watch-cache`
@@ -89,6 +90,8 @@ pub struct Watching {
     pub writers: u32,
     /// Controller managers, `m1` to `mN`.
     pub managers: Vec<Manager>,
+    /// What stands in front of the apiservers, and who replaces them.
+    pub front: Front,
 }
 
 /// A cluster: etcd, apiservers, in-cluster clients, clients of etcd.
@@ -182,6 +185,7 @@ impl Topology {
         all.extend(self.writer_names());
         all.extend(self.manager_names());
         all.extend(self.service_writer_names());
+        all.extend(self.roller_names());
         all
     }
 
@@ -192,9 +196,18 @@ impl Topology {
         each.max().unwrap_or_default()
     }
 
+    /// What a shutdown takes besides the removal of the address: the delay, and the deletion of the identity.
+    fn shutdown_takes(&self) -> Duration {
+        let identity = match self.watching.front.identity {
+            true => IDENTITY_LIMIT,
+            false => Duration::ZERO,
+        };
+        self.shutdown_delay + identity
+    }
+
     /// How long after calm somebody leads.
     fn leaders_settle(&self) -> Duration {
-        let settled = settling(self.shutdown_delay);
+        let settled = settling(self.shutdown_takes());
         let all = self.watching.managers.iter();
         let each = all.map(|manager| leaders::leading(manager.release, settled));
         each.max().unwrap_or_default()
@@ -203,6 +216,15 @@ impl Topology {
     /// The address that the `n`-th apiserver (from 1) advertises.
     pub fn address(n: usize) -> Arc<str> {
         format!("10.0.0.{n}").into()
+    }
+
+    fn hooks(&self, config: &Config) -> Vec<Bootstrap> {
+        vec![Bootstrap {
+            server: Arc::new(config.clone()),
+            reconciler: self.reconciler,
+            apiserver_count: self.apiserver_count,
+            identity: self.watching.front.identity,
+        }]
     }
 
     /// The world at time zero, everything down, with these properties.
@@ -235,7 +257,7 @@ impl Topology {
                 me,
                 // As kubeadm stacks them: each apiserver uses the member on its own machine.
                 etcd: members[at % members.len()],
-                address: Topology::address(at + 1),
+                address: self.watching.front.address(at + 1),
                 shutdown_delay: self.shutdown_delay,
                 hooks: 1,
                 number: at as u32 + 1,
@@ -245,17 +267,24 @@ impl Topology {
                 compaction: Some(self.watching.compaction).filter(|every| !every.is_zero()),
             };
             servers.push((config.address.clone(), me));
-            let bootstrap = Bootstrap {
-                server: Arc::new(config.clone()),
-                reconciler: self.reconciler,
-                apiserver_count: self.apiserver_count,
+            let hooks = self.hooks(&config);
+            let server = match self.watching.front.before(at, &self.apiservers[at]) {
+                None => ApiServer::new(config, hooks),
+                Some((release, switches)) => {
+                    let before = Config {
+                        release,
+                        switches,
+                        ..config.clone()
+                    };
+                    let server = ApiServer::new(before.clone(), self.hooks(&before));
+                    server.upgraded_to(config, hooks)
+                }
             };
-            builder.process(name, ApiServer::new(config, vec![bootstrap]));
+            builder.process(name, server);
         }
         let servers = Arc::new(servers);
         for name in self.client_names() {
-            let servers = servers.clone();
-            builder.process(&name, Follower { servers });
+            builder.process(&name, self.follower(servers.clone()));
         }
         for name in self.etcd_client_names() {
             let config = etcd_user::Config {
@@ -266,6 +295,12 @@ impl Topology {
             builder.process(&name, EtcdUser::new(config));
         }
         let balanced: Vec<ProcId> = servers.iter().map(|(_, me)| *me).collect();
+        for name in self.roller_names() {
+            let probes = self.apiservers.iter();
+            let probes = probes.map(|server| front::ready_probe(server.release));
+            let servers = balanced.iter().copied().zip(probes).collect();
+            builder.process(&name, Roller { servers });
+        }
         for (name, client) in self.informer_names().iter().zip(&self.watching.informers) {
             builder.process(name, informers::client(client, &balanced));
         }
@@ -285,7 +320,7 @@ impl Topology {
             builder.process(name, self::manager(name, manager, &balanced));
         }
         let settling = Settling {
-            shutdown_delay: self.shutdown_delay,
+            shutdown_delay: self.shutdown_takes(),
             informers: self.informers_settle(),
             leaders: self.leaders_settle(),
         };

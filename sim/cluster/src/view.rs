@@ -50,11 +50,11 @@ impl<'a> ClusterView<'a> {
             .filter_map(move |p| Some((p, world.process::<ApiServer<Bootstrap>>(p)?)))
     }
 
-    /// The apiserver that advertises this address.
-    pub fn by_address(self, address: &str) -> Option<ProcId> {
-        let mut all = self.apiservers();
-        let found = all.find(|(_, server)| *server.config().address == *address)?;
-        Some(found.0)
+    /// The apiservers that advertise this address.
+    pub fn by_address(self, address: &str) -> impl Iterator<Item = ProcId> {
+        let all = self.apiservers();
+        let those = all.filter(move |(_, server)| *server.config().address == *address);
+        those.map(|(process, _)| process)
     }
 
     /// Does the process run?
@@ -67,7 +67,7 @@ impl<'a> ClusterView<'a> {
         self.is_up(process) && !self.0.cell(process, &STOP_BEGUN)
     }
 
-    /// Sorted addresses of the apiservers for which this is true.
+    /// Sorted addresses of the apiservers for which this is true; several may have the same.
     pub fn addresses_of(self, wanted: impl Fn(ProcId) -> bool) -> Vec<Arc<str>> {
         let mut found: Vec<Arc<str>> = self
             .apiservers()
@@ -75,6 +75,7 @@ impl<'a> ClusterView<'a> {
             .map(|(_, server)| server.config().address.clone())
             .collect();
         found.sort();
+        found.dedup();
         found
     }
 

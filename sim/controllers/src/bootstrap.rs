@@ -2,7 +2,7 @@
 //! (v1.20), `pkg/controlplane/controller/kubernetesservice/controller.go` (v1.36).
 //!
 //! Its Endpoints part is here, its Service in `kubernetes_service`, the repair loops in `repair`, the
-//! system's namespaces in `system_namespaces`.
+//! system's namespaces in `system_namespaces`, the server's identity in `identity`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, 
 use wavetank_etcd::Revision;
 use wavetank_release::{Reconciler, Release, Switch};
 
+use crate::identity::{self, Identity};
 use crate::kubernetes_service;
 use crate::reconcilers::{self, RECONCILE_INTERVAL, ReconcileError};
 use crate::repair::ServiceRepair;
@@ -44,6 +45,8 @@ pub struct Bootstrap {
     pub reconciler: Reconciler,
     /// `--apiserver-count`
     pub apiserver_count: u32,
+    /// Does the server have an identity (`APIServerIdentity`), where its release knows of it?
+    pub identity: bool,
 }
 
 /// How the removal of the own address at a stop ended.
@@ -91,7 +94,7 @@ impl Hook for Bootstrap {
     }
 
     fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
-        self.repair().timer(cx, timer)
+        reconcilers::timer(cx, timer) || self.repair().timer(cx, timer)
     }
 
     /// `Start`. An error of the removal is only logged.
@@ -112,26 +115,34 @@ impl Hook for Bootstrap {
                 start_namespaces();
             }
             rx.spawn(Task::new(POLL_HEALTH, ()));
+            if let Some(identity) = me.identity() {
+                identity.start(rx).await;
+            }
         })
     }
 
-    /// `Stop`.
+    /// `Stop`, and that of the identity before or after it: the order of hooks is that of a Go map.
     fn pre_shutdown(&self, rx: Rx) -> HookFuture {
         let me = self.clone();
         Box::pin(async move {
-            STOP.close(rx);
-            ServiceRepair::stop(rx);
-            SystemNamespaces::of(&me.server).inspect(|namespaces| namespaces.stop(rx));
-            rx.spawn(Task::new(REMOVE, ()));
-            if me.server.switches.has(Switch::RemoveEndpointsUnbounded) {
-                return rx.wait(REMOVED).await;
-            }
-            if rx.timeout(SHUTDOWN_LIMIT, rx.wait(REMOVED)).await.is_none() {
-                rx.update(&GAVE_UP, |gave_up| *gave_up = true);
-                let address = me.server.address.clone();
-                rx.note(BootstrapNote::RemovalGivenUp { address });
+            let Some(identity) = me.identity() else {
+                return me.stop(rx).await;
+            };
+            if rx.choose(2).await == 0 {
+                me.stop(rx).await;
+                identity.stop(rx).await;
+            } else {
+                identity.stop(rx).await;
+                me.stop(rx).await;
             }
         })
+    }
+
+    fn shutdown_limit(&self) -> Duration {
+        match self.identity() {
+            None => SHUTDOWN_LIMIT,
+            Some(_) => SHUTDOWN_LIMIT + identity::DELETE_LIMIT,
+        }
     }
 
     fn routine(&self, task: &Task) -> Option<RoutineFuture> {
@@ -145,12 +156,33 @@ impl Hook for Bootstrap {
         if task.kind() == REMOVE {
             return Some(Box::pin(remove(rx, me)));
         }
-        let repair = self.repair().routine(task);
+        let own = self.identity().and_then(|own| own.routine(task));
+        let repair = own.or_else(|| self.repair().routine(task));
         repair.or_else(|| SystemNamespaces::of(&self.server)?.routine(task))
     }
 }
 
 impl Bootstrap {
+    fn identity(&self) -> Option<Identity> {
+        Identity::of(&self.server).filter(|_| self.identity)
+    }
+
+    /// `Stop`.
+    async fn stop(&self, rx: Rx) {
+        STOP.close(rx);
+        ServiceRepair::stop(rx);
+        SystemNamespaces::of(&self.server).inspect(|namespaces| namespaces.stop(rx));
+        rx.spawn(Task::new(REMOVE, ()));
+        if self.server.switches.has(Switch::RemoveEndpointsUnbounded) {
+            return rx.wait(REMOVED).await;
+        }
+        if rx.timeout(SHUTDOWN_LIMIT, rx.wait(REMOVED)).await.is_none() {
+            rx.update(&GAVE_UP, |gave_up| *gave_up = true);
+            let address = self.server.address.clone();
+            rx.note(BootstrapNote::RemovalGivenUp { address });
+        }
+    }
+
     /// The repair loops, which are a hook of their own in v1.36.
     fn repair(&self) -> ServiceRepair {
         ServiceRepair {

@@ -3,6 +3,7 @@
 //! manager whose replicas elect a leader; what a server or a cluster is belongs elsewhere.
 
 mod bootstrap;
+mod identity;
 mod kubernetes_service;
 mod manager;
 mod reconcilers;
@@ -12,6 +13,7 @@ mod system_namespaces;
 mod tally;
 
 pub use bootstrap::{Bootstrap, BootstrapNote, RemovalOutcome, SHUTDOWN_LIMIT};
+pub use identity::{DELETE_LIMIT as IDENTITY_LIMIT, IdentityStopped};
 pub use manager::{ControllerManager, RESTART_AFTER};
 pub use reconcilers::{
     MASTER_LEASE_TTL, MASTER_LEASES, RECONCILE_INTERVAL, ReconcileError, master_lease_key,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use wavetank_api::Reason;
 use wavetank_apiserver::{LoopbackError, StoreError};
-use wavetank_engine::{Cell, Lock, NetError, Rx};
+use wavetank_engine::{Cell, Cx, Lock, NetError, Rx, Timer};
 use wavetank_etcd::{Key, Revision};
 use wavetank_release::{Reconciler, Switch};
 
@@ -39,6 +39,8 @@ pub enum ReconcileError {
     NoLeases,
     /// The own master lease is not there.
     LeaseNotFound,
+    /// Another server renews the own master lease, too.
+    Shared,
     /// The lease storage is closed.
     Closed,
     /// The Endpoints have changed since they were read.
@@ -72,6 +74,7 @@ impl fmt::Display for ReconcileError {
                  kubernetes service",
             ),
             ReconcileError::LeaseNotFound => f.write_str("the master lease was not found"),
+            ReconcileError::Shared => f.write_str("the master lease is another's as well"),
             ReconcileError::Closed => f.write_str("the client connection is closing"),
             ReconcileError::Conflict => f.write_str("the Endpoints have been modified (409)"),
             ReconcileError::Refused(reason) => write!(f, "{reason:?} ({})", reason.code()),
@@ -89,9 +92,8 @@ impl From<StoreError> for ReconcileError {
     fn from(error: StoreError) -> ReconcileError {
         match error {
             StoreError::NotFound => ReconcileError::LeaseNotFound,
-            StoreError::Exists | StoreError::Conflict | StoreError::Precondition(_) => {
-                ReconcileError::Conflict
-            }
+            StoreError::Exists | StoreError::Conflict => ReconcileError::Conflict,
+            StoreError::Precondition(_) => ReconcileError::Shared,
             StoreError::Status(status) => ReconcileError::Refused(status.reason),
             StoreError::Etcd(_) => ReconcileError::Etcd,
         }
@@ -120,6 +122,11 @@ fn in_use(me: &Bootstrap) -> Reconciler {
         }
         reconciler => reconciler,
     }
+}
+
+/// A timer of the process; false if it is none of a reconciler's.
+pub(crate) fn timer(cx: &mut Cx<'_>, timer: Timer) -> bool {
+    lease::timer(cx, timer)
 }
 
 pub(crate) async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {

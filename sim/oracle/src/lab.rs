@@ -351,6 +351,7 @@ impl Lab {
                 server: Arc::new(config.clone()),
                 reconciler: cluster.reconciler,
                 apiserver_count: cluster.servers as u32,
+                identity: false,
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }

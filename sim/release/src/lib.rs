@@ -43,6 +43,14 @@ impl Release {
         Release::ALL.into_iter().find(|r| r.name() == name)
     }
 
+    /// The one before it here; the oldest is its own.
+    pub fn previous(self) -> Release {
+        match self {
+            Release::V1_16 | Release::V1_20 => Release::V1_16,
+            Release::V1_36 => Release::V1_20,
+        }
+    }
+
     /// Does its reconciler keep the EndpointSlice default/kubernetes as well as the Endpoints?
     pub fn keeps_slices(self) -> bool {
         self >= Release::V1_20

@@ -142,6 +142,7 @@ impl Composition {
                     Place::Etcd => "etcd",
                     Place::Services => "ranges for Services",
                     Place::Election => "controller managers",
+                    Place::Identity => "identities of apiservers",
                 };
                 let why = format!("has a place only in {place}, and there are none");
                 return Err(Unfit { switch, why });

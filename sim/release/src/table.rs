@@ -100,6 +100,10 @@ pub enum Switch {
     LockReleasedWhileLeading,
     FixReleaseOwnLock,
     FixCountFromRequest,
+    FixLeaveSharedLease,
+    FixCancelIdentity,
+    FixIdentityUnderLock,
+    IdentityStopWaits,
 }
 
 /// The part of the world that has the place of a switch.
@@ -117,6 +121,8 @@ pub enum Place {
     Services,
     /// The leader election of controller managers.
     Election,
+    /// The identity of an apiserver.
+    Identity,
 }
 
 /// A known bug, or the mending of a finding.
@@ -163,7 +169,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 70] = [
+    pub const TABLE: [SwitchInfo; 74] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -1010,6 +1016,54 @@ impl Switch {
             ships: &[],
             etcd: NOWHERE,
             place: Place::Election,
+        },
+        SwitchInfo {
+            switch: Switch::FixLeaveSharedLease,
+            name: "fix-leave-shared-lease",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 15",
+            about: "a stopping apiserver leaves the master lease of an address that another one advertises, too",
+            fits: ALL,
+            reconciler: Some(Reconciler::Lease),
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Server,
+        },
+        SwitchInfo {
+            switch: Switch::FixCancelIdentity,
+            name: "fix-cancel-identity",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 16",
+            about: "a stopping apiserver cancels what the renewal of its identity has asked for before it waits for it",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Identity,
+        },
+        SwitchInfo {
+            switch: Switch::FixIdentityUnderLock,
+            name: "fix-identity-under-lock",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 17",
+            about: "a renewal of an identity that waited for its lock looks again whether the server stops",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Identity,
+        },
+        SwitchInfo {
+            switch: Switch::IdentityStopWaits,
+            name: "identity-stop-waits",
+            kind: Kind::Defect,
+            source: "k/k#140242, PR #140241 (mended after 1.36)",
+            about: "a stopping apiserver waits until its identity can be renewed, which is tried for ever",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[V1_36],
+            etcd: NOWHERE,
+            place: Place::Identity,
         },
     ];
 

@@ -101,8 +101,8 @@ fn leases_are_of_the_living(world: &World) -> Check {
     let view = ClusterView(world);
     let all = Keys::Prefix(MASTER_LEASES.into());
     let dead = view.store().iter(&all).find(|kv| {
-        let holder = view.by_address(&kv.key[MASTER_LEASES.len()..]);
-        !holder.is_some_and(|process| view.is_up(process))
+        let mut holders = view.by_address(&kv.key[MASTER_LEASES.len()..]);
+        !holders.any(|process| view.is_up(process))
     });
     match dead {
         None => Check::Held,

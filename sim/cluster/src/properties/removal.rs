@@ -28,7 +28,7 @@ fn clean_removal(note: &BootstrapNote) -> Option<(&Arc<str>, RemovalOutcome)> {
 /// Two things no algorithm of the stopping server alone can prevent, and they are excused. Another
 /// replica listed the master leases before the removal and wrote the Endpoints after the removal had
 /// found nothing to change in them: it heals in its next round. And a write of the lease that had
-/// been under way since before the removal arrived during it.
+/// been under way since before the removal arrived during it. And an address that several advertise is not one's own.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StoppedAddressIsRemoved {
     /// Removals under way, and whether their lease was written since they began.
@@ -65,6 +65,9 @@ impl Property for StoppedAddressIsRemoved {
         let Some((address, outcome)) = clean_removal(note) else {
             return Check::Idle;
         };
+        if ClusterView(world).by_address(address).count() > 1 {
+            return Check::Idle;
+        }
         let (listed, revision) = ClusterView(world).addresses(ENDPOINTS);
         if !listed.contains(address) {
             return Check::Held;
@@ -154,7 +157,7 @@ impl NoLeaseWriteAfter {
 }
 
 /// Are transactions of this process under way?
-fn has_transactions(world: &World, process: ProcId) -> bool {
+pub fn has_transactions(world: &World, process: ProcId) -> bool {
     let is_write = |body: &Payload| matches!(body.get(), Some(Request::<Object>::Txn(_)));
     let mut requests = world.requests_in_flight();
     requests.any(|(from, _, body)| from == process && is_write(body))

@@ -1,6 +1,7 @@
 //! Places that a sweep should reach, so that the guarantees mean something.
 
 use wavetank_api::Object;
+use wavetank_apiserver::ServerNote;
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES};
 use wavetank_engine::{Note, Reached};
 use wavetank_etcd::{Cause, Committed};
@@ -50,5 +51,20 @@ pub fn round_failed() -> Reached {
     Reached {
         name: "round-failed",
         here: |_, note| matches!(told(note), Some(BootstrapNote::RoundFailed(_))),
+    }
+}
+
+/// An apiserver of one release took its place beside one of another.
+pub fn two_releases_at_once() -> Reached {
+    Reached {
+        name: "two-releases-at-once",
+        here: |world, note| {
+            let Some(ServerNote::Replaced(release)) = note.body.get() else {
+                return false;
+            };
+            let view = ClusterView(world);
+            let mut all = view.apiservers();
+            all.any(|(p, other)| view.is_serving(p) && other.config().release != *release)
+        },
     }
 }

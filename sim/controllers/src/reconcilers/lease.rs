@@ -8,7 +8,7 @@ use wavetank_api::views::{self, Subset};
 use wavetank_api::{Object, Reason, Stored, kinds};
 use wavetank_apiserver::options::{ListOptions, Preconditions};
 use wavetank_apiserver::{StoreError, Updated};
-use wavetank_engine::{Cell, Either, Rx, Signal};
+use wavetank_engine::{Cell, Cx, Either, Name, Rx, Signal, Timer};
 use wavetank_etcd::{Key, Revision};
 use wavetank_release::{Release, Switch};
 
@@ -22,7 +22,20 @@ use crate::bootstrap::{Bootstrap, BootstrapNote};
 /// `Destroy` has closed the lease storage: nothing begins on it any more, and what is under way is
 /// cancelled.
 static LEASES_CLOSED: Cell<bool> = Cell::new("lease-storage-closed");
+/// Did another server renew the own lease, not longer ago than it lasts? Then it has the same address.
+static SHARED: Cell<bool> = Cell::new("shares-its-address");
+/// Has this life renewed it?
+static RENEWED: Cell<bool> = Cell::new("renewed-its-lease");
+const NOT_SHARED: Timer = Timer::new(Name::new("shares-its-address"), 0);
 const CLOSED: Signal = Signal::new("lease-storage-closed");
+
+/// A timer of the process; false if it is none of its own.
+pub fn timer(cx: &mut Cx<'_>, timer: Timer) -> bool {
+    if timer == NOT_SHARED {
+        *cx.cell(&SHARED) = false;
+    }
+    timer == NOT_SHARED
+}
 
 /// `ReconcileEndpoints`
 pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
@@ -70,6 +83,8 @@ pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, Reconc
     };
     match remove_lease(rx, me).await {
         Ok(()) => {}
+        // Finding 15: upstream does not look whose the lease is.
+        Err(ReconcileError::Shared) => return Ok(0),
         // Finding 2: upstream returns here too, and leaves the address listed.
         Err(ReconcileError::LeaseNotFound)
             if me.server.switches.has(Switch::FixRemoveAbsentLease)
@@ -124,10 +139,11 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
         ttl *= 60;
     }
     let key = master_lease_key(&address);
+    let is_ours = me.server.switches.has(Switch::FixLeaveSharedLease);
     let change = |current: Option<&Stored>| {
         let count =
             |stored: &Stored| json::number(stored.object.json(), &["metadata", "generation"]);
-        let object = json!({
+        let mut object = json!({
             "apiVersion": "v1",
             "kind": "Endpoints",
             "metadata": {
@@ -135,6 +151,18 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
             },
             "subsets": [{"addresses": [{"ip": *address}]}],
         });
+        if is_ours {
+            let first = !rx.update(&RENEWED, |renewed| std::mem::replace(renewed, true));
+            let inherits = |stored: &Stored| first && is_marked(stored);
+            if current.is_some_and(|stored| is_of_another(me, stored) || inherits(stored)) {
+                rx.update(&SHARED, |shared| *shared = true);
+                rx.arm(NOT_SHARED, MASTER_LEASE_TTL);
+            }
+            json::set(&mut object, &HOLDER, &*holder(me));
+            if rx.read(&SHARED) {
+                json::set(&mut object, &MARK, "true");
+            }
+        }
         Ok(Updated {
             object: Object::new(object),
             ttl: Some(ttl),
@@ -153,11 +181,46 @@ async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
         true => format!("{MASTER_LEASES}/{}", me.server.address).into(),
         false => master_lease_key(&me.server.address),
     };
+    let looks = me.server.switches.has(Switch::FixLeaveSharedLease);
+    if looks && rx.read(&SHARED) {
+        return Err(ReconcileError::Shared);
+    }
     let storage = me.server.storage();
     let always = Preconditions::default();
-    let delete = storage.delete(rx, key, &always, |_| Ok(()), None);
+    // An earlier life has left it as it is.
+    let of_others = |stored: &Stored| is_of_another(me, stored) || is_marked(stored);
+    let own = |stored: &Stored| match looks && of_others(stored) {
+        true => Err(StoreError::Precondition(SHARED_LEASE.to_owned())),
+        false => Ok(()),
+    };
+    let delete = storage.delete(rx, key, &always, own, None);
     while_open(rx, me, delete).await?;
     Ok(())
+}
+
+/// Where our proposal keeps who renewed a lease last.
+const HOLDER: [&str; 3] = [
+    "metadata",
+    "annotations",
+    "apiserver.kubernetes.io/identity",
+];
+/// Where it says that it knows of others who do.
+const MARK: [&str; 3] = ["metadata", "annotations", "apiserver.kubernetes.io/shared"];
+const SHARED_LEASE: &str = "another server has renewed the lease";
+
+fn holder(me: &Bootstrap) -> String {
+    format!("apiserver-{}", me.server.number)
+}
+
+/// Did who renewed it last know of others?
+fn is_marked(lease: &Stored) -> bool {
+    !json::text(lease.object.json(), &MARK).is_empty()
+}
+
+/// Was a lease last renewed by another server?
+fn is_of_another(me: &Bootstrap, lease: &Stored) -> bool {
+    let last = json::text(lease.object.json(), &HOLDER);
+    !last.is_empty() && last != holder(me)
 }
 
 /// `ListLeases`: straight from etcd, so linearizable.

@@ -99,6 +99,7 @@ impl Lab {
                 server: Arc::new(config.clone()),
                 reconciler: Reconciler::None,
                 apiserver_count: 2,
+                identity: false,
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }

@@ -114,6 +114,8 @@ impl Bench {
             services: topology.services.is_some(),
             managers: !managers.is_empty(),
             releases_locks: managers.iter().any(|manager| manager.releases),
+            rollout: topology.watching.front.rollout.is_some(),
+            identity: topology.watching.front.identity,
         };
         let properties = Named::fitting(&releases, topology.reconciler, parts);
         Bench {
@@ -134,7 +136,8 @@ impl Bench {
             bench.run_for(0.5);
             bench.strike(start(&name));
         }
-        for name in topology.client_names() {
+        let others = topology.client_names().into_iter();
+        for name in others.chain(topology.roller_names()) {
             bench.run_for(0.5);
             bench.strike(start(&name));
         }

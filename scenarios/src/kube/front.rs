@@ -1,0 +1,68 @@
+//! What stands in front of the apiservers of a job, who replaces them, and what they are before.
+
+use std::time::Duration;
+
+use wavetank_cluster::{Apiserver, Checks, Front, Rollout};
+use wavetank_release::Release;
+
+use super::job::{Derived, Job};
+use crate::file::BeforeRollout;
+
+impl Job {
+    /// With those that apiservers may have before a rollout.
+    pub(super) fn all_releases(&self) -> Vec<Release> {
+        let own = self.releases();
+        let rollout = self.scenario.topology.rollout.as_ref();
+        let from = rollout.map_or(&[][..], |rollout| rollout.from.values());
+        let before = from
+            .iter()
+            .flat_map(|from| own.iter().map(|release| before(*release, *from)))
+            .collect::<Vec<_>>();
+        own.into_iter().chain(before).collect()
+    }
+
+    /// An apiserver of this release.
+    pub(super) fn apiserver(&self, release: Release) -> Apiserver {
+        Apiserver {
+            release,
+            switches: self.composition.switches(release),
+        }
+    }
+
+    fn checks(&self, derived: &Derived) -> Option<Checks> {
+        let balancer = self.scenario.topology.load_balancer.as_ref()?;
+        Some(Checks {
+            every: Duration::from_nanos(balancer.every.nanos()),
+            timeout: Duration::from_nanos(balancer.timeout.nanos()),
+            fall: balancer.fall,
+            rise: balancer.rise,
+            cuts: derived.balancer_cuts,
+        })
+    }
+
+    /// What is in front of the apiservers.
+    pub(super) fn front(&self, derived: &Derived) -> Front {
+        let before = |from| {
+            let own = self.releases().into_iter();
+            own.map(|release| self.apiserver(before(release, from)))
+                .collect()
+        };
+        Front {
+            rollout: derived.rollout_from.map(|from| Rollout {
+                before: before(from),
+            }),
+            checks: self.checks(derived),
+            advertised: derived.balancer_is_advertised,
+            keeps: derived.connections_are_kept,
+            identity: self.scenario.options.apiserver_identity,
+        }
+    }
+}
+
+/// What an apiserver of this release is before its rollout.
+fn before(release: Release, from: BeforeRollout) -> Release {
+    match from {
+        BeforeRollout::Previous => release.previous(),
+        BeforeRollout::Same => release,
+    }
+}

@@ -1,0 +1,116 @@
+//! The identities of apiservers, and their end.
+
+use crate::common;
+
+use common::{Bench, crash, plane, stop, with};
+use wavetank_api::Object;
+use wavetank_apiserver::ServerNote;
+use wavetank_cluster::{ClusterView, Topology};
+use wavetank_controllers::IdentityStopped;
+use wavetank_engine::{Fault, RoutineId};
+use wavetank_etcd::Committed;
+use wavetank_release::{Release, Switch, Switches};
+
+fn with_identities(release: Release, switches: Switches, apiservers: usize) -> Topology {
+    let mut topology = plane(release, switches, apiservers);
+    topology.watching.front.identity = true;
+    topology
+}
+
+fn has_identity(bench: &Bench, n: usize) -> bool {
+    let key = format!("/registry/leases/kube-system/apiserver-{n}");
+    ClusterView(&bench.world).get(&key).is_some()
+}
+
+#[test]
+fn only_v1_36_has_them_and_a_stopped_server_takes_its_own_along() {
+    for release in Release::ALL {
+        let mut bench = Bench::settled(&with_identities(release, Switches::of(release), 2));
+        let has = release == Release::V1_36;
+        assert_eq!(has_identity(&bench, 1), has, "{release}");
+        bench.strike(stop("a1"));
+        bench.run_for(10.0);
+        assert!(!has_identity(&bench, 1), "{release}");
+        assert_eq!(has_identity(&bench, 2), has, "{release}");
+        assert!(bench.violations.is_empty(), "{:?}", bench.violations);
+    }
+}
+
+#[test]
+fn it_is_renewed_every_ten_seconds() {
+    let release = Release::V1_36;
+    let mut bench = Bench::settled(&with_identities(release, Switches::of(release), 1));
+    bench.notes.clear();
+    bench.run_for(100.0);
+    let is_renewal = |commit: &Committed<Object>| {
+        let mut keys = commit.changes.iter().map(|change| &*change.key);
+        keys.any(|key| key == "/registry/leases/kube-system/apiserver-1")
+    };
+    let commits = bench.notes.iter().filter_map(|(_, note)| note.body.get());
+    assert_eq!(commits.filter(|commit| is_renewal(commit)).count(), 10);
+}
+
+#[test]
+fn that_of_a_crashed_server_is_collected_an_hour_later() {
+    let release = Release::V1_36;
+    let mut bench = Bench::settled(&with_identities(release, Switches::of(release), 2));
+    bench.strike(crash("a1"));
+    bench.run_until(3660.0);
+    assert!(has_identity(&bench, 1), "the collector has just looked");
+    bench.run_until(7230.0);
+    assert!(!has_identity(&bench, 1));
+    assert!(has_identity(&bench, 2));
+}
+
+/// `Stop` waits for a renewal: for one that tries on until the server no longer serves (k/k#140242), and for one whose
+/// requests etcd does not answer (finding 16).
+#[test]
+fn a_stop_does_not_wait_for_a_renewal() {
+    let overdue = |waits, cancels| {
+        let switches = with(Release::V1_36, Switch::IdentityStopWaits, waits)
+            .with(Switch::FixCancelIdentity, cancels);
+        let mut bench = Bench::settled(&with_identities(Release::V1_36, switches, 1));
+        let (from, to) = ("a1".to_owned(), "etcd".to_owned());
+        bench.strike(Fault::Stall { from, to });
+        bench.run_for(30.0);
+        bench.strike(stop("a1"));
+        bench.run_for(120.0);
+        let mut notes = bench.notes.iter();
+        notes.any(|(_, note)| note.body.get() == Some(&ServerNote::ShutdownOverdue))
+    };
+    assert!(overdue(true, true));
+    assert!(overdue(false, false));
+    assert!(!overdue(false, true));
+}
+
+fn renewal(bench: &Bench) -> RoutineId {
+    let mut routines = bench.world.routines(bench.process("a1"));
+    let found = routines.find(|id| id.kind.as_str() == "renew-identity");
+    found.expect("it is under way")
+}
+
+/// Finding 17: a renewal that has looked whether the server stops, and then waits for the lock while `Stop` has it.
+#[test]
+fn a_renewal_that_waited_for_the_lock_does_not_bring_the_lease_back() {
+    let comes_back = |fixed| {
+        let switches = Switches::of(Release::V1_36).with(Switch::FixIdentityUnderLock, fixed);
+        let mut bench = Bench::settled(&with_identities(Release::V1_36, switches, 1));
+        bench.run_to("a renewal is about to begin", 15.0, |b| {
+            b.is_offered_a_lock("a1", "renew-identity")
+        });
+        let renewal = renewal(&bench);
+        bench.strike(stop("a1"));
+        let stopped = |b: &Bench| {
+            let mut notes = b.notes.iter();
+            notes.any(|(_, note)| note.body.get::<IdentityStopped>().is_some())
+        };
+        while !stopped(&bench) {
+            bench.step_past(renewal);
+        }
+        bench.run_for(1.0);
+        assert_eq!(bench.violations.is_empty(), fixed);
+        has_identity(&bench, 1)
+    };
+    assert!(comes_back(false));
+    assert!(!comes_back(true));
+}
