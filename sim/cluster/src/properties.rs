@@ -318,15 +318,12 @@ impl Name {
         let all = Name::TABLE.iter().map(|info| info.property);
         let keeps_slices = releases.iter().any(|release| release.keeps_slices());
         let fits = |name: &Name| match reconciler {
+            // It needs everybody who is down to have left in order, which storms seldom see to.
+            _ if *name == Name::DepartedAddressStaysAway => false,
             _ if *name == Name::SliceAgrees && !keeps_slices => false,
             Reconciler::Lease => true,
             Reconciler::MasterCount => {
-                let of_leases = [
-                    Name::MasterLeasesExpire,
-                    Name::DepartedAddressStaysAway,
-                    Name::EndpointsAreNotEmptied,
-                ];
-                !of_leases.contains(name)
+                *name != Name::MasterLeasesExpire && *name != Name::EndpointsAreNotEmptied
             }
             Reconciler::None => {
                 *name == Name::ShutdownEnds || name.is_about_caches() || name.is_about_services()
