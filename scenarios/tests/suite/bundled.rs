@@ -111,6 +111,9 @@ fn watch_storm_is_clean_when_all_is_mended() {
     }
 }
 
+wavetank::seeds!(service_rush_v1_16, fixed("service-rush", "v1.16"), 0..3);
+wavetank::seeds!(service_rush_v1_20, fixed("service-rush", "v1.20"), 0..3);
+wavetank::seeds!(service_rush_v1_36, fixed("service-rush", "v1.36"), 0..3);
 wavetank::seeds!(service_storm_v1_16, fixed("service-storm", "v1.16"), 0..6);
 wavetank::seeds!(service_storm_v1_20, fixed("service-storm", "v1.20"), 0..6);
 wavetank::seeds!(service_storm_v1_36, fixed("service-storm", "v1.36"), 0..6);
@@ -127,6 +130,7 @@ fn every_bundled_scenario_is_here() {
             "master-count",
             "no-shutdown-delay",
             "rolling-upgrade",
+            "service-rush",
             "service-storm",
             "watch-storm"
         ]

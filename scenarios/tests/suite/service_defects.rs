@@ -27,6 +27,18 @@ fn delete_gives_up_early() {
 }
 
 #[test]
+fn repair_start_gives_up() {
+    let property = "start-completes";
+    storm::shows(
+        "service-rush",
+        "repair-start-gives-up",
+        "v1.20",
+        10,
+        property,
+    );
+}
+
+#[test]
 fn finalizer_update_leaks() {
     shows("finalizer-update-leaks", "v1.20", 4, "service-gives-up-all");
 }
