@@ -16,6 +16,8 @@ use crate::head::Head;
 
 /// A trace with more bytes is compressed.
 const LARGE: usize = 1 << 20;
+/// Of a trace that is kept under version control.
+const LARGE_TO_KEEP: usize = 64 << 10;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A whole trace in memory.
@@ -139,12 +141,24 @@ pub fn file_stem(case: &str, property: &str, seed: u64) -> String {
 /// # Errors
 /// Those of the file system.
 pub fn write(dir: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    write_plain_up_to(LARGE, dir, stem, bytes)
+}
+
+/// The same for traces under version control, where fewer bytes are many.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write_to_keep(dir: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    write_plain_up_to(LARGE_TO_KEEP, dir, stem, bytes)
+}
+
+fn write_plain_up_to(limit: usize, dir: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     fs::create_dir_all(dir)?;
     let (plain, packed) = (
         dir.join(format!("{stem}.trace")),
         dir.join(format!("{stem}.trace.gz")),
     );
-    let (path, stale) = match bytes.len() > LARGE {
+    let (path, stale) = match bytes.len() > limit {
         true => (packed, plain),
         false => (plain, packed),
     };
