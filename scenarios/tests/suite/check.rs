@@ -235,7 +235,7 @@ fn reports_are_for_programs_as_well() {
         "run",
         "kubernetes-endpoints",
         "--seeds",
-        "0..6",
+        "0..8",
         "--fixed",
         "--report",
         "run.xml",
