@@ -17,6 +17,8 @@ pub enum Attribution {
     Each(Vec<String>),
     /// Only without all of these is it gone.
     Together(Vec<String>),
+    /// It is gone when all that is known is mended; by what, nobody asked.
+    Known,
     /// No known bug explains it: a candidate finding.
     Nothing,
     /// It could not be found out.
@@ -28,10 +30,22 @@ impl fmt::Display for Attribution {
         match self {
             Attribution::Each(names) => f.write_str(&names.join(" or ")),
             Attribution::Together(names) => f.write_str(&names.join(" together with ")),
+            Attribution::Known => f.write_str("what is known: all of it mended, it is gone"),
             Attribution::Nothing => f.write_str("none: candidate finding"),
             Attribution::Unclear(why) => write!(f, "unclear: {why}"),
         }
     }
+}
+
+/// How much is asked about what is to blame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Depth {
+    /// Each switch is flipped alone, and if that explains nothing, all of them, then fewer: dozens
+    /// of simulations a violation.
+    #[default]
+    Each,
+    /// All are flipped at once: does anything that is known explain it?
+    All,
 }
 
 /// A plan of a violation, as far as blame is concerned.
@@ -55,11 +69,28 @@ impl Suspect<'_> {
         Some(!is_shown(&outcome, self.violation))
     }
 
-    pub fn blame(&self, plan: &Plan) -> Attribution {
+    /// As deeply as wanted.
+    fn ask(&self, plan: &Plan, depth: Depth) -> Attribution {
         if self.shown(plan, Record::default()).is_none() {
             let why = "its plan, simulated again, does not show it";
             return Attribution::Unclear(why.to_owned());
         }
+        match depth {
+            Depth::Each => self.blame(plan),
+            Depth::All if self.is_known(plan) => Attribution::Known,
+            Depth::All => Attribution::Nothing,
+        }
+    }
+
+    /// Is it gone when all that is known is mended?
+    fn is_known(&self, plan: &Plan) -> bool {
+        let flips = self.case.flips();
+        let names: Vec<&str> = flips.iter().map(|flip| flip.name.as_str()).collect();
+        !names.is_empty() && self.is_gone(plan, &names) == Some(true)
+    }
+
+    /// What is to blame for the violation that a plan shows.
+    pub fn blame(&self, plan: &Plan) -> Attribution {
         let flips = self.case.flips();
         let names: Vec<&str> = flips.iter().map(|flip| flip.name.as_str()).collect();
         let alone: Vec<String> = names
@@ -93,11 +124,8 @@ impl Suspect<'_> {
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 self.is_gone(plan, &names) == Some(true)
             }
-            Attribution::Nothing => {
-                let flips = self.case.flips();
-                let names: Vec<&str> = flips.iter().map(|flip| flip.name.as_str()).collect();
-                names.is_empty() || self.is_gone(plan, &names) != Some(true)
-            }
+            Attribution::Known => self.is_known(plan),
+            Attribution::Nothing => !self.is_known(plan),
             Attribution::Unclear(_) => true,
         }
     }
@@ -108,7 +136,7 @@ fn is_shown(outcome: &Outcome, violation: &FoundViolation) -> bool {
 }
 
 /// What the violation at the end of a trace is to be blamed on.
-pub fn attribute(case: &dyn Case, trace: &Trace) -> Attribution {
+pub fn attribute(case: &dyn Case, trace: &Trace, depth: Depth) -> Attribution {
     let Some(violation) = &trace.end().violation else {
         return Attribution::Unclear("the trace holds no violation".to_owned());
     };
@@ -117,5 +145,5 @@ pub fn attribute(case: &dyn Case, trace: &Trace) -> Attribution {
         options: &trace.head.options,
         violation,
     };
-    suspect.blame(&Plan::from_trace(trace.lines.iter()))
+    suspect.ask(&Plan::from_trace(trace.lines.iter()), depth)
 }

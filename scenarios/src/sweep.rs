@@ -14,7 +14,7 @@ use std::time::Duration;
 use wavetank_engine::drive::{Ending, Outcome};
 use wavetank_engine::trace::Record;
 
-use crate::attribution::attribute;
+use crate::attribution::{Depth, attribute};
 use crate::case::{Case, run_seed};
 use crate::head::Head;
 use crate::seeds::Seeds;
@@ -53,6 +53,8 @@ pub struct Sweep<'a> {
     pub keep_going: bool,
     /// Else end after so many seeds that show one.
     pub enough: usize,
+    /// How much is asked about what is to blame.
+    pub blame: Depth,
     /// Begin no seed after so much real time.
     pub time_box: Option<Duration>,
     /// Where the traces of violations go.
@@ -105,6 +107,7 @@ impl<'a> Sweep<'a> {
             jobs: 0,
             keep_going: false,
             enough: 1,
+            blame: Depth::Each,
             time_box: None,
             out,
             all_traces: false,
@@ -212,7 +215,7 @@ impl Work<'_> {
                     seed,
                     events: outcome.tallies.events,
                     violation: violation.clone(),
-                    attribution: attribute(case, &trace),
+                    attribution: attribute(case, &trace, self.sweep.blame),
                     trace: kept,
                 })
             }

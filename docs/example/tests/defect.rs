@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use wavetank::attribution::{Attribution, attribute};
+use wavetank::attribution::{Attribution, Depth, attribute};
 use wavetank::case::Case;
 use wavetank::retell::follow;
 use wavetank::shrink::{Effort, shrink};
@@ -72,7 +72,7 @@ fn a_sweep_finds_the_violation_and_blames_the_defect() {
     assert_eq!(found.first.violation.property, GUARANTEE);
     assert_eq!(found.first.attribution, blamed());
     assert_eq!(
-        attribute(&BROKEN, &trace),
+        attribute(&BROKEN, &trace, Depth::Each),
         blamed(),
         "the trace tells it, too"
     );

@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use wavetank_models::Reduction;
 
 use super::conform::ConformArgs;
+use crate::attribution::Depth;
 use crate::catalogue::Composition;
 use crate::file;
 use crate::seeds::{Seeds, parse_seed};
@@ -103,6 +104,10 @@ pub(super) struct RunArgs {
     /// Go on after a violation
     #[arg(long)]
     pub keep_going: bool,
+    /// How violations are explained: by mending each known problem alone, or, for long sweeps, by
+    /// mending all of them at once, which tells only whether it is known
+    #[arg(long, value_enum, default_value_t)]
+    pub blame: Depth,
     /// Begin no seed after so much real time, for example 10m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub time_box: Option<Duration>,

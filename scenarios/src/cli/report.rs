@@ -115,7 +115,7 @@ pub(super) struct Violation {
 pub(super) fn explained_by(attribution: &Attribution) -> Vec<String> {
     match attribution {
         Attribution::Each(names) | Attribution::Together(names) => names.clone(),
-        Attribution::Nothing | Attribution::Unclear(_) => Vec::new(),
+        Attribution::Known | Attribution::Nothing | Attribution::Unclear(_) => Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
     let sweep = Sweep {
         jobs: args.jobs,
         keep_going: args.keep_going,
+        blame: args.blame,
         time_box: args.time_box,
         all_traces: args.all_traces,
         stop: Some(stop),

@@ -21,9 +21,10 @@ struct Identity {
     fixed: bool,
     on: Vec<String>,
     off: Vec<String>,
-    /// The switches that are on as a result, by apiserver: for readers.
+    /// The switches that are on as a result, by apiserver. A switch that is younger than the trace
+    /// is not among them, and stays off whatever has come to `fixed` since.
     defects: Vec<Vec<String>>,
-    /// Those of etcd: for readers.
+    /// Those of etcd.
     #[serde(default)]
     etcd_defects: Vec<String>,
 }
@@ -45,18 +46,34 @@ impl Job {
         let release = identity.release.map(|name| {
             Release::named(&name).ok_or_else(|| format!("this build knows no release `{name}`"))
         });
-        let composition = Composition {
+        let mut composition = Composition {
             fixed: identity.fixed,
             on: switches(&identity.on)?,
             off: switches(&identity.off)?,
         };
         let etcd: Option<EtcdRelease> = identity.etcd_release.map(|release| release.0);
         let release = release.transpose()?.map(AnyRelease::from);
-        let job = Job::new(identity.scenario, release, composition)?;
-        Ok(match etcd {
-            Some(etcd) => job.with_etcd(etcd),
-            None => job,
-        })
+        let open = |composition: &Composition| -> Result<Job, String> {
+            let job = Job::new(identity.scenario.clone(), release, composition.clone())?;
+            Ok(match etcd {
+                Some(etcd) => job.with_etcd(etcd),
+                None => job,
+            })
+        };
+        let job = open(&composition)?;
+        let was_on: Vec<&String> = identity.defects.iter().flatten().collect();
+        let is_younger = |switch: &Switch| !was_on.iter().any(|name| *name == switch.info().name);
+        let mut younger: Vec<Switch> = Vec::new();
+        for switch in job.switches().iter().flat_map(|all| all.iter()) {
+            if is_younger(&switch) && !younger.contains(&switch) {
+                younger.push(switch);
+            }
+        }
+        if younger.is_empty() {
+            return Ok(job);
+        }
+        composition.off.extend(younger);
+        open(&composition)
     }
 
     pub(super) fn to_identity(&self) -> serde_json::Value {

@@ -6,7 +6,7 @@ use crate::support;
 use std::ops::Range;
 use std::path::Path;
 
-use wavetank::attribution::{Attribution, attribute};
+use wavetank::attribution::{Attribution, Depth, attribute};
 use wavetank::case::Case;
 use wavetank::catalogue::Catalogue as _;
 use wavetank::file::Scenario;
@@ -175,7 +175,7 @@ fn fix_stop_under_lock() {
     let trace = trace_file::read(&path).expect("it is kept");
     let case = Kube.reopen(&trace.head.identity).expect("it opens");
     let own = Attribution::Each(vec!["fix-stop-under-lock".to_owned()]);
-    assert_eq!(attribute(case.as_ref(), &trace), own);
+    assert_eq!(attribute(case.as_ref(), &trace, Depth::Each), own);
 }
 
 /// All that is mended, but for this switch.

@@ -122,7 +122,7 @@ fn leaks_are_counted_by_rounds() {
 
 #[test]
 fn the_repair_waits_for_a_service_that_is_made_anew() {
-    mends("fix-wait-for-service", "v1.36", 4, "cluster-ips-are-unique");
+    mends("fix-wait-for-service", "v1.36", 13, "cluster-ips-are-unique");
 }
 
 #[test]
@@ -133,7 +133,13 @@ fn a_service_is_given_up_once() {
 #[test]
 fn the_repair_deletes_what_it_has_seen() {
     let property = "cluster-ips-are-unique";
-    mends("fix-delete-what-was-seen", "v1.36", 18, property);
+    mends("fix-delete-what-was-seen", "v1.36", 21, property);
+}
+
+#[test]
+fn a_server_gives_up_what_is_its_own() {
+    let property = "cluster-ips-are-unique";
+    mends("fix-release-own-address", "v1.36", 270, property);
 }
 
 #[test]

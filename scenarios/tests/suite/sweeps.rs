@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 
-use wavetank::attribution::{Attribution, attribute};
+use wavetank::attribution::{Attribution, Depth, attribute};
 use wavetank::case::{Case, Options, run_seed};
 use wavetank::sweep::{Candidate, Ended, Found, Sweep, Swept, Unwatched, Watch};
 use wavetank::trace_file;
@@ -179,8 +179,11 @@ fn blame_falls_on_what_makes_the_violation_vanish() {
         let swept = sweep(&table, &out, 2, true);
         let of = |c: &Candidate| {
             let trace = trace_file::read(c.first.trace.as_ref().expect("written"));
-            let again = attribute(&table, &trace.expect("whole"));
+            let trace = &trace.expect("whole");
+            let again = attribute(&table, trace, Depth::Each);
             assert_eq!(again, c.first.attribution, "the trace tells it, too");
+            let known = attribute(&table, trace, Depth::All);
+            assert_eq!(known, Attribution::Known);
             again
         };
         swept.candidates.iter().map(of).collect::<Vec<_>>()
@@ -232,5 +235,7 @@ fn without_a_switch_a_violation_is_a_candidate_finding() {
         .expect("a sweep");
     let path = swept.candidates[0].first.trace.as_ref().expect("written");
     let trace = trace_file::read(path).expect("whole");
-    assert_eq!(attribute(&case, &trace), Attribution::Nothing);
+    for depth in [Depth::Each, Depth::All] {
+        assert_eq!(attribute(&case, &trace, depth), Attribution::Nothing);
+    }
 }

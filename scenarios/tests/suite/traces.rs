@@ -6,7 +6,7 @@ use crate::support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use wavetank::attribution::{Attribution, attribute};
+use wavetank::attribution::{Attribution, Depth, attribute};
 use wavetank::shrink::{Effort, shrink};
 use wavetank::testing;
 use wavetank::trace_file;
@@ -232,7 +232,7 @@ fn shrinking_keeps_the_violation_and_its_reason() {
     );
     assert!(old.expect("violated").is_like(new.expect("violated")));
     assert_eq!(
-        attribute(&case, &after),
+        attribute(&case, &after, Depth::Each),
         Attribution::Each(vec!["blind".to_owned()])
     );
     let plan = |trace: &trace_file::Trace| Plan::from_trace(trace.lines.iter());

@@ -36,7 +36,7 @@ use wavetank_release::{Release, Switch, Switches};
 use crate::cacher::Cacher;
 use crate::registry::Registry;
 use crate::server::Config;
-use addresses::Addresses;
+use addresses::{Addresses, Holder};
 use ledger::{Ledger, Refusal};
 
 pub use bitmap::Bitmap;
@@ -192,7 +192,13 @@ impl Allocators {
     }
 
     /// `releaseIPs`: in the order of a Go map, here IPv4 first. Errors are left to the repair.
-    async fn release_ips(&self, rx: Rx, ips: &[String]) {
+    /// Is an address released only by whom it is of?
+    fn asks_whose(&self) -> bool {
+        self.switches.has(Switch::FixReleaseOwnAddress)
+    }
+
+    /// Gives them up: those of the holder, or else whosever they are by now.
+    async fn release_ips(&self, rx: Rx, ips: &[String], holder: Option<&Holder>) {
         let (six, four): (Vec<&String>, Vec<&String>) = ips.iter().partition(|ip| ip.contains(':'));
         for ip in four.into_iter().chain(six) {
             let Some(parsed) = addresses::parse(ip) else {
@@ -209,7 +215,7 @@ impl Allocators {
                 Ips::Objects(all) => {
                     let six = parsed.is_ipv6();
                     if let Some(one) = all.iter().find(|one| (one.family == "IPv6") == six) {
-                        one.release(rx, parsed).await;
+                        one.release(rx, parsed, holder).await;
                     }
                 }
             }
@@ -218,7 +224,9 @@ impl Allocators {
 
     /// `releaseAllocatedResources`: all that a Service has.
     async fn release_all(&self, rx: Rx, service: &Json) {
-        self.release_ips(rx, &ips_of(service)).await;
+        let holder = self.asks_whose().then(|| Holder::past(service));
+        self.release_ips(rx, &ips_of(service), holder.as_ref())
+            .await;
         ports::release(rx, &self.ports, &node_ports::of(service)).await;
         if wavetank_api::kinds::services::needs_health_check(service) {
             let port = node_ports::health_check(service);

@@ -92,6 +92,7 @@ pub enum Switch {
     FixLookBeforeRecreate,
     FixReleasePortOnce,
     FixDeleteWhatWasSeen,
+    FixReleaseOwnAddress,
     LostLeadershipGoesUnnoticed,
     RenewalOutlivesDeadline,
     ReleaseWithoutDuration,
@@ -169,7 +170,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 74] = [
+    pub const TABLE: [SwitchInfo; 75] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -915,6 +916,18 @@ impl Switch {
             kind: Kind::Fix,
             source: "FINDINGS.md, 12",
             about: "the repair deletes the IPAddress that its cache shows, and not one that has its name by now",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Services,
+        },
+        SwitchInfo {
+            switch: Switch::FixReleaseOwnAddress,
+            name: "fix-release-own-address",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 18",
+            about: "a server gives up the IPAddress that it took or that the Service had, and not one that has its name by now",
             fits: &[V1_36],
             reconciler: None,
             ships: &[],

@@ -10,8 +10,9 @@ use std::net::IpAddr;
 use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS};
-use wavetank_api::{Method, Reason, Request, addresses};
+use wavetank_api::{Content, Method, Reason, Request, Stored, addresses};
 use wavetank_engine::{Lock, Rx};
+use wavetank_etcd::Revision;
 use wavetank_release::{Release, Switch};
 
 use super::block::Block;
@@ -192,7 +193,7 @@ impl Addresses {
         let post = Request::new(Method::Post, IP_ADDRESSES.path("", ""));
         let post = post.with(ip_address(name, self.family, service));
         match through_loopback(rx, self.loopback, post).await {
-            Ok(()) => Ok(()),
+            Ok(_) => Ok(()),
             Err(error) if error.is(Reason::AlreadyExists) => Err(Refusal::Taken),
             Err(LoopbackError::Status(status)) => Err(Refusal::Failed(status.message)),
             Err(error) => Err(Refusal::Failed(error.to_string())),
@@ -201,18 +202,84 @@ impl Addresses {
 
     /// `Release`: whatever the cache says. Errors are left to the repair controller, and addresses
     /// outside all ranges to nobody.
-    pub async fn release(&self, rx: Rx, ip: IpAddr) {
+    pub async fn release(&self, rx: Rx, ip: IpAddr, holder: Option<&Holder>) {
         let ranged = self.locked(rx).await;
         if ranged.iter().any(|r| r.block.offset_of(ip).is_some()) {
-            let path = IP_ADDRESSES.path("", &ip.to_string());
-            let delete = Request::new(Method::Delete, path);
-            match through_loopback(rx, self.loopback, delete).await {
-                Err(error) if !error.is(Reason::NotFound) => {
+            match self.delete(rx, &ip.to_string(), holder).await {
+                Err(error) if !error.is(Reason::NotFound) && !error.is(Reason::Conflict) => {
                     could_not_release(rx, &ip.to_string(), &error.to_string());
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Deletes the IPAddress of this name: that of the holder, or (upstream) whosever it is by now.
+    async fn delete(
+        &self,
+        rx: Rx,
+        name: &str,
+        holder: Option<&Holder>,
+    ) -> Result<(), LoopbackError> {
+        let path = IP_ADDRESSES.path("", name);
+        let mut delete = Request::new(Method::Delete, path.clone());
+        if let Some(holder) = holder {
+            let get = Request::new(Method::Get, path);
+            let found = through_loopback(rx, self.loopback, get).await?;
+            let Content::One(found) = &found.content else {
+                return Ok(());
+            };
+            if !holder.held(found) {
+                return Ok(());
+            }
+            delete = delete.with(json!({
+                "kind": "DeleteOptions",
+                "apiVersion": "v1",
+                "preconditions": {"uid": found.object.uid()},
+            }));
+        }
+        through_loopback(rx, self.loopback, delete)
+            .await
+            .map(|_| ())
+    }
+}
+
+/// The Service that an address was taken for.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    namespace: String,
+    name: String,
+    /// The last version of it that had the address; `None` if it was never stored with it.
+    until: Option<Revision>,
+}
+
+impl Holder {
+    /// A Service that was to have it.
+    pub fn to_be(service: &Json) -> Holder {
+        let of = |field| json::text(service, &["metadata", field]).to_owned();
+        Holder {
+            namespace: of("namespace"),
+            name: of("name"),
+            until: None,
+        }
+    }
+
+    /// A Service as it was stored with it.
+    pub fn past(service: &Json) -> Holder {
+        let version = json::text(service, &["metadata", "resourceVersion"]);
+        Holder {
+            until: version.parse().ok(),
+            ..Holder::to_be(service)
+        }
+    }
+
+    /// Was this IPAddress made for it? One that is younger was made for a successor of its name.
+    fn held(&self, address: &Stored) -> bool {
+        let parent = |field| json::text(address.object.json(), &["spec", "parentRef", field]);
+        let is_older = |until| address.resource_version < until;
+        parent("namespace") == self.namespace
+            && parent("name") == self.name
+            && self.until.is_none_or(is_older)
     }
 }
 

@@ -2,7 +2,7 @@
 //! (`context.TODO()`, `context.Background()`), so that it goes on, and is undone, when the client has
 //! gone or the request's time is over. Here it is a routine of its own, for which the request waits.
 
-use wavetank_api::Request;
+use wavetank_api::{Request, Response};
 use wavetank_engine::{Cell, Channel, Name, Outcome, Payload, RoutineFuture, Rx, Task};
 
 use super::ledger::{Ledger, Refusal, Use};
@@ -23,7 +23,7 @@ enum Job {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Done {
     Ledger(Result<Option<u32>, Refusal>),
-    Loopback(Result<(), LoopbackError>),
+    Loopback(Result<Response, LoopbackError>),
 }
 
 /// Uses a ledger.
@@ -39,7 +39,7 @@ pub async fn through_loopback(
     rx: Rx,
     loopback: Loopback,
     request: Request,
-) -> Result<(), LoopbackError> {
+) -> Result<Response, LoopbackError> {
     match run(rx, Job::Loopback(loopback, request)).await {
         Done::Loopback(done) => done,
         Done::Ledger(_) => unreachable!("a request was sent"),
@@ -72,9 +72,7 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
         let rx = Rx::new();
         let done = match job {
             Job::Ledger(ledger, work) => Done::Ledger(ledger.carry_out(rx, work).await),
-            Job::Loopback(loopback, request) => {
-                Done::Loopback(loopback.request(rx, request).await.map(|_| ()))
-            }
+            Job::Loopback(loopback, request) => Done::Loopback(loopback.request(rx, request).await),
         };
         rx.try_send(answer(number), Payload::new(done));
         rx.close(answer(number));

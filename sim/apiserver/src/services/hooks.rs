@@ -12,6 +12,7 @@ use wavetank_api::kinds::services::{
 };
 use wavetank_engine::Rx;
 
+use super::addresses::Holder;
 use super::ports::PortOperation;
 use super::{Allocators, invalid, node_ports};
 use crate::registry::{Made, Registry};
@@ -21,7 +22,11 @@ use crate::registry::{Made, Registry};
 pub struct Begun<'a> {
     allocators: &'a Allocators,
     taken: Vec<String>,
+    /// Of what is taken.
+    new: Option<Holder>,
     to_release: Vec<String>,
+    /// Of what is to be released.
+    old: Option<Holder>,
     ports: PortOperation<'a>,
     dry_run: bool,
 }
@@ -38,16 +43,12 @@ impl Begun<'_> {
 
     /// `FinishFunc`
     pub async fn finish(self, rx: Rx, success: bool) {
-        let (ips, all) = (
-            if success {
-                &self.to_release
-            } else {
-                &self.taken
-            },
-            self.allocators,
-        );
+        let (ips, holder) = match success {
+            true => (&self.to_release, &self.old),
+            false => (&self.taken, &self.new),
+        };
         if !self.dry_run {
-            all.release_ips(rx, ips).await;
+            self.allocators.release_ips(rx, ips, holder.as_ref()).await;
         }
         match success {
             true => self.ports.commit(rx).await,
@@ -78,7 +79,7 @@ impl Allocators {
     ) -> Result<Begun<'_>, Status> {
         normalize_cluster_ips(service, None);
         self.families(service, None)?;
-        let mut begun = self.begun(dry_run);
+        let mut begun = self.begun(service, service, dry_run);
         let done = self.create(rx, service, &mut begun).await;
         self.or_revert(rx, begun, done).await
     }
@@ -115,7 +116,7 @@ impl Allocators {
         patch_allocated_values(service, old);
         normalize_cluster_ips(service, Some(old));
         self.families(service, Some(old))?;
-        let mut begun = self.begun(dry_run);
+        let mut begun = self.begun(service, old, dry_run);
         let done = self.update(rx, service, old, &mut begun).await;
         self.or_revert(rx, begun, done).await
     }
@@ -146,11 +147,14 @@ impl Allocators {
         initialised.map_err(|errors| invalid(service, &errors))
     }
 
-    fn begun(&self, dry_run: bool) -> Begun<'_> {
+    fn begun(&self, new: &Json, old: &Json, dry_run: bool) -> Begun<'_> {
+        let asked = self.asks_whose();
         Begun {
             allocators: self,
             taken: Vec::new(),
+            new: asked.then(|| Holder::to_be(new)),
             to_release: Vec::new(),
+            old: asked.then(|| Holder::past(old)),
             ports: PortOperation::new(&self.ports, dry_run),
             dry_run,
         }
@@ -169,7 +173,7 @@ impl Allocators {
             Err(status) => {
                 begun.ports.roll_back(rx).await;
                 if !begun.dry_run {
-                    self.release_ips(rx, &begun.taken).await;
+                    self.release_ips(rx, &begun.taken, begun.new.as_ref()).await;
                 }
                 Err(status)
             }

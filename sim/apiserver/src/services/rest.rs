@@ -98,7 +98,7 @@ impl Layer<'_> {
     /// Deferred functions run in reverse: ports, then addresses.
     async fn undo(&self, rx: Rx, ips: &Addresses, ports: &PortOperation<'_>) {
         ports.roll_back(rx).await;
-        self.allocators.release_ips(rx, &ips.taken).await;
+        self.allocators.release_ips(rx, &ips.taken, None).await;
     }
 
     async fn allocate(
@@ -204,7 +204,7 @@ impl Layer<'_> {
             Err(_) => self.undo(rx, &ips, &ports).await,
         }
         if updated.is_ok() || counts_as_done {
-            self.allocators.release_ips(rx, &ips.to_release).await;
+            self.allocators.release_ips(rx, &ips.to_release, None).await;
         }
         updated
     }
@@ -225,7 +225,7 @@ impl Layer<'_> {
             if self.has(Switch::ReleasedBeforeWritten) {
                 // Before the Service is written, and whether or not it will be.
                 let released = std::mem::take(&mut ips.to_release);
-                self.allocators.release_ips(rx, &released).await;
+                self.allocators.release_ips(rx, &released, None).await;
             }
         }
         let (had, has) = (node_ports::has_ports(old), node_ports::has_ports(service));
