@@ -62,6 +62,11 @@ fn first_address_is_clean() {
 }
 
 #[test]
+fn service_updates_is_clean() {
+    has_states("service-updates", 32_934);
+}
+
+#[test]
 fn every_bundled_scope_can_be_searched() {
     let scopes = Kube.scopes();
     assert!(scopes.len() > 5);
@@ -125,6 +130,18 @@ fn what_storms_hardly_meet_is_found() {
         "asks a1 to create default/n1",
     ];
     check(&dir, &[&["first-address"], &defect[..]].concat()).expect(1, &said);
+}
+
+#[test]
+fn two_updates_at_once_are_told_apart() {
+    // rest.go until v1.22: one layer reads the Service, and the next one another version of it.
+    let dir = scratch("check-service-updates");
+    let defect = ["--fixed", "--defect", "layer-reads-apart"];
+    let said = [
+        "VIOLATION of used-is-allocated",
+        "default/n1 has 10.96.0.2, which is not allocated",
+    ];
+    check(&dir, &[&["service-updates"], &defect[..]].concat()).expect(1, &said);
 }
 
 #[test]

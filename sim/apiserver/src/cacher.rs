@@ -36,8 +36,10 @@ use std::ptr;
 use std::time::Duration;
 
 use wavetank_api::Resource;
-use wavetank_engine::{Cell, Channel, Condition, Cx, Lock, Name, RoutineFuture, Rx, Task};
-use wavetank_etcd::Client;
+use wavetank_engine::{
+    Cell, Channel, Condition, Cx, Lock, Name, ProcId, RoutineFuture, Rx, Task, World,
+};
+use wavetank_etcd::{Client, Revision};
 use wavetank_release::{EtcdRelease, Release, Switches};
 
 pub use compact::{COMPACT_EVERY, COMPACT_KEY};
@@ -85,6 +87,13 @@ pub fn supports_progress(etcd: EtcdRelease) -> bool {
         5 => etcd.patch >= 13,
         minor => minor > 5,
     }
+}
+
+/// The revision up to which the cache of a resource shows what is stored; 0 if it has not been filled.
+pub fn shown(world: &World, server: ProcId, resource: &'static Resource) -> Revision {
+    let build = world.cell(server, &serving(resource));
+    let cache = Cell::<Cache>::numbered(resource.registry, build);
+    world.cell(server, &cache).revision
 }
 
 /// The watch cache of one resource: a handle that routines pass around.

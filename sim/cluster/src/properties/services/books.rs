@@ -153,6 +153,11 @@ impl Books {
         Entry::Allocation { freed }
     }
 
+    /// The newest commit that it has taken over.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
     /// Is it allocated?
     pub fn is_allocated(&self, item: &Item) -> bool {
         self.allocated.contains(item)

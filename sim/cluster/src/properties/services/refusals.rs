@@ -1,34 +1,40 @@
 //! What a refusal is worth: it says what is so, and what a client may make of it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
+use wavetank_api::kinds::IP_ADDRESSES;
+use wavetank_apiserver::cacher;
 use wavetank_client::service_writer::{Answer, Answered, Asked};
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
+use wavetank_etcd::Revision;
 
 use super::books::{Books, Entry, Item, named};
 use super::{all_items, allocates_objects, first_address, is_ready, words};
 use crate::properties::violated;
 
-/// The watch cache of a server may be so old before the server notices: a link that stalls or is cut for
-/// 40 s and a dead connection that is noticed after 40 s and dialled again after as long. Allocators of
-/// IPAddresses look for free ones there.
-const STALE: Duration = Duration::from_secs(120);
-
 /// Since when what is free has been so, and when requests began.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Freedom {
     books: Books,
-    freed: BTreeMap<Item, Time>,
-    begun: BTreeMap<(ProcId, u64), Time>,
+    freed: BTreeMap<Item, (Time, Revision)>,
+    begun: BTreeMap<(ProcId, u64), Begun>,
+}
+
+/// When a request began.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Begun {
+    at: Time,
+    /// What was freed until then, its server may know to be free: where free addresses are looked for in
+    /// a watch cache, what was freed lately is not seen.
+    seen: Revision,
 }
 
 impl Freedom {
-    /// Takes over what a note tells; an answer comes with the time of its request.
-    fn learn<'a>(&mut self, world: &World, note: &'a Note) -> Option<(&'a Answered, Time)> {
+    /// Takes over what a note tells; an answer comes with the beginning of its request.
+    fn learn<'a>(&mut self, world: &World, note: &'a Note) -> Option<(&'a Answered, Begun)> {
         for entry in self.books.learn(note) {
             if let Entry::Allocation { freed } = entry {
-                let now = world.now();
+                let now = (world.now(), self.books.revision());
                 self.freed.extend(freed.into_iter().map(|item| (item, now)));
             }
         }
@@ -37,7 +43,11 @@ impl Freedom {
             && is_ready(world, asked.server)
         {
             let request = (note.process, asked.number);
-            self.begun.insert(request, world.now());
+            let begun = Begun {
+                at: world.now(),
+                seen: cacher::shown(world, asked.server, &IP_ADDRESSES),
+            };
+            self.begun.insert(request, begun);
         }
         let answered = note.body.get::<Answered>()?;
         let begun = self.begun.remove(&(note.process, answered.asked.number));
@@ -45,9 +55,15 @@ impl Freedom {
     }
 
     /// Has it been free ever since?
-    fn is_free_since(&self, item: &Item, then: Time) -> bool {
-        let since = self.freed.get(item).copied().unwrap_or(Time::ZERO);
-        !self.books.is_allocated(item) && since <= then
+    fn is_free_since(&self, item: &Item, begun: Begun) -> bool {
+        let freed = self.freed.get(item);
+        !self.books.is_allocated(item) && freed.is_none_or(|(at, _)| *at <= begun.at)
+    }
+
+    /// Could the server see then that it is free?
+    fn is_seen(&self, item: &Item, begun: Begun) -> bool {
+        let freed = self.freed.get(item);
+        freed.is_none_or(|(_, revision)| *revision <= begun.seen)
     }
 }
 
@@ -88,8 +104,7 @@ impl Property for TakenMeansTaken {
 }
 
 /// Who is told that there is nothing left is told the truth: there was no moment since he asked at which
-/// the same item was free all along. Where free addresses are looked for in a cache, what was freed lately
-/// may not be seen.
+/// the same item was free all along, and the server could know.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FullMeansFull(Freedom);
 
@@ -111,12 +126,10 @@ impl Property for FullMeansFull {
         let own = all
             .iter()
             .filter(|item| matches!(item, Item::Port(_)) == ports && Some(*item) != first.as_ref());
-        let stale = match !ports && allocates_objects(world, answered.asked.server) {
-            true => STALE,
-            false => Duration::ZERO,
-        };
+        let looks_in_cache = !ports && allocates_objects(world, answered.asked.server);
         for item in own {
-            if self.0.is_free_since(item, begun - stale) {
+            let seen = !looks_in_cache || self.0.is_seen(item, begun);
+            if seen && self.0.is_free_since(item, begun) {
                 let server = world.name(answered.asked.server);
                 let message = format!("{server} says that the range is full, and {item} was free");
                 return violated(item.kind(), &item.to_string(), message);
