@@ -40,6 +40,7 @@ pub(super) fn check(scenario: &Scenario, stem: Option<&str>, known: &Known) -> V
     checker.workload();
     checker.watching();
     checker.front();
+    checker.published();
     checker.services();
     checker.etcd();
     checker.phases();

@@ -11,6 +11,7 @@ use super::choices::Choices;
 use super::duration::Duration;
 use super::faults::probability;
 use super::front::{Balancer, Rollout};
+use super::published::{AdditionalPort, Family};
 use super::range::Range;
 use super::services::{Cidr, PortRange};
 
@@ -203,6 +204,16 @@ pub struct Options {
     /// Whether apiservers of v1.36 have identities (the gate `APIServerIdentity`, on there by default).
     #[serde(skip_serializing_if = "is_false")]
     pub apiserver_identity: bool,
+    /// The node port of the Service `kubernetes`; without it that is a ClusterIP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubernetes_service_node_port: Option<u16>,
+    /// Ports of the Service `kubernetes` and its Endpoints besides `https`, up to v1.20. No flags of upstream: who
+    /// embeds a kube-apiserver sets them (`ExtraServicePorts`, `ExtraEndpointPorts`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub additional_ports: Vec<AdditionalPort>,
+    /// Of which family the addresses are that apiservers advertise.
+    #[serde(skip_serializing_if = "Family::is_default")]
+    pub advertise_address_family: Family,
 }
 
 /// Values of `--leader-elect-resource-lock`.

@@ -74,6 +74,14 @@ pub struct PortRange {
     pub last: u16,
 }
 
+impl PortRange {
+    /// `--service-node-port-range` of upstream.
+    pub(super) const UPSTREAM: PortRange = PortRange {
+        first: 30000,
+        last: 32767,
+    };
+}
+
 impl Display for PortRange {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}-{}", self.first, self.last)

@@ -1,12 +1,13 @@
 //! What stands in front of the apiservers of a job, who replaces them, and what they are before.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_cluster::{Apiserver, Checks, Front, Rollout};
+use wavetank_cluster::{AdditionalPort, Apiserver, Checks, Front, Published, Rollout};
 use wavetank_release::Release;
 
 use super::job::{Derived, Job};
-use crate::file::BeforeRollout;
+use crate::file::{BeforeRollout, Family};
 
 impl Job {
     /// With those that apiservers may have before a rollout.
@@ -40,6 +41,21 @@ impl Job {
         })
     }
 
+    /// As what the apiservers are published.
+    fn published(&self) -> Published {
+        let options = &self.scenario.options;
+        let additional = options.additional_ports.iter();
+        let additional = additional.map(|own| AdditionalPort {
+            name: own.name.as_str().into(),
+            port: own.port,
+            target: own.target_port,
+        });
+        Published {
+            node_port: options.kubernetes_service_node_port.unwrap_or(0),
+            additional: additional.collect(),
+        }
+    }
+
     /// What is in front of the apiservers.
     pub(super) fn front(&self, derived: &Derived) -> Front {
         let before = |from| {
@@ -55,6 +71,8 @@ impl Job {
             advertised: derived.balancer_is_advertised,
             keeps: derived.connections_are_kept,
             identity: self.scenario.options.apiserver_identity,
+            published: Arc::new(self.published()),
+            six: self.scenario.options.advertise_address_family == Family::IPv6,
         }
     }
 }

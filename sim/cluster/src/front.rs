@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_client::{Follower, HealthChecks};
+use wavetank_controllers::Published;
 use wavetank_engine::ProcId;
 use wavetank_release::{Release, Switches};
 
@@ -29,6 +30,10 @@ pub struct Front {
     pub keeps: bool,
     /// Do apiservers have identities, where their release knows of them?
     pub identity: bool,
+    /// As what the apiservers are published.
+    pub published: Arc<Published>,
+    /// Are their addresses those of IPv6?
+    pub six: bool,
 }
 
 /// How a load balancer checks apiservers.
@@ -46,14 +51,13 @@ pub struct Checks {
     pub cuts: bool,
 }
 
-/// The address of the load balancer.
-const BALANCED: &str = "10.0.0.100";
-
 impl Front {
     /// The address that the `n`-th apiserver (from 1) advertises.
     pub(crate) fn address(&self, n: usize) -> Arc<str> {
-        match self.advertised {
-            true => BALANCED.into(),
+        // The load balancer is the hundredth of them.
+        let n = if self.advertised { 100 } else { n };
+        match self.six {
+            true => format!("fd00::{n}").into(),
             false => Topology::address(n),
         }
     }

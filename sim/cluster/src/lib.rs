@@ -20,4 +20,5 @@ pub use topology::{Apiserver, EtcdCluster, InformerClient, Manager, Topology, Wa
 pub use view::{ClusterView, ENDPOINTS, SLICE};
 pub use wavetank_apiserver::services::ServiceRanges;
 pub use wavetank_client::leader_election::LockKind;
+pub use wavetank_controllers::{AdditionalPort, Published};
 pub use wavetank_etcd::Sizes;

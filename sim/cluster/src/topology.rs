@@ -224,6 +224,7 @@ impl Topology {
             reconciler: self.reconciler,
             apiserver_count: self.apiserver_count,
             identity: self.watching.front.identity,
+            published: self.watching.front.published.clone(),
         }]
     }
 

@@ -16,6 +16,7 @@ use wavetank_release::{Reconciler, Release, Switch};
 
 use crate::identity::{self, Identity};
 use crate::kubernetes_service;
+use crate::published::Published;
 use crate::reconcilers::{self, RECONCILE_INTERVAL, ReconcileError};
 use crate::repair::ServiceRepair;
 use crate::system_namespaces::SystemNamespaces;
@@ -47,6 +48,8 @@ pub struct Bootstrap {
     pub apiserver_count: u32,
     /// Does the server have an identity (`APIServerIdentity`), where its release knows of it?
     pub identity: bool,
+    /// As what the apiservers are published.
+    pub published: Arc<Published>,
 }
 
 /// How the removal of the own address at a stop ended.
@@ -217,7 +220,7 @@ async fn reconcile(rx: Rx, me: Bootstrap) -> Outcome {
     // An error ends the round and is logged (`UpdateKubernetesService`).
     let round = async {
         let done = async {
-            kubernetes_service::ensure(rx, &me.server).await?;
+            kubernetes_service::ensure(rx, &me).await?;
             reconcilers::reconcile_endpoints(rx, &me).await
         };
         if let Err(error) = done.await {

@@ -6,6 +6,7 @@ mod bootstrap;
 mod identity;
 mod kubernetes_service;
 mod manager;
+mod published;
 mod reconcilers;
 mod repair;
 mod service_addresses;
@@ -15,6 +16,7 @@ mod tally;
 pub use bootstrap::{Bootstrap, BootstrapNote, RemovalOutcome, SHUTDOWN_LIMIT};
 pub use identity::{DELETE_LIMIT as IDENTITY_LIMIT, IdentityStopped};
 pub use manager::{ControllerManager, RESTART_AFTER};
+pub use published::{AdditionalPort, Published};
 pub use reconcilers::{
     MASTER_LEASE_TTL, MASTER_LEASES, RECONCILE_INTERVAL, ReconcileError, master_lease_key,
 };

@@ -352,6 +352,7 @@ impl Lab {
                 reconciler: cluster.reconciler,
                 apiserver_count: cluster.servers as u32,
                 identity: false,
+                published: Arc::default(),
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }

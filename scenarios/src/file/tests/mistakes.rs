@@ -62,6 +62,10 @@ mistakes! {
     not_a_range_of_ports: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.0/29\n  service-node-port-range: 30000";
     reversed_ports: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.0/29\n  service-node-port-range: 30003-30000";
     ports_without_addresses: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-node-port-range: 30000-30003";
+    node_port_without_addresses: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  kubernetes-service-node-port: 30001";
+    node_port_outside: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.0/29\n  kubernetes-service-node-port: 443";
+    additional_ports_of_v1_36: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "[{release: v1.36}]";
+    addresses_of_two_families: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: fd00:10::/120";
     nothing_for_services: "  etcd-clients: 3" => "  etcd-clients: 3\n  service-writers: 2";
     nobody_makes_services: "connect: {every: 2s}" => "services: {every: 2s}";
     service_property_without_ranges: "expect: stopped-address-is-removed" => "expect: cluster-ips-are-unique";

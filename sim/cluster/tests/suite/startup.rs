@@ -1,11 +1,13 @@
 //! A control plane that starts: who is listed, how, and what keeps it so.
 
+use std::sync::Arc;
+
 use crate::common;
 
 use common::{Bench, address, addresses, shipped};
 use wavetank_api::json;
 use wavetank_api::views::{self, Port};
-use wavetank_cluster::{ENDPOINTS, SLICE};
+use wavetank_cluster::{AdditionalPort, ENDPOINTS, Published, SLICE, ServiceRanges};
 use wavetank_controllers::master_lease_key;
 use wavetank_engine::Fault;
 use wavetank_etcd::Cause;
@@ -50,6 +52,69 @@ fn slice_and_label_came_with_v1_20() {
         assert_eq!(slice["addressType"], "IPv4");
         let ports = views::ports(slice);
         assert_eq!((&*ports[0].name, ports[0].port), ("https", 6443));
+    }
+}
+
+#[test]
+fn additional_ports_are_listed_until_v1_20() {
+    for release in Release::ALL {
+        let mut topology = shipped(release);
+        topology.watching.front.published = Arc::new(Published {
+            node_port: 30443,
+            additional: vec![AdditionalPort {
+                name: "metrics".into(),
+                port: 9443,
+                target: 9444,
+            }],
+        });
+        topology.services = Some(ServiceRanges::of(&["10.96.0.0/24"]));
+        topology.watching.cache = true;
+        let bench = Bench::settled(&topology);
+        let mut wanted = vec![("https".to_owned(), 6443)];
+        if release < Release::V1_36 {
+            wanted.push(("metrics".to_owned(), 9444));
+        }
+        let of = |tree| -> Vec<(String, u16)> {
+            let ports = views::ports(tree).into_iter();
+            ports
+                .map(|port| (port.name.to_string(), port.port))
+                .collect()
+        };
+        let stored = |key| match bench.view().get(key) {
+            Some(found) => found.value.json().clone(),
+            None => panic!("{release}: no {key}"),
+        };
+        let subset = json::list(&stored(ENDPOINTS), &["subsets"])[0].clone();
+        assert_eq!(of(&subset), wanted, "{release}");
+        if release > Release::V1_16 {
+            assert_eq!(of(&stored(SLICE)), wanted, "{release}");
+        }
+        let service = stored("/registry/services/specs/default/kubernetes");
+        assert_eq!(service["spec"]["type"], "NodePort", "{release}");
+        let ports = service["spec"]["ports"].as_array().expect("it has ports");
+        assert_eq!(ports.len(), wanted.len(), "{release}");
+        assert_eq!(ports[0]["nodePort"], 30443, "{release}");
+        assert_eq!(bench.violations, [""; 0], "{release}");
+    }
+}
+
+#[test]
+fn the_family_of_the_slice_is_that_of_the_addresses() {
+    for release in Release::ALL {
+        let mut topology = shipped(release);
+        topology.watching.front.six = true;
+        let bench = Bench::settled(&topology);
+        assert_eq!(
+            bench.listed(),
+            ["fd00::1", "fd00::2", "fd00::3"],
+            "{release}"
+        );
+        if release > Release::V1_16 {
+            assert_eq!(bench.sliced(), bench.listed(), "{release}");
+            let slice = bench.view().get(SLICE).expect("it was made");
+            assert_eq!(slice.value.json()["addressType"], "IPv6", "{release}");
+        }
+        assert_eq!(bench.violations, [""; 0], "{release}");
     }
 }
 

@@ -59,12 +59,9 @@ impl Current {
     }
 }
 
-/// The port of every apiserver.
-pub fn ports() -> Vec<Port> {
-    vec![Port {
-        name: "https".into(),
-        port: 6443,
-    }]
+/// The ports of every apiserver.
+pub fn ports(me: &Bootstrap) -> Vec<Port> {
+    me.published.endpoint_ports(me.server.release)
 }
 
 /// `RepackSubsets`, as far as one subset needs it: no address twice, no subset without addresses.

@@ -262,7 +262,7 @@ async fn do_reconcile(
     let labelled = config.release >= Release::V1_20 && current.set_skip_mirror();
     let format_right = current.subsets.len() == 1;
     let addresses_right = format_right && same_set(&current.subsets[0].addresses, &leases);
-    let ports = endpoints::ports();
+    let ports = endpoints::ports(me);
     let ports_right = format_right && (!reconcile_ports || current.subsets[0].ports == ports);
     if format_right && addresses_right && ports_right && !labelled {
         endpoints::ensure_slice(rx, me, &current.subsets).await?;

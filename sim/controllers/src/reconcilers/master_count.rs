@@ -32,7 +32,7 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
     let alone = || {
         vec![Subset {
             addresses: vec![own.clone()],
-            ports: ports(),
+            ports: ports(me),
         }]
     };
     if absent {

@@ -100,6 +100,7 @@ impl Lab {
                 reconciler: Reconciler::None,
                 apiserver_count: 2,
                 identity: false,
+                published: Arc::default(),
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }
