@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use wavetank_engine::drive::{MOST, deadlocked, overgrown};
 use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Check, Class, Event, Time, World};
 
@@ -37,6 +38,12 @@ pub fn step(world: &mut World, at: Time, event: Event<'_>) -> Stepped {
     let mut stepped = Stepped {
         struck: report.struck,
         delays: std::mem::take(&mut report.delays),
+        violated: report
+            .deadlock
+            .take()
+            .map(deadlocked)
+            .or_else(|| overgrown(world, MOST))
+            .map(Box::new),
         ..Stepped::default()
     };
     for (index, check) in &report.checks {

@@ -8,3 +8,4 @@ mod explore;
 mod held_up;
 mod linearizability;
 mod small;
+mod stuck;

@@ -13,4 +13,6 @@ pub mod seeded;
 pub mod shrink;
 pub mod story;
 
-pub use run::{Applying, Choices, Ending, Limits, Outcome, Run, Tallies, Turn};
+pub use run::{
+    Applying, Choices, Ending, Limits, MOST, Outcome, Run, Tallies, Turn, deadlocked, overgrown,
+};

@@ -98,6 +98,11 @@ pub(crate) struct Log {
 }
 
 impl Op {
+    /// Does whoever asks for it wait for an answer?
+    fn waits(&self) -> bool {
+        self.counted_as().is_some() || matches!(self, Op::Done)
+    }
+
     /// What it is counted as in names; `None` if it never has an event of its own.
     fn counted_as(&self) -> Option<usize> {
         match self {
@@ -125,6 +130,17 @@ impl Clone for Log {
 }
 
 impl Log {
+    /// How many operations it waits for.
+    pub fn open(&self) -> usize {
+        let steps = self.steps.iter().enumerate();
+        let waits = steps.filter(|(_, step)| step.answer.is_none() && step.op.waits());
+        let is_dropped = |at: usize| {
+            let mut later = self.steps[at..].iter();
+            later.any(|step| matches!(step.op, Op::Drop(op) if op as usize == at))
+        };
+        waits.filter(|(at, _)| !is_dropped(*at)).count()
+    }
+
     pub fn clear(&mut self) {
         self.steps.clear();
         self.arrivals.clear();

@@ -12,6 +12,24 @@ pub(crate) struct LockState {
     pub waiters: Vec<(RoutineId, u32)>,
 }
 
+/// Who waits for whom in a circle, from `first` on, who has just begun to wait: each with the lock that it
+/// waits for.
+pub(crate) fn circle(locks: &[LockState], first: RoutineId) -> Option<Vec<(RoutineId, Name)>> {
+    let mut circle = Vec::new();
+    let mut waiting = first;
+    // Each lock stands in it once.
+    for _ in locks {
+        let mut wanted = locks.iter().filter(|lock| lock.holder.is_some());
+        let wanted = wanted.find(|lock| lock.waiters.iter().any(|(who, _)| *who == waiting))?;
+        circle.push((waiting, wanted.name));
+        waiting = wanted.holder?;
+        if waiting == first {
+            return Some(circle);
+        }
+    }
+    None
+}
+
 impl LockState {
     pub fn new(name: Name) -> LockState {
         LockState {

@@ -96,6 +96,8 @@ pub struct Report {
     pub delays: Vec<u64>,
     /// Entries with a sequence number from here on were made by this event.
     pub first_seq: u64,
+    /// Routines that wait for each other's locks from now on, for people.
+    pub deadlock: Option<String>,
 }
 
 /// What happens within one event; empty between events, and no part of the state.
@@ -108,6 +110,7 @@ struct Scratch {
     notes: Vec<Note>,
     checks: Vec<(u16, Check)>,
     delays: Vec<u64>,
+    deadlock: Option<String>,
     /// Logs of routines that are over, emptied: they save memory from being asked for anew.
     logs: Vec<Log>,
 }
@@ -303,9 +306,16 @@ impl World {
             checks: std::mem::take(&mut scratch.checks),
             delays: std::mem::take(&mut scratch.delays),
             first_seq,
+            deadlock: scratch.deadlock.take(),
         });
         SPARE.set(Some(scratch));
         report
+    }
+
+    /// Entries that are pending and routines: what grows if something goes on without end.
+    pub fn size(&self) -> usize {
+        let routines = self.slots.iter().map(|slot| slot.routines.len());
+        self.queue.iter().len() + routines.sum::<usize>()
     }
 
     /// The event itself. Did it find its target?

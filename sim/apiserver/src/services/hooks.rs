@@ -23,10 +23,10 @@ pub struct Begun<'a> {
     allocators: &'a Allocators,
     taken: Vec<String>,
     /// Of what is taken.
-    new: Option<Holder>,
+    new: Option<Box<Holder>>,
     to_release: Vec<String>,
     /// Of what is to be released.
-    old: Option<Holder>,
+    old: Option<Box<Holder>>,
     ports: PortOperation<'a>,
     dry_run: bool,
 }
@@ -48,7 +48,9 @@ impl Begun<'_> {
             false => (&self.taken, &self.new),
         };
         if !self.dry_run {
-            self.allocators.release_ips(rx, ips, holder.as_ref()).await;
+            self.allocators
+                .release_ips(rx, ips, holder.as_deref())
+                .await;
         }
         match success {
             true => self.ports.commit(rx).await,
@@ -152,9 +154,9 @@ impl Allocators {
         Begun {
             allocators: self,
             taken: Vec::new(),
-            new: asked.then(|| Holder::to_be(new)),
+            new: asked.then(|| Box::new(Holder::to_be(new))),
             to_release: Vec::new(),
-            old: asked.then(|| Holder::past(old)),
+            old: asked.then(|| Box::new(Holder::past(old))),
             ports: PortOperation::new(&self.ports, dry_run),
             dry_run,
         }
@@ -173,7 +175,8 @@ impl Allocators {
             Err(status) => {
                 begun.ports.roll_back(rx).await;
                 if !begun.dry_run {
-                    self.release_ips(rx, &begun.taken, begun.new.as_ref()).await;
+                    self.release_ips(rx, &begun.taken, begun.new.as_deref())
+                        .await;
                 }
                 Err(status)
             }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use super::run::deadlocked;
 use crate::property::{Check, Class};
 use crate::queue::Entry;
 use crate::trace::{End, FoundViolation, Line, TraceEvent, TraceWhat};
@@ -145,7 +146,7 @@ impl Replay {
             })
         }));
         self.events += 1;
-        let report = match applied {
+        let mut report = match applied {
             Ok(Ok(report)) => report,
             Ok(Err(misfit)) => {
                 return Err(self.parting(format!("`{}`", event.what), misfit.to_string()));
@@ -161,6 +162,9 @@ impl Replay {
                 format!("{} frames sent by `{}`", event.delays.len(), event.what),
                 format!("{}", report.delays.len()),
             ));
+        }
+        if self.violation.is_none() {
+            self.violation = report.deadlock.take().map(deadlocked);
         }
         self.note_violation(&report);
         Ok(Replayed::Event { entry, report })
@@ -219,11 +223,10 @@ impl Replay {
                 found.property, found.kind, found.object
             ),
         };
-        // What the driver itself found (a misfit, a livelock) is not the world's to repeat.
-        let drivers = end
-            .violation
-            .as_ref()
-            .is_some_and(|v| ["no-misfit", "no-livelock"].contains(&v.property.as_str()));
+        // What the driver itself found (a misfit, a livelock, growth) is not the world's to repeat.
+        let drivers = end.violation.as_ref().is_some_and(|v| {
+            ["no-misfit", "no-livelock", "no-unbounded-growth"].contains(&v.property.as_str())
+        });
         if !drivers && verdict(&end.violation) != verdict(&self.violation) {
             return Err(self.parting(verdict(&end.violation), verdict(&self.violation)));
         }

@@ -54,6 +54,11 @@ pub trait Choices {
     fn applied(&mut self, _world: &World, _entry: Option<&Entry>, _report: &Report) {}
 }
 
+/// No world is larger in earnest ([`World::size`]).
+pub const MOST: usize = 50_000;
+/// A driver looks at the size each so many events.
+const LOOK_EVERY: u64 = 1_024;
+
 /// When a run ends, whatever happens.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -61,6 +66,8 @@ pub struct Limits {
     pub until: Time,
     /// Events at one instant: more is a livelock.
     pub at_one_instant: u32,
+    /// How large the world may become ([`World::size`]): more is growth without bound.
+    pub size: usize,
     /// Clone and rebuild the world after every event: slower, and must make no difference.
     pub rebuild: bool,
     /// Check every cached digest after every event.
@@ -73,6 +80,7 @@ impl Limits {
         Limits {
             until,
             at_one_instant: 100_000,
+            size: MOST,
             rebuild: false,
             check_digests: false,
         }
@@ -310,7 +318,10 @@ impl<C: Choices> Run<C> {
         if self.limits.check_digests {
             self.check_digests();
         }
-        let mut found = None;
+        let mut found = report.deadlock.take().map(deadlocked);
+        if found.is_none() && self.tallies.events.is_multiple_of(LOOK_EVERY) {
+            found = overgrown(&self.world, self.limits.size);
+        }
         for (index, check) in report.checks.drain(..) {
             let at = usize::from(index);
             match check {
@@ -339,6 +350,18 @@ impl<C: Choices> Run<C> {
         let (cached, scratch) = (self.world.digest(), self.world.digest_from_scratch());
         assert_eq!(cached, scratch, "a cached digest is stale");
     }
+}
+
+/// The violation that a deadlock is, in whatever world.
+pub fn deadlocked(circle: String) -> FoundViolation {
+    built_in("no-deadlock", circle)
+}
+
+/// The violation that it is to grow without bound: to be larger than this ([`World::size`]).
+pub fn overgrown(world: &World, most: usize) -> Option<FoundViolation> {
+    let size = world.size();
+    let grown = || format!("{size} events that are pending and routines");
+    (size > most).then(|| built_in("no-unbounded-growth", grown()))
 }
 
 fn built_in(property: &str, message: String) -> FoundViolation {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::conn::{Call, Caller, NetError};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
+use crate::lock;
 use crate::name::{Name, Origin, ProcId, RoutineId};
 use crate::process::Timer;
 use crate::queue::{Entry, Sought, What};
@@ -184,8 +185,9 @@ impl World {
             Op::Lock(name) => {
                 let lock = self.slot_mut(p).lock_mut(*name);
                 lock.waiters.push((routine, op));
-                if lock.holder.is_none() {
-                    self.offer(p, *name, routine, op);
+                match lock.holder {
+                    None => self.offer(p, *name, routine, op),
+                    Some(_) => self.look_for_deadlock(p, routine, log),
                 }
             }
             Op::Unlock(name) => self.unlock(p, *name),
@@ -233,6 +235,29 @@ impl World {
             Op::GoAway => self.go_away(p),
             Op::Exit { again } => self.exit_later(p, *again),
             Op::Drop(dropped) => self.drop_op(p, routine, *dropped, log),
+        }
+    }
+
+    /// A routine has begun to wait for a lock that is held.
+    fn look_for_deadlock(&mut self, p: ProcId, routine: RoutineId, log: &Log) {
+        let slot = self.slot(p);
+        let Some(circle) = lock::circle(&slot.locks, routine) else {
+            return;
+        };
+        // Who waits for anything besides may be freed by that. The log of whoever is polled is not in its
+        // place.
+        let waits_besides = |id: RoutineId| {
+            let other = slot.routines.iter().find(|r| r.id == id && id != routine);
+            other.map_or(log, |routine| &routine.log).open() > 1
+        };
+        if !circle.iter().any(|(who, _)| waits_besides(*who)) {
+            let held = circle
+                .iter()
+                .map(|(who, lock)| format!("{who} waits for `{lock}`"));
+            let held: Vec<String> = held.collect();
+            let name = self.name(p);
+            let text = format!("{name}: {}, which the next one holds", held.join(", "));
+            self.scratch.deadlock.get_or_insert(text);
         }
     }
 

@@ -10,3 +10,4 @@ mod network;
 mod numbers;
 mod purity;
 mod streams;
+mod stuck;
