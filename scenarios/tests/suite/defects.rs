@@ -80,7 +80,7 @@ properties: [stopped-address-is-removed]
     ),
 ];
 
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 10] = [
     Row {
         switch: Switch::LastApiserverKeepsAddress,
         scenario: "kubernetes-endpoints",
@@ -104,6 +104,12 @@ const ROWS: [Row; 9] = [
         scenario: "stop-without-etcd",
         seeds: 0..10,
         property: "shutdown-ends",
+    },
+    Row {
+        switch: Switch::ListedBeforeReady,
+        scenario: "kubernetes-endpoints",
+        seeds: 0..1,
+        property: "only-ready-are-listed",
     },
     Row {
         switch: Switch::MasterLeaseTooLong,
@@ -257,6 +263,7 @@ switches! {
     listener_closes_before_removal: ListenerClosesBeforeRemoval,
     master_lease_double_slash: MasterLeaseDoubleSlash,
     remove_endpoints_unbounded: RemoveEndpointsUnbounded,
+    listed_before_ready: ListedBeforeReady,
     master_lease_too_long: MasterLeaseTooLong,
     master_count_keeps_crashed: MasterCountKeepsCrashed,
     fix_retry_remove_endpoints: FixRetryRemoveEndpoints,

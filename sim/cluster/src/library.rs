@@ -202,7 +202,7 @@ mod tests {
         let with = Named::fitting(&[Release::V1_36], Reconciler::Lease, parts);
         let without = Named::fitting(&[], Reconciler::Lease, parts);
         let of_control_plane = |p: &&Named| p.concern() == Concern::ControlPlane;
-        assert_eq!(with.iter().filter(of_control_plane).count(), 13);
+        assert_eq!(with.iter().filter(of_control_plane).count(), 14);
         assert_eq!(without.iter().filter(of_control_plane).count(), 0);
     }
 }

@@ -8,6 +8,7 @@ mod converge;
 mod departed;
 mod emptied;
 mod identity;
+mod ready;
 mod removal;
 mod services;
 mod sometimes;
@@ -26,6 +27,7 @@ pub enum Name {
     DepartedAddressStaysAway,
     EndpointsAreNotEmptied,
     NoIdentityAfterStop,
+    OnlyReadyAreListed,
     ShutdownEnds,
     EndpointsConverge,
     SliceAgrees,
@@ -72,7 +74,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 34] = [
+    pub const TABLE: [Info; 35] = [
         Info {
             property: Name::StoppedAddressIsRemoved,
             name: "stopped-address-is-removed",
@@ -103,6 +105,12 @@ impl Name {
             property: Name::NoIdentityAfterStop,
             name: "no-identity-after-stop",
             about: "an apiserver that has deleted the Lease of its identity because it stops does not write it again",
+            sometimes: false,
+        },
+        Info {
+            property: Name::OnlyReadyAreListed,
+            name: "only-ready-are-listed",
+            about: "an apiserver that starts is not listed before it is ready",
             sometimes: false,
         },
         Info {
@@ -341,6 +349,11 @@ impl Name {
             Name::DepartedAddressStaysAway => Box::new(departed::DepartedStaysAway::new(settled)),
             Name::EndpointsAreNotEmptied => Box::new(emptied::NotEmptied::default()),
             Name::NoIdentityAfterStop => Box::new(identity::NoIdentityAfterStop::default()),
+            Name::OnlyReadyAreListed => Box::new(Always {
+                name: "only-ready-are-listed",
+                class: Class::Guarantee,
+                check: ready::only_ready_are_listed,
+            }),
             Name::ShutdownEnds => Box::new(removal::shutdown_ends()),
             Name::EndpointsConverge => Box::new(converge::endpoints(settled)),
             Name::SliceAgrees => Box::new(converge::slice(settled)),

@@ -104,8 +104,11 @@ impl Hook for Bootstrap {
     fn post_start(&self, rx: Rx) -> HookFuture {
         let me = self.clone();
         Box::pin(async move {
-            // Of a previous life, if its lease is still there.
-            let _ = reconcilers::remove_endpoints(rx, &me).await;
+            let early = me.server.switches.has(Switch::ListedBeforeReady);
+            if !early {
+                // Of a previous life, if its lease is still there.
+                let _ = reconcilers::remove_endpoints(rx, &me).await;
+            }
             // Hooks of their own in v1.36; before that its loops start when the repairs have run once.
             let start_namespaces = || {
                 SystemNamespaces::of(&me.server).inspect(|namespaces| namespaces.start(rx));
@@ -116,6 +119,9 @@ impl Hook for Bootstrap {
             me.repair().start(rx).await;
             if me.server.release < Release::V1_36 {
                 start_namespaces();
+            }
+            if early {
+                round(rx, &me).await;
             }
             rx.spawn(Task::new(POLL_HEALTH, ()));
             if let Some(identity) = me.identity() {
@@ -215,20 +221,21 @@ async fn poll_health(rx: Rx, me: Bootstrap) -> Outcome {
     }
 }
 
+/// `UpdateKubernetesService`: an error ends the round and is logged.
+async fn round(rx: Rx, me: &Bootstrap) {
+    let done = async {
+        kubernetes_service::ensure(rx, me).await?;
+        reconcilers::reconcile_endpoints(rx, me).await
+    };
+    if let Err(error) = done.await {
+        rx.note(BootstrapNote::RoundFailed(error));
+    }
+}
+
 /// One turn of `NonSlidingUntil`.
 async fn reconcile(rx: Rx, me: Bootstrap) -> Outcome {
-    // An error ends the round and is logged (`UpdateKubernetesService`).
-    let round = async {
-        let done = async {
-            kubernetes_service::ensure(rx, &me).await?;
-            reconcilers::reconcile_endpoints(rx, &me).await
-        };
-        if let Err(error) = done.await {
-            rx.note(BootstrapNote::RoundFailed(error));
-        }
-    };
     let every = Every::period(RECONCILE_INTERVAL);
-    match every.non_sliding(rx, &STOP, round).await {
+    match every.non_sliding(rx, &STOP, round(rx, &me)).await {
         Turn::Over => Outcome::Done,
         Turn::Again => Outcome::Become(Task::new(RECONCILE, ())),
     }

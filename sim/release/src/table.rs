@@ -34,6 +34,7 @@ pub enum Switch {
     ListenerClosesBeforeRemoval,
     MasterLeaseDoubleSlash,
     RemoveEndpointsUnbounded,
+    ListedBeforeReady,
     MasterLeaseTooLong,
     MasterCountKeepsCrashed,
     FixRetryRemoveEndpoints,
@@ -170,7 +171,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 75] = [
+    pub const TABLE: [SwitchInfo; 76] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -213,6 +214,18 @@ impl Switch {
             kind: Kind::Defect,
             source: "k/k#57617, PR #63383 (1.11)",
             about: "a stopping apiserver waits for RemoveEndpoints without a bound",
+            fits: ALL,
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Server,
+        },
+        SwitchInfo {
+            switch: Switch::ListedBeforeReady,
+            name: "listed-before-ready",
+            kind: Kind::Defect,
+            source: "k/k PR #74668 (1.14)",
+            about: "an apiserver that starts lists itself before it is ready, and leaves what its former life has listed",
             fits: ALL,
             reconciler: None,
             ships: &[],
