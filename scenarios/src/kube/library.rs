@@ -27,7 +27,7 @@ const FILES: [(&str, &str); 9] = [
 ];
 
 /// The bundled scopes of `wavetank check`.
-const SCOPES: [(&str, &str); 14] = [
+const SCOPES: [(&str, &str); 17] = [
     (
         "cluster-ips-bitmap",
         include_str!("../../scopes/cluster-ips-bitmap.yaml"),
@@ -63,6 +63,18 @@ const SCOPES: [(&str, &str); 14] = [
     ),
     ("node-ports", include_str!("../../scopes/node-ports.yaml")),
     ("reflector", include_str!("../../scopes/reflector.yaml")),
+    (
+        "service-finalizers",
+        include_str!("../../scopes/service-finalizers.yaml"),
+    ),
+    (
+        "service-ports",
+        include_str!("../../scopes/service-ports.yaml"),
+    ),
+    (
+        "service-repair",
+        include_str!("../../scopes/service-repair.yaml"),
+    ),
     (
         "service-updates",
         include_str!("../../scopes/service-updates.yaml"),

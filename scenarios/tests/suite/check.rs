@@ -145,6 +145,31 @@ fn two_updates_at_once_are_told_apart() {
 }
 
 #[test]
+fn how_services_end_is_searched() {
+    let dir = scratch("check-ends-of-services");
+    for (scope, switch, violated) in [
+        (
+            "service-finalizers",
+            ["--defect", "delete-gives-up-early"],
+            "used-is-allocated",
+        ),
+        (
+            "service-finalizers",
+            ["--defect", "finalizer-update-leaks"],
+            "service-gives-up-all",
+        ),
+        (
+            "service-ports",
+            ["--without", "fix-release-port-once"],
+            "node-ports-are-unique",
+        ),
+    ] {
+        let args = [&[scope, "--fixed", "--reduced"], &switch[..]].concat();
+        check(&dir, &args).expect(1, &[&format!("VIOLATION of {violated}")]);
+    }
+}
+
+#[test]
 fn a_reduced_search_says_so() {
     let dir = scratch("check-reduced");
     let said = [

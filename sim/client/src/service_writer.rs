@@ -127,18 +127,21 @@ impl Process for ServiceWriter {
     }
 
     /// `use {}`: something is done with one Service. `probe {}`: one is made and deleted.
-    /// `create {name, spec?}`: one is made, with this on top of its spec. `update {name, spec}`: this is put on
-    /// top of what is read, whatever it is by then. `delete {name}`.
+    /// `create {name, spec?, finalizers?}`: one is made, with this on top of its spec. `update {name, spec}`: this
+    /// is put on top of what is read, whatever it is by then. `finalize {name}`, `finalize-status {name}`: its
+    /// finalizers are taken away, through the Service or its status. `delete {name}`.
     fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let name = || args["name"].as_str().ok_or("`name` is no name");
         let task = match what {
             "use" => Task::new(USE, self.clone()),
             "probe" => Task::new(PROBE, self.clone()),
-            "create" | "update" | "delete" => {
+            "create" | "update" | "finalize" | "finalize-status" | "delete" => {
                 let name = name()?.to_owned();
                 let (verb, body) = match what {
-                    "create" => (Verb::Create, Some(shape::of_spec(&name, &args["spec"]))),
+                    "create" => (Verb::Create, Some(shape::directed(&name, args))),
                     "update" => (Verb::Update, Some(args["spec"].clone())),
+                    "finalize" => (Verb::Update, None),
+                    "finalize-status" => (Verb::UpdateStatus, None),
                     _ => (Verb::Delete, None),
                 };
                 let own = self.clone();
@@ -152,7 +155,8 @@ impl Process for ServiceWriter {
             }
             other => {
                 return Err(format!(
-                    "knows `use`, `probe`, `create`, `update` and `delete`, not `{other}`"
+                    "knows `use`, `probe`, `create`, `update`, `finalize`, `finalize-status` and `delete`, not \
+                     `{other}`"
                 ));
             }
         };
@@ -173,7 +177,9 @@ impl Process for ServiceWriter {
                     body,
                 } = directed;
                 match (verb, &body) {
-                    (Verb::Update, Some(spec)) => own.amend(Rx::new(), &name, spec).await,
+                    (Verb::Update | Verb::UpdateStatus, spec) => {
+                        own.amend(Rx::new(), verb, &name, spec.as_ref()).await;
+                    }
                     _ => own.insist(Rx::new(), verb, &name, body).await,
                 }
                 Outcome::Done
@@ -328,13 +334,19 @@ impl ServiceWriter {
         }
     }
 
-    /// Puts a part of a spec on top of what is read, whatever it is by then.
-    async fn amend(&self, rx: Rx, name: &str, spec: &Json) {
+    /// Puts a part of a spec on top of what is read, whatever it is by then; without one its finalizers are
+    /// taken away.
+    async fn amend(&self, rx: Rx, verb: Verb, name: &str, spec: Option<&Json>) {
         if let Some(found) = self.read(rx, name).await {
             let mut service = found.json();
-            shape::amend(&mut service, spec);
+            match spec {
+                Some(spec) => shape::amend(&mut service, spec),
+                None => {
+                    json::remove(&mut service, &["metadata", "finalizers"]);
+                }
+            }
             json::set(&mut service, &["metadata", "resourceVersion"], ANY_VERSION);
-            self.ask(rx, Verb::Update, name, Some(service)).await;
+            self.ask(rx, verb, name, Some(service)).await;
         }
     }
 

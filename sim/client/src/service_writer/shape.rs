@@ -50,10 +50,17 @@ pub(super) fn plain(name: &str) -> Json {
     })
 }
 
-/// One with this on top of its spec.
-pub(super) fn of_spec(name: &str, spec: &Json) -> Json {
+/// One with this on top of its spec, and with these finalizers, if any.
+pub(super) fn directed(name: &str, args: &Json) -> Json {
     let mut service = plain(name);
-    amend(&mut service, spec);
+    amend(&mut service, &args["spec"]);
+    if args["finalizers"].is_array() {
+        json::set(
+            &mut service,
+            &["metadata", "finalizers"],
+            args["finalizers"].clone(),
+        );
+    }
     service
 }
 
