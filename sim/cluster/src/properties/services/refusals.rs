@@ -24,6 +24,8 @@ struct Freedom {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Begun {
     at: Time,
+    /// The life of the server: a request may wait for the next one, which is not ready at first.
+    life: u32,
     /// What was freed until then, its server may know to be free: where free addresses are looked for in
     /// a watch cache, what was freed lately is not seen.
     seen: Revision,
@@ -45,13 +47,16 @@ impl Freedom {
             let request = (note.process, asked.number);
             let begun = Begun {
                 at: world.now(),
+                life: world.incarnation(asked.server),
                 seen: cacher::shown(world, asked.server, &IP_ADDRESSES),
             };
             self.begun.insert(request, begun);
         }
         let answered = note.body.get::<Answered>()?;
-        let begun = self.begun.remove(&(note.process, answered.asked.number));
-        Some((answered, begun?))
+        let request = (note.process, answered.asked.number);
+        let begun = self.begun.remove(&request)?;
+        let same_life = world.incarnation(answered.asked.server) == begun.life;
+        same_life.then_some((answered, begun))
     }
 
     /// Has it been free ever since?
