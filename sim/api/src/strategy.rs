@@ -123,6 +123,11 @@ pub trait Strategy: Sync {
         false
     }
 
+    /// How many seconds an object lives (`TTLFunc`); for ever if it is none.
+    fn ttl(&self) -> Option<u64> {
+        None
+    }
+
     /// Does a part exist, as a subresource?
     fn has(&self, part: Part) -> bool {
         part == Part::Whole

@@ -43,6 +43,11 @@ impl Stamp {
         Stamp(self.0.saturating_add(by).unwrap_or(limit))
     }
 
+    /// Nanoseconds since 1970 (`UnixNano`).
+    pub fn nanos(self) -> i128 {
+        self.0.as_nanosecond()
+    }
+
     /// `metav1.MicroTime`.
     pub fn micros(self) -> String {
         self.0.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
@@ -69,6 +74,10 @@ fn holds_an_instant(field: &str) -> bool {
             | "renewTime"
             | "acquireTime"
             | "lastTransitionTime"
+            | "eventTime"
+            | "firstTimestamp"
+            | "lastTimestamp"
+            | "lastObservedTime"
     )
 }
 

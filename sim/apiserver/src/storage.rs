@@ -1,15 +1,16 @@
 //! Objects in etcd, as `apiserver/pkg/storage/etcd3/store.go` keeps them. Each etcd call is an
-//! await. Lists are in `list`, updates in `update`; what a kind wants does not belong here.
+//! await. Lists are in `list`, updates in `update`, leases of keys in `lease`; what a kind wants does not belong here.
 
 pub(crate) mod continues;
+mod lease;
 mod list;
 mod update;
 
 use wavetank_api::{Object, Stored};
 use wavetank_engine::Rx;
 use wavetank_etcd::{
-    Client, Compare, DeleteRange, EtcdError, Key, KeyValue, Keys, LeaseId, OpResponse, Put, Range,
-    Revision, Txn, TxnOp, TxnResponse,
+    Client, Compare, DeleteRange, EtcdError, Key, KeyValue, Keys, OpResponse, Put, Range, Revision,
+    Txn, TxnOp, TxnResponse,
 };
 use wavetank_release::{Release, Switch, Switches};
 
@@ -162,16 +163,6 @@ impl Storage {
             failure: vec![TxnOp::Range(Range::of(Keys::One(key.clone())))],
         };
         self.etcd.txn(rx, txn).await
-    }
-
-    /// `lease_manager.go` `GetLease`. A previous lease is reused only if now + TTL is before its
-    /// end and now + TTL + extra is not, where extra = min(5 % of the TTL, 60 s) in whole seconds.
-    /// Below a TTL of 20 s extra is 0 and that is never so: every call grants.
-    async fn lease(self, rx: Rx, ttl: Option<u64>) -> Result<Option<LeaseId>, EtcdError> {
-        let Some(ttl) = ttl else { return Ok(None) };
-        let extra = (ttl / 20).min(60);
-        let lease = self.etcd.lease_grant::<Object>(rx, ttl + extra).await?;
-        Ok(Some(lease))
     }
 }
 

@@ -3,7 +3,7 @@
 //! `portallocator/controller/repair.go`). `rebuild` is the pure part of a round; here are its reads,
 //! its write and its timers.
 //!
-//! Events are notes here, and not written. v1.36 has a loop for node ports only: its addresses are
+//! v1.36 has a loop for node ports only: its addresses are
 //! objects, which `service_addresses` repairs.
 
 mod rebuild;
@@ -20,9 +20,10 @@ use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_release::{Release, Switch};
 
+use crate::recorder::{Component, Recorder};
 use crate::service_addresses::{self, ServiceAddresses};
 
-use rebuild::{Leaks, Words, rebuild};
+use rebuild::{InUse, Leaks, Words, rebuild};
 
 /// `ServiceClusterIPInterval`, `ServiceNodePortInterval`
 pub const REPAIR_INTERVAL: Duration = Duration::from_secs(180);
@@ -115,7 +116,8 @@ impl Hook for ServiceRepair {
                 me.repair(rx, which, first)
             }));
         }
-        ServiceAddresses::of(&self.server)?.routine(task)
+        let records = Recorder::routine(&self.server, task);
+        records.or_else(|| ServiceAddresses::of(&self.server)?.routine(task))
     }
 }
 
@@ -195,6 +197,16 @@ impl ServiceRepair {
         unreachable!("some try is the last")
     }
 
+    fn recorder(&self, which: Loop) -> Recorder {
+        Recorder {
+            server: self.server.clone(),
+            component: match which {
+                Loop::ClusterIps => Component::ClusterIps,
+                Loop::NodePorts => Component::NodePorts,
+            },
+        }
+    }
+
     fn has(&self, switch: Switch) -> bool {
         self.server.switches.has(switch)
     }
@@ -232,13 +244,10 @@ impl ServiceRepair {
             Loop::NodePorts => node_ports,
         };
         let used = services.iter().flat_map(|service| {
-            let text = |field| json::text(service, &["metadata", field]).to_owned();
-            let name = format!("{}/{}", text("name"), text("namespace"));
-            of(service)
-                .into_iter()
-                .map(move |item| (name.clone(), item))
+            let in_use = move |item| InUse { service, item };
+            of(service).into_iter().map(in_use)
         });
-        let used: Vec<(String, String)> = used.collect();
+        let used: Vec<InUse<'_>> = used.collect();
         let (stored, block) = (snapshot.clone(), ledger.block().clone());
         let mut leaks = rx.read(&which.leaks());
         let switches = self.server.switches;
@@ -247,8 +256,12 @@ impl ServiceRepair {
         if !once {
             rx.update(&which.leaks(), |own| own.clone_from(&leaks));
         }
-        for message in messages {
-            say(rx, message);
+        for said in messages {
+            if let Some(event) = said.event {
+                let about = used[said.about].service;
+                self.recorder(which).report(rx, about, event);
+            }
+            say(rx, said.message);
         }
         snapshot.range = ledger.block().spec.clone();
         snapshot.taken = taken;

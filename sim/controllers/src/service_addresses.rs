@@ -19,6 +19,7 @@ use wavetank_client::{LoadBalancer, Policy, Rest};
 use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_release::{Release, Switch};
 
+use crate::recorder::{Component, Recorder, Report};
 use crate::repair::{REPAIR_INTERVAL, RepairNote};
 
 /// The resync of the server's informers.
@@ -210,6 +211,25 @@ impl ServiceAddresses {
         }
         queue.done(rx, &item);
         Outcome::Become(Task::new(WORK, queue))
+    }
+
+    /// What is said of an object, to its users too.
+    fn report(&self, rx: Rx, about: &Json, reason: &'static str, note: String) {
+        let recorder = Recorder {
+            server: self.server.clone(),
+            component: Component::ClusterIps,
+        };
+        let action = match (reason, wavetank_api::json::text(about, &["kind"])) {
+            ("ClusterIPNotValid", _) => "ClusterIPValidation",
+            (_, "IPAddress") => "IPAddressAllocation",
+            _ => "ClusterIPAllocation",
+        };
+        let report = Report {
+            reason,
+            action,
+            note,
+        };
+        recorder.report(rx, about, report);
     }
 
     async fn create_address(&self, rx: Rx, address: Json) -> Result<(), LoopbackError> {

@@ -47,5 +47,5 @@ pub use property::{
 pub use queue::{Entry, What};
 pub use routine::{Either, Lock, LockGuard, Outcome, RoutineFuture, Rx, Stream, Task};
 pub use slot::Status;
-pub use time::Time;
+pub use time::{Instant, Time};
 pub use world::{Event, Misfit, Phase, Report, World, WorldBuilder};

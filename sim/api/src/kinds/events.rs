@@ -9,6 +9,9 @@ use crate::validation::ErrorList;
 /// The rules of Events.
 pub struct Events;
 
+/// `--event-ttl`, an hour.
+const TTL: u64 = 3600;
+
 impl Strategy for Events {
     fn validate(&self, _cx: &Context, event: &Json) -> ErrorList {
         validate(event)
@@ -20,6 +23,10 @@ impl Strategy for Events {
 
     fn allow_create_on_update(&self) -> bool {
         true
+    }
+
+    fn ttl(&self) -> Option<u64> {
+        Some(TTL)
     }
 
     fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use wavetank_engine::Time;
+use wavetank_engine::{Instant, Time};
 use wavetank_release::Release;
-
-use super::window::Instant;
 
 /// `refreshPerSecond`: 50 ms a second.
 const PER: u32 = 20;

@@ -6,7 +6,7 @@ use wavetank_api::selector::Predicate;
 use wavetank_api::{Resource, Stored, WatchEvent, WatchKind};
 use wavetank_etcd::{Key, Revision};
 
-use super::window::Instant;
+use wavetank_engine::Instant;
 
 /// `watchCacheEvent`: a change of one object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

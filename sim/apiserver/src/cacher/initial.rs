@@ -10,8 +10,8 @@ use super::Cacher;
 use super::event::{Event, covers};
 use super::state::Cache;
 use super::watcher::Initial;
-use super::window::Instant;
 use crate::options::{ListOptions, StoreError};
+use wavetank_engine::Instant;
 
 impl Cache {
     /// `getAllEventsSince`: from where a watch begins.

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use wavetank_api::{Reason, Status};
-use wavetank_engine::{Rx, Time};
+use wavetank_engine::{Instant, Rx, Time};
 use wavetank_release::{Release, Switch};
 
 use super::Cacher;
-use super::window::Instant;
 use crate::options::StoreError;
 
 const STOPPED: &str = "apiserver cacher is stopped";

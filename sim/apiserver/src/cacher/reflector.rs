@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use wavetank_api::status::Reason;
 use wavetank_api::{Object, Status, Stored};
-use wavetank_engine::{Either, Outcome, Payload, Rx, Task, Time};
+use wavetank_engine::{Either, Instant, Outcome, Payload, Rx, Task, Time};
 use wavetank_etcd::{EtcdError, Key, Keys, Range, Revision};
 use wavetank_release::{Release, Switch};
 
@@ -16,7 +16,6 @@ use super::event::Item;
 use super::note::CacheNote;
 use super::source::{Got, Source};
 use super::state::{Change, Store};
-use super::window::Instant;
 use super::{CACHER, Cacher, REFLECT};
 
 /// `storageWatchListPageSize`

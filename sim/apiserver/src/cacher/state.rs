@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 use wavetank_api::{Status, Stored};
-use wavetank_engine::{Stream, Time};
+use wavetank_engine::{Instant, Stream, Time};
 use wavetank_etcd::{Key, Revision};
 use wavetank_release::{Release, Switch};
 
@@ -19,7 +19,7 @@ use super::progress::Demand;
 use super::ready::Ready;
 use super::reflector::Retry;
 use super::scope::Registered;
-use super::window::{Instant, Sizing, Window};
+use super::window::{Sizing, Window};
 use crate::options::StoreError;
 
 /// The objects by key.

@@ -1,6 +1,6 @@
 //! The last events of a watch cache: from where watches can be taken up.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,21 +17,6 @@ const LOWER: usize = 100;
 const UPPER: usize = 100 * 1024;
 /// `eventFreshDuration`, `DefaultEventFreshDuration`.
 pub(super) const FRESH: Duration = Duration::from_secs(75);
-
-/// An instant of a monotonic clock. States that differ in it alone are the same: a world that is
-/// shifted in time is the same world.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Instant(pub Time);
-
-impl PartialEq for Instant {
-    fn eq(&self, _: &Instant) -> bool {
-        true
-    }
-}
-impl Eq for Instant {}
-impl Hash for Instant {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
 
 /// How a window grows and shrinks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -106,7 +106,8 @@ impl Registry {
             return Err(Status::untyped(why));
         }
         let new = Object::new(object);
-        match self.storage.create(rx, key.clone(), new, None).await {
+        let ttl = self.resource.strategy.ttl();
+        match self.storage.create(rx, key.clone(), new, ttl).await {
             Ok(stored) => Ok(Made::Stored(stored)),
             Err(StoreError::Exists) => {
                 let mut status = self.exists(&name, &base);

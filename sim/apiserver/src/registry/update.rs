@@ -159,7 +159,10 @@ impl Registry {
             if self.dry_run {
                 return wanted.map(Tried::Unsaved);
             }
-            let wanted = wanted.map(|new| Updated::of(Object::new(new)));
+            let wanted = wanted.map(|new| Updated {
+                object: Object::new(new),
+                ttl: self.resource.strategy.ttl(),
+            });
             let offered = update.offer(rx, wanted).await;
             if let Some(begun) = begun {
                 match &offered {

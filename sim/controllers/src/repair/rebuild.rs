@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::service_families::family_of;
 use wavetank_apiserver::services::ledger::Snapshot;
 use wavetank_apiserver::services::{Bitmap, Block};
 use wavetank_release::{Release, Switch, Switches};
+
+use crate::recorder::Report;
 
 /// `numRepairsBeforeLeakCleanup`
 const ROUNDS: u8 = 3;
@@ -37,39 +40,152 @@ impl Words {
         }
     }
 
-    fn outside(&self, item: &str, service: &str, block: &Block) -> String {
-        let range = &block.spec;
+    /// How an item is named in an Event.
+    fn shown(&self, item: &str) -> String {
         match self {
-            Words::ClusterIps(Release::V1_20) if (family_of(item) == "IPv6") != block.is_six() => {
-                let family = family_of(item);
+            Words::ClusterIps(Release::V1_16) => format!("Cluster IP {item}"),
+            Words::ClusterIps(_) => format!("Cluster IP [{}]:{item}", family_of(item)),
+            Words::NodePorts => format!("Port {item}"),
+        }
+    }
+
+    fn report(&self, of_ips: &'static str, of_ports: &'static str, note: String) -> Report {
+        let (reason, action) = match self {
+            Words::ClusterIps(_) => (of_ips, "ClusterIPAllocation"),
+            Words::NodePorts => (of_ports, "PortAllocation"),
+        };
+        Report {
+            reason,
+            action,
+            note,
+        }
+    }
+
+    fn outside(&self, of: &InUse<'_>, block: &Block) -> Said {
+        let (item, service, range) = (&of.item, of.service_name(), &block.spec);
+        let family = family_of(item);
+        match self {
+            Words::ClusterIps(Release::V1_20) if (family == "IPv6") != block.is_six() => Said::with(
                 format!(
                     "the cluster IP {item}({family}) for service {service} is of ip family that is \
                      no longer configured on cluster; please recreate"
+                ),
+                self.report(
+                    "ClusterIPNotValid",
+                    "PortOutOfRange",
+                    format!(
+                        "Cluster IP {item}({family}) is of ip family that is no longer configured on \
+                         cluster; please recreate service"
+                    ),
+                ),
+            ),
+            _ => {
+                let (shown, within) = match self {
+                    Words::ClusterIps(_) => (self.item(item), "service CIDR"),
+                    Words::NodePorts => (format!("port {item}"), "port range"),
+                };
+                Said::with(
+                    format!(
+                        "the {shown} for service {service} is not within the {within} {range}; please \
+                         recreate"
+                    ),
+                    self.report(
+                        "ClusterIPOutOfRange",
+                        "PortOutOfRange",
+                        format!(
+                            "{} is not within the {within} {range}; please recreate service",
+                            self.shown(item)
+                        ),
+                    ),
                 )
             }
-            Words::ClusterIps(_) => format!(
-                "the {} for service {service} is not within the service CIDR {range}; please \
-                 recreate",
-                self.item(item)
-            ),
-            Words::NodePorts => format!(
-                "the port {item} for service {service} is not within the port range {range}; \
-                 please recreate"
-            ),
         }
+    }
+
+    fn used_twice(&self, of: &InUse<'_>) -> Said {
+        let (item, service) = (self.item(&of.item), of.service_name());
+        let shown = self.shown(&of.item);
+        Said::with(
+            format!(
+                "the {item} for service {service} was assigned to multiple services; please recreate"
+            ),
+            self.report(
+                "ClusterIPAlreadyAllocated",
+                "PortAlreadyAllocated",
+                format!("{shown} was assigned to multiple services; please recreate service"),
+            ),
+        )
+    }
+
+    fn not_allocated(&self, of: &InUse<'_>) -> Said {
+        let (item, service) = (self.item(&of.item), of.service_name());
+        let shown = self.shown(&of.item);
+        Said::with(
+            format!("the {item} for service {service} is not allocated; repairing"),
+            self.report(
+                "ClusterIPNotAllocated",
+                "PortNotAllocated",
+                format!("{shown} is not allocated; repairing"),
+            ),
+        )
     }
 }
 
-/// Rebuilds a bitmap from the items that Services use (`used`: the Service and the item). What is
+/// An item that a Service uses.
+#[derive(Clone, Debug)]
+pub(super) struct InUse<'a> {
+    pub service: &'a Json,
+    pub item: String,
+}
+
+impl InUse<'_> {
+    fn service_name(&self) -> String {
+        let text = |field| json::text(self.service, &["metadata", field]);
+        format!("{}/{}", text("name"), text("namespace"))
+    }
+}
+
+/// What a round has to say: in the log, and of the Service that it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Said {
+    pub message: String,
+    pub event: Option<Report>,
+    /// Which of the items in use it is about.
+    pub about: usize,
+}
+
+impl Said {
+    fn with(message: String, event: Report) -> Said {
+        Said {
+            message,
+            event: Some(event),
+            about: 0,
+        }
+    }
+
+    fn logged(message: String) -> Said {
+        Said {
+            message,
+            event: None,
+            about: 0,
+        }
+    }
+
+    fn about(self, about: usize) -> Said {
+        Said { about, ..self }
+    }
+}
+
+/// Rebuilds a bitmap from the items that Services use. What is
 /// stored without an owner stays for a while: its Service may be about to be written.
 pub(super) fn rebuild(
     words: &Words,
     stored: &Snapshot,
     block: &Block,
-    used: &[(String, String)],
+    used: &[InUse<'_>],
     leaks: &mut Leaks,
     switches: Switches,
-) -> (Bitmap, Vec<String>) {
+) -> (Bitmap, Vec<Said>) {
     let rounds = match switches.has(Switch::LeakIsFreedAtOnce) {
         true => 1,
         false => ROUNDS,
@@ -84,24 +200,19 @@ pub(super) fn rebuild(
     };
     let before = before.unwrap_or_else(|| block.clone());
     let mut left = stored.taken.clone();
-    for (service, item) in used {
+    for (at, of) in used.iter().enumerate() {
+        let item = &of.item;
         let Some(offset) = block.offset(item) else {
-            messages.push(words.outside(item, service, block));
+            messages.push(words.outside(of, block).about(at));
             continue;
         };
-        let shown = words.item(item);
         if !rebuilt.take(offset) {
-            messages.push(format!(
-                "the {shown} for service {service} was assigned to multiple services; please \
-                 recreate"
-            ));
+            messages.push(words.used_twice(of).about(at));
             continue;
         }
         match before.offset(item).filter(|offset| left.has(*offset)) {
             Some(offset) => left.release(offset),
-            None => messages.push(format!(
-                "the {shown} for service {service} is not allocated; repairing"
-            )),
+            None => messages.push(words.not_allocated(of).about(at)),
         }
         leaks.remove(item);
     }
@@ -110,13 +221,15 @@ pub(super) fn rebuild(
         let shown = words.leak(&item);
         let count = leaks.get(&item).copied();
         if count.is_none() {
-            messages.push(format!(
+            messages.push(Said::logged(format!(
                 "the {shown} may have leaked: flagging for later clean up"
-            ));
+            )));
         }
         match count.unwrap_or(rounds - 1) {
             0 => {
-                messages.push(format!("the {shown} appears to have leaked: cleaning up"));
+                messages.push(Said::logged(format!(
+                    "the {shown} appears to have leaked: cleaning up"
+                )));
                 // Upstream goes on to suspect it: if it seems to be leaked once more, it is free at once.
                 if switches.has(Switch::FixForgetCleaned) {
                     leaks.remove(&item);
@@ -128,9 +241,9 @@ pub(super) fn rebuild(
                     .offset(&item)
                     .is_some_and(|offset| rebuilt.take(offset))
                 {
-                    messages.push(format!(
+                    messages.push(Said::logged(format!(
                         "the {shown} may have leaked, but can not be allocated"
-                    ));
+                    )));
                 }
             }
         }
@@ -156,13 +269,16 @@ mod tests {
     }
 
     fn round(at: &Snapshot, used: &[&str], leaks: &mut Leaks) -> (Vec<u32>, Vec<String>) {
-        let used: Vec<(String, String)> = used
-            .iter()
-            .map(|ip| ("s/n".to_owned(), (*ip).to_owned()))
-            .collect();
+        let service = serde_json::json!({"metadata": {"name": "s", "namespace": "n"}});
+        let in_use = |item: &&str| InUse {
+            service: &service,
+            item: (*item).to_owned(),
+        };
+        let used: Vec<InUse<'_>> = used.iter().map(in_use).collect();
         let words = Words::ClusterIps(Release::V1_20);
         let (taken, messages) = rebuild(&words, at, &block(), &used, leaks, Switches::NONE);
-        (taken.taken().collect(), messages)
+        let messages = messages.into_iter().map(|said| said.message);
+        (taken.taken().collect(), messages.collect())
     }
 
     #[test]

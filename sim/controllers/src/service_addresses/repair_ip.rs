@@ -110,6 +110,8 @@ impl ServiceAddresses {
     ) -> Result<(), Failed> {
         let family = family_of(ip);
         let Some(parsed) = parse(ip) else {
+            let note = format!("Cluster IP {ip} is not a valid IP; please recreate Service");
+            self.report(rx, service, "ClusterIPNotValid", note);
             say(
                 rx,
                 format!(
@@ -120,6 +122,11 @@ impl ServiceAddresses {
         };
         let name = parsed.to_string();
         if is_out_of_range(rx, ip) {
+            let note = format!(
+                "Cluster IP [{family}]: {ip} is not within any configured Service CIDR; please recreate \
+                 service"
+            );
+            self.report(rx, service, "ClusterIPOutOfRange", note);
             say(
                 rx,
                 format!(
@@ -130,6 +137,8 @@ impl ServiceAddresses {
             return Ok(());
         }
         let Some(address) = get(rx, Of::Addresses, &name) else {
+            let note = format!("Cluster IP [{family}]: {ip} is not allocated; repairing");
+            self.report(rx, service, "ClusterIPNotAllocated", note);
             say(
                 rx,
                 format!(
@@ -142,19 +151,31 @@ impl ServiceAddresses {
         let seen = address;
         let address = seen.object.json();
         let (group, resource, named) = parent(address);
+        let wrong = || {
+            format!(
+                "the ClusterIP [{family}]: {ip} for Service {key} has a wrong reference; repairing"
+            )
+        };
         if !group.is_empty() || resource != "services" {
+            self.report(rx, service, "ClusterIPNotAllocated", wrong());
             return self.recreate(rx, &seen, service).await;
         }
         if named != key {
             let Some(other) = get(rx, Of::Services, &named) else {
                 // The cache may lack a Service, and have one that is gone.
                 let looks = self.server.switches.has(Switch::FixLookBeforeRecreate);
-                return match looks && !self.still_has(rx, key, &name).await? {
-                    true => Ok(()),
-                    false => self.recreate(rx, &seen, service).await,
-                };
+                if looks && !self.still_has(rx, key, &name).await? {
+                    return Ok(());
+                }
+                self.report(rx, service, "ClusterIPNotAllocated", wrong());
+                return self.recreate(rx, &seen, service).await;
             };
             if cluster_ips(other.object.json()).any(|ip| ip == name) {
+                let note = format!(
+                    "Cluster IP [{family}]:{ip} was assigned to multiple services; please recreate \
+                     service"
+                );
+                self.report(rx, service, "ClusterIPAlreadyAllocated", note);
                 say(
                     rx,
                     format!(
@@ -207,10 +228,15 @@ impl ServiceAddresses {
                  up"
                 ),
             );
+            let note = format!(
+                "IPAddress {key} appears to have been modified, not referencing a Service {}: cleaning up",
+                tree["spec"]["parentRef"]
+            );
+            self.report(rx, tree, "IPAddressNotAllocated", note);
             return Ok(self.delete_address(rx, &address).await?);
         }
         let Some(service) = get(rx, Of::Services, &named) else {
-            return self.clean_up(rx, key, &address).await;
+            return self.clean_up(rx, key, &named, &address).await;
         };
         if cluster_ips(service.object.json()).any(|ip| ip == key) {
             return Ok(());
@@ -232,17 +258,29 @@ impl ServiceAddresses {
             rx,
             format!("the IPAddress: {key} for Service {named} has a wrong reference; cleaning up"),
         );
+        let note =
+            format!("IPAddress: {key} for Service {named} has a wrong reference; cleaning up");
+        self.report(rx, tree, "IPAddressWrongReference", note);
         Ok(self.delete_address(rx, &address).await?)
     }
 
     /// An IPAddress without a Service goes once it is old enough.
-    async fn clean_up(&self, rx: Rx, key: &str, address: &Stored) -> Result<(), Failed> {
+    async fn clean_up(
+        &self,
+        rx: Rx,
+        key: &str,
+        named: &str,
+        address: &Stored,
+    ) -> Result<(), Failed> {
         let life = life(rx, address);
         if life > GRACE {
             say(
                 rx,
                 format!("IPAddress {key} appears to have leaked: cleaning up"),
             );
+            let note =
+                format!("IPAddress: {key} for Service {named} appears to have leaked: cleaning up");
+            self.report(rx, address.object.json(), "IPAddressNotAllocated", note);
             self.delete_address(rx, address).await?;
         }
         // Timers of a real clock are a little late: to be there on time is to be there too early.

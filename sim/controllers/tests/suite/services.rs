@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use wavetank_api::kinds::IP_ADDRESSES;
-use wavetank_api::{Content, Response};
+use wavetank_api::{Content, Json, Response};
 use wavetank_release::Release;
 
 use crate::lab::{Lab, path, service};
@@ -287,4 +287,68 @@ fn a_service_that_comes_into_the_cluster_keeps_its_ip_address() {
     lab.run(5.0);
     assert!(lab.is_stored("/registry/ipaddresses/10.0.0.5"));
     assert_eq!(lab.messages, Vec::<String>::new());
+}
+
+/// Reason, message and count of the Events, in the order of their names.
+fn events(lab: &mut Lab) -> Vec<(String, String, i64)> {
+    let listed = lab.ask("a2", "GET", "/api/v1/namespaces/n/events", json!(null));
+    let Content::List(list) = &listed.content else {
+        panic!("{listed:?}");
+    };
+    let of = |event: &Json| {
+        let text = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
+        let series = event["series"]["count"].as_i64();
+        let count = series.or(event["count"].as_i64()).unwrap_or(1);
+        (text("reason"), text("message"), count)
+    };
+    list.items.iter().map(|item| of(&item.json())).collect()
+}
+
+#[test]
+fn what_a_round_repairs_is_an_event_of_the_service() {
+    let mut lab = Lab::new(Release::V1_20);
+    let mut held = service("a", json!({"clusterIP": "10.0.0.3", "type": "NodePort"}));
+    held["metadata"]["finalizers"] = json!(["example.com/f"]);
+    address(&lab.ask("a1", "POST", &path(""), held));
+    // What it has is given up, and it stays.
+    assert_eq!(lab.ask("a1", "DELETE", &path("a"), json!(null)).code, 200);
+    assert_eq!(events(&mut lab), []);
+    lab.run(181.0);
+    let found = events(&mut lab);
+    let of = |reason: &str, message: &str| (reason.to_owned(), message.to_owned(), 1);
+    assert_eq!(found.len(), 2, "{found:?}");
+    let address = "Cluster IP [IPv4]:10.0.0.3 is not allocated; repairing";
+    assert_eq!(found[0], of("ClusterIPNotAllocated", address));
+    assert_eq!(found[1].0, "PortNotAllocated");
+    // They live for an hour.
+    lab.run(3670.0);
+    assert_eq!(events(&mut lab), []);
+}
+
+#[test]
+fn events_of_v1_36_become_a_series() {
+    let mut lab = Lab::new(Release::V1_36);
+    let made = service("a", json!({"clusterIP": "10.0.0.5"}));
+    address(&lab.ask("a1", "POST", &path(""), made));
+    let at = IP_ADDRESSES.path("", "10.0.0.5");
+    let mut counts = Vec::new();
+    for _ in 0..4 {
+        assert_eq!(lab.ask("a1", "DELETE", &at, json!(null)).code, 200);
+        lab.run(181.0);
+        let found = events(&mut lab);
+        assert!(
+            found.iter().all(|(reason, message, _)| {
+                reason == "ClusterIPNotAllocated"
+                    && message == "Cluster IP [IPv4]: 10.0.0.5 is not allocated; repairing"
+            }),
+            "{found:?}"
+        );
+        counts.push(found.iter().map(|(_, _, count)| *count).collect::<Vec<_>>());
+    }
+    // Each server has one of its own. From the second on there is a series, whose count is written once
+    // nothing has been added for six minutes.
+    assert_eq!(counts, [[1, 1], [2, 2], [2, 2], [2, 2]]);
+    lab.run(600.0);
+    let last: Vec<i64> = events(&mut lab).iter().map(|(_, _, n)| *n).collect();
+    assert_eq!(last, [4, 4]);
 }

@@ -1,0 +1,272 @@
+//! Events of the server's own controllers: recorded at once, written later and by somebody else, so that
+//! whoever records never waits. `correlator` says what becomes of an Event that is like others
+//! (`client-go/tools/record`, v1.16 and v1.20), `series` writes those of v1.36
+//! (`client-go/tools/events`). Nothing runs while there is nothing to write.
+
+mod correlator;
+mod series;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::EVENTS;
+use wavetank_api::{Method, Reason, Request, Stamp};
+use wavetank_apiserver::{Config, LoopbackError};
+use wavetank_engine::{Cell, Instant, Name, Outcome, RoutineFuture, Rx, Task, Time};
+use wavetank_release::Release;
+
+use correlator::{Correlated, Correlator};
+
+/// `maxTriesPerEvent`
+const TRIES: u32 = 12;
+/// `defaultSleepDuration`
+const RETRY: Duration = Duration::from_secs(10);
+/// `maxQueuedEvents`: more are dropped.
+const QUEUED: usize = 1000;
+
+const RECORD: Name = Name::new("record-events");
+
+/// Who reports.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Component {
+    ClusterIps,
+    NodePorts,
+}
+
+impl Component {
+    const fn name(self) -> &'static str {
+        match self {
+            Component::ClusterIps => "ipallocator-repair-controller",
+            Component::NodePorts => "portallocator-repair-controller",
+        }
+    }
+
+    const fn sink(self) -> Cell<Sink> {
+        Cell::numbered("events", self as u32)
+    }
+}
+
+/// What is to be said of an object; all of it are warnings.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Report {
+    pub reason: &'static str,
+    /// What was being done; Events of the core group do not say it.
+    pub action: &'static str,
+    pub note: String,
+}
+
+/// What waits to be written (`watch.Broadcaster`), and what was.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Sink {
+    queue: VecDeque<Event>,
+    writes: bool,
+    correlator: Correlator,
+    /// No two Events have the same name: this is the last instant that was part of one.
+    named: Instant,
+}
+
+/// An Event as it is to be stored. It is equal to one that differs in its instants.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Event(wavetank_api::Object);
+
+impl Event {
+    fn new(tree: Json) -> Event {
+        Event(wavetank_api::Object::new(tree))
+    }
+
+    fn tree(&self) -> &Json {
+        self.0.json()
+    }
+
+    fn post(&self) -> Request {
+        let path = EVENTS.path(self.0.namespace(), "");
+        Request::new(Method::Post, path).with(self.tree().clone())
+    }
+
+    fn patch(&self, patch: Json) -> Request {
+        let path = EVENTS.path(self.0.namespace(), self.0.name());
+        let mut request = Request::new(Method::Patch, path).with(patch);
+        request.content_type = Some("application/strategic-merge-patch+json".into());
+        request
+    }
+}
+
+/// What came of writing an Event (`recordEvent`).
+enum Wrote {
+    /// It is stored like this.
+    Stored(Json),
+    /// The server does not want it.
+    Refused,
+    /// The server was not reached: to be tried again.
+    Unreached,
+}
+
+/// Writes Events of one component.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Recorder {
+    pub server: Arc<Config>,
+    pub component: Component,
+}
+
+impl Recorder {
+    /// `Eventf`
+    pub fn report(&self, rx: Rx, about: &Json, report: Report) {
+        let at = self.instant(rx);
+        let event = match self.server.release {
+            Release::V1_16 | Release::V1_20 => self.core_event(about, &report, at),
+            Release::V1_36 => {
+                let event = self.series_event(about, &report, at);
+                return self.record_in_series(rx, event);
+            }
+        };
+        let starts = rx.update(&self.component.sink(), |sink| {
+            if sink.queue.len() < QUEUED {
+                sink.queue.push_back(event);
+            }
+            !std::mem::replace(&mut sink.writes, true)
+        });
+        if starts {
+            rx.spawn(Task::new(RECORD, self.component));
+        }
+    }
+
+    /// Now, so that no two Events have the same name: really there is a nanosecond between any two, in
+    /// virtual time there is none.
+    fn instant(&self, rx: Rx) -> Time {
+        let now = rx.clock();
+        let at = rx.update(&self.component.sink(), |sink| {
+            let at = now.max(sink.named.0 + Duration::from_micros(1));
+            sink.named = Instant(at);
+            at
+        });
+        let recorder = 2 * self.server.me.index() as u64 + self.component as u64;
+        at + Duration::from_nanos(recorder)
+    }
+
+    /// The routines of a server's recorders.
+    pub fn routine(server: &Arc<Config>, task: &Task) -> Option<RoutineFuture> {
+        if task.kind() == RECORD {
+            let me = Recorder {
+                server: server.clone(),
+                component: *task.args(),
+            };
+            return Some(Box::pin(me.record(Rx::new())));
+        }
+        series::routine(server, task)
+    }
+
+    /// `recordToSink`, for the Event that has waited longest.
+    async fn record(self, rx: Rx) -> Outcome {
+        let now = rx.clock();
+        let next = rx.update(&self.component.sink(), |sink| {
+            let next = sink.queue.pop_front();
+            sink.writes = next.is_some();
+            next.map(|event| sink.correlator.correlate(event, now))
+        });
+        match next {
+            None => return Outcome::Done,
+            Some(None) => {} // too many of its object
+            Some(Some(correlated)) => self.try_to_write(rx, correlated).await,
+        }
+        Outcome::Become(Task::new(RECORD, self.component))
+    }
+
+    async fn try_to_write(&self, rx: Rx, correlated: Correlated) {
+        for tries in 1..=TRIES {
+            match self.write(rx, &correlated).await {
+                Wrote::Stored(event) => {
+                    let sink = self.component.sink();
+                    rx.update(&sink, |sink| sink.correlator.was_stored(Event::new(event)));
+                    return;
+                }
+                Wrote::Refused => return,
+                Wrote::Unreached if tries == TRIES => return,
+                Wrote::Unreached if tries == 1 => {
+                    // Clients do not come back all at once; in steps of a hundredth.
+                    let drawn = rx.choose(100).await as u32;
+                    rx.sleep(RETRY * drawn / 100).await;
+                }
+                Wrote::Unreached => rx.sleep(RETRY).await,
+            }
+        }
+    }
+
+    /// `recordEvent`: a patch if it is known, and if it is gone, or new, a create.
+    async fn write(&self, rx: Rx, correlated: &Correlated) -> Wrote {
+        if let Some(patch) = &correlated.patch {
+            let patched = self.send(rx, correlated.event.patch(patch.clone())).await;
+            if !matches!(&patched, Err(error) if error.is(Reason::NotFound)) {
+                return wrote(patched);
+            }
+        }
+        wrote(self.send(rx, correlated.event.post()).await)
+    }
+
+    async fn send(&self, rx: Rx, request: Request) -> Result<Json, LoopbackError> {
+        let stored = self.server.loopback().object(rx, request).await?;
+        Ok(stored.json())
+    }
+
+    /// `makeEvent` of `tools/record`
+    fn core_event(&self, about: &Json, report: &Report, at: Time) -> Event {
+        let seconds = Stamp::of(at).seconds();
+        Event::new(json!({
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": metadata(about, at),
+            "involvedObject": reference(about),
+            "reason": report.reason,
+            "message": report.note,
+            "source": {"component": self.component.name()},
+            "firstTimestamp": seconds,
+            "lastTimestamp": seconds,
+            "count": 1,
+            "type": "Warning",
+            "eventTime": null,
+            "reportingComponent": "",
+            "reportingInstance": "",
+        }))
+    }
+}
+
+fn wrote(answer: Result<Json, LoopbackError>) -> Wrote {
+    match answer {
+        Ok(event) => Wrote::Stored(event),
+        Err(LoopbackError::Status(_)) => Wrote::Refused,
+        Err(LoopbackError::Net(_)) => Wrote::Unreached,
+    }
+}
+
+/// The name is that of the object and an instant; what has no namespace is reported in the default one.
+fn metadata(about: &Json, at: Time) -> Json {
+    let of = |field| json::text(about, &["metadata", field]);
+    let namespace = match of("namespace") {
+        "" => "default",
+        namespace => namespace,
+    };
+    json!({
+        "name": format!("{}.{:x}", of("name"), Stamp::of(at).nanos()),
+        "namespace": namespace,
+    })
+}
+
+/// `reference.GetReference`
+fn reference(about: &Json) -> Json {
+    let of = |field| json::text(about, &["metadata", field]);
+    let all = [
+        ("kind", json::text(about, &["kind"])),
+        ("namespace", of("namespace")),
+        ("name", of("name")),
+        ("uid", of("uid")),
+        ("apiVersion", json::text(about, &["apiVersion"])),
+        ("resourceVersion", of("resourceVersion")),
+    ];
+    let there = all.into_iter().filter(|(_, value)| !value.is_empty());
+    there
+        .map(|(field, value)| (field.to_owned(), value.into()))
+        .collect::<json::Map>()
+        .into()
+}
