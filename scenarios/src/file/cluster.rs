@@ -13,7 +13,7 @@ use super::faults::probability;
 use super::front::{Balancer, Rollout};
 use super::published::{AdditionalPort, Family};
 use super::range::Range;
-use super::services::{Cidr, PortRange};
+use super::services::{Cidrs, PortRange};
 
 /// A Kubernetes release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -190,7 +190,7 @@ pub struct Options {
     pub etcd_compaction_interval: Option<Choices<Duration>>,
     /// What Services are given cluster addresses from; without it they are given none, and no ports.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub service_cluster_ip_range: Option<Cidr>,
+    pub service_cluster_ip_range: Option<Cidrs>,
     /// What Services are given node ports from; upstream's default is 30000-32767.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_node_port_range: Option<PortRange>,

@@ -47,7 +47,7 @@ pub use report::{Mistake, Report};
 pub use scenario::{Directed, Held, Hold, Scenario, Told};
 pub use schema::json_schema;
 pub use search::{Search, told};
-pub use services::{Cidr, PortRange};
+pub use services::{Cidrs, PortRange};
 pub use text::{Written, Wrong};
 pub use workload::{Connect, EtcdOperations, Often, Workload};
 

@@ -78,14 +78,14 @@ impl Checker<'_> {
         }
         let advertised = options.advertise_address_family;
         if let Some(range) = range {
-            let own = match range.0.contains(':') {
+            let own = match range.0[0].contains(':') {
                 true => Family::IPv6,
                 false => Family::IPv4,
             };
             if own != advertised {
                 let message = format!(
                     "apiservers that advertise {advertised:?} addresses cannot have a Service of {own:?}, {}",
-                    range.0
+                    range
                 );
                 let help = format!("write `advertise-address-family: {own:?}`");
                 self.wrong(path("service-cluster-ip-range"), Value, message, help);

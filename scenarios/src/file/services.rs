@@ -13,34 +13,52 @@ use super::path::Path;
 use super::text::{self, Written, Wrong};
 use super::tree::Focus::Key;
 
-/// A range of addresses, `10.0.0.0/24`.
+/// A range of addresses, `10.0.0.0/24`, or one of each family: `10.0.0.0/24,fd00::/120`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Cidr(pub String);
+pub struct Cidrs(pub Vec<String>);
 
 /// So many bits tell addresses of a range apart, at least and at most: some Services fit in it besides
 /// `kubernetes`, and it can be gone through.
 const BITS: std::ops::RangeInclusive<u8> = 2..=16;
 
-impl Display for Cidr {
+impl Display for Cidrs {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.0.join(","))
     }
 }
 
-impl Written for Cidr {
+impl Written for Cidrs {
     fn name() -> Cow<'static, str> {
         "range of addresses".into()
     }
 
     fn pattern() -> String {
-        "[0-9a-fA-F.:]+/[0-9]+".into()
+        "[0-9a-fA-F.:]+/[0-9]+(,[0-9a-fA-F.:]+/[0-9]+)?".into()
     }
 
     fn examples() -> String {
-        "an address and the length of its prefix, such as `10.0.0.0/24`".into()
+        "an address and the length of its prefix, such as `10.0.0.0/24`, or one of each family: \
+         `10.0.0.0/24,fd00::/120`"
+            .into()
     }
 
     fn read(text: &str) -> Result<Self, Wrong> {
+        let all: Vec<&str> = text.split(',').map(str::trim).collect();
+        for range in &all {
+            Cidrs::check(range)?;
+        }
+        let six = all.iter().filter(|range| range.contains(':')).count();
+        if all.len() > 2 || (all.len() == 2 && six != 1) {
+            let message = format!("`{text}` is not one range of each family");
+            let help = "give one of IPv4 and one of IPv6: `10.0.0.0/24,fd00::/120`";
+            return Err(Wrong::new(message, help.to_owned()));
+        }
+        Ok(Cidrs(all.into_iter().map(str::to_owned).collect()))
+    }
+}
+
+impl Cidrs {
+    fn check(text: &str) -> Result<(), Wrong> {
         let help = || format!("write {}", Self::examples());
         let Some((ip, length)) = addresses::parse_range(text) else {
             let message = format!("`{text}` is not a range of addresses");
@@ -61,7 +79,7 @@ impl Written for Cidr {
             let help = format!("give a prefix of {short} to {long} bits");
             return Err(Wrong::new(message, help));
         }
-        Ok(Cidr(text.to_owned()))
+        Ok(())
     }
 }
 
@@ -146,7 +164,7 @@ macro_rules! as_text {
         }
     };
 }
-as_text!(Cidr, "Cidr");
+as_text!(Cidrs, "Cidrs");
 as_text!(PortRange, "PortRange");
 
 impl Checker<'_> {

@@ -269,7 +269,8 @@ impl Job {
     pub(super) fn ranges(&self) -> Option<ServiceRanges> {
         let options = &self.scenario.options;
         let cluster_ips = options.service_cluster_ip_range.as_ref()?;
-        let ranges = ServiceRanges::of(&[&cluster_ips.0]);
+        let cluster_ips: Vec<&str> = cluster_ips.0.iter().map(String::as_str).collect();
+        let ranges = ServiceRanges::of(&cluster_ips);
         Some(match options.service_node_port_range {
             None => ranges,
             Some(PortRange { first, last }) => ServiceRanges {

@@ -2,7 +2,7 @@
 
 use crate::file::Scenario;
 
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("etcd-storm", include_str!("../../etcd-storm.yaml")),
     (
         "kubernetes-endpoints",
@@ -21,6 +21,7 @@ const FILES: [(&str, &str); 9] = [
         "rolling-upgrade",
         include_str!("../../rolling-upgrade.yaml"),
     ),
+    ("service-dual", include_str!("../../service-dual.yaml")),
     ("service-rush", include_str!("../../service-rush.yaml")),
     ("service-storm", include_str!("../../service-storm.yaml")),
     ("watch-storm", include_str!("../../watch-storm.yaml")),

@@ -111,6 +111,9 @@ fn watch_storm_is_clean_when_all_is_mended() {
     }
 }
 
+wavetank::seeds!(service_dual_v1_16, fixed("service-dual", "v1.16"), 0..4);
+wavetank::seeds!(service_dual_v1_20, fixed("service-dual", "v1.20"), 0..4);
+wavetank::seeds!(service_dual_v1_36, fixed("service-dual", "v1.36"), 0..4);
 wavetank::seeds!(service_rush_v1_16, fixed("service-rush", "v1.16"), 0..3);
 wavetank::seeds!(service_rush_v1_20, fixed("service-rush", "v1.20"), 0..3);
 wavetank::seeds!(service_rush_v1_36, fixed("service-rush", "v1.36"), 0..3);
@@ -130,6 +133,7 @@ fn every_bundled_scenario_is_here() {
             "master-count",
             "no-shutdown-delay",
             "rolling-upgrade",
+            "service-dual",
             "service-rush",
             "service-storm",
             "watch-storm"

@@ -23,14 +23,7 @@ fn delete_gives_up_early() {
 
 #[test]
 fn repair_start_gives_up() {
-    let property = "start-completes";
-    storm::shows(
-        "service-rush",
-        "repair-start-gives-up",
-        "v1.20",
-        9,
-        property,
-    );
+    shows("repair-start-gives-up", "v1.20", 337, "start-completes");
 }
 
 #[test]
@@ -52,7 +45,7 @@ fn memory_refuses() {
 #[test]
 fn memory_outlives_failure() {
     let property = "allocation-succeeds-while-free";
-    shows("memory-outlives-failure", "v1.20", 10, property);
+    shows("memory-outlives-failure", "v1.20", 49, property);
 }
 
 #[test]
@@ -60,7 +53,7 @@ fn shared_port_is_released() {
     shows(
         "shared-port-is-released",
         "v1.20",
-        1,
+        33,
         "node-ports-are-unique",
     );
 }
@@ -80,7 +73,7 @@ fn repair_forgets_health_check() {
     shows(
         "repair-forgets-health-check",
         "v1.20",
-        0,
+        8,
         "used-is-allocated",
     );
 }
@@ -90,7 +83,7 @@ fn leak_is_freed_at_once() {
     shows(
         "leak-is-freed-at-once",
         "v1.20",
-        3,
+        54,
         "cluster-ips-are-unique",
     );
 }
@@ -100,19 +93,19 @@ fn type_change_loses_address() {
     shows(
         "type-change-loses-address",
         "v1.36",
-        0,
+        35,
         "cluster-ips-are-unique",
     );
 }
 
 #[test]
 fn trouble_is_invalid() {
-    shows("trouble-is-invalid", "v1.20", 3, "trouble-is-not-invalid");
+    shows("trouble-is-invalid", "v1.20", 13, "trouble-is-not-invalid");
 }
 
 #[test]
 fn leaks_are_counted_by_rounds() {
-    mends("fix-count-rounds", "v1.20", 40, "cluster-ips-are-unique");
+    mends("fix-count-rounds", "v1.20", 51, "cluster-ips-are-unique");
 }
 
 #[test]
@@ -120,7 +113,7 @@ fn the_repair_waits_for_a_service_that_is_made_anew() {
     mends(
         "fix-wait-for-service",
         "v1.36",
-        13,
+        52,
         "cluster-ips-are-unique",
     );
 }
@@ -145,7 +138,7 @@ fn a_service_is_given_up_once() {
 #[test]
 fn the_repair_deletes_what_it_has_seen() {
     let property = "cluster-ips-are-unique";
-    mends("fix-delete-what-was-seen", "v1.36", 21, property);
+    mends("fix-delete-what-was-seen", "v1.36", 105, property);
 }
 
 #[test]
@@ -162,7 +155,7 @@ fn allocator_swallows_errors() {
 
 #[test]
 fn layer_reads_apart() {
-    shows("layer-reads-apart", "v1.20", 10, "cluster-ips-are-unique");
+    shows("layer-reads-apart", "v1.20", 44, "cluster-ips-are-unique");
 }
 
 #[test]
@@ -204,7 +197,19 @@ fn an_update_gives_up_what_is_no_longer_stored() {
     mends(
         "fix-finish-after-write",
         "v1.36",
-        26,
+        24,
         "node-ports-are-unique",
+    );
+}
+
+#[test]
+fn what_the_first_family_was_given_is_given_back() {
+    let property = "refused-leaves-no-trace";
+    storm::mends(
+        "service-dual",
+        "fix-give-back-first-family",
+        "v1.36",
+        29,
+        property,
     );
 }

@@ -20,6 +20,7 @@ mod pod_spec;
 pub mod pods;
 mod secrets;
 pub mod service_families;
+pub mod service_gate;
 mod service_one_ip;
 pub mod service_rules;
 pub mod services;

@@ -15,6 +15,8 @@ pub struct Context {
     pub release: Release,
     /// The server's clock.
     pub now: Stamp,
+    /// Has it ranges of both families?
+    pub dual_stack: bool,
 }
 
 /// Which objects of a subresource a strategy is for.

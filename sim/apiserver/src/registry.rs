@@ -102,14 +102,24 @@ impl Registry {
         self.allocators.as_ref().filter(|_| has)
     }
 
+    /// Who completes what is read. Before v1.36 it depends on the gate for two families.
+    fn reads(&self) -> Option<&Allocators> {
+        let has = |all: &&Allocators| match self.storage.release {
+            Release::V1_16 => false,
+            Release::V1_20 => self.part == Part::Whole && all.is_dual(),
+            Release::V1_36 => self.part == Part::Whole,
+        };
+        self.allocators.as_ref().filter(has)
+    }
+
     /// `Decorator`: an object as it is shown. Watches show it as it is stored, and so does a deletion
     /// that has to wait.
     fn decorate(&self, stored: Stored) -> Stored {
-        let Some(hooks) = self.hooks() else {
+        let Some(reads) = self.reads() else {
             return stored;
         };
         let mut tree = stored.object.json().clone();
-        hooks.default_on_read(&mut tree);
+        reads.default_on_read(&mut tree);
         match tree == *stored.object.json() {
             true => stored,
             false => Stored {
@@ -120,10 +130,10 @@ impl Registry {
     }
 
     fn decorate_made(&self, made: Made) -> Made {
-        match (made, self.hooks()) {
+        match (made, self.reads()) {
             (Made::Stored(stored), _) => Made::Stored(self.decorate(stored)),
-            (Made::Unsaved(mut tree), Some(hooks)) => {
-                hooks.default_on_read(Arc::make_mut(&mut tree));
+            (Made::Unsaved(mut tree), Some(reads)) => {
+                reads.default_on_read(Arc::make_mut(&mut tree));
                 Made::Unsaved(tree)
             }
             (made, _) => made,
@@ -179,6 +189,7 @@ impl Registry {
         Context {
             release: self.storage.release,
             now: Stamp::of(rx.clock()),
+            dual_stack: self.allocators.as_ref().is_some_and(Allocators::is_dual),
         }
     }
 

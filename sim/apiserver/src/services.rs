@@ -25,6 +25,7 @@ mod rest;
 use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::service_families::family_of;
 use wavetank_api::kinds::{ENDPOINTS, IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::strategy::Part;
 use wavetank_api::validation::ErrorList;
@@ -76,7 +77,8 @@ pub struct Allocators {
 /// Where cluster addresses come from.
 #[derive(Clone, Debug)]
 enum Ips {
-    Bitmap(Ledger),
+    /// That of the default family first.
+    Bitmaps(Vec<Ledger>),
     Objects(Vec<Addresses>),
 }
 
@@ -87,10 +89,11 @@ impl Allocators {
         let storage = config.storage();
         let families = ranges.families();
         let ips = match config.release {
-            Release::V1_16 | Release::V1_20 => Ips::Bitmap(Ledger::of_addresses(storage, ranges)?),
+            Release::V1_16 | Release::V1_20 => Ips::Bitmaps(Ledger::of_addresses(storage, ranges)),
             Release::V1_36 => {
                 let of = |family: &&'static str| Addresses {
                     family,
+                    is_default: *family == families[0],
                     loopback: config.loopback(),
                     storage,
                     addresses: config.cacher(rx, &IP_ADDRESSES),
@@ -99,6 +102,9 @@ impl Allocators {
                 Ips::Objects(families.iter().map(of).collect())
             }
         };
+        if matches!(&ips, Ips::Bitmaps(all) if all.is_empty()) {
+            return None;
+        }
         Some(Allocators {
             families,
             ips,
@@ -107,6 +113,21 @@ impl Allocators {
             switches: config.switches,
             endpoints: config.cacher(rx, &ENDPOINTS),
         })
+    }
+
+    /// Are there ranges of both families? Before v1.36 that takes the gate `IPv6DualStack`.
+    pub fn is_dual(&self) -> bool {
+        self.families.len() == 2
+    }
+
+    /// The ledger that a Service of a family is given an address from, or an address is given back to.
+    /// v1.16 looks for IPv6 only (`getAllocatorBySpec`, `getAllocatorByClusterIP`).
+    fn ledger<'a>(&self, all: &'a [Ledger], family: &str) -> &'a Ledger {
+        let second = all.get(1).filter(|second| {
+            let six = second.block().is_six();
+            six == (family == "IPv6") && (six || self.release != Release::V1_16)
+        });
+        second.unwrap_or(&all[0])
     }
 
     /// Takes the address that is asked for, or any of the family.
@@ -120,7 +141,8 @@ impl Allocators {
     ) -> Result<String, Status> {
         if asked.is_empty() {
             let taken = match &self.ips {
-                Ips::Bitmap(ledger) => {
+                Ips::Bitmaps(all) => {
+                    let ledger = self.ledger(all, family);
                     let taken = ledger.take_any(rx).await;
                     taken.map(|offset| ledger.block().item(offset))
                 }
@@ -146,13 +168,16 @@ impl Allocators {
             return Err(Status::internal(why));
         };
         let taken = match &self.ips {
-            Ips::Bitmap(ledger) => match ledger.block().offset_of(ip) {
-                Some(offset) => ledger.take(rx, offset).await,
-                None => Err(Refusal::Outside(format!(
-                    "provided IP is not in the valid range. The range of valid IPs is {}",
-                    ledger.block().spec
-                ))),
-            },
+            Ips::Bitmaps(all) => {
+                let ledger = self.ledger(all, family);
+                match ledger.block().offset_of(ip) {
+                    Some(offset) => ledger.take(rx, offset).await,
+                    None => Err(Refusal::Outside(format!(
+                        "provided IP is not in the valid range. The range of valid IPs is {}",
+                        ledger.block().spec
+                    ))),
+                }
+            }
             Ips::Objects(all) => match all.iter().find(|one| one.family == family) {
                 Some(addresses) => addresses.take(rx, ip, service, dry_run).await,
                 None => Err(Refusal::NotReady),
@@ -191,13 +216,13 @@ impl Allocators {
         !(self.switches.has(Switch::FixKeepAfterUnknown) && is_unknown(failed))
     }
 
-    /// `releaseIPs`: in the order of a Go map, here IPv4 first. Errors are left to the repair.
     /// Is an address released only by whom it is of?
     fn asks_whose(&self) -> bool {
         self.switches.has(Switch::FixReleaseOwnAddress)
     }
 
-    /// Gives them up: those of the holder, or else whosever they are by now.
+    /// `releaseIPs`: gives up those of the holder, or else whosever they are by now, in the order of a Go
+    /// map, here IPv4 first. Errors are left to the repair; until v1.20 the first one ends it.
     async fn release_ips(&self, rx: Rx, ips: &[String], holder: Option<&Holder>) {
         let (six, four): (Vec<&String>, Vec<&String>) = ips.iter().partition(|ip| ip.contains(':'));
         for ip in four.into_iter().chain(six) {
@@ -205,11 +230,13 @@ impl Allocators {
                 continue;
             };
             match &self.ips {
-                Ips::Bitmap(ledger) => {
+                Ips::Bitmaps(all) => {
+                    let ledger = self.ledger(all, family_of(ip));
                     if let Some(offset) = ledger.block().offset_of(parsed)
                         && let Err(refusal) = ledger.release(rx, offset).await
                     {
                         could_not_release(rx, ip, &words(refusal));
+                        return;
                     }
                 }
                 Ips::Objects(all) => {

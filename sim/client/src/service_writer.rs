@@ -49,6 +49,18 @@ pub struct ServiceWriter {
     addresses: Arc<Vec<String>>,
     /// The ports that it asks for by number: the first, and how many.
     ports: (u16, u16),
+    families: Families,
+}
+
+/// How a Service says which families it wants.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Families {
+    /// There is only one.
+    Single,
+    /// `ipFamily`, v1.16.
+    One,
+    /// `ipFamilyPolicy`, since v1.20.
+    Policy,
 }
 
 /// A range may be large; so many of its addresses are asked for by name.
@@ -203,11 +215,17 @@ fn path(name: &str) -> String {
 }
 
 impl ServiceWriter {
-    /// A client of these servers, which give Services something of these ranges.
-    pub fn new(name: &str, servers: Arc<Vec<ProcId>>, ranges: &ServiceRanges) -> ServiceWriter {
-        let block = ranges.cluster_ips.first();
-        let block = block.and_then(|range| Block::of_addresses(range, Release::V1_36));
-        let addresses = block.into_iter().flat_map(|block| {
+    /// A client of these servers, the oldest of which is of this release, and which give Services
+    /// something of these ranges.
+    pub fn new(
+        name: &str,
+        servers: Arc<Vec<ProcId>>,
+        oldest: Release,
+        ranges: &ServiceRanges,
+    ) -> ServiceWriter {
+        let blocks = ranges.cluster_ips.iter();
+        let blocks = blocks.filter_map(|range| Block::of_addresses(range, Release::V1_36));
+        let addresses = blocks.flat_map(|block| {
             let asked = 1..block.size().min(MOST_ASKED);
             asked.map(move |offset| block.item(offset))
         });
@@ -216,6 +234,11 @@ impl ServiceWriter {
             servers,
             addresses: Arc::new(addresses.collect()),
             ports: ranges.node_ports,
+            families: match (ranges.cluster_ips.len(), oldest) {
+                (2, Release::V1_16) => Families::One,
+                (2, _) => Families::Policy,
+                _ => Families::Single,
+            },
         }
     }
 

@@ -312,9 +312,11 @@ impl Topology {
             let servers = balanced.clone();
             builder.process(&name, Writer { servers, streams });
         }
-        if let Some(ranges) = &self.services {
+        let oldest = self.apiservers.iter().map(|server| server.release).min();
+        if let (Some(ranges), Some(oldest)) = (&self.services, oldest) {
             for name in self.service_writer_names() {
-                builder.process(&name, ServiceWriter::new(&name, balanced.clone(), ranges));
+                let writer = ServiceWriter::new(&name, balanced.clone(), oldest, ranges);
+                builder.process(&name, writer);
             }
         }
         for (name, manager) in self.manager_names().iter().zip(&self.watching.managers) {

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICES;
+use wavetank_api::kinds::service_families::family_of;
 use wavetank_api::{Content, Method, Reason, Request};
 use wavetank_apiserver::services::ledger::Ledger;
 use wavetank_apiserver::{Config, Hook, HookFuture};
@@ -63,8 +64,9 @@ enum Loop {
 }
 
 impl Loop {
-    const fn leaks(self) -> Cell<Leaks> {
-        Cell::numbered("service-leaks", self as u32)
+    /// Of the n-th ledger.
+    const fn leaks(self, at: usize) -> Cell<Leaks> {
+        Cell::numbered("service-leaks", self as u32 + 2 * at as u32)
     }
 }
 
@@ -211,21 +213,23 @@ impl ServiceRepair {
         self.server.switches.has(switch)
     }
 
-    fn ledger(&self, which: Loop) -> Option<Ledger> {
-        let ranges = self.server.services.as_ref()?;
+    /// What a loop looks after: one ledger for each family, or that of the ports.
+    fn ledgers(&self, which: Loop) -> Vec<Ledger> {
+        let Some(ranges) = self.server.services.as_ref() else {
+            return Vec::new();
+        };
         let storage = self.server.storage();
         match which {
             Loop::ClusterIps => Ledger::of_addresses(storage, ranges),
-            Loop::NodePorts => Some(Ledger::of_ports(storage, ranges)),
+            Loop::NodePorts => vec![Ledger::of_ports(storage, ranges)],
         }
     }
 
-    /// `runOnce`: what is stored, then what Services there are, then the write.
+    /// `runOnce`: what is stored, then what Services there are, then the writes, family by family in the
+    /// order of a Go map, here the default one first.
     async fn try_once(&self, rx: Rx, which: Loop) -> Result<(), Failed> {
         let release = self.server.release;
-        let Some(ledger) = self.ledger(which) else {
-            return Ok(());
-        };
+        let ledgers = self.ledgers(which);
         let words = match which {
             Loop::ClusterIps => Words::ClusterIps(release),
             Loop::NodePorts => Words::NodePorts,
@@ -236,7 +240,10 @@ impl ServiceRepair {
         };
         let unread =
             |why: String| Failed::Otherwise(format!("unable to refresh the {}: {why}", what.0));
-        let mut snapshot = ledger.get(rx).await.map_err(unread)?;
+        let mut snapshots = Vec::new();
+        for ledger in &ledgers {
+            snapshots.push(ledger.get(rx).await.map_err(unread)?);
+        }
         let services = self.services(rx).await.map_err(unread)?;
         let of: fn(&Json) -> Vec<String> = match which {
             Loop::ClusterIps => cluster_ips,
@@ -248,27 +255,31 @@ impl ServiceRepair {
             of(service).into_iter().map(in_use)
         });
         let used: Vec<InUse<'_>> = used.collect();
-        let (stored, block) = (snapshot.clone(), ledger.block().clone());
-        let mut leaks = rx.read(&which.leaks());
-        let switches = self.server.switches;
-        let (taken, messages) = rebuild(&words, &stored, &block, &used, &mut leaks, switches);
         let once = self.has(Switch::FixCountRounds);
-        if !once {
-            rx.update(&which.leaks(), |own| own.clone_from(&leaks));
-        }
-        for said in messages {
-            if let Some(event) = said.event {
-                let about = used[said.about].service;
-                self.recorder(which).report(rx, about, event);
+        let mut counted = Vec::new();
+        for (at, (ledger, snapshot)) in ledgers.iter().zip(&mut snapshots).enumerate() {
+            let used = of_ledger(at, &ledgers, &used);
+            let mut leaks = rx.read(&which.leaks(at));
+            let (stored, block) = (snapshot.clone(), ledger.block());
+            let switches = self.server.switches;
+            let (taken, messages) = rebuild(&words, &stored, block, &used, &mut leaks, switches);
+            if !once {
+                rx.update(&which.leaks(at), |own| own.clone_from(&leaks));
             }
-            say(rx, said.message);
+            counted.push(leaks);
+            for said in messages {
+                if let Some(event) = said.event {
+                    let about = used[said.about].service;
+                    self.recorder(which).report(rx, about, event);
+                }
+                say(rx, said.message);
+            }
+            snapshot.range = block.spec.clone();
+            snapshot.taken = taken;
         }
-        snapshot.range = ledger.block().spec.clone();
-        snapshot.taken = taken;
-        ledger
-            .create_or_update(rx, snapshot)
-            .await
-            .map_err(|status| {
+        for (ledger, snapshot) in ledgers.iter().zip(snapshots) {
+            let written = ledger.create_or_update(rx, snapshot).await;
+            written.map_err(|status| {
                 let why = &status.message;
                 match status.is(Reason::Conflict) {
                     true => Failed::Conflict(why.clone()),
@@ -278,8 +289,11 @@ impl ServiceRepair {
                     )),
                 }
             })?;
+        }
         if once {
-            rx.update(&which.leaks(), |own| *own = leaks);
+            for (at, leaks) in counted.into_iter().enumerate() {
+                rx.update(&which.leaks(at), |own| *own = leaks);
+            }
         }
         Ok(())
     }
@@ -292,6 +306,17 @@ impl ServiceRepair {
             other => unreachable!("a list was asked for: {other:?}"),
         }
     }
+}
+
+/// What is in use of one of these ledgers: what belongs to none counts to the first. v1.16 takes IPv6 for
+/// the second one only if that is it (`selectAllocForIP`), which comes to the same.
+fn of_ledger<'a>(at: usize, ledgers: &[Ledger], used: &[InUse<'a>]) -> Vec<InUse<'a>> {
+    let second = ledgers.get(1).map(Ledger::block);
+    let is_second = |of: &InUse<'_>| {
+        second.is_some_and(|block| block.is_six() == (family_of(&of.item) == "IPv6"))
+    };
+    let ours = used.iter().filter(|of| is_second(of) == (at == 1));
+    ours.cloned().collect()
 }
 
 /// The addresses of a Service, if it has any (`IsServiceIPSet`).

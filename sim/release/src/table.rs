@@ -94,6 +94,7 @@ pub enum Switch {
     FixReleasePortOnce,
     FixDeleteWhatWasSeen,
     FixReleaseOwnAddress,
+    FixGiveBackFirstFamily,
     LostLeadershipGoesUnnoticed,
     RenewalOutlivesDeadline,
     ReleaseWithoutDuration,
@@ -171,7 +172,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 76] = [
+    pub const TABLE: [SwitchInfo; 77] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -941,6 +942,18 @@ impl Switch {
             kind: Kind::Fix,
             source: "FINDINGS.md, 18",
             about: "a server gives up the IPAddress that it took or that the Service had, and not one that has its name by now",
+            fits: &[V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Services,
+        },
+        SwitchInfo {
+            switch: Switch::FixGiveBackFirstFamily,
+            name: "fix-give-back-first-family",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 19",
+            about: "a Service that gets no address of its second family gives back that of its first",
             fits: &[V1_36],
             reconciler: None,
             ships: &[],

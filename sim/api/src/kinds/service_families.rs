@@ -10,12 +10,12 @@ use crate::addresses;
 use crate::json::{self, Json};
 use crate::validation::{Bad, ErrorList};
 
-const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
-const FAMILIES: [&str; 2] = ["spec", "ipFamilies"];
-const IPS: [&str; 2] = ["spec", "clusterIPs"];
-const SINGLE: &str = "SingleStack";
-const PREFER: &str = "PreferDualStack";
-const REQUIRE: &str = "RequireDualStack";
+pub(super) const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
+pub(super) const FAMILIES: [&str; 2] = ["spec", "ipFamilies"];
+pub(super) const IPS: [&str; 2] = ["spec", "clusterIPs"];
+pub(super) const SINGLE: &str = "SingleStack";
+pub(super) const PREFER: &str = "PreferDualStack";
+pub(super) const REQUIRE: &str = "RequireDualStack";
 
 /// The family of an address.
 pub fn family_of(ip: &str) -> &'static str {
@@ -25,18 +25,18 @@ pub fn family_of(ip: &str) -> &'static str {
     }
 }
 
-fn other(family: &str) -> &'static str {
+pub(super) fn other(family: &str) -> &'static str {
     match family {
         "IPv4" => "IPv6",
         _ => "IPv4",
     }
 }
 
-fn policy(service: &Json) -> &str {
+pub(super) fn policy(service: &Json) -> &str {
     json::text(service, &POLICY)
 }
 
-fn without_selector(service: &Json) -> bool {
+pub(super) fn without_selector(service: &Json) -> bool {
     let selector = json::at(service, &["spec", "selector"]).and_then(Json::as_object);
     selector.is_none_or(|selector| selector.is_empty())
 }
@@ -60,18 +60,18 @@ fn same(one: &Json, other: &Json, path: &[&str]) -> bool {
     json::list(one, path) == json::list(other, path)
 }
 
-fn keep_one(service: &mut Json, path: &[&str]) {
+pub(super) fn keep_one(service: &mut Json, path: &[&str]) {
     let first = json::list(service, path)[..1].to_vec();
     json::set(service, path, first);
 }
 
-fn add_family(service: &mut Json, family: &str) {
+pub(super) fn add_family(service: &mut Json, family: &str) {
     let mut families = json::list(service, &FAMILIES).to_vec();
     families.push(family.into());
     json::set(service, &FAMILIES, families);
 }
 
-fn add_other_family(service: &mut Json) {
+pub(super) fn add_other_family(service: &mut Json) {
     let first = json::list(service, &FAMILIES)[0].as_str();
     let second = other(first.unwrap_or_default());
     add_family(service, second);

@@ -1,6 +1,7 @@
 //! What is wrong with the address of a Service while it has one only, until v1.19
 //! (`ValidateService`, `ValidateServiceUpdate`).
 
+use super::service_gate;
 use crate::json::{self, Json};
 use crate::metadata;
 use crate::validation::ErrorList;
@@ -33,6 +34,7 @@ pub(super) fn itself(service: &Json, errors: &mut ErrorList) {
         let detail = "must be empty, 'None', or a valid IP address";
         errors.invalid(FIELD, ip, detail);
     }
+    service_gate::family_errors(service, errors);
 }
 
 /// It stays as long as the Service has one at all.
@@ -43,4 +45,5 @@ pub(super) fn unchanged(service: &Json, old: &Json, errors: &mut ErrorList) {
     if !external(service) && !external(old) && !before.is_empty() && before != now {
         errors.invalid(FIELD, now, metadata::IMMUTABLE);
     }
+    service_gate::family_unchanged(service, old, errors);
 }

@@ -9,7 +9,7 @@ use wavetank_release::Release;
 
 use super::pod_spec::{default, objects_mut};
 use super::pods::keep;
-use super::service_rules;
+use super::{service_gate, service_rules};
 use crate::addresses;
 use crate::json::{self, Json, Map};
 use crate::names;
@@ -62,10 +62,11 @@ impl Strategy for Services {
 
     fn prepare_for_create(&self, cx: &Context, service: &mut Json) {
         json::set(service, &["status"], json!({"loadBalancer": {}}));
+        service_gate::default(cx, service);
         if cx.release == Release::V1_20 {
             normalize_cluster_ips(service, None);
         }
-        forget_later_fields(cx.release, service);
+        forget_later_fields(cx, service);
     }
 
     fn validate(&self, cx: &Context, service: &Json) -> ErrorList {
@@ -84,14 +85,16 @@ impl Strategy for Services {
             }
             _ => {
                 keep(service, old, &["status"]);
+                service_gate::default(cx, service);
                 if cx.release == Release::V1_20 {
                     normalize_cluster_ips(service, Some(old));
                 }
-                forget_later_fields(cx.release, service);
+                forget_later_fields(cx, service);
                 if cx.release == Release::V1_16 {
                     return;
                 }
                 drop_type_dependent(service, old);
+                service_gate::trim_for_downgrade(cx, service, old);
                 let balanced = |of| json::text(of, &["spec", "type"]) == "LoadBalancer";
                 if balanced(old) && !balanced(service) {
                     json::set(service, &["status", "loadBalancer"], json!({}));
@@ -166,26 +169,34 @@ impl Strategy for Services {
     }
 }
 
-/// Fields that came after v1.20, or were off by default then; the table is that of v1.36.
-fn forget_later_fields(release: Release, service: &mut Json) {
-    if release == Release::V1_36 {
+/// Fields that came after v1.20, or were off by default then, and one that is gone since; the table is that
+/// of v1.36.
+fn forget_later_fields(cx: &Context, service: &mut Json) {
+    if !(cx.release == Release::V1_16 && cx.dual_stack) {
+        json::remove(service, &["spec", "ipFamily"]);
+    }
+    if cx.release == Release::V1_36 {
         return;
     }
     for field in [
         "allocateLoadBalancerNodePorts",
         "internalTrafficPolicy",
-        "ipFamilies",
-        "ipFamilyPolicy",
         "loadBalancerClass",
         "trafficDistribution",
     ] {
         json::remove(service, &["spec", field]);
     }
+    let plural = cx.release == Release::V1_20 && cx.dual_stack;
+    if !plural {
+        json::remove(service, &["spec", "ipFamilies"]);
+        json::remove(service, &["spec", "ipFamilyPolicy"]);
+    }
     // There was one address.
-    match release {
+    match cx.release {
         Release::V1_16 => {
             json::remove(service, &["spec", "clusterIPs"]);
         }
+        _ if plural => {}
         _ => {
             let ips = json::list(service, &["spec", "clusterIPs"]);
             if ips.len() > 1 {

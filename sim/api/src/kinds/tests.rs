@@ -19,6 +19,7 @@ fn context(release: Release) -> Context {
     Context {
         release,
         now: crate::Stamp::parse("2026-01-01T00:00:00Z").expect("an instant"),
+        dual_stack: false,
     }
 }
 

@@ -32,6 +32,8 @@ pub const MANAGER: &str = "ipallocator.k8s.io";
 pub struct Addresses {
     /// `IPv4` or `IPv6`.
     pub family: &'static str,
+    /// Is it the one that the Service `kubernetes` has its address of?
+    pub is_default: bool,
     /// IPAddresses are made and deleted through the front door.
     pub loopback: Loopback,
     /// The storage, for a server without watch caches.
@@ -168,7 +170,8 @@ impl Addresses {
     /// `allocateNextService`: from a random address on, in the upper part first.
     async fn take_from(&self, rx: Rx, block: &Block, service: &Json) -> Result<String, Refusal> {
         let has = |switch| self.storage.switches.has(switch);
-        for part in block.parts(!has(Switch::FirstAddressIsGivenAway)) {
+        let keeps_first = self.is_default && !has(Switch::FirstAddressIsGivenAway);
+        for part in block.parts(keeps_first) {
             let length = part.end - part.start;
             let start = rx.choose(length.into()).await as u32;
             for step in 0..length {

@@ -6,11 +6,12 @@
 
 use wavetank_api::Status;
 use wavetank_api::json::{self, Json};
-use wavetank_api::kinds::service_families as families;
 use wavetank_api::kinds::services::{
     is_headless, needs_health_check, normalize_cluster_ips, patch_allocated_values,
 };
+use wavetank_api::kinds::{service_families as families, service_gate};
 use wavetank_engine::Rx;
+use wavetank_release::{Release, Switch};
 
 use super::addresses::Holder;
 use super::ports::PortOperation;
@@ -210,8 +211,8 @@ impl Allocators {
         Ok(())
     }
 
-    /// `allocIPs`: in the order of a Go map, here IPv4 first. What the first family was
-    /// given is not given back if the second one gets none.
+    /// `allocIPs`: in the order of a Go map, here IPv4 first. If the second family gets none, upstream
+    /// forgets what the first one was given (FINDINGS.md, 19).
     async fn take_ips(
         &self,
         rx: Rx,
@@ -225,7 +226,17 @@ impl Allocators {
         let mut taken = vec![String::new(); families.len()];
         for at in order {
             let (family, asked) = (&families[at], &asked[at]);
-            taken[at] = self.take_ip(rx, family, asked, service, dry_run).await?;
+            match self.take_ip(rx, family, asked, service, dry_run).await {
+                Ok(ip) => taken[at] = ip,
+                Err(refused) => {
+                    if !dry_run && self.switches.has(Switch::FixGiveBackFirstFamily) {
+                        taken.retain(|ip| !ip.is_empty());
+                        let own = self.asks_whose().then(|| Holder::to_be(service));
+                        self.release_ips(rx, &taken, own.as_ref()).await;
+                    }
+                    return Err(refused);
+                }
+            }
         }
         Ok(taken)
     }
@@ -274,7 +285,10 @@ impl Allocators {
 
     /// `defaultOnRead`
     pub fn default_on_read(&self, service: &mut Json) {
-        families::default_on_read(service, &self.families);
+        match self.release {
+            Release::V1_36 => families::default_on_read(service, &self.families),
+            _ => service_gate::default_on_read(service, &self.families),
+        }
     }
 
     /// `afterDelete`: errors are only logged.

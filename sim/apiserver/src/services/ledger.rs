@@ -26,6 +26,8 @@ use crate::storage::{Storage, Updated};
 pub enum Of {
     /// Cluster addresses of the default family.
     ClusterIps,
+    /// Cluster addresses of the other family.
+    SecondaryClusterIps,
     /// Node ports.
     NodePorts,
 }
@@ -34,6 +36,7 @@ impl Of {
     fn key(self) -> Key {
         match self {
             Of::ClusterIps => "/registry/ranges/serviceips",
+            Of::SecondaryClusterIps => "/registry/ranges/secondaryserviceips",
             Of::NodePorts => "/registry/ranges/servicenodeports",
         }
         .into()
@@ -41,18 +44,24 @@ impl Of {
 
     fn resource(self) -> &'static str {
         match self {
-            Of::ClusterIps => "serviceipallocations",
+            Of::ClusterIps | Of::SecondaryClusterIps => "serviceipallocations",
             Of::NodePorts => "servicenodeportallocations",
         }
     }
 
     const fn memory(self) -> Cell<Memory> {
-        Cell::numbered("service-allocations", self as u32)
+        let number = match self {
+            Of::ClusterIps => 0,
+            Of::NodePorts => 1,
+            Of::SecondaryClusterIps => 2,
+        };
+        Cell::numbered("service-allocations", number)
     }
 
     fn lock(self) -> Lock {
         match self {
             Of::ClusterIps => Lock::new("service-ips"),
+            Of::SecondaryClusterIps => Lock::new("service-secondary-ips"),
             Of::NodePorts => Lock::new("service-node-ports"),
         }
     }
@@ -112,13 +121,17 @@ pub(super) enum Use {
 }
 
 impl Ledger {
-    /// The ledger of the cluster addresses of the default family; `None` if their range is none.
-    pub fn of_addresses(storage: Storage, ranges: &ServiceRanges) -> Option<Ledger> {
-        Some(Ledger {
-            of: Of::ClusterIps,
-            block: Block::of_addresses(ranges.cluster_ips.first()?, storage.release)?,
-            storage,
-        })
+    /// The ledgers of the cluster addresses, that of the default family first.
+    pub fn of_addresses(storage: Storage, ranges: &ServiceRanges) -> Vec<Ledger> {
+        let all = [Of::ClusterIps, Of::SecondaryClusterIps].into_iter();
+        let ledger = |(of, range): (Of, &Arc<str>)| {
+            Some(Ledger {
+                of,
+                block: Block::of_addresses(range, storage.release)?,
+                storage,
+            })
+        };
+        all.zip(&ranges.cluster_ips).filter_map(ledger).collect()
     }
 
     /// The ledger of the node ports.

@@ -5,8 +5,8 @@
 use std::pin::Pin;
 
 use wavetank_api::json::{self, Json};
-use wavetank_api::kinds::service_rules;
 use wavetank_api::kinds::services::{is_headless, needs_health_check};
+use wavetank_api::kinds::{service_gate, service_rules};
 use wavetank_api::options::DeleteOptions;
 use wavetank_api::{Reason, Status, Stored, kinds};
 use wavetank_engine::Rx;
@@ -60,6 +60,11 @@ fn put_ip(service: &mut Json, ip: &str, release: Release) {
     }
 }
 
+fn list(service: &Json, field: &str) -> Vec<String> {
+    let list = json::list(service, &["spec", field]).iter();
+    list.filter_map(Json::as_str).map(str::to_owned).collect()
+}
+
 impl Layer<'_> {
     /// `Create`
     ///
@@ -108,7 +113,8 @@ impl Layer<'_> {
         ips: &mut Addresses,
         ports: &mut PortOperation<'_>,
     ) -> Result<(), Status> {
-        self.take_ip(rx, service, ips).await?;
+        self.families(service)?;
+        self.take_ips(rx, service, ips).await?;
         if node_ports::has_ports(service) {
             node_ports::init(rx, service, ports, self.release()).await?;
         }
@@ -118,17 +124,89 @@ impl Layer<'_> {
         check_traffic(service)
     }
 
+    /// Does a Service have as many addresses as families?
+    fn is_plural(&self) -> bool {
+        self.release() == Release::V1_20 && self.allocators.is_dual()
+    }
+
+    /// `tryDefaultValidateServiceClusterIPFields`
+    fn families(&self, service: &mut Json) -> Result<(), Status> {
+        if !self.is_plural() {
+            return Ok(());
+        }
+        service_gate::init(service, &self.allocators.families)
+            .map_err(|errors| invalid(service, &errors))
+    }
+
     /// `allocServiceClusterIPs`, `initClusterIP`. A dry run takes none and shows none.
-    async fn take_ip(&self, rx: Rx, service: &mut Json, ips: &mut Addresses) -> Result<(), Status> {
+    async fn take_ips(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        ips: &mut Addresses,
+    ) -> Result<(), Status> {
         if self.registry.dry_run || is_external(service) || is_headless(service) {
             return Ok(());
         }
-        let family = self.allocators.families[0];
+        if self.is_plural() {
+            return self.take_ip_of_each_family(rx, service, 0, ips).await;
+        }
+        let family = match json::text(service, &["spec", "ipFamily"]) {
+            "" => self.allocators.families[0].to_owned(),
+            family => family.to_owned(),
+        };
         let asked = json::text(service, &["spec", "clusterIP"]).to_owned();
-        let taken = self.allocators.take_ip(rx, family, &asked, service, false);
+        let taken = self.allocators.take_ip(rx, &family, &asked, service, false);
         let taken = taken.await?;
         put_ip(service, &taken, self.release());
         ips.taken = vec![taken];
+        Ok(())
+    }
+
+    /// `allocClusterIPs`, of the families from this one on: in the order of a Go map, here IPv4 first. What
+    /// was taken is given back if there is none for the other.
+    async fn take_ip_of_each_family(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        from: usize,
+        ips: &mut Addresses,
+    ) -> Result<(), Status> {
+        let (families, mut all) = (list(service, "ipFamilies"), list(service, "clusterIPs"));
+        all.resize(all.len().max(families.len()), String::new());
+        let mut order: Vec<usize> = (from..families.len()).collect();
+        order.sort_by_key(|at| &families[*at]);
+        for at in order {
+            let (family, asked) = (&families[at], &all[at]);
+            let taken = self.allocators.take_ip(rx, family, asked, service, false);
+            all[at] = taken.await?;
+            ips.taken.push(all[at].clone());
+        }
+        json::set(service, &["spec", "clusterIP"], all[0].as_str());
+        json::set(service, &["spec", "clusterIPs"], all);
+        Ok(())
+    }
+
+    /// `handleClusterIPsForUpdatedService`, but for what comes from ExternalName or goes to it.
+    async fn change_families(
+        &self,
+        rx: Rx,
+        service: &mut Json,
+        old: &Json,
+        ips: &mut Addresses,
+    ) -> Result<(), Status> {
+        let stays = !is_external(old) && !is_external(service);
+        if !self.is_plural() || self.registry.dry_run || !stays || is_headless(old) {
+            return Ok(());
+        }
+        let count = |of| json::list(of, &["spec", "ipFamilies"]).len();
+        match (count(old), count(service)) {
+            (1, 2) => self.take_ip_of_each_family(rx, service, 1, ips).await?,
+            (2, 1) => ips
+                .to_release
+                .extend(list(old, "clusterIPs").get(1).cloned()),
+            _ => {}
+        }
         Ok(())
     }
 
@@ -196,6 +274,18 @@ impl Layer<'_> {
             .registry
             .update(rx, name, &preconditions, &prepared, warnings)
             .await;
+        // The update took the last finalizer: nothing of it was stored, and what was is given up.
+        let emptied = matches!(
+            &updated,
+            Ok(Update {
+                made: Made::Unsaved(_),
+                ..
+            })
+        );
+        if emptied && !self.registry.dry_run && !self.has(Switch::FinalizerUpdateLeaks) {
+            self.undo(rx, &ips, &ports).await;
+            return updated;
+        }
         let counts_as_done = self.has(Switch::FailedUpdateCountsAsDone);
         match &updated {
             Ok(_) => ports.commit(rx).await,
@@ -217,9 +307,11 @@ impl Layer<'_> {
         ips: &mut Addresses,
         ports: &mut PortOperation<'_>,
     ) -> Result<(), Status> {
+        self.families(service)?;
         if is_external(old) && !is_external(service) {
-            self.take_ip(rx, service, ips).await?;
+            self.take_ips(rx, service, ips).await?;
         }
+        self.change_families(rx, service, old, ips).await?;
         if !self.registry.dry_run && !is_external(old) && is_external(service) {
             ips.to_release = ips_of(old);
             if self.has(Switch::ReleasedBeforeWritten) {

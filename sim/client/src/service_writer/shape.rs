@@ -4,7 +4,7 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_engine::Rx;
 
-use super::ServiceWriter;
+use super::{Families, ServiceWriter};
 
 /// How many ways there are to change a Service.
 pub(super) const CHANGES: u64 = 9;
@@ -127,6 +127,13 @@ impl ServiceWriter {
             json::set(&mut service, &["metadata", "finalizers"], vec![FINALIZER]);
         }
         self.become_some(rx, &mut service, kind(rx).await).await;
+        match self.families {
+            Families::One if rx.choose(2).await == 0 => {
+                let family = ["IPv4", "IPv6"][rx.choose(2).await as usize];
+                json::set(&mut service, &["spec", "ipFamily"], family);
+            }
+            _ => self.regroup(rx, &mut service).await,
+        }
         service
     }
 
@@ -147,6 +154,17 @@ impl ServiceWriter {
             if json::number(service, &check).unwrap_or(0) == 0 {
                 json::set(service, &check, asked);
             }
+        }
+    }
+
+    /// Says how many families it wants, where there are two, now and then.
+    async fn regroup(&self, rx: Rx, service: &mut Json) {
+        let policies = ["SingleStack", "PreferDualStack", "RequireDualStack"];
+        if self.families == Families::Policy
+            && kind_of(service) != "ExternalName"
+            && let Some(policy) = policies.get(rx.choose(4).await as usize)
+        {
+            json::set(service, &["spec", "ipFamilyPolicy"], *policy);
         }
     }
 
@@ -184,6 +202,7 @@ impl ServiceWriter {
                     json::set(service, &["metadata", "finalizers"], vec![FINALIZER]);
                 }
             }
+            4 if self.families == Families::Policy => self.regroup(rx, service).await,
             _ => self.become_some(rx, service, kind(rx).await).await,
         }
     }

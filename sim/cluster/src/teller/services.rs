@@ -18,8 +18,10 @@ pub(super) fn stored(key: &str, now: &Json) -> Option<(String, Vec<String>)> {
     if key.starts_with(SERVICES) {
         let mut about = Vec::new();
         let mut text = json::text(now, &["spec", "type"]).to_owned();
-        let ip = json::text(now, &["spec", "clusterIP"]);
-        if !ip.is_empty() {
+        let one = json::text(now, &["spec", "clusterIP"]);
+        let second = json::list(now, &["spec", "clusterIPs"]).get(1);
+        let second = second.and_then(Json::as_str).unwrap_or_default();
+        for ip in [one, second].into_iter().filter(|ip| !ip.is_empty()) {
             text += &format!(" {ip}");
             about.push(ip.to_owned());
         }

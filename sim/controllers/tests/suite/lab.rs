@@ -74,6 +74,11 @@ pub struct Lab {
 impl Lab {
     /// All are up, and the Service `kubernetes` is there.
     pub fn new(release: Release) -> Lab {
+        Lab::with_ranges(release, &[RANGE])
+    }
+
+    /// With these ranges of addresses.
+    pub fn with_ranges(release: Release, ranges: &[&str]) -> Lab {
         let id = |name| WorldBuilder::id_of(name, &ALL);
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::single(id("etcd")));
@@ -89,7 +94,7 @@ impl Lab {
                 number,
                 services: Some(ServiceRanges {
                     node_ports: (30000, 4),
-                    ..ServiceRanges::of(&[RANGE])
+                    ..ServiceRanges::of(ranges)
                 }),
                 namespace_lifecycle: false,
                 watch_cache: Some(release.etcd()),

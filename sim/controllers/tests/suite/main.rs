@@ -3,3 +3,4 @@
 
 mod lab;
 mod services;
+mod two_families;

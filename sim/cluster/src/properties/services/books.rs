@@ -14,9 +14,11 @@ use wavetank_release::Release;
 /// Where Services are stored.
 pub const SERVICES: &str = "/registry/services/specs/";
 /// Where the bitmap of addresses is stored.
-pub const IPS: &str = "/registry/ranges/serviceips";
+const IPS: &str = "/registry/ranges/serviceips";
+/// And that of the addresses of the other family.
+const SECONDARY_IPS: &str = "/registry/ranges/secondaryserviceips";
 /// Where the bitmap of ports is stored.
-pub const PORTS: &str = "/registry/ranges/servicenodeports";
+const PORTS: &str = "/registry/ranges/servicenodeports";
 /// Where IPAddresses are stored.
 pub const ADDRESSES: &str = "/registry/ipaddresses/";
 /// The Service of the apiservers themselves.
@@ -50,11 +52,17 @@ impl fmt::Display for Item {
     }
 }
 
-/// The address of a Service, if it is of a type that has one.
-pub fn address(service: &Json) -> Option<&str> {
+/// The addresses of a Service, if it is of a type that has any.
+pub fn addresses(service: &Json) -> Vec<&str> {
     let external = json::text(service, &["spec", "type"]) == "ExternalName";
-    let ip = json::text(service, &["spec", "clusterIP"]);
-    Some(ip).filter(|ip| !external && !matches!(*ip, "" | "None"))
+    let one = json::text(service, &["spec", "clusterIP"]);
+    let all = match json::list(service, &["spec", "clusterIPs"]) {
+        [] => vec![one],
+        all => all.iter().filter_map(Json::as_str).collect(),
+    };
+    let all = all.into_iter();
+    all.filter(|ip| !external && !matches!(*ip, "" | "None"))
+        .collect()
 }
 
 /// All that a Service has been given; a port that two protocols share counts once.
@@ -63,8 +71,9 @@ pub fn items(service: &Json) -> BTreeSet<Item> {
     let ports = ports.filter_map(|port| json::number(port, &["nodePort"]));
     let check = json::number(service, &["spec", "healthCheckNodePort"]);
     let ports = ports.chain(check).filter(|port| *port != 0);
-    let address = address(service).map(|ip| Item::Address(ip.into()));
-    ports.map(Item::Port).chain(address).collect()
+    let addresses = addresses(service).into_iter();
+    let addresses = addresses.map(|ip| Item::Address(ip.into()));
+    ports.map(Item::Port).chain(addresses).collect()
 }
 
 /// What a commit did.
@@ -122,7 +131,7 @@ impl Books {
             });
         }
         let range = match key {
-            IPS => bits(now?, |range| Block::of_addresses(range, Release::V1_20)),
+            IPS | SECONDARY_IPS => bits(now?, |range| Block::of_addresses(range, Release::V1_20)),
             PORTS => bits(now?, |range| {
                 let (first, last) = range.split_once('-')?;
                 let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
@@ -139,8 +148,15 @@ impl Books {
                 return Some(self.allocate(taken, freed));
             }
         };
-        let ports = key == PORTS;
-        let own = |item: &&Item| matches!(item, Item::Port(_)) == ports;
+        let ranged = match key {
+            PORTS => None,
+            _ => Block::of_addresses(json::text(now?, &["range"]), Release::V1_20),
+        };
+        let own = |item: &&Item| match (item, &ranged) {
+            (Item::Port(_), None) => true,
+            (Item::Address(ip), Some(block)) => ip.contains(':') == block.is_six(),
+            _ => false,
+        };
         let before: BTreeSet<Item> = self.allocated.iter().filter(own).cloned().collect();
         let taken = range.difference(&before).cloned().collect();
         let freed = before.difference(&range).cloned().collect();

@@ -132,15 +132,26 @@ impl Property for FullMeansFull {
             .iter()
             .filter(|item| matches!(item, Item::Port(_)) == ports && Some(*item) != first.as_ref());
         let looks_in_cache = !ports && allocates_objects(world, answered.asked.server);
-        for item in own {
+        let is_free = |item: &&Item| {
             let seen = !looks_in_cache || self.0.is_seen(item, begun);
-            if seen && self.0.is_free_since(item, begun) {
-                let server = world.name(answered.asked.server);
-                let message = format!("{server} says that the range is full, and {item} was free");
-                return violated(item.kind(), &item.to_string(), message);
-            }
-        }
-        Check::Held
+            seen && self.0.is_free_since(item, begun)
+        };
+        // It does not say the range of which family: there has to be one in each.
+        let six = |item: &Item| matches!(item, Item::Address(ip) if ip.contains(':'));
+        let families: Vec<Vec<&Item>> = [false, true]
+            .map(|is_six| own.clone().filter(|item| six(item) == is_six).collect())
+            .into();
+        let mut families = families.into_iter().filter(|family| !family.is_empty());
+        let free: Option<Vec<&Item>> = families.try_fold(Vec::new(), |mut found, family| {
+            found.push(family.into_iter().find(is_free)?);
+            Some(found)
+        });
+        let Some(item) = free.and_then(|free| free.first().copied()) else {
+            return Check::Held;
+        };
+        let server = world.name(answered.asked.server);
+        let message = format!("{server} says that the range is full, and {item} was free");
+        violated(item.kind(), &item.to_string(), message)
     }
 }
 

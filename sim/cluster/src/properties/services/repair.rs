@@ -9,7 +9,7 @@ use wavetank_client::service_writer::{Answer, Answered};
 use wavetank_controllers::RepairNote;
 use wavetank_engine::{Check, Note, ProcId, Property, Reached, Stable, World};
 
-use super::books::{Books, Item, KUBERNETES, address, named};
+use super::books::{Books, Item, KUBERNETES, addresses, named};
 use super::{first_address, words};
 use crate::properties::violated;
 use crate::view::ClusterView;
@@ -80,7 +80,7 @@ pub fn kubernetes_is_there() -> Stable {
             return Check::Idle;
         };
         let found = view.get(KUBERNETES).map(|kv| kv.value.json());
-        match found.and_then(address) {
+        match found.and_then(|found| addresses(found).first().copied()) {
             Some(has) if has == first => Check::Held,
             has => violated(
                 "Service",

@@ -9,7 +9,7 @@ use wavetank_client::service_writer::{Answer, Answered, Verb};
 use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::{Committed, KeyValue, Revision};
 
-use super::books::{Books, Entry, Item, KUBERNETES, SERVICES, address, items, named};
+use super::books::{Books, Entry, Item, KUBERNETES, SERVICES, addresses, items, named};
 use super::{first_address, ranges};
 use crate::properties::violated;
 
@@ -129,10 +129,10 @@ impl Property for KeepsItsAddress {
             if self.stored.len() > LATELY {
                 self.stored.remove(0);
             }
-            let had = before.and_then(|before| address(before.value.json()));
-            if let (Some(had), Some(has)) = (had, address(has))
-                && had != has
-            {
+            // Of two it may lose the second one: its client asks for that.
+            let had = before.map(|before| addresses(before.value.json()));
+            let lost = had.iter().flatten().zip(addresses(has));
+            if let Some((had, has)) = { lost }.find(|(had, has)| *had != has) {
                 let message = format!("{} had {had} and has {has}", named(key));
                 return violated("Service", named(key), message);
             }
@@ -165,7 +165,7 @@ pub fn kubernetes_is_first(world: &World, note: &Note) -> Check {
         let Some(first) = first_address(world) else {
             return Check::Idle;
         };
-        let has = address(now.value.json());
+        let has = addresses(now.value.json()).first().copied();
         if key == KUBERNETES {
             if has != Some(&*first) {
                 let message = format!("it has {}, and not {first}", has.unwrap_or("none"));
