@@ -111,9 +111,9 @@ fn watch_storm_is_clean_when_all_is_mended() {
     }
 }
 
-wavetank::seeds!(service_dual_v1_16, fixed("service-dual", "v1.16"), 0..4);
-wavetank::seeds!(service_dual_v1_20, fixed("service-dual", "v1.20"), 0..4);
-wavetank::seeds!(service_dual_v1_36, fixed("service-dual", "v1.36"), 0..4);
+wavetank::seeds!(service_dual_v1_16, fixed("service-dual", "v1.16"), 4..8);
+wavetank::seeds!(service_dual_v1_20, fixed("service-dual", "v1.20"), 4..8);
+wavetank::seeds!(service_dual_v1_36, fixed("service-dual", "v1.36"), 4..8);
 wavetank::seeds!(service_rush_v1_16, fixed("service-rush", "v1.16"), 0..3);
 wavetank::seeds!(service_rush_v1_20, fixed("service-rush", "v1.20"), 0..3);
 wavetank::seeds!(service_rush_v1_36, fixed("service-rush", "v1.36"), 0..3);

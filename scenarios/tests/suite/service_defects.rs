@@ -125,7 +125,7 @@ fn the_repair_looks_before_it_takes_an_address() {
         "service-rush",
         "fix-look-before-recreate",
         "v1.36",
-        35,
+        398,
         property,
     );
 }
@@ -144,7 +144,7 @@ fn the_repair_deletes_what_it_has_seen() {
 #[test]
 fn a_server_gives_up_what_is_its_own() {
     let property = "cluster-ips-are-unique";
-    mends("fix-release-own-address", "v1.36", 270, property);
+    mends("fix-release-own-address", "v1.36", 458, property);
 }
 
 #[test]
