@@ -121,7 +121,7 @@ async fn serve_api(
 fn registry(rx: Rx, config: &Config, api: &Api, dry_run: bool) -> Registry {
     Registry {
         resource: api.resource,
-        storage: config.storage(),
+        storage: config.storage_of(api.resource),
         cacher: config.cacher(rx, api.resource),
         part: api.part,
         namespace: api.namespace.clone(),

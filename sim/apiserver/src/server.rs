@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wavetank_api::kinds::EVENTS;
 use wavetank_api::{Request, Resource};
 use wavetank_engine::{
     Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
@@ -70,6 +71,8 @@ pub struct Config {
     pub me: ProcId,
     /// The etcd it stores in.
     pub etcd: ProcId,
+    /// `--etcd-servers-overrides` for Events: theirs, if it is another one.
+    pub events_etcd: Option<ProcId>,
     /// `--advertise-address`
     pub address: Arc<str>,
     /// `--shutdown-delay-duration`
@@ -106,6 +109,15 @@ impl Config {
         }
     }
 
+    /// Its storage for a resource.
+    pub(crate) fn storage_of(&self, resource: &Resource) -> Storage {
+        let mut storage = self.storage();
+        if let Some(apart) = self.events_etcd.filter(|_| *resource == EVENTS) {
+            storage.etcd.server = apart;
+        }
+        storage
+    }
+
     /// Its watch caches.
     pub(crate) fn caches(&self) -> Option<cacher::Config> {
         let etcd = self.watch_cache?;
@@ -119,7 +131,9 @@ impl Config {
 
     /// The watch cache of a resource.
     pub(crate) fn cacher(&self, rx: Rx, resource: &'static Resource) -> Option<Cacher> {
-        Some(Cacher::serving(rx, self.caches()?, resource))
+        let apart = self.events_etcd.is_some() && *resource == EVENTS;
+        let caches = self.caches().filter(|_| !apart)?;
+        Some(Cacher::serving(rx, caches, resource))
     }
 
     /// Its loopback client.

@@ -264,6 +264,7 @@ impl Topology {
                 number: at as u32 + 1,
                 services: self.services.clone(),
                 namespace_lifecycle: false,
+                events_etcd: None,
                 watch_cache: self.watching.cache.then_some(self.etcd.release),
                 compaction: Some(self.watching.compaction).filter(|every| !every.is_zero()),
             };

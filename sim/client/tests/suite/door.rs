@@ -108,6 +108,7 @@ fn world(release: Release, switches: Switches) -> World {
             number,
             services: None,
             namespace_lifecycle: false,
+            events_etcd: None,
             watch_cache: Some(release.etcd()),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
         };

@@ -97,6 +97,7 @@ impl Lab {
                     ..ServiceRanges::of(ranges)
                 }),
                 namespace_lifecycle: false,
+                events_etcd: None,
                 watch_cache: Some(release.etcd()),
                 compaction: None,
             };

@@ -171,6 +171,7 @@ impl Lab {
             number: 1,
             services: None,
             namespace_lifecycle: false,
+            events_etcd: None,
             watch_cache: None,
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
         };
