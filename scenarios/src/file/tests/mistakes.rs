@@ -57,6 +57,7 @@ mistakes! {
     factor_not_whole: "factor: 10..200" => "factor: 10..20.5";
     not_a_probability: "chance: 0.01" => "chance: 1.5";
     not_a_range_of_addresses: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.0";
+    two_ranges_of_one_family: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.0/29,10.97.0.0/29";
     range_of_addresses_begins_before: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.3/29";
     range_of_addresses_too_large: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.0.0.0/8";
     not_a_range_of_ports: "shutdown-delay: [0s, 5s]" => "shutdown-delay: 0s\n  service-cluster-ip-range: 10.96.0.0/29\n  service-node-port-range: 30000";
