@@ -138,7 +138,7 @@ pub fn init(service: &mut Json, old: Option<&Json>, configured: &[&str]) -> Resu
     Ok(())
 }
 
-fn refuse(errors: ErrorList) -> Result<(), ErrorList> {
+pub(super) fn refuse(errors: ErrorList) -> Result<(), ErrorList> {
     match errors.is_empty() {
         true => Ok(()),
         false => Err(errors),

@@ -7,7 +7,7 @@ use wavetank_release::Release;
 
 use super::service_families::{
     FAMILIES, IPS, POLICY, PREFER, REQUIRE, SINGLE, add_family, add_other_family, family_of,
-    keep_one, other, policy, without_selector,
+    keep_one, other, policy, refuse, without_selector,
 };
 use super::services::is_headless;
 use crate::json::{self, Json};
@@ -104,13 +104,6 @@ pub fn init(service: &mut Json, configured: &[&str]) -> Result<(), ErrorList> {
         add_other_family(service);
     }
     Ok(())
-}
-
-fn refuse(errors: ErrorList) -> Result<(), ErrorList> {
-    match errors.is_empty() {
-        true => Ok(()),
-        false => Err(errors),
-    }
 }
 
 /// Families of the addresses that came without.

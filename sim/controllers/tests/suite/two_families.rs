@@ -15,6 +15,17 @@ fn lab(release: Release) -> Lab {
     Lab::with_ranges(release, &[RANGE, SIX])
 }
 
+/// Three Services have all addresses of IPv6, and three of IPv4.
+fn full(release: Release) -> Lab {
+    let mut lab = lab(release);
+    for name in ["a", "b", "c"] {
+        let both = json!({"ipFamilyPolicy": "RequireDualStack"});
+        let made = lab.ask("a1", "POST", &path(""), service(name, both));
+        assert_eq!(made.code, 201, "{made:?}");
+    }
+    lab
+}
+
 /// The families of the addresses that it was answered with.
 fn families(response: &Response) -> Vec<&'static str> {
     let service = response.json();
@@ -80,12 +91,7 @@ fn a_service_gains_and_loses_its_second_family() {
 
 #[test]
 fn v1_20_gives_back_what_it_took_when_the_second_family_is_full() {
-    let mut lab = lab(Release::V1_20);
-    for name in ["a", "b", "c"] {
-        let both = json!({"ipFamilyPolicy": "RequireDualStack"});
-        let made = lab.ask("a1", "POST", &path(""), service(name, both));
-        assert_eq!(made.code, 201, "{made:?}");
-    }
+    let mut lab = full(Release::V1_20);
     let both = json!({"ipFamilyPolicy": "RequireDualStack"});
     let refused = lab.ask("a1", "POST", &path(""), service("d", both));
     assert_eq!(refused.code, 500, "{refused:?}");
@@ -95,12 +101,7 @@ fn v1_20_gives_back_what_it_took_when_the_second_family_is_full() {
 /// FINDINGS.md, 19.
 #[test]
 fn v1_36_forgets_what_it_took_when_the_second_family_is_full() {
-    let mut lab = lab(Release::V1_36);
-    for name in ["a", "b", "c"] {
-        let both = json!({"ipFamilyPolicy": "RequireDualStack"});
-        let made = lab.ask("a1", "POST", &path(""), service(name, both));
-        assert_eq!(made.code, 201, "{made:?}");
-    }
+    let mut lab = full(Release::V1_36);
     let addresses = |lab: &Lab| {
         let all = (1..=6).map(|n| format!("/registry/ipaddresses/10.0.0.{n}"));
         all.filter(|key| lab.is_stored(key)).count()
