@@ -320,6 +320,12 @@ fn ips_of(service: &Json) -> Vec<String> {
     }
 }
 
+/// The texts in a list of its spec.
+fn list(service: &Json, field: &str) -> Vec<String> {
+    let list = json::list(service, &["spec", field]).iter();
+    list.filter_map(Json::as_str).map(str::to_owned).collect()
+}
+
 fn invalid(service: &Json, errors: &ErrorList) -> Status {
     let name = json::text(service, &["metadata", "name"]);
     Status::invalid("Service", "", name, errors)

@@ -15,7 +15,7 @@ use wavetank_release::{Release, Switch};
 
 use super::addresses::Holder;
 use super::ports::PortOperation;
-use super::{Allocators, invalid, node_ports};
+use super::{Allocators, invalid, list, node_ports};
 use crate::registry::{Made, Registry};
 
 /// What a hook has begun (`transaction`): to be committed or reverted.
@@ -58,11 +58,6 @@ impl Begun<'_> {
             false => self.ports.roll_back(rx).await,
         }
     }
-}
-
-fn list(service: &Json, field: &str) -> Vec<String> {
-    let list = json::list(service, &["spec", field]).iter();
-    list.filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
 fn is_external(service: &Json) -> bool {

@@ -13,7 +13,7 @@ use wavetank_engine::Rx;
 use wavetank_release::{Release, Switch};
 
 use super::ports::PortOperation;
-use super::{Allocators, invalid, ips_of, node_ports};
+use super::{Allocators, invalid, ips_of, list, node_ports};
 use crate::options::Preconditions;
 use crate::registry::{Change, Deletion, Made, Registry, Update, Warnings};
 
@@ -58,11 +58,6 @@ fn put_ip(service: &mut Json, ip: &str, release: Release) {
     if release == Release::V1_20 {
         json::set(service, &["spec", "clusterIPs"], vec![ip]);
     }
-}
-
-fn list(service: &Json, field: &str) -> Vec<String> {
-    let list = json::list(service, &["spec", field]).iter();
-    list.filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
 impl Layer<'_> {
