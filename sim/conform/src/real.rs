@@ -80,12 +80,18 @@ impl Side for Real {
             log: Log::new(),
             _server: server,
         });
-        // It listens before it has elected itself: a read that is answered tells that it has.
-        match self.call(&Request::Range(wavetank_etcd::Range::of(
-            wavetank_etcd::Keys::one("a"),
-        ))) {
-            Outcome::Answer(Response::Range(_)) => Ok(()),
-            other => Err(format!("{} is not ready: {other:?}", self.program)),
+        // It listens before it has elected itself, and may close what it has accepted before that: a read
+        // that is answered tells that it has.
+        let read = Request::Range(wavetank_etcd::Range::of(wavetank_etcd::Keys::one("a")));
+        let begun = Instant::now();
+        loop {
+            match self.call(&read) {
+                Outcome::Answer(Response::Range(_)) => return Ok(()),
+                other if begun.elapsed() > PATIENCE => {
+                    return Err(format!("{} is not ready: {other:?}", self.program));
+                }
+                _ => std::thread::sleep(Duration::from_millis(20)),
+            }
         }
     }
 
