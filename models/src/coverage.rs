@@ -63,16 +63,23 @@ impl Coverage {
         self.held |= stepped.held;
     }
 
-    pub(crate) fn note(&mut self, before: &Node, taken: Move, stepped: &Stepped, after: &Node) {
+    /// A move was made, of an event of this kind, and led to a state.
+    pub(crate) fn note(
+        &mut self,
+        taken: Move,
+        what: Option<What>,
+        stepped: &Stepped,
+        after: &Node,
+    ) {
         self.held(stepped);
         self.remembered.insert(after.world.remembered());
         match taken {
             Move::Fault(fault) => self.faults |= 1 << fault,
-            Move::Planned => self.planned = self.planned.max(before.planned + 1),
+            Move::Planned => self.planned = self.planned.max(after.planned),
             Move::Pending(place) | Move::Choice(place, _) => {
                 self.deviations += u64::from(place > 0);
-                if let Some(entry) = before.world.pending().nth(place) {
-                    self.kinds[kind(entry.what)] += 1;
+                if let Some(what) = what {
+                    self.kinds[kind(what)] += 1;
                 }
             }
             Move::Recover => {}

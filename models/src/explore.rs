@@ -8,8 +8,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
 
-use wavetank_engine::Digest;
 use wavetank_engine::trace::FoundViolation;
+use wavetank_engine::{Digest, Memo};
 
 use crate::coverage::Coverage;
 use crate::recovery::Recovery;
@@ -85,9 +85,18 @@ pub struct Explorer<'a> {
 
 /// A state with the moves that are left to be made from it.
 struct Frame {
-    node: Node,
+    /// None once the last of them is made.
+    node: Option<Node>,
     moves: Vec<Move>,
     next: usize,
+}
+
+const NEEDED: &str = "it has moves left";
+
+impl Frame {
+    fn node(&self) -> &Node {
+        self.node.as_ref().expect(NEEDED)
+    }
 }
 
 /// A part of the search that a thread takes.
@@ -174,7 +183,8 @@ impl Shared<'_> {
     fn begin(&self, start: usize, node: Node) {
         let (model, mut coverage) = (self.explorer.model, Coverage::default());
         let violated = self.explorer.recovery;
-        let violated = violated.and_then(|own| own.fails(model, &node, &mut coverage));
+        let violated =
+            violated.and_then(|own| own.fails(model, &mut Memo::new(), &node, &mut coverage));
         if let Some(violation) = violated {
             self.found(start, vec![Move::Recover], *violation);
         }
@@ -192,7 +202,7 @@ impl Shared<'_> {
         let mut moves = Vec::new();
         self.explorer.model.moves(&node, &mut moves);
         Frame {
-            node,
+            node: Some(node),
             moves,
             next: 0,
         }
@@ -243,8 +253,10 @@ impl Shared<'_> {
     /// What one thread does.
     fn work(&self) {
         let mut coverage = Coverage::default();
+        // Each thread has its own: what it knows is soon the same.
+        let mut memo = Memo::new();
         while let Some(job) = self.take() {
-            self.walk(job, &mut coverage);
+            self.walk(job, &mut memo, &mut coverage);
             self.jobs.lock().expect("no searcher panicked").working -= 1;
             self.change.notify_all();
         }
@@ -274,7 +286,7 @@ impl Shared<'_> {
     }
 
     /// Everything below a state.
-    fn walk(&self, job: Job, coverage: &mut Coverage) {
+    fn walk(&self, job: Job, memo: &mut Memo, coverage: &mut Coverage) {
         let Explorer {
             model, recovery, ..
         } = self.explorer;
@@ -291,10 +303,22 @@ impl Shared<'_> {
                 continue;
             };
             top.next += 1;
-            let Some((next, stepped)) = model.next(&top.node, taken) else {
+            let is_last = top.next == top.moves.len();
+            let node = top.node.as_ref().expect(NEEDED);
+            let what = match taken {
+                Move::Pending(place) | Move::Choice(place, _) => node.world.pending().nth(place),
+                _ => None,
+            };
+            let what = what.map(|entry| entry.what);
+            // The last move of a state needs no copy of it.
+            let next = match is_last {
+                true => model.turn(memo, top.node.take().expect(NEEDED), taken),
+                false => model.next(memo, node, taken),
+            };
+            let Some((next, stepped)) = next else {
                 continue;
             };
-            coverage.note(&top.node, taken, &stepped, &next);
+            coverage.note(taken, what, &stepped, &next);
             path.push(taken);
             steps += 1;
             if steps % WATCHED_EVERY == 0 {
@@ -311,7 +335,7 @@ impl Shared<'_> {
             };
             self.depth.fetch_max(path.len() as u64, Relaxed);
             if let Some(violation) =
-                recovery.and_then(|recovery| recovery.fails(model, &frame.node, coverage))
+                recovery.and_then(|own| own.fails(model, memo, frame.node(), coverage))
             {
                 path.push(Move::Recover);
                 self.found(start, path, *violation);

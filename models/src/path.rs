@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wavetank_engine::trace::{FoundViolation, TraceEvent, TraceWhat};
-use wavetank_engine::{Entry, What, World};
+use wavetank_engine::{Entry, Memo, What, World};
 
 use crate::recovery::{Healing, Recovery, heal};
 use crate::world_model::{Due, Move, Node, WorldModel};
@@ -29,12 +29,14 @@ pub fn retrace(
 ) -> Retraced {
     let mut retraced = Retraced::default();
     let mut node = start.clone();
+    // What is written down has been run.
+    let mut memo = Memo::off();
     for taken in path {
         if *taken == Move::Recover {
             let calm = recovery
                 .expect("such a path is of a search for recovery")
                 .calm();
-            retraced.heal(model, &node, calm);
+            retraced.heal(model, &mut memo, &node, calm);
             return retraced;
         }
         let entry = |place| node.world.pending().nth(place).copied();
@@ -51,7 +53,9 @@ pub fn retrace(
             Move::Fault(fault) => TraceWhat::Act(model.bounds.faults[fault].clone()),
             Move::Recover => unreachable!("it was looked for above"),
         };
-        let (next, stepped) = model.next(&node, *taken).expect("a path of this model");
+        let (next, stepped) = model
+            .next(&mut memo, &node, *taken)
+            .expect("a path of this model");
         retraced.events.push(TraceEvent {
             at: next.world.now(),
             what,
@@ -64,11 +68,11 @@ pub fn retrace(
 }
 
 impl Retraced {
-    fn heal(&mut self, model: &WorldModel, node: &Node, calm: Duration) {
+    fn heal(&mut self, model: &WorldModel, memo: &mut Memo, node: &Node, calm: Duration) {
         // The name of an event is known before it happens only.
         let mut next = name_of_next(&node.world);
         let events = &mut self.events;
-        self.violated = heal(model, node, calm, |world, healing, stepped| {
+        self.violated = heal(model, memo, node, calm, |world, healing, stepped| {
             let what = match healing {
                 Healing::Act(action) => TraceWhat::Act(action.clone()),
                 Healing::Calm => TraceWhat::Calm,

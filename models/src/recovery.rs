@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Action, Event, Fault, Time, What, World, digest};
+use wavetank_engine::{Action, Event, Fault, Memo, Time, What, World, digest};
 
 use crate::coverage::Coverage;
 use crate::seen::Seen;
@@ -53,19 +53,20 @@ impl Recovery {
     pub fn fails(
         &self,
         model: &WorldModel,
+        memo: &mut Memo,
         node: &Node,
         coverage: &mut Coverage,
     ) -> Option<Box<FoundViolation>> {
         let mut walked = Vec::new();
         let mut known = false;
         let until = node.world.now() + self.calm;
-        let broken = heal(model, node, self.calm, |world, healing, stepped| {
+        let broken = heal(model, memo, node, self.calm, |world, healing, stepped| {
             coverage.held(stepped);
             if stepped.violated.is_some() || matches!(healing, Healing::Act(_)) {
                 return true;
             }
-            world.cache_digests();
-            let here = digest(&(world.digest(), until.since(world.now())));
+            world.cache_all_digests();
+            let here = digest(&(world.exact_digest(), until.since(world.now())));
             known = self.clean.contains(here);
             walked.push(here);
             !known
@@ -82,6 +83,7 @@ impl Recovery {
 /// Runs a node's world to recovery. `watch` sees every step, and says whether to go on.
 pub(crate) fn heal(
     model: &WorldModel,
+    memo: &mut Memo,
     node: &Node,
     calm: Duration,
     mut watch: impl FnMut(&mut World, &Healing, &Stepped) -> bool,
@@ -102,7 +104,7 @@ pub(crate) fn heal(
     let mut healings = acts.chain([Healing::Calm]);
     loop {
         let healing = healings.next().unwrap_or(Healing::Next);
-        let stepped = take(&mut world, &healing, until)?;
+        let stepped = take(memo, &mut world, &healing, until)?;
         let goes_on = watch(&mut world, &healing, &stepped);
         if stepped.violated.is_some() {
             return stepped.violated;
@@ -113,18 +115,18 @@ pub(crate) fn heal(
     }
 }
 
-fn take(world: &mut World, healing: &Healing, until: Time) -> Option<Stepped> {
+fn take(memo: &mut Memo, world: &mut World, healing: &Healing, until: Time) -> Option<Stepped> {
     let now = world.now();
     Some(match healing {
-        Healing::Act(action) => step(world, now, Event::Act(action)),
-        Healing::Calm => step(world, now, Event::Calm),
+        Healing::Act(action) => step(memo, world, now, Event::Act(action)),
+        Healing::Calm => step(memo, world, now, Event::Calm),
         Healing::Next => {
             let entry = *world.next_entry().filter(|entry| entry.at <= until)?;
             let event = match entry.what {
                 What::Choose { .. } => Event::Choice(entry.seq, 0),
                 _ => Event::Pending(entry.seq),
             };
-            step(world, entry.at.max(now), event)
+            step(memo, world, entry.at.max(now), event)
         }
     })
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::Time;
+use wavetank_engine::{Memo, Time};
 
 use crate::explore::{Ended, Explorer, Found};
 use crate::recovery::Recovery;
@@ -95,8 +95,9 @@ impl Shortening<'_> {
     /// When the path of the best ends.
     fn last_event(&self, best: &Shortened) -> Time {
         let mut node = best.start.clone();
+        let mut memo = Memo::new();
         for taken in &best.found.path {
-            match best.model.next(&node, *taken) {
+            match best.model.next(&mut memo, &node, *taken) {
                 Some((next, _)) => node = next,
                 None => break, // the calm is no part of the search
             }

@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use wavetank_engine::drive::{MOST, deadlocked, overgrown};
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Check, Class, Event, Time, World};
+use wavetank_engine::{Check, Class, Event, Memo, Time, World};
 
 /// What an event did.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stepped {
     /// It was no fault, or one that found its target.
     pub struck: bool,
@@ -22,14 +22,12 @@ pub struct Stepped {
     pub delays: Vec<u64>,
 }
 
-/// Applies an event under nominal latencies.
+/// Applies an event under nominal latencies, with the help of what is known of earlier steps.
 ///
 /// # Panics
 /// If the event does not fit the world, which is the searcher's own mistake.
-pub fn step(world: &mut World, at: Time, event: Event<'_>) -> Stepped {
-    let applied = catch_unwind(AssertUnwindSafe(|| {
-        world.apply(at, event, &mut |sent| sent.nominal)
-    }));
+pub fn step(memo: &mut Memo, world: &mut World, at: Time, event: Event<'_>) -> Stepped {
+    let applied = catch_unwind(AssertUnwindSafe(|| world.apply_known(memo, at, event)));
     let mut report = match applied {
         // A fault that no world knows must not look like one that does no harm.
         Ok(fits) => fits.unwrap_or_else(|misfit| panic!("the search's own mistake: {misfit}")),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use stateright::{Model, Property};
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Action, Digest, Event, Time, What, World, digest};
+use wavetank_engine::{Action, Digest, Event, Memo, Time, What, World, digest, exactly};
 
 use crate::step::{Stepped, step};
 
@@ -31,7 +31,9 @@ pub struct Node {
 
 impl PartialEq for Node {
     fn eq(&self, other: &Node) -> bool {
-        self.key() == other.key() && self.violated == other.violated && self.world == other.world
+        self.key() == other.key()
+            && self.violated == other.violated
+            && exactly(|| self.world == other.world)
     }
 }
 impl Eq for Node {}
@@ -40,7 +42,7 @@ impl Node {
     /// A world where nothing of the bounds is used up.
     pub fn fresh(mut world: World, bounds: &Bounds) -> Node {
         assert!(bounds.faults.len() <= 64, "one bit a fault");
-        world.cache_digests();
+        world.cache_all_digests();
         Node {
             world,
             deviations: bounds.deviations,
@@ -67,7 +69,7 @@ impl Hash for Node {
         let violated = self.violated.as_deref();
         let violated = violated.map(|found| (&found.property, &found.object, &found.message));
         violated.hash(state);
-        self.world.hash(state);
+        state.write_u64(self.world.exact_digest());
     }
 }
 
@@ -178,14 +180,23 @@ impl WorldModel {
         let struck = bounds.faults.len() as u32 - node.faults.count_ones();
         if bounds.at_most.is_none_or(|most| struck < most) {
             let left = (0..bounds.faults.len()).filter(|fault| node.faults >> fault & 1 == 1);
-            moves.extend(left.map(Move::Fault));
+            let may_strike = |at: &usize| match &bounds.faults[*at] {
+                Action::Fault(fault) => node.world.may_strike(fault),
+                Action::Tell { .. } => true,
+            };
+            moves.extend(left.filter(may_strike).map(Move::Fault));
         }
     }
 
     /// The state after a move; none if it cannot be made, or is a fault that finds no target.
-    pub fn next(&self, node: &Node, taken: Move) -> Option<(Node, Stepped)> {
-        let mut next = node.clone();
-        let planned_is_next = self.planned_is_next(node);
+    pub fn next(&self, memo: &mut Memo, node: &Node, taken: Move) -> Option<(Node, Stepped)> {
+        self.turn(memo, node.clone(), taken)
+    }
+
+    /// The same, with a state that is not needed any more.
+    pub fn turn(&self, memo: &mut Memo, mut node: Node, taken: Move) -> Option<(Node, Stepped)> {
+        let planned_is_next = self.planned_is_next(&node);
+        let now = node.world.now();
         let entry = |place: usize| node.world.pending().nth(place).copied();
         let (at, event) = match taken {
             Move::Pending(place) => {
@@ -198,12 +209,12 @@ impl WorldModel {
             }
             Move::Planned => {
                 let (at, due) = self.bounds.plan.get(node.planned)?;
-                next.planned += 1;
+                node.planned += 1;
                 (*at, due.event())
             }
             Move::Fault(fault) => {
-                next.faults &= !(1 << fault);
-                (node.world.now(), Event::Act(&self.bounds.faults[fault]))
+                node.faults &= !(1 << fault);
+                (now, Event::Act(&self.bounds.faults[fault]))
             }
             Move::Recover => return None,
         };
@@ -213,19 +224,20 @@ impl WorldModel {
             Move::Fault(_) | Move::Recover => true,
         };
         if !is_default {
-            next.deviations = next.deviations.checked_sub(1)?;
+            node.deviations = node.deviations.checked_sub(1)?;
         }
-        let stepped = step(&mut next.world, at.max(node.world.now()), event);
+        let stepped = step(memo, &mut node.world, at.max(now), event);
         if !stepped.struck && matches!(taken, Move::Fault(_)) {
             return None;
         }
         if stepped.panicked {
-            // What the panic left of it is of no use.
-            next.world = node.world.clone();
+            // What the panic left of it is of no use; any world of that time will do.
+            node.world = self.start.clone();
+            node.world.shift(at.max(now).since(self.start.now()));
         }
-        next.violated = stepped.violated.clone();
-        next.world.cache_digests();
-        Some((next, stepped))
+        node.violated = stepped.violated.clone();
+        node.world.cache_all_digests();
+        Some((node, stepped))
     }
 
     /// When the next of the plan is due.
@@ -256,7 +268,8 @@ impl Model for WorldModel {
     }
 
     fn next_state(&self, node: &Node, taken: Move) -> Option<Node> {
-        self.next(node, taken).map(|(next, _)| next)
+        let next = self.next(&mut Memo::off(), node, taken);
+        next.map(|(next, _)| next)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {

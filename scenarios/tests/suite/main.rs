@@ -7,6 +7,7 @@ mod command;
 mod defects;
 mod determinism;
 mod etcd_defects;
+mod exact;
 mod helper;
 mod kept;
 mod leader_defects;

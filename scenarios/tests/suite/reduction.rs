@@ -3,22 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use wavetank::catalogue::{Catalogue as _, Composition};
-use wavetank::kube::Kube;
 use wavetank::search::Search;
-use wavetank_engine::{Action, Digest, Fault, digest};
+use wavetank_engine::{Action, Digest, Fault, Memo, digest};
 use wavetank_models::{Ended, Explored, Explorer, Move, Recovery, Reduction, Seen, WorldModel};
 
-/// A bundled scope, mended but for these defects.
-fn scope(name: &str, defects: &[&str]) -> Search {
-    let composition = Composition {
-        fixed: true,
-        defects: defects.iter().map(|&defect| defect.to_owned()).collect(),
-        ..Composition::default()
-    };
-    let case = Kube.open(name, &composition).expect("it is bundled");
-    Search::of(case.as_ref()).expect("it is a scope")
-}
+use crate::support::scope;
 
 fn explore(search: &Search, reduction: Reduction) -> Explored {
     let recovery = search.calm.map(Recovery::within);
@@ -150,6 +139,7 @@ fn remembered_by_process(model: &WorldModel) -> BTreeSet<Digest> {
     let seen = Seen::default();
     let mut remembered = BTreeSet::new();
     let mut left = vec![model.first()];
+    let mut memo = Memo::new();
     while let Some(node) = left.pop() {
         let mut moves = Vec::new();
         model.moves(&node, &mut moves);
@@ -160,7 +150,7 @@ fn remembered_by_process(model: &WorldModel) -> BTreeSet<Digest> {
             _ => true,
         });
         for taken in moves {
-            let Some((next, _)) = model.next(&node, taken) else {
+            let Some((next, _)) = model.next(&mut memo, &node, taken) else {
                 continue;
             };
             remembered.insert(next.world.remembered());

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use wavetank_engine::Payload;
+use wavetank_engine::{Payload, is_exact};
 use wavetank_etcd::{Revision, Value};
 
 use crate::json::{self, Json};
@@ -22,7 +22,10 @@ struct Content {
 
 impl PartialEq for Content {
     fn eq(&self, other: &Content) -> bool {
-        times::alike(&self.json, &other.json)
+        match is_exact() {
+            true => self.json == other.json,
+            false => times::alike(&self.json, &other.json),
+        }
     }
 }
 impl Eq for Content {}

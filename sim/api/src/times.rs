@@ -7,7 +7,7 @@
 use std::hash::{Hash, Hasher};
 
 use jiff::Timestamp;
-use wavetank_engine::Time;
+use wavetank_engine::{Time, is_exact};
 
 use crate::json::Json;
 
@@ -15,7 +15,7 @@ use crate::json::Json;
 const EPOCH: i64 = 1_767_225_600;
 
 /// An instant as objects show it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Stamp(Timestamp);
 
 impl Stamp {
@@ -90,7 +90,7 @@ fn embedded(field: &str, value: &Json) -> Option<Json> {
     serde_json::from_str(text).ok()
 }
 
-/// Hashes a tree without its instants.
+/// Hashes a tree, without its instants unless the fingerprint is an exact one.
 pub(crate) fn hash<H: Hasher>(json: &Json, state: &mut H) {
     match json {
         Json::Null => state.write_u8(0),
@@ -117,7 +117,7 @@ pub(crate) fn hash<H: Hasher>(json: &Json, state: &mut H) {
                 field.hash(state);
                 if let Some(tree) = embedded(field, value) {
                     hash(&tree, state);
-                } else if !holds_an_instant(field) {
+                } else if is_exact() || !holds_an_instant(field) {
                     hash(value, state);
                 }
             }

@@ -1,12 +1,16 @@
 //! Connections: ordered, reliable while up, able to stall, to be reset and to be half open. A call
-//! is one request on a connection with one answer, or with a stream of them.
+//! is one request on a connection with one answer, or with a stream of them. How frames travel is in
+//! `world/wire.rs`.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 use std::time::Duration;
 
-use crate::digest::{Digest, StableHasher, pair};
+use triomphe::Arc;
+
+use crate::digest::{Digest, Known, Sight, StableHasher, digest, pair};
 use crate::message::Payload;
 use crate::name::{Life, Name, Origin, ProcId};
 use crate::time::Time;
@@ -178,6 +182,34 @@ impl Frame {
 pub(crate) struct Flight {
     pub at: Time,
     pub frame: Frame,
+    /// The fingerprint of the frame.
+    digest: Known,
+}
+
+impl Flight {
+    pub fn new(at: Time, frame: Frame) -> Flight {
+        Flight {
+            at,
+            frame,
+            digest: Known::default(),
+        }
+    }
+
+    /// The fingerprint of the frame, from the cache if it is there.
+    pub fn digest(&self, sight: Sight) -> Digest {
+        let compute = || digest(&self.frame);
+        let known = self.digest.get(sight);
+        known.unwrap_or_else(|| sight.make(compute))
+    }
+
+    pub fn cache_digest(&mut self, sight: Sight) {
+        self.digest.set(sight, self.digest(sight));
+    }
+
+    /// The same, arriving at another time.
+    pub fn arriving(&self, at: Time) -> Flight {
+        Flight { at, ..self.clone() }
+    }
 }
 
 /// A direction of a connection.
@@ -189,8 +221,19 @@ pub(crate) enum Dir {
     Down,
 }
 
+/// A connection: what its ends know, and what is under way between them.
 #[derive(Clone, Debug)]
 pub(crate) struct Conn {
+    pub ends: Arc<Ends>,
+    pub up: VecDeque<Flight>,
+    pub down: VecDeque<Flight>,
+    /// When the client heard anything last since the last keep-alive tick.
+    pub heard: Option<Time>,
+}
+
+/// What the ends of a connection know of it. No instant is here.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
     pub id: ConnId,
     pub client: Life,
     pub server: ProcId,
@@ -204,20 +247,59 @@ pub(crate) struct Conn {
     pub dead: bool,
     /// The server wants no new calls on it.
     pub draining: bool,
-    pub up: VecDeque<Flight>,
-    pub down: VecDeque<Flight>,
     /// Frames that wait for the server to accept.
     pub backlog: Vec<Frame>,
     /// Calls that the server has not answered in full.
     pub inbound: Vec<Inbound>,
-    /// When anything was last heard since the last keep-alive tick. A ping is under way?
-    pub heard: Option<Time>,
+    /// A ping is under way.
     pub pinging: bool,
-    /// The fingerprint of all but the instants, if it is known.
-    pub digest: Option<Digest>,
+    pub digest: Known,
+}
+
+impl Deref for Conn {
+    type Target = Ends;
+    fn deref(&self) -> &Ends {
+        &self.ends
+    }
 }
 
 impl Conn {
+    /// A connection that a client opens.
+    pub fn new(id: ConnId, client: Life, server: ProcId, transport: &'static Transport) -> Conn {
+        Conn::of(Arc::new(Ends {
+            id,
+            client,
+            server,
+            transport,
+            open: false,
+            client_end: true,
+            server_end: false,
+            dead: false,
+            draining: false,
+            backlog: Vec::new(),
+            inbound: Vec::new(),
+            pinging: false,
+            digest: Known::default(),
+        }))
+    }
+
+    /// One on which nothing is under way.
+    pub fn of(ends: Arc<Ends>) -> Conn {
+        Conn {
+            ends,
+            up: VecDeque::new(),
+            down: VecDeque::new(),
+            heard: None,
+        }
+    }
+
+    /// What its ends know is about to change.
+    pub fn ends_mut(&mut self) -> &mut Ends {
+        let ends = Arc::make_mut(&mut self.ends);
+        ends.digest.forget();
+        ends
+    }
+
     pub fn flights(&self, dir: Dir) -> &VecDeque<Flight> {
         match dir {
             Dir::Up => &self.up,
@@ -232,6 +314,94 @@ impl Conn {
         }
     }
 
+    /// The instants that it knows: arrivals, and when it last heard something.
+    pub fn instants(&self) -> impl Iterator<Item = Time> + '_ {
+        let flights = self.up.iter().chain(&self.down).map(|flight| flight.at);
+        flights.chain(self.heard)
+    }
+
+    /// Changes the instants that it knows.
+    pub fn move_instants(&mut self, to: impl Fn(Time) -> Time) {
+        for flight in self.up.iter_mut().chain(&mut self.down) {
+            flight.at = to(flight.at);
+        }
+        self.heard = self.heard.map(to);
+    }
+
+    /// The fingerprint, its instants counted from `now`.
+    pub fn digest_at(&self, sight: Sight, now: Time) -> Digest {
+        let frame = |flight: &Flight| flight.digest(sight);
+        self.combine(self.ends.digest(sight), frame, |at| {
+            at.nanos().wrapping_sub(now.nanos())
+        })
+    }
+
+    /// The fingerprint without its instants.
+    pub fn timeless_digest(&self) -> Digest {
+        let frame = |flight: &Flight| flight.digest(Sight::Common);
+        self.combine(self.ends.digest(Sight::Common), frame, |_| 0)
+    }
+
+    /// The fingerprint with nothing taken from a cache.
+    pub fn digest_from_scratch(&self, now: Time) -> Digest {
+        let frame = |flight: &Flight| digest(&flight.frame);
+        self.combine(self.ends.digest_from_scratch(), frame, |at| {
+            at.nanos().wrapping_sub(now.nanos())
+        })
+    }
+
+    fn combine(
+        &self,
+        ends: Digest,
+        frame: impl Fn(&Flight) -> Digest,
+        instant: impl Fn(Time) -> u64,
+    ) -> Digest {
+        let mut whole = ends;
+        for flights in [&self.up, &self.down] {
+            whole = pair(whole, flights.len() as u64);
+            for flight in flights {
+                whole = pair(whole, pair(frame(flight), instant(flight.at)));
+            }
+        }
+        match self.heard {
+            Some(at) => pair(whole, instant(at)),
+            None => whole,
+        }
+    }
+
+    /// Are all its fingerprints known?
+    pub fn is_known(&self, sight: Sight) -> bool {
+        // Frames become known in their order.
+        let known = |flights: &VecDeque<Flight>| {
+            let last = flights.back();
+            last.is_none_or(|flight| flight.digest.get(sight).is_some())
+        };
+        self.ends.digest.get(sight).is_some() && known(&self.up) && known(&self.down)
+    }
+
+    pub fn cache_digests(&mut self, sight: Sight) {
+        if self.ends.digest.get(sight).is_none() {
+            let digest = self.ends.digest(sight);
+            Arc::make_mut(&mut self.ends).digest.set(sight, digest);
+        }
+        for flight in self.up.iter_mut().chain(&mut self.down) {
+            flight.cache_digest(sight);
+        }
+    }
+
+    /// Equal but for instants, which the world compares relative to its own time.
+    pub fn same(&self, other: &Conn) -> bool {
+        let frames = |a: &VecDeque<Flight>, b: &VecDeque<Flight>| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.frame == b.frame)
+        };
+        (Arc::ptr_eq(&self.ends, &other.ends) || self.ends.same(&other.ends))
+            && self.heard.is_some() == other.heard.is_some()
+            && frames(&self.up, &other.up)
+            && frames(&self.down, &other.down)
+    }
+}
+
+impl Ends {
     /// Sender and receiver of a direction.
     pub fn route(&self, dir: Dir) -> (ProcId, ProcId) {
         match dir {
@@ -240,80 +410,44 @@ impl Conn {
         }
     }
 
-    /// The instants that it knows: arrivals, and when it last heard something.
-    pub fn instants(&self) -> impl Iterator<Item = Time> + '_ {
-        let flights = self.up.iter().chain(&self.down).map(|flight| flight.at);
-        flights.chain(self.heard)
-    }
-
-    /// The fingerprint with its instants: `digest` is that of all the rest.
-    pub fn digest_at(&self, digest: Digest, now: Time) -> Digest {
-        let with = |digest, at: Time| pair(digest, at.nanos().wrapping_sub(now.nanos()));
-        let mut whole = digest;
-        for flights in [&self.up, &self.down] {
-            if !flights.is_empty() {
-                whole = flights.iter().fold(whole, |d, flight| with(d, flight.at));
-            }
-        }
-        self.heard.map_or(whole, |at| with(whole, at))
-    }
-
-    /// The fingerprint without its instants, from the cache if it is there.
-    pub fn cached_digest(&self) -> Digest {
-        self.digest.unwrap_or_else(|| self.compute_digest())
-    }
-
-    /// Equal but for instants, which the world compares relative to its own time.
-    pub fn same(&self, other: &Conn) -> bool {
-        let frames = |a: &VecDeque<Flight>, b: &VecDeque<Flight>| {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.frame == b.frame)
-        };
+    fn same(&self, other: &Ends) -> bool {
         self.id == other.id
             && self.client == other.client
             && self.server == other.server
             && self.transport == other.transport
-            && (self.open, self.client_end, self.server_end, self.dead)
-                == (other.open, other.client_end, other.server_end, other.dead)
-            && (self.draining, self.heard.is_some(), self.pinging)
-                == (other.draining, other.heard.is_some(), other.pinging)
+            && self.flags() == other.flags()
             && self.backlog == other.backlog
             && self.inbound == other.inbound
-            && frames(&self.up, &other.up)
-            && frames(&self.down, &other.down)
     }
 
-    /// The fingerprint of all but the instants.
-    pub fn compute_digest(&self) -> Digest {
-        let mut state = StableHasher::new();
-        self.hash_into(&mut state);
-        state.finish()
-    }
-
-    fn hash_into<H: Hasher>(&self, state: &mut H) {
-        self.id.hash(state);
-        self.client.hash(state);
-        self.server.hash(state);
-        self.transport.hash(state);
-        let flags = [
+    fn flags(&self) -> [bool; 6] {
+        [
             self.open,
             self.client_end,
             self.server_end,
             self.dead,
             self.draining,
-            self.heard.is_some(),
             self.pinging,
-        ];
-        state.write_u64(
-            flags
-                .iter()
-                .fold(0, |bits, flag| bits << 1 | u64::from(*flag)),
-        );
-        self.backlog.hash(state);
-        self.inbound.hash(state);
-        for flights in [&self.up, &self.down] {
-            state.write_usize(flights.len());
-            flights.iter().for_each(|flight| flight.frame.hash(state));
-        }
+        ]
+    }
+
+    /// The fingerprint, from the cache if it is there.
+    pub fn digest(&self, sight: Sight) -> Digest {
+        let known = self.digest.get(sight);
+        known.unwrap_or_else(|| sight.make(|| self.digest_from_scratch()))
+    }
+
+    fn digest_from_scratch(&self) -> Digest {
+        let mut state = StableHasher::new();
+        self.id.hash(&mut state);
+        self.client.hash(&mut state);
+        self.server.hash(&mut state);
+        self.transport.hash(&mut state);
+        let flags = self.flags().into_iter();
+        state.write_u64(flags.fold(0, |bits, flag| bits << 1 | u64::from(flag)));
+        self.backlog.hash(&mut state);
+        self.inbound.hash(&mut state);
+        state.finish()
     }
 }
 

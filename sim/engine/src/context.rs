@@ -35,7 +35,7 @@ impl Cx<'_> {
 
     /// How many parts of a stream were sent and are not acknowledged; 0 if nobody waits for it any
     /// more, or its transport has no window.
-    pub fn unacknowledged(&self, to: Caller) -> u32 {
+    pub fn unacknowledged(&mut self, to: Caller) -> u32 {
         self.world.unacknowledged(to)
     }
 
@@ -51,12 +51,12 @@ impl Cx<'_> {
     }
 
     /// How long until a timer fires, by this process's clock; `None` if it is not armed.
-    pub fn remaining(&self, timer: Timer) -> Option<Duration> {
+    pub fn remaining(&mut self, timer: Timer) -> Option<Duration> {
         self.world.remaining(self.me, timer)
     }
 
     /// The armed timers with this tag, the next one first: number, and how long until it fires.
-    pub fn timers(&self, tag: Name) -> impl Iterator<Item = (u64, Duration)> {
+    pub fn timers(&mut self, tag: Name) -> impl Iterator<Item = (u64, Duration)> {
         self.world.timers(self.me, tag)
     }
 

@@ -1,6 +1,11 @@
 //! Fingerprints: rapidhash with fixed secrets over 64-bit words, so that a digest is the same in
 //! every process. It may differ between builds; traces of another build are followed by name.
+//!
+//! There are two of everything that has state. The common one passes over instants that processes
+//! remember, as equality does: a world that is only shifted in time is the same. The *exact* one tells
+//! those apart, too: what is known of one world is used for another only if both are the same in it.
 
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
 use rapidhash::inner::RapidHasher;
@@ -58,6 +63,118 @@ pub fn digest<T: Hash + ?Sized>(value: &T) -> Digest {
     let mut hasher = StableHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
+}
+
+thread_local! {
+    static EXACT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Is the fingerprint that is being made, or the comparison, an exact one? What passes over instants in
+/// its equality and hash asks this, and takes them in if so.
+pub fn is_exact() -> bool {
+    EXACT.get()
+}
+
+/// All fingerprints and comparisons that `make` asks for are exact.
+pub fn exactly<R>(make: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            EXACT.set(self.0);
+        }
+    }
+    let _restore = Restore(EXACT.replace(true));
+    make()
+}
+
+/// Which of the two fingerprints.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sight {
+    Common,
+    Exact,
+}
+
+impl Sight {
+    /// Makes a fingerprint of this kind.
+    pub fn make<R>(self, make: impl FnOnce() -> R) -> R {
+        match self {
+            Sight::Exact => exactly(make),
+            Sight::Common => make(),
+        }
+    }
+}
+
+/// Both fingerprints of a value, or of many values that come and go: their sum.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Digests {
+    common: Digest,
+    exact: Digest,
+}
+
+impl Digests {
+    /// Those of one value.
+    pub fn of<T: Hash + ?Sized>(value: &T) -> Digests {
+        Digests {
+            common: digest(value),
+            exact: exactly(|| digest(value)),
+        }
+    }
+
+    /// One more.
+    pub fn add(&mut self, one: Digests) {
+        self.common = self.common.wrapping_add(one.common);
+        self.exact = self.exact.wrapping_add(one.exact);
+    }
+
+    /// One less.
+    pub fn take(&mut self, one: Digests) {
+        self.common = self.common.wrapping_sub(one.common);
+        self.exact = self.exact.wrapping_sub(one.exact);
+    }
+}
+
+impl PartialEq for Digests {
+    fn eq(&self, other: &Digests) -> bool {
+        self.common == other.common && (!is_exact() || self.exact == other.exact)
+    }
+}
+impl Eq for Digests {}
+
+impl Hash for Digests {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(match is_exact() {
+            true => self.exact,
+            false => self.common,
+        });
+    }
+}
+
+/// The fingerprints of something that changes, as far as they are known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known {
+    common: Option<Digest>,
+    exact: Option<Digest>,
+}
+
+impl Known {
+    pub fn get(&self, sight: Sight) -> Option<Digest> {
+        match sight {
+            Sight::Common => self.common,
+            Sight::Exact => self.exact,
+        }
+    }
+
+    pub fn set(&mut self, sight: Sight, digest: Digest) {
+        match sight {
+            Sight::Common => self.common = Some(digest),
+            Sight::Exact => self.exact = Some(digest),
+        }
+    }
+
+    /// It changes.
+    pub fn forget(&mut self) {
+        *self = Known::default();
+    }
 }
 
 /// One fingerprint of two words, in order: independent of any hasher's state, so that a processor

@@ -191,6 +191,8 @@ pub(crate) struct Exchange {
     /// The world's time.
     pub now: Time,
     pub next_stream: u32,
+    /// Was it told the time?
+    pub told_time: bool,
     /// How the routine went another way than its log says.
     pub impure: Option<String>,
 }
@@ -255,6 +257,12 @@ impl Exchange {
     /// Is the routine being rebuilt, that is: does the log already hold its next operation?
     fn replaying(&self) -> bool {
         self.cursor < self.log.steps.len()
+    }
+
+    /// The time is told.
+    pub fn tell_time(&mut self) -> Time {
+        self.told_time = true;
+        self.now
     }
 
     /// Issues an operation; its index is where the answer will be.

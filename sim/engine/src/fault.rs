@@ -28,7 +28,7 @@ fn in_due_order(order: &u16) -> bool {
 
 /// A fault or the end of one. Processes are named; a fault whose target does not exist (any more)
 /// does nothing and does not count as having struck.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(
     rename_all = "kebab-case",
     rename_all_fields = "kebab-case",
@@ -221,6 +221,23 @@ impl Fault {
             Fault::ClockJump { .. } => FaultKind::ClockJump,
             _ => return None,
         })
+    }
+
+    /// The process that it strikes, if it strikes one and nothing that others share.
+    pub(crate) fn only_process(&self) -> Option<&str> {
+        match self {
+            Fault::Stop { process }
+            | Fault::Crash { process }
+            | Fault::PowerLoss { process }
+            | Fault::Start { process }
+            | Fault::Pause { process }
+            | Fault::Resume { process, .. }
+            | Fault::Deschedule { process, .. }
+            | Fault::Reschedule { process, .. }
+            | Fault::ClockRate { process, .. }
+            | Fault::ClockJump { process, .. } => Some(process),
+            _ => None,
+        }
     }
 
     /// The processes that it names.

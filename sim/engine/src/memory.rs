@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::channel::Buffers;
-use crate::digest::{Digest, StableHasher, digest};
+use crate::digest::{Digest, Known, Sight, StableHasher, digest};
 use crate::name::Name;
 
 /// A variable shared by the routines of a process. Declare it as a `static` or `const`; its value
@@ -92,8 +92,7 @@ pub(crate) struct Memory {
     cells: Vec<((Name, u32), Arc<dyn CellValue>)>,
     raised: Vec<Name>,
     buffers: Buffers,
-    /// The fingerprint, if it is known.
-    digest: Option<Digest>,
+    digest: Known,
 }
 
 impl Memory {
@@ -119,7 +118,7 @@ impl Memory {
                 at
             }
         };
-        self.digest = None;
+        self.digest.forget();
         let value = &mut self.cells[at].1;
         if Arc::get_mut(value).is_none() {
             *value = value.as_ref().copy();
@@ -136,7 +135,7 @@ impl Memory {
     }
 
     pub fn buffers_mut(&mut self) -> &mut Buffers {
-        self.digest = None;
+        self.digest.forget();
         &mut self.buffers
     }
 
@@ -151,7 +150,7 @@ impl Memory {
         }
         let at = self.raised.partition_point(|n| *n < signal);
         self.raised.insert(at, signal);
-        self.digest = None;
+        self.digest.forget();
         true
     }
 }
@@ -172,8 +171,9 @@ impl Eq for Memory {}
 
 impl Memory {
     /// The fingerprint, from the cache if it is there.
-    pub fn digest(&self) -> Digest {
-        self.digest.unwrap_or_else(|| self.digest_from_scratch())
+    pub fn digest(&self, sight: Sight) -> Digest {
+        let known = self.digest.get(sight);
+        known.unwrap_or_else(|| sight.make(|| self.digest_from_scratch()))
     }
 
     pub fn digest_from_scratch(&self) -> Digest {
@@ -187,7 +187,7 @@ impl Memory {
         state.finish()
     }
 
-    pub fn cache_digest(&mut self) {
-        self.digest = Some(self.digest());
+    pub fn cache_digest(&mut self, sight: Sight) {
+        self.digest.set(sight, self.digest(sight));
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use crate::digest::{Digest, digest};
+use crate::digest::{Digest, digest, is_exact};
 
 /// A value that may travel or be kept in a log. Implemented for every type that can be compared,
 /// hashed, shown and sent.
@@ -33,6 +33,7 @@ impl<T: Any + fmt::Debug + Send + Sync + Eq + Hash> Message for T {
 
 struct Shared<T: ?Sized> {
     digest: OnceLock<Digest>,
+    exact: OnceLock<Digest>,
     value: T,
 }
 
@@ -46,6 +47,7 @@ impl Payload {
     pub fn new<T: Message + Eq + Hash>(value: T) -> Payload {
         Payload(Arc::new(Shared {
             digest: OnceLock::new(),
+            exact: OnceLock::new(),
             value,
         }))
     }
@@ -71,7 +73,11 @@ impl Payload {
 
     /// The fingerprint of the value.
     pub fn digest(&self) -> Digest {
-        *self.0.digest.get_or_init(|| self.0.value.fingerprint())
+        let known = match is_exact() {
+            true => &self.0.exact,
+            false => &self.0.digest,
+        };
+        *known.get_or_init(|| self.0.value.fingerprint())
     }
 }
 

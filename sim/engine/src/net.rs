@@ -1,7 +1,9 @@
 //! Links between processes: nominal latency, slowness, and what is cut.
 
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
+use crate::digest::{Digest, digest};
 use crate::name::ProcId;
 
 /// The nominal one-way latency of links.
@@ -45,9 +47,24 @@ pub(crate) struct Link {
 const NORMAL: Link = Link { cuts: 0, slow: 1 };
 
 /// The links that are not as they should be, by (from, to); a healthy network is empty.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     odd: Vec<((ProcId, ProcId), Link)>,
+    /// The fingerprint of the odd ones; 0 if there are none.
+    digest: Digest,
+}
+
+impl PartialEq for Links {
+    fn eq(&self, other: &Links) -> bool {
+        self.odd == other.odd
+    }
+}
+impl Eq for Links {}
+
+impl Hash for Links {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.digest);
+    }
 }
 
 impl Links {
@@ -71,11 +88,15 @@ impl Links {
         if self.odd[at].1 == NORMAL {
             self.odd.remove(at);
         }
+        self.digest = match self.odd.is_empty() {
+            true => 0,
+            false => digest(&self.odd),
+        };
     }
 
     pub fn heal(&mut self) -> bool {
         let healed = !self.odd.is_empty();
-        self.odd.clear();
+        *self = Links::default();
         healed
     }
 }

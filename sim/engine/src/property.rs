@@ -64,8 +64,14 @@ pub trait Property: PropertyObject {
     }
 
     /// A process told something; `world` is as the whole event left it.
-    fn note(&mut self, _world: &World, _note: &Note) -> Check {
-        Check::Idle
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        self.glance(world, note).unwrap_or(Check::Idle)
+    }
+
+    /// What it says of a note that changes nothing in what it remembers. `None`: it has to be told of it
+    /// ([`Property::note`]), which costs those who step many copies of a world a copy of the property.
+    fn glance(&self, _world: &World, _note: &Note) -> Option<Check> {
+        None
     }
 
     /// The storm is over. Returns when [`Property::deadline`] is to be called, if it is.
@@ -160,8 +166,8 @@ impl Property for Always {
     fn class(&self) -> Class {
         self.class
     }
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        (self.check)(world, note)
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        Some((self.check)(world, note))
     }
 }
 
@@ -186,11 +192,11 @@ impl Property for Reached {
     fn class(&self) -> Class {
         Class::Sometimes
     }
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        match (self.here)(world, note) {
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        Some(match (self.here)(world, note) {
             true => Check::Held,
             false => Check::Idle,
-        }
+        })
     }
 }
 
@@ -239,14 +245,17 @@ impl Property for Eventually {
         self.name
     }
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        if self.progress == Progress::Open
-            && (self.relevant)(note)
-            && (self.holds)(world) == Check::Held
-        {
+        if self.glance(world, note).is_none() {
             // Counted once, at the deadline.
             self.progress = Progress::Settled;
         }
         Check::Idle
+    }
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        let settles = self.progress == Progress::Open
+            && (self.relevant)(note)
+            && (self.holds)(world) == Check::Held;
+        (!settles).then_some(Check::Idle)
     }
     fn calm(&mut self, world: &World) -> Option<Duration> {
         self.progress = match (self.holds)(world) {
@@ -296,11 +305,11 @@ impl Property for Stable {
     fn name(&self) -> &'static str {
         self.name
     }
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        match self.progress {
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        Some(match self.progress {
             Progress::Open => (self.check)(world, note),
             _ => Check::Idle,
-        }
+        })
     }
     fn calm(&mut self, _world: &World) -> Option<Duration> {
         Some(self.after)

@@ -142,9 +142,15 @@ impl Entry {
         at | u128::from(self.process.0) << 48 | u128::from(self.seq)
     }
 
+    /// The time that is left, in nanoseconds. What is overdue counts by how much: in that order it
+    /// goes on, when whatever holds it up is over.
+    fn left(&self, now: Time) -> u64 {
+        self.at.nanos().wrapping_sub(now.nanos())
+    }
+
     /// The fingerprint, with the time that is left.
     pub(crate) fn digest_at(&self, now: Time) -> Digest {
-        pair(self.digest, self.at.nanos().saturating_sub(now.nanos()))
+        pair(self.digest, self.left(now))
     }
 
     /// The fingerprint, with the time that is left in whole grains.
@@ -153,16 +159,26 @@ impl Entry {
         pair(self.digest, (left / grain.as_nanos().max(1)) as u64)
     }
 
+    /// The fingerprint of where and what.
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The same, at another time.
+    pub(crate) fn again(&self, at: Time, seq: u64) -> Entry {
+        Entry { at, seq, ..*self }
+    }
+
     pub(crate) fn same(&self, now: Time, other: &Entry, other_now: Time) -> bool {
         self.process == other.process
             && self.what == other.what
-            && self.at.since(now) == other.at.since(other_now)
+            && self.left(now) == other.left(other_now)
     }
 }
 
 /// What is looked for among entries; its fingerprint tells at a glance most of those that are
 /// something else.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Sought {
     process: ProcId,
     what: What,
@@ -181,6 +197,47 @@ impl Sought {
 
     pub fn is(&self, entry: &Entry) -> bool {
         entry.digest == self.digest && entry.process == self.process && entry.what == self.what
+    }
+}
+
+/// Entries that go together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Which {
+    /// Offers of a lock.
+    Grants(ProcId, Name),
+    /// Offers to receive from a channel.
+    Receives(ProcId, Channel),
+    /// Offers to send to a channel.
+    Sends(ProcId, Channel),
+    /// All but frames that are under way to a process.
+    OwnOf(ProcId),
+    /// The timers of a connection.
+    TimersOf(ConnId),
+    /// Its frames.
+    FramesOf(ConnId),
+    /// Those to the client.
+    FramesDown(ConnId),
+    /// Both frames and timers.
+    AllOf(ConnId),
+}
+
+impl Which {
+    pub fn is(self, entry: &Entry) -> bool {
+        match (self, entry.what) {
+            (Which::Grants(p, name), What::Grant { lock, .. }) => {
+                entry.process == p && lock == name
+            }
+            (Which::Receives(p, c), What::Recv { channel, .. })
+            | (Which::Sends(p, c), What::Send { channel, .. }) => {
+                entry.process == p && channel == c
+            }
+            (Which::OwnOf(_), What::Frame(_)) => false,
+            (Which::OwnOf(p), _) => entry.process == p,
+            (Which::TimersOf(id) | Which::AllOf(id), What::Conn(timer)) => timer.conn == id,
+            (Which::FramesOf(id) | Which::AllOf(id), What::Frame(head)) => head.conn == id,
+            (Which::FramesDown(id), What::Frame(head)) => head.conn == id && head.dir == Dir::Down,
+            _ => false,
+        }
     }
 }
 
@@ -231,10 +288,14 @@ impl Queue {
         self.iter().find(|entry| sought.is(entry))
     }
 
-    /// Removes that entry.
-    pub fn remove(&mut self, sought: Sought) -> Option<Entry> {
-        let at = self.entries.iter().rposition(|entry| sought.is(entry))?;
-        Some(self.entries.remove(at))
+    /// Removes that entry. Was there one?
+    pub fn remove(&mut self, sought: Sought) -> bool {
+        let at = self.entries.iter().rposition(|entry| sought.is(entry));
+        at.map(|at| self.entries.remove(at)).is_some()
+    }
+
+    pub fn discard(&mut self, unwanted: impl Fn(&Entry) -> bool) {
+        self.entries.retain(|entry| !unwanted(entry));
     }
 
     /// Removes and returns, in the default order.

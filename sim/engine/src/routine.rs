@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::conn::{Caller, NetError, Transport};
-use crate::digest::Digest;
+use crate::digest::Known;
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::memory::{Cell, CellType, Signal};
 use crate::message::{Message, Payload};
@@ -78,8 +78,7 @@ pub(crate) struct Routine {
     pub inbox: Vec<(u32, Answer)>,
     /// The future, if one stands where the log ends. Not part of the state.
     live: Mutex<Option<RoutineFuture>>,
-    /// The fingerprint, if it is known.
-    pub digest: Option<Digest>,
+    pub digest: Known,
 }
 
 /// A copy without the future.
@@ -146,7 +145,7 @@ impl Routine {
             descheduled: false,
             inbox: Vec::new(),
             live: Mutex::new(None),
-            digest: None,
+            digest: Known::default(),
         }
     }
 
@@ -466,8 +465,8 @@ impl Rx {
     }
 
     /// As [`Rx::update`], with the time that has passed, as a monotonic clock shows it. A cell that
-    /// keeps it must leave it out of its equality and its hash, or a world that is only shifted in
-    /// time is no longer equal to itself.
+    /// keeps it does so as an [`Instant`](crate::Instant), or a world that is only shifted in time is no
+    /// longer equal to itself.
     pub fn update_at<T: CellType, R: Message + Clone + Eq + Hash>(
         self,
         cell: &Cell<T>,
@@ -475,7 +474,7 @@ impl Rx {
     ) -> R {
         let answer = exchange::with(|exchange| {
             exchange.in_place(Op::Memory(cell.name()), |exchange| {
-                let now = exchange.now;
+                let now = exchange.tell_time();
                 Answer::Value(Payload::new(change(exchange.memory.get_mut(cell), now)))
             })
         });
@@ -502,7 +501,10 @@ impl Rx {
     /// keeps such a reading is no longer equal to itself at another time.
     pub fn clock(self) -> Time {
         let answer = exchange::with(|exchange| {
-            exchange.in_place(Op::Clock, |exchange| Answer::Number(exchange.clock.nanos()))
+            exchange.in_place(Op::Clock, |exchange| {
+                exchange.tell_time();
+                Answer::Number(exchange.clock.nanos())
+            })
         });
         match answer {
             Answer::Number(nanos) => Time::from_nanos(nanos),

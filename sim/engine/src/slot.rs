@@ -8,7 +8,7 @@ use triomphe::Arc as Shared;
 
 use crate::channel::{Channel, Condition, Waiters};
 use crate::conn::Call;
-use crate::digest::{Digest, StableHasher, digest};
+use crate::digest::{Digest, Known, Sight, StableHasher, digest};
 use crate::lock::LockState;
 use crate::memory::Memory;
 use crate::name::{Life, Name, ProcId, RoutineId};
@@ -85,7 +85,7 @@ pub(crate) struct Slot {
     pub changes: Vec<(Condition, RoutineId, u32)>,
     pub calls: Vec<Call>,
     pub next_call: u32,
-    pub digest: Option<Digest>,
+    pub digest: Known,
 }
 
 impl Slot {
@@ -105,7 +105,7 @@ impl Slot {
             changes: Vec::new(),
             calls: Vec::new(),
             next_call: 0,
-            digest: None,
+            digest: Known::default(),
         }
     }
 
@@ -175,23 +175,25 @@ impl Slot {
     }
 
     /// The fingerprint, from what is cached.
-    pub fn digest(&self) -> Digest {
-        let routine = |r: &Routine| r.digest.unwrap_or_else(|| digest(r));
-        let cached = self.digest;
-        cached.unwrap_or_else(|| self.combine(self.memory.digest(), routine))
+    pub fn digest(&self, sight: Sight) -> Digest {
+        let routine = |r: &Routine| r.digest.get(sight).unwrap_or_else(|| digest(r));
+        let compute = || self.combine(self.memory.digest(sight), routine);
+        let known = self.digest.get(sight);
+        known.unwrap_or_else(|| sight.make(compute))
     }
 
     pub fn digest_from_scratch(&self) -> Digest {
         self.combine(self.memory.digest_from_scratch(), digest)
     }
 
-    pub fn cache_digests(&mut self) {
-        for routine in self.routines.iter_mut().filter(|r| r.digest.is_none()) {
-            let digest = digest(routine.as_ref());
-            Shared::make_mut(routine).digest = Some(digest);
+    pub fn cache_digests(&mut self, sight: Sight) {
+        let unknown = |r: &&mut Shared<Routine>| r.digest.get(sight).is_none();
+        for routine in self.routines.iter_mut().filter(unknown) {
+            let digest = sight.make(|| digest(routine.as_ref()));
+            Shared::make_mut(routine).digest.set(sight, digest);
         }
-        self.memory.cache_digest();
-        self.digest = Some(self.digest());
+        self.memory.cache_digest(sight);
+        self.digest.set(sight, self.digest(sight));
     }
 
     fn combine(&self, memory: Digest, routine: impl Fn(&Routine) -> Digest) -> Digest {
@@ -223,7 +225,7 @@ pub(crate) fn change(routine: &mut Shared<Routine>) -> &mut Routine {
         *routine = Shared::new(routine.split());
     }
     let routine = Shared::get_mut(routine).expect("its only owner");
-    routine.digest = None;
+    routine.digest.forget();
     routine
 }
 

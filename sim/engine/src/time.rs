@@ -5,6 +5,8 @@ use std::hash::{Hash, Hasher};
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
+use crate::digest::is_exact;
+
 /// An instant of virtual time, in nanoseconds since the world began.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Time(u64);
@@ -42,20 +44,24 @@ impl Time {
 }
 
 /// An instant that a process remembers. States that differ in it alone are the same: a world that is
-/// shifted in time is the same world.
+/// shifted in time is the same world. Only what is exact tells them apart ([`exactly`](crate::exactly)).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Instant(pub Time);
 
 impl PartialEq for Instant {
-    fn eq(&self, _: &Instant) -> bool {
-        true
+    fn eq(&self, other: &Instant) -> bool {
+        !is_exact() || self.0 == other.0
     }
 }
 
 impl Eq for Instant {}
 
 impl Hash for Instant {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if is_exact() {
+            self.0.hash(state);
+        }
+    }
 }
 
 impl Add<Duration> for Time {

@@ -3,11 +3,12 @@
 //! Here are its parts, how it is built, its one step ([`World::apply`]), and what makes two worlds
 //! equal. What can be seen of it is in `world/look.rs`, how routines run in `world/run.rs`,
 //! how they talk in `world/talk.rs`, connections in `world/wire.rs`, the flow of their streams in
-//! `world/flow.rs`, faults in `world/strike.rs`, identity in `world/identity.rs`. No randomness,
-//! clock or I/O is here.
+//! `world/flow.rs`, faults in `world/strike.rs`, identity in `world/identity.rs`, steps that need not
+//! be run again in `world/known.rs`. No randomness, clock or I/O is here.
 
 mod flow;
 mod identity;
+mod known;
 mod look;
 mod run;
 mod strike;
@@ -22,17 +23,18 @@ use std::time::Duration;
 
 use triomphe::Arc;
 
-use crate::conn::{Conn, ConnId, Dir, Frame};
+use crate::conn::{Conn, ConnId, Dir, Ends, Frame};
 use crate::context::Cx;
-use crate::digest::{Digest, digest};
+use crate::digest::{Digest, Known, Sight, digest, exactly};
 use crate::exchange::{Answer, Log};
 use crate::fault::Action;
+use crate::memo::{Edit, Question, Record};
 use crate::message::Payload;
 use crate::name::{ProcId, RoutineId};
 use crate::net::{Link, LinkSpec, Links, Sent};
 use crate::process::Process;
 use crate::property::{Check, Note, Property};
-use crate::queue::{Entry, FrameHead, Queue, Sought, What};
+use crate::queue::{Entry, FrameHead, Queue, Sought, What, Which};
 use crate::slot::{Slot, Status};
 use crate::time::Time;
 
@@ -113,6 +115,8 @@ struct Scratch {
     deadlock: Option<String>,
     /// Logs of routines that are over, emptied: they save memory from being asked for anew.
     logs: Vec<Log>,
+    /// What is written down of this step, if it is to be known later.
+    record: Option<Record>,
 }
 
 /// A world's scratch: it has one only while an event is applied.
@@ -148,18 +152,39 @@ enum Arrival {
 #[derive(Clone, Debug)]
 struct Watcher {
     property: Box<dyn Property>,
-    digest: Option<Digest>,
+    digest: Known,
 }
 
 impl Watcher {
-    fn cached_digest(&self) -> Digest {
+    fn digest(&self, sight: Sight) -> Digest {
         let property = self.property.as_ref();
-        self.digest.unwrap_or_else(|| property.fingerprint())
+        let known = self.digest.get(sight);
+        known.unwrap_or_else(|| sight.make(|| property.fingerprint()))
     }
 }
 
-/// The properties, with what they remember: copied on write, all at once.
-type Watchers = Option<Arc<Vec<Watcher>>>;
+/// The properties, with what they remember: copied on write, each for itself.
+type Watchers = Arc<Vec<Arc<Watcher>>>;
+
+/// Tells a property of a note.
+fn tell(watchers: &mut Watchers, index: usize, world: &World, note: &Note) -> Check {
+    if let Some(check) = watchers[index].property.glance(world, note) {
+        return check;
+    }
+    if let Some(own) = Arc::get_mut(watchers).and_then(|own| Arc::get_mut(&mut own[index])) {
+        own.digest.forget();
+        return own.property.note(world, note);
+    }
+    // Of most notes a property remembers nothing: then the one that others have, too, will do.
+    let shared = &watchers[index];
+    let mut property = shared.property.clone();
+    let check = property.note(world, note);
+    if !exactly(|| property.as_ref().same(shared.property.as_ref())) {
+        let digest = Known::default();
+        Arc::make_mut(watchers)[index] = Arc::new(Watcher { property, digest });
+    }
+    check
+}
 
 /// A whole system: processes, connections, what is pending, and the properties' memory.
 ///
@@ -170,13 +195,14 @@ pub struct World {
     phase: Phase,
     slots: Vec<Arc<Slot>>,
     queue: Queue,
-    /// Due or not, these wait for a pause, a cut or a hold to end; in order of `seq`.
-    parked: Vec<Entry>,
+    /// Due or not, these wait for a pause, a cut or a hold to end.
+    parked: Queue,
     conns: Vec<(ConnId, Arc<Conn>)>,
     next_conn: u32,
     links: Links,
     spec: LinkSpec,
-    watchers: Watchers,
+    /// Absent only while one of them is being asked.
+    watchers: Option<Watchers>,
     // What follows is not part of the state.
     next_seq: u64,
     rebuilt: u64,
@@ -184,8 +210,8 @@ pub struct World {
 }
 
 /// What is over, when parked entries go on.
-#[derive(Clone, Copy)]
-enum After {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum After {
     /// A hold of a routine, or the process: they are there already.
     Hold,
     /// A cut: frames are sent again.
@@ -250,9 +276,9 @@ impl WorldBuilder {
             assert!(pair[0].0 != pair[1].0, "two processes `{}`", pair[0].0);
         }
         let properties = std::mem::take(&mut self.properties).into_iter();
-        let watchers = properties.map(|property| Watcher {
-            property,
-            digest: None,
+        let watchers = properties.map(|property| {
+            let digest = Known::default();
+            Arc::new(Watcher { property, digest })
         });
         World {
             now: Time::ZERO,
@@ -262,7 +288,7 @@ impl WorldBuilder {
                 .map(|(name, process)| Arc::new(Slot::new(name.into(), process)))
                 .collect(),
             queue: Queue::default(),
-            parked: Vec::new(),
+            parked: Queue::default(),
             conns: Vec::new(),
             next_conn: 0,
             links: Links::default(),
@@ -291,23 +317,34 @@ impl World {
         if let Event::Act(action) = event {
             self.resolve(action)?;
         }
-        let first_seq = self.next_seq;
-        self.scratch = OnLoan(Some(SPARE.take().unwrap_or_default()));
+        let first_seq = self.begin();
         let struck = self.take_effect(at, event);
         if struck.is_ok() {
             self.settle();
             self.flush(latency);
             self.check_notes();
         }
+        let report = self.end(first_seq);
+        struck.map(|struck| Report { struck, ..report })
+    }
+
+    /// An event begins: whatever it makes has a sequence number from here on.
+    fn begin(&mut self) -> u64 {
+        self.scratch = OnLoan(Some(SPARE.take().unwrap_or_default()));
+        self.next_seq
+    }
+
+    /// It is over.
+    fn end(&mut self, first_seq: u64) -> Report {
         let mut scratch = self.scratch.0.take().expect(APPLIED);
-        let report = struck.map(|struck| Report {
-            struck,
+        let report = Report {
+            struck: true,
             notes: std::mem::take(&mut scratch.notes),
             checks: std::mem::take(&mut scratch.checks),
             delays: std::mem::take(&mut scratch.delays),
             first_seq,
             deadlock: scratch.deadlock.take(),
-        });
+        };
         SPARE.set(Some(scratch));
         report
     }
@@ -407,10 +444,9 @@ impl World {
         }
         let notes = std::mem::take(&mut self.scratch.notes);
         let mut watchers = self.watchers.take().expect("given back");
-        for (index, watcher) in Arc::make_mut(&mut watchers).iter_mut().enumerate() {
-            watcher.digest = None;
+        for index in 0..watchers.len() {
             for note in &notes {
-                match watcher.property.note(self, note) {
+                match tell(&mut watchers, index, self, note) {
                     Check::Idle => {}
                     check => self.scratch.checks.push((index as u16, check)),
                 }
@@ -443,8 +479,8 @@ impl World {
         work: impl FnOnce(&mut dyn Property, &World) -> R,
     ) -> R {
         let mut watchers = self.watchers.take().expect("given back");
-        let watcher = &mut Arc::make_mut(&mut watchers)[index];
-        watcher.digest = None;
+        let watcher = Arc::make_mut(&mut Arc::make_mut(&mut watchers)[index]);
+        watcher.digest.forget();
         let result = work(watcher.property.as_mut(), self);
         self.watchers = Some(watchers);
         result
@@ -458,25 +494,37 @@ impl World {
     }
 
     pub(crate) fn slot_mut(&mut self, process: ProcId) -> &mut Slot {
+        self.spoil_unless_at(process);
         let slot = Arc::make_mut(&mut self.slots[process.index()]);
-        slot.digest = None;
+        slot.digest.forget();
         slot
     }
 
-    fn conn(&self, id: ConnId) -> Option<&Conn> {
+    /// A connection, for who is not to know that it was looked at: see [`World::conn`].
+    fn peek_conn(&self, id: ConnId) -> Option<&Conn> {
         let at = self.conns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         Some(&self.conns[at].1)
     }
 
-    fn conn_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
+    /// What the ends of a connection know; a step that looks at it depends on it.
+    fn conn(&mut self, id: ConnId) -> Option<&Ends> {
+        self.ask(Question::Ends(id));
+        self.peek_conn(id).map(|conn| &*conn.ends)
+    }
+
+    fn conn_mut(&mut self, id: ConnId) -> Option<&mut Ends> {
+        self.ask(Question::Ends(id));
+        self.whole_conn_mut(id).map(Conn::ends_mut)
+    }
+
+    /// A connection with all that is under way on it. What is done to that is written down elsewhere.
+    fn whole_conn_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
         let at = self.conns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        let conn = Arc::make_mut(&mut self.conns[at].1);
-        conn.digest = None;
-        Some(conn)
+        Some(Arc::make_mut(&mut self.conns[at].1))
     }
 
     /// The properties; only while one of them is being asked there are none.
-    fn watchers(&self) -> &[Watcher] {
+    fn watchers(&self) -> &[Arc<Watcher>] {
         self.watchers.as_deref().map_or(&[], Vec::as_slice)
     }
 
@@ -505,7 +553,17 @@ impl World {
     }
 
     fn enqueue(&mut self, at: Time, process: ProcId, what: What) {
-        let entry = Entry::new(at, process, self.next_seq, what);
+        let now = self.now;
+        self.write_down(|| Edit::enqueue(at, process, what, now));
+        self.enter(at, process, what);
+    }
+
+    fn enter(&mut self, at: Time, process: ProcId, what: What) {
+        self.admit(Entry::new(at, process, self.next_seq, what));
+    }
+
+    /// An entry whose sequence number is the next one.
+    fn admit(&mut self, entry: Entry) {
         self.next_seq += 1;
         if self.is_blocked(&entry) {
             self.parked.push(entry);
@@ -521,7 +579,7 @@ impl World {
         let slot = self.slot(entry.process);
         slot.paused
             || match entry.what {
-                What::Frame(head) => self.conn(head.conn).is_some_and(|conn| {
+                What::Frame(head) => self.peek_conn(head.conn).is_some_and(|conn| {
                     let (from, to) = conn.route(head.dir);
                     self.link(from, to).cuts > 0
                 }),
@@ -533,26 +591,36 @@ impl World {
 
     /// Parks what is now blocked.
     fn park(&mut self) {
+        self.write_down(|| Edit::Park);
+        self.park_now();
+    }
+
+    fn park_now(&mut self) {
         let blocked = {
             let mut queue = std::mem::take(&mut self.queue);
             let blocked = queue.extract(|entry| self.is_blocked(entry));
             self.queue = queue;
             blocked
         };
-        self.parked.extend(blocked);
-        self.parked.sort_by_key(|entry| entry.seq);
+        for entry in blocked {
+            self.parked.push(entry);
+        }
     }
 
     /// Lets go on what is no longer blocked, in the order in which it was due.
     fn unpark(&mut self, after: After) {
-        let (blocked, free): (Vec<Entry>, Vec<Entry>) = std::mem::take(&mut self.parked)
-            .into_iter()
-            .partition(|entry| self.is_blocked(entry));
-        self.parked = blocked;
+        self.write_down(|| Edit::Unpark(after));
+        self.unpark_now(after);
+    }
+
+    fn unpark_now(&mut self, after: After) {
+        let mut parked = std::mem::take(&mut self.parked);
+        let free = parked.extract(|entry| !self.is_blocked(entry));
+        self.parked = parked;
         for mut entry in free {
             match (after, entry.what) {
                 (After::Cut, What::Frame(head)) => {
-                    let conn = self.conn(head.conn).expect("parked frames have one");
+                    let conn = self.peek_conn(head.conn).expect("parked frames have one");
                     let (from, to) = conn.route(head.dir);
                     entry.at = entry.at.max(self.now + self.nominal(from, to));
                 }
@@ -573,7 +641,7 @@ impl World {
     fn noticed_after(&self, order: u16, entry: &Entry) -> Duration {
         let place = match entry.what {
             What::Frame(head) => {
-                let conn = self.conn(head.conn).expect("parked frames have one");
+                let conn = self.peek_conn(head.conn).expect("parked frames have one");
                 digest(&(order, conn.client, conn.transport.name, conn.server))
             }
             _ => digest(&(order, self.render(&self.entry_name(entry)))),
@@ -585,7 +653,8 @@ impl World {
     /// of another may be read.
     fn spread(&mut self, order: u16, head: FrameHead, first: Time) {
         let now = self.now;
-        let conn = self.conn_mut(head.conn).expect("parked frames have one");
+        let conn = self.whole_conn_mut(head.conn);
+        let conn = conn.expect("parked frames have one");
         let place = digest(&(order, conn.client, conn.transport.name, conn.server));
         let mut at = first;
         let flights = conn.flights_mut(head.dir).iter_mut();
@@ -606,17 +675,26 @@ impl World {
     }
 
     /// Removes the first entry that does this at this process, pending or parked.
-    fn cancel_entry(&mut self, process: ProcId, what: What) -> Option<Entry> {
+    fn cancel_entry(&mut self, process: ProcId, what: What) {
         let sought = Sought::new(process, what);
-        if let Some(entry) = self.queue.remove(sought) {
-            return Some(entry);
-        }
-        let at = self.parked.iter().position(|entry| sought.is(entry))?;
-        Some(self.parked.remove(at))
+        self.write_down(|| Edit::Cancel(sought));
+        self.remove(sought);
     }
 
-    fn cancel_entries(&mut self, wanted: impl Fn(&Entry) -> bool) {
-        self.queue.extract(&wanted);
-        self.parked.retain(|entry| !wanted(entry));
+    fn remove(&mut self, sought: Sought) {
+        if self.queue.remove(sought) {
+            return;
+        }
+        self.parked.remove(sought);
+    }
+
+    fn cancel_entries(&mut self, which: Which) {
+        self.write_down(|| Edit::CancelAll(which));
+        self.remove_all(which);
+    }
+
+    fn remove_all(&mut self, which: Which) {
+        self.queue.discard(|entry| which.is(entry));
+        self.parked.discard(|entry| which.is(entry));
     }
 }

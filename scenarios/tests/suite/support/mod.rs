@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use wavetank::case::run_seed;
+use wavetank::catalogue::{Catalogue as _, Composition};
+use wavetank::kube::Kube;
+use wavetank::search::Search;
 use wavetank_engine::drive::Ending;
 use wavetank_engine::trace::Record;
 
@@ -29,6 +32,17 @@ pub fn quiet_seed() -> String {
     };
     let is_quiet = |seed: &u64| counts(&["blind"], *seed) == (true, true);
     (0..).find(is_quiet).expect("there is one").to_string()
+}
+
+/// A bundled scope, mended but for these defects.
+pub fn scope(name: &str, defects: &[&str]) -> Search {
+    let composition = Composition {
+        fixed: true,
+        defects: defects.iter().map(|&defect| defect.to_owned()).collect(),
+        ..Composition::default()
+    };
+    let case = Kube.open(name, &composition).expect("it is bundled");
+    Search::of(case.as_ref()).expect("it is a scope")
 }
 
 /// An empty folder of this test.

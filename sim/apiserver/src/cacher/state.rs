@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 use wavetank_api::{Status, Stored};
-use wavetank_engine::{Instant, Stream, Time};
+use wavetank_engine::{Instant, Stream, Time, is_exact};
 use wavetank_etcd::{Key, Revision};
 use wavetank_release::{Release, Switch};
 
@@ -36,7 +36,9 @@ pub(super) struct Snapshots {
 
 impl PartialEq for Snapshots {
     fn eq(&self, other: &Snapshots) -> bool {
-        self.distrusted == other.distrusted && self.kept.keys().eq(other.kept.keys())
+        self.distrusted == other.distrusted
+            && self.kept.keys().eq(other.kept.keys())
+            && (!is_exact() || self.kept == other.kept)
     }
 }
 impl Eq for Snapshots {}
@@ -46,6 +48,9 @@ impl Hash for Snapshots {
         self.kept.len().hash(state);
         for revision in self.kept.keys() {
             revision.hash(state);
+        }
+        if is_exact() {
+            self.kept.hash(state);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 use wavetank_api::Stamp;
 use wavetank_api::json::{self, Json};
+use wavetank_engine::is_exact;
 
 /// `LeaderElectionRecordAnnotationKey`
 pub(super) const ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
@@ -31,7 +32,8 @@ pub struct Record {
 impl PartialEq for Record {
     fn eq(&self, other: &Record) -> bool {
         let parts = |record: &Record| (record.holder.clone(), record.duration, record.transitions);
-        parts(self) == parts(other)
+        let instants = |record: &Record| (record.acquired, record.renewed);
+        parts(self) == parts(other) && (!is_exact() || instants(self) == instants(other))
     }
 }
 impl Eq for Record {}
@@ -41,6 +43,10 @@ impl Hash for Record {
         self.holder.hash(state);
         self.duration.hash(state);
         self.transitions.hash(state);
+        if is_exact() {
+            self.acquired.hash(state);
+            self.renewed.hash(state);
+        }
     }
 }
 

@@ -67,7 +67,7 @@ impl World {
         }
     }
 
-    pub(crate) fn unacknowledged(&self, to: Caller) -> u32 {
+    pub(crate) fn unacknowledged(&mut self, to: Caller) -> u32 {
         let inbound = self.conn(to.conn).map(|conn| &conn.inbound);
         let found = inbound.and_then(|calls| calls.iter().find(|i| i.call == to.call));
         found.map_or(0, |i| i.unacknowledged)

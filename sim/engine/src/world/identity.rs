@@ -8,8 +8,8 @@ use std::time::Duration;
 use triomphe::Arc;
 
 use crate::conn::Conn;
-use crate::digest::{Digest, StableHasher, digest};
-use crate::queue::Entry;
+use crate::digest::{Digest, Sight, StableHasher, digest};
+use crate::queue::{Entry, Queue};
 use crate::room::with_room;
 use crate::routine::Routine;
 use crate::slot::Slot;
@@ -41,7 +41,10 @@ impl Clone for World {
 
 impl PartialEq for World {
     fn eq(&self, other: &World) -> bool {
-        let same = |a: &Entry, b: &Entry| a.same(self.now, b, other.now);
+        let alike = |a: &Queue, b: &Queue| {
+            let same = |(a, b): (&Entry, &Entry)| a.same(self.now, b, other.now);
+            a.iter().len() == b.iter().len() && a.iter().zip(b.iter()).all(same)
+        };
         // Past and future: apart from now by as much.
         let apart = |at: Time, now: Time| (at.since(now), now.since(at));
         let instants = |a: &Conn, b: &Conn| {
@@ -59,18 +62,8 @@ impl PartialEq for World {
                 .iter()
                 .zip(&other.slots)
                 .all(|(a, b)| Arc::ptr_eq(a, b) || a == b)
-            && self.queue.iter().len() == other.queue.iter().len()
-            && self
-                .queue
-                .iter()
-                .zip(other.queue.iter())
-                .all(|(a, b)| same(a, b))
-            && self.parked.len() == other.parked.len()
-            && self
-                .parked
-                .iter()
-                .zip(&other.parked)
-                .all(|(a, b)| same(a, b))
+            && alike(&self.queue, &other.queue)
+            && alike(&self.parked, &other.parked)
             && self.conns.len() == other.conns.len()
             && self
                 .conns
@@ -127,11 +120,15 @@ impl World {
 impl World {
     /// The fingerprint, from the fingerprints that are cached.
     pub fn digest(&self) -> Digest {
+        self.digest_in(Sight::Common)
+    }
+
+    fn digest_in(&self, sight: Sight) -> Digest {
         self.combine(
-            Slot::digest,
-            Watcher::cached_digest,
+            |slot| slot.digest(sight),
+            |watcher| watcher.digest(sight),
             |entry| entry.digest_at(self.now),
-            |conn| conn.digest_at(conn.cached_digest(), self.now),
+            |conn| conn.digest_at(sight, self.now),
         )
     }
 
@@ -139,10 +136,10 @@ impl World {
     /// whole `grain`s it is until then.
     pub fn coarse_digest(&self, grain: Duration) -> Digest {
         self.combine(
-            Slot::digest,
-            Watcher::cached_digest,
+            |slot| slot.digest(Sight::Common),
+            |watcher| watcher.digest(Sight::Common),
             |entry| entry.coarse_digest_at(self.now, grain),
-            Conn::cached_digest,
+            Conn::timeless_digest,
         )
     }
 
@@ -150,7 +147,7 @@ impl World {
     pub fn remembered(&self) -> Digest {
         let mut state = StableHasher::new();
         for watcher in self.watchers() {
-            state.write_u64(watcher.cached_digest());
+            state.write_u64(watcher.digest(Sight::Common));
         }
         state.finish()
     }
@@ -161,32 +158,46 @@ impl World {
             Slot::digest_from_scratch,
             |watcher| watcher.property.as_ref().fingerprint(),
             |entry| entry.digest_at(self.now),
-            |conn| conn.digest_at(conn.compute_digest(), self.now),
+            |conn| conn.digest_from_scratch(self.now),
         )
+    }
+
+    /// The fingerprint that tells instants apart which processes remember: of two worlds that have one,
+    /// and one time, whatever happens is the same to the last bit.
+    pub fn exact_digest(&self) -> Digest {
+        self.digest_in(Sight::Exact)
     }
 
     /// Fills the caches, so that clones share them. Changes nothing that can be observed.
     pub fn cache_digests(&mut self) {
+        self.cache_these(Sight::Common);
+    }
+
+    /// The same of both fingerprints.
+    pub fn cache_all_digests(&mut self) {
+        self.cache_these(Sight::Common);
+        self.cache_these(Sight::Exact);
+    }
+
+    fn cache_these(&mut self, sight: Sight) {
         // What has changed is not shared, so nothing is copied here.
-        for slot in self.slots.iter_mut().filter(|slot| slot.digest.is_none()) {
-            Arc::make_mut(slot).cache_digests();
+        let unknown = |slot: &&mut Arc<Slot>| slot.digest.get(sight).is_none();
+        for slot in self.slots.iter_mut().filter(unknown) {
+            Arc::make_mut(slot).cache_digests(sight);
         }
-        for (_, conn) in self
-            .conns
-            .iter_mut()
-            .filter(|(_, conn)| conn.digest.is_none())
-        {
-            let conn = Arc::make_mut(conn);
-            conn.digest = Some(conn.compute_digest());
+        for (_, conn) in &mut self.conns {
+            if !conn.is_known(sight) {
+                Arc::make_mut(conn).cache_digests(sight);
+            }
         }
-        if self
-            .watchers()
-            .iter()
-            .any(|watcher| watcher.digest.is_none())
-        {
+        let unknown = |watcher: &Arc<Watcher>| watcher.digest.get(sight).is_none();
+        if self.watchers().iter().any(unknown) {
             let watchers = self.watchers.as_mut().expect("no property is being asked");
             for watcher in Arc::make_mut(watchers) {
-                watcher.digest = Some(watcher.property.as_ref().fingerprint());
+                if unknown(watcher) {
+                    let digest = watcher.digest(sight);
+                    Arc::make_mut(watcher).digest.set(sight, digest);
+                }
             }
         }
     }
@@ -209,13 +220,11 @@ impl World {
         for each in self.watchers() {
             state.write_u64(watcher(each));
         }
-        state.write_usize(self.queue.iter().len());
-        for each in self.queue.iter() {
-            state.write_u64(entry(each));
-        }
-        state.write_usize(self.parked.len());
-        for each in &self.parked {
-            state.write_u64(entry(each));
+        for entries in [&self.queue, &self.parked] {
+            state.write_usize(entries.iter().len());
+            for each in entries.iter() {
+                state.write_u64(entry(each));
+            }
         }
         state.write_usize(self.conns.len());
         for (_, each) in &self.conns {
@@ -229,15 +238,9 @@ impl World {
     pub fn shift(&mut self, by: Duration) {
         self.now = self.now + by;
         self.queue.shift(by);
-        for entry in &mut self.parked {
-            entry.at = entry.at + by;
-        }
+        self.parked.shift(by);
         for (_, conn) in &mut self.conns {
-            let conn = Arc::make_mut(conn);
-            for flight in conn.up.iter_mut().chain(&mut conn.down) {
-                flight.at = flight.at + by;
-            }
-            conn.heard = conn.heard.map(|at| at + by);
+            Arc::make_mut(conn).move_instants(|at| at + by);
         }
     }
 
@@ -262,7 +265,7 @@ impl World {
                 self.name(c.server),
                 c.transport.name
             );
-            (name, c.compute_digest())
+            (name, c.digest_from_scratch(self.now))
         }));
         parts.push(("links".to_owned(), digest(&self.links)));
         parts

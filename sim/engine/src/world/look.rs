@@ -134,7 +134,7 @@ impl World {
 
     /// Is nothing held up by a pause, a cut link or a held routine?
     pub fn is_healthy(&self) -> bool {
-        self.parked.is_empty() && self.links == Links::default()
+        self.parked.iter().len() == 0 && self.links == Links::default()
     }
 
     /// The properties, by index.
@@ -163,7 +163,7 @@ impl World {
         };
         EventName(match entry.what {
             What::Frame(head) => {
-                let conn = self.conn(head.conn).expect("pending frames have one");
+                let conn = self.peek_conn(head.conn).expect("pending frames have one");
                 let frame = &conn.flights(head.dir).front().expect("the head").frame;
                 match frame.origin() {
                     Some(origin) => Kind::CallFrame {
@@ -211,7 +211,7 @@ impl World {
                 value: 0,
             },
             What::Conn(timer) => {
-                let conn = self.conn(timer.conn).expect("pending timers have one");
+                let conn = self.peek_conn(timer.conn).expect("pending timers have one");
                 Kind::LinkTimer {
                     verb: if timer.dial {
                         "dial-timeout"

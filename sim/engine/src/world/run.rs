@@ -6,9 +6,10 @@ use std::time::Duration;
 use crate::conn::{Call, Caller, NetError};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::lock;
+use crate::memo::Question;
 use crate::name::{Name, Origin, ProcId, RoutineId};
 use crate::process::Timer;
-use crate::queue::{Entry, Sought, What};
+use crate::queue::{Entry, Sought, What, Which};
 use crate::routine::{Outcome, Task, poll_once};
 use crate::slot::{self, Slot, Status};
 
@@ -84,17 +85,19 @@ impl World {
             exchange.visible = u32::MAX;
             exchange.clock = clock.wall(now);
             exchange.now = now;
+            exchange.told_time = false;
             exchange.next_stream = *next_call;
             std::mem::swap(&mut exchange.process, state);
             std::mem::swap(&mut exchange.memory, memory);
         };
-        let (poll, (log, next_stream, process_after, memory_after)) = exchange::scope(
+        let (poll, (log, next_stream, told_time, process_after, memory_after)) = exchange::scope(
             fill,
             || poll_once(&mut future),
             |exchange| {
                 (
                     std::mem::take(&mut exchange.log),
                     exchange.next_stream,
+                    exchange.told_time,
                     exchange.process.take(),
                     std::mem::take(&mut exchange.memory),
                 )
@@ -103,6 +106,9 @@ impl World {
         *state = process_after;
         *memory = memory_after;
         *next_call = next_stream;
+        if told_time {
+            self.ask(Question::Now);
+        }
         self.rebuilt += u64::from(rebuilt);
         if let std::task::Poll::Ready(outcome) = poll {
             let slot = self.slot_mut(process);
@@ -340,9 +346,7 @@ impl World {
         let lock = self.slot_mut(p).lock_mut(name);
         lock.holder = Some(routine);
         lock.waiters.retain(|w| *w != (routine, op));
-        self.cancel_entries(|e| {
-            e.process == p && matches!(e.what, What::Grant { lock, .. } if lock == name)
-        });
+        self.cancel_entries(Which::Grants(p, name));
         self.answer(p, routine, op, Answer::Unit);
     }
 
@@ -377,23 +381,24 @@ impl World {
     }
 
     pub(crate) fn timers(
-        &self,
+        &mut self,
         p: ProcId,
         tag: Name,
     ) -> impl Iterator<Item = (u64, Duration)> + '_ {
         let clock = self.slot(p).clock;
-        let left = move |e: &Entry| clock.counted(e.at.since(self.now));
-        let all = self.queue.iter().chain(&self.parked);
-        all.filter_map(move |e| match e.what {
+        let now = self.now;
+        let left = move |e: &Entry| clock.counted(e.at.since(now));
+        self.ask(Question::Timers(p, tag));
+        self.entries().filter_map(move |e| match e.what {
             What::Timer(timer) if e.process == p && timer.tag == tag => Some((timer.arg, left(e))),
             _ => None,
         })
     }
 
-    pub(crate) fn remaining(&self, p: ProcId, timer: Timer) -> Option<Duration> {
+    pub(crate) fn remaining(&mut self, p: ProcId, timer: Timer) -> Option<Duration> {
         let sought = Sought::new(p, What::Timer(timer));
-        let parked = || self.parked.iter().find(|entry| sought.is(entry));
-        let entry = self.queue.find(sought).or_else(parked)?;
+        self.ask(Question::Entry(sought));
+        let entry = self.sought(sought)?;
         Some(self.slot(p).clock.counted(entry.at.since(self.now)))
     }
 
@@ -463,7 +468,7 @@ impl World {
             process.crash();
         }
         self.scratch.ready.retain(|(q, _, _)| *q != p);
-        self.cancel_entries(|e| e.process == p && !matches!(e.what, What::Frame(_)));
+        self.cancel_entries(Which::OwnOf(p));
         self.drop_ends(p, status == Status::Down);
         // Frames that were parked for a paused process now meet a closed port.
         self.unpark(After::Hold);

@@ -4,7 +4,7 @@ use crate::conn::{ConnId, Dir, Frame};
 use crate::fault::{Action, Fault};
 use crate::name::{ProcId, RoutineId};
 use crate::queue::{FrameHead, What};
-use crate::slot::{Clock, Status};
+use crate::slot::{Clock, Slot, Status};
 
 use super::{After, Misfit, World};
 
@@ -41,25 +41,57 @@ impl World {
         }
     }
 
+    /// Can this fault find its target now? False only if it surely cannot, though it exists.
+    pub fn may_strike(&self, fault: &Fault) -> bool {
+        let is = |process: &str, fits: &dyn Fn(&Slot) -> bool| {
+            self.find(process).is_none_or(|p| fits(self.slot(p)))
+        };
+        let is_up = |slot: &Slot| slot.status == Status::Up;
+        match fault {
+            Fault::Stop { process } | Fault::Pause { process } => {
+                is(process, &|slot| is_up(slot) && !slot.paused)
+            }
+            Fault::Crash { process } | Fault::PowerLoss { process } => is(process, &is_up),
+            Fault::Start { process } => is(process, &|slot| !is_up(slot)),
+            Fault::Resume { process, .. } => is(process, &|slot| is_up(slot) && slot.paused),
+            _ => true,
+        }
+    }
+
     fn id(&self, name: &str) -> ProcId {
         self.find(name).expect("resolved before")
     }
 
     fn strike(&mut self, fault: &Fault) -> bool {
+        if !self.may_strike(fault) {
+            return false;
+        }
         match fault {
             Fault::Stop { process } => {
-                let p = self.id(process);
-                let up = self.slot(p).status == Status::Up && !self.slot(p).paused;
-                if up {
-                    self.callback(p, |process, cx| process.stop(cx));
-                }
-                up
+                self.callback(self.id(process), |process, cx| process.stop(cx));
+                true
             }
-            Fault::Crash { process } => self.end_if_up(process, Status::Down),
-            Fault::PowerLoss { process } => self.end_if_up(process, Status::Off),
+            Fault::Crash { process } => {
+                self.end_process(self.id(process), Status::Down);
+                true
+            }
+            Fault::PowerLoss { process } => {
+                self.end_process(self.id(process), Status::Off);
+                true
+            }
             Fault::Start { process } => self.begin_life(self.id(process)),
-            Fault::Pause { process } => self.pause(process),
-            Fault::Resume { process, order } => self.resume(process, *order),
+            Fault::Pause { process } => {
+                let p = self.id(process);
+                self.slot_mut(p).paused = true;
+                self.park();
+                true
+            }
+            Fault::Resume { process, order } => {
+                let p = self.id(process);
+                self.slot_mut(p).paused = false;
+                self.unpark(After::Pause { order: *order });
+                true
+            }
             Fault::Deschedule { process, routine } => self.hold(process, routine, true),
             Fault::Reschedule { process, routine } => self.hold(process, routine, false),
             Fault::Partition {
@@ -133,15 +165,6 @@ impl World {
         }
     }
 
-    fn end_if_up(&mut self, process: &str, status: Status) -> bool {
-        let p = self.id(process);
-        let up = self.slot(p).status == Status::Up;
-        if up {
-            self.end_process(p, status);
-        }
-        up
-    }
-
     pub(super) fn begin_life(&mut self, p: ProcId) -> bool {
         let slot = self.slot_mut(p);
         if slot.status == Status::Up {
@@ -150,28 +173,6 @@ impl World {
         slot.status = Status::Up;
         slot.incarnation += 1;
         self.callback(p, |process, cx| process.boot(cx));
-        true
-    }
-
-    fn pause(&mut self, process: &str) -> bool {
-        let p = self.id(process);
-        let slot = self.slot_mut(p);
-        if slot.status != Status::Up || slot.paused {
-            return false;
-        }
-        slot.paused = true;
-        self.park();
-        true
-    }
-
-    fn resume(&mut self, process: &str, order: u16) -> bool {
-        let p = self.id(process);
-        let slot = self.slot_mut(p);
-        if slot.status != Status::Up || !slot.paused {
-            return false;
-        }
-        slot.paused = false;
-        self.unpark(After::Pause { order });
         true
     }
 
@@ -272,7 +273,7 @@ impl World {
         let ids: Vec<ConnId> = self.conns.iter().map(|(id, _)| *id).collect();
         for id in ids {
             for dir in [Dir::Up, Dir::Down] {
-                let conn = self.conn_mut(id).expect("exists");
+                let conn = self.whole_conn_mut(id).expect("exists");
                 if conn.route(dir) != route || conn.flights(dir).is_empty() {
                     continue;
                 }

@@ -5,7 +5,7 @@ use crate::channel::{Channel, Condition, Waiters};
 use crate::exchange::{Answer, Op};
 use crate::message::Payload;
 use crate::name::{ProcId, RoutineId};
-use crate::queue::What;
+use crate::queue::{What, Which};
 
 use super::World;
 
@@ -143,9 +143,7 @@ impl World {
                 );
             }
         } else if was.0 && !receive {
-            self.cancel_entries(|e| {
-                e.process == p && matches!(e.what, What::Recv { channel, .. } if channel == c)
-            });
+            self.cancel_entries(Which::Receives(p, c));
         }
         if send && !was.1 {
             for (routine, op) in senders {
@@ -160,9 +158,7 @@ impl World {
                 );
             }
         } else if was.1 && !send {
-            self.cancel_entries(|e| {
-                e.process == p && matches!(e.what, What::Send { channel, .. } if channel == c)
-            });
+            self.cancel_entries(Which::Sends(p, c));
         }
     }
 

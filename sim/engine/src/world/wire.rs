@@ -1,7 +1,6 @@
 //! How connections carry calls: opening, sending, delivery, loss. What a routine makes of the parts of
 //! a stream is in `flow.rs`.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use triomphe::Arc;
@@ -10,11 +9,13 @@ use crate::conn::{
     Call, Caller, Conn, ConnId, Dir, Flight, Frame, Inbound, NetError, StreamState, Transport,
 };
 use crate::exchange::Answer;
+use crate::memo::{Edit, Question};
 use crate::message::Payload;
-use crate::name::{Origin, ProcId};
+use crate::name::{Life, Origin, ProcId};
 use crate::net::Sent;
-use crate::queue::{ConnTimer, FrameHead, What};
+use crate::queue::{ConnTimer, FrameHead, What, Which};
 use crate::slot::Status;
+use crate::time::Time;
 
 use super::World;
 
@@ -54,40 +55,35 @@ impl World {
     /// The open connection of a client to a server, or a new one.
     fn connection(&mut self, p: ProcId, to: ProcId, transport: &'static Transport) -> ConnId {
         let client = self.slot(p).life(p);
-        let found = self.conns.iter().find(|(_, c)| {
+        self.ask(Question::Connection(client, to, transport));
+        match self.open_connection(client, to, transport) {
+            Some(id) => id,
+            None => self.dial(p, to, transport),
+        }
+    }
+
+    pub(super) fn open_connection(
+        &self,
+        client: Life,
+        to: ProcId,
+        transport: &'static Transport,
+    ) -> Option<ConnId> {
+        let leads_there = |(_, c): &&(ConnId, Arc<Conn>)| {
             c.client == client
                 && c.client_end
                 && !c.draining
                 && c.server == to
                 && c.transport == transport
-        });
-        match found {
-            Some((id, _)) => *id,
-            None => self.dial(p, to, transport),
-        }
+        };
+        self.conns.iter().find(leads_there).map(|(id, _)| *id)
     }
 
     fn dial(&mut self, p: ProcId, to: ProcId, transport: &'static Transport) -> ConnId {
+        self.ask(Question::NextConn);
         self.next_conn += 1;
         let id = ConnId(self.next_conn);
-        let conn = Conn {
-            id,
-            client: self.slot(p).life(p),
-            server: to,
-            transport,
-            open: false,
-            client_end: true,
-            server_end: false,
-            dead: false,
-            draining: false,
-            up: VecDeque::new(),
-            down: VecDeque::new(),
-            backlog: Vec::new(),
-            inbound: Vec::new(),
-            heard: None,
-            pinging: false,
-            digest: None,
-        };
+        self.ask(Question::Ends(id));
+        let conn = Conn::new(id, self.slot(p).life(p), to, transport);
         self.conns.push((id, Arc::new(conn)));
         self.send(id, Dir::Up, Frame::Open);
         let limit = self.slot(p).clock.stretch(transport.dial_timeout);
@@ -133,31 +129,59 @@ impl World {
                 slow: self.link(from, to).slow,
             });
             self.scratch.delays.push(crate::time::nanos(delay));
-            let mut at = self.now + delay;
-            let flights = self.conn_mut(id).expect("found above").flights_mut(dir);
-            if let Some(last) = flights.back() {
-                at = at.max(last.at);
-            }
-            flights.push_back(Flight { at, frame });
-            if flights.len() == 1 {
-                self.enqueue(at, to, What::Frame(FrameHead { conn: id, dir }));
-            }
+            let flight = Flight::new(self.now + delay, frame);
+            let now = self.now;
+            self.write_down(|| Edit::fly(id, dir, &flight, now));
+            self.fly(id, dir, flight);
         }
         self.scratch.outbox = outbox;
+    }
+
+    /// A frame is on its way, behind those that are.
+    pub(super) fn fly(&mut self, id: ConnId, dir: Dir, mut flight: Flight) {
+        let conn = self.whole_conn_mut(id).expect("it can be sent on");
+        let (_, to) = conn.route(dir);
+        let flights = conn.flights_mut(dir);
+        if let Some(last) = flights.back() {
+            flight.at = flight.at.max(last.at);
+        }
+        let at = flight.at;
+        flights.push_back(flight);
+        if flights.len() == 1 {
+            self.enter(at, to, What::Frame(FrameHead { conn: id, dir }));
+        }
+    }
+
+    /// The head arrives; the next one becomes the head.
+    pub(super) fn land(&mut self, head: FrameHead) -> Frame {
+        let now = self.now;
+        let conn = self.whole_conn_mut(head.conn);
+        let conn = conn.expect("pending frames have one");
+        let (_, to) = conn.route(head.dir);
+        let flights = conn.flights_mut(head.dir);
+        let frame = flights.pop_front().expect("the head").frame;
+        if let Some(next) = flights.front() {
+            let at = next.at.max(now);
+            self.enter(at, to, What::Frame(head));
+        }
+        frame
+    }
+
+    /// The client has heard something now, or forgets when.
+    pub(super) fn hear(&mut self, id: ConnId, heard: Option<Time>) {
+        self.write_down(|| Edit::Hear(id, heard.is_some()));
+        if let Some(conn) = self.whole_conn_mut(id) {
+            conn.heard = heard;
+        }
     }
 
     /// The head of a direction arrives.
     pub(super) fn deliver(&mut self, head: FrameHead) {
         let FrameHead { conn: id, dir } = head;
-        let now = self.now;
-        let conn = self.conn_mut(id).expect("pending frames have one");
+        let conn = self.conn(id).expect("pending frames have one");
         let (_, to) = conn.route(dir);
-        let flights = conn.flights_mut(dir);
-        let frame = flights.pop_front().expect("the head").frame;
-        if let Some(next) = flights.front() {
-            let at = next.at.max(now);
-            self.enqueue(at, to, What::Frame(head));
-        }
+        self.write_down(|| Edit::Land(head));
+        let frame = self.land(head);
         let machine = self.slot(to).status;
         match dir {
             _ if machine == Status::Off => {}
@@ -262,7 +286,8 @@ impl World {
             }
             return;
         }
-        conn.heard = Some(now);
+        self.hear(id, Some(now));
+        let conn = self.conn_mut(id).expect("delivered");
         match frame {
             Frame::Accept => {
                 conn.open = true;
@@ -397,14 +422,18 @@ impl World {
 
     /// Tells all clients to open no new calls on their connections (HTTP/2 GOAWAY).
     pub(crate) fn go_away(&mut self, me: ProcId) {
-        let open: Vec<ConnId> = self
+        self.ask(Question::ConnsOf(me));
+        let of_server = |(_, c): &&(ConnId, Arc<Conn>)| c.server == me;
+        let ids: Vec<_> = self
             .conns
             .iter()
-            .filter(|(_, c)| c.server == me && c.server_end)
+            .filter(of_server)
             .map(|(id, _)| *id)
             .collect();
-        for id in open {
-            self.send(id, Dir::Down, Frame::GoAway);
+        for id in ids {
+            if self.conn(id).is_some_and(|conn| conn.server_end) {
+                self.send(id, Dir::Down, Frame::GoAway);
+            }
         }
     }
 
@@ -428,8 +457,10 @@ impl World {
             return;
         }
         let keepalive = conn.transport.keepalive.expect("it has the timer");
-        let heard = conn.heard.take();
         let pinging = std::mem::replace(&mut conn.pinging, false);
+        self.ask(Question::Heard(timer.conn));
+        let heard = self.peek_conn(timer.conn).and_then(|conn| conn.heard);
+        self.hear(timer.conn, None);
         if pinging && heard.is_none() {
             // As grpc-go's keepalive and net/http2's health check: the transport is closed.
             self.client_end_gone(timer.conn, me, NetError::Reset);
@@ -454,12 +485,15 @@ impl World {
     }
 
     fn cancel_conn_timers(&mut self, id: ConnId) {
-        self.cancel_entries(|e| matches!(e.what, What::Conn(timer) if timer.conn == id));
+        self.cancel_entries(Which::TimersOf(id));
     }
 
     /// Drops the ends that `p` had; `tell` says whether its machine tells the peers.
     pub(super) fn drop_ends(&mut self, p: ProcId, tell: bool) {
-        for (id, conn) in self.conns.clone() {
+        self.ask(Question::ConnsOf(p));
+        let own = |(_, c): &&(ConnId, Arc<Conn>)| c.client.process == p || c.server == p;
+        let conns: Vec<_> = self.conns.iter().filter(own).cloned().collect();
+        for (id, conn) in conns {
             if conn.client.process == p && conn.client_end {
                 self.conn_mut(id).expect("exists").client_end = false;
                 if tell {
@@ -483,9 +517,15 @@ impl World {
         let Some(conn) = self.conn(id) else {
             return;
         };
-        let over = !conn.client_end
-            && !conn.server_end
-            && (conn.open || conn.dead || conn.up.is_empty())
+        if conn.client_end || conn.server_end {
+            return;
+        }
+        let is_known = conn.open || conn.dead;
+        if !is_known {
+            self.ask(Question::IsUpEmpty(id));
+        }
+        let is_up_empty = self.peek_conn(id).is_some_and(|conn| conn.up.is_empty());
+        let over = (is_known || is_up_empty)
             && !self
                 .scratch
                 .outbox
@@ -493,26 +533,23 @@ impl World {
                 .any(|(c, _, f)| *c == id && matches!(f, Frame::Open));
         if over {
             self.conns.retain(|(c, _)| *c != id);
-            self.cancel_entries(|e| match e.what {
-                What::Frame(head) => head.conn == id,
-                What::Conn(timer) => timer.conn == id,
-                _ => false,
-            });
+            self.cancel_entries(Which::AllOf(id));
         }
     }
 
     /// Breaks a connection: what is under way down is lost; what is under way up is lost too if
     /// `both`. Each end learns of it after the link's latency.
     pub(super) fn reset(&mut self, id: ConnId, both: bool) {
-        let conn = self.conn_mut(id).expect("chosen among those that exist");
+        let conn = self.whole_conn_mut(id);
+        let conn = conn.expect("chosen among those that exist");
         conn.down.clear();
-        conn.backlog.clear();
+        conn.ends_mut().backlog.clear();
         if both {
             conn.up.clear();
         }
-        self.cancel_entries(|e| match e.what {
-            What::Frame(head) => head.conn == id && (both || head.dir == Dir::Down),
-            _ => false,
+        self.cancel_entries(match both {
+            true => Which::FramesOf(id),
+            false => Which::FramesDown(id),
         });
         self.send(id, Dir::Up, Frame::Close);
         self.send(id, Dir::Down, Frame::Close);
@@ -520,10 +557,11 @@ impl World {
 
     /// The connection is forgotten on the way.
     pub(super) fn blackhole(&mut self, id: ConnId) {
-        let conn = self.conn_mut(id).expect("chosen among those that exist");
-        conn.dead = true;
+        let conn = self.whole_conn_mut(id);
+        let conn = conn.expect("chosen among those that exist");
+        conn.ends_mut().dead = true;
         conn.up.clear();
         conn.down.clear();
-        self.cancel_entries(|e| matches!(e.what, What::Frame(head) if head.conn == id));
+        self.cancel_entries(Which::FramesOf(id));
     }
 }

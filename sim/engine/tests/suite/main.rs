@@ -5,6 +5,7 @@ mod channels;
 mod common;
 mod determinism;
 mod identity;
+mod known;
 mod lives;
 mod network;
 mod numbers;

@@ -4,7 +4,7 @@
 use std::hash::{Hash, Hasher};
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::{Digest, Note, World, digest};
+use wavetank_engine::{Digests, Note, World};
 
 use crate::api::{Change, Filters, Key, KeyValue, Keys, Revision, Value};
 use crate::mvcc::Changes;
@@ -29,7 +29,7 @@ pub struct Truth<V: Value> {
     /// A revision was not told: from then on nothing is known.
     torn: bool,
     /// Of all changes in order: what is hashed.
-    digest: Digest,
+    digest: Digests,
 }
 
 /// What a note said of the history.
@@ -48,7 +48,7 @@ impl<V: Value> Default for Truth<V> {
         Truth {
             made: Vector::new(),
             torn: false,
-            digest: 0,
+            digest: Digests::default(),
         }
     }
 }
@@ -63,7 +63,7 @@ impl<V: Value> Eq for Truth<V> {}
 
 impl<V: Value> Hash for Truth<V> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.digest);
+        self.digest.hash(state);
         self.torn.hash(state);
     }
 }
@@ -112,7 +112,7 @@ impl<V: Value> Truth<V> {
             };
         }
         let changes = changes.clone();
-        self.digest = digest(&(self.digest, &changes));
+        self.digest = Digests::of(&(self.digest, &changes));
         self.made.push_back(Made { changes, content });
         Learned::Next
     }

@@ -29,7 +29,7 @@ impl<V: Value> Store<V> {
         {
             let changes = what_remains(&commit.changes, quirks);
             if !changes.is_empty() {
-                self.keep_oldest(Commit { revision, changes });
+                self.keep_oldest(Commit::new(revision, changes));
             }
         }
         Ok(())

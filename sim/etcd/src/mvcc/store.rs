@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::{Digest, StableHasher, digest};
+use wavetank_engine::{Digests, exactly};
 
 use crate::api::{Change, EtcdError, Key, KeyValue, Keys, Revision, Value};
 
@@ -19,6 +19,22 @@ pub type Changes<V> = Arc<[Change<V>]>;
 pub(super) struct Commit<V> {
     pub(super) revision: Revision,
     pub(super) changes: Changes<V>,
+    digests: Digests,
+}
+
+impl<V: Value> Commit<V> {
+    pub(super) fn new(revision: Revision, changes: Changes<V>) -> Commit<V> {
+        let sides: Vec<_> = changes.iter().map(sides).collect();
+        Commit::with_sides(revision, changes, &sides)
+    }
+
+    fn with_sides(revision: Revision, changes: Changes<V>, sides: &[[Digests; 2]]) -> Commit<V> {
+        Commit {
+            revision,
+            changes,
+            digests: Digests::of(&(revision, sides)),
+        }
+    }
 }
 
 /// Where a value is that a key had: in `before` of a change of the history.
@@ -47,8 +63,8 @@ pub struct Store<V: Value> {
     /// what `treeIndex` is upstream. It follows from the history.
     pub(super) past: OrdMap<Key, Vector<Past>>,
     /// Sums of strong digests, one per entry: what is hashed.
-    live_digest: Digest,
-    history_digest: Digest,
+    live_digest: Digests,
+    history_digest: Digests,
 }
 
 impl<V: Value> Default for Store<V> {
@@ -60,8 +76,8 @@ impl<V: Value> Default for Store<V> {
             live: OrdMap::new(),
             history: Vector::new(),
             past: OrdMap::new(),
-            live_digest: 0,
-            history_digest: 0,
+            live_digest: Digests::default(),
+            history_digest: Digests::default(),
         }
     }
 }
@@ -82,8 +98,8 @@ impl<V: Value> Hash for Store<V> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.revision.hash(state);
         self.compacted.hash(state);
-        state.write_u64(self.live_digest);
-        state.write_u64(self.history_digest);
+        self.live_digest.hash(state);
+        self.history_digest.hash(state);
     }
 }
 
@@ -193,9 +209,10 @@ impl<V: Value> Store<V> {
             return changes;
         }
         self.revision += 1;
-        for (index, change) in changes.iter().enumerate() {
-            let [before, now] = sides(change);
-            self.live_digest = self.live_digest.wrapping_sub(before).wrapping_add(now);
+        let sides: Vec<_> = changes.iter().map(sides).collect();
+        for (index, (change, [before, now])) in changes.iter().zip(&sides).enumerate() {
+            self.live_digest.take(*before);
+            self.live_digest.add(*now);
             if ends_a_past(change) {
                 let past = Past {
                     until: change.revision,
@@ -205,11 +222,8 @@ impl<V: Value> Store<V> {
                 pasts.push_back(past);
             }
         }
-        let commit = Commit {
-            revision: self.revision,
-            changes: changes.clone(),
-        };
-        self.history_digest = self.history_digest.wrapping_add(commit_digest(&commit));
+        let commit = Commit::with_sides(self.revision, changes.clone(), &sides);
+        self.history_digest.add(commit.digests);
         self.history.push_back(commit);
         changes
     }
@@ -217,7 +231,7 @@ impl<V: Value> Store<V> {
     /// Takes the oldest commit out of the history, and what it ended out of the past.
     pub(super) fn forget_oldest(&mut self) -> Option<Commit<V>> {
         let commit = self.history.pop_front()?;
-        self.history_digest = self.history_digest.wrapping_sub(commit_digest(&commit));
+        self.history_digest.take(commit.digests);
         for change in commit.changes.iter().filter(|change| ends_a_past(change)) {
             // None: it is what an earlier compaction left at its revision.
             if let Some(pasts) = self.past.get_mut(&change.key)
@@ -234,14 +248,18 @@ impl<V: Value> Store<V> {
 
     /// Puts back what is left of the oldest commit; its past stays forgotten.
     pub(super) fn keep_oldest(&mut self, commit: Commit<V>) {
-        self.history_digest = self.history_digest.wrapping_add(commit_digest(&commit));
+        self.history_digest.add(commit.digests);
         self.history.push_front(commit);
     }
 
     /// Are the running digests and the index of the past those of the content? For tests.
     pub fn is_consistent(&self) -> bool {
-        let live = self.live.values().map(digest);
-        let history = self.history.iter().map(commit_digest);
+        let mut live = Digests::default();
+        self.live.values().for_each(|kv| live.add(Digests::of(kv)));
+        let mut history = Digests::default();
+        for commit in &self.history {
+            history.add(Commit::new(commit.revision, commit.changes.clone()).digests);
+        }
         let mut past: BTreeMap<Key, Vector<Past>> = BTreeMap::new();
         for commit in &self.history {
             let known = self.compacted.is_none_or(|c| commit.revision > c);
@@ -254,8 +272,7 @@ impl<V: Value> Store<V> {
                 }
             }
         }
-        live.fold(0, Digest::wrapping_add) == self.live_digest
-            && history.fold(0, Digest::wrapping_add) == self.history_digest
+        exactly(|| (live, history) == (self.live_digest, self.history_digest))
             && past.iter().eq(self.past.iter())
     }
 }
@@ -271,15 +288,8 @@ fn ends_a_past<V>(change: &Change<V>) -> bool {
     before.is_some_and(|kv| kv.mod_revision < change.revision)
 }
 
-fn sides<V: Value>(change: &Change<V>) -> [Digest; 2] {
-    [&change.before, &change.now].map(|side| side.as_ref().map_or(0, digest))
-}
-
-fn commit_digest<V: Value>(commit: &Commit<V>) -> Digest {
-    let mut hasher = StableHasher::new();
-    hasher.write_u64(commit.revision);
-    for side in commit.changes.iter().flat_map(sides) {
-        hasher.write_u64(side);
-    }
-    hasher.finish()
+/// The fingerprints of what a key was, and is now.
+fn sides<V: Value>(change: &Change<V>) -> [Digests; 2] {
+    let of = |side: &Option<KeyValue<V>>| side.as_ref().map(Digests::of);
+    [&change.before, &change.now].map(|side| of(side).unwrap_or_default())
 }

@@ -4,7 +4,7 @@
 use std::hash::{Hash, Hasher};
 
 use imbl::Vector;
-use wavetank_engine::{Digest, digest};
+use wavetank_engine::Digests;
 
 use super::Data;
 
@@ -26,7 +26,7 @@ pub struct Log<D> {
     cut: (u64, u64),
     entries: Vector<Entry<D>>,
     /// The sum of the entries' digests: what is hashed.
-    digest: Digest,
+    digest: Digests,
 }
 
 impl<D> Default for Log<D> {
@@ -34,7 +34,7 @@ impl<D> Default for Log<D> {
         Log {
             cut: (0, 0),
             entries: Vector::new(),
-            digest: 0,
+            digest: Digests::default(),
         }
     }
 }
@@ -47,10 +47,10 @@ impl<D: Data> PartialEq for Log<D> {
 }
 impl<D: Data> Eq for Log<D> {}
 
-impl<D> Hash for Log<D> {
+impl<D: Data> Hash for Log<D> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.cut.hash(state);
-        state.write_u64(self.digest);
+        self.digest.hash(state);
     }
 }
 
@@ -88,7 +88,7 @@ impl<D: Data> Log<D> {
 
     /// Appends an entry of this member's own.
     pub(super) fn push(&mut self, entry: Entry<D>) {
-        self.digest = self.digest.wrapping_add(digest(&entry));
+        self.digest.add(Digests::of(&entry));
         self.entries.push_back(entry);
     }
 
@@ -109,7 +109,7 @@ impl<D: Data> Log<D> {
     fn truncate(&mut self, from: u64) {
         while self.last().1 >= from {
             let gone = self.entries.pop_back().expect("not before the cut");
-            self.digest = self.digest.wrapping_sub(digest(&gone));
+            self.digest.take(Digests::of(&gone));
         }
     }
 
@@ -117,7 +117,7 @@ impl<D: Data> Log<D> {
         while self.cut.1 < index
             && let Some(gone) = self.entries.pop_front()
         {
-            self.digest = self.digest.wrapping_sub(digest(&gone));
+            self.digest.take(Digests::of(&gone));
             self.cut = (gone.term, gone.index);
         }
     }

@@ -198,7 +198,7 @@ impl<V: Value> Etcd<V> {
 
     /// How long a lease has; `None`: its time is over. Its timer may run all the same, for the next
     /// attempt to revoke it.
-    fn left(&self, cx: &Cx<'_>, id: LeaseId) -> Option<Duration> {
+    fn left(&self, cx: &mut Cx<'_>, id: LeaseId) -> Option<Duration> {
         let running = self.lessor.over.binary_search(&id).is_err();
         let left = running.then(|| cx.remaining(timer_of(id))).flatten();
         left.filter(|left| !left.is_zero())
@@ -219,7 +219,7 @@ impl<V: Value> Etcd<V> {
 
     /// All leases, the one that ends first in front (`lessor.go` `Leases`). Where the time is not
     /// kept they all last for ever, and upstream tells them in the order of a map.
-    pub(super) fn list_leases(&self, cx: &Cx<'_>) -> Vec<LeaseId> {
+    pub(super) fn list_leases(&self, cx: &mut Cx<'_>) -> Vec<LeaseId> {
         let mut ids: Vec<_> = self.state.leases.iter().map(|(id, _)| id).collect();
         if self.lessor.primary {
             ids.sort_by_cached_key(|id| self.left(cx, *id));

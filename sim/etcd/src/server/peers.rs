@@ -102,7 +102,7 @@ impl<V: Value> Etcd<V> {
     }
 
     /// Has anything been heard of a leader within the last election timeout?
-    fn in_lease(&self, cx: &Cx<'_>) -> bool {
+    fn in_lease(&self, cx: &mut Cx<'_>) -> bool {
         let rest = TICK * self.election_ticks.saturating_sub(ELECTION_TICKS);
         self.raft.leads() || cx.remaining(ELECTION).is_some_and(|left| left > rest)
     }

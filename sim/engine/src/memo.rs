@@ -1,0 +1,267 @@
+//! Steps that were taken before, so that a search need not take them again.
+//!
+//! An event touches one process, a few of its connections and its entries; the same process meets the
+//! same event in thousands of worlds that differ elsewhere. While a step is taken, [`Record`] writes
+//! down what it asked of the rest of the world, with the answers, and what it changed there. Wherever
+//! a process in the same state has the same event and all those questions have the same answers, the
+//! step does the same: how is in `world/known.rs`.
+//!
+//! States are told apart by their exact fingerprints.
+
+use std::time::Duration;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry as Place;
+use triomphe::Arc;
+
+use crate::conn::{ConnId, Dir, Ends, Flight, Transport};
+use crate::digest::{Digest, Sight, pair};
+use crate::name::{Life, Name, ProcId};
+use crate::property::Note;
+use crate::queue::{Entry, FrameHead, Sought, What, Which};
+use crate::slot::Slot;
+use crate::time::Time;
+use crate::world::{After, World};
+
+/// What a step can ask of the world around its process.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Question {
+    /// What do the ends of a connection know?
+    Ends(ConnId),
+    /// When did its client hear anything?
+    Heard(ConnId),
+    /// Is nothing under way to its server?
+    IsUpEmpty(ConnId),
+    /// Which connections has a process?
+    ConnsOf(ProcId),
+    /// Which connection of a client leads to a server?
+    Connection(Life, ProcId, &'static Transport),
+    /// Which number has the next one?
+    NextConn,
+    /// Is an entry pending, and when?
+    Entry(Sought),
+    /// Which timers with a tag are armed, and when do they fire?
+    Timers(ProcId, Name),
+    /// What time is it?
+    Now,
+}
+
+/// What a step does to pending entries and to what is under way on connections, each by a function of
+/// the world that does just this.
+#[derive(Clone, Debug)]
+pub(crate) enum Edit {
+    Enqueue {
+        entry: Entry,
+        after: Duration,
+    },
+    Cancel(Sought),
+    CancelAll(Which),
+    Land(FrameHead),
+    Fly {
+        conn: ConnId,
+        dir: Dir,
+        flight: Box<Flight>,
+        after: Duration,
+    },
+    /// Now, or not any more.
+    Hear(ConnId, bool),
+    Park,
+    Unpark(After),
+}
+
+impl Edit {
+    pub fn enqueue(at: Time, process: ProcId, what: What, now: Time) -> Edit {
+        Edit::Enqueue {
+            entry: Entry::new(at, process, 0, what),
+            after: at.since(now),
+        }
+    }
+
+    pub fn fly(conn: ConnId, dir: Dir, flight: &Flight, now: Time) -> Edit {
+        let mut flight = flight.clone();
+        flight.cache_digest(Sight::Common);
+        flight.cache_digest(Sight::Exact);
+        Edit::Fly {
+            conn,
+            dir,
+            after: flight.at.since(now),
+            flight: Box::new(flight),
+        }
+    }
+}
+
+/// What a step did.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub process: ProcId,
+    /// For a fault: did it find its target?
+    pub struck: bool,
+    /// What became of the process.
+    pub slot: Arc<Slot>,
+    /// What became of the ends of connections.
+    pub ends: Vec<Arc<Ends>>,
+    /// Connections that are over.
+    pub over: Vec<ConnId>,
+    /// How many were opened.
+    pub dialed: u32,
+    pub edits: Vec<Edit>,
+    pub notes: Vec<Note>,
+    pub delays: Vec<u64>,
+}
+
+/// What is written down while a step is taken.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// Where it is taken.
+    pub process: ProcId,
+    /// The world before the step: its answers count.
+    pub before: Box<World>,
+    /// What was asked, and answered.
+    pub asked: Vec<(Question, Digest)>,
+    pub edits: Vec<Edit>,
+    /// It did something that is not written down.
+    pub spoiled: bool,
+}
+
+impl Record {
+    pub fn new(process: ProcId, before: World) -> Record {
+        Record {
+            process,
+            before: Box::new(before),
+            asked: Vec::new(),
+            edits: Vec::new(),
+            spoiled: false,
+        }
+    }
+
+    /// The step depends on this.
+    pub fn ask(&mut self, question: Question, now: Time) {
+        if self.asked.iter().all(|(asked, _)| *asked != question) {
+            let answer = self.before.answer_to(question, now);
+            self.asked.push((question, answer));
+        }
+    }
+
+    /// The connections that it looked at, and may have changed.
+    pub fn conns(&self) -> impl Iterator<Item = ConnId> {
+        self.asked.iter().filter_map(|(asked, _)| match asked {
+            Question::Ends(id) => Some(*id),
+            _ => None,
+        })
+    }
+}
+
+/// What follows what is known so far of a world: what to look at next, or the step.
+#[derive(Debug)]
+enum Next {
+    Ask(Question),
+    Take(Box<Taken>),
+}
+
+/// So many steps are known at most; then all are forgotten.
+const MOST: usize = 1 << 16;
+
+/// Steps that were taken before. Whoever has one gets the same worlds as without it, faster
+/// ([`World::apply_known`](crate::World::apply_known)). All worlds that it is used for must be copies of
+/// one.
+///
+/// It is a decision tree, flat in a table: the key of a node is made of the process, the event and the
+/// answers on the way to it.
+#[derive(Debug)]
+pub struct Memo {
+    nodes: HashTable<(Digest, Next)>,
+    steps: usize,
+    learns: bool,
+    found: u64,
+    missed: u64,
+}
+
+impl Default for Memo {
+    fn default() -> Memo {
+        Memo {
+            nodes: HashTable::new(),
+            steps: 0,
+            learns: true,
+            found: 0,
+            missed: 0,
+        }
+    }
+}
+
+impl Memo {
+    /// Knows nothing yet.
+    pub fn new() -> Memo {
+        Memo::default()
+    }
+
+    /// Learns nothing: every step is run.
+    pub fn off() -> Memo {
+        Memo {
+            learns: false,
+            ..Memo::default()
+        }
+    }
+
+    pub(crate) fn learns(&self) -> bool {
+        self.learns
+    }
+
+    /// How many steps were known, and how many were not.
+    pub fn uses(&self) -> (u64, u64) {
+        (self.found, self.missed)
+    }
+
+    /// The step that begins like this, if it was taken before where all answers are the same.
+    pub(crate) fn find(
+        &mut self,
+        mut key: Digest,
+        answer: impl Fn(Question) -> Digest,
+    ) -> Option<&Taken> {
+        loop {
+            let node = self.nodes.find(key, |(known, _)| *known == key);
+            match node.map(|(_, next)| next) {
+                None => {
+                    self.missed += 1;
+                    return None;
+                }
+                Some(Next::Ask(question)) => key = pair(key, answer(*question)),
+                Some(Next::Take(_)) => break,
+            }
+        }
+        self.found += 1;
+        match self.nodes.find(key, |(known, _)| *known == key) {
+            Some((_, Next::Take(taken))) => Some(taken),
+            _ => unreachable!("found above"),
+        }
+    }
+
+    pub(crate) fn keep(&mut self, mut key: Digest, asked: &[(Question, Digest)], taken: Taken) {
+        if self.steps >= MOST {
+            self.nodes.clear();
+            self.steps = 0;
+        }
+        self.steps += 1;
+        for (question, answer) in asked {
+            self.put(key, Next::Ask(*question));
+            key = pair(key, *answer);
+        }
+        self.put(key, Next::Take(Box::new(taken)));
+    }
+
+    fn put(&mut self, key: Digest, next: Next) {
+        let place = self
+            .nodes
+            .entry(key, |(known, _)| *known == key, |(known, _)| *known);
+        match place {
+            Place::Vacant(place) => {
+                place.insert((key, next));
+            }
+            Place::Occupied(place) => match (&place.get().1, next) {
+                (Next::Ask(known), Next::Ask(question)) if *known == question => {}
+                (known, next) => {
+                    panic!("what is known of a step goes on with {known:?}, and with {next:?}")
+                }
+            },
+        }
+    }
+}
