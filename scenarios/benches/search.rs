@@ -15,6 +15,7 @@
 #[path = "search/paxos.rs"]
 mod paxos;
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::available_parallelism;
 use std::time::Instant;
 
@@ -45,8 +46,15 @@ fn main() {
     }
 }
 
-/// What a search saw, and in how many seconds.
-fn search(scope: &str, fixed: bool, reduction: Reduction, threads: usize) -> (Explored, f64) {
+/// What a search saw.
+struct Searched {
+    explored: Explored,
+    seconds: f64,
+    /// The most memory that the process had, in bytes.
+    peak: u64,
+}
+
+fn search(scope: &str, fixed: bool, reduction: Reduction, threads: usize) -> Searched {
     let composition = Composition {
         fixed,
         ..Composition::default()
@@ -54,28 +62,46 @@ fn search(scope: &str, fixed: bool, reduction: Reduction, threads: usize) -> (Ex
     let case = Kube.open(scope, &composition).expect("it is bundled");
     let search = Search::of(case.as_ref()).expect("it is a scope");
     let recovery = search.calm.map(Recovery::within);
+    let peak = AtomicU64::new(0);
+    let look = || {
+        let stats = memory_stats::memory_stats();
+        let bytes = stats.map_or(0, |stats| stats.physical_mem as u64);
+        peak.fetch_max(bytes, Relaxed);
+    };
+    let calls = AtomicU64::new(0);
     let began = Instant::now();
     let explored = Explorer {
         model: &search.model,
         recovery: recovery.as_ref(),
         reduction,
         threads,
-        watch: &|_| true,
+        watch: &|_| {
+            if calls.fetch_add(1, Relaxed).is_multiple_of(64) {
+                look();
+            }
+            true
+        },
     }
     .run_from(search.starts());
-    (explored, began.elapsed().as_secs_f64())
+    let seconds = began.elapsed().as_secs_f64();
+    Searched {
+        explored,
+        seconds,
+        peak: peak.into_inner(),
+    }
 }
 
 fn speed() {
     let threads = available_parallelism().map_or(1, usize::from);
-    let (explored, seconds) = search("lease-endpoints", true, Reduction::NONE, threads);
-    let own = rates(
-        explored.progress.generated,
-        explored.progress.unique,
-        seconds,
+    let searched = search("lease-endpoints", true, Reduction::NONE, threads);
+    let progress = searched.explored.progress;
+    let own = rates(progress.generated, progress.unique, searched.seconds);
+    let bytes = searched.peak as f64 / progress.unique as f64;
+    println!(
+        "lease-endpoints of v1.36, {threads} threads   {own}   ({} states; {bytes:.0} bytes of the \
+         whole process for each at its peak)",
+        progress.unique
     );
-    let bytes = explored.progress.bytes as f64 / explored.progress.unique as f64;
-    println!("lease-endpoints of v1.36, {threads} threads   {own}   {bytes:.0} bytes a state");
     let began = Instant::now();
     let paxos = paxos::check(threads);
     let seconds = began.elapsed().as_secs_f64();
@@ -101,8 +127,10 @@ fn reduction() {
         "scope", "full", "reduced", "factor", "full s", "reduced s"
     );
     for scope in Kube.scopes() {
-        let (full, full_seconds) = search(&scope.name, true, Reduction::NONE, 1);
-        let (reduced, seconds) = search(&scope.name, true, Reduction::ORDERS, 1);
+        let full = search(&scope.name, true, Reduction::NONE, 1);
+        let reduced = search(&scope.name, true, Reduction::ORDERS, 1);
+        let (full_seconds, seconds) = (full.seconds, reduced.seconds);
+        let (full, reduced) = (full.explored, reduced.explored);
         let violated = |explored: &Explored| match &explored.ended {
             Ended::Violated(found) => Some(found.violation.property.clone()),
             Ended::Complete => None,

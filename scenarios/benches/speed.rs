@@ -4,8 +4,8 @@
 //! - The whole driver over the bundled main scenario on one core: storm, connected clients, random
 //!   draws, the record of choices and the properties included, beside a bare event loop (a binary
 //!   heap of enum events with a random latency each) of the same number of events.
-//! - What a model checker does at each step: clone, apply, hash, breadth first from worlds of the
-//!   same scenario.
+//! - What a model checker does at each step: clone, apply, hash, depth first from worlds of the
+//!   same scenario; every step run, and by memory as `wavetank check` does it.
 
 #![allow(
     clippy::disallowed_types,
@@ -14,7 +14,7 @@
 )]
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Seeded;
 use wavetank_engine::drive::{Limits, Run};
 use wavetank_engine::trace::Record;
-use wavetank_engine::{Event, World};
+use wavetank_engine::{Event, Memo, World};
 
 /// As in the command.
 #[global_allocator]
@@ -35,8 +35,12 @@ const SCENARIO: &str = "kubernetes-endpoints";
 const SEEDS: u64 = 40;
 /// A search takes so many steps from each world: the events that are due next.
 const SUCCESSORS: usize = 4;
-/// And from each world of the run it expands so many worlds, breadth first.
+/// And from each world of the run it expands so many worlds.
 const EXPANSIONS: usize = 20;
+/// A search goes further: from some of them it expands so many.
+const SEARCH: usize = 2_000;
+/// But no further than so much virtual time.
+const HORIZON: Duration = Duration::from_secs(1);
 /// Each figure is the best of so many rounds: noise only adds.
 const ROUNDS: usize = 25;
 
@@ -175,38 +179,77 @@ fn steps(case: &dyn Case) {
         }
         start.elapsed()
     });
-    let (mut steps, mut rebuilt) = (0, 0);
-    let step = best(|| {
-        (steps, rebuilt) = (0, 0);
-        let start = Instant::now();
-        for world in &worlds {
-            let mut frontier = VecDeque::from([world.clone()]);
-            for _ in 0..EXPANSIONS {
-                let Some(world) = frontier.pop_front() else {
-                    break;
-                };
-                for entry in world.pending().take(SUCCESSORS) {
-                    let mut next = world.clone();
-                    let event = Event::Pending(entry.seq);
-                    let report = next.apply(entry.at, event, &mut |sent| sent.nominal);
-                    World::recycle(report.expect("it is pending"));
-                    steps += 1;
-                    rebuilt += next.rebuilt() - world.rebuilt();
-                    next.cache_digests();
-                    black_box(next.digest());
-                    frontier.push_back(next);
-                }
-            }
-        }
-        start.elapsed()
-    });
-    let per_step = step.as_nanos() as f64 / f64::from(steps);
     println!("one step of a search, over {} worlds", worlds.len());
     println!(
         "  clone                      {:>9.0} ns",
         clone.as_nanos() as f64 / (worlds.len() * SUCCESSORS) as f64
     );
-    println!("  clone, apply and hash      {per_step:>9.0} ns");
-    println!("  steps                      {steps:>9}");
-    println!("  of these rebuild a routine {rebuilt:>9}");
+    let run = walk(&worlds, EXPANSIONS, Duration::MAX, Memo::off);
+    println!("  clone, run and hash        {:>9.0} ns", run.nanos);
+    println!("  steps                      {:>9}", run.steps);
+    println!("  of these rebuild a routine {:>9}", run.rebuilt);
+    let few: Vec<World> = worlds.into_iter().step_by(20).collect();
+    let searched = walk(&few, SEARCH, HORIZON, Memo::new);
+    let (known, missed) = searched.known;
+    println!(
+        "the same by memory, {SEARCH} worlds from each of {}",
+        few.len()
+    );
+    println!("  clone, apply and hash      {:>9.0} ns", searched.nanos);
+    println!("  steps                      {:>9}", searched.steps);
+    println!(
+        "  of these had to be run     {missed:>9} of {}",
+        known + missed
+    );
+}
+
+/// What one walk of a search did.
+#[derive(Default)]
+struct Walked {
+    steps: u64,
+    /// Routines that were run again from their beginning.
+    rebuilt: u64,
+    /// Steps that were known, and that were not.
+    known: (u64, u64),
+    /// A step took so long.
+    nanos: f64,
+}
+
+/// Depth first from each world, with a new memory for each: no state is expanded twice.
+fn walk(worlds: &[World], expansions: usize, horizon: Duration, memory: fn() -> Memo) -> Walked {
+    let mut walked = Walked::default();
+    let took = best(|| {
+        walked = Walked::default();
+        let start = Instant::now();
+        for world in worlds {
+            let mut memo = memory();
+            let until = world.now() + horizon;
+            let mut frontier = vec![world.clone()];
+            let mut seen = BTreeSet::new();
+            for _ in 0..expansions {
+                let Some(world) = frontier.pop() else {
+                    break;
+                };
+                let near = world.pending().take_while(|entry| entry.at <= until);
+                for entry in near.take(SUCCESSORS) {
+                    let mut next = world.clone();
+                    let event = Event::Pending(entry.seq);
+                    let report = next.apply_known(&mut memo, entry.at, event);
+                    World::recycle(report.expect("it is pending"));
+                    next.cache_all_digests();
+                    walked.steps += 1;
+                    walked.rebuilt += next.rebuilt() - world.rebuilt();
+                    if seen.insert(next.exact_digest()) {
+                        frontier.push(next);
+                    }
+                }
+            }
+            let (known, missed) = memo.uses();
+            walked.known.0 += known;
+            walked.known.1 += missed;
+        }
+        start.elapsed()
+    });
+    walked.nanos = took.as_nanos() as f64 / walked.steps as f64;
+    walked
 }
