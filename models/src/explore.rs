@@ -79,7 +79,8 @@ pub struct Explorer<'a> {
     pub reduction: Reduction,
     /// How many threads; a reduction may be for one only.
     pub threads: usize,
-    /// Sees how far the search is, and says whether to go on.
+    /// Sees how far the search is, and says whether to go on. Each thread calls it now and then, and when
+    /// it is done.
     pub watch: &'a (dyn Fn(&Progress) -> bool + Sync),
 }
 
@@ -260,6 +261,8 @@ impl Shared<'_> {
             self.jobs.lock().expect("no searcher panicked").working -= 1;
             self.change.notify_all();
         }
+        // It may want to know what the last steps of this thread did.
+        (self.explorer.watch)(&self.progress());
         let mut jobs = self.jobs.lock().expect("no searcher panicked");
         jobs.coverage.add(&coverage);
     }

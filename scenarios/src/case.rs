@@ -70,6 +70,16 @@ pub trait Case: Send + Sync {
         Vec::new()
     }
 
+    /// Switches that have a place here, on or off.
+    fn places(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Those whose places this thread has passed since it was asked last.
+    fn take_passed(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// The property of which a violation is expected, if one is.
     fn expects(&self) -> Option<&str> {
         None

@@ -1,6 +1,8 @@
 //! `wavetank check`.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
 use wavetank_engine::Class;
@@ -103,7 +105,10 @@ fn one(
         recovery: recovery.as_ref(),
         reduction: args.reduction(),
         threads,
-        watch: &|progress| watch.goes_on(progress),
+        watch: &|progress| {
+            watch.pass(case.take_passed());
+            watch.goes_on(progress)
+        },
     };
     let explored = quietly(|| explorer.run_from(search.starts()));
     let seconds = watch.clock.elapsed().as_secs_f64();
@@ -121,7 +126,7 @@ fn one(
         because: because(&verdict, &watch, case),
         bounds: bounds(search, &args.reduction()),
         figures: figures(&explored.progress, seconds),
-        coverage: coverage(search, &explored),
+        coverage: coverage(case, search, &explored, watch.passed()),
         found,
     })
 }
@@ -212,7 +217,12 @@ fn figures(progress: &Progress, seconds: f64) -> Figures {
     }
 }
 
-fn coverage(search: &Search, explored: &Explored) -> Coverage {
+fn coverage(
+    case: &dyn Case,
+    search: &Search,
+    explored: &Explored,
+    passed: BTreeSet<&'static str>,
+) -> Coverage {
     let (model, reached) = (&search.model, &explored.coverage);
     let of = |class| reached.properties(model, class);
     let (guarantees, sometimes) = (of(Class::Guarantee), of(Class::Sometimes));
@@ -226,12 +236,18 @@ fn coverage(search: &Search, explored: &Explored) -> Coverage {
     for (what, reached) in all {
         missed.extend(reached.missed.iter().map(|name| format!("{what}: {name}")));
     }
+    let places = case.places().into_iter();
+    let (places, missed_places) = places.partition::<Vec<_>, _>(|place| passed.contains(place));
+    if !missed_places.is_empty() {
+        missed.push(format!("the places of {}", missed_places.join(", ")));
+    }
     let untested = guarantees.missed.into_iter();
     Coverage {
         faults: faults.reached,
         planned: plan.reached,
         tested: guarantees.reached,
         sometimes: sometimes.reached,
+        places,
         events: reached.events().filter(|(_, times)| *times > 0).collect(),
         deviations: reached.deviations(),
         remembered: reached.remembered().len(),
@@ -302,6 +318,8 @@ struct Watch<'a> {
     interrupted: &'a (dyn Fn() -> bool + Sync),
     clock: Stopwatch,
     told: super::progress::Ticker,
+    /// The places of switches that were passed.
+    passed: Mutex<BTreeSet<&'static str>>,
 }
 
 impl<'a> Watch<'a> {
@@ -316,7 +334,20 @@ impl<'a> Watch<'a> {
             interrupted,
             clock: Stopwatch::start(),
             told: super::progress::Ticker::new(),
+            passed: Mutex::default(),
         }
+    }
+
+    fn pass(&self, places: Vec<&'static str>) {
+        self.places().extend(places);
+    }
+
+    fn passed(&self) -> BTreeSet<&'static str> {
+        self.places().clone()
+    }
+
+    fn places(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn goes_on(&self, progress: &Progress) -> bool {

@@ -76,6 +76,8 @@ pub(super) struct Coverage {
     /// Guarantees that were put to the test.
     pub tested: Vec<String>,
     pub sometimes: Vec<String>,
+    /// Switches whose places in the code were passed, on or off.
+    pub places: Vec<&'static str>,
     /// How often each kind of event happened,
     pub events: Vec<(&'static str, u64)>,
     /// and how often one happened out of turn.
@@ -173,6 +175,7 @@ pub(super) fn in_words(checked: &Checked) -> String {
         faults,
         tested,
         sometimes,
+        places,
         deviations,
         remembered,
         untested,
@@ -180,11 +183,12 @@ pub(super) fn in_words(checked: &Checked) -> String {
         ..
     } = &checked.coverage;
     let reached = format!(
-        "{} faults, {} guarantees put to the test, {} of `sometimes`, {} events out of turn, {} states \
-         of the properties",
+        "{} faults, {} guarantees put to the test, {} of `sometimes`, {} places of switches, {} events \
+         out of turn, {} states of the properties",
         faults.len(),
         tested.len(),
         sometimes.len(),
+        places.len(),
         human::thousands(*deviations),
         human::thousands(*remembered as u64),
     );

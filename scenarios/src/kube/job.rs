@@ -422,6 +422,15 @@ impl Case for Job {
         self.missing()
     }
 
+    fn places(&self) -> Vec<&'static str> {
+        self.showing().map(|info| info.name).collect()
+    }
+
+    fn take_passed(&self) -> Vec<&'static str> {
+        let passed = Switches::take_passed();
+        passed.iter().map(|switch| switch.info().name).collect()
+    }
+
     /// An expectation is of the scenario as it is written: mended it expects nothing.
     fn expects(&self) -> Option<&str> {
         let as_written = !self.composition.fixed && self.composition.off.is_empty();

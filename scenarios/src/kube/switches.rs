@@ -22,8 +22,8 @@ impl Job {
     /// Is it on anywhere?
     fn has(&self, switch: Switch) -> bool {
         match switch.info().etcd.is_empty() {
-            true => self.switches().iter().any(|on| on.has(switch)),
-            false => self.etcd().switches.has(switch),
+            true => self.switches().iter().any(|on| on.contains(switch)),
+            false => self.etcd().switches.contains(switch),
         }
     }
 
@@ -57,16 +57,22 @@ impl Job {
         Switch::TABLE.iter().filter(blamed).map(flip).collect()
     }
 
-    /// Defects that are off, and that would show: those of etcd to its own clients, those of
-    /// watching to informers, those of stopping where a reconciler keeps Endpoints.
+    /// Defects that are off, and that would show.
     pub(super) fn missing(&self) -> Vec<Flip> {
+        let missing = |info: &&SwitchInfo| info.kind != Kind::Fix && !self.has(info.switch);
+        self.showing().filter(missing).map(flip).collect()
+    }
+
+    /// Switches that have a place, and would show: those of etcd to its own clients, those of
+    /// watching to informers, those of stopping where a reconciler keeps Endpoints.
+    pub(super) fn showing(&self) -> impl Iterator<Item = &'static SwitchInfo> {
         let reconcilers = self.reconcilers();
-        let judged = |concern| {
+        let judged = move |concern| {
             self.properties
                 .iter()
                 .any(|p: &Named| p.concern() == concern)
         };
-        let shows = |info: &&SwitchInfo| match info.place {
+        let shows = move |info: &&SwitchInfo| match info.place {
             Place::Server => {
                 // Those of any reconciler concern what is removed at a stop: with `none` that is nothing.
                 let has_it = |own: &Reconciler| match info.reconciler {
@@ -81,11 +87,8 @@ impl Job {
             Place::Election => judged(Concern::Leaders),
             Place::Identity => judged(Concern::ControlPlane),
         };
-        let missing = |info: &&SwitchInfo| {
-            info.kind != Kind::Fix && self.fits(info) && !self.has(info.switch)
-        };
-        let all = Switch::TABLE.iter().filter(missing).filter(shows);
-        all.map(flip).collect()
+        let all = Switch::TABLE.iter().filter(|info| self.fits(info));
+        all.filter(shows)
     }
 
     /// The same job with these the other way.

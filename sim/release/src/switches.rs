@@ -1,9 +1,15 @@
 //! Sets of switches, and how flags compose one.
 
+use std::cell::Cell;
 use std::fmt;
 
 use crate::table::{Kind, Place, Reconciler, Switch, SwitchInfo};
 use crate::{EtcdRelease, Release};
+
+thread_local! {
+    /// Nothing that is simulated sees it: it is for reports.
+    static PASSED: Cell<Switches> = const { Cell::new(Switches::NONE) };
+}
 
 /// The switches that are on in one process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -13,8 +19,19 @@ impl Switches {
     /// None.
     pub const NONE: Switches = Switches(0);
 
-    /// Is it on?
+    /// Is it on? Asked at the place in the code where it makes a difference: that it was passed is noted.
     pub fn has(self, switch: Switch) -> bool {
+        PASSED.set(PASSED.get().with(switch, true));
+        self.contains(switch)
+    }
+
+    /// The switches whose places this thread has passed since it was asked last.
+    pub fn take_passed() -> Switches {
+        PASSED.take()
+    }
+
+    /// Is it in the set?
+    pub fn contains(self, switch: Switch) -> bool {
         self.0 >> switch as u8 & 1 == 1
     }
 
@@ -27,7 +44,7 @@ impl Switches {
     /// Those that are on.
     pub fn iter(self) -> impl Iterator<Item = Switch> {
         let all = Switch::TABLE.iter().map(|info| info.switch);
-        all.filter(move |switch| self.has(*switch))
+        all.filter(move |switch| self.contains(*switch))
     }
 
     /// What `release` shipped with.
