@@ -31,8 +31,14 @@ impl Property for NotEmptied {
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some(BootstrapNote::RemovalStarted { .. }) = note.body.get() {
-            self.removing.insert(note.process, world.now());
+        match note.body.get() {
+            Some(BootstrapNote::RemovalStarted { .. }) => {
+                self.removing.insert(note.process, world.now());
+            }
+            Some(BootstrapNote::RemovalFinished { .. }) => {
+                return Self::finished(world, note.process);
+            }
+            _ => {}
         }
         let Some(commit) = note.body.get::<Committed<Object>>() else {
             return Check::Idle;
@@ -61,19 +67,32 @@ impl NotEmptied {
         change.now.is_some() && own.is_some_and(|key| key == change.key)
     }
 
-    fn written(&self, world: &World, writer: ProcId, change: &Change<Object>) -> Check {
+    /// Somebody who serves, and whom one that removes its address could see.
+    fn other(&self, world: &World, stopping: ProcId) -> Option<ProcId> {
         let (view, now) = (ClusterView(world), world.now());
-        let Some(begun) = self.removing.get(&writer) else {
-            return Check::Idle;
-        };
+        let begun = self.removing.get(&stopping)?;
         let seen = |process: &ProcId| {
             let life = world.incarnation(*process);
             let renewed = self.renewed.get(process).filter(|(of, _)| *of == life);
             renewed.is_some_and(|(_, at)| at < begun && now.since(*at) < LASTS)
         };
         let mut others = view.apiservers().map(|(process, _)| process);
-        let other = others.find(|p| *p != writer && view.is_serving(*p) && seen(p));
-        let Some(other) = other else {
+        others.find(|p| *p != stopping && view.is_serving(*p) && seen(p))
+    }
+
+    /// It may have found nothing to write: somebody else had taken its address out.
+    fn finished(world: &World, stopping: ProcId) -> Check {
+        let view = ClusterView(world);
+        let (listed, _) = view.addresses(ENDPOINTS);
+        let mut others = view.apiservers().map(|(process, _)| process);
+        match others.any(|p| p != stopping && view.is_serving(p)) && !listed.is_empty() {
+            true => Check::Held,
+            false => Check::Idle,
+        }
+    }
+
+    fn written(&self, world: &World, writer: ProcId, change: &Change<Object>) -> Check {
+        let Some(other) = self.other(world, writer) else {
             return Check::Idle;
         };
         let listed = change.now.iter();
