@@ -14,6 +14,7 @@ mod leader_defects;
 mod matrix;
 mod reduction;
 mod schema;
+mod scopes;
 mod service_defects;
 mod stale;
 mod support;
