@@ -1,5 +1,6 @@
 //! What each scope is for: the defects that it finds when they are in an otherwise mended world, and that
-//! what it finds happens again when the path is run.
+//! what it finds happens again when the path is run. What service-repair finds takes longer than a test should
+//! (`wavetank check service-repair --fixed --defect leak-is-freed-at-once`).
 
 use wavetank::catalogue::{Catalogue as _, Composition};
 use wavetank::kube::Kube;
@@ -117,11 +118,6 @@ fn addresses_and_ports() {
         "service-ports",
         &["fix-release-port-once"],
         "node-ports-are-unique",
-    );
-    finds(
-        "service-repair",
-        &["leak-is-freed-at-once"],
-        "cluster-ips-are-unique",
     );
 }
 
