@@ -1,5 +1,6 @@
 //! Fewer states for the same verdict. The full search tells two worlds apart by everything that is in
-//! them, instants included, those that processes remember as well; a reduced one leaves out what seldom decides anything:
+//! them, instants included, those that processes remember as well; a reduced one leaves out what seldom
+//! decides anything:
 //!
 //! - **How long** it is until what is pending. A fault that strikes a moment later, or two independent
 //!   events in the other order, lead to worlds that differ in nothing but instants: they are one as

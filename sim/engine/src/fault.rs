@@ -236,23 +236,23 @@ impl Fault {
             | Fault::Reschedule { process, .. }
             | Fault::ClockRate { process, .. }
             | Fault::ClockJump { process, .. } => Some(process),
-            _ => None,
+            Fault::Partition { .. }
+            | Fault::Heal { .. }
+            | Fault::Stall { .. }
+            | Fault::Unstall { .. }
+            | Fault::Reset { .. }
+            | Fault::HalfOpen { .. }
+            | Fault::Slow { .. }
+            | Fault::Unslow { .. }
+            | Fault::Delay { .. }
+            | Fault::LoseAnswer { .. }
+            | Fault::HealAll {} => None,
         }
     }
 
     /// The processes that it names.
     pub fn processes(&self) -> Vec<&str> {
         match self {
-            Fault::Stop { process }
-            | Fault::Crash { process }
-            | Fault::PowerLoss { process }
-            | Fault::Start { process }
-            | Fault::Pause { process }
-            | Fault::Resume { process, .. }
-            | Fault::Deschedule { process, .. }
-            | Fault::Reschedule { process, .. }
-            | Fault::ClockRate { process, .. }
-            | Fault::ClockJump { process, .. } => vec![process],
             Fault::Partition { left, right, .. } | Fault::Heal { left, right, .. } => {
                 left.iter().chain(right).map(String::as_str).collect()
             }
@@ -263,7 +263,7 @@ impl Fault {
             | Fault::HalfOpen { client, server, .. }
             | Fault::LoseAnswer { client, server } => vec![client, server],
             Fault::Slow { a, b, .. } | Fault::Unslow { a, b } => vec![a, b],
-            Fault::HealAll {} => vec![],
+            one => one.only_process().into_iter().collect(),
         }
     }
 }

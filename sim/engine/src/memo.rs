@@ -218,20 +218,17 @@ impl Memo {
         answer: impl Fn(Question) -> Digest,
     ) -> Option<&Taken> {
         loop {
-            let node = self.nodes.find(key, |(known, _)| *known == key);
-            match node.map(|(_, next)| next) {
+            match self.nodes.find(key, |(known, _)| *known == key) {
                 None => {
                     self.missed += 1;
                     return None;
                 }
-                Some(Next::Ask(question)) => key = pair(key, answer(*question)),
-                Some(Next::Take(_)) => break,
+                Some((_, Next::Ask(question))) => key = pair(key, answer(*question)),
+                Some((_, Next::Take(taken))) => {
+                    self.found += 1;
+                    return Some(taken);
+                }
             }
-        }
-        self.found += 1;
-        match self.nodes.find(key, |(known, _)| *known == key) {
-            Some((_, Next::Take(taken))) => Some(taken),
-            _ => unreachable!("found above"),
         }
     }
 
