@@ -94,14 +94,14 @@ fn pending(world: &World, entry: Option<Entry>) -> TraceWhat {
     TraceWhat::Pending(world.render(&world.entry_name(&entry)))
 }
 
-/// A choice of the default order is answered with 0.
+/// A choice of the default order has its usual answer.
 fn name_of_next(world: &World) -> TraceWhat {
     let Some(entry) = world.next_entry() else {
         return TraceWhat::Calm;
     };
     let name = world.render(&world.entry_name(entry));
     match entry.what {
-        What::Choose { .. } => TraceWhat::Choice(name, 0),
+        What::Choose { usual, .. } => TraceWhat::Choice(name, usual),
         _ => TraceWhat::Pending(name),
     }
 }

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Action, Event, Fault, Memo, Time, What, World, digest};
+use wavetank_engine::{Action, Event, Fault, Memo, Time, World, digest};
 
 use crate::coverage::Coverage;
 use crate::seen::Seen;
@@ -31,7 +31,7 @@ pub enum Healing {
     Act(Action),
     /// The end of the storm.
     Calm,
-    /// The next event of the default order; a choice is answered with 0.
+    /// The next event of the default order, in which a choice has its usual answer.
     Next,
 }
 
@@ -122,11 +122,7 @@ fn take(memo: &mut Memo, world: &mut World, healing: &Healing, until: Time) -> O
         Healing::Calm => step(memo, world, now, Event::Calm),
         Healing::Next => {
             let entry = *world.next_entry().filter(|entry| entry.at <= until)?;
-            let event = match entry.what {
-                What::Choose { .. } => Event::Choice(entry.seq, 0),
-                _ => Event::Pending(entry.seq),
-            };
-            step(memo, world, entry.at.max(now), event)
+            step(memo, world, entry.at.max(now), entry.usual())
         }
     })
 }

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Check, Event, Report, Time, What, World};
+use wavetank_engine::{Check, Report, Time, World};
 
 use crate::case::Case;
 use crate::quiet::quietly;
@@ -69,10 +69,7 @@ fn go_on(case: &dyn Case, mut world: World, violation: &FoundViolation) -> Vec<A
         && let Some(entry) = world.next_entry().copied()
         && entry.at <= until
     {
-        let event = match entry.what {
-            What::Choose { .. } => Event::Choice(entry.seq, 0),
-            _ => Event::Pending(entry.seq),
-        };
+        let event = entry.usual();
         let at = entry.at.max(world.now());
         let applied = catch_unwind(AssertUnwindSafe(|| {
             world.apply(at, event, &mut |sent| sent.nominal)

@@ -213,7 +213,7 @@ impl Allocators {
 
     /// Is what a write was to have given back when it fails? Upstream does, whatever is known of it.
     fn gives_back(&self, failed: &Status) -> bool {
-        !(self.switches.has(Switch::FixKeepAfterUnknown) && is_unknown(failed))
+        !(is_unknown(failed) && self.switches.has(Switch::FixKeepAfterUnknown))
     }
 
     /// Is an address released only by whom it is of?

@@ -17,9 +17,9 @@ use wavetank_engine::{
 use wavetank_etcd::observed::{Answered, CallId, Called};
 use wavetank_etcd::{Client, EtcdError, LeaseId, Request, Response, Revision, Value};
 
-use operate::Operation;
+use operate::Wanted;
 use session::Session;
-use watch::Watch;
+use watch::{Directed, Watch};
 
 pub(crate) const OPERATE: Name = Name::new("operate");
 pub(crate) const SESSION: Name = Name::new("session");
@@ -173,7 +173,8 @@ impl<V: Value> Process for EtcdUser<V> {
     }
 
     /// `operate {}`: one operation, of any kind. `operate {put: KEY}`, `{delete: KEY}`, `{get: KEY}`,
-    /// `{compact: REVISION}`: just this. `watch {prefix, from?}`: one more watch, from a revision on.
+    /// `{compact: REVISION}`, `{grant: SECONDS}`: just this, at any member or at `member: NUMBER`.
+    /// `watch {prefix, from?, member?, company?, asks-progress?}`: one more watch.
     fn tell(
         &mut self,
         cx: &mut Cx<'_>,
@@ -182,14 +183,11 @@ impl<V: Value> Process for EtcdUser<V> {
     ) -> Result<(), String> {
         let me = cx.me();
         match what {
-            "operate" => cx.spawn(Task::new(OPERATE, (me, Operation::read(args)?))),
+            "operate" => cx.spawn(Task::new(OPERATE, (me, Wanted::read(args)?))),
             "watch" => {
-                let prefix = args["prefix"]
-                    .as_str()
-                    .ok_or("`prefix` is no prefix of keys")?;
-                let from = args["from"].as_u64().unwrap_or(0);
+                let wanted = Directed::read(args)?;
                 let id = self.number(me);
-                cx.spawn(Task::new(WATCH, Watch::directed(me, id, prefix, from)));
+                cx.spawn(Task::new(WATCH, Watch::directed(me, id, wanted)));
             }
             other => return Err(format!("knows `operate` and `watch`, not `{other}`")),
         }
@@ -201,9 +199,9 @@ impl<V: Value> Process for EtcdUser<V> {
     fn routine(&self, task: &Task) -> RoutineFuture {
         let (rx, config) = (Rx::new(), self.config.clone());
         if task.kind() == OPERATE {
-            let (me, operation) = task.args::<(ProcId, Operation)>().clone();
+            let (me, wanted) = task.args::<(ProcId, Wanted)>().clone();
             Box::pin(async move {
-                operate::operate(rx, &config, me, operation).await;
+                operate::operate(rx, &config, me, wanted).await;
                 Outcome::Done
             })
         } else if task.kind() == SESSION {

@@ -123,8 +123,8 @@ impl Fifo {
             return Fifo::Real(RealFifo::default());
         }
         Fifo::Delta(DeltaFifo::new(Form {
-            lists_are_syncs: switches.has(Switch::RelistIsASync),
-            forgets_queued: switches.has(Switch::ReplaceForgetsQueued),
+            lists_are_syncs: switches.contains(Switch::RelistIsASync),
+            forgets_queued: switches.contains(Switch::ReplaceForgetsQueued),
         }))
     }
 

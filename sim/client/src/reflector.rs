@@ -164,8 +164,8 @@ impl Reflector {
         let Failure::Status(status) = failure else {
             return false;
         };
-        let too_large = !self.own.switches.has(Switch::TooLargeIsNoFallback);
-        is_expired(status) || too_large && is_too_large(status)
+        is_expired(status)
+            || is_too_large(status) && !self.own.switches.has(Switch::TooLargeIsNoFallback)
     }
 
     /// A watch is over. Tells why.

@@ -182,10 +182,10 @@ impl Bootstrap {
         ServiceRepair::stop(rx);
         SystemNamespaces::of(&self.server).inspect(|namespaces| namespaces.stop(rx));
         rx.spawn(Task::new(REMOVE, ()));
-        if self.server.switches.has(Switch::RemoveEndpointsUnbounded) {
-            return rx.wait(REMOVED).await;
-        }
         if rx.timeout(SHUTDOWN_LIMIT, rx.wait(REMOVED)).await.is_none() {
+            if self.server.switches.has(Switch::RemoveEndpointsUnbounded) {
+                return rx.wait(REMOVED).await;
+            }
             rx.update(&GAVE_UP, |gave_up| *gave_up = true);
             let address = self.server.address.clone();
             rx.note(BootstrapNote::RemovalGivenUp { address });

@@ -140,8 +140,7 @@ impl Identity {
         }
         let _guard = rx.lock(LOCK).await;
         // Finding 17: upstream does not read it again under the lock.
-        let again = self.server.switches.has(Switch::FixIdentityUnderLock);
-        if again && rx.read(&STOP_CALLED) {
+        if rx.read(&STOP_CALLED) && self.server.switches.has(Switch::FixIdentityUnderLock) {
             return;
         }
         if let Some(latest) = rx.read(&LATEST)
@@ -192,16 +191,15 @@ impl Identity {
 
     /// `backoffEnsureLease`, and whether it made the Lease; nothing if the controller is stopped meanwhile.
     async fn ensure(&self, rx: Rx) -> Option<(Stored, bool)> {
-        let ends = !self.server.switches.has(Switch::IdentityStopWaits);
         let mut wait = FIRST_WAIT;
         loop {
             if let Ok(ensured) = self.ensure_once(rx).await {
                 return Some(ensured);
             }
-            match ends {
-                false => rx.sleep(wait).await,
-                true if rx.timeout(wait, STOPPED.closed(rx)).await.is_some() => return None,
-                true => {}
+            match self.server.switches.has(Switch::IdentityStopWaits) {
+                true => rx.sleep(wait).await,
+                false if rx.timeout(wait, STOPPED.closed(rx)).await.is_some() => return None,
+                false => {}
             }
             wait = LONGEST_WAIT.min(wait * 2);
         }

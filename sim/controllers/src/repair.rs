@@ -37,6 +37,8 @@ const GROWTH: u32 = 5;
 /// Who tries on waits no longer than this.
 const LONGEST_WAIT: Duration = Duration::from_millis(1250);
 
+const HEALTH_CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];
+
 const REPAIR: Name = Name::new("repair-services");
 static STOP: Stop = Stop::new("repair-stop");
 /// The first round of the loop for node ports is done, v1.36.
@@ -185,8 +187,7 @@ impl ServiceRepair {
     async fn run_once(&self, rx: Rx, which: Loop, first: bool) -> Result<(), Failed> {
         let mut wait = FIRST_WAIT;
         for tries in 1.. {
-            let insists = first && !self.has(Switch::RepairStartGivesUp);
-            let gives_up = tries >= TRIES && !insists;
+            let gives_up = tries >= TRIES && (!first || self.has(Switch::RepairStartGivesUp));
             match self.try_once(rx, which).await {
                 Err(Failed::Conflict(_)) if !gives_up => {
                     let jitter = rx.choose(11).await as u32;
@@ -247,7 +248,12 @@ impl ServiceRepair {
         let services = self.services(rx).await.map_err(unread)?;
         let of: fn(&Json) -> Vec<String> = match which {
             Loop::ClusterIps => cluster_ips,
-            Loop::NodePorts if self.has(Switch::RepairForgetsHealthCheck) => ports_only,
+            Loop::NodePorts
+                if services.iter().any(has_health_check)
+                    && self.has(Switch::RepairForgetsHealthCheck) =>
+            {
+                ports_only
+            }
             Loop::NodePorts => node_ports,
         };
         let used = services.iter().flat_map(|service| {
@@ -339,8 +345,12 @@ fn cluster_ips(service: &Json) -> Vec<String> {
 /// Without the port for health checks, as it was until 1.10.
 fn ports_only(service: &Json) -> Vec<String> {
     let mut service = service.clone();
-    json::remove(&mut service, &["spec", "healthCheckNodePort"]);
+    json::remove(&mut service, &HEALTH_CHECK);
     node_ports(&service)
+}
+
+fn has_health_check(service: &Json) -> bool {
+    json::number(service, &HEALTH_CHECK).is_some_and(|port| port != 0)
 }
 
 /// `collectServiceNodePorts`: one number for two protocols counts once.
@@ -359,7 +369,7 @@ fn node_ports(service: &Json) -> Vec<String> {
             see(number, json::text(port, &["protocol"]));
         }
     }
-    let check = json::number(service, &["spec", "healthCheckNodePort"]);
+    let check = json::number(service, &HEALTH_CHECK);
     if let Some(number) = check.filter(|number| *number != 0) {
         see(number, "TCP");
     }

@@ -9,6 +9,7 @@ use crate::name::{Name, ProcId, RoutineId};
 use crate::process::Timer;
 use crate::room::with_room;
 use crate::time::Time;
+use crate::world::Event;
 
 /// What a pending entry will do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -67,6 +68,8 @@ pub enum What {
         op: u32,
         /// The number of values.
         domain: u64,
+        /// The one of the default order.
+        usual: u64,
     },
     /// The deadline of a routine's context.
     Deadline {
@@ -133,6 +136,14 @@ impl Entry {
             seq,
             what,
             digest: digest(&(process, what)),
+        }
+    }
+
+    /// What happens with it in the default order.
+    pub fn usual(&self) -> Event<'static> {
+        match self.what {
+            What::Choose { usual, .. } => Event::Choice(self.seq, usual),
+            _ => Event::Pending(self.seq),
         }
     }
 

@@ -418,7 +418,17 @@ impl Rx {
     /// A choice among `domain` values, made by the driver: jitter, a random start, the order of
     /// goroutines.
     pub async fn choose(self, domain: u64) -> u64 {
-        match Pending::new(Op::Choose(domain)).await {
+        self.chosen(domain, false).await
+    }
+
+    /// The same among replicas that go on alike for ever if they draw alike: in the default order, in which
+    /// nothing is drawn, it is the number of the process.
+    pub async fn choose_apart(self, domain: u64) -> u64 {
+        self.chosen(domain, true).await
+    }
+
+    async fn chosen(self, domain: u64, apart: bool) -> u64 {
+        match Pending::new(Op::Choose { domain, apart }).await {
             Answer::Number(value) => value,
             other => unreachable!("{other:?}"),
         }

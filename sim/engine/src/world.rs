@@ -414,6 +414,7 @@ impl World {
                 routine,
                 op,
                 domain,
+                ..
             } => self.answer(p, routine, op, Answer::Number(value % domain.max(1))),
             What::Deadline { routine } => self.cancel_context(p, routine),
             What::Property(index) => self.property_deadline(index),

@@ -9,7 +9,7 @@ mod table;
 
 pub use any::AnyRelease;
 pub use etcd::{EtcdRelease, Line};
-pub use switches::{Composition, Switches, Unfit};
+pub use switches::{Composition, Switches, Unfit, passed};
 pub use table::{Kind, Place, Reconciler, Switch, SwitchInfo};
 
 use std::fmt;

@@ -15,14 +15,20 @@ thread_local! {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Switches(u128);
 
+/// Notes that the place of a switch is passed, for code that is told whether it is `on` instead of asking
+/// [`Switches::has`].
+pub fn passed(switch: Switch, on: bool) -> bool {
+    PASSED.set(PASSED.get().with(switch, true));
+    on
+}
+
 impl Switches {
     /// None.
     pub const NONE: Switches = Switches(0);
 
-    /// Is it on? Asked at the place in the code where it makes a difference: that it was passed is noted.
+    /// Is it on? Asked where it makes a difference, after all other conditions: that its place was passed is noted.
     pub fn has(self, switch: Switch) -> bool {
-        PASSED.set(PASSED.get().with(switch, true));
-        self.contains(switch)
+        passed(switch, self.contains(switch))
     }
 
     /// The switches whose places this thread has passed since it was asked last.

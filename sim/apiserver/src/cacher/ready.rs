@@ -94,8 +94,7 @@ impl Cacher {
             if let Some(generation) = rx.look(&self.cell(), |cache| cache.ready.generation()) {
                 return Ok(generation);
             }
-            let waits = self.config.switches.has(Switch::StoppedCacheIsWaitedFor);
-            if self.is_stopped(rx) && !waits {
+            if self.is_stopped(rx) && !self.config.switches.has(Switch::StoppedCacheIsWaitedFor) {
                 let status = Status::of(Reason::ServiceUnavailable, STOPPED);
                 return Err(status.into());
             }

@@ -141,13 +141,13 @@ impl Cacher {
         {
             // Whoever is here has initial events and is no watcher yet.
             let _cacher = rx.lock(CACHER).await;
-            let careless = self
-                .config
-                .switches
-                .has(Switch::WatchDuringReinitialisation);
             let registered = self.registered(&under, options, after);
             let stands = rx.update(&cell, |cache| {
-                let stands = careless || cache.ready.generation() == Some(generation);
+                let stands = cache.ready.generation() == Some(generation)
+                    || self
+                        .config
+                        .switches
+                        .has(Switch::WatchDuringReinitialisation);
                 if stands {
                     cache.watchers.insert(watch.number, registered);
                 }

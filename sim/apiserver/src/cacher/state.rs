@@ -168,7 +168,7 @@ impl Cache {
 
     /// `getAllEventsSince`: the oldest revision from which a watch can be taken up.
     pub fn oldest(&self, cacher: Cacher) -> Result<Revision, StoreError> {
-        if cacher.config.switches.has(Switch::EmptyWindowMissesEvent) && self.window.is_empty() {
+        if self.window.is_empty() && cacher.config.switches.has(Switch::EmptyWindowMissesEvent) {
             return Ok(self.revision.saturating_sub(1));
         }
         if self.listed > 0 && self.window.is_whole(cacher.config.release) {

@@ -162,15 +162,14 @@ pub async fn update(
             return Err(Status::untyped(why));
         }
     }
-    let mut after = of(service);
-    let once = operation.has(Switch::SharedPortIsReleased);
-    for port in before {
-        match after.iter().position(|other| *other == port) {
-            None => operation.release_later(port),
-            Some(at) if once => {
-                after.swap_remove(at);
-            }
-            Some(_) => {}
+    let after = of(service);
+    for (at, port) in before.iter().enumerate() {
+        let times = |ports: &[i64]| ports.iter().filter(|other| *other == port).count();
+        let (earlier, kept) = (times(&before[..at]), times(&after));
+        // Two protocols may share a port.
+        let gone = kept == 0 || earlier >= kept && operation.has(Switch::SharedPortIsReleased);
+        if gone {
+            operation.release_later(*port);
         }
     }
     Ok(())

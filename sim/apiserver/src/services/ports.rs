@@ -106,9 +106,8 @@ impl<'a> PortOperation<'a> {
 /// Releases ports, as far as they are in the range. Upstream releases one that two protocols share twice,
 /// and somebody else may have it in between.
 pub async fn release(rx: Rx, ledger: &Ledger, ports: &[i64]) {
-    let once = ledger.has(Switch::FixReleasePortOnce);
     for (at, port) in ports.iter().enumerate() {
-        if once && ports[..at].contains(port) {
+        if ports[..at].contains(port) && ledger.has(Switch::FixReleasePortOnce) {
             continue;
         }
         if let Some(offset) = ledger.block().offset_of_port(*port)

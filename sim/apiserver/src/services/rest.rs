@@ -281,14 +281,13 @@ impl Layer<'_> {
             self.undo(rx, &ips, &ports).await;
             return updated;
         }
-        let counts_as_done = self.has(Switch::FailedUpdateCountsAsDone);
         match &updated {
             Ok(_) => ports.commit(rx).await,
             Err(status) if !self.allocators.gives_back(status) => {}
-            Err(_) if counts_as_done => ports.roll_back(rx).await,
+            Err(_) if self.has(Switch::FailedUpdateCountsAsDone) => ports.roll_back(rx).await,
             Err(_) => self.undo(rx, &ips, &ports).await,
         }
-        if updated.is_ok() || counts_as_done {
+        if updated.is_ok() || self.has(Switch::FailedUpdateCountsAsDone) {
             self.allocators.release_ips(rx, &ips.to_release, None).await;
         }
         updated

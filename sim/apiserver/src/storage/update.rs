@@ -111,10 +111,13 @@ impl GuaranteedUpdate<'_> {
         rx: Rx,
         wanted: Result<Updated, StoreError>,
     ) -> Result<Option<Stored>, StoreError> {
-        let is_final = self.is_current || self.storage.switches.has(Switch::StaleRefusalIsFinal);
         let wanted = match wanted {
             Ok(wanted) => wanted,
-            Err(refusal) if is_final => return Err(refusal),
+            Err(refusal)
+                if self.is_current || self.storage.switches.has(Switch::StaleRefusalIsFinal) =>
+            {
+                return Err(refusal);
+            }
             Err(refusal) => {
                 // Perhaps the cached object was stale.
                 let seen = self.revision();

@@ -15,35 +15,61 @@ pub(super) fn key(number: u64) -> String {
     format!("/user/k{number}")
 }
 
+/// What a client is told to do.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Wanted {
+    operation: Operation,
+    /// At this member, or at any.
+    member: Option<u64>,
+}
+
 /// What is done.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Operation {
+enum Operation {
     /// Whatever is drawn.
     Any,
     Put(String),
     Delete(String),
     Get(String),
     Compact(u64),
+    /// A lease of so many seconds, that nobody keeps alive.
+    Grant(u64),
+}
+
+impl Wanted {
+    pub fn read(args: &Json) -> Result<Wanted, String> {
+        let fields = args.as_object().into_iter().flatten();
+        let (member, fields): (Vec<_>, Vec<_>) = fields.partition(|(name, _)| *name == "member");
+        let number = |(_, value): &(&String, &Json)| value.as_u64().ok_or("`member` is no number");
+        Ok(Wanted {
+            operation: Operation::read(&fields)?,
+            member: member.first().map(number).transpose()?,
+        })
+    }
 }
 
 impl Operation {
-    /// What a client is told to do.
-    pub fn read(args: &Json) -> Result<Operation, String> {
-        let Some(fields) = args.as_object().filter(|fields| !fields.is_empty()) else {
+    fn read(fields: &[(&String, &Json)]) -> Result<Operation, String> {
+        if fields.is_empty() {
             return Ok(Operation::Any);
-        };
+        }
         let key = |value: &Json| value.as_str().map(str::to_owned);
-        let read = |(what, value): (&String, &Json)| match what.as_str() {
+        let read = |(what, value): &(&String, &Json)| match what.as_str() {
             "put" => key(value).map(Operation::Put),
             "delete" => key(value).map(Operation::Delete),
             "get" => key(value).map(Operation::Get),
             "compact" => value.as_u64().map(Operation::Compact),
+            "grant" => value.as_u64().map(Operation::Grant),
             _ => None,
         };
-        let mut read = fields.into_iter().map(read);
+        let mut read = fields.iter().map(read);
         match (read.next().flatten(), read.next()) {
             (Some(operation), None) => Ok(operation),
-            _ => Err("knows `put`, `delete` and `get` of a key and `compact` of a revision".into()),
+            _ => Err(
+                "knows `put`, `delete` and `get` of a key, `compact` of a revision and `grant` of \
+                 seconds"
+                    .into(),
+            ),
         }
     }
 
@@ -61,20 +87,18 @@ impl Operation {
                 revision,
                 physical: false,
             },
+            Operation::Grant(ttl) => Request::LeaseGrant { id: None, ttl },
         })
     }
 }
 
-pub(super) async fn operate<V: Value>(
-    rx: Rx,
-    config: &Config<V>,
-    me: ProcId,
-    operation: Operation,
-) {
+pub(super) async fn operate<V: Value>(rx: Rx, config: &Config<V>, me: ProcId, wanted: Wanted) {
+    let Wanted { operation, member } = wanted;
     let members = config.members.len() as u64;
-    let mut dice = match operation {
-        Operation::Any => Dice::throw(rx).await,
-        _ => Dice(rx.choose(members).await * 4),
+    let mut dice = match (&operation, member) {
+        (Operation::Any, _) => Dice::throw(rx).await,
+        (_, Some(member)) => Dice(member * 4),
+        (_, None) => Dice(rx.choose(members).await * 4),
     };
     let known = rx.read(&KNOWN);
     let id = numbered::<V>(rx, me);

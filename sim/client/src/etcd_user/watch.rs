@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value as Json;
 use wavetank_engine::{Either, Outcome, Payload, ProcId, Rx, Stream, Task};
 use wavetank_etcd::observed::{CallId, ProgressAsked, Unwatched, Watched, Watching};
 use wavetank_etcd::{
@@ -32,6 +33,8 @@ pub(super) struct Watch {
 struct On {
     id: CallId,
     start: WatchStart,
+    /// How it is opened, if that is not to be drawn.
+    way: Option<Way>,
     /// The revision to go on with; 0: not known yet.
     next: Revision,
     /// It was opened before.
@@ -43,20 +46,62 @@ struct On {
     others: u32,
 }
 
+/// How a stream is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Way {
+    /// At this member, or at any.
+    member: Option<usize>,
+    require_leader: bool,
+    /// So many other watches are on the same stream, that nobody tells of: they share its buffers.
+    company: u32,
+    /// As kube-apiserver's watch cache may, before the watch has caught up.
+    asks_progress: bool,
+}
+
+/// What a client is told to watch: all keys with a prefix, from a revision on.
+pub(super) struct Directed {
+    start: WatchStart,
+    way: Way,
+}
+
+impl Directed {
+    pub fn read(args: &Json) -> Result<Directed, String> {
+        let number = |name: &str| match &args[name] {
+            Json::Null => Ok(None),
+            value => value
+                .as_u64()
+                .ok_or(format!("`{name}` is no number"))
+                .map(Some),
+        };
+        let prefix = args["prefix"].as_str();
+        let prefix = prefix.ok_or("`prefix` is no prefix of keys")?;
+        let from = number("from")?.unwrap_or(0);
+        Ok(Directed {
+            start: WatchStart {
+                prev_kv: true,
+                ..WatchStart::of(Keys::prefix(prefix), from)
+            },
+            way: Way {
+                member: number("member")?.map(|member| member as usize),
+                require_leader: false,
+                company: number("company")?.unwrap_or(0) as u32,
+                asks_progress: args["asks-progress"] == true,
+            },
+        })
+    }
+}
+
 impl Watch {
     pub fn new(me: ProcId) -> Watch {
         Watch { me, on: None }
     }
 
-    /// One of all keys with a prefix, from a revision on.
-    pub fn directed(me: ProcId, id: CallId, prefix: &str, from: Revision) -> Watch {
+    pub fn directed(me: ProcId, id: CallId, wanted: Directed) -> Watch {
         let on = On {
             id,
-            start: WatchStart {
-                prev_kv: true,
-                ..WatchStart::of(Keys::prefix(prefix), from)
-            },
-            next: from,
+            next: wanted.start.revision,
+            start: wanted.start,
+            way: Some(wanted.way),
             resumed: false,
             stream: None,
             number: WatchId(0),
@@ -112,6 +157,7 @@ async fn begin<V: Value>(rx: Rx, me: ProcId) -> On {
             filters,
             ..WatchStart::of(keys, from)
         },
+        way: None,
         next: from,
         resumed: false,
         stream: None,
@@ -124,16 +170,22 @@ async fn open<V: Value>(rx: Rx, config: &Config<V>, on: On) -> On {
     if on.resumed {
         rx.sleep(REOPEN_AFTER).await;
     }
-    let mut dice = Dice::throw(rx).await;
-    let member = dice.pick(config.members.len() as u64) as usize;
-    let stream = config.client(member).watch_stream::<V>(rx, dice.once_in(2));
+    let members = config.members.len() as u64;
+    let way = match on.way {
+        Some(way) => way,
+        None => drawn(rx, members).await,
+    };
+    let member = match way.member {
+        Some(member) => member,
+        None => rx.choose(members).await as usize,
+    };
+    let client = config.client(member);
+    let stream = client.watch_stream::<V>(rx, way.require_leader);
     let start = WatchStart {
         revision: on.next,
         ..on.start.clone()
     };
-    // Others on the same stream, that nobody tells of: they share its buffers.
-    let company = dice.pick(4) as u32;
-    for _ in 0..company {
+    for _ in 0..way.company {
         let other = WatchStart::of(Keys::prefix("/user/"), on.next);
         rx.send(stream, Payload::new(WatchRequest::Create(other)));
     }
@@ -143,15 +195,24 @@ async fn open<V: Value>(rx: Rx, config: &Config<V>, on: On) -> On {
         resumed: on.resumed,
     });
     rx.send(stream, Payload::new(WatchRequest::Create(start)));
-    if dice.once_in(4) {
-        // As kube-apiserver's watch cache may, before the watch has caught up.
+    if way.asks_progress {
         ask_progress(rx, &on, stream);
     }
     On {
         resumed: true,
         stream: Some(stream),
-        number: WatchId(company),
+        number: WatchId(way.company),
         ..on
+    }
+}
+
+async fn drawn(rx: Rx, members: u64) -> Way {
+    let mut dice = Dice::throw(rx).await;
+    Way {
+        member: Some(dice.pick(members) as usize),
+        require_leader: dice.once_in(2),
+        company: dice.pick(4) as u32,
+        asks_progress: dice.once_in(4),
     }
 }
 
@@ -208,10 +269,12 @@ async fn take<V: Value>(rx: Rx, on: On, stream: Stream) -> Option<On> {
         return None;
     }
     let next = goes_on_with(&on, response);
-    let mut dice = Dice::throw(rx).await;
-    if dice.once_in(60) {
-        // A client that is slow to read: the member's buffers fill.
-        rx.sleep(Duration::from_secs(1 + dice.pick(20))).await;
+    if on.way.is_none() {
+        let mut dice = Dice::throw(rx).await;
+        if dice.once_in(60) {
+            // A client that is slow to read: the member's buffers fill.
+            rx.sleep(Duration::from_secs(1 + dice.pick(20))).await;
+        }
     }
     Some(On {
         next,

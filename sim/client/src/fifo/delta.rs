@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use imbl::OrdMap;
 use wavetank_api::Stored;
 use wavetank_etcd::Revision;
+use wavetank_release::{Switch, passed};
 
 use super::{Delta, Gone, Popped, StoreKey, key_of};
 use crate::indexer::Indexer;
@@ -80,23 +81,24 @@ impl DeltaFifo {
             list.iter().map(|stored| key_of(&stored.object)).collect();
         let length = list.len();
         for stored in list {
-            self.queue_action(match self.form.lists_are_syncs {
-                true => Delta::Sync(stored),
-                false => Delta::Replaced(stored),
-            });
+            self.queue_action(
+                match passed(Switch::RelistIsASync, self.form.lists_are_syncs) {
+                    true => Delta::Sync(stored),
+                    false => Delta::Replaced(stored),
+                },
+            );
         }
         let mut missing = Vec::new();
-        if !self.form.forgets_queued {
-            for (key, deltas) in &self.items {
-                if !listed.contains(key) {
-                    let last = deltas.last().and_then(Delta::object).cloned();
-                    missing.push((key.clone(), last));
-                }
+        let forgets = || passed(Switch::ReplaceForgetsQueued, self.form.forgets_queued);
+        for (key, deltas) in &self.items {
+            if !listed.contains(key) && !forgets() {
+                let last = deltas.last().and_then(Delta::object).cloned();
+                missing.push((key.clone(), last));
             }
         }
         for (key, stored) in indexer.iter() {
-            let queued = !self.form.forgets_queued && self.items.contains_key(key);
-            if !listed.contains(key) && !queued {
+            let queued = || self.items.contains_key(key) && !forgets();
+            if !listed.contains(key) && !queued() {
                 missing.push((key.clone(), Some(stored.clone())));
             }
         }

@@ -93,7 +93,7 @@ async fn renew(rx: Rx, own: &Election) -> Outcome {
     if turn == Turn::Again {
         return Outcome::Become(Task::new(ELECT, Place::Renew));
     }
-    let works_on = own.switches.has(Switch::LockReleasedWhileLeading);
+    let works_on = own.release_on_cancel && own.switches.has(Switch::LockReleasedWhileLeading);
     if !works_on {
         stop_leading(rx);
     }

@@ -10,7 +10,7 @@ use wavetank_apiserver::options::{ListOptions, Preconditions};
 use wavetank_apiserver::{StoreError, Updated};
 use wavetank_engine::{Cell, Cx, Either, Name, Rx, Signal, Timer};
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::{Release, Switch};
+use wavetank_release::{Release, Switch, passed};
 
 use super::endpoints::{self, Current, repack};
 use super::{
@@ -54,8 +54,8 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
             }
             let guard = rx.lock(RECONCILING_LOCK).await;
             // Finding 3: upstream does not read it again under the lock.
-            let again = me.server.switches.has(Switch::FixStopUnderLock);
-            if again && rx.read(&STOP_RECONCILING_CALLED) {
+            let stopped = rx.read(&STOP_RECONCILING_CALLED);
+            if stopped && me.server.switches.has(Switch::FixStopUnderLock) {
                 return Ok(());
             }
             guard
@@ -87,8 +87,8 @@ pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, Reconc
         Err(ReconcileError::Shared) => return Ok(0),
         // Finding 2: upstream returns here too, and leaves the address listed.
         Err(ReconcileError::LeaseNotFound)
-            if me.server.switches.has(Switch::FixRemoveAbsentLease)
-                && rx.read(&STOP_RECONCILING_CALLED) => {}
+            if rx.read(&STOP_RECONCILING_CALLED)
+                && me.server.switches.has(Switch::FixRemoveAbsentLease) => {}
         Err(error) => return Err(error),
     }
     loop {
@@ -139,7 +139,8 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
         ttl *= 60;
     }
     let key = master_lease_key(&address);
-    let is_ours = me.server.switches.has(Switch::FixLeaveSharedLease);
+    // What it does when the lease is shared is the place of the fix.
+    let is_ours = me.server.switches.contains(Switch::FixLeaveSharedLease);
     let change = |current: Option<&Stored>| {
         let count =
             |stored: &Stored| json::number(stored.object.json(), &["metadata", "generation"]);
@@ -155,6 +156,7 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
             let first = !rx.update(&RENEWED, |renewed| std::mem::replace(renewed, true));
             let inherits = |stored: &Stored| first && is_marked(stored);
             if current.is_some_and(|stored| is_of_another(me, stored) || inherits(stored)) {
+                passed(Switch::FixLeaveSharedLease, is_ours);
                 rx.update(&SHARED, |shared| *shared = true);
                 rx.arm(NOT_SHARED, MASTER_LEASE_TTL);
             }
@@ -181,15 +183,15 @@ async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
         true => format!("{MASTER_LEASES}/{}", me.server.address).into(),
         false => master_lease_key(&me.server.address),
     };
-    let looks = me.server.switches.has(Switch::FixLeaveSharedLease);
-    if looks && rx.read(&SHARED) {
+    if rx.read(&SHARED) {
         return Err(ReconcileError::Shared);
     }
     let storage = me.server.storage();
     let always = Preconditions::default();
     // An earlier life has left it as it is.
     let of_others = |stored: &Stored| is_of_another(me, stored) || is_marked(stored);
-    let own = |stored: &Stored| match looks && of_others(stored) {
+    let looks = || me.server.switches.has(Switch::FixLeaveSharedLease);
+    let own = |stored: &Stored| match of_others(stored) && looks() {
         true => Err(StoreError::Precondition(SHARED_LEASE.to_owned())),
         false => Ok(()),
     };

@@ -186,10 +186,6 @@ pub(super) fn rebuild(
     leaks: &mut Leaks,
     switches: Switches,
 ) -> (Bitmap, Vec<Said>) {
-    let rounds = match switches.has(Switch::LeakIsFreedAtOnce) {
-        true => 1,
-        false => ROUNDS,
-    };
     let mut messages = Vec::new();
     let mut rebuilt = Bitmap::default();
     // What is stored may be of the range of another configuration.
@@ -225,7 +221,11 @@ pub(super) fn rebuild(
                 "the {shown} may have leaked: flagging for later clean up"
             )));
         }
-        match count.unwrap_or(rounds - 1) {
+        let at_first = || match switches.has(Switch::LeakIsFreedAtOnce) {
+            true => 0,
+            false => ROUNDS - 1,
+        };
+        match count.unwrap_or_else(at_first) {
             0 => {
                 messages.push(Said::logged(format!(
                     "the {shown} appears to have leaked: cleaning up"

@@ -10,7 +10,7 @@ use crate::net::Sent;
 use crate::queue::Entry;
 use crate::time::Time;
 use crate::trace::{Line, TraceWhat};
-use crate::world::{Report, World};
+use crate::world::{Event, Report, World};
 
 use super::run::{Applying, Choices, Turn};
 
@@ -151,7 +151,11 @@ impl Choices for FromPlan {
         let name = world.render(&world.entry_name(entry));
         let count = self.seen.0.get(&name).copied().unwrap_or(0);
         let planned = self.choices.get(&(name, count)).copied();
-        planned.unwrap_or(0) % domain.max(1)
+        let usual = || match entry.usual() {
+            Event::Choice(_, usual) => usual,
+            _ => 0,
+        };
+        planned.unwrap_or_else(usual) % domain.max(1)
     }
 
     fn next_turn(&self) -> Option<Time> {

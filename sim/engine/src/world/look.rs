@@ -200,6 +200,7 @@ impl World {
                 routine,
                 op,
                 domain,
+                ..
             } => Kind::Choose {
                 life: life(),
                 origin: Origin {

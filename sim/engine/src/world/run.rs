@@ -216,17 +216,9 @@ impl World {
             }
             Op::Changed(condition) => self.slot_mut(p).changes.push((*condition, routine, op)),
             Op::Broadcast(condition) => self.broadcast(p, *condition),
-            Op::Choose(domain) => {
-                let domain = *domain;
-                self.enqueue(
-                    self.now,
-                    p,
-                    What::Choose {
-                        routine,
-                        op,
-                        domain,
-                    },
-                );
+            Op::Choose { domain, apart } => {
+                let choose = a_choice(p, routine, op, *domain, *apart);
+                self.enqueue(self.now, p, choose);
             }
             Op::Memory(_) | Op::Process | Op::Clock | Op::Look(_) => {}
             Op::Spawn(task) => self.start(p, task.clone(), None),
@@ -325,13 +317,8 @@ impl World {
             }
             // Looked for when the context ends.
             Op::Done => {}
-            Op::Choose(domain) => {
-                let domain = *domain;
-                let choose = What::Choose {
-                    routine,
-                    op,
-                    domain,
-                };
+            Op::Choose { domain, apart } => {
+                let choose = a_choice(p, routine, op, *domain, *apart);
                 self.cancel_entry(p, choose);
             }
             other => unreachable!("{other:?} is answered in place"),
@@ -472,5 +459,18 @@ impl World {
         self.drop_ends(p, status == Status::Down);
         // Frames that were parked for a paused process now meet a closed port.
         self.unpark(After::Hold);
+    }
+}
+
+fn a_choice(p: ProcId, routine: RoutineId, op: u32, domain: u64, apart: bool) -> What {
+    let usual = match apart {
+        true => p.index() as u64 % domain.max(1),
+        false => 0,
+    };
+    What::Choose {
+        routine,
+        op,
+        domain,
+        usual,
     }
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use wavetank_release::{Switch, passed};
+
 use crate::api::{Change, EtcdError, Revision, Value};
 use crate::quirks::Quirks;
 
@@ -55,8 +57,11 @@ fn what_remains<V: Value>(changes: &Changes<V>, quirks: Quirks) -> Changes<V> {
     let mut kept: Vec<Change<V>> = Vec::new();
     for change in changes.iter().rev() {
         let last = later.insert(&change.key);
-        let tombstone = change.now.is_none();
-        if last && !(tombstone && quirks.drops_tombstone_at_compaction) {
+        let dropped = || {
+            let drops = quirks.drops_tombstone_at_compaction;
+            change.now.is_none() && passed(Switch::CompactionDropsTombstone, drops)
+        };
+        if last && !dropped() {
             kept.push(change.clone());
         }
     }

@@ -94,7 +94,7 @@ impl Config {
 
     pub(super) fn quirks(&self) -> Quirks {
         Quirks {
-            drops_tombstone_at_compaction: self.has(Switch::CompactionDropsTombstone),
+            drops_tombstone_at_compaction: self.switches.contains(Switch::CompactionDropsTombstone),
             txn_checks_in_op_order: self.release.minor >= 6,
         }
     }
@@ -107,12 +107,12 @@ impl Config {
     }
 
     pub(super) fn watch_quirks(&self) -> WatchQuirks {
-        let late = self.has(Switch::FutureWatchGetsOldEvents);
+        let late = self.switches.contains(Switch::FutureWatchGetsOldEvents);
         WatchQuirks {
-            progress_overtakes_events: self.has(Switch::ProgressOvertakesEvents),
-            progress_latch: self.has(Switch::ProgressLatch),
-            full_channel_hides_compaction: self.has(Switch::CompactionSkipsSlowWatch),
-            min_rev_stays: self.has(Switch::WatchGoesBack),
+            progress_overtakes_events: self.switches.contains(Switch::ProgressOvertakesEvents),
+            progress_latch: self.switches.contains(Switch::ProgressLatch),
+            full_channel_hides_compaction: self.switches.contains(Switch::CompactionSkipsSlowWatch),
+            min_rev_stays: self.switches.contains(Switch::WatchGoesBack),
             progress_below_start: late,
             sync_lowers_min_rev: late,
             created_header_before: late,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_engine::{Cx, Keepalive, Name, Rx, Task, Timer, Transport};
-use wavetank_release::Switch;
+use wavetank_release::{Switch, passed};
 
 use crate::api::{EtcdError, Response, Value};
 use crate::mvcc::route;
@@ -242,7 +242,7 @@ impl<V: Value> Etcd<V> {
     fn as_applied_here<'a>(&self, proposal: &'a Proposal<V>) -> Cow<'a, Op<V>> {
         match &proposal.op {
             Op::Txn(txn)
-                if self.config.has(Switch::MembersSkipRanges) && !self.awaits(proposal) =>
+                if !self.awaits(proposal) && self.config.has(Switch::MembersSkipRanges) =>
             {
                 Cow::Owned(Op::Txn(route::without_ranges(txn)))
             }
@@ -278,7 +278,11 @@ impl<V: Value> Etcd<V> {
     pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
         self.life += 1;
         self.raft.restart();
-        if self.config.has(Switch::CrashLosesEntries) {
+        let loses = self.config.switches.contains(Switch::CrashLosesEntries);
+        if self.life > 1 {
+            passed(Switch::CrashLosesEntries, loses);
+        }
+        if loses {
             let flushed = self.flushed.take().unwrap_or_default();
             self.state = flushed.clone();
             self.flushed = Some(flushed);
@@ -293,7 +297,7 @@ impl<V: Value> Etcd<V> {
 
 /// Draws the length of the election timer: uniform between one and two election timeouts.
 pub(super) async fn election_length<V: Value>(rx: Rx) {
-    let drawn = rx.choose(u64::from(ELECTION_TICKS)).await as u32;
+    let drawn = rx.choose_apart(u64::from(ELECTION_TICKS)).await as u32;
     let length = rx.process(move |etcd: &mut Etcd<V>| etcd.drawn(drawn));
     if let Some(length) = length {
         rx.arm(ELECTION, length);

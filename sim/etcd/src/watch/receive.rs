@@ -2,6 +2,8 @@
 //!
 //! What they get does not belong here.
 
+use wavetank_release::{Switch, passed};
+
 use super::stream::Stream;
 use super::watcher::{Place, Watcher};
 use super::{History, Rules, Watches};
@@ -172,11 +174,15 @@ impl<V: Value> Stream<V> {
     }
 
     fn progress(&mut self, revision: Revision, rules: &Rules) {
-        if rules.quirks.progress_overtakes_events {
+        let quirks = rules.quirks;
+        if passed(
+            Switch::ProgressOvertakesEvents,
+            quirks.progress_overtakes_events,
+        ) {
             self.control.push_back(WatchResponse::bare(None, revision));
         } else if !self.deferred_progress {
             let told = self.offer_progress(None, revision, rules);
-            self.deferred_progress = !told && rules.quirks.progress_latch;
+            self.deferred_progress = !told && passed(Switch::ProgressLatch, quirks.progress_latch);
         }
     }
 }

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use wavetank_release::{Switch, passed};
+
 use super::receive::Creating;
 use super::watcher::Watcher;
 use super::{Limits, Rules};
@@ -114,8 +116,10 @@ impl<V: Value> Stream<V> {
             .watchers
             .iter()
             .filter(|w| which.is_none_or(|id| w.id == id));
+        let early = rules.quirks.progress_below_start;
         let tells = |w: &Watcher<V>| {
-            w.is_synced() && (revision >= w.start || rules.quirks.progress_below_start)
+            let starts = || passed(Switch::FutureWatchGetsOldEvents, early);
+            w.is_synced() && (revision >= w.start || starts())
         };
         if !asked.clone().all(tells) {
             return false;

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use wavetank_release::{Switch, passed};
+
 use super::stream::Stream;
 use super::watcher::{Batch, Place};
 use super::{History, Rules, SYNC_EVERY, VICTIMS_EVERY, Watches};
@@ -45,7 +47,10 @@ impl<V: Value, S: Copy + Eq> Watches<V, S> {
                 if all {
                     stream.watchers[w].place = Place::Compacted;
                 }
-            } else if self.rules.quirks.full_channel_hides_compaction {
+            } else if passed(
+                Switch::CompactionSkipsSlowWatch,
+                self.rules.quirks.full_channel_hides_compaction,
+            ) {
                 rest.push((s, w));
             }
         }
@@ -118,9 +123,12 @@ impl<V: Value, S: Copy + Eq> Watches<V, S> {
     /// A snapshot was installed: all synced watches have to look at what it brought. Victims and
     /// unsynced watches will anyway.
     pub fn restore(&mut self) {
+        let stays = self.rules.quirks.min_rev_stays;
         let streams = self.streams.iter_mut();
         for watcher in streams.flat_map(|(_, stream)| &mut stream.watchers) {
             if watcher.is_synced() {
+                // It goes by `min_rev` now, wherever that was left.
+                passed(Switch::WatchGoesBack, stays);
                 watcher.place = Place::UNSYNCED;
             }
         }
@@ -166,10 +174,15 @@ impl<V: Value> Stream<V> {
         let watcher = &mut self.watchers[at];
         let batch = Batch::of(watcher, commits, rules.limits.revisions);
         // A start in the future may come here through a snapshot install.
-        watcher.min_rev = match rules.quirks.sync_lowers_min_rev {
-            true => current + 1,
-            false => watcher.min_rev.max(current + 1),
-        };
+        let future = watcher.min_rev > current + 1;
+        if !future
+            || passed(
+                Switch::FutureWatchGetsOldEvents,
+                rules.quirks.sync_lowers_min_rev,
+            )
+        {
+            watcher.min_rev = current + 1;
+        }
         let Some(batch) = batch else {
             watcher.place = Place::Synced;
             return;
