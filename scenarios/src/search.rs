@@ -25,6 +25,8 @@ pub struct Scope {
     pub bounds: Bounds,
     /// Every state has to recover within so much virtual time, if given.
     pub recovers_within: Option<Duration>,
+    /// What it is for: switches that it finds, each turned on its own when all else is mended.
+    pub shows: Vec<String>,
 }
 
 /// What is searched around a trace.

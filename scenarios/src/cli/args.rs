@@ -190,6 +190,9 @@ pub(super) struct CheckArgs {
     pub deviations: u32,
     #[command(flatten)]
     pub composition: CompositionArgs,
+    /// Search again for each defect, and without each fix, that the scope shows: every one is to be found
+    #[arg(long, requires = "fixed", conflicts_with = "around")]
+    pub each: bool,
     /// Tell states apart by everything that is in them [default]
     #[arg(long, conflicts_with = "reduced")]
     full: bool,

@@ -39,11 +39,15 @@ pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit,
     let stop = interrupt::listen();
     let mut all = Vec::new();
     for (case, search) in &searches {
-        let checked = one(case.as_ref(), search, args, &|| stop.load(Relaxed))?;
+        let interrupted = || stop.load(Relaxed);
+        let checked = one(case.as_ref(), search, None, args, &interrupted)?;
         if args.format == Format::Human {
             print(&checked::in_words(&checked))?;
         }
         all.push(checked);
+        if args.each {
+            each(case.as_ref(), args, &interrupted, &mut all)?;
+        }
         if stop.load(Relaxed) {
             break;
         }
@@ -87,10 +91,35 @@ fn searches(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Searches, Pro
     names.iter().map(open).collect()
 }
 
+/// Searches a scope again with each switch that it shows.
+fn each(
+    case: &dyn Case,
+    args: &CheckArgs,
+    interrupted: &(dyn Fn() -> bool + Sync),
+    all: &mut Vec<Checked>,
+) -> Result<(), Problem> {
+    for switch in case.scope().map_or_else(Vec::new, |scope| scope.shows) {
+        if interrupted() {
+            break;
+        }
+        let flipped = case.flipped(&[&switch]).ok_or_else(|| {
+            Problem::new(format!("`{}` cannot be had with `{switch}`", case.name()))
+        })?;
+        let search = Search::of(flipped.as_ref()).map_err(Problem::new)?;
+        let checked = one(flipped.as_ref(), &search, Some(switch), args, interrupted)?;
+        if args.format == Format::Human {
+            print(&checked::in_words(&checked))?;
+        }
+        all.push(checked);
+    }
+    Ok(())
+}
+
 /// Searches one scope, writes the trace of what was found, and says what came of it.
 fn one(
     case: &dyn Case,
     search: &Search,
+    shows: Option<String>,
     args: &CheckArgs,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Checked, Problem> {
@@ -113,17 +142,23 @@ fn one(
     let explored = quietly(|| explorer.run_from(search.starts()));
     let seconds = watch.clock.elapsed().as_secs_f64();
     let found = match &explored.ended {
-        Ended::Violated(found) => Some(write(case, search, found, args)?),
+        Ended::Violated(found) => Some(write(case, search, found, shows.as_deref(), args)?),
         Ended::Complete | Ended::Stopped => None,
     };
-    let verdict = verdict(case, &explored, found.as_ref(), interrupted());
+    let verdict = verdict(
+        &explored,
+        found.as_ref(),
+        is_to_find(case, &shows),
+        interrupted(),
+    );
     Ok(Checked {
         version: checked::VERSION,
         case: case.name().to_owned(),
+        shows,
         identity: case.identity(),
         build: build(),
         verdict,
-        because: because(&verdict, &watch, case),
+        because: because(&verdict, &watch, case.expects()),
         bounds: bounds(search, &args.reduction()),
         figures: figures(&explored.progress, seconds),
         coverage: coverage(case, search, &explored, watch.passed()),
@@ -131,30 +166,32 @@ fn one(
     })
 }
 
+/// Is there something that the search has to find?
+fn is_to_find(case: &dyn Case, shows: &Option<String>) -> bool {
+    shows.is_some() || case.expects().is_some()
+}
+
 fn verdict(
-    case: &dyn Case,
     explored: &Explored,
     found: Option<&Found>,
+    is_to_find: bool,
     interrupted: bool,
 ) -> Verdict {
     match (&explored.ended, found) {
-        (_, Some(found)) if case.expects() == Some(found.what.property.as_str()) => {
-            Verdict::FoundAsExpected
-        }
+        (_, Some(found)) if found.expected => Verdict::FoundAsExpected,
         (_, Some(_)) => Verdict::Violated,
-        (Ended::Complete, None) if case.expects().is_some() => Verdict::NotFound,
+        (Ended::Complete, None) if is_to_find => Verdict::NotFound,
         (Ended::Complete, None) => Verdict::Clean,
         _ if interrupted => Verdict::Interrupted,
         _ => Verdict::Incomplete,
     }
 }
 
-fn because(verdict: &Verdict, watch: &Watch<'_>, case: &dyn Case) -> Option<String> {
+fn because(verdict: &Verdict, watch: &Watch<'_>, expects: Option<&str>) -> Option<String> {
     match verdict {
-        Verdict::NotFound => Some(format!(
-            "the expected violation of `{}` is not within these bounds",
-            case.expects().unwrap_or_default()
-        )),
+        Verdict::NotFound => expects.map(|property| {
+            format!("the expected violation of `{property}` is not within these bounds")
+        }),
         Verdict::Incomplete => Some(match watch.args.max_states {
             Some(most) => format!("there are more than {} states", human::thousands(most)),
             None => format!("there is no more memory than {} MiB", watch.args.memory),
@@ -261,9 +298,10 @@ fn write(
     case: &dyn Case,
     search: &Search,
     found: &wavetank_models::Found,
+    shows: Option<&str>,
     args: &CheckArgs,
 ) -> Result<Found, Problem> {
-    let out = &args.out;
+    let out = &shows.map_or_else(|| args.out.clone(), |switch| args.out.join(switch));
     let starts = search.starts();
     let start = &starts[found.start];
     // The trace around which it was found may lie there, too.
@@ -287,7 +325,7 @@ fn write(
     let what = what.ok_or_else(|| Problem::new("the path that was found violates nothing"))?;
     let story = retell::story(case, &trace).unwrap_or_else(|why| vec![format!("no story: {why}")]);
     Ok(Found {
-        expected: case.expects() == Some(what.property.as_str()),
+        expected: shows.is_some() || case.expects() == Some(what.property.as_str()),
         what,
         lasso: lasso::of(case, &trace).map(|lasso| lasso.to_string()),
         events: trace.end().events,

@@ -35,6 +35,9 @@ pub(super) enum Verdict {
 pub(super) struct Checked {
     pub version: u32,
     pub case: String,
+    /// The defect, or the fix that is left out, which the scope shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shows: Option<String>,
     pub identity: serde_json::Value,
     pub build: &'static str,
     pub verdict: Verdict,
@@ -136,6 +139,9 @@ pub(super) fn verdict(checked: &Checked) -> String {
 
 /// The report for people.
 pub(super) fn in_words(checked: &Checked) -> String {
+    if let Some(switch) = &checked.shows {
+        return shown(checked, switch);
+    }
     let mut text = format!("{}: {}\n", checked.case, verdict(checked));
     let mut line = |name: &str, value: &str| {
         writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");
@@ -215,4 +221,21 @@ pub(super) fn in_words(checked: &Checked) -> String {
     line("trace", &found.trace);
     line("replay", &found.replay);
     text + &human::story(&found.story)
+}
+
+/// What came of a switch that the scope shows, in one line: what its violation looks like is in its trace.
+fn shown(checked: &Checked, switch: &str) -> String {
+    let (case, seconds) = (&checked.case, human::duration(checked.figures.seconds));
+    match &checked.found {
+        Some(found) => format!(
+            "{case}: shows {switch} in {seconds}: {}, {} events, {}\n",
+            found.what.property,
+            human::thousands(found.events),
+            found.trace
+        ),
+        None => format!(
+            "{case}: DOES NOT SHOW {switch}: {} ({seconds})\n",
+            verdict(checked)
+        ),
+    }
 }

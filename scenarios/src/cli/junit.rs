@@ -36,7 +36,11 @@ pub(super) fn checked(all: &[Checked]) -> Report {
                 status
             }
         };
-        let mut case = TestCase::new(one.case.as_str(), status);
+        let name = match &one.shows {
+            Some(switch) => format!("{} shows {switch}", one.case),
+            None => one.case.clone(),
+        };
+        let mut case = TestCase::new(name, status);
         case.set_classname(NAME);
         case.set_time(Duration::from_secs_f64(one.figures.seconds));
         case.set_system_out(checked::verdict(one));

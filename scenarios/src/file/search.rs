@@ -1,13 +1,15 @@
 //! How far `wavetank check` goes: what makes a scenario a *scope*.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use wavetank_release::Switch;
 
 use super::check::Checker;
 use super::duration::Duration;
 use super::path::Path;
 use super::scenario::{Told, faults_of_one_kind};
+use super::suggest;
 use super::tree::Focus::Value as OnValue;
 
 /// More would not fit the bits of a state.
@@ -43,6 +45,19 @@ pub struct Search {
     /// Of recovery: whoever is down stays down, instead of being started when faults end.
     #[serde(default)]
     pub stay_down: bool,
+    /// What this scope is for: defects that it finds, and fixes without which it finds something, each on its
+    /// own in a world that is mended otherwise. `wavetank check --fixed --each` makes sure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "switches")]
+    pub shows: Vec<String>,
+}
+
+fn switches(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"enum": switch_names()}})
+}
+
+fn switch_names() -> Vec<&'static str> {
+    Switch::TABLE.iter().map(|info| info.name).collect()
 }
 
 /// What is told, if that is what stands among the faults.
@@ -90,6 +105,14 @@ impl Checker<'_> {
             let message = "nobody is started where no recovery is looked at";
             let help = "add `recovers: true`, or remove it";
             self.wrong(root.clone().key("stay-down"), OnValue, message, help);
+        }
+        for (index, name) in search.shows.iter().enumerate() {
+            if Switch::named(name).is_none() {
+                let path = root.clone().key("shows").item(index);
+                let message = format!("there is no defect or fix `{name}`");
+                let help = suggest::help(name, &switch_names(), "there are");
+                self.wrong(path, OnValue, message, help);
+            }
         }
         let processes = possible.then(|| self.scenario.topology.processes());
         for (index, fault) in search.faults.iter().enumerate() {

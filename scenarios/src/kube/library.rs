@@ -28,68 +28,40 @@ const FILES: [(&str, &str); 10] = [
 ];
 
 /// The bundled scopes of `wavetank check`.
-const SCOPES: [(&str, &str); 17] = [
-    (
-        "cluster-ips-bitmap",
-        include_str!("../../scopes/cluster-ips-bitmap.yaml"),
-    ),
-    (
-        "cluster-ips-objects",
-        include_str!("../../scopes/cluster-ips-objects.yaml"),
-    ),
-    ("etcd-watch", include_str!("../../scopes/etcd-watch.yaml")),
-    (
-        "first-address",
-        include_str!("../../scopes/first-address.yaml"),
-    ),
-    (
-        "last-stop-recovery",
-        include_str!("../../scopes/last-stop-recovery.yaml"),
-    ),
-    (
-        "leader-lease",
-        include_str!("../../scopes/leader-lease.yaml"),
-    ),
-    (
-        "lease-endpoints",
-        include_str!("../../scopes/lease-endpoints.yaml"),
-    ),
-    (
-        "lease-recovery",
-        include_str!("../../scopes/lease-recovery.yaml"),
-    ),
-    (
-        "master-count-fight",
-        include_str!("../../scopes/master-count-fight.yaml"),
-    ),
-    ("node-ports", include_str!("../../scopes/node-ports.yaml")),
-    ("reflector", include_str!("../../scopes/reflector.yaml")),
-    (
-        "service-finalizers",
-        include_str!("../../scopes/service-finalizers.yaml"),
-    ),
-    (
-        "service-ports",
-        include_str!("../../scopes/service-ports.yaml"),
-    ),
-    (
-        "service-repair",
-        include_str!("../../scopes/service-repair.yaml"),
-    ),
-    (
-        "service-updates",
-        include_str!("../../scopes/service-updates.yaml"),
-    ),
-    (
-        "three-lease-endpoints",
-        include_str!("../../scopes/three-lease-endpoints.yaml"),
-    ),
-    ("watch-cache", include_str!("../../scopes/watch-cache.yaml")),
+macro_rules! scopes {
+    ($($name:literal,)*) => {
+        &[$(($name, include_str!(concat!("../../scopes/", $name, ".yaml"))),)*]
+    };
+}
+
+const SCOPES: &[(&str, &str)] = scopes![
+    "cluster-ips-bitmap",
+    "cluster-ips-objects",
+    "etcd-compaction",
+    "etcd-leases",
+    "etcd-members",
+    "etcd-progress",
+    "etcd-snapshot",
+    "etcd-watch",
+    "first-address",
+    "last-stop-recovery",
+    "leader-lease",
+    "lease-endpoints",
+    "lease-recovery",
+    "master-count-fight",
+    "node-ports",
+    "reflector",
+    "service-finalizers",
+    "service-ports",
+    "service-repair",
+    "service-updates",
+    "three-lease-endpoints",
+    "watch-cache",
 ];
 
 /// The text of a bundled scenario or scope.
 pub fn text(name: &str) -> Option<&'static str> {
-    let mut all = FILES.iter().chain(&SCOPES);
+    let mut all = FILES.iter().chain(SCOPES);
     let found = all.find(|(bundled, _)| *bundled == name)?;
     Some(found.1)
 }
@@ -107,7 +79,7 @@ pub fn bundled() -> Vec<Scenario> {
 /// # Panics
 /// If one is wrong; a test reads them all.
 pub fn scopes() -> Vec<Scenario> {
-    parsed(&SCOPES)
+    parsed(SCOPES)
 }
 
 fn parsed(files: &[(&str, &str)]) -> Vec<Scenario> {

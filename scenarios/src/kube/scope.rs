@@ -43,5 +43,6 @@ pub(super) fn of(scenario: &Scenario) -> Option<Scope> {
             horizon: Time::ZERO + nanos(scenario.storm),
         },
         recovers_within: search.recovers.then(|| nanos(scenario.calm)),
+        shows: search.shows.clone(),
     })
 }

@@ -96,11 +96,9 @@ impl Job {
         let mut job = self.clone();
         for name in flips {
             let switch = Switch::named(name)?;
-            let (to, from) = match switch.info().kind {
-                Kind::Fix => (&mut job.composition.on, &mut job.composition.off),
-                Kind::Defect | Kind::OpenDefect => {
-                    (&mut job.composition.off, &mut job.composition.on)
-                }
+            let (to, from) = match self.has(switch) {
+                false => (&mut job.composition.on, &mut job.composition.off),
+                true => (&mut job.composition.off, &mut job.composition.on),
             };
             from.retain(|s| *s != switch);
             if !to.contains(&switch) {

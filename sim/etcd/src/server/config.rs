@@ -81,6 +81,14 @@ impl Config {
         self.switches.has(switch)
     }
 
+    /// The same of one that a cluster of one member cannot show: there that is not its place.
+    pub(super) fn has_among_others(&self, switch: Switch) -> bool {
+        match self.is_single() {
+            true => self.switches.contains(switch),
+            false => self.has(switch),
+        }
+    }
+
     pub(super) fn raft(&self) -> raft::Config {
         raft::Config {
             pre_vote: self.release.minor >= 5,

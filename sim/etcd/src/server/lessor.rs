@@ -7,7 +7,7 @@ mod forward;
 use std::time::Duration;
 
 use wavetank_engine::{Caller, Cx, Name, Timer};
-use wavetank_release::Switch;
+use wavetank_release::{Switch, passed};
 
 use crate::api::{EtcdError, Key, LeaseId, Value};
 use crate::leases::Lease;
@@ -111,6 +111,7 @@ impl<V: Value> Etcd<V> {
         let all = self.state.leases.iter();
         let leases: Vec<_> = all.map(|(id, lease)| (id, left(lease))).collect();
         for (id, left) in &leases {
+            passed(Switch::PromotionRestartsLeases, self.restarts_leases());
             cx.arm(timer_of(*id), Duration::from_secs(*left) + PROMOTE_EXTENDS);
         }
         cx.note(Promoted { leases });
@@ -134,6 +135,12 @@ impl<V: Value> Etcd<V> {
         }
     }
 
+    /// Is it not told how much of a lease is left? That makes a difference to whom is promoted.
+    fn restarts_leases(&self) -> bool {
+        let switches = self.config.switches;
+        switches.contains(Switch::PromotionRestartsLeases)
+    }
+
     /// Runs the loops while there is a lease.
     fn keep_time(&mut self, cx: &mut Cx<'_>) {
         if !self.lessor.primary || self.state.leases.is_empty() {
@@ -142,8 +149,7 @@ impl<V: Value> Etcd<V> {
         if cx.remaining(EXPIRY).is_none() {
             cx.arm(EXPIRY, EXPIRY_EVERY);
         }
-        let checkpoints = !self.config.has(Switch::PromotionRestartsLeases);
-        if checkpoints && cx.remaining(CHECKPOINT).is_none() {
+        if !self.restarts_leases() && cx.remaining(CHECKPOINT).is_none() {
             cx.arm(CHECKPOINT, CHECKPOINT_EVERY);
         }
     }
@@ -248,7 +254,7 @@ impl<V: Value> Etcd<V> {
     /// The goroutine that revokes. Since etcd#15247 it makes sure first that this member leads.
     pub(super) fn revoke_expired(&mut self, cx: &mut Cx<'_>) {
         let ids = std::mem::take(&mut self.lessor.handed);
-        match self.config.has(Switch::OldLeaderRevokes) {
+        match self.config.has_among_others(Switch::OldLeaderRevokes) {
             true => self.propose_revocations(cx, ids),
             false => self.read(cx, Ask::Revoke(ids)),
         }
@@ -302,7 +308,7 @@ impl<V: Value> Etcd<V> {
                     self.lessor.late.push((asker, id));
                     return;
                 }
-                Some(lease) if !self.config.has(Switch::PromotionRestartsLeases) => {
+                Some(lease) if !self.restarts_leases() => {
                     // As `Renew` does with `le.cp`, and also where the last checkpoint is still
                     // under way: the next leader must not go by what was left before. Once this
                     // is proposed a next leader may give the whole time.

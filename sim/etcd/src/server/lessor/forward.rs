@@ -46,7 +46,7 @@ impl<V: Value> Etcd<V> {
     }
 
     fn asked(&mut self, cx: &mut Cx<'_>, asker: Asker, ask: LeaseAsk) {
-        let sure = self.config.has(Switch::OldLeaderRevokes);
+        let sure = self.config.has_among_others(Switch::OldLeaderRevokes);
         match ask {
             LeaseAsk::Renew(_) if !sure => self.read(cx, Ask::Lease(asker, ask)),
             ask => self.answer_lease(cx, asker, ask),
@@ -150,7 +150,7 @@ impl<V: Value> Etcd<V> {
             (Asker::Peer(..), Err(_)) => {}
             // Whoever leads now is asked. Since etcd#15247 a client is told instead.
             (Asker::Client(caller), Err(EtcdError::NotPrimary))
-                if self.config.has(Switch::OldLeaderRevokes) =>
+                if self.config.has_among_others(Switch::OldLeaderRevokes) =>
             {
                 self.forward(cx, caller, ask);
             }
