@@ -179,7 +179,11 @@ impl WorldModel {
         }
         let struck = bounds.faults.len() as u32 - node.faults.count_ones();
         if bounds.at_most.is_none_or(|most| struck < most) {
-            let left = (0..bounds.faults.len()).filter(|fault| node.faults >> fault & 1 == 1);
+            let is_left = |fault: &usize| node.faults >> fault & 1 == 1;
+            // Faults that are the same are interchangeable: the first of them goes first.
+            let same = |a: usize, b: usize| bounds.faults[a] == bounds.faults[b];
+            let is_first = |fault: &usize| !(0..*fault).any(|at| is_left(&at) && same(at, *fault));
+            let left = (0..bounds.faults.len()).filter(is_left).filter(is_first);
             let may_strike = |at: &usize| match &bounds.faults[*at] {
                 Action::Fault(fault) => node.world.may_strike(fault),
                 Action::Tell { .. } => true,

@@ -3,6 +3,7 @@
 
 use crate::common;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -10,9 +11,9 @@ use stateright::{Checker, Model};
 use wavetank_cluster::properties::Name;
 use wavetank_engine::drive::replay::{Fit, Replay};
 use wavetank_engine::trace::{Line, TraceEvent, TraceWhat};
-use wavetank_engine::{Action, Class, Fault, Time};
+use wavetank_engine::{Action, Class, Fault, Memo, Time};
 use wavetank_models::{
-    Bounds, Due, Ended, Explored, Explorer, Found, Move, Recovery, Reduction, Shortening,
+    Bounds, Due, Ended, Explored, Explorer, Found, Move, Node, Recovery, Reduction, Shortening,
     WorldModel, retrace,
 };
 use wavetank_release::{Switch, Switches};
@@ -227,4 +228,56 @@ fn recovery_is_looked_at_from_every_state() {
     assert_eq!(retraced.violated.as_deref(), Some(&found.violation));
     let calms = |event: &TraceEvent| event.what == TraceWhat::Calm;
     assert!(retraced.events.iter().any(calms));
+}
+
+/// A crashed server is started and crashes again while the end of its first connection is still under way to
+/// etcd, so that there are two.
+fn crashes_twice() -> WorldModel {
+    let mut model = scope(Switches::fixed(), 0);
+    let process = String::from("a1");
+    let crash = Action::Fault(Fault::Crash {
+        process: process.clone(),
+    });
+    let start = Action::Fault(Fault::Start { process });
+    model.bounds.horizon = model.start.now() + Duration::from_millis(2);
+    model.bounds.faults = vec![crash.clone(), start.clone(), crash, start];
+    model
+}
+
+/// Every state, by the steps that are known or by running them.
+fn walk(model: &WorldModel, mut memo: Memo) -> Vec<Node> {
+    let (mut seen, mut to_do) = (BTreeMap::new(), vec![model.first()]);
+    while let Some(node) = to_do.pop() {
+        let mut moves = Vec::new();
+        model.moves(&node, &mut moves);
+        if seen.insert(node.fingerprint(), node.clone()).is_none() {
+            let next = |taken: &Move| model.next(&mut memo, &node, *taken);
+            to_do.extend(moves.iter().filter_map(next).map(|(node, _)| node));
+        }
+    }
+    seen.into_values().collect()
+}
+
+#[test]
+fn known_steps_of_servers_that_crash_again_are_right() {
+    let model = crashes_twice();
+    let run = walk(&model, Memo::off());
+    assert_eq!(walk(&model, Memo::new()), run);
+    assert_eq!(explore(&model, 2).progress.unique, run.len() as u64);
+}
+
+#[test]
+fn faults_that_are_the_same_are_interchangeable() {
+    let model = crashes_twice();
+    let struck = |node: &Node, fault: usize| node.faults >> fault & 1 == 0;
+    let states = walk(&model, Memo::new());
+    for (first, second) in [(0, 2), (1, 3)] {
+        let both = |node: &&Node| struck(node, first) && struck(node, second);
+        assert!(states.iter().any(|node| both(&node)));
+        assert!(
+            states
+                .iter()
+                .all(|node| struck(node, first) || !struck(node, second))
+        );
+    }
 }

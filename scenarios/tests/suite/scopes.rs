@@ -37,7 +37,10 @@ fn found(scope: &str) -> Vec<(String, String)> {
         assert!(again.is_like(&found.violation), "{scope}, {switch}");
         found.violation.property
     };
-    shows.iter().map(|switch| (switch.clone(), property(switch))).collect()
+    shows
+        .iter()
+        .map(|switch| (switch.clone(), property(switch)))
+        .collect()
 }
 
 macro_rules! shown {
@@ -52,14 +55,17 @@ macro_rules! shown {
     };
 }
 
-shown! {
-}
+shown! {}
 
 #[test]
 fn every_scope_that_shows_something_is_here() {
     for scope in Kube.scopes() {
         let case = Kube.open(&scope.name, &Composition::default());
-        let shows = case.expect("it is bundled").scope().expect("it is a scope").shows;
+        let shows = case
+            .expect("it is bundled")
+            .scope()
+            .expect("it is a scope")
+            .shows;
         let is_here = SHOWN.contains(&&*scope.name) || scope.name == "service-repair";
         assert!(shows.is_empty() || is_here, "{}", scope.name);
     }

@@ -30,8 +30,8 @@ pub(crate) enum Question {
     Ends(ConnId),
     /// When did its client hear anything?
     Heard(ConnId),
-    /// Is nothing under way to its server?
-    IsUpEmpty(ConnId),
+    /// How much is under way to its server? Before the step, so that what it takes counts.
+    UnderWayUp(ConnId),
     /// Which connections has a process?
     ConnsOf(ProcId),
     /// Which connection of a client leads to a server?

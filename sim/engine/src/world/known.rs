@@ -214,9 +214,9 @@ impl World {
                 let heard = self.peek_conn(id).and_then(|conn| conn.heard);
                 heard.map_or(0, |at| pair(1, now.since(at).as_nanos() as u64))
             }
-            Question::IsUpEmpty(id) => {
+            Question::UnderWayUp(id) => {
                 let conn = self.peek_conn(id);
-                conn.is_some_and(|conn| conn.up.is_empty()).into()
+                conn.map_or(0, |conn| conn.up.len() as u64)
             }
             Question::ConnsOf(p) => {
                 let own = |(_, c): &&(ConnId, Arc<Conn>)| c.client.process == p || c.server == p;

@@ -522,7 +522,7 @@ impl World {
         }
         let is_known = conn.open || conn.dead;
         if !is_known {
-            self.ask(Question::IsUpEmpty(id));
+            self.ask(Question::UnderWayUp(id));
         }
         let is_up_empty = self.peek_conn(id).is_some_and(|conn| conn.up.is_empty());
         let over = (is_known || is_up_empty)
