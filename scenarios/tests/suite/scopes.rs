@@ -55,7 +55,33 @@ macro_rules! shown {
     };
 }
 
-shown! {}
+shown! {
+    etcd_compaction: "etcd-compaction",
+    etcd_leases: "etcd-leases",
+    etcd_members: "etcd-members",
+    etcd_progress: "etcd-progress",
+    etcd_snapshot: "etcd-snapshot",
+    etcd_watch: "etcd-watch",
+    held_up_removal: "held-up-removal",
+    identity_stop: "identity-stop",
+    informer_start: "informer-start",
+    last_stop_recovery: "last-stop-recovery",
+    leader_lease: "leader-lease",
+    leader_release: "leader-release",
+    leaderless_caches: "leaderless-caches",
+    lease_endpoints: "lease-endpoints",
+    lease_recovery: "lease-recovery",
+    master_count_fight: "master-count-fight",
+    reflector: "reflector",
+    relist: "relist",
+    service_finalizers: "service-finalizers",
+    shared_address: "shared-address",
+    three_lease_endpoints: "three-lease-endpoints",
+    watch_cache_refill: "watch-cache-refill",
+    watch_cache_start: "watch-cache-start",
+    watch_cache_torn_down: "watch-cache-torn-down",
+    watch_cache: "watch-cache",
+}
 
 #[test]
 fn every_scope_that_shows_something_is_here() {

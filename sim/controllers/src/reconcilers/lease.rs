@@ -246,11 +246,13 @@ async fn do_reconcile(
     let config = &me.server;
     // k/k#115804: the last one to stop finds no lease, its own being gone already. PR #116685 lets
     // it go on.
-    let may_empty = !config.switches.has(Switch::LastApiserverKeepsAddress);
+    let may_empty = || {
+        rx.read(&STOP_RECONCILING_CALLED) && !config.switches.has(Switch::LastApiserverKeepsAddress)
+    };
     let (mut current, absent) = match endpoints::get(rx, me).await {
         Ok(current) => (current, false),
         Err(error) if error.is(Reason::NotFound) => {
-            if may_empty && rx.read(&STOP_RECONCILING_CALLED) {
+            if may_empty() {
                 return Ok(0);
             }
             (Current::absent(), true)
@@ -258,7 +260,7 @@ async fn do_reconcile(
         Err(error) => return Err(error.into()),
     };
     let leases = list_leases(rx, me).await?;
-    if leases.is_empty() && !(may_empty && rx.read(&STOP_RECONCILING_CALLED)) {
+    if leases.is_empty() && !may_empty() {
         return Err(ReconcileError::NoLeases);
     }
     let labelled = config.release >= Release::V1_20 && current.set_skip_mirror();
