@@ -7,8 +7,8 @@ use wavetank::kube::Kube;
 use wavetank::search::Search;
 use wavetank_models::{Ended, Explorer, Recovery, Reduction, retrace};
 
-/// The properties that are violated, by what is turned.
-fn found(scope: &str) -> Vec<(String, String)> {
+/// What is turned, and the property that is violated then.
+fn found(scope: &str) -> String {
     let mended = Composition {
         fixed: true,
         ..Composition::default()
@@ -37,18 +37,24 @@ fn found(scope: &str) -> Vec<(String, String)> {
         assert!(again.is_like(&found.violation), "{scope}, {switch}");
         found.violation.property
     };
-    shows
+    let lines = shows
         .iter()
-        .map(|switch| (switch.clone(), property(switch)))
-        .collect()
+        .map(|switch| format!("{switch}: {}\n", property(switch)));
+    lines.collect()
 }
+
+const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../snapshots/scopes");
 
 macro_rules! shown {
     ($($test:ident: $scope:literal,)*) => {
         $(
             #[test]
             fn $test() {
-                insta::assert_debug_snapshot!(found($scope));
+                let mut settings = insta::Settings::clone_current();
+                settings.set_snapshot_path(SNAPSHOTS);
+                settings.set_prepend_module_to_snapshot(false);
+                settings.set_omit_expression(true);
+                settings.bind(|| insta::assert_snapshot!($scope, found($scope)));
             }
         )*
         const SHOWN: &[&str] = &[$($scope),*];
