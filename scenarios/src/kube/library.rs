@@ -36,6 +36,7 @@ macro_rules! scopes {
 
 const SCOPES: &[(&str, &str)] = scopes![
     "cluster-ips-bitmap",
+    "cluster-ips-dual",
     "cluster-ips-objects",
     "etcd-compaction",
     "etcd-leases",
@@ -58,9 +59,15 @@ const SCOPES: &[(&str, &str)] = scopes![
     "reflector",
     "relist",
     "service-finalizers",
+    "service-late-release",
+    "service-leaks",
     "service-ports",
     "service-repair",
+    "service-repair-objects",
+    "service-start",
+    "service-type-change",
     "service-updates",
+    "service-updates-objects",
     "shared-address",
     "three-lease-endpoints",
     "watch-cache",

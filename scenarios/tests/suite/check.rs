@@ -48,22 +48,22 @@ fn lease_recovery_is_clean() {
 
 #[test]
 fn cluster_ips_bitmap_is_clean() {
-    has_states("cluster-ips-bitmap", 8_019);
+    has_states("cluster-ips-bitmap", 103_671);
 }
 
 #[test]
 fn cluster_ips_objects_is_clean() {
-    has_states("cluster-ips-objects", 11_050);
+    has_states("cluster-ips-objects", 129_442);
 }
 
 #[test]
 fn first_address_is_clean() {
-    has_states("first-address", 4_460);
+    has_states("first-address", 7_165);
 }
 
 #[test]
 fn service_updates_is_clean() {
-    has_states("service-updates", 32_934);
+    has_states("service-updates", 173_549);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn reports_are_for_programs_as_well() {
     let done = check(&dir, &args).expect(0, &[]);
     let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
     assert_eq!(json[0]["verdict"], "clean");
-    assert_eq!(json[0]["figures"]["states"], 8_019);
+    assert_eq!(json[0]["figures"]["states"], 103_671);
     let junit = fs::read_to_string(dir.join("junit.xml")).expect("it was written");
     assert!(
         junit.contains(r#"<testcase name="cluster-ips-bitmap" classname="wavetank""#),

@@ -216,9 +216,9 @@ impl Allocators {
         !(is_unknown(failed) && self.switches.has(Switch::FixKeepAfterUnknown))
     }
 
-    /// Is an address released only by whom it is of?
+    /// Is an address released only by whom it is of? That makes a difference where it is another's.
     fn asks_whose(&self) -> bool {
-        self.switches.has(Switch::FixReleaseOwnAddress)
+        self.switches.contains(Switch::FixReleaseOwnAddress)
     }
 
     /// `releaseIPs`: gives up those of the holder, or else whosever they are by now, in the order of a Go

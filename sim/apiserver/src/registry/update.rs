@@ -230,10 +230,11 @@ impl Registry {
         let held = self.resource.strategy.is_held(&new);
         let emptied = checked.is_ok() && !held && is_to_be_deleted(&new, &old);
         let stores = checked.is_ok() && !emptied;
-        let late = self.storage.switches.has(Switch::FixFinishAfterWrite) && !self.dry_run;
+        let late =
+            || stores && !self.dry_run && self.storage.switches.has(Switch::FixFinishAfterWrite);
         let mut open = None;
         match begun {
-            Some(begun) if stores && late => open = Some(begun),
+            Some(begun) if late() => open = Some(begun),
             Some(begun) => begun.finish(rx, stores).await,
             None => {}
         }

@@ -13,7 +13,7 @@ use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::{Content, Method, Reason, Request, Stored, addresses};
 use wavetank_engine::{Lock, Rx};
 use wavetank_etcd::Revision;
-use wavetank_release::{Release, Switch};
+use wavetank_release::{Release, Switch, passed};
 
 use super::block::Block;
 use super::could_not_release;
@@ -233,6 +233,7 @@ impl Addresses {
                 return Ok(());
             };
             if !holder.held(found) {
+                passed(Switch::FixReleaseOwnAddress, true);
                 return Ok(());
             }
             delete = delete.with(json!({

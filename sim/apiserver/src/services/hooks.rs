@@ -224,8 +224,9 @@ impl Allocators {
             match self.take_ip(rx, family, asked, service, dry_run).await {
                 Ok(ip) => taken[at] = ip,
                 Err(refused) => {
-                    if !dry_run && self.switches.has(Switch::FixGiveBackFirstFamily) {
-                        taken.retain(|ip| !ip.is_empty());
+                    taken.retain(|ip| !ip.is_empty());
+                    let keeps = dry_run || taken.is_empty();
+                    if !keeps && self.switches.has(Switch::FixGiveBackFirstFamily) {
                         let own = self.asks_whose().then(|| Holder::to_be(service));
                         self.release_ips(rx, &taken, own.as_ref()).await;
                     }
