@@ -278,6 +278,9 @@ fn coverage(
     if !missed_places.is_empty() {
         missed.push(format!("the places of {}", missed_places.join(", ")));
     }
+    let shows = case.scope().map_or_else(Vec::new, |scope| scope.shows);
+    let is_unshown = |place: &&&str| !shows.is_empty() && shows.iter().all(|s| s != **place);
+    let unshown = places.iter().filter(is_unshown).copied().collect();
     let untested = guarantees.missed.into_iter();
     Coverage {
         faults: faults.reached,
@@ -285,6 +288,7 @@ fn coverage(
         tested: guarantees.reached,
         sometimes: sometimes.reached,
         places,
+        unshown,
         events: reached.events().filter(|(_, times)| *times > 0).collect(),
         deviations: reached.deviations(),
         remembered: reached.remembered().len(),

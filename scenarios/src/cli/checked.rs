@@ -81,6 +81,8 @@ pub(super) struct Coverage {
     pub sometimes: Vec<String>,
     /// Switches whose places in the code were passed, on or off.
     pub places: Vec<&'static str>,
+    /// Those of them that the scope, if it says what it shows, does not.
+    pub unshown: Vec<&'static str>,
     /// How often each kind of event happened,
     pub events: Vec<(&'static str, u64)>,
     /// and how often one happened out of turn.
@@ -182,6 +184,7 @@ pub(super) fn in_words(checked: &Checked) -> String {
         tested,
         sometimes,
         places,
+        unshown,
         deviations,
         remembered,
         untested,
@@ -204,6 +207,10 @@ pub(super) fn in_words(checked: &Checked) -> String {
     }
     for missed in missed {
         line("missed", missed);
+    }
+    if !unshown.is_empty() {
+        let places = format!("passed the places of {}", unshown.join(", "));
+        line("unshown", &places);
     }
     let Some(found) = &checked.found else {
         return text;

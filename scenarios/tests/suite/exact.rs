@@ -99,11 +99,15 @@ fn known_steps_of_stops_and_pauses_are_right() {
 #[test]
 fn known_steps_of_etcd_are_right() {
     known_steps_are_right("etcd-watch", 4_000);
+    known_steps_are_right("etcd-leases", 3_000);
+    known_steps_are_right("etcd-members", 3_000);
+    known_steps_are_right("etcd-snapshot", 3_000);
 }
 
 #[test]
 fn known_steps_of_services_are_right() {
-    known_steps_are_right("cluster-ips-objects", 3_000);
+    known_steps_are_right("service-repair-objects", 6_000);
+    known_steps_are_right("service-updates", 3_000);
     known_steps_are_right("service-finalizers", 3_000);
 }
 
@@ -112,4 +116,5 @@ fn known_steps_of_watches_are_right() {
     known_steps_are_right("watch-cache", 3_000);
     known_steps_are_right("reflector", 3_000);
     known_steps_are_right("leader-lease", 3_000);
+    known_steps_are_right("watch-cache-start", 3_000);
 }
