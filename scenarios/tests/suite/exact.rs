@@ -85,7 +85,7 @@ fn known_steps_are_right(name: &str, most: usize) {
     }
     let (known, missed) = memo.uses();
     assert!(
-        known * 4 > missed,
+        known * 10 > missed,
         "{name}: {known} were known, {missed} were not"
     );
 }
