@@ -44,6 +44,7 @@ const SCOPES: &[(&str, &str)] = scopes![
     "etcd-progress",
     "etcd-snapshot",
     "etcd-watch",
+    "external-name",
     "first-address",
     "held-up-removal",
     "identity-stop",

@@ -71,6 +71,7 @@ shown! {
     etcd_progress: "etcd-progress",
     etcd_snapshot: "etcd-snapshot",
     etcd_watch: "etcd-watch",
+    external_name: "external-name",
     first_address: "first-address",
     held_up_removal: "held-up-removal",
     identity_stop: "identity-stop",

@@ -254,7 +254,8 @@ impl Allocators {
         let holder = self.asks_whose().then(|| Holder::past(service));
         self.release_ips(rx, &ips_of(service), holder.as_ref())
             .await;
-        ports::release(rx, &self.ports, &node_ports::of(service)).await;
+        let ports = node_ports::owned(service, self.switches);
+        ports::release(rx, &self.ports, &ports).await;
         if wavetank_api::kinds::services::needs_health_check(service) {
             let port = node_ports::health_check(service);
             if port > 0 {

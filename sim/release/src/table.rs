@@ -95,6 +95,7 @@ pub enum Switch {
     FixDeleteWhatWasSeen,
     FixReleaseOwnAddress,
     FixGiveBackFirstFamily,
+    FixOwnNodePorts,
     LostLeadershipGoesUnnoticed,
     RenewalOutlivesDeadline,
     ReleaseWithoutDuration,
@@ -172,7 +173,7 @@ const NEW: &[Release] = &[V1_20, V1_36];
 
 impl Switch {
     /// All of them, in the order of their numbers.
-    pub const TABLE: [SwitchInfo; 77] = [
+    pub const TABLE: [SwitchInfo; 78] = [
         SwitchInfo {
             switch: Switch::LastApiserverKeepsAddress,
             name: "last-apiserver-keeps-address",
@@ -955,6 +956,18 @@ impl Switch {
             source: "FINDINGS.md, 19",
             about: "a Service that gets no address of its second family gives back that of its first",
             fits: &[V1_36],
+            reconciler: None,
+            ships: &[],
+            etcd: NOWHERE,
+            place: Place::Services,
+        },
+        SwitchInfo {
+            switch: Switch::FixOwnNodePorts,
+            name: "fix-own-node-ports",
+            kind: Kind::Fix,
+            source: "FINDINGS.md, 20",
+            about: "a Service whose type has no node ports does not count as having those that it names",
+            fits: ALL,
             reconciler: None,
             ships: &[],
             etcd: NOWHERE,

@@ -13,7 +13,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Status, Stored};
 use wavetank_engine::{Cell, Lock, Rx};
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::Switch;
+use wavetank_release::{Switch, Switches};
 
 use super::bitmap::Bitmap;
 use super::block::{Block, ServiceRanges};
@@ -207,7 +207,12 @@ impl Ledger {
 
     /// Is it on?
     pub fn has(&self, switch: Switch) -> bool {
-        self.storage.switches.has(switch)
+        self.switches().has(switch)
+    }
+
+    /// What is on.
+    pub fn switches(&self) -> Switches {
+        self.storage.switches
     }
 
     /// `Has`: as far as memory knows.

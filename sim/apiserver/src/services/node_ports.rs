@@ -9,7 +9,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::services::needs_health_check;
 use wavetank_api::validation::ErrorList;
 use wavetank_engine::Rx;
-use wavetank_release::{Release, Switch};
+use wavetank_release::{Release, Switch, Switches};
 
 use super::invalid;
 use super::ledger::Refusal;
@@ -31,6 +31,17 @@ pub fn has_ports(service: &Json) -> bool {
 pub fn of(service: &Json) -> Vec<i64> {
     let ports = json::list(service, &PORTS).iter().map(node_port);
     ports.filter(|port| *port != 0).collect()
+}
+
+/// Those that it gives up when it goes, or keeps when it changes. Upstream does not ask for its type: an
+/// ExternalName Service may name ports, and is not given them.
+pub fn owned(service: &Json, switches: Switches) -> Vec<i64> {
+    let all = of(service);
+    let named_only = !has_ports(service) && !all.is_empty();
+    match named_only && switches.has(Switch::FixOwnNodePorts) {
+        true => Vec::new(),
+        false => all,
+    }
 }
 
 /// The port for health checks, 0 if it has none.
@@ -140,7 +151,7 @@ pub async fn update(
     operation: &mut PortOperation<'_>,
     release: Release,
 ) -> Result<(), Status> {
-    let before = of(old);
+    let before = owned(old, operation.switches());
     let mut all = BTreeSet::new();
     let mut taken = BTreeSet::new();
     for at in 0..json::list(service, &PORTS).len() {

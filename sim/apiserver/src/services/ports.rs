@@ -2,7 +2,7 @@
 //! are taken at once and given up at its end, since a leak is better than two owners.
 
 use wavetank_engine::Rx;
-use wavetank_release::Switch;
+use wavetank_release::{Switch, Switches};
 
 use super::could_not_release;
 use super::ledger::{Ledger, Refusal};
@@ -74,6 +74,11 @@ impl<'a> PortOperation<'a> {
     /// Is it on?
     pub fn has(&self, switch: Switch) -> bool {
         self.ledger.has(switch)
+    }
+
+    /// What is on.
+    pub fn switches(&self) -> Switches {
+        self.ledger.switches()
     }
 
     /// A port that was taken is not given back with the others.

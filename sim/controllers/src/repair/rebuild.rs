@@ -212,6 +212,7 @@ pub(super) fn rebuild(
         }
         leaks.remove(item);
     }
+    let mut suspected = Leaks::default();
     for offset in left.taken() {
         let item = before.item(offset);
         let shown = words.leak(&item);
@@ -230,13 +231,10 @@ pub(super) fn rebuild(
                 messages.push(Said::logged(format!(
                     "the {shown} appears to have leaked: cleaning up"
                 )));
-                // Upstream goes on to suspect it: if it seems to be leaked once more, it is free at once.
-                if switches.has(Switch::FixForgetCleaned) {
-                    leaks.remove(&item);
-                }
             }
             count => {
                 leaks.insert(item.clone(), count - 1);
+                suspected.insert(item.clone(), count - 1);
                 if !block
                     .offset(&item)
                     .is_some_and(|offset| rebuilt.take(offset))
@@ -247,6 +245,11 @@ pub(super) fn rebuild(
                 }
             }
         }
+    }
+    // Upstream goes on to suspect what was cleaned, and what another server has freed since: if it seems to be
+    // leaked once more, it is free at once.
+    if *leaks != suspected && switches.has(Switch::FixForgetCleaned) {
+        *leaks = suspected;
     }
     (rebuilt, messages)
 }
@@ -310,6 +313,21 @@ mod tests {
             assert_eq!(freed, [1, 1, 0]);
             // It was taken again, and its Service is not written yet.
             assert_eq!(round().count(), kept, "with the fix: {fix}");
+        }
+    }
+
+    /// FINDINGS.md, 8: the same where another server has freed it.
+    #[test]
+    fn what_another_freed_is_suspected_for_ever_unless_it_is_forgotten() {
+        let (leaked, free) = (stored(&[4]), stored(&[]));
+        let words = Words::ClusterIps(Release::V1_20);
+        for (fix, kept) in [(false, 0), (true, 1)] {
+            let switches = Switches::NONE.with(Switch::FixForgetCleaned, fix);
+            let mut leaks = Leaks::new();
+            let mut round = |at| rebuild(&words, at, &block(), &[], &mut leaks, switches).0;
+            let allocated = [&leaked, &leaked, &free].map(|at| round(at).count());
+            assert_eq!(allocated, [1, 1, 0]);
+            assert_eq!(round(&leaked).count(), kept, "with the fix: {fix}");
         }
     }
 

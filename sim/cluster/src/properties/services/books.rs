@@ -65,9 +65,12 @@ pub fn addresses(service: &Json) -> Vec<&str> {
         .collect()
 }
 
-/// All that a Service has been given; a port that two protocols share counts once.
+/// All that a Service has been given; a port that two protocols share counts once. An ExternalName Service may
+/// name ports, but nothing is given to it.
 pub fn items(service: &Json) -> BTreeSet<Item> {
+    let external = json::text(service, &["spec", "type"]) == "ExternalName";
     let ports = json::list(service, &["spec", "ports"]).iter();
+    let ports = ports.filter(|_| !external);
     let ports = ports.filter_map(|port| json::number(port, &["nodePort"]));
     let check = json::number(service, &["spec", "healthCheckNodePort"]);
     let ports = ports.chain(check).filter(|port| *port != 0);
