@@ -6,7 +6,7 @@
 //!   events in the other order, lead to worlds that differ in nothing but instants: they are one as
 //!   long as what is pending comes in the same order and, to a tenth of a millisecond, at the same time.
 //!   That is less than any frame takes to another machine: a coarser grain misses what properties can
-//!   remember (by a tenth of a second, on four scopes of seventeen).
+//!   remember (by a tenth of a second, on four of the first seventeen scopes).
 //!   This is partial-order reduction for a world with timers: what is independent is not assumed of
 //!   events, but seen in where they lead.
 //! - **States on the way.** One that has only one way on needs not be known for ever: the one at the
