@@ -19,10 +19,11 @@
 //!
 //! Reducing by which process an event belongs to (a crash of one and an event of another commute) is
 //! unsound here: they do, but what they lead to is a race in virtual time. The tests show that, too.
-//! Nor are replicas interchangeable, or clients and objects, so there is no reduction by symmetry: each
-//! writes its own name and address into what it stores, upstream sorts by them, and at the start of a
-//! search each is at another point of its period, one of them leading. No world within the bounds is
-//! another with the names exchanged. Faults that are the same are interchangeable, also in a full search.
+//! Nor is there a reduction by symmetry, but that of faults that are the same, which are interchangeable
+//! also in a full search. No world within the bounds is another one with names exchanged: at the start of
+//! a search each replica is at another point of its period, one of them leads, and each has written its
+//! name and address into what is stored, by which upstream sorts; and clients and objects are told apart
+//! by the plan, which asks each for something else at another time.
 
 use std::time::Duration;
 

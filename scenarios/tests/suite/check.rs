@@ -337,3 +337,56 @@ fn what_cannot_be_searched_is_told() {
     fs::write(dir.join("own.yaml"), cut).expect("writable");
     check(&dir, &["own.yaml"]).expect(2, &["says nothing of how far a search goes"]);
 }
+
+#[test]
+fn what_a_scope_says_that_it_shows_is_looked_for() {
+    let dir = scratch("check-each");
+    let own = |name: &str, shows: &str| {
+        let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("scopes/etcd-compaction.yaml");
+        let text = fs::read_to_string(bundled).expect("it is there");
+        let text = text.replace("name: etcd-compaction", &format!("name: {name}"));
+        let text = text.replace("- compaction-drops-tombstone", &format!("- {shows}"));
+        fs::write(dir.join(format!("{name}.yaml")), text).expect("it can be written");
+    };
+    let each = |name: &str| {
+        let file = format!("{name}.yaml");
+        check(
+            &dir,
+            &[
+                &file,
+                "--fixed",
+                "--reduced",
+                "--each",
+                "--report",
+                "junit.xml",
+            ],
+        )
+    };
+
+    own("right", "compaction-drops-tombstone");
+    let said = [
+        "right: no violation within",
+        "right: shows compaction-skips-slow-watch",
+        "right: shows compaction-drops-tombstone",
+        "unshown     passed the places of progress-latch",
+    ];
+    each("right").expect(0, &said);
+    let traces = files(&dir.join("wavetank-out/compaction-drops-tombstone"));
+    assert_eq!(traces, ["right-watch-reliable.trace"]);
+
+    // Only a member that gets a snapshot has a place for it.
+    own("idle", "watch-goes-back");
+    each("idle").expect(
+        4,
+        &["idle: DOES NOT SHOW watch-goes-back: nothing found within"],
+    );
+    let report = fs::read_to_string(dir.join("junit.xml")).expect("it was written");
+    assert!(report.contains("idle shows watch-goes-back"), "{report}");
+
+    own("wrong", "compaction-drops-tombstones");
+    let said = [
+        "there is no defect or fix `compaction-drops-tombstones`",
+        "did you mean `compaction-drops-tombstone`?",
+    ];
+    each("wrong").expect(2, &said);
+}
