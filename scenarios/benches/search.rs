@@ -1,10 +1,10 @@
 //! How fast `wavetank check` is, and what its reduction saves: `cargo bench --bench search
-//! [-- speed|reduction]`. Ratios matter, since machines differ; no time is asserted.
+//! [-- speed|reduction [SCOPE]..]`. Ratios matter, since machines differ; no time is asserted.
 //!
 //! - Generated and unique states a second on the scope lease-endpoints of v1.36, beside stateright's
 //!   depth-first search of a Paxos of actors (see `paxos`), each on all cores.
-//! - Of every bundled scope: the states of the full and of the reduced search, whether they come to
-//!   the same verdict and have seen the properties remember the same.
+//! - Of every bundled scope, or of those that are named: the states of the full and of the reduced
+//!   search, whether they come to the same verdict and have seen the properties remember the same.
 
 #![allow(
     clippy::disallowed_types,
@@ -126,9 +126,18 @@ fn reduction() {
         "{:<24} {:>10} {:>10} {:>7} {:>8} {:>8}   same verdict, same states of the properties",
         "scope", "full", "reduced", "factor", "full s", "reduced s"
     );
-    for scope in Kube.scopes() {
-        let full = search(&scope.name, true, Reduction::NONE, 1);
-        let reduced = search(&scope.name, true, Reduction::ORDERS, 1);
+    let named = std::env::args().skip_while(|arg| arg != "reduction");
+    let mut scopes: Vec<String> = named.skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    if scopes.is_empty() {
+        scopes = Kube
+            .scopes()
+            .into_iter()
+            .map(|scope| scope.name.to_string())
+            .collect();
+    }
+    for scope in scopes {
+        let full = search(&scope, true, Reduction::NONE, 1);
+        let reduced = search(&scope, true, Reduction::ORDERS, 1);
         let (full_seconds, seconds) = (full.seconds, reduced.seconds);
         let (full, reduced) = (full.explored, reduced.explored);
         let violated = |explored: &Explored| match &explored.ended {
@@ -140,7 +149,7 @@ fn reduction() {
         let complete = violated(&full).is_none();
         println!(
             "{:<24} {:>10} {:>10} {:>6.1}x {:>8.1} {:>8.1}   {}, {}",
-            scope.name,
+            scope,
             full.progress.unique,
             reduced.progress.unique,
             full.progress.unique as f64 / reduced.progress.unique as f64,

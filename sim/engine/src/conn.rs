@@ -13,7 +13,7 @@ use triomphe::Arc;
 use crate::digest::{Digest, Known, Sight, StableHasher, digest, pair};
 use crate::message::Payload;
 use crate::name::{Life, Name, Origin, ProcId};
-use crate::time::Time;
+use crate::time::{Time, grains};
 
 /// How a client keeps its connection to a server. One connection a client, server and transport;
 /// it is opened when the first call needs it.
@@ -331,40 +331,41 @@ impl Conn {
     /// The fingerprint, its instants counted from `now`.
     pub fn digest_at(&self, sight: Sight, now: Time) -> Digest {
         let frame = |flight: &Flight| flight.digest(sight);
-        self.combine(self.ends.digest(sight), frame, |at| {
-            at.nanos().wrapping_sub(now.nanos())
-        })
+        let instant = |at: Time| at.nanos().wrapping_sub(now.nanos());
+        self.combine(self.ends.digest(sight), frame, instant, instant)
     }
 
-    /// The fingerprint without its instants.
-    pub fn timeless_digest(&self) -> Digest {
+    /// The fingerprint of all but exact instants: of those of frames, how many whole `grain`s it is until
+    /// then. Only the first frame of a direction is among what is pending.
+    pub fn coarse_digest_at(&self, now: Time, grain: Duration) -> Digest {
         let frame = |flight: &Flight| flight.digest(Sight::Common);
-        self.combine(self.ends.digest(Sight::Common), frame, |_| 0)
+        let instant = |at: Time| grains(at.since(now), grain);
+        self.combine(self.ends.digest(Sight::Common), frame, instant, |_| 0)
     }
 
     /// The fingerprint with nothing taken from a cache.
     pub fn digest_from_scratch(&self, now: Time) -> Digest {
         let frame = |flight: &Flight| digest(&flight.frame);
-        self.combine(self.ends.digest_from_scratch(), frame, |at| {
-            at.nanos().wrapping_sub(now.nanos())
-        })
+        let instant = |at: Time| at.nanos().wrapping_sub(now.nanos());
+        self.combine(self.ends.digest_from_scratch(), frame, instant, instant)
     }
 
     fn combine(
         &self,
         ends: Digest,
         frame: impl Fn(&Flight) -> Digest,
-        instant: impl Fn(Time) -> u64,
+        arrival: impl Fn(Time) -> u64,
+        heard: impl Fn(Time) -> u64,
     ) -> Digest {
         let mut whole = ends;
         for flights in [&self.up, &self.down] {
             whole = pair(whole, flights.len() as u64);
             for flight in flights {
-                whole = pair(whole, pair(frame(flight), instant(flight.at)));
+                whole = pair(whole, pair(frame(flight), arrival(flight.at)));
             }
         }
         match self.heard {
-            Some(at) => pair(whole, instant(at)),
+            Some(at) => pair(whole, heard(at)),
             None => whole,
         }
     }

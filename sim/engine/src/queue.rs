@@ -8,7 +8,7 @@ use crate::digest::{Digest, digest, pair};
 use crate::name::{Name, ProcId, RoutineId};
 use crate::process::Timer;
 use crate::room::with_room;
-use crate::time::Time;
+use crate::time::{Time, grains};
 use crate::world::Event;
 
 /// What a pending entry will do.
@@ -166,8 +166,7 @@ impl Entry {
 
     /// The fingerprint, with the time that is left in whole grains.
     pub(crate) fn coarse_digest_at(&self, now: Time, grain: Duration) -> Digest {
-        let left = u128::from(self.at.nanos().saturating_sub(now.nanos()));
-        pair(self.digest, (left / grain.as_nanos().max(1)) as u64)
+        pair(self.digest, grains(self.at.since(now), grain))
     }
 
     /// The fingerprint of where and what.

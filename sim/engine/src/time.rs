@@ -43,6 +43,11 @@ impl Time {
     }
 }
 
+/// How many whole `grain`s `span` is long.
+pub(crate) fn grains(span: Duration, grain: Duration) -> u64 {
+    (span.as_nanos() / grain.as_nanos().max(1)) as u64
+}
+
 /// An instant that a process remembers. States that differ in it alone are the same: a world that is
 /// shifted in time is the same world. Only what is exact tells them apart ([`exactly`](crate::exactly)).
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_apiserver::cacher::CacheNote;
-use wavetank_engine::{Check, Note, ProcId, Property, Status, Time, World};
+use wavetank_engine::{Check, Instant, Note, ProcId, Property, Status, World};
 use wavetank_etcd::Etcd;
 
 use super::violated;
@@ -21,7 +21,7 @@ const NOTICED: Duration = Duration::from_secs(75);
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LeaderlessCachesEnd {
     /// Since when the member of an apiserver has had no leader, with all else well.
-    since: BTreeMap<ProcId, Time>,
+    since: BTreeMap<ProcId, Instant>,
     /// Caches that are filled, of this life of a server.
     filled: BTreeMap<ProcId, (u32, BTreeSet<&'static str>)>,
     /// Servers that were judged since then.
@@ -62,8 +62,8 @@ impl LeaderlessCachesEnd {
                 self.judged.remove(&server);
                 continue;
             }
-            let since = *self.since.entry(server).or_insert(world.now());
-            if world.now().since(since) < NOTICED || !self.judged.insert(server) {
+            let since = *self.since.entry(server).or_insert(Instant(world.now()));
+            if world.now().since(since.0) < NOTICED || !self.judged.insert(server) {
                 continue;
             }
             let filled = self.filled.get(&server);

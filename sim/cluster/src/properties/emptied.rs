@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wavetank_api::{Object, views};
 use wavetank_controllers::{BootstrapNote, master_lease_key};
-use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
+use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 use wavetank_etcd::{Cause, Change, Committed};
 
 use super::violated;
@@ -15,14 +15,16 @@ use crate::view::{ClusterView, ENDPOINTS};
 /// tenth.
 const LASTS: Duration = Duration::from_secs(13);
 
+/// When each apiserver renewed its lease last, and in which life.
+type Renewals = BTreeMap<ProcId, (u32, Instant)>;
+
 /// A stopping apiserver does not empty the Endpoints while another one serves, whose master lease it could see: one
 /// that was renewed before the removal began, and cannot have expired since.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct NotEmptied {
-    /// When each apiserver renewed its lease last, and in which life.
-    renewed: BTreeMap<ProcId, (u32, Time)>,
-    /// When each began to remove its address.
-    removing: BTreeMap<ProcId, Time>,
+    renewed: Renewals,
+    /// The same when each began to remove its address.
+    removing: BTreeMap<ProcId, Renewals>,
 }
 
 impl Property for NotEmptied {
@@ -33,7 +35,7 @@ impl Property for NotEmptied {
     fn note(&mut self, world: &World, note: &Note) -> Check {
         match note.body.get() {
             Some(BootstrapNote::RemovalStarted { .. }) => {
-                self.removing.insert(note.process, world.now());
+                self.removing.insert(note.process, self.renewed.clone());
             }
             Some(BootstrapNote::RemovalFinished { .. }) => {
                 return Self::finished(world, note.process);
@@ -51,7 +53,7 @@ impl Property for NotEmptied {
             if *change.key == *ENDPOINTS {
                 check = self.written(world, writer, change);
             } else if self.is_own_lease(world, writer, change) {
-                let now = (world.incarnation(writer), world.now());
+                let now = (world.incarnation(writer), Instant(world.now()));
                 self.renewed.insert(writer, now);
             }
         }
@@ -70,11 +72,11 @@ impl NotEmptied {
     /// Somebody who serves, and whom one that removes its address could see.
     fn other(&self, world: &World, stopping: ProcId) -> Option<ProcId> {
         let (view, now) = (ClusterView(world), world.now());
-        let begun = self.removing.get(&stopping)?;
+        let renewed = self.removing.get(&stopping)?;
         let seen = |process: &ProcId| {
             let life = world.incarnation(*process);
-            let renewed = self.renewed.get(process).filter(|(of, _)| *of == life);
-            renewed.is_some_and(|(_, at)| at < begun && now.since(*at) < LASTS)
+            let renewed = renewed.get(process).filter(|(of, _)| *of == life);
+            renewed.is_some_and(|(_, at)| now.since(at.0) < LASTS)
         };
         let mut others = view.apiservers().map(|(process, _)| process);
         others.find(|p| *p != stopping && view.is_serving(*p) && seen(p))

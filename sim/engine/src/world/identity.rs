@@ -139,7 +139,7 @@ impl World {
             |slot| slot.digest(Sight::Common),
             |watcher| watcher.digest(Sight::Common),
             |entry| entry.coarse_digest_at(self.now, grain),
-            Conn::timeless_digest,
+            |conn| conn.coarse_digest_at(self.now, grain),
         )
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use wavetank_apiserver::services::AllocationNote;
 use wavetank_client::service_writer::{Answer, Answered, Asked};
 use wavetank_controllers::RepairNote;
-use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
+use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 
 use super::books::{Books, Entry, Item, named};
 use super::first_address;
@@ -23,7 +23,7 @@ const ABANDONED: Duration = Duration::from_secs(150);
 struct Traffic {
     under_way: BTreeSet<(ProcId, u64)>,
     /// Nothing is judged before.
-    until: Time,
+    until: Option<Instant>,
     /// The lives of the servers.
     lives: BTreeMap<ProcId, u32>,
     /// Since it was last quiet, somebody had trouble: a request of which nobody knows, a server that ended,
@@ -41,7 +41,7 @@ impl Traffic {
                 .remove(&(note.process, answered.asked.number));
             if !is_definite(&answered.answer) {
                 self.trouble = true;
-                self.until = self.until.max(world.now() + ABANDONED);
+                self.until = Some(Instant(world.now() + ABANDONED));
             }
         }
         // A Service that is gone may get an allocation of which the repair does not know better yet.
@@ -61,7 +61,9 @@ impl Traffic {
                 self.trouble = true;
             }
         }
-        self.under_way.is_empty() && world.now() >= self.until
+        let now = world.now();
+        self.until.take_if(|until| until.0 <= now);
+        self.under_way.is_empty() && self.until.is_none()
     }
 }
 

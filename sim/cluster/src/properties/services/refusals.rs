@@ -1,34 +1,35 @@
 //! What a refusal is worth: it says what is so, and what a client may make of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wavetank_api::kinds::IP_ADDRESSES;
 use wavetank_apiserver::cacher;
 use wavetank_client::service_writer::{Answer, Answered, Asked};
-use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
+use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::Revision;
 
 use super::books::{Books, Entry, Item, named};
 use super::{all_items, allocates_objects, first_address, is_ready, words};
 use crate::properties::violated;
 
-/// Since when what is free has been so, and when requests began.
+/// What was freed when, and what was so when requests began.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Freedom {
     books: Books,
-    freed: BTreeMap<Item, (Time, Revision)>,
+    freed: BTreeMap<Item, Revision>,
     begun: BTreeMap<(ProcId, u64), Begun>,
 }
 
-/// When a request began.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// A request that is under way.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Begun {
-    at: Time,
     /// The life of the server: a request may wait for the next one, which is not ready at first.
     life: u32,
     /// What was freed until then, its server may know to be free: where free addresses are looked for in
     /// a watch cache, what was freed lately is not seen.
     seen: Revision,
+    /// What was freed since it began.
+    freed: BTreeSet<Item>,
 }
 
 impl Freedom {
@@ -36,8 +37,12 @@ impl Freedom {
     fn learn<'a>(&mut self, world: &World, note: &'a Note) -> Option<(&'a Answered, Begun)> {
         for entry in self.books.learn(note) {
             if let Entry::Allocation { freed } = entry {
-                let now = (world.now(), self.books.revision());
-                self.freed.extend(freed.into_iter().map(|item| (item, now)));
+                let revision = self.books.revision();
+                for request in self.begun.values_mut() {
+                    request.freed.extend(freed.iter().cloned());
+                }
+                self.freed
+                    .extend(freed.into_iter().map(|item| (item, revision)));
             }
         }
         // Whoever asks a server that is not ready yet is told anything.
@@ -46,9 +51,9 @@ impl Freedom {
         {
             let request = (note.process, asked.number);
             let begun = Begun {
-                at: world.now(),
                 life: world.incarnation(asked.server),
                 seen: cacher::shown(world, asked.server, &IP_ADDRESSES),
+                freed: BTreeSet::new(),
             };
             self.begun.insert(request, begun);
         }
@@ -60,15 +65,14 @@ impl Freedom {
     }
 
     /// Has it been free ever since?
-    fn is_free_since(&self, item: &Item, begun: Begun) -> bool {
-        let freed = self.freed.get(item);
-        !self.books.is_allocated(item) && freed.is_none_or(|(at, _)| *at <= begun.at)
+    fn is_free_since(&self, item: &Item, begun: &Begun) -> bool {
+        !self.books.is_allocated(item) && !begun.freed.contains(item)
     }
 
     /// Could the server see then that it is free?
-    fn is_seen(&self, item: &Item, begun: Begun) -> bool {
+    fn is_seen(&self, item: &Item, begun: &Begun) -> bool {
         let freed = self.freed.get(item);
-        freed.is_none_or(|(_, revision)| *revision <= begun.seen)
+        freed.is_none_or(|revision| *revision <= begun.seen)
     }
 }
 
@@ -98,7 +102,7 @@ impl Property for TakenMeansTaken {
         let Some(item) = taken else {
             return Check::Idle;
         };
-        if self.0.is_free_since(&item, begun) {
+        if self.0.is_free_since(&item, &begun) {
             let server = world.name(answered.asked.server);
             let message =
                 format!("{server} says that it is allocated, and it was free all the time");
@@ -133,8 +137,8 @@ impl Property for FullMeansFull {
             .filter(|item| matches!(item, Item::Port(_)) == ports && Some(*item) != first.as_ref());
         let looks_in_cache = !ports && allocates_objects(world, answered.asked.server);
         let is_free = |item: &&Item| {
-            let seen = !looks_in_cache || self.0.is_seen(item, begun);
-            seen && self.0.is_free_since(item, begun)
+            let seen = !looks_in_cache || self.0.is_seen(item, &begun);
+            seen && self.0.is_free_since(item, &begun)
         };
         // It does not say the range of which family: there has to be one in each.
         let six = |item: &Item| matches!(item, Item::Address(ip) if ip.contains(':'));
