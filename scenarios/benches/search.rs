@@ -1,10 +1,11 @@
 //! How fast `wavetank check` is, and what its reduction saves: `cargo bench --bench search
-//! [-- speed|reduction [SCOPE]..]`. Ratios matter, since machines differ; no time is asserted.
+//! [-- speed|reduction|symmetry [SCOPE]..]`. Ratios matter, since machines differ; no time is asserted.
 //!
 //! - Generated and unique states a second on the scope lease-endpoints of v1.36, beside stateright's
 //!   depth-first search of a Paxos of actors (see `paxos`), each on all cores.
 //! - Of every bundled scope, or of those that are named: the states of the full and of the reduced
 //!   search, whether they come to the same verdict and have seen the properties remember the same.
+//! - If asked for, how many times fewer states a reduction by symmetry could leave at most (see `symmetry`).
 
 #![allow(
     clippy::disallowed_types,
@@ -14,6 +15,8 @@
 
 #[path = "search/paxos.rs"]
 mod paxos;
+#[path = "search/symmetry.rs"]
+mod symmetry;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::available_parallelism;
@@ -35,7 +38,7 @@ fn main() {
         return;
     }
     let only = |part: &str| {
-        let mut named = std::env::args().filter(|arg| ["speed", "reduction"].contains(&&**arg));
+        let mut named = std::env::args().filter(|arg| PARTS.contains(&&**arg));
         named.next().is_none_or(|arg| arg == part)
     };
     if only("speed") {
@@ -43,6 +46,25 @@ fn main() {
     }
     if only("reduction") {
         reduction();
+    }
+    if std::env::args().any(|arg| arg == "symmetry") {
+        symmetry();
+    }
+}
+
+const PARTS: [&str; 3] = ["speed", "reduction", "symmetry"];
+
+/// The scopes that are named, or all.
+fn scopes() -> Vec<String> {
+    let parts = std::env::args().skip_while(|arg| !PARTS.contains(&&**arg));
+    let named: Vec<String> = parts.skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    match named.is_empty() {
+        true => Kube
+            .scopes()
+            .into_iter()
+            .map(|s| s.name.to_string())
+            .collect(),
+        false => named,
     }
 }
 
@@ -54,13 +76,17 @@ struct Searched {
     peak: u64,
 }
 
-fn search(scope: &str, fixed: bool, reduction: Reduction, threads: usize) -> Searched {
+fn opened(scope: &str, fixed: bool) -> Search {
     let composition = Composition {
         fixed,
         ..Composition::default()
     };
     let case = Kube.open(scope, &composition).expect("it is bundled");
-    let search = Search::of(case.as_ref()).expect("it is a scope");
+    Search::of(case.as_ref()).expect("it is a scope")
+}
+
+fn search(scope: &str, fixed: bool, reduction: Reduction, threads: usize) -> Searched {
+    let search = opened(scope, fixed);
     let recovery = search.calm.map(Recovery::within);
     let peak = AtomicU64::new(0);
     let look = || {
@@ -126,16 +152,7 @@ fn reduction() {
         "{:<24} {:>10} {:>10} {:>7} {:>8} {:>8}   same verdict, same states of the properties",
         "scope", "full", "reduced", "factor", "full s", "reduced s"
     );
-    let named = std::env::args().skip_while(|arg| arg != "reduction");
-    let mut scopes: Vec<String> = named.skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    if scopes.is_empty() {
-        scopes = Kube
-            .scopes()
-            .into_iter()
-            .map(|scope| scope.name.to_string())
-            .collect();
-    }
-    for scope in scopes {
+    for scope in scopes() {
         let full = search(&scope, true, Reduction::NONE, 1);
         let reduced = search(&scope, true, Reduction::ORDERS, 1);
         let (full_seconds, seconds) = (full.seconds, reduced.seconds);
@@ -167,5 +184,18 @@ fn reduction() {
                     format!("NO ({} and {})", remembered[0].len(), remembered[1].len()),
             }
         );
+    }
+}
+
+fn symmetry() {
+    println!("{:<24} {:>10} {:>10}   at most", "scope", "states", "blurs");
+    for scope in scopes() {
+        match symmetry::blurs(&opened(&scope, true)) {
+            Some((states, blurs)) => {
+                let most = states as f64 / blurs as f64;
+                println!("{scope:<24} {states:>10} {blurs:>10}   {most:.2}x");
+            }
+            None => println!("{scope:<24} too large"),
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The cases of the command: scenario files of a Kubernetes control plane, or of an etcd alone.
 //!
-//! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is
-//! how it stands in a trace, `front` what is in front of its apiservers, `scope` how far a search of it goes, `switches` which defects and fixes it has; `weather` turns its budget
-//! into what the generator draws from; `library` holds the bundled scenarios, `listing` says what
-//! there is to choose from.
+//! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is how it stands
+//! in a trace, `front` what is in front of its apiservers, `scope` how far a search of it goes, `switches` which
+//! defects and fixes it has, `understood` whether processes can be told what it tells them; `weather` turns its
+//! budget into what the generator draws from; `library` holds the bundled scenarios, `listing` says what there is
+//! to choose from.
 
 mod front;
 mod identity;
@@ -12,6 +13,7 @@ mod library;
 mod listing;
 mod scope;
 mod switches;
+mod understood;
 mod weather;
 
 pub use job::Job;
@@ -57,16 +59,19 @@ impl Catalogue for Kube {
     }
 
     fn open(&self, scenario: &str, composition: &Composition) -> Result<Box<dyn Case>, String> {
-        let parsed = match library::text(scenario) {
-            Some(text) => read(&format!("{scenario}.yaml"), text)?,
+        let (name, text) = match library::text(scenario) {
+            Some(text) => (format!("{scenario}.yaml"), text.to_owned()),
             None => {
                 let text = std::fs::read_to_string(scenario)
                     .map_err(|error| format!("{scenario}: {error}"))?;
-                read(scenario, &text)?
+                (scenario.to_owned(), text)
             }
         };
+        let parsed = read(&name, &text)?;
         let (release, switches) = self.composed(composition)?;
-        Ok(Box::new(Job::new(parsed, release, switches)?))
+        let job = Job::new(parsed, release, switches)?;
+        understood::check(&job, &name, &text)?;
+        Ok(Box::new(job))
     }
 
     fn reopen(&self, identity: &serde_json::Value) -> Result<Box<dyn Case>, String> {

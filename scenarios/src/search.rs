@@ -1,6 +1,7 @@
 //! What `wavetank check` searches: a case's world at some moment, how far the search goes from there,
 //! and the trace of what it finds. How it is searched is in `models`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
@@ -27,6 +28,8 @@ pub struct Scope {
     pub recovers_within: Option<Duration>,
     /// What it is for: switches that it finds, each turned on its own when all else is mended.
     pub shows: Vec<String>,
+    /// Switches of which it passes the place and that it cannot find, with the reason.
+    pub cannot_show: BTreeMap<String, String>,
 }
 
 /// What is searched around a trace.

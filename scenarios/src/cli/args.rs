@@ -190,7 +190,8 @@ pub(super) struct CheckArgs {
     pub deviations: u32,
     #[command(flatten)]
     pub composition: CompositionArgs,
-    /// Search again for each defect, and without each fix, that the scope shows: every one is to be found
+    /// Search again for each defect, and without each fix, of which the scope says that it shows it, or cannot:
+    /// is it so?
     #[arg(long, requires = "fixed", conflicts_with = "around")]
     pub each: bool,
     /// Tell states apart by everything that is in them [default]

@@ -1,6 +1,6 @@
 //! `wavetank check`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
@@ -21,7 +21,7 @@ use crate::stopwatch::Stopwatch;
 use crate::trace_file::{self, check_writable};
 
 use super::args::{CheckArgs, Format};
-use super::checked::{self, Checked, Coverage, Figures, Found, Verdict};
+use super::checked::{self, Checked, Coverage, Figures, Found, Turned, Verdict};
 use super::exit::{Exit, Problem};
 use super::found::replay_line;
 use super::{find, human, interrupt, junit, print, print_json};
@@ -91,22 +91,25 @@ fn searches(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Searches, Pro
     names.iter().map(open).collect()
 }
 
-/// Searches a scope again with each switch that it shows.
+/// Searches a scope again with each switch that it shows, or cannot show.
 fn each(
     case: &dyn Case,
     args: &CheckArgs,
     interrupted: &(dyn Fn() -> bool + Sync),
     all: &mut Vec<Checked>,
 ) -> Result<(), Problem> {
-    for switch in case.scope().map_or_else(Vec::new, |scope| scope.shows) {
+    let (shows, cannot) = says(case);
+    let shows = shows.into_iter().map(Turned::Shows);
+    for turned in shows.chain(cannot.into_keys().map(Turned::CannotShow)) {
         if interrupted() {
             break;
         }
-        let flipped = case.flipped(&[&switch]).ok_or_else(|| {
+        let switch = turned.switch();
+        let flipped = case.flipped(&[switch]).ok_or_else(|| {
             Problem::new(format!("`{}` cannot be had with `{switch}`", case.name()))
         })?;
         let search = Search::of(flipped.as_ref()).map_err(Problem::new)?;
-        let checked = one(flipped.as_ref(), &search, Some(switch), args, interrupted)?;
+        let checked = one(flipped.as_ref(), &search, Some(turned), args, interrupted)?;
         if args.format == Format::Human {
             print(&checked::in_words(&checked))?;
         }
@@ -115,11 +118,17 @@ fn each(
     Ok(())
 }
 
+/// What a scope says that it shows, and cannot show.
+fn says(case: &dyn Case) -> (Vec<String>, BTreeMap<String, String>) {
+    let scope = case.scope();
+    scope.map_or_else(Default::default, |scope| (scope.shows, scope.cannot_show))
+}
+
 /// Searches one scope, writes the trace of what was found, and says what came of it.
 fn one(
     case: &dyn Case,
     search: &Search,
-    shows: Option<String>,
+    turned: Option<Turned>,
     args: &CheckArgs,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Checked, Problem> {
@@ -142,19 +151,20 @@ fn one(
     let explored = quietly(|| explorer.run_from(search.starts()));
     let seconds = watch.clock.elapsed().as_secs_f64();
     let found = match &explored.ended {
-        Ended::Violated(found) => Some(write(case, search, found, shows.as_deref(), args)?),
+        Ended::Violated(found) => Some(write(case, search, found, turned.as_ref(), args)?),
         Ended::Complete | Ended::Stopped => None,
     };
     let verdict = verdict(
         &explored,
         found.as_ref(),
-        is_to_find(case, &shows),
+        turned.as_ref(),
+        case.expects().is_some(),
         interrupted(),
     );
     Ok(Checked {
         version: checked::VERSION,
         case: case.name().to_owned(),
-        shows,
+        turned,
         identity: case.identity(),
         build: build(),
         verdict,
@@ -166,18 +176,20 @@ fn one(
     })
 }
 
-/// Is there something that the search has to find?
-fn is_to_find(case: &dyn Case, shows: &Option<String>) -> bool {
-    shows.is_some() || case.expects().is_some()
-}
-
 fn verdict(
     explored: &Explored,
     found: Option<&Found>,
-    is_to_find: bool,
+    turned: Option<&Turned>,
+    expects: bool,
     interrupted: bool,
 ) -> Verdict {
+    let is_to_find = match turned {
+        Some(Turned::Shows(_)) => true,
+        Some(Turned::CannotShow(_)) => false,
+        None => expects,
+    };
     match (&explored.ended, found) {
+        (_, Some(_)) if matches!(turned, Some(Turned::CannotShow(_))) => Verdict::FoundAfterAll,
         (_, Some(found)) if found.expected => Verdict::FoundAsExpected,
         (_, Some(_)) => Verdict::Violated,
         (Ended::Complete, None) if is_to_find => Verdict::NotFound,
@@ -278,8 +290,12 @@ fn coverage(
     if !missed_places.is_empty() {
         missed.push(format!("the places of {}", missed_places.join(", ")));
     }
-    let shows = case.scope().map_or_else(Vec::new, |scope| scope.shows);
-    let is_unshown = |place: &&&str| !shows.is_empty() && shows.iter().all(|s| s != **place);
+    let (shows, mut reasons) = says(case);
+    reasons.retain(|switch, _| places.contains(&&**switch));
+    let is_unshown = |place: &&&str| {
+        let is_shown = shows.iter().any(|switch| switch == **place);
+        !shows.is_empty() && !is_shown && !reasons.contains_key(**place)
+    };
     let unshown = places.iter().filter(is_unshown).copied().collect();
     let untested = guarantees.missed.into_iter();
     Coverage {
@@ -288,6 +304,7 @@ fn coverage(
         tested: guarantees.reached,
         sometimes: sometimes.reached,
         places,
+        cannot_show: reasons,
         unshown,
         events: reached.events().filter(|(_, times)| *times > 0).collect(),
         deviations: reached.deviations(),
@@ -302,10 +319,11 @@ fn write(
     case: &dyn Case,
     search: &Search,
     found: &wavetank_models::Found,
-    shows: Option<&str>,
+    turned: Option<&Turned>,
     args: &CheckArgs,
 ) -> Result<Found, Problem> {
-    let out = &shows.map_or_else(|| args.out.clone(), |switch| args.out.join(switch));
+    let switch = turned.map(Turned::switch);
+    let out = &switch.map_or_else(|| args.out.clone(), |switch| args.out.join(switch));
     let starts = search.starts();
     let start = &starts[found.start];
     // The trace around which it was found may lie there, too.
@@ -329,7 +347,8 @@ fn write(
     let what = what.ok_or_else(|| Problem::new("the path that was found violates nothing"))?;
     let story = retell::story(case, &trace).unwrap_or_else(|why| vec![format!("no story: {why}")]);
     Ok(Found {
-        expected: shows.is_some() || case.expects() == Some(what.property.as_str()),
+        expected: matches!(turned, Some(Turned::Shows(_)))
+            || case.expects() == Some(what.property.as_str()),
         what,
         lasso: lasso::of(case, &trace).map(|lasso| lasso.to_string()),
         events: trace.end().events,

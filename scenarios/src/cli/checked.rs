@@ -1,6 +1,7 @@
 //! What `check` reports, for people and programs alike. The JSON form has a version; fields may be
 //! added to it, but none is removed or changes its meaning without a new one.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -25,9 +26,26 @@ pub(super) enum Verdict {
     Violated,
     /// Every state was visited, and the expected violation is not among them.
     NotFound,
+    /// A violation was found that the scope says it cannot find.
+    FoundAfterAll,
     /// There are more states than the limits allow.
     Incomplete,
     Interrupted,
+}
+
+/// The one switch that was turned in a mended world, by what the scope says of it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Turned {
+    Shows(String),
+    CannotShow(String),
+}
+
+impl Turned {
+    pub fn switch(&self) -> &str {
+        let (Turned::Shows(switch) | Turned::CannotShow(switch)) = self;
+        switch
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -35,9 +53,8 @@ pub(super) enum Verdict {
 pub(super) struct Checked {
     pub version: u32,
     pub case: String,
-    /// The defect, or the fix that is left out, which the scope shows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shows: Option<String>,
+    #[serde(flatten)]
+    pub turned: Option<Turned>,
     pub identity: serde_json::Value,
     pub build: &'static str,
     pub verdict: Verdict,
@@ -81,7 +98,9 @@ pub(super) struct Coverage {
     pub sometimes: Vec<String>,
     /// Switches whose places in the code were passed, on or off.
     pub places: Vec<&'static str>,
-    /// Those of them that the scope, if it says what it shows, does not.
+    /// Those of them that the scope cannot show, with the reason,
+    pub cannot_show: BTreeMap<String, String>,
+    /// and those of which it says nothing, if it says what it shows.
     pub unshown: Vec<&'static str>,
     /// How often each kind of event happened,
     pub events: Vec<(&'static str, u64)>,
@@ -118,7 +137,11 @@ pub(super) fn exit(all: &[Checked]) -> Exit {
         Exit::Violation
     } else if any(&[Verdict::Interrupted]) {
         Exit::Interrupted
-    } else if any(&[Verdict::Incomplete, Verdict::NotFound]) {
+    } else if any(&[
+        Verdict::Incomplete,
+        Verdict::NotFound,
+        Verdict::FoundAfterAll,
+    ]) {
         Exit::Incomplete
     } else {
         Exit::Clean
@@ -134,6 +157,7 @@ pub(super) fn verdict(checked: &Checked) -> String {
         Verdict::FoundAsExpected => format!("the expected violation was found within {bounds}"),
         Verdict::Violated => format!("violated within {bounds}"),
         Verdict::NotFound => format!("nothing found within {bounds}, {states} states"),
+        Verdict::FoundAfterAll => format!("found within {bounds}, which it says it cannot"),
         Verdict::Incomplete => format!("incomplete: nothing found in {states} states of {bounds}"),
         Verdict::Interrupted => format!("interrupted: nothing found in {states} states"),
     }
@@ -141,8 +165,8 @@ pub(super) fn verdict(checked: &Checked) -> String {
 
 /// The report for people.
 pub(super) fn in_words(checked: &Checked) -> String {
-    if let Some(switch) = &checked.shows {
-        return shown(checked, switch);
+    if let Some(turned) = &checked.turned {
+        return of_turned(checked, turned);
     }
     let mut text = format!("{}: {}\n", checked.case, verdict(checked));
     let mut line = |name: &str, value: &str| {
@@ -184,6 +208,7 @@ pub(super) fn in_words(checked: &Checked) -> String {
         tested,
         sometimes,
         places,
+        cannot_show,
         unshown,
         deviations,
         remembered,
@@ -208,6 +233,9 @@ pub(super) fn in_words(checked: &Checked) -> String {
     for missed in missed {
         line("missed", missed);
     }
+    for (switch, why) in cannot_show {
+        line("blind to", &format!("{switch}: {why}"));
+    }
     if !unshown.is_empty() {
         let places = format!("passed the places of {}", unshown.join(", "));
         line("unshown", &places);
@@ -230,19 +258,24 @@ pub(super) fn in_words(checked: &Checked) -> String {
     text + &human::story(&found.story)
 }
 
-/// What came of a switch that the scope shows, in one line: what its violation looks like is in its trace.
-fn shown(checked: &Checked, switch: &str) -> String {
+/// What came of a switch, in one line: what its violation looks like is in its trace.
+fn of_turned(checked: &Checked, turned: &Turned) -> String {
     let (case, seconds) = (&checked.case, human::duration(checked.figures.seconds));
-    match &checked.found {
+    let switch = turned.switch();
+    let says = match (turned, &checked.found) {
+        (Turned::Shows(_), Some(_)) => "shows",
+        (Turned::Shows(_), None) => "DOES NOT SHOW",
+        (Turned::CannotShow(_), Some(_)) => "SHOWS AFTER ALL",
+        (Turned::CannotShow(_), None) => "cannot show",
+    };
+    let what = match &checked.found {
         Some(found) => format!(
-            "{case}: shows {switch} in {seconds}: {}, {} events, {}\n",
+            "{}, {} events, {}",
             found.what.property,
             human::thousands(found.events),
             found.trace
         ),
-        None => format!(
-            "{case}: DOES NOT SHOW {switch}: {} ({seconds})\n",
-            verdict(checked)
-        ),
-    }
+        None => verdict(checked),
+    };
+    format!("{case}: {says} {switch} in {seconds}: {what}\n")
 }

@@ -8,7 +8,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::retell::in_words;
 
-use super::checked::{self, Checked, Verdict};
+use super::checked::{self, Checked, Turned, Verdict};
 use super::exit::Problem;
 use super::report;
 
@@ -30,14 +30,18 @@ pub(super) fn checked(all: &[Checked]) -> Report {
                 }
                 status
             }
-            Verdict::NotFound | Verdict::Incomplete | Verdict::Interrupted => {
+            Verdict::NotFound
+            | Verdict::FoundAfterAll
+            | Verdict::Incomplete
+            | Verdict::Interrupted => {
                 let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
                 status.set_message(checked::verdict(one));
                 status
             }
         };
-        let name = match &one.shows {
-            Some(switch) => format!("{} shows {switch}", one.case),
+        let name = match &one.turned {
+            Some(Turned::Shows(switch)) => format!("{} shows {switch}", one.case),
+            Some(Turned::CannotShow(switch)) => format!("{} cannot show {switch}", one.case),
             None => one.case.clone(),
         };
         let mut case = TestCase::new(name, status);

@@ -98,6 +98,25 @@ pub fn parse(name: &str, text: &str, known: &Known) -> Result<Scenario, Report> 
     ))
 }
 
+/// Points at what processes are told and do not understand: `why` says what is wrong with it, if anything is.
+pub fn understood(
+    name: &str,
+    text: &str,
+    scenario: &Scenario,
+    why: impl Fn(&Told) -> Option<String>,
+) -> Result<(), Report> {
+    let findings = plan::misunderstood(scenario, why);
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let source = Source { name, text };
+    let tree = tree::parse(text).map_err(|error| source.report([explain::yaml(&error)]))?;
+    let all = findings
+        .iter()
+        .map(|finding| explain::finding(&tree, finding));
+    Err(source.report(all))
+}
+
 /// The stem of a scenario file's path, or nothing if the name is not one.
 fn stem(name: &str) -> Option<&str> {
     let file = name.rsplit(['/', '\\']).next()?;

@@ -3,9 +3,10 @@
 use serde_json::Value;
 use wavetank_engine::Fault;
 
-use super::check::Checker;
+use super::check::{Checker, Finding};
 use super::path::Path;
-use super::scenario::Directed;
+use super::scenario::{Directed, Scenario, Told};
+use super::search::told;
 use super::suggest;
 use super::tree::Focus::{Key, Value as OnValue};
 
@@ -131,6 +132,32 @@ impl Checker<'_> {
             self.wrong(path, OnValue, format!("there is no process `{name}`"), help);
         }
     }
+}
+
+/// What processes are told in the plan, and may be told during a search, for which there is a reason why not.
+pub(super) fn misunderstood(
+    scenario: &Scenario,
+    why: impl Fn(&Told) -> Option<String>,
+) -> Vec<Finding> {
+    let planned = scenario.plan.iter().enumerate();
+    let planned = planned.filter_map(|(index, directed)| {
+        let path = Path::of("plan").item(index);
+        Some((path, directed.tell.clone()?))
+    });
+    let faults = scenario.search.iter().flat_map(|search| &search.faults);
+    let searched = faults.enumerate().filter_map(|(index, fault)| {
+        let path = Path::of("search").key("faults").item(index);
+        Some((path, told(fault)?.ok()?))
+    });
+    let finding = |(path, told): (Path, Told)| {
+        Some(Finding {
+            path: path.key("tell"),
+            focus: OnValue,
+            message: why(&told)?,
+            help: "docs/SCENARIOS.md lists what each process can be told".into(),
+        })
+    };
+    planned.chain(searched).filter_map(finding).collect()
 }
 
 /// Where this text stands.

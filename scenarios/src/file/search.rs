@@ -1,5 +1,7 @@
 //! How far `wavetank check` goes: what makes a scenario a *scope*.
 
+use std::collections::BTreeMap;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +12,7 @@ use super::duration::Duration;
 use super::path::Path;
 use super::scenario::{Told, faults_of_one_kind};
 use super::suggest;
-use super::tree::Focus::Value as OnValue;
+use super::tree::Focus::{self, Key as OnKey, Value as OnValue};
 
 /// More would not fit the bits of a state.
 const MOST_FAULTS: usize = 64;
@@ -50,10 +52,20 @@ pub struct Search {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "switches")]
     pub shows: Vec<String>,
+    /// Others of which it passes the place and that it cannot find, each with the reason. `--each` makes sure
+    /// of them as well.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "reasons")]
+    pub cannot_show: BTreeMap<String, String>,
 }
 
 fn switches(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": {"enum": switch_names()}})
+}
+
+fn reasons(_: &mut SchemaGenerator) -> Schema {
+    let names = json_schema!({"enum": switch_names()});
+    json_schema!({"type": "object", "propertyNames": names, "additionalProperties": {"type": "string"}})
 }
 
 fn switch_names() -> Vec<&'static str> {
@@ -71,6 +83,14 @@ fn sixteen() -> u64 {
 }
 
 impl Checker<'_> {
+    fn known_switch(&mut self, name: &str, path: Path, focus: Focus) {
+        if Switch::named(name).is_none() {
+            let message = format!("there is no defect or fix `{name}`");
+            let help = suggest::help(name, &switch_names(), "there are");
+            self.wrong(path, focus, message, help);
+        }
+    }
+
     /// The bounds of the search.
     pub(super) fn search(&mut self, possible: bool) {
         let Some(search) = &self.scenario.search else {
@@ -107,12 +127,20 @@ impl Checker<'_> {
             self.wrong(root.clone().key("stay-down"), OnValue, message, help);
         }
         for (index, name) in search.shows.iter().enumerate() {
-            if Switch::named(name).is_none() {
-                let path = root.clone().key("shows").item(index);
-                let message = format!("there is no defect or fix `{name}`");
-                let help = suggest::help(name, &switch_names(), "there are");
-                self.wrong(path, OnValue, message, help);
+            self.known_switch(name, root.clone().key("shows").item(index), OnValue);
+        }
+        for (name, why) in &search.cannot_show {
+            let path = root.clone().key("cannot-show").key(name);
+            if search.shows.contains(name) {
+                let message = format!("`{name}` is among what the scope shows");
+                let help = "name it in one of the two lists";
+                self.wrong(path.clone(), OnKey, message, help);
             }
+            if why.trim().is_empty() {
+                let help = "say in a few words what the scope lacks";
+                self.wrong(path.clone(), OnValue, "there is no reason", help);
+            }
+            self.known_switch(name, path, OnKey);
         }
         let processes = possible.then(|| self.scenario.topology.processes());
         for (index, fault) in search.faults.iter().enumerate() {

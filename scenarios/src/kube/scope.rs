@@ -44,5 +44,6 @@ pub(super) fn of(scenario: &Scenario) -> Option<Scope> {
         },
         recovers_within: search.recovers.then(|| nanos(scenario.calm)),
         shows: search.shows.clone(),
+        cannot_show: search.cannot_show.clone(),
     })
 }

@@ -328,8 +328,10 @@ fn what_cannot_be_searched_is_told() {
     )
     .expect("writable");
     let said = [
-        "what is asked for cannot be done",
-        "knows `connect`, not `jump`",
+        "error: `c1` knows `connect`, not `jump`",
+        "own.yaml:",
+        "tell: {process: c1, what: jump}",
+        "docs/SCENARIOS.md lists what each process can be told",
     ];
     check(&dir, &["own.yaml"]).expect(2, &said);
     let cut = scope.replace("name: lease-endpoints", "name: own");
@@ -341,11 +343,13 @@ fn what_cannot_be_searched_is_told() {
 #[test]
 fn what_a_scope_says_that_it_shows_is_looked_for() {
     let dir = scratch("check-each");
-    let own = |name: &str, shows: &str| {
+    let own = |name: &str, says: &str| {
         let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("scopes/etcd-compaction.yaml");
         let text = fs::read_to_string(bundled).expect("it is there");
         let text = text.replace("name: etcd-compaction", &format!("name: {name}"));
-        let text = text.replace("- compaction-drops-tombstone", &format!("- {shows}"));
+        let (begin, end) = (text.find("  shows:"), text.find("properties:"));
+        let (begin, end) = begin.zip(end).expect("it has both");
+        let text = format!("{}{says}\n{}", &text[..begin], &text[end..]);
         fs::write(dir.join(format!("{name}.yaml")), text).expect("it can be written");
     };
     let each = |name: &str| {
@@ -363,30 +367,56 @@ fn what_a_scope_says_that_it_shows_is_looked_for() {
         )
     };
 
-    own("right", "compaction-drops-tombstone");
+    own(
+        "right",
+        "  shows: [compaction-drops-tombstone]
+  cannot-show: {progress-latch: nobody asks for progress}",
+    );
     let said = [
         "right: no violation within",
-        "right: shows compaction-skips-slow-watch",
+        "blind to    progress-latch: nobody asks for progress",
+        "unshown     passed the places of progress-overtakes-events, compaction-skips-slow-watch",
         "right: shows compaction-drops-tombstone",
-        "unshown     passed the places of progress-latch",
+        "right: cannot show progress-latch",
     ];
     each("right").expect(0, &said);
     let traces = files(&dir.join("wavetank-out/compaction-drops-tombstone"));
     assert_eq!(traces, ["right-watch-reliable.trace"]);
 
     // Only a member that gets a snapshot has a place for it.
-    own("idle", "watch-goes-back");
+    own("idle", "  shows: [watch-goes-back]");
     each("idle").expect(
         4,
-        &["idle: DOES NOT SHOW watch-goes-back: nothing found within"],
+        &["idle: DOES NOT SHOW watch-goes-back in", "nothing found"],
     );
     let report = fs::read_to_string(dir.join("junit.xml")).expect("it was written");
     assert!(report.contains("idle shows watch-goes-back"), "{report}");
 
-    own("wrong", "compaction-drops-tombstones");
+    own(
+        "modest",
+        "  cannot-show: {compaction-drops-tombstone: nobody compacts}",
+    );
+    let said = ["modest: SHOWS AFTER ALL compaction-drops-tombstone in"];
+    each("modest").expect(4, &said);
+    let report = fs::read_to_string(dir.join("junit.xml")).expect("it was written");
+    let name = "modest cannot show compaction-drops-tombstone";
+    assert!(report.contains(name), "{report}");
+
+    own("wrong", "  shows: [compaction-drops-tombstones]");
     let said = [
         "there is no defect or fix `compaction-drops-tombstones`",
         "did you mean `compaction-drops-tombstone`?",
+    ];
+    each("wrong").expect(2, &said);
+    own(
+        "wrong",
+        "  shows: [progress-latch]
+  cannot-show: {progress-latch: '', progress-latsch: nobody asks}",
+    );
+    let said = [
+        "`progress-latch` is among what the scope shows",
+        "there is no reason",
+        "did you mean `progress-latch`?",
     ];
     each("wrong").expect(2, &said);
 }

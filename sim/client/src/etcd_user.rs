@@ -173,7 +173,8 @@ impl<V: Value> Process for EtcdUser<V> {
     }
 
     /// `operate {}`: one operation, of any kind. `operate {put: KEY}`, `{delete: KEY}`, `{get: KEY}`,
-    /// `{compact: REVISION}`, `{grant: SECONDS}`: just this, at any member or at `member: NUMBER`.
+    /// `{put: KEY, get-at: REVISION}`, `{compact: REVISION}`, `{grant: SECONDS}`: just this, at any member or
+    /// at `member: NUMBER`.
     /// `watch {prefix, from?, member?, company?, asks-progress?}`: one more watch.
     fn tell(
         &mut self,

@@ -29,6 +29,8 @@ enum Operation {
     /// Whatever is drawn.
     Any,
     Put(String),
+    /// In one transaction, with a read of the key as of a revision.
+    PutAndGetAt(String, u64),
     Delete(String),
     Get(String),
     Compact(u64),
@@ -54,6 +56,12 @@ impl Operation {
             return Ok(Operation::Any);
         }
         let key = |value: &Json| value.as_str().map(str::to_owned);
+        if let [(get_at, revision), (put, name)] = fields
+            && (get_at.as_str(), put.as_str()) == ("get-at", "put")
+            && let Some((name, revision)) = key(name).zip(revision.as_u64())
+        {
+            return Ok(Operation::PutAndGetAt(name, revision));
+        }
         let read = |(what, value): &(&String, &Json)| match what.as_str() {
             "put" => key(value).map(Operation::Put),
             "delete" => key(value).map(Operation::Delete),
@@ -66,8 +74,8 @@ impl Operation {
         match (read.next().flatten(), read.next()) {
             (Some(operation), None) => Ok(operation),
             _ => Err(
-                "knows `put`, `delete` and `get` of a key, `compact` of a revision and `grant` of \
-                 seconds"
+                "knows `put`, `delete` and `get` of a key, `put` with `get-at` of a revision, `compact` of \
+                 a revision and `grant` of seconds"
                     .into(),
             ),
         }
@@ -78,6 +86,17 @@ impl Operation {
         Some(match self {
             Operation::Any => return None,
             Operation::Put(key) => Request::Put(Put::new(key, value)),
+            Operation::PutAndGetAt(key, revision) => Request::Txn(Txn {
+                compare: Vec::new(),
+                success: vec![
+                    TxnOp::Put(Put::new(key.clone(), value)),
+                    TxnOp::Range(Range {
+                        revision,
+                        ..Range::of(Keys::one(key))
+                    }),
+                ],
+                failure: Vec::new(),
+            }),
             Operation::Delete(key) => Request::DeleteRange(DeleteRange {
                 keys: Keys::one(key),
                 prev_kv: false,
