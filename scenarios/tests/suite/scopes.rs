@@ -3,27 +3,47 @@
 //! it says one of the two of every switch whose place it passes. What is too large for a test is looked at by
 //! `wavetank check --all --fixed --each`.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
 use wavetank::case::Case;
 use wavetank::catalogue::{Catalogue as _, Composition};
 use wavetank::kube::Kube;
 use wavetank::search::Search;
 use wavetank_models::{Ended, Explorer, Recovery, Reduction, retrace};
 
-/// What a search comes to.
-fn explore(case: &dyn Case) -> (Search, Ended) {
+/// A search, and what came of it.
+struct Explored {
+    search: Search,
+    ended: Ended,
+    /// The switches whose places it passed.
+    passed: BTreeSet<&'static str>,
+}
+
+fn explore(case: &dyn Case) -> Explored {
     let search = Search::of(case).expect("it is a scope");
-    // What was passed on the way to where it begins is not the search's.
-    case.take_passed();
     let recovery = search.calm.map(Recovery::within);
+    let passed = Mutex::new(BTreeSet::new());
     let explored = Explorer {
         model: &search.model,
         recovery: recovery.as_ref(),
         reduction: Reduction::ORDERS,
         threads: 1,
-        watch: &|_| true,
+        watch: &|_| {
+            // The thread that searches is the one that is asked.
+            passed
+                .lock()
+                .expect("nobody panics")
+                .extend(case.take_passed());
+            true
+        },
     }
     .run_from(search.starts());
-    (search, explored.ended)
+    Explored {
+        search,
+        ended: explored.ended,
+        passed: passed.into_inner().expect("nobody panicked"),
+    }
 }
 
 /// What is turned, and the property that is violated then.
@@ -32,7 +52,7 @@ fn found(scope: &str) -> String {
     let shows = case.scope().expect("it is a scope").shows;
     let property = |switch: &String| {
         let case = case.flipped(&[switch]).expect("it is a switch");
-        let (search, ended) = explore(case.as_ref());
+        let Explored { search, ended, .. } = explore(case.as_ref());
         let Ended::Violated(found) = ended else {
             panic!("{scope} does not show {switch}");
         };
@@ -57,23 +77,23 @@ fn mended(scope: &str) -> Box<dyn Case> {
     Kube.open(scope, &mended).expect("it is bundled")
 }
 
-/// What a scope cannot show is not found, and there is nothing else whose place it passes.
+/// What a scope cannot show is passed, and not found, and there is nothing else whose place it passes.
 #[track_caller]
 fn is_blind_to_what_it_says(scope: &str) {
     let case = mended(scope);
-    let (_, ended) = explore(case.as_ref());
+    let Explored { ended, passed, .. } = explore(case.as_ref());
     assert_eq!(ended, Ended::Complete);
     let says = case.scope().expect("it is a scope");
     let places = case.places();
-    let passed = case.take_passed().into_iter();
-    for place in passed.filter(|place| places.contains(place)) {
+    for place in passed.iter().filter(|place| places.contains(place)) {
         let is_shown = says.shows.iter().any(|switch| switch == place);
-        let is_known = is_shown || says.cannot_show.contains_key(place);
+        let is_known = is_shown || says.cannot_show.contains_key(*place);
         assert!(is_known, "{scope} says nothing of {place}");
     }
     for (switch, why) in &says.cannot_show {
+        assert!(passed.contains(&**switch), "{scope} does not pass {switch}");
         let case = case.flipped(&[switch]).expect("it is a switch");
-        let (_, ended) = explore(case.as_ref());
+        let ended = explore(case.as_ref()).ended;
         assert_eq!(ended, Ended::Complete, "{scope}, {switch}: {why}");
     }
 }
