@@ -2,9 +2,10 @@
 //!
 //! If replicas, clients or objects of a world exchange their names, its text has the same words as before, but
 //! for names, in another order. So two worlds of which one is the other with names exchanged have the same
-//! *blur*: the bag of the words of each process, of each thing that is pending and of each connection, where a
-//! process is called by the bag of its own words, other names are left out, and what bags there are. Worlds
-//! whose blurs differ are made one by no symmetry. Worlds whose blurs are the same may be, or may not.
+//! *blur*: the bag of the words of each process, of each connection and of each thing that is pending, with its
+//! place in the order, where a process is called by the bag of its own words, other names are left out, and what
+//! bags there are. Worlds whose blurs differ are made one by no symmetry. Worlds whose blurs are the same may be,
+//! or may not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +50,12 @@ fn blur(model: &WorldModel, node: &Node) -> u64 {
         .fold(vec![&*text], |parts, begin| {
             parts.iter().flat_map(|part| part.split(begin)).collect()
         });
-    let parts = parts.into_iter().chain(faults.iter().map(String::as_str));
+    let pending = node.world.pending().enumerate();
+    let pending: Vec<String> = pending
+        .map(|(place, entry)| format!("place: {place}, {entry:?}"))
+        .collect();
+    let more = faults.iter().chain(&pending).map(String::as_str);
+    let parts = parts.into_iter().chain(more);
     let bag = |sum: u64, part: &str| sum.wrapping_add(digest(&names.words(part)));
     let budgets = (node.deviations, node.planned, node.world.now());
     digest(&(budgets, parts.fold(0, bag)))
@@ -138,8 +144,7 @@ fn is_passed_over([second, first]: [&str; 2], word: &str) -> bool {
     let (key, value) = word.split_once(": ").unwrap_or(("", word));
     let is_fingerprint = value.parse::<u64>().is_ok_and(|value| value > 1 << 50);
     let after = |ends: &[&str]| ends.iter().any(|end| first.ends_with(end));
-    let is_remembered =
-        first.ends_with("Time") && (second.ends_with("Instant") || second.starts_with("heard"));
+    let is_remembered = first.ends_with("Time") && second.ends_with("Instant");
     is_fingerprint
         || is_remembered
         || key == "seq"
