@@ -203,6 +203,27 @@ pub(super) fn in_words(checked: &Checked) -> String {
         human::thousands(*generated_per_second as u64),
     );
     line("speed", &speed);
+    covered(&checked.coverage, &mut line);
+    let Some(found) = &checked.found else {
+        return text;
+    };
+    let expected = if found.expected { "expected " } else { "" };
+    let what = violation_in_words(&found.what);
+    writeln!(text, "\n{expected}VIOLATION of {what}").expect("writing to a string cannot fail");
+    let mut line = |name: &str, value: &str| {
+        writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");
+    };
+    line("events", &human::thousands(found.events));
+    if let Some(lasso) = &found.lasso {
+        line("lasso", lasso);
+    }
+    line("trace", &found.trace);
+    line("replay", &found.replay);
+    text + &human::story(&found.story)
+}
+
+/// What was reached and what was not, a line each.
+fn covered(coverage: &Coverage, line: &mut impl FnMut(&str, &str)) {
     let Coverage {
         faults,
         tested,
@@ -215,7 +236,7 @@ pub(super) fn in_words(checked: &Checked) -> String {
         untested,
         missed,
         ..
-    } = &checked.coverage;
+    } = coverage;
     let reached = format!(
         "{} faults, {} guarantees put to the test, {} of `sometimes`, {} places of switches, {} events \
          out of turn, {} states of the properties",
@@ -240,22 +261,6 @@ pub(super) fn in_words(checked: &Checked) -> String {
         let places = format!("passed the places of {}", unshown.join(", "));
         line("unshown", &places);
     }
-    let Some(found) = &checked.found else {
-        return text;
-    };
-    let expected = if found.expected { "expected " } else { "" };
-    let what = violation_in_words(&found.what);
-    writeln!(text, "\n{expected}VIOLATION of {what}").expect("writing to a string cannot fail");
-    let mut line = |name: &str, value: &str| {
-        writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");
-    };
-    line("events", &human::thousands(found.events));
-    if let Some(lasso) = &found.lasso {
-        line("lasso", lasso);
-    }
-    line("trace", &found.trace);
-    line("replay", &found.replay);
-    text + &human::story(&found.story)
 }
 
 /// What came of a switch, in one line: what its violation looks like is in its trace.
