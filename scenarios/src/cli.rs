@@ -58,7 +58,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::Keep(args) => keep::keep(catalogue, args),
         Command::List(args) => list::list(catalogue, args),
         Command::Conform(args) => conform::conform(args),
-        Command::Schema => print(&crate::file::json_schema()).map(|()| Exit::Clean),
+        Command::Schema => print(&catalogue.schema()).map(|()| Exit::Clean),
     };
     match done {
         Ok(exit) => exit.into(),

@@ -6,12 +6,11 @@ use crate::common;
 use std::time::Duration;
 
 use stateright::Path;
-use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, EtcdCluster, Topology};
 use wavetank_engine::{Action, Fault, Time};
 use wavetank_models::{Bounds, Move, WorldModel};
 use wavetank_release::{Reconciler, Release, Switch, Switches};
 
+use common::topology::{Apiserver, EtcdCluster, Topology};
 use common::{search, undisturbed};
 
 /// The second round is about to begin.
@@ -54,7 +53,7 @@ fn scope(switches: Switches) -> WorldModel {
             routine: round(),
         },
     ];
-    let start = undisturbed(&topology, Name::NoLeaseWriteAfterRemoval, BEFORE_A_ROUND);
+    let start = undisturbed(&topology, "no-lease-write-after-removal", BEFORE_A_ROUND);
     WorldModel {
         start,
         bounds: Bounds {
@@ -73,10 +72,7 @@ fn a_round_that_waited_for_the_lock_writes_the_lease_of_a_stopped_apiserver() {
     let path = found.expect("the search finds it");
     let violated = path.last_state().violated.clone();
     let violated = violated.expect("the path ends there");
-    assert_eq!(
-        violated.property,
-        Name::NoLeaseWriteAfterRemoval.info().name
-    );
+    assert_eq!(violated.property, "no-lease-write-after-removal");
     assert!(violated.message.contains("written again after its removal"));
     let moves = path.into_actions();
     let faults = moves.iter().filter(|m| matches!(m, Move::Fault(_)));

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wavetank_release::Switch;
+use wavetank_cluster::Components;
+use wavetank_component::file::path::Path;
+use wavetank_component::file::suggest;
+use wavetank_component::file::tree::Focus::{self, Key as OnKey, Value as OnValue};
+use wavetank_component::values::Duration;
 
 use super::check::Checker;
-use super::duration::Duration;
-use super::path::Path;
 use super::scenario::{Told, faults_of_one_kind};
-use super::suggest;
-use super::tree::Focus::{self, Key as OnKey, Value as OnValue};
 
 /// More would not fit the bits of a state.
 const MOST_FAULTS: usize = 64;
@@ -50,7 +50,7 @@ pub struct Search {
     /// What this scope is for: defects that it finds, and fixes without which it finds something, each on its
     /// own in a world that is mended otherwise. `wavetank check --fixed --each` makes sure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "switches")]
+    #[schemars(schema_with = "defects")]
     pub shows: Vec<String>,
     /// Others of which it passes the place and that it cannot find, each with the reason. `--each` makes sure
     /// of them as well.
@@ -59,17 +59,20 @@ pub struct Search {
     pub cannot_show: BTreeMap<String, String>,
 }
 
-fn switches(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "array", "items": {"enum": switch_names()}})
+/// `format` says which names there are.
+fn defects(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"$ref": "#/$defs/Defect"}})
 }
 
 fn reasons(_: &mut SchemaGenerator) -> Schema {
-    let names = json_schema!({"enum": switch_names()});
+    let names = json_schema!({"$ref": "#/$defs/Defect"});
     json_schema!({"type": "object", "propertyNames": names, "additionalProperties": {"type": "string"}})
 }
 
-fn switch_names() -> Vec<&'static str> {
-    Switch::TABLE.iter().map(|info| info.name).collect()
+/// The names of all defects and fixes.
+pub(super) fn defect_names(components: &Components) -> Vec<&'static str> {
+    let all = components.defects().into_iter();
+    all.map(|(_, defect)| defect.name).collect()
 }
 
 /// What is told, if that is what stands among the faults.
@@ -83,20 +86,22 @@ fn sixteen() -> u64 {
 }
 
 impl Checker<'_> {
-    fn known_switch(&mut self, name: &str, path: Path, focus: Focus) {
-        if Switch::named(name).is_none() {
+    fn known_defect(&mut self, name: &str, path: Path, focus: Focus) {
+        let known = defect_names(self.components);
+        if !known.contains(&name) {
             let message = format!("there is no defect or fix `{name}`");
-            let help = suggest::help(name, &switch_names(), "there are");
+            let help = suggest::help(name, &known, "there are");
             self.wrong(path, focus, message, help);
         }
     }
 
     /// The bounds of the search.
     pub(super) fn search(&mut self, possible: bool) {
-        let Some(search) = &self.scenario.search else {
+        let scenario = self.scenario;
+        let Some(search) = &scenario.search else {
             return;
         };
-        let (root, storm) = (Path::of("search"), self.scenario.storm);
+        let (root, storm) = (Path::of("search"), scenario.storm);
         if search.from >= storm {
             let message = format!(
                 "the search begins at {}, but the storm ends at {storm}",
@@ -127,7 +132,7 @@ impl Checker<'_> {
             self.wrong(root.clone().key("stay-down"), OnValue, message, help);
         }
         for (index, name) in search.shows.iter().enumerate() {
-            self.known_switch(name, root.clone().key("shows").item(index), OnValue);
+            self.known_defect(name, root.clone().key("shows").item(index), OnValue);
         }
         for (name, why) in &search.cannot_show {
             let path = root.clone().key("cannot-show").key(name);
@@ -140,9 +145,9 @@ impl Checker<'_> {
                 let help = "say in a few words what the scope lacks";
                 self.wrong(path.clone(), OnValue, "there is no reason", help);
             }
-            self.known_switch(name, path, OnKey);
+            self.known_defect(name, path, OnKey);
         }
-        let processes = possible.then(|| self.scenario.topology.processes());
+        let processes = self.processes(possible);
         for (index, fault) in search.faults.iter().enumerate() {
             let path = root.clone().key("faults").item(index);
             match told(fault) {

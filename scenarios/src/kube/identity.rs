@@ -1,23 +1,24 @@
 //! A job as it stands in a trace's head, and back.
 
 use serde::{Deserialize, Serialize};
+use wavetank_cluster::Components;
 use wavetank_release::{AnyRelease, Composition, EtcdRelease, Release, Switch};
 
 use super::job::Job;
 use super::switches::names;
-use crate::file::{self, Scenario};
+use crate::file;
 
 /// What makes a job what it is.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Identity {
-    scenario: Scenario,
+    scenario: serde_json::Value,
     /// The release of all apiservers, if it is not the scenario's own.
     release: Option<String>,
     /// The release of etcd. Heads from before there were several have none: it follows from the
     /// rest.
     #[serde(default)]
-    etcd_release: Option<file::EtcdRelease>,
+    etcd_release: Option<String>,
     fixed: bool,
     on: Vec<String>,
     off: Vec<String>,
@@ -34,12 +35,18 @@ impl Job {
     ///
     /// # Errors
     /// What does not fit.
-    pub fn from_identity(identity: &serde_json::Value) -> Result<Job, String> {
+    pub fn from_identity(
+        identity: &serde_json::Value,
+        components: &Components,
+    ) -> Result<Job, String> {
         let identity: Identity =
             serde_json::from_value(identity.clone()).map_err(|error| error.to_string())?;
         let switches = |names: &[String]| -> Result<Vec<Switch>, String> {
+            let known = components.defects();
             let named = |name: &String| {
-                Switch::named(name).ok_or_else(|| format!("this build knows no defect `{name}`"))
+                let found = known.iter().find(|(_, defect)| defect.name == *name);
+                let found = found.map(|(_, defect)| defect.switch);
+                found.ok_or_else(|| format!("this build knows no defect `{name}`"))
             };
             names.iter().map(named).collect()
         };
@@ -51,12 +58,17 @@ impl Job {
             on: switches(&identity.on)?,
             off: switches(&identity.off)?,
         };
-        let etcd: Option<EtcdRelease> = identity.etcd_release.map(|release| release.0);
+        let etcd = identity.etcd_release.map(|name| {
+            EtcdRelease::named(&name)
+                .ok_or_else(|| format!("this build knows no release of etcd `{name}`"))
+        });
+        let etcd = etcd.transpose()?;
+        let scenario = file::from_json(&identity.scenario, components)?;
         let release = release.transpose()?.map(AnyRelease::from);
         let open = |composition: &Composition| -> Result<Job, String> {
-            let job = Job::new(identity.scenario.clone(), release, composition.clone())?;
+            let job = Job::new(scenario.clone(), release, composition.clone(), components)?;
             Ok(match etcd {
-                Some(etcd) => job.with_etcd(etcd),
+                Some(_) => job.with_etcd(etcd),
                 None => job,
             })
         };
@@ -77,16 +89,19 @@ impl Job {
     }
 
     pub(super) fn to_identity(&self) -> serde_json::Value {
-        let etcd = self.etcd();
+        let etcd = self.etcd_release();
+        let on = etcd.map(|release| self.spec.composition.etcd(release));
+        let on = on.iter().flat_map(|on| on.iter());
+        let composition = &self.spec.composition;
         let identity = Identity {
-            scenario: self.scenario.clone(),
-            release: self.release.map(|r| r.name().to_owned()),
-            etcd_release: Some(file::EtcdRelease(etcd.release)),
-            fixed: self.composition.fixed,
-            on: names(self.composition.on.iter().copied()),
-            off: names(self.composition.off.iter().copied()),
+            scenario: self.scenario.to_json(),
+            release: self.spec.kubernetes.map(|r| r.name().to_owned()),
+            etcd_release: etcd.map(|release| release.to_string()),
+            fixed: composition.fixed,
+            on: names(composition.on.iter().copied()),
+            off: names(composition.off.iter().copied()),
             defects: self.switches().iter().map(|s| names(s.iter())).collect(),
-            etcd_defects: names(etcd.switches.iter().filter(|s| !s.info().etcd.is_empty())),
+            etcd_defects: names(on.filter(|s| !s.info().etcd.is_empty())),
         };
         serde_json::to_value(identity).expect("a scenario is JSON")
     }

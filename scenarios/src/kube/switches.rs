@@ -1,7 +1,7 @@
 //! The switches of a job: which have a place in it, and the same job with some the other way.
 
-use wavetank_cluster::{Concern, Named};
-use wavetank_release::{Kind, Place, Reconciler, Switch, SwitchInfo};
+use wavetank_component::Component;
+use wavetank_release::{Kind, Switch, SwitchInfo};
 
 use super::job::Job;
 use crate::case::Flip;
@@ -18,91 +18,99 @@ fn flip(info: &SwitchInfo) -> Flip {
     }
 }
 
+fn is_of_etcd(info: &SwitchInfo) -> bool {
+    !info.etcd.is_empty()
+}
+
 impl Job {
     /// Is it on anywhere?
-    fn has(&self, switch: Switch) -> bool {
-        match switch.info().etcd.is_empty() {
-            true => self.switches().iter().any(|on| on.contains(switch)),
-            false => self.etcd().switches.contains(switch),
+    fn has(&self, info: &SwitchInfo) -> bool {
+        if !is_of_etcd(info) {
+            return self.switches().iter().any(|on| on.contains(info.switch));
         }
+        let etcd = self.etcd_release();
+        etcd.is_some_and(|release| self.spec.composition.etcd(release).contains(info.switch))
     }
 
-    /// The parts of the world that there are, beside the etcd.
-    pub(super) fn places(&self) -> Vec<Place> {
-        let topology = &self.scenario.topology;
-        let all = [
-            (Place::Server, topology.apiservers.count() > 0),
-            (Place::WatchCache, topology.watch_cache),
-            (Place::Informer, topology.informers > 0),
-            (Place::Services, self.ranges().is_some()),
-            (Place::Election, topology.controller_managers > 0),
-            (Place::Identity, self.scenario.options.apiserver_identity),
-        ];
-        let there = all.into_iter().filter(|(_, is)| *is);
-        there.map(|(place, _)| place).collect()
+    /// Do the algorithms of a release have this place?
+    fn is_of_release(&self, info: &SwitchInfo) -> bool {
+        let releases = self.components.releases(&self.spec);
+        is_of_etcd(info) || releases.iter().any(|release| info.fits.contains(release))
     }
 
-    /// Do the algorithms have this place: those of an apiserver, or those of the etcd?
-    fn fits(&self, info: &SwitchInfo) -> bool {
-        let releases = self.all_releases();
-        let somewhere = releases.iter().any(|release| info.fits.contains(release));
-        info.place == Place::Etcd || somewhere && self.places().contains(&info.place)
+    /// Is there somebody who has its place?
+    fn fits(&self, component: &dyn Component, info: &SwitchInfo) -> bool {
+        component.exists(&self.spec) && self.is_of_release(info)
+    }
+
+    /// Has every switch that is asked for a place?
+    ///
+    /// # Errors
+    /// The first that has none.
+    pub(super) fn check_defects(&self) -> Result<(), String> {
+        for (component, info) in self.components.defects() {
+            if !self.spec.composition.on.contains(&info.switch) {
+                continue;
+            }
+            let place = component.defects().place;
+            let why = if !component.exists(&self.spec) {
+                format!("has a place only in {place}, and there are none")
+            } else if !self.is_of_release(info) {
+                "has no place in the algorithms of this release".to_owned()
+            } else if let Err(why) = component.has_place(&self.spec, info) {
+                why
+            } else {
+                continue;
+            };
+            return Err(format!("`{}` {why}", info.name));
+        }
+        Ok(())
     }
 
     /// Defects that are on and fixes that are off.
     pub(super) fn blamed(&self) -> Vec<Flip> {
-        let blamed = |info: &&SwitchInfo| {
-            self.fits(info) && self.has(info.switch) == (info.kind != Kind::Fix)
-        };
-        Switch::TABLE.iter().filter(blamed).map(flip).collect()
+        let all = self.components.defects().into_iter();
+        let blamed = all.filter(|(component, info)| {
+            self.fits(*component, info) && self.has(info) == (info.kind != Kind::Fix)
+        });
+        blamed.map(|(_, info)| flip(info)).collect()
     }
 
     /// Defects that are off, and that would show.
     pub(super) fn missing(&self) -> Vec<Flip> {
-        let missing = |info: &&SwitchInfo| info.kind != Kind::Fix && !self.has(info.switch);
-        self.showing().filter(missing).map(flip).collect()
+        let all = self.showing().into_iter();
+        let missing = all.filter(|info| info.kind != Kind::Fix && !self.has(info));
+        missing.map(flip).collect()
     }
 
-    /// Switches that have a place, and would show: those of etcd to its own clients, those of
-    /// watching to informers, those of stopping where a reconciler keeps Endpoints.
-    pub(super) fn showing(&self) -> impl Iterator<Item = &'static SwitchInfo> {
-        let reconcilers = self.reconcilers();
-        let judged = move |concern| {
-            self.properties
-                .iter()
-                .any(|p: &Named| p.concern() == concern)
+    /// Switches that have a place, and would show: there are properties that are about them.
+    pub(super) fn showing(&self) -> Vec<&'static SwitchInfo> {
+        let judged = |component: &dyn Component| {
+            let shown_by = component.shown_by();
+            let mut all = self.properties.iter();
+            all.any(|named| shown_by.contains(&named.of))
         };
-        let shows = move |info: &&SwitchInfo| match info.place {
-            Place::Server => {
-                // Those of any reconciler concern what is removed at a stop: with `none` that is nothing.
-                let has_it = |own: &Reconciler| match info.reconciler {
-                    Some(reconciler) => *own == reconciler,
-                    None => *own != Reconciler::None,
-                };
-                reconcilers.iter().any(has_it) && judged(Concern::ControlPlane)
-            }
-            Place::WatchCache | Place::Informer => judged(Concern::Informers),
-            Place::Etcd => judged(Concern::Etcd),
-            Place::Services => judged(Concern::Services),
-            Place::Election => judged(Concern::Leaders),
-            Place::Identity => judged(Concern::ControlPlane),
-        };
-        let all = Switch::TABLE.iter().filter(|info| self.fits(info));
-        all.filter(shows)
+        let all = self.components.defects().into_iter();
+        let shows = all.filter(|(component, info)| {
+            self.fits(*component, info) && component.shows(&self.spec, info) && judged(*component)
+        });
+        shows.map(|(_, info)| info).collect()
     }
 
     /// The same job with these the other way.
     pub(super) fn with_flipped(&self, flips: &[&str]) -> Option<Job> {
         let mut job = self.clone();
         for name in flips {
-            let switch = Switch::named(name)?;
-            let (to, from) = match self.has(switch) {
-                false => (&mut job.composition.on, &mut job.composition.off),
-                true => (&mut job.composition.off, &mut job.composition.on),
+            let all = self.components.defects();
+            let (_, info) = all.iter().find(|(_, info)| info.name == *name)?;
+            let composition = &mut job.spec.composition;
+            let (to, from) = match self.has(info) {
+                false => (&mut composition.on, &mut composition.off),
+                true => (&mut composition.off, &mut composition.on),
             };
-            from.retain(|s| *s != switch);
-            if !to.contains(&switch) {
-                to.push(switch);
+            from.retain(|s| *s != info.switch);
+            if !to.contains(&info.switch) {
+                to.push(info.switch);
             }
         }
         Some(job)

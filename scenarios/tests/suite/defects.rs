@@ -10,7 +10,7 @@ use wavetank::attribution::{Attribution, Depth, attribute};
 use wavetank::case::Case;
 use wavetank::catalogue::Catalogue as _;
 use wavetank::file::Scenario;
-use wavetank::kube::{Job, Kube, bundled, read};
+use wavetank::kube::Kube;
 use wavetank::sweep::{Ended, Sweep, Swept, Unwatched};
 use wavetank::trace_file;
 use wavetank_release::{Composition, Kind, Release, Switch, SwitchInfo};
@@ -151,15 +151,18 @@ impl Row {
 
     fn scenario(&self) -> Scenario {
         if let Some((name, text)) = OWN.iter().find(|(name, _)| *name == self.scenario) {
-            return read(&format!("{name}.yaml"), text).unwrap_or_else(|why| panic!("{why}"));
+            return Kube::default()
+                .read(&format!("{name}.yaml"), text)
+                .unwrap_or_else(|why| panic!("{why}"));
         }
-        let mut all = bundled().into_iter();
+        let mut all = Kube::default().bundled().into_iter();
         let found = all.find(|scenario| scenario.name == self.scenario);
         found.expect("it is bundled")
     }
 
     fn sweep(&self, release: Release, composition: Composition) -> Swept {
-        let case = Job::new(self.scenario(), Some(release.into()), composition)
+        let case = Kube::default()
+            .job(self.scenario(), Some(release.into()), composition)
             .unwrap_or_else(|why| panic!("{why}"));
         let out = scratch(&format!("defect-{}-{release}", self.switch.info().name));
         let sweep = Sweep {
@@ -179,7 +182,9 @@ fn fix_stop_under_lock() {
     let name = "../snapshots/traces/finding-3-lease-written-again.trace";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let trace = trace_file::read(&path).expect("it is kept");
-    let case = Kube.reopen(&trace.head.identity).expect("it opens");
+    let case = Kube::default()
+        .reopen(&trace.head.identity)
+        .expect("it opens");
     let own = Attribution::Each(vec!["fix-stop-under-lock".to_owned()]);
     assert_eq!(attribute(case.as_ref(), &trace, Depth::Each), own);
 }

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use stateright::{Checker, Model, Path};
-use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, EtcdCluster, Topology};
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::Record;
-use wavetank_engine::{Action, Fault, LinkSpec, Time, World};
+use wavetank_engine::{Action, Fault, Time, World};
 use wavetank_models::{Bounds, Move, Node, WorldModel};
 use wavetank_release::{Reconciler, Release, Switches};
+
+#[path = "../../../../sim/cluster/tests/suite/common/topology.rs"]
+pub mod topology;
+
+use topology::{Apiserver, EtcdCluster, Topology};
 
 /// Two apiservers of v1.20 with these switches, over one etcd.
 fn two_apiservers(switches: Switches) -> Topology {
@@ -39,7 +42,7 @@ pub const WINDOW: Duration = Duration::from_millis(25);
 /// about `from`.
 pub fn stoppable(switches: Switches, from: Time, deviations: u32) -> WorldModel {
     let topology = two_apiservers(switches);
-    let start = undisturbed(&topology, Name::StoppedAddressIsRemoved, from);
+    let start = undisturbed(&topology, "stopped-address-is-removed", from);
     let stop = |process| Action::Fault(Fault::Stop { process });
     WorldModel {
         bounds: Bounds {
@@ -53,7 +56,7 @@ pub fn stoppable(switches: Switches, from: Time, deviations: u32) -> WorldModel 
 }
 
 /// Everything is started, and goes on without any trouble until `until`.
-pub fn undisturbed(topology: &Topology, property: Name, until: Time) -> World {
+pub fn undisturbed(topology: &Topology, property: &str, until: Time) -> World {
     let start = |process| Planned {
         at: Time::ZERO,
         after: None,
@@ -63,7 +66,8 @@ pub fn undisturbed(topology: &Topology, property: Name, until: Time) -> World {
         actions: topology.names().into_iter().map(start).collect(),
         ..Plan::default()
     };
-    let world = topology.world(&[property.into()], LinkSpec::default());
+    let property = topology.components().property(property);
+    let world = topology.world(&[property.expect("there is such")]);
     let choices = FromPlan::new(&plan);
     let outcome = Run::new(world, choices, Limits::until(until), Record::default()).finish();
     assert_eq!(outcome.ending, Ending::Clean);

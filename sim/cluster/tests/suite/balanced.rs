@@ -4,9 +4,10 @@ use crate::common;
 
 use std::time::Duration;
 
+use common::topology::{Checks, Topology};
 use common::{Bench, addresses, crash, plane, start, stop, with};
 use wavetank_client::{Attempt, Checked};
-use wavetank_cluster::{Checks, ClusterView, ENDPOINTS, Topology};
+use wavetank_components::{ClusterView, ENDPOINTS};
 use wavetank_release::{Release, Switch, Switches};
 
 const CHECKS: Checks = Checks {

@@ -4,9 +4,9 @@ use crate::common;
 
 use std::sync::Arc;
 
+use common::topology::Topology;
 use common::{Bench, address, crash, seconds, shipped, start, stop};
 use wavetank_client::{Attempt, KNOWN};
-use wavetank_cluster::Topology;
 use wavetank_engine::Fault;
 use wavetank_release::Release;
 

@@ -2,10 +2,11 @@
 
 use crate::common;
 
+use common::topology::Topology;
 use common::{Bench, crash, plane, stop, with};
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::{ClusterView, Topology};
+use wavetank_components::ClusterView;
 use wavetank_controllers::IdentityStopped;
 use wavetank_engine::{Fault, RoutineId};
 use wavetank_etcd::Committed;

@@ -2,10 +2,11 @@
 
 use crate::common;
 
+use common::topology::{Manager, Topology};
 use common::{Bench, crash, pause, plane, resume, seconds, start, stop};
 use wavetank_api::{Object, json};
+use wavetank_client::leader_election::LockKind;
 use wavetank_client::leader_election::{ELECTOR, ElectionNote, Record};
-use wavetank_cluster::{LockKind, Manager, Topology};
 use wavetank_engine::{Action, Fault, Payload};
 use wavetank_etcd::Request;
 use wavetank_release::{Kind, Release, Switch, SwitchInfo, Switches};

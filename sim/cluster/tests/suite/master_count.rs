@@ -2,9 +2,10 @@
 
 use crate::common;
 
+use common::topology::Topology;
 use common::{Bench, addresses, crash, seconds, shipped, start, stop};
 use wavetank_api::{Object, views};
-use wavetank_cluster::{ENDPOINTS, Topology};
+use wavetank_components::ENDPOINTS;
 use wavetank_controllers::{ReconcileError, RemovalOutcome};
 use wavetank_engine::Fault;
 use wavetank_etcd::{Cause, Keys, Range, Request};

@@ -2,9 +2,10 @@
 
 use crate::common;
 
+use common::topology::{Apiserver, Rollout, Topology};
 use common::{Bench, addresses, crash, plane, with};
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, Rollout, SLICE, Topology};
+use wavetank_components::{ClusterView, ENDPOINTS, SLICE};
 use wavetank_release::{Release, Switch};
 
 /// Three apiservers that begin with this release, and are of the other one once they were replaced; no address is

@@ -3,8 +3,8 @@
 
 use crate::common;
 
+use common::topology::Topology;
 use common::{Bench, crash, shipped, start, stop};
-use wavetank_cluster::Topology;
 use wavetank_release::{Reconciler, Release, Switch};
 
 fn snapshot(name: &str, text: &str) {

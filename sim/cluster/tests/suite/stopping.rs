@@ -2,11 +2,11 @@
 
 use crate::common;
 
+use common::topology::Topology;
 use common::{
     Bench, address, addresses, pause, plane, resume, seconds, shipped, start, stop, with,
 };
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::Topology;
 use wavetank_controllers::{BootstrapNote, ReconcileError, RemovalOutcome};
 use wavetank_release::{Release, Switch};
 

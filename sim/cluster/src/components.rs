@@ -1,0 +1,172 @@
+//! All components, and what is composed of what each declares.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use wavetank_component::{Component, Draw, Drawn, Given, Keys, Section, Spec};
+use wavetank_engine::drive::random::Stream;
+use wavetank_release::{Release, SwitchInfo};
+
+use crate::list;
+
+/// The components of which worlds are composed: those that are built in, and those that somebody has added.
+#[derive(Clone)]
+pub struct Components {
+    all: Vec<Arc<dyn Component>>,
+    /// So many of them are built in.
+    built_in: usize,
+}
+
+impl Default for Components {
+    fn default() -> Components {
+        let all = list::all();
+        let components = Components {
+            built_in: all.len(),
+            all,
+        };
+        components.assert_unique();
+        components
+    }
+}
+
+impl fmt::Debug for Components {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.iter().map(|own| own.name()))
+            .finish()
+    }
+}
+
+impl Components {
+    /// One more.
+    ///
+    /// # Panics
+    /// If it has a name that another has: of itself, of a key, of a property or of a defect.
+    pub fn with(mut self, component: impl Component) -> Components {
+        self.all.push(Arc::new(component));
+        self.assert_unique();
+        self
+    }
+
+    /// They, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Component> {
+        self.all.iter().map(|own| own.as_ref())
+    }
+
+    /// The one of this name.
+    pub fn find(&self, name: &str) -> Option<&dyn Component> {
+        self.iter().find(|own| own.name() == name)
+    }
+
+    /// All keys of scenario files that components claim, by section.
+    pub fn keys(&self) -> BTreeMap<Section, Vec<Keys>> {
+        let mut all: BTreeMap<Section, Vec<Keys>> = BTreeMap::new();
+        for keys in self.iter().flat_map(|own| own.all_keys()) {
+            all.entry(keys.section()).or_default().push(keys);
+        }
+        all
+    }
+
+    /// What a scenario file says that says nothing.
+    pub fn nothing_given(&self) -> Given {
+        let mut given = Given::default();
+        for keys in self.keys().into_values().flatten() {
+            given.add(keys.section(), keys.default());
+        }
+        given
+    }
+
+    /// What a seed decides. One who was added draws from streams of its own, so that ours decide what they did.
+    pub fn draw(&self, spec: &Spec, seed: u64) -> Drawn {
+        let mut draw = Draw::new(Stream::new(seed, "options"));
+        for own in self.iter() {
+            if let Some(replicas) = own.replicas() {
+                draw.set(replicas.key, own.count(&spec.given));
+            }
+        }
+        for section in self.keys().into_keys() {
+            let given = spec.given.section(section);
+            for (at, own) in self.iter().enumerate() {
+                let stream = format!("options/{}/{}", own.name(), section.key());
+                let added = at >= self.built_in;
+                let ours = added.then(|| draw.draw_from(Stream::new(seed, &stream)));
+                for keys in own.all_keys() {
+                    if keys.section() == section {
+                        keys.draw(given, &mut draw);
+                    }
+                }
+                if let Some(ours) = ours {
+                    draw.draw_from(ours);
+                }
+            }
+        }
+        draw.done()
+    }
+
+    /// What the same seed could have decided with fewer processes, the smallest first.
+    pub fn smaller(&self, drawn: &Drawn) -> Vec<Drawn> {
+        let replicas = self.iter().filter_map(|own| own.replicas());
+        let fewer = replicas.flat_map(|replicas| {
+            let count = drawn.count(replicas.key).unwrap_or_default();
+            let counts = (replicas.fewest..count).step_by(replicas.step as usize);
+            counts.map(move |count| drawn.with_count(replicas.key, count))
+        });
+        fewer.collect()
+    }
+
+    /// The names of all processes, by component.
+    ///
+    /// # Errors
+    /// What is wrong with what was decided (it may come from a trace).
+    pub fn processes(
+        &self,
+        spec: &Spec,
+        drawn: Option<&Drawn>,
+    ) -> Result<Vec<(&'static str, Vec<String>)>, String> {
+        let all = self.iter();
+        all.map(|own| Ok((own.name(), own.processes(spec, drawn)?)))
+            .collect()
+    }
+
+    /// The releases of Kubernetes that processes have, or may have during a run.
+    pub fn releases(&self, spec: &Spec) -> Vec<Release> {
+        self.iter().flat_map(|own| own.releases(spec)).collect()
+    }
+
+    /// All defects and fixes, each with the component that has its place.
+    pub fn defects(&self) -> Vec<(&dyn Component, &'static SwitchInfo)> {
+        let of = |own| {
+            let all = Component::defects(own).all.into_iter();
+            all.map(move |defect| (own, defect))
+        };
+        self.iter().flat_map(of).collect()
+    }
+
+    /// What is told from each other by name must not be called alike.
+    fn assert_unique(&self) {
+        let mut names = BTreeSet::new();
+        let mut claim = |what: &str, name: &str| {
+            let is_new = names.insert(format!("{what} `{name}`"));
+            assert!(is_new, "there are two components with the {what} `{name}`");
+        };
+        for own in self.iter() {
+            claim("name", own.name());
+            for keys in own.all_keys() {
+                let section = format!("key of `{}`", keys.section().key());
+                for key in keys.names() {
+                    claim(&section, &key);
+                }
+            }
+            if let Some(replicas) = own.replicas() {
+                claim("prefix of processes", replicas.prefix);
+            }
+            for property in own.properties() {
+                claim("property", property.name);
+            }
+            for defect in own.defects().all {
+                claim("defect", defect.name);
+            }
+        }
+    }
+}
