@@ -1,18 +1,18 @@
 //! The cases of the command: scenario files of a Kubernetes control plane, or of an etcd alone.
 //!
 //! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is how it stands
-//! in a trace, `front` what is in front of its apiservers, `scope` how far a search of it goes, `switches` which
+//! in a trace, `front` what is in front of its apiservers, `scope` how far a search of it goes, `defects` which
 //! defects and fixes it has, `understood` whether processes can be told what it tells them; `weather` turns its
 //! budget into what the generator draws from; `library` holds the bundled scenarios, `listing` says what there is
 //! to choose from.
 
+mod defects;
 mod front;
 mod identity;
 mod job;
 mod library;
 mod listing;
 mod scope;
-mod switches;
 mod understood;
 mod weather;
 
@@ -20,8 +20,9 @@ pub use job::Job;
 pub use library::bundled;
 
 use wavetank_api::Resource;
-use wavetank_cluster::{Concern, Named};
-use wavetank_release::{AnyRelease, EtcdRelease, Release, Switch};
+use wavetank_cluster::{Concern, Named, components};
+use wavetank_releases::{AnyRelease, Release, etcd};
+use wavetank_version::Defect;
 
 use crate::case::Case;
 use crate::catalogue::{Catalogue, Composition, Listed};
@@ -47,14 +48,14 @@ impl Catalogue for Kube {
     }
 
     fn defects(&self) -> Vec<Listed> {
-        Switch::TABLE.iter().map(listing::defect).collect()
+        components::defects().map(listing::defect).collect()
     }
 
     fn releases(&self) -> Vec<Listed> {
-        let kubernetes = Release::ALL.iter();
-        let kubernetes = kubernetes.map(|r| Listed::new(r.name(), r.about()));
+        let kubernetes = Release::TABLE.iter();
+        let kubernetes = kubernetes.map(|release| Listed::new(release.name, release.about));
         kubernetes
-            .chain(EtcdRelease::ALL.into_iter().map(listing::etcd))
+            .chain(etcd::VERSIONS.into_iter().map(listing::etcd))
             .collect()
     }
 
@@ -68,8 +69,8 @@ impl Catalogue for Kube {
             }
         };
         let parsed = read(&name, &text)?;
-        let (release, switches) = self.composed(composition)?;
-        let job = Job::new(parsed, release, switches)?;
+        let (release, defects) = self.composed(composition)?;
+        let job = Job::new(parsed, release, defects)?;
         understood::check(&job, &name, &text)?;
         Ok(Box::new(job))
     }
@@ -83,9 +84,9 @@ impl Catalogue for Kube {
         identity: &serde_json::Value,
         composition: &Composition,
     ) -> Result<Box<dyn Case>, String> {
-        let (release, switches) = self.composed(composition)?;
+        let (release, defects) = self.composed(composition)?;
         let job = Job::from_identity(identity)?;
-        Ok(Box::new(job.recomposed(release, switches)?))
+        Ok(Box::new(job.recomposed(release, defects)?))
     }
 }
 
@@ -94,15 +95,15 @@ impl Kube {
     fn composed(
         &self,
         composition: &Composition,
-    ) -> Result<(Option<AnyRelease>, wavetank_release::Composition), String> {
+    ) -> Result<(Option<AnyRelease>, wavetank_version::Composition), String> {
         let release = composition.release.as_deref();
         let release = release.map(|name| named_release(self, name)).transpose()?;
-        let switches = wavetank_release::Composition {
+        let defects = wavetank_version::Composition {
             fixed: composition.fixed,
-            on: named_switches(self, &composition.defects)?,
-            off: named_switches(self, &composition.without)?,
+            on: named_defects(self, &composition.defects)?,
+            off: named_defects(self, &composition.without)?,
         };
-        Ok((release, switches))
+        Ok((release, defects))
     }
 }
 
@@ -140,9 +141,9 @@ fn named_release(kube: &Kube, name: &str) -> Result<AnyRelease, String> {
     })
 }
 
-fn named_switches(kube: &Kube, names: &[String]) -> Result<Vec<Switch>, String> {
+fn named_defects(kube: &Kube, names: &[String]) -> Result<Vec<&'static Defect>, String> {
     let named = |name: &String| {
-        Switch::named(name).ok_or_else(|| {
+        components::defect(name).ok_or_else(|| {
             let help = suggestion(name, &kube.defects(), "the defects are");
             format!("there is no defect `{name}`; {help}")
         })

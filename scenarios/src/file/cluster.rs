@@ -13,22 +13,8 @@ use super::faults::probability;
 use super::front::{Balancer, Rollout};
 use super::published::{AdditionalPort, Family};
 use super::range::Range;
+use super::release::Release;
 use super::services::{Cidrs, PortRange};
-
-/// A Kubernetes release.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Release {
-    /// Kubernetes v1.16.
-    #[serde(rename = "v1.16")]
-    V1_16,
-    /// Kubernetes v1.20.
-    #[serde(rename = "v1.20")]
-    V1_20,
-    /// Kubernetes v1.36.
-    #[default]
-    #[serde(rename = "v1.36")]
-    V1_36,
-}
 
 /// The processes of a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -19,6 +19,7 @@ mod properties;
 mod published;
 mod range;
 mod read;
+mod release;
 mod report;
 mod scenario;
 mod schema;
@@ -35,7 +36,7 @@ mod tests;
 
 pub use choices::Choices;
 pub use cluster::{
-    Apiserver, Apiservers, Network, Options, ReconcilerType, Release, ResourceLock, Tail, Topology,
+    Apiserver, Apiservers, Network, Options, ReconcilerType, ResourceLock, Tail, Topology,
 };
 pub use duration::Duration;
 pub use etcd::{Etcd, EtcdRelease};
@@ -43,6 +44,7 @@ pub use faults::{ClockJump, ClockRate, Faults, Moment, Outage, SlowLink, Spell};
 pub use front::{Balancer, BeforeRollout, Existing, Rollout};
 pub use published::{AdditionalPort, Family};
 pub use range::Range;
+pub use release::Release;
 pub use report::{Mistake, Report};
 pub use scenario::{Directed, Held, Hold, Scenario, Told};
 pub use schema::json_schema;

@@ -1,12 +1,15 @@
 //! As what the apiservers are published: the type and the ports of the Service `kubernetes`, and the family of the
 //! addresses that they advertise; and whether that goes together.
 
-use super::cluster::Release;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use wavetank_cluster::ADDITIONAL_PORTS;
+use wavetank_releases::Release as Known;
+
 use super::check::Checker;
 use super::path::Path;
+use super::release::Release;
 use super::services::PortRange;
 use super::tree::Focus::{Key, Value};
 
@@ -70,11 +73,17 @@ impl Checker<'_> {
             }
         }
         let releases = self.scenario.releases();
-        let has_them = |release: &Release| *release != Release::V1_36;
+        let has_them = |release: &Release| release.version().has(ADDITIONAL_PORTS);
         if !options.additional_ports.is_empty() && !releases.iter().any(has_them) {
             let key = "additional-ports";
-            let help = format!("remove `{key}`, or let an apiserver be of v1.20");
-            self.wrong(path(key), Key, "v1.36 has no additional ports", help);
+            let all = Known::TABLE.iter();
+            let newest = all.rev().find(|known| has_them(&Release(known)));
+            let other = newest.map_or(String::new(), |known| {
+                format!(", or let an apiserver be of {}", known.name)
+            });
+            let help = format!("remove `{key}`{other}");
+            let message = format!("{} has no additional ports", releases[0].0.name);
+            self.wrong(path(key), Key, message, help);
         }
         let advertised = options.advertise_address_family;
         if let Some(range) = range {

@@ -5,10 +5,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use wavetank_engine::Fault;
 
-use super::cluster::{Apiservers, Network, Options, Release, Topology};
+use super::cluster::{Apiservers, Network, Options, Topology};
 use super::duration::Duration;
 use super::etcd::Etcd;
 use super::faults::Faults;
+use super::release::Release;
 use super::search::Search;
 use super::text::Wrong;
 use super::workload::Workload;

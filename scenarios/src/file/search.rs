@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wavetank_release::Switch;
+use wavetank_cluster::components;
 
 use super::check::Checker;
 use super::duration::Duration;
@@ -50,7 +50,7 @@ pub struct Search {
     /// What this scope is for: defects that it finds, and fixes without which it finds something, each on its
     /// own in a world that is mended otherwise. `wavetank check --fixed --each` makes sure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "switches")]
+    #[schemars(schema_with = "defects")]
     pub shows: Vec<String>,
     /// Others of which it passes the place and that it cannot find, each with the reason. `--each` makes sure
     /// of them as well.
@@ -59,17 +59,17 @@ pub struct Search {
     pub cannot_show: BTreeMap<String, String>,
 }
 
-fn switches(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "array", "items": {"enum": switch_names()}})
+fn defects(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"enum": defect_names()}})
 }
 
 fn reasons(_: &mut SchemaGenerator) -> Schema {
-    let names = json_schema!({"enum": switch_names()});
+    let names = json_schema!({"enum": defect_names()});
     json_schema!({"type": "object", "propertyNames": names, "additionalProperties": {"type": "string"}})
 }
 
-fn switch_names() -> Vec<&'static str> {
-    Switch::TABLE.iter().map(|info| info.name).collect()
+fn defect_names() -> Vec<&'static str> {
+    components::defects().map(|defect| defect.name).collect()
 }
 
 /// What is told, if that is what stands among the faults.
@@ -83,10 +83,10 @@ fn sixteen() -> u64 {
 }
 
 impl Checker<'_> {
-    fn known_switch(&mut self, name: &str, path: Path, focus: Focus) {
-        if Switch::named(name).is_none() {
+    fn known_defect(&mut self, name: &str, path: Path, focus: Focus) {
+        if components::defect(name).is_none() {
             let message = format!("there is no defect or fix `{name}`");
-            let help = suggest::help(name, &switch_names(), "there are");
+            let help = suggest::help(name, &defect_names(), "there are");
             self.wrong(path, focus, message, help);
         }
     }
@@ -127,7 +127,7 @@ impl Checker<'_> {
             self.wrong(root.clone().key("stay-down"), OnValue, message, help);
         }
         for (index, name) in search.shows.iter().enumerate() {
-            self.known_switch(name, root.clone().key("shows").item(index), OnValue);
+            self.known_defect(name, root.clone().key("shows").item(index), OnValue);
         }
         for (name, why) in &search.cannot_show {
             let path = root.clone().key("cannot-show").key(name);
@@ -140,7 +140,7 @@ impl Checker<'_> {
                 let help = "say in a few words what the scope lacks";
                 self.wrong(path.clone(), OnValue, "there is no reason", help);
             }
-            self.known_switch(name, path, OnKey);
+            self.known_defect(name, path, OnKey);
         }
         let processes = possible.then(|| self.scenario.topology.processes());
         for (index, fault) in search.faults.iter().enumerate() {

@@ -2,8 +2,9 @@
 //! apiservers and clients has apiservers and clients to be about.
 
 use super::check::Checker;
-use super::cluster::{Options, ReconcilerType, Release};
+use super::cluster::{Options, ReconcilerType};
 use super::path::Path;
+use super::release::Release;
 use super::tree::Focus::{Key, Value};
 
 impl Checker<'_> {

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_cluster::{AdditionalPort, Apiserver, Checks, Front, Published, Rollout};
-use wavetank_release::Release;
+use wavetank_releases::Release;
+use wavetank_version::Version;
 
 use super::job::{Derived, Job};
 use crate::file::{BeforeRollout, Family};
 
 impl Job {
     /// With those that apiservers may have before a rollout.
-    pub(super) fn all_releases(&self) -> Vec<Release> {
+    pub(super) fn all_releases(&self) -> Vec<Version> {
         let own = self.releases();
         let rollout = self.scenario.topology.rollout.as_ref();
         let from = rollout.map_or(&[][..], |rollout| rollout.from.values());
@@ -23,10 +24,10 @@ impl Job {
     }
 
     /// An apiserver of this release.
-    pub(super) fn apiserver(&self, release: Release) -> Apiserver {
+    pub(super) fn apiserver(&self, release: Version) -> Apiserver {
         Apiserver {
             release,
-            switches: self.composition.switches(release),
+            defects: self.selection(release),
         }
     }
 
@@ -78,9 +79,9 @@ impl Job {
 }
 
 /// What an apiserver of this release is before its rollout.
-fn before(release: Release, from: BeforeRollout) -> Release {
+fn before(release: Version, from: BeforeRollout) -> Version {
     match from {
-        BeforeRollout::Previous => release.previous(),
+        BeforeRollout::Previous => Release::before(release).version,
         BeforeRollout::Same => release,
     }
 }

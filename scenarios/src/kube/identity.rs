@@ -1,10 +1,12 @@
 //! A job as it stands in a trace's head, and back.
 
 use serde::{Deserialize, Serialize};
-use wavetank_release::{AnyRelease, Composition, EtcdRelease, Release, Switch};
+use wavetank_cluster::components;
+use wavetank_releases::{AnyRelease, Release};
+use wavetank_version::{Composition, Defect, EtcdVersion};
 
+use super::defects::names;
 use super::job::Job;
-use super::switches::names;
 use crate::file::{self, Scenario};
 
 /// What makes a job what it is.
@@ -21,7 +23,7 @@ struct Identity {
     fixed: bool,
     on: Vec<String>,
     off: Vec<String>,
-    /// The switches that are on as a result, by apiserver. A switch that is younger than the trace
+    /// What is on as a result, by apiserver. A defect or fix that is younger than the trace
     /// is not among them, and stays off whatever has come to `fixed` since.
     defects: Vec<Vec<String>>,
     /// Those of etcd.
@@ -37,9 +39,10 @@ impl Job {
     pub fn from_identity(identity: &serde_json::Value) -> Result<Job, String> {
         let identity: Identity =
             serde_json::from_value(identity.clone()).map_err(|error| error.to_string())?;
-        let switches = |names: &[String]| -> Result<Vec<Switch>, String> {
+        let defects = |names: &[String]| -> Result<Vec<&'static Defect>, String> {
             let named = |name: &String| {
-                Switch::named(name).ok_or_else(|| format!("this build knows no defect `{name}`"))
+                components::defect(name)
+                    .ok_or_else(|| format!("this build knows no defect `{name}`"))
             };
             names.iter().map(named).collect()
         };
@@ -48,10 +51,10 @@ impl Job {
         });
         let mut composition = Composition {
             fixed: identity.fixed,
-            on: switches(&identity.on)?,
-            off: switches(&identity.off)?,
+            on: defects(&identity.on)?,
+            off: defects(&identity.off)?,
         };
-        let etcd: Option<EtcdRelease> = identity.etcd_release.map(|release| release.0);
+        let etcd: Option<EtcdVersion> = identity.etcd_release.map(|release| release.0);
         let release = release.transpose()?.map(AnyRelease::from);
         let open = |composition: &Composition| -> Result<Job, String> {
             let job = Job::new(identity.scenario.clone(), release, composition.clone())?;
@@ -62,11 +65,11 @@ impl Job {
         };
         let job = open(&composition)?;
         let was_on: Vec<&String> = identity.defects.iter().flatten().collect();
-        let is_younger = |switch: &Switch| !was_on.iter().any(|name| *name == switch.info().name);
-        let mut younger: Vec<Switch> = Vec::new();
-        for switch in job.switches().iter().flat_map(|all| all.iter()) {
-            if is_younger(&switch) && !younger.contains(&switch) {
-                younger.push(switch);
+        let is_younger = |defect: &Defect| !was_on.iter().any(|name| *name == defect.name);
+        let mut younger: Vec<&'static Defect> = Vec::new();
+        for defect in job.selections().iter().flat_map(|all| all.iter()) {
+            if is_younger(defect) && !younger.contains(&defect) {
+                younger.push(defect);
             }
         }
         if younger.is_empty() {
@@ -80,13 +83,17 @@ impl Job {
         let etcd = self.etcd();
         let identity = Identity {
             scenario: self.scenario.clone(),
-            release: self.release.map(|r| r.name().to_owned()),
+            release: self.release.map(|release| release.name.to_owned()),
             etcd_release: Some(file::EtcdRelease(etcd.release)),
             fixed: self.composition.fixed,
             on: names(self.composition.on.iter().copied()),
             off: names(self.composition.off.iter().copied()),
-            defects: self.switches().iter().map(|s| names(s.iter())).collect(),
-            etcd_defects: names(etcd.switches.iter().filter(|s| !s.info().etcd.is_empty())),
+            defects: self
+                .selections()
+                .iter()
+                .map(|all| names(all.iter()))
+                .collect(),
+            etcd_defects: names(etcd.defects.iter()),
         };
         serde_json::to_value(identity).expect("a scenario is JSON")
     }

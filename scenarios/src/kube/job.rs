@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use wavetank_cluster::{
-    EtcdCluster, InformerClient, LockKind, Manager, Named, Parts, ServiceRanges, Sizes, Topology,
-    Watching, tell,
+    EtcdCluster, IDENTITY, InformerClient, LockKind, Manager, Named, Parts, Reconciler,
+    ServiceRanges, Sizes, Topology, Watching, components, tell,
 };
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Weather;
 use wavetank_engine::drive::story::Teller;
 use wavetank_engine::{LinkSpec, World};
-use wavetank_release::{AnyRelease, Composition, EtcdRelease, Reconciler, Release, Switches};
+use wavetank_releases::{AnyRelease, Release, etcd};
+use wavetank_version::{Composition, EtcdVersion, Selection, Version};
 
 use super::weather;
 use crate::case::{Case, Flip, Options};
@@ -25,8 +26,8 @@ use crate::search::Scope;
 pub struct Job {
     pub(super) scenario: Scenario,
     /// That of all apiservers, if it is not the scenario's own.
-    pub(super) release: Option<Release>,
-    etcd_release: EtcdRelease,
+    pub(super) release: Option<&'static Release>,
+    etcd_release: EtcdVersion,
     pub(super) composition: Composition,
     pub(super) properties: Vec<Named>,
 }
@@ -90,7 +91,7 @@ impl Job {
         release: Option<AnyRelease>,
         composition: Composition,
     ) -> Result<Job, String> {
-        let (kubernetes, etcd) = match release {
+        let (kubernetes, etcd_version) = match release {
             Some(AnyRelease::Kubernetes(release)) => (Some(release), None),
             Some(AnyRelease::Etcd(release)) => (None, Some(release)),
             None => (None, None),
@@ -98,48 +99,46 @@ impl Job {
         let mut job = Job {
             scenario,
             release: kubernetes,
-            etcd_release: EtcdRelease::LATEST,
+            etcd_release: etcd::LATEST,
             composition,
             properties: Vec::new(),
         };
         let (releases, reconcilers) = (job.all_releases(), job.reconcilers());
         if let Some(release) = kubernetes.filter(|_| releases.is_empty()) {
             return Err(format!(
-                "`{}` has no apiservers that could be of {release}; name a release of etcd, such \
+                "`{}` has no apiservers that could be of {}; name a release of etcd, such \
                  as {}",
                 job.scenario.name,
-                EtcdRelease::LATEST
+                release.name,
+                etcd::LATEST
             ));
         }
-        let of_newest = releases.iter().max().map(|release| release.etcd());
+        let own_etcd = |release: &'static Release| release.etcd;
+        let of_newest = kubernetes.or_else(|| job.newest_release()).map(own_etcd);
         let own = job.scenario.etcd.release.map(|release| release.0);
-        job.etcd_release = etcd.or(own).or(of_newest).unwrap_or(EtcdRelease::LATEST);
+        let version = etcd_version.or(own).or(of_newest);
+        job.etcd_release = version.unwrap_or(etcd::LATEST);
         job.properties = match job.scenario.properties.as_slice() {
             [] => {
-                let (topology, options) = (&job.scenario.topology, &job.scenario.options);
-                let releases_locks = options.leader_elect_release_on_cancel.as_ref();
+                let parts = job.parts();
+                let knows_identity = releases.iter().any(|release| release.has(IDENTITY));
                 let parts = Parts {
-                    etcd_clients: topology.etcd_clients > 0,
-                    informers: topology.informers > 0,
-                    services: job.ranges().is_some(),
-                    managers: topology.controller_managers > 0,
-                    releases_locks: releases_locks.is_some_and(|may| may.values().contains(&true)),
-                    rollout: topology.rollout.is_some(),
-                    identity: options.apiserver_identity && releases.contains(&Release::V1_36),
+                    identity: parts.identity && knows_identity,
+                    ..parts
                 };
                 Named::fitting(&releases, reconcilers[0], parts)
             }
             named => named.iter().filter_map(|n| Named::find(n)).collect(),
         };
-        let places = job.places();
-        let unfit = job.composition.check(&releases, &reconcilers, &places);
+        let (place, may_be) = (|defect: &_| job.missing_place(defect), |is| job.may_be(is));
+        let unfit = job.composition.check(&releases, place, may_be);
         unfit.map_err(|unfit| unfit.to_string())?;
         weather::directed(&job.scenario)?;
         job.check_locks()?;
         Ok(job)
     }
 
-    /// The same with these switches on top of its own.
+    /// The same with these defects and fixes on top of its own.
     ///
     /// # Errors
     /// What does not fit.
@@ -150,8 +149,8 @@ impl Job {
     ) -> Result<Job, String> {
         let mut composition = self.composition;
         composition.fixed |= more.fixed;
-        composition.off.retain(|switch| !more.on.contains(switch));
-        composition.on.retain(|switch| !more.off.contains(switch));
+        composition.off.retain(|defect| !more.on.contains(defect));
+        composition.on.retain(|defect| !more.off.contains(defect));
         composition.on.extend(more.on);
         composition.off.extend(more.off);
         let own = self.release.map(AnyRelease::from);
@@ -178,7 +177,7 @@ impl Job {
     }
 
     /// The same with an etcd of this release.
-    pub(super) fn with_etcd(self, release: EtcdRelease) -> Job {
+    pub(super) fn with_etcd(self, release: EtcdVersion) -> Job {
         Job {
             etcd_release: release,
             ..self
@@ -191,22 +190,33 @@ impl Job {
         choices.values().iter().map(|r| reconciler(*r)).collect()
     }
 
-    /// The releases of its apiservers.
-    pub(super) fn releases(&self) -> Vec<Release> {
-        let of = |release: file::Release| match release {
-            file::Release::V1_16 => Release::V1_16,
-            file::Release::V1_20 => Release::V1_20,
-            file::Release::V1_36 => Release::V1_36,
-        };
-        let own = self.scenario.releases();
-        own.into_iter()
-            .map(|r| self.release.unwrap_or(of(r)))
-            .collect()
+    /// The versions of its apiservers.
+    pub(super) fn releases(&self) -> Vec<Version> {
+        let own = self.scenario.releases().into_iter();
+        let of = |release: file::Release| self.release.unwrap_or(release.0).version;
+        own.map(of).collect()
     }
 
-    pub(super) fn switches(&self) -> Vec<Switches> {
+    /// The newest release of its apiservers before a rollout, and after it.
+    fn newest_release(&self) -> Option<&'static Release> {
+        let newest = self.all_releases().into_iter().max()?;
+        Some(Release::of(newest))
+    }
+
+    /// What is on in a process of this version.
+    pub(super) fn selection(&self, version: Version) -> Selection {
+        components::selection(&self.composition, version)
+    }
+
+    /// What is on in the etcd.
+    pub(super) fn etcd_selection(&self) -> Selection {
+        components::selection(&self.composition, self.etcd_release)
+    }
+
+    /// What is on in each apiserver.
+    pub(super) fn selections(&self) -> Vec<Selection> {
         let releases = self.all_releases().into_iter();
-        releases.map(|r| self.composition.switches(r)).collect()
+        releases.map(|release| self.selection(release)).collect()
     }
 
     /// The etcd, with all of its members.
@@ -217,7 +227,7 @@ impl Job {
         EtcdCluster {
             members: self.scenario.topology.etcd,
             release,
-            switches: self.composition.etcd(release),
+            defects: self.etcd_selection().of(),
             sizes: Sizes {
                 snapshot_count: or(asked.snapshot_count, default.snapshot_count),
                 catch_up_entries: or(asked.catch_up_entries, default.catch_up_entries),
@@ -237,7 +247,7 @@ impl Job {
         let newest = self.releases().into_iter().max();
         let client = newest.map(|release| InformerClient {
             release,
-            switches: self.composition.switches(release),
+            defects: self.selection(release).of(),
         });
         let count = derived.informers as usize;
         Watching {
@@ -255,7 +265,7 @@ impl Job {
         let newest = self.releases().into_iter().max();
         let manager = newest.map(|release| Manager {
             release,
-            switches: self.composition.switches(release),
+            defects: self.selection(release).of(),
             lock: derived
                 .leader_elect_resource_lock
                 .map_or(LockKind::of(release), lock),
@@ -423,12 +433,12 @@ impl Case for Job {
     }
 
     fn places(&self) -> Vec<&'static str> {
-        self.showing().map(|info| info.name).collect()
+        self.showing().map(|defect| defect.name).collect()
     }
 
     fn take_passed(&self) -> Vec<&'static str> {
-        let passed = Switches::take_passed();
-        passed.iter().map(|switch| switch.info().name).collect()
+        let passed = components::take_passed().into_iter();
+        passed.map(|defect| defect.name).collect()
     }
 
     /// An expectation is of the scenario as it is written: mended it expects nothing.

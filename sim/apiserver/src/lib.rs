@@ -6,7 +6,9 @@
 //! a hook does (the bootstrap controller) belongs to the layers above.
 
 pub mod cacher;
+mod defects;
 mod door;
+pub mod gates;
 mod loopback;
 mod node;
 pub mod options;
@@ -15,10 +17,13 @@ mod server;
 pub mod services;
 mod storage;
 
+pub use cacher::CacheDefect;
+pub use defects::{Defects, ServerDefect};
 pub use loopback::{Loopback, LoopbackError};
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
 pub use server::{
     ApiServer, Config, FRONT_DOOR, HOOKS_DONE, Hook, HookFuture, STOP_BEGUN, ServerNote,
 };
+pub use services::ServiceDefect;
 pub use storage::{Storage, Updated};

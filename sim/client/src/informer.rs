@@ -7,7 +7,7 @@
 
 mod apply;
 mod spec;
-mod state;
+pub(crate) mod state;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,7 +69,7 @@ impl Informers {
     pub fn boot(&self, cx: &mut Cx<'_>) {
         let all = self.specs.iter();
         *cx.cell(&INFORMERS) = all
-            .map(|spec| Informer::new(spec, self.rest.release, self.switches))
+            .map(|spec| Informer::new(spec, self.rest.release, self.defects))
             .collect();
         for (informer, spec) in (0..).zip(&self.specs) {
             cx.note(Informing {
@@ -249,8 +249,8 @@ async fn handle(rx: Rx, own: Arc<Informers>, informer: u32, handler: u32) -> Out
 
 /// `WaitForCacheSync`; then the process begins to work.
 async fn wait_for_caches(rx: Rx, own: Arc<Informers>) -> Outcome {
-    let switches = own.switches;
-    if rx.update(&INFORMERS, |all| all.iter().all(|i| i.is_ready(switches))) {
+    let defects = own.defects;
+    if rx.update(&INFORMERS, |all| all.iter().all(|i| i.is_ready(defects))) {
         rx.note(Ready);
         return Outcome::Done;
     }

@@ -6,9 +6,11 @@
 //! `follower` is the in-cluster client that finds apiservers through the Endpoints default/kubernetes,
 //! `etcd_user` one that uses etcd itself. `leader_election` is what candidates for one task do, `roller` replaces apiservers.
 
+mod defects;
 pub mod etcd_user;
 pub mod fifo;
 mod follower;
+pub mod gates;
 mod health_checks;
 mod indexer;
 mod informed;
@@ -26,11 +28,13 @@ mod words;
 pub mod workqueue;
 pub mod writer;
 
+pub use defects::InformerDefect;
 pub use etcd_user::EtcdUser;
 pub use follower::{Attempt, Follower, KNOWN};
 pub use health_checks::{Checked, HealthChecks};
 pub use indexer::{BY_NAMESPACE, Index, Indexer};
 pub use informed::Informed;
+pub use leader_election::ElectionDefect;
 pub use load_balancer::{LoadBalancer, Policy};
 pub use rest::{Failure, Rest};
 pub use roller::Roller;

@@ -20,15 +20,17 @@ mod testing;
 use std::time::Duration;
 
 use wavetank_engine::{Check, ProcId, Property, Violation, World};
-use wavetank_release::Release;
+use wavetank_version::Version;
+
+use crate::gates;
 
 /// Informers and handlers have caught up so long after calm: a connection that died in the storm is noticed
 /// after 45 s (in v1.16 after 300 s, as TCP does), the reflector waits up to 60 s, a list that is refused
 /// is repeated for 40 s, and what came is processed.
-pub fn settling(release: Release) -> Duration {
-    Duration::from_secs(match release {
-        Release::V1_16 => 450,
-        Release::V1_20 | Release::V1_36 => 200,
+pub fn settling(release: Version) -> Duration {
+    Duration::from_secs(match release.has(gates::HTTP2_IS_CHECKED) {
+        true => 200,
+        false => 450,
     })
 }
 
@@ -169,12 +171,11 @@ impl Name {
     ];
 
     /// May a client or a server of these releases put it to the test?
-    pub fn fits(self, releases: &[Release]) -> bool {
+    pub fn fits(self, releases: &[Version]) -> bool {
+        let has = |gate| releases.iter().any(|release| release.has(gate));
         match self {
-            Name::TooLargeFallsBack | Name::ListWasTooLarge => {
-                releases.iter().any(|release| *release > Release::V1_16)
-            }
-            Name::ListWasStreamed => releases.contains(&Release::V1_36),
+            Name::TooLargeFallsBack | Name::ListWasTooLarge => has(gates::RELISTS_AT_LAST_SEEN),
+            Name::ListWasStreamed => has(gates::WATCH_LIST_CLIENT),
             _ => true,
         }
     }
@@ -231,13 +232,14 @@ fn violated(world: &World, (process, informer): Who, message: String) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavetank_releases::V1_36;
 
     #[test]
     fn the_table_is_in_order_and_says_what_the_monitors_say() {
         for (at, info) in Name::TABLE.iter().enumerate() {
             assert_eq!(info.monitor as usize, at, "{}", info.name);
             assert_eq!(Name::named(info.name), Some(info.monitor));
-            let settled = settling(Release::V1_36);
+            let settled = settling(V1_36);
             assert_eq!(info.monitor.property(settled).name(), info.name);
         }
     }

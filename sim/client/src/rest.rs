@@ -7,8 +7,9 @@ use std::time::Duration;
 use wavetank_api::http::{Content, List, Method, WatchPart};
 use wavetank_api::{Request, Response, Status, Stored};
 use wavetank_engine::{Keepalive, Name, NetError, Payload, ProcId, Rx, Stream, Transport};
-use wavetank_release::Release;
+use wavetank_version::Version;
 
+use crate::gates;
 use crate::load_balancer::LoadBalancer;
 
 /// A request that may be repeated is, so often.
@@ -47,7 +48,7 @@ static HTTP2_UNCHECKED: Transport = Transport {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rest {
     /// The release of the client.
-    pub release: Release,
+    pub release: Version,
     /// What is in front of the servers.
     pub balancer: LoadBalancer,
 }
@@ -75,9 +76,9 @@ impl fmt::Display for Failure {
 
 impl Rest {
     fn transport(&self) -> &'static Transport {
-        match self.release {
-            Release::V1_16 => &HTTP2_UNCHECKED,
-            Release::V1_20 | Release::V1_36 => &HTTP2,
+        match self.release.has(gates::HTTP2_IS_CHECKED) {
+            true => &HTTP2,
+            false => &HTTP2_UNCHECKED,
         }
     }
 
@@ -137,7 +138,8 @@ impl Rest {
         for repetitions in 0.. {
             let server = self.balancer.server(rx).await;
             let stream = rx.open_stream(self.transport(), server, Payload::new(request.clone()));
-            let may_repeat = self.release >= Release::V1_36 && repetitions < REPETITIONS;
+            let repeats = self.release.has(gates::WATCHES_ARE_REPEATED);
+            let may_repeat = repeats && repetitions < REPETITIONS;
             let wait = match rx.next(stream).await {
                 Ok(Some(part)) => match part.expect::<WatchPart>() {
                     WatchPart::Accepted => return Ok((stream, server)),

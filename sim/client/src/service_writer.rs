@@ -14,12 +14,13 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Content, Method, Request, Response, Stored};
 use wavetank_apiserver::FRONT_DOOR;
+use wavetank_apiserver::services::gates::CLUSTER_IPS;
 use wavetank_apiserver::services::{Block, ServiceRanges};
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
 };
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 const USE: Name = Name::new("use");
 const PROBE: Name = Name::new("probe");
@@ -220,11 +221,11 @@ impl ServiceWriter {
     pub fn new(
         name: &str,
         servers: Arc<Vec<ProcId>>,
-        oldest: Release,
+        oldest: Version,
         ranges: &ServiceRanges,
     ) -> ServiceWriter {
         let blocks = ranges.cluster_ips.iter();
-        let blocks = blocks.filter_map(|range| Block::of_addresses(range, Release::V1_36));
+        let blocks = blocks.filter_map(|range| Block::of_addresses(range, Version::LATEST));
         let addresses = blocks.flat_map(|block| {
             let asked = 1..block.size().min(MOST_ASKED);
             asked.map(move |offset| block.item(offset))
@@ -234,9 +235,9 @@ impl ServiceWriter {
             servers,
             addresses: Arc::new(addresses.collect()),
             ports: ranges.node_ports,
-            families: match (ranges.cluster_ips.len(), oldest) {
-                (2, Release::V1_16) => Families::One,
-                (2, _) => Families::Policy,
+            families: match ranges.cluster_ips.len() {
+                2 if oldest.has(CLUSTER_IPS) => Families::Policy,
+                2 => Families::One,
                 _ => Families::Single,
             },
         }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use wavetank_client::{Follower, HealthChecks};
 use wavetank_controllers::Published;
+use wavetank_controllers::gates::BEGINS_WHEN_READY;
 use wavetank_engine::ProcId;
-use wavetank_release::{Release, Switches};
+use wavetank_version::Version;
 
 use crate::topology::{Apiserver, Topology};
 
@@ -63,9 +64,9 @@ impl Front {
     }
 
     /// What this apiserver is before its rollout, if that is something else.
-    pub(crate) fn before(&self, at: usize, own: &Apiserver) -> Option<(Release, Switches)> {
+    pub(crate) fn before(&self, at: usize, own: &Apiserver) -> Option<&Apiserver> {
         let before = self.rollout.as_ref()?.before.get(at)?;
-        (before != own).then_some((before.release, before.switches))
+        (before != own).then_some(before)
     }
 }
 
@@ -76,7 +77,7 @@ impl Topology {
         let before = front.rollout.iter().flat_map(|rollout| &rollout.before);
         let all = before.chain(&self.apiservers).map(|server| server.release);
         // One path for all: the one that the oldest of them knows.
-        let oldest = all.min().unwrap_or(Release::V1_36);
+        let oldest = all.min().unwrap_or(Version::LATEST);
         let checks = front.checks.map(|checks| HealthChecks {
             path: ready_probe(oldest),
             every: checks.every,
@@ -100,9 +101,9 @@ impl Topology {
 }
 
 /// What says of an apiserver of this release that it is ready.
-pub(crate) fn ready_probe(release: Release) -> &'static str {
-    match release {
-        Release::V1_16 => "/healthz",
-        Release::V1_20 | Release::V1_36 => "/readyz",
+pub(crate) fn ready_probe(release: Version) -> &'static str {
+    match release.has(BEGINS_WHEN_READY) {
+        true => "/readyz",
+        false => "/healthz",
     }
 }

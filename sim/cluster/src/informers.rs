@@ -67,7 +67,7 @@ pub(crate) fn client(of: &InformerClient, servers: &[ProcId]) -> Informed {
                 policy: Policy::Drawn,
             },
         },
-        switches: of.switches,
+        defects: of.defects,
         specs: specs(),
     })
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_client::monitors as informers;
+use wavetank_controllers::Reconciler;
 use wavetank_engine::{Class, Property};
 use wavetank_etcd::monitors;
-use wavetank_release::{Reconciler, Release};
+use wavetank_version::Version;
 
 use crate::{leaders, properties};
 
@@ -111,7 +112,7 @@ impl Named {
 
     /// The properties that a scenario is held to if it names none: with apiservers of these
     /// releases (there may be none) and this reconciler, and with these parts of the world.
-    pub fn fitting(releases: &[Release], reconciler: Reconciler, parts: Parts) -> Vec<Named> {
+    pub fn fitting(releases: &[Version], reconciler: Reconciler, parts: Parts) -> Vec<Named> {
         let control_plane = properties::Name::fitting(reconciler, releases);
         let etcd = monitors::Name::TABLE.iter().map(|info| info.monitor);
         let control_plane = control_plane.into_iter().map(Named::from);
@@ -145,9 +146,13 @@ impl Named {
     }
 }
 
-/// Parts of the world beside the etcd and the apiservers.
+/// Parts of the world beside the etcd.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Parts {
+    /// Apiservers.
+    pub apiservers: bool,
+    /// Their watch caches.
+    pub watch_cache: bool,
     /// Clients of etcd.
     pub etcd_clients: bool,
     /// Clients with informers.
@@ -184,6 +189,7 @@ impl From<properties::Name> for Named {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavetank_releases::V1_36;
 
     #[test]
     fn names_are_unique_and_lead_back() {
@@ -199,7 +205,7 @@ mod tests {
             informers: true,
             ..Parts::default()
         };
-        let with = Named::fitting(&[Release::V1_36], Reconciler::Lease, parts);
+        let with = Named::fitting(&[V1_36], Reconciler::Lease, parts);
         let without = Named::fitting(&[], Reconciler::Lease, parts);
         let of_control_plane = |p: &&Named| p.concern() == Concern::ControlPlane;
         assert_eq!(with.iter().filter(of_control_plane).count(), 14);

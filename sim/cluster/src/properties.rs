@@ -15,8 +15,10 @@ mod sometimes;
 
 use std::time::Duration;
 
+use wavetank_controllers::Reconciler;
+use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_engine::{Always, Check, Class, Note, Property, Violation, World};
-use wavetank_release::{Reconciler, Release};
+use wavetank_version::Version;
 
 /// A property of the library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -322,9 +324,9 @@ impl Name {
 
     /// The properties that a scenario with this reconciler and these releases is held to if it names
     /// none.
-    pub fn fitting(reconciler: Reconciler, releases: &[Release]) -> Vec<Name> {
+    pub fn fitting(reconciler: Reconciler, releases: &[Version]) -> Vec<Name> {
         let all = Name::TABLE.iter().map(|info| info.property);
-        let keeps_slices = releases.iter().any(|release| release.keeps_slices());
+        let keeps_slices = releases.iter().any(|release| release.has(ENDPOINT_SLICES));
         let fits = |name: &Name| match reconciler {
             // It needs everybody who is down to have left in order, which storms seldom see to.
             _ if *name == Name::DepartedAddressStaysAway => false,

@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::Object;
+use wavetank_apiserver::cacher::gates::WATCH_LIST;
 use wavetank_apiserver::services::ServiceRanges;
-use wavetank_apiserver::{ApiServer, Config};
+use wavetank_apiserver::{ApiServer, Config, Defects};
 use wavetank_client::leader_election::LockKind;
+use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_client::{
     EtcdUser, LoadBalancer, Policy, Rest, Roller, ServiceWriter, Writer, etcd_user,
 };
-use wavetank_controllers::{Bootstrap, ControllerManager, IDENTITY_LIMIT};
+use wavetank_controllers::{Bootstrap, ControllerManager, IDENTITY_LIMIT, Reconciler};
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
+use wavetank_etcd::EtcdDefect;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Etcd, Sizes};
-use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
+use wavetank_version::{EtcdVersion, Selection, Set, Version};
 
 use crate::front::{self, Front};
 use crate::library::{Named, Settling};
@@ -25,9 +28,9 @@ use crate::{informers, leaders};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Apiserver {
     /// Its release.
-    pub release: Release,
-    /// Its switches.
-    pub switches: Switches,
+    pub release: Version,
+    /// The defects and fixes that are on in it.
+    pub defects: Selection,
 }
 
 /// The etcd under everything else.
@@ -36,20 +39,20 @@ pub struct EtcdCluster {
     /// How many members: one is called `etcd`, several `e1` to `eN`.
     pub members: u32,
     /// Their release.
-    pub release: EtcdRelease,
+    pub release: EtcdVersion,
     /// Their defects.
-    pub switches: Switches,
+    pub defects: Set<EtcdDefect>,
     /// How much a member holds.
     pub sizes: Sizes,
 }
 
 impl EtcdCluster {
     /// One member of this release, with these defects.
-    pub fn single(release: EtcdRelease, switches: Switches) -> EtcdCluster {
+    pub fn single(release: EtcdVersion, defects: Set<EtcdDefect>) -> EtcdCluster {
         EtcdCluster {
             members: 1,
             release,
-            switches,
+            defects,
             sizes: Sizes::of(release),
         }
     }
@@ -59,18 +62,18 @@ impl EtcdCluster {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InformerClient {
     /// The release of its client-go.
-    pub release: Release,
-    /// Its switches.
-    pub switches: Switches,
+    pub release: Version,
+    /// Its known bugs.
+    pub defects: Set<InformerDefect>,
 }
 
 /// A controller manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manager {
     /// The release of its client-go.
-    pub release: Release,
-    /// Its switches.
-    pub switches: Switches,
+    pub release: Version,
+    /// Its known bugs and fixes.
+    pub defects: Set<ElectionDefect>,
     /// `--leader-elect-resource-lock`
     pub lock: LockKind,
     /// Does it give up its lock when it stops?
@@ -218,13 +221,14 @@ impl Topology {
         format!("10.0.0.{n}").into()
     }
 
-    fn hooks(&self, config: &Config) -> Vec<Bootstrap> {
+    fn hooks(&self, config: &Config, of: &Apiserver) -> Vec<Bootstrap> {
         vec![Bootstrap {
             server: Arc::new(config.clone()),
             reconciler: self.reconciler,
             apiserver_count: self.apiserver_count,
             identity: self.watching.front.identity,
             published: self.watching.front.published.clone(),
+            defects: wavetank_controllers::Defects::of(&of.defects),
         }]
     }
 
@@ -243,7 +247,7 @@ impl Topology {
                 me: MemberId(at as u8),
                 members: members.clone(),
                 release: self.etcd.release,
-                switches: self.etcd.switches,
+                defects: self.etcd.defects,
                 sizes: self.etcd.sizes,
             };
             builder.process(name, Etcd::<Object>::new(config));
@@ -251,10 +255,10 @@ impl Topology {
         let mut servers = Vec::new();
         for (at, name) in self.apiserver_names().iter().enumerate() {
             let me = WorldBuilder::id_of(name, &all);
-            let Apiserver { release, switches } = self.apiservers[at].clone();
+            let own = &self.apiservers[at];
             let config = Config {
-                release,
-                switches,
+                release: own.release,
+                defects: Defects::of(&own.defects),
                 me,
                 // As kubeadm stacks them: each apiserver uses the member on its own machine.
                 etcd: members[at % members.len()],
@@ -269,16 +273,16 @@ impl Topology {
                 compaction: Some(self.watching.compaction).filter(|every| !every.is_zero()),
             };
             servers.push((config.address.clone(), me));
-            let hooks = self.hooks(&config);
-            let server = match self.watching.front.before(at, &self.apiservers[at]) {
+            let hooks = self.hooks(&config, own);
+            let server = match self.watching.front.before(at, own) {
                 None => ApiServer::new(config, hooks),
-                Some((release, switches)) => {
+                Some(former) => {
                     let before = Config {
-                        release,
-                        switches,
+                        release: former.release,
+                        defects: Defects::of(&former.defects),
                         ..config.clone()
                     };
-                    let server = ApiServer::new(before.clone(), self.hooks(&before));
+                    let server = ApiServer::new(before.clone(), self.hooks(&before, former));
                     server.upgraded_to(config, hooks)
                 }
             };
@@ -308,7 +312,7 @@ impl Topology {
         }
         let balanced = Arc::new(balanced);
         let mut releases = self.apiservers.iter().map(|server| server.release);
-        let streams = releases.all(|release| release >= Release::V1_36);
+        let streams = releases.all(|release| release.has(WATCH_LIST));
         for name in self.writer_names() {
             let servers = balanced.clone();
             builder.process(&name, Writer { servers, streams });
@@ -344,7 +348,7 @@ fn manager(name: &str, of: &Manager, servers: &[ProcId]) -> ControllerManager {
             policy: Policy::Drawn,
         },
     };
-    ControllerManager::new(name, rest, of.switches, of.lock, of.releases)
+    ControllerManager::new(name, rest, of.defects, of.lock, of.releases)
 }
 
 /// An object that is told from others by its name only.

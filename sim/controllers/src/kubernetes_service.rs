@@ -8,9 +8,9 @@ use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Method, Reason, Request};
 use wavetank_apiserver::LoopbackError;
 use wavetank_engine::Rx;
-use wavetank_release::Release;
 
 use crate::bootstrap::Bootstrap;
+use crate::gates;
 use crate::system_namespaces;
 
 const NAMESPACE: &str = "default";
@@ -21,10 +21,10 @@ const NAME: &str = "kubernetes";
 pub async fn ensure(rx: Rx, me: &Bootstrap) -> Result<(), LoopbackError> {
     let server = &me.server;
     let ranges = server.services.as_ref();
-    let Some(first) = ranges.and_then(|ranges| ranges.first_address(server.release)) else {
+    let Some(first) = ranges.and_then(|ranges| ranges.first_address()) else {
         return Ok(());
     };
-    if server.release < Release::V1_36 {
+    if !server.release.has(gates::SYSTEM_NAMESPACES_APART) {
         system_namespaces::ensure(rx, server, NAMESPACE).await?;
     }
     loop {
@@ -58,7 +58,7 @@ fn service(me: &Bootstrap, first: &str) -> Json {
             "type": me.published.kind(),
         },
     });
-    if release >= Release::V1_20 {
+    if release.has(gates::CLUSTER_IPS) {
         json::set(&mut service, &["spec", "ipFamilyPolicy"], "SingleStack");
     }
     service

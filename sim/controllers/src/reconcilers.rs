@@ -3,7 +3,7 @@
 //! which one a server has.
 
 mod endpoints;
-mod lease;
+pub(crate) mod lease;
 mod master_count;
 
 use std::fmt;
@@ -13,8 +13,9 @@ use wavetank_api::Reason;
 use wavetank_apiserver::{LoopbackError, StoreError};
 use wavetank_engine::{Cell, Cx, Lock, NetError, Rx, Timer};
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::{Reconciler, Switch};
+use wavetank_version::Defect;
 
+use crate::BootstrapDefect;
 use crate::bootstrap::Bootstrap;
 
 /// `DefaultEndpointReconcilerInterval`
@@ -27,6 +28,17 @@ pub const MASTER_LEASES: &str = "/registry/masterleases/";
 /// The key of an address's master lease.
 pub fn master_lease_key(address: &str) -> Key {
     format!("{MASTER_LEASES}{address}").into()
+}
+
+/// The reconcilers of the kubernetes Endpoints (`--endpoint-reconciler-type`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Reconciler {
+    /// `lease`
+    Lease,
+    /// `master-count`
+    MasterCount,
+    /// `none`
+    None,
 }
 
 static RECONCILING_LOCK: Lock = Lock::new("reconcilingLock");
@@ -113,11 +125,23 @@ impl From<LoopbackError> for ReconcileError {
     }
 }
 
+pub(crate) const MASTER_COUNT_KEEPS_CRASHED: Defect = Defect::open(
+    "master-count-keeps-crashed",
+    "k/k#22609 (never mended; PR #51698 offers the lease reconciler instead)",
+    "the master-count reconciler itself: nobody removes a crashed apiserver. Off: the lease reconciler is used in its place",
+)
+.needs("endpoint-reconciler-type", &["master-count"]);
+
 /// The reconciler that is in use: with its defect off, master-count gives way to the lease
 /// reconciler, our proposal for k/k#22609.
 fn in_use(me: &Bootstrap) -> Reconciler {
     match me.reconciler {
-        Reconciler::MasterCount if !me.server.switches.has(Switch::MasterCountKeepsCrashed) => {
+        Reconciler::MasterCount
+            if !me
+                .defects
+                .bootstrap
+                .has(BootstrapDefect::MasterCountKeepsCrashed) =>
+        {
             Reconciler::Lease
         }
         reconciler => reconciler,

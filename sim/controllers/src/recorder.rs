@@ -16,9 +16,10 @@ use wavetank_api::kinds::EVENTS;
 use wavetank_api::{Method, Reason, Request, Stamp};
 use wavetank_apiserver::{Config, LoopbackError};
 use wavetank_engine::{Cell, Instant, Name, Outcome, RoutineFuture, Rx, Task, Time};
-use wavetank_release::Release;
 
 use correlator::{Correlated, Correlator};
+
+use crate::gates;
 
 /// `maxTriesPerEvent`
 const TRIES: u32 = 12;
@@ -115,13 +116,11 @@ impl Recorder {
     /// `Eventf`
     pub fn report(&self, rx: Rx, about: &Json, report: Report) {
         let at = self.instant(rx);
-        let event = match self.server.release {
-            Release::V1_16 | Release::V1_20 => self.core_event(about, &report, at),
-            Release::V1_36 => {
-                let event = self.series_event(about, &report, at);
-                return self.record_in_series(rx, event);
-            }
-        };
+        if self.server.release.has(gates::EVENTS_IN_SERIES) {
+            let event = self.series_event(about, &report, at);
+            return self.record_in_series(rx, event);
+        }
+        let event = self.core_event(about, &report, at);
         let starts = rx.update(&self.component.sink(), |sink| {
             if sink.queue.len() < QUEUED {
                 sink.queue.push_back(event);

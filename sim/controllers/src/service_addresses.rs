@@ -3,7 +3,7 @@
 //! ServiceCIDR of the server's flags.
 
 mod default_range;
-mod repair_ip;
+pub(crate) mod repair_ip;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,14 +13,17 @@ use serde_json::json;
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS, SERVICES};
 use wavetank_api::{Json, Method, Reason, Request, Stored};
 use wavetank_apiserver::{Config, LoopbackError};
+use wavetank_client::InformerDefect;
 use wavetank_client::informer::{HandlerSpec, INFORMERS, InformerSpec, Informers, Resync};
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{LoadBalancer, Policy, Rest};
 use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
-use wavetank_release::{Release, Switch};
+use wavetank_version::{Defect, Set};
 
+use crate::RepairDefect;
+use crate::gates;
 use crate::recorder::{Component, Recorder, Report};
-use crate::repair::{REPAIR_INTERVAL, RepairNote};
+use crate::repair::{REPAIR_INTERVAL, RepairNote, ServiceRepair};
 
 /// The resync of the server's informers.
 const RESYNC: Duration = Duration::from_secs(600);
@@ -53,6 +56,9 @@ enum Of {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ServiceAddresses {
     pub server: Arc<Config>,
+    defects: Set<RepairDefect>,
+    /// Those of the server's informers.
+    informers: Set<InformerDefect>,
 }
 
 /// Why something is tried again.
@@ -91,12 +97,22 @@ fn have_synced(rx: Rx) -> bool {
     rx.look(&INFORMERS, |all| all.iter().all(|one| one.has_synced()))
 }
 
+pub(crate) const FIX_DELETE_WHAT_WAS_SEEN: Defect = Defect::fix(
+    "fix-delete-what-was-seen",
+    "FINDINGS.md, 12",
+    "the repair deletes the IPAddress that its cache shows, and not one that has its name by now",
+)
+.fits_only(gates::IP_ADDRESSES);
+
 impl ServiceAddresses {
     /// Those of a server, if it has any.
-    pub fn of(server: &Arc<Config>) -> Option<ServiceAddresses> {
-        let has = server.release == Release::V1_36 && server.services.is_some();
+    pub fn of(repair: &ServiceRepair) -> Option<ServiceAddresses> {
+        let server = &repair.server;
+        let has = server.release.has(gates::IP_ADDRESSES) && server.services.is_some();
         has.then(|| ServiceAddresses {
             server: server.clone(),
+            defects: repair.defects,
+            informers: repair.informers,
         })
     }
 
@@ -118,7 +134,7 @@ impl ServiceAddresses {
                     policy: Policy::Fixed,
                 },
             },
-            switches: self.server.switches,
+            defects: self.informers,
             specs: vec![
                 queued(&SERVICES, |rx, _, notice| {
                     SERVICE_QUEUE.add(rx, notice.key())
@@ -242,7 +258,7 @@ impl ServiceAddresses {
     async fn delete_address(&self, rx: Rx, seen: &Stored) -> Result<(), LoopbackError> {
         let path = IP_ADDRESSES.path("", seen.object.name());
         let mut delete = Request::new(Method::Delete, path);
-        if self.server.switches.has(Switch::FixDeleteWhatWasSeen) {
+        if self.defects.has(RepairDefect::FixDeleteWhatWasSeen) {
             delete = delete.with(json!({
                 "kind": "DeleteOptions",
                 "apiVersion": "v1",

@@ -10,12 +10,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
-use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR};
-use wavetank_controllers::{Bootstrap, RepairNote};
+use wavetank_apiserver::{ApiServer, Config, Defects, FRONT_DOOR};
+use wavetank_controllers::{Bootstrap, Reconciler, RepairNote};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Client, Committed, DeleteRange, Etcd, Keys, Put, Sizes, Txn, TxnOp};
-use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
+use wavetank_version::{EtcdVersion, Set, Version};
 
 const SEND: Name = Name::new("send");
 const MARK: Name = Name::new("mark");
@@ -294,9 +294,9 @@ pub struct Lab {
 #[derive(Clone, Debug)]
 pub struct Cluster<'a> {
     /// Of the servers.
-    pub release: Release,
+    pub release: Version,
     /// Of their etcd.
-    pub etcd: EtcdRelease,
+    pub etcd: EtcdVersion,
     /// `--service-cluster-ip-range`
     pub ranges: Vec<&'a str>,
     /// How many servers there are.
@@ -329,12 +329,12 @@ impl Lab {
             me: MemberId(0),
             members: vec![id(name)],
             release: etcd,
-            switches: Switches::default(),
+            defects: Set::NONE,
             sizes: Sizes::of(etcd),
         };
         let config = |at: usize| Config {
             release,
-            switches: Switches::of(release),
+            defects: Defects::shipped_with(release),
             me: id(SERVERS[at]),
             etcd: id("etcd"),
             events_etcd: Some(id(EVENTS_ETCD)),
@@ -358,6 +358,7 @@ impl Lab {
                 apiserver_count: cluster.servers as u32,
                 identity: false,
                 published: Arc::default(),
+                defects: wavetank_controllers::Defects::shipped_with(release),
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }

@@ -36,8 +36,9 @@ fn json_is_yaml() {
 #[test]
 fn what_is_left_out_has_its_default() {
     let scenario = read(LEAST).unwrap_or_else(|report| panic!("{report}"));
-    assert_eq!(scenario.release, Release::V1_36);
-    assert_eq!(scenario.releases(), [Release::V1_36]);
+    assert_eq!(scenario.release, Release::default());
+    assert_eq!(scenario.release.0.name, "v1.36");
+    assert_eq!(scenario.releases(), [Release::default()]);
     assert_eq!(scenario.topology.processes(), ["etcd", "a1"]);
     assert_eq!(
         scenario.options.shutdown_delay,
@@ -52,10 +53,9 @@ fn what_is_left_out_has_its_default() {
 fn what_is_given_is_read() {
     let scenario = read(FULL).unwrap_or_else(|report| panic!("{report}"));
     assert!(matches!(scenario.topology.apiservers, Apiservers::Each(_)));
-    assert_eq!(
-        scenario.releases(),
-        [Release::V1_16, Release::V1_20, Release::V1_36]
-    );
+    let releases = scenario.releases();
+    let names: Vec<&str> = releases.iter().map(|release| release.0.name).collect();
+    assert_eq!(names, ["v1.16", "v1.20", "v1.36"]);
     assert_eq!(
         scenario.topology.processes(),
         ["etcd", "a1", "a2", "a3", "c1", "c2", "u1", "u2", "u3"]

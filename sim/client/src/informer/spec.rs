@@ -6,9 +6,10 @@ use std::time::Duration;
 use wavetank_api::kinds::Resource;
 use wavetank_api::selector::Operator;
 use wavetank_engine::Rx;
-use wavetank_release::Switches;
+use wavetank_version::Set;
 
 use super::Notice;
+use crate::InformerDefect;
 use crate::indexer::Index;
 use crate::observed::{Labels, Selection};
 use crate::rest::Rest;
@@ -22,7 +23,7 @@ pub struct Informers {
     /// How they reach servers.
     pub rest: Rest,
     /// The defects of client-go that are on.
-    pub switches: Switches,
+    pub defects: Set<InformerDefect>,
     /// One each.
     pub specs: Vec<InformerSpec>,
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use imbl::{OrdMap, Vector};
 use wavetank_engine::Cell;
 use wavetank_etcd::Revision;
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_version::{Defect, Set, Version};
 
 use super::apply::{Notice, Told, apply};
 use super::spec::InformerSpec;
+use crate::InformerDefect;
 use crate::fifo::{Fifo, StoreKey};
+use crate::gates;
 use crate::indexer::Indexer;
 use crate::wait::backoff::Backoff;
 
@@ -94,9 +96,16 @@ pub(super) struct Done {
     pub more: bool,
 }
 
+pub(crate) const SYNCED_BEFORE_HANDLERS: Defect = Defect::known(
+    "synced-before-handlers",
+    "k/k#113763, PR #113985 (1.27)",
+    "work begins when the store is filled, and handlers have not seen all of it",
+)
+.until(gates::HANDLERS_HAVE_SYNCED);
+
 impl Informer {
     /// An informer that has seen nothing.
-    pub fn new(spec: &InformerSpec, release: Release, switches: Switches) -> Informer {
+    pub fn new(spec: &InformerSpec, release: Version, defects: Set<InformerDefect>) -> Informer {
         let listener = Listener {
             waiting: Vector::new(),
             busy: false,
@@ -106,7 +115,7 @@ impl Informer {
             view: OrdMap::new(),
         };
         Informer {
-            fifo: Fifo::of(release, switches),
+            fifo: Fifo::of(release, defects),
             indexer: Indexer::with(&spec.indices),
             listeners: vec![listener; spec.handlers.len()],
             hold: None,
@@ -128,7 +137,7 @@ impl Informer {
     }
 
     /// Takes what comes next out of the queue into the store, and tells handlers.
-    pub(super) fn pop(&mut self, release: Release) -> Option<Done> {
+    pub(super) fn pop(&mut self, release: Version) -> Option<Done> {
         let until = self.held(HoldAt::Queue);
         if until == Some(0) {
             return None;
@@ -223,8 +232,8 @@ impl Informer {
     }
 
     /// What a process waits for before it begins to work.
-    pub(super) fn is_ready(&self, switches: Switches) -> bool {
-        if switches.has(Switch::SyncedBeforeHandlers) {
+    pub(super) fn is_ready(&self, defects: Set<InformerDefect>) -> bool {
+        if defects.has(InformerDefect::SyncedBeforeHandlers) {
             return self.has_synced();
         }
         (0..self.listeners.len()).all(|handler| self.handler_has_synced(handler))

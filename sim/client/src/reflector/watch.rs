@@ -8,10 +8,10 @@ use std::time::Duration;
 use imbl::OrdMap;
 use wavetank_engine::{Either, NetError, Payload};
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
 
 use super::stream::{Part, Streaming, Use};
 use super::{Between, Place, Reflector, is_retriable, revision_parameter, trouble};
+use crate::gates;
 use crate::load_balancer::BALANCED;
 use crate::observed::{Trouble, WatchBegan};
 use crate::rest::Failure;
@@ -155,13 +155,13 @@ impl Reflector {
             initial_events,
             server,
         });
+        let waits = self.release().has(gates::REVISION_WAITS_FOR_ADDED);
         let streaming = Streaming {
             stream,
             server,
             watch,
             moves,
-            // Only v1.36 waits for the end of ADDED events that come in no order.
-            past_added: !unordered && !initial_events || self.release() < Release::V1_36,
+            past_added: !unordered && !initial_events || !waits,
             events: false,
             use_as: collecting.unwrap_or(Use::Watch),
         };

@@ -6,22 +6,22 @@ use crate::common;
 use std::time::Duration;
 
 use common::server::Like;
-use common::{Bench, Setup, mended, only};
+use common::{Bench, Setup, fitting, mended, only};
+use wavetank_client::InformerDefect;
 use wavetank_client::informer::{HandlerSpec, Lag, Resync};
-use wavetank_release::Switch;
 
 /// Does `steps` break these properties with the defect in each release that has a place for it, and none
 /// without it?
-fn breaks(switch: Switch, properties: &[&str], steps: impl Fn(Setup) -> Bench) {
-    for release in switch.info().fits {
+fn breaks(defect: InformerDefect, properties: &[&str], steps: impl Fn(Setup) -> Bench) {
+    for release in fitting(defect) {
         for on in [true, false] {
-            let switches = match on {
-                true => only(*release, switch),
-                false => mended(*release),
+            let defects = match on {
+                true => only(defect),
+                false => mended(),
             };
             let bench = steps(Setup {
-                switches,
-                ..Setup::new(*release)
+                defects,
+                ..Setup::new(release)
             });
             let expected: &[&str] = if on { properties } else { &[] };
             let shown = &bench.violations;
@@ -42,7 +42,7 @@ fn nothing() -> serde_json::Value {
 #[test]
 fn replace_forgets_queued() {
     breaks(
-        Switch::ReplaceForgetsQueued,
+        InformerDefect::ReplaceForgetsQueued,
         &["list-settles-the-store", "informers-converge"],
         |setup| {
             let release = setup.release;
@@ -68,27 +68,31 @@ fn replace_forgets_queued() {
 #[test]
 fn synced_before_handlers() {
     let property = "work-begins-when-handlers-saw-all";
-    breaks(Switch::SyncedBeforeHandlers, &[property], |mut setup| {
-        let slow = Lag {
-            one_in: 1,
-            upto: Duration::from_secs(2),
-        };
-        setup.specs[0].handlers.push(HandlerSpec {
-            lag: Some(slow),
-            ..HandlerSpec::new("slow")
-        });
-        let mut bench = Bench::served(&setup);
-        bench.choose = |domain| domain - 1;
-        bench.start("c1");
-        bench.run_for(10.0);
-        bench
-    });
+    breaks(
+        InformerDefect::SyncedBeforeHandlers,
+        &[property],
+        |mut setup| {
+            let slow = Lag {
+                one_in: 1,
+                upto: Duration::from_secs(2),
+            };
+            setup.specs[0].handlers.push(HandlerSpec {
+                lag: Some(slow),
+                ..HandlerSpec::new("slow")
+            });
+            let mut bench = Bench::served(&setup);
+            bench.choose = |domain| domain - 1;
+            bench.start("c1");
+            bench.run_for(10.0);
+            bench
+        },
+    );
 }
 
 #[test]
 fn too_large_is_no_fallback() {
     breaks(
-        Switch::TooLargeIsNoFallback,
+        InformerDefect::TooLargeIsNoFallback,
         &["too-large-falls-back", "informers-converge"],
         |setup| {
             let release = setup.release;
@@ -118,7 +122,7 @@ fn too_large_is_no_fallback() {
 #[test]
 fn expired_goes_unnoticed() {
     breaks(
-        Switch::ExpiredGoesUnnoticed,
+        InformerDefect::ExpiredGoesUnnoticed,
         &["informers-converge"],
         |setup| {
             let release = setup.release;
@@ -137,47 +141,55 @@ fn expired_goes_unnoticed() {
 
 #[test]
 fn relist_at_zero() {
-    breaks(Switch::RelistAtZero, &["store-never-goes-back"], |setup| {
-        let mut bench = Bench::settled(&setup);
-        bench.tell("a2", "lag", nothing());
-        bench.put("c");
-        bench.delete("a");
-        bench.run_for(0.1);
-        bench.move_to(1);
-        bench.run_for(2.0);
-        bench.tell("a2", "expire", nothing());
-        bench.run_for(60.0);
-        bench
-    });
+    breaks(
+        InformerDefect::RelistAtZero,
+        &["store-never-goes-back"],
+        |setup| {
+            let mut bench = Bench::settled(&setup);
+            bench.tell("a2", "lag", nothing());
+            bench.put("c");
+            bench.delete("a");
+            bench.run_for(0.1);
+            bench.move_to(1);
+            bench.run_for(2.0);
+            bench.tell("a2", "expire", nothing());
+            bench.run_for(60.0);
+            bench
+        },
+    );
 }
 
 #[test]
 fn relist_is_a_sync() {
-    breaks(Switch::RelistIsASync, &["handlers-agree"], |mut setup| {
-        let release = setup.release;
-        setup.specs[0].resync = Some(Duration::from_secs(10));
-        setup.specs[0].handlers.push(HandlerSpec {
-            resync: Resync::Never,
-            ..HandlerSpec::new("never")
-        });
-        let mut bench = Bench::settled(&setup);
-        bench.run_for(20.0);
-        // What happens meanwhile only a list tells.
-        bench.tell("a1", "lag", nothing());
-        bench.put("c");
-        bench.put("a");
-        bench.run_for(0.1);
-        bench.tell("a2", "compact", nothing());
-        bench.crash("a1");
-        bench.calm(release);
-        bench
-    });
+    breaks(
+        InformerDefect::RelistIsASync,
+        &["handlers-agree"],
+        |mut setup| {
+            let release = setup.release;
+            setup.specs[0].resync = Some(Duration::from_secs(10));
+            setup.specs[0].handlers.push(HandlerSpec {
+                resync: Resync::Never,
+                ..HandlerSpec::new("never")
+            });
+            let mut bench = Bench::settled(&setup);
+            bench.run_for(20.0);
+            // What happens meanwhile only a list tells.
+            bench.tell("a1", "lag", nothing());
+            bench.put("c");
+            bench.put("a");
+            bench.run_for(0.1);
+            bench.tell("a2", "compact", nothing());
+            bench.crash("a1");
+            bench.calm(release);
+            bench
+        },
+    );
 }
 
 #[test]
 fn watch_list_without_end() {
     breaks(
-        Switch::WatchListWithoutEnd,
+        InformerDefect::WatchListWithoutEnd,
         &["informers-converge"],
         |setup| {
             let release = setup.release;

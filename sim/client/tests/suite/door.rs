@@ -6,9 +6,10 @@ use crate::common;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::{mended, only};
+use common::mended;
 use wavetank_api::{Method, Object, Request, kinds};
-use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture};
+use wavetank_apiserver::CacheDefect;
+use wavetank_apiserver::{ApiServer, Config, Defects, FRONT_DOOR, Hook, HookFuture};
 use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
 use wavetank_client::monitors::{Name as Monitor, settling};
 use wavetank_client::{Informed, LoadBalancer, Policy, Rest};
@@ -17,7 +18,8 @@ use wavetank_engine::drive::{Ending, Limits, Outcome as Ended, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::*;
 use wavetank_etcd::Etcd;
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_releases::{Release, VERSIONS};
+use wavetank_version::{Set, Version};
 
 const STORM: u64 = 120;
 const SERVERS: [&str; 2] = ["a1", "a2"];
@@ -90,7 +92,7 @@ fn write(number: u64) -> Request {
     }
 }
 
-fn world(release: Release, switches: Switches) -> World {
+fn world(release: Version, defects: Set<CacheDefect>) -> World {
     let names = ["a1", "a2", "c1", "etcd", "writer"];
     let id = |name: &str| WorldBuilder::id_of(name, &names);
     let servers: Vec<ProcId> = SERVERS.iter().map(|name| id(name)).collect();
@@ -99,7 +101,10 @@ fn world(release: Release, switches: Switches) -> World {
     for (number, name) in (1..).zip(SERVERS) {
         let config = Config {
             release,
-            switches,
+            defects: Defects {
+                cache: defects,
+                ..Defects::default()
+            },
             me: id(name),
             etcd: id("etcd"),
             address: format!("10.0.0.{number}").into(),
@@ -109,7 +114,7 @@ fn world(release: Release, switches: Switches) -> World {
             services: None,
             namespace_lifecycle: false,
             events_etcd: None,
-            watch_cache: Some(release.etcd()),
+            watch_cache: Some(Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
         };
         builder.process(name, ApiServer::new(config, vec![Nothing]));
@@ -153,7 +158,7 @@ fn world(release: Release, switches: Switches) -> World {
                     policy: Policy::Drawn,
                 },
             },
-            switches: mended(release),
+            defects: mended(),
             specs: vec![spec],
         }),
     );
@@ -212,8 +217,8 @@ fn weather() -> Weather {
     }
 }
 
-fn run(release: Release, switches: Switches, seed: u64) -> Ended {
-    let world = world(release, switches);
+fn run(release: Version, defects: Set<CacheDefect>, seed: u64) -> Ended {
+    let world = world(release, defects);
     let choices = Seeded::new(seed, &world, weather());
     let until = Time::from_secs(STORM + settling(release).as_secs() + 10);
     Run::new(world, choices, Limits::until(until), Record::default()).finish()
@@ -221,11 +226,11 @@ fn run(release: Release, switches: Switches, seed: u64) -> Ended {
 
 #[test]
 fn all_mended_nothing_is_violated() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut violated = Vec::new();
         let mut tested: BTreeMap<String, u64> = BTreeMap::new();
         for seed in 0..10 {
-            let ended = run(release, mended(release), seed);
+            let ended = run(release, Set::fixed(), seed);
             if let Ending::Violated(found) = &ended.ending {
                 println!("{release} seed {seed} at {}: {found:?}", ended.at);
                 violated.push((seed, found.property.clone()));
@@ -243,9 +248,9 @@ fn all_mended_nothing_is_violated() {
 /// k/k#58545 seen from an informer: a deletion that carries an old revision comes out of order.
 #[test]
 fn a_deletion_at_an_old_revision_shows() {
-    for release in Release::ALL {
-        let switches = only(release, Switch::DeletedAtOldRevision);
-        let found = |seed| match run(release, switches, seed).ending {
+    for release in VERSIONS {
+        let defects = Set::fixed().with(CacheDefect::DeletedAtOldRevision, true);
+        let found = |seed| match run(release, defects, seed).ending {
             Ending::Violated(found) => found.property,
             Ending::Clean => String::new(),
         };

@@ -13,9 +13,10 @@ use wavetank_client::observed::{
     Call, Handled, Listed, NotListed, Ready, Synced, Trouble, WatchBegan, WatchOver, Watched,
 };
 use wavetank_engine::Fault;
-use wavetank_release::{Release, Switches};
+use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
+use wavetank_version::{Set, Version};
 
-const ALL: [Release; 3] = Release::ALL;
+const ALL: [Version; 3] = VERSIONS;
 
 fn held(items: &[(&str, u64)]) -> Vec<(String, u64)> {
     items.iter().map(|(n, r)| ((*n).to_owned(), *r)).collect()
@@ -43,7 +44,7 @@ fn an_informer_fills_its_store_and_follows() {
         assert_eq!(bench.store(), held(&[("a", 5), ("c", 4)]), "{release}");
         assert_eq!(bench.view(), bench.store(), "{release}");
         let streamed = bench.told::<Listed>()[0].1.streamed;
-        assert_eq!(streamed, release == Release::V1_36);
+        assert_eq!(streamed, release == V1_36);
         let first = if streamed { None } else { Some(0) };
         assert_eq!(lists(&bench), [first], "{release}");
         assert_eq!(bench.told::<Synced>().len(), 1);
@@ -101,16 +102,16 @@ fn a_selector_selects() {
 #[test]
 fn after_an_expired_watch_it_lists_again() {
     for release in ALL {
-        let switches = [Switches::of(release), mended(release)];
-        for switches in switches {
+        let defects = [Set::shipped_with(release), mended()];
+        for defects in defects {
             let mut bench = Bench::settled(&Setup {
-                switches,
+                defects,
                 ..Setup::new(release)
             });
             bench.tell("a1", "expire", serde_json::json!({}));
             bench.run_for(5.0);
             let asked = *lists(&bench).last().unwrap();
-            let anew = release == Release::V1_16 && switches == Switches::of(release);
+            let anew = release == V1_16 && defects == Set::shipped_with(release);
             assert_eq!(asked, Some(if anew { 0 } else { 3 }), "{release}");
             assert_eq!(lists(&bench).len(), 2);
             let over = bench.told::<WatchOver>();
@@ -120,7 +121,7 @@ fn after_an_expired_watch_it_lists_again() {
             assert!(status.is(Reason::Expired));
             // The shortest back-off.
             let waited = bench.told::<Listed>()[1].0 - over[0].0;
-            let expected = if release == Release::V1_16 { 1.0 } else { 0.8 };
+            let expected = if release == V1_16 { 1.0 } else { 0.8 };
             assert!((waited - expected).abs() < 0.01, "{release}: {waited}");
             bench.put("c");
             bench.run_for(0.1);
@@ -199,7 +200,7 @@ fn a_refused_connection_is_tried_again_without_a_list() {
             .map(|(at, _)| *at)
             .collect();
         let gap = times[1] - times[0];
-        let expected = if release == Release::V1_16 { 1.0 } else { 0.8 };
+        let expected = if release == V1_16 { 1.0 } else { 0.8 };
         assert!((gap - expected).abs() < 0.01, "{release}: {gap}");
         bench.start("a1");
         bench.put("c");
@@ -219,11 +220,7 @@ fn a_half_open_connection_is_noticed_in_time() {
             process: "a1".to_owned(),
         });
         bench.put("c");
-        let limit = if release == Release::V1_16 {
-            301.0
-        } else {
-            46.0
-        };
+        let limit = if release == V1_16 { 301.0 } else { 46.0 };
         bench.run_for(limit - 35.0);
         let early = bench.store().len();
         bench.run_for(40.0);
@@ -284,8 +281,8 @@ fn a_server_that_lags_is_asked_for_the_newest() {
 #[test]
 fn without_watch_list_it_lists() {
     let mut bench = Bench::settled(&Setup {
-        fronts: vec![like(Release::V1_20); 2],
-        ..Setup::new(Release::V1_36)
+        fronts: vec![like(V1_20); 2],
+        ..Setup::new(V1_36)
     });
     assert_eq!(lists(&bench), [Some(0)]);
     assert_eq!(bench.store().len(), 2);
@@ -300,10 +297,10 @@ fn a_busy_server_is_asked_again() {
     // The REST client of v1.36 repeats a watch by itself; without Retry-After its reflector backs off.
     // Before, the round ends.
     for (release, retry, rounds) in [
-        (Release::V1_36, true, 1),
-        (Release::V1_36, false, 1),
-        (Release::V1_20, true, 2),
-        (Release::V1_16, true, 2),
+        (V1_36, true, 1),
+        (V1_36, false, 1),
+        (V1_20, true, 2),
+        (V1_16, true, 2),
     ] {
         let mut bench = Bench::settled(&Setup::new(release));
         bench.tell("a1", "busy", serde_json::json!({ "retry": retry }));
@@ -446,7 +443,7 @@ fn a_restarted_client_may_go_back_in_time() {
         bench.crash("a1");
         bench.start("c1");
         bench.run_for(3.0);
-        let travelled = release < Release::V1_36;
+        let travelled = release < V1_36;
         assert_eq!(!bench.observed.is_empty(), travelled, "{release}");
         if travelled {
             assert_eq!(bench.store(), held(&[("a", 2), ("b", 3)]), "{release}");

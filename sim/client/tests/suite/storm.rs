@@ -5,7 +5,8 @@ use crate::common;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::{Setup, mended, only};
+use common::{Setup, fitting, mended, only};
+use wavetank_client::InformerDefect;
 use wavetank_client::Policy;
 use wavetank_client::informer::{HandlerSpec, Lag, Resync};
 use wavetank_client::monitors::settling;
@@ -13,13 +14,14 @@ use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload}
 use wavetank_engine::drive::{Ending, Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Action, Class, FaultKind, Time};
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_releases::{V1_36, VERSIONS};
+use wavetank_version::{Listed, Set, Version};
 
 const STORM: u64 = 180;
 
-fn setup(release: Release, switches: Switches) -> Setup {
+fn setup(release: Version, defects: Set<InformerDefect>) -> Setup {
     let mut setup = Setup {
-        switches,
+        defects,
         policy: Policy::Drawn,
         ..Setup::new(release)
     };
@@ -117,7 +119,7 @@ fn run(setup: &Setup, seed: u64, limits: Limits) -> Outcome {
     Run::new(world, choices, limits, Record::default()).finish()
 }
 
-fn limits(release: Release) -> Limits {
+fn limits(release: Version) -> Limits {
     let settled = settling(release).as_secs() + 10;
     Limits::until(Time::from_secs(STORM + settled))
 }
@@ -141,14 +143,14 @@ fn sweep(setup: &Setup, seeds: u64) -> (BTreeMap<String, Vec<u64>>, BTreeMap<Str
 
 #[test]
 fn all_mended_nothing_is_violated() {
-    for release in Release::ALL {
-        let setup = setup(release, mended(release));
+    for release in VERSIONS {
+        let setup = setup(release, mended());
         let (violated, tested) = sweep(&setup, 20);
         assert_eq!(violated, BTreeMap::new(), "{release}");
         for property in setup.world().properties() {
             let name = property.name();
             let not_here = match name {
-                "list-was-streamed" => release < Release::V1_36,
+                "list-was-streamed" => release < V1_36,
                 // It takes 44 s to be refused for good: `informers.rs` shows it.
                 "list-was-too-large" | "too-large-falls-back" => true,
                 // Of apiservers with watch caches, which `watch-storm` has, and of its writers.
@@ -165,20 +167,23 @@ fn all_mended_nothing_is_violated() {
 /// The defects that a storm over two servers finds by itself.
 #[test]
 fn a_storm_finds_defects() {
-    for (switch, property) in [
-        (Switch::ReplaceForgetsQueued, "list-settles-the-store"),
+    for (defect, property) in [
         (
-            Switch::SyncedBeforeHandlers,
+            InformerDefect::ReplaceForgetsQueued,
+            "list-settles-the-store",
+        ),
+        (
+            InformerDefect::SyncedBeforeHandlers,
             "work-begins-when-handlers-saw-all",
         ),
-        (Switch::ExpiredGoesUnnoticed, "informers-converge"),
-        (Switch::RelistAtZero, "store-never-goes-back"),
-        (Switch::RelistIsASync, "handlers-agree"),
+        (InformerDefect::ExpiredGoesUnnoticed, "informers-converge"),
+        (InformerDefect::RelistAtZero, "store-never-goes-back"),
+        (InformerDefect::RelistIsASync, "handlers-agree"),
     ] {
-        for release in switch.info().fits {
-            let setup = setup(*release, only(*release, switch));
+        for release in fitting(defect) {
+            let setup = setup(release, only(defect));
             let (violated, _) = sweep(&setup, 12);
-            let name = switch.info().name;
+            let name = defect.defect().name;
             println!("{name} in {release}: {violated:?}");
             let found: Vec<&str> = violated.keys().map(String::as_str).collect();
             assert_eq!(found, [property], "{name} in {release}");
@@ -188,8 +193,8 @@ fn a_storm_finds_defects() {
 
 #[test]
 fn a_storm_goes_the_same_way_live_and_rebuilt() {
-    for release in Release::ALL {
-        let setup = setup(release, mended(release));
+    for release in VERSIONS {
+        let setup = setup(release, mended());
         for seed in 0..2 {
             let plain = Limits::until(Time::from_secs(60));
             let strict = Limits {

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use wavetank_api::Object;
+use wavetank_cluster::Reconciler;
 use wavetank_cluster::{EtcdCluster, Topology};
 use wavetank_engine::*;
 use wavetank_etcd::observed::ProgressAsked;
 use wavetank_etcd::observed::{Answered, Watched};
 use wavetank_etcd::{Applied, Etcd, EtcdError, Installed, Led, Sizes};
-use wavetank_release::{EtcdRelease, Reconciler, Switches};
+use wavetank_version::Set;
 
 fn topology(members: u32) -> Topology {
-    let release = EtcdRelease::LATEST;
+    let release = wavetank_releases::etcd::LATEST;
     Topology {
         apiservers: Vec::new(),
         etcd: EtcdCluster {
@@ -21,7 +22,7 @@ fn topology(members: u32) -> Topology {
                 catch_up_entries: 5,
                 ..Sizes::of(release)
             },
-            ..EtcdCluster::single(release, Switches::NONE)
+            ..EtcdCluster::single(release, Set::NONE)
         },
         etcd_clients: 2,
         watching: Default::default(),

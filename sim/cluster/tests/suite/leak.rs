@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 use crate::common;
 
 use common::{Bench, crash, shipped, start};
+use wavetank_cluster::Reconciler;
 use wavetank_cluster::{ServiceRanges, Topology, tell};
 use wavetank_controllers::RepairNote;
 use wavetank_engine::Note;
 use wavetank_etcd::Committed;
-use wavetank_release::{Reconciler, Release};
+use wavetank_releases::V1_20;
 
 const IPS: &str = "/registry/ranges/serviceips";
 
@@ -22,7 +23,7 @@ fn topology() -> Topology {
             ..ServiceRanges::of(&["10.96.0.0/29"])
         }),
         service_writers: 1,
-        ..shipped(Release::V1_20)
+        ..shipped(V1_20)
     }
 }
 

@@ -8,10 +8,10 @@ use wavetank_api::{Method, Reason, Request, Resource, Stored, kinds};
 use wavetank_apiserver::LoopbackError;
 use wavetank_engine::Rx;
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
 
 use super::ReconcileError;
 use crate::bootstrap::Bootstrap;
+use crate::gates;
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
@@ -142,7 +142,7 @@ pub async fn ensure_slice(
     subsets: &[Subset],
 ) -> Result<(), ReconcileError> {
     const SLICES: &Resource = &kinds::ENDPOINT_SLICES;
-    if me.server.release == Release::V1_16 {
+    if !me.server.release.has(gates::ENDPOINT_SLICES) {
         return Ok(());
     }
     let wanted = slice_of(subsets);

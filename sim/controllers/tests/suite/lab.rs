@@ -9,10 +9,11 @@ use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Json, Method, Object, Request, Response};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
 use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR};
-use wavetank_controllers::{Bootstrap, RepairNote};
+use wavetank_controllers::{Bootstrap, Defects, Reconciler, RepairNote};
 use wavetank_engine::*;
 use wavetank_etcd::{Committed, Etcd};
-use wavetank_release::{Reconciler, Release, Switches};
+use wavetank_releases::Release;
+use wavetank_version::Version;
 
 const SEND: Name = Name::new("send");
 const ALL: [&str; 4] = ["a1", "a2", "client", "etcd"];
@@ -73,19 +74,19 @@ pub struct Lab {
 
 impl Lab {
     /// All are up, and the Service `kubernetes` is there.
-    pub fn new(release: Release) -> Lab {
+    pub fn new(release: Version) -> Lab {
         Lab::with_ranges(release, &[RANGE])
     }
 
     /// With these ranges of addresses.
-    pub fn with_ranges(release: Release, ranges: &[&str]) -> Lab {
+    pub fn with_ranges(release: Version, ranges: &[&str]) -> Lab {
         let id = |name| WorldBuilder::id_of(name, &ALL);
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::single(id("etcd")));
         for (number, name) in [(1, "a1"), (2, "a2")] {
             let config = Config {
                 release,
-                switches: Switches::of(release),
+                defects: wavetank_apiserver::Defects::shipped_with(release),
                 me: id(name),
                 etcd: id("etcd"),
                 address: format!("192.0.2.{number}").into(),
@@ -98,7 +99,7 @@ impl Lab {
                 }),
                 namespace_lifecycle: false,
                 events_etcd: None,
-                watch_cache: Some(release.etcd()),
+                watch_cache: Some(Release::of(release).etcd),
                 compaction: None,
             };
             let bootstrap = Bootstrap {
@@ -107,6 +108,7 @@ impl Lab {
                 apiserver_count: 2,
                 identity: false,
                 published: Arc::default(),
+                defects: Defects::shipped_with(release),
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }

@@ -6,6 +6,7 @@ pub mod server;
 
 use std::time::Duration;
 
+use wavetank_client::InformerDefect;
 use wavetank_client::informer::{INFORMERS, Informer, InformerSpec, Informers};
 use wavetank_client::monitors::{Name as Monitor, settling};
 use wavetank_client::{Informed, LoadBalancer, Policy, Rest};
@@ -13,27 +14,31 @@ use wavetank_engine::{
     Action, Check, Class, Event, Fault, Message, Note, ProcId, Report, Time, What, World,
     WorldBuilder,
 };
-use wavetank_release::{Kind, Release, Switch, Switches};
+use wavetank_releases::{V1_36, VERSIONS};
+use wavetank_version::{Listed, Set, Version};
 
 use server::{Front, Like, Truth};
 
 /// All that is known is mended.
-pub fn mended(release: Release) -> Switches {
-    let on = |switches: Switches, info: &wavetank_release::SwitchInfo| {
-        switches.with(info.switch, info.kind == Kind::Fix)
-    };
-    Switch::TABLE.iter().fold(Switches::of(release), on)
+pub fn mended() -> Set<InformerDefect> {
+    Set::fixed()
+}
+
+/// The releases that have a place for this.
+pub fn fitting(defect: InformerDefect) -> impl Iterator<Item = Version> {
+    let all = VERSIONS.into_iter();
+    all.filter(move |version| defect.defect().fits(*version))
 }
 
 /// All but this.
-pub fn only(release: Release, switch: Switch) -> Switches {
-    mended(release).with(switch, true)
+pub fn only(defect: InformerDefect) -> Set<InformerDefect> {
+    mended().with(defect, true)
 }
 
 /// A front as the release of the client would find it.
-pub fn like(release: Release) -> Like {
+pub fn like(release: Version) -> Like {
     Like {
-        watch_list: release >= Release::V1_36,
+        watch_list: release >= V1_36,
         pages: false,
         stingy: None,
     }
@@ -41,8 +46,8 @@ pub fn like(release: Release) -> Like {
 
 /// What is on the bench.
 pub struct Setup {
-    pub release: Release,
-    pub switches: Switches,
+    pub release: Version,
+    pub defects: Set<InformerDefect>,
     pub fronts: Vec<Like>,
     pub policy: Policy,
     pub specs: Vec<InformerSpec>,
@@ -50,10 +55,10 @@ pub struct Setup {
 
 impl Setup {
     /// Two fronts, all mended, one informer.
-    pub fn new(release: Release) -> Setup {
+    pub fn new(release: Version) -> Setup {
         Setup {
             release,
-            switches: mended(release),
+            defects: mended(),
             fronts: vec![like(release); 2],
             policy: Policy::RoundRobin,
             specs: vec![InformerSpec::of(&wavetank_api::kinds::CONFIG_MAPS)],
@@ -92,7 +97,7 @@ impl Setup {
                 release: self.release,
                 balancer,
             },
-            switches: self.switches,
+            defects: self.defects,
             specs: self.specs.clone(),
         };
         builder.process("c1", Informed::new(informers));
@@ -223,7 +228,7 @@ impl Bench {
     }
 
     /// The storm is over; then what has to be true in the end is looked at.
-    pub fn calm(&mut self, release: Release) {
+    pub fn calm(&mut self, release: Version) {
         let applied = self
             .world
             .apply(self.now, Event::Calm, &mut |sent| sent.nominal);
