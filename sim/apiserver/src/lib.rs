@@ -7,7 +7,6 @@
 
 pub mod cacher;
 mod door;
-mod loopback;
 mod node;
 pub mod options;
 mod registry;
@@ -15,10 +14,7 @@ mod server;
 pub mod services;
 mod storage;
 
-pub use loopback::{Loopback, LoopbackError};
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
-pub use server::{
-    ApiServer, Config, FRONT_DOOR, HOOKS_DONE, Hook, HookFuture, STOP_BEGUN, ServerNote,
-};
+pub use server::{ApiServer, Config, HOOKS_DONE, Hook, HookFuture, STOP_BEGUN, ServerNote};
 pub use storage::{Storage, Updated};

@@ -18,7 +18,7 @@ use wavetank_api::Stored;
 use wavetank_engine::{Cell, Condition, Cx, Message, Name, RoutineFuture, Rx, Task, Timer};
 use wavetank_release::{Release, Switch, Switches};
 
-use crate::rest::Rest;
+use crate::rest::RestClient;
 use crate::wait::Stop;
 
 pub use lock::{LockKind, Unlocked};
@@ -63,7 +63,7 @@ static ELECTION: Stop = Stop::new("election");
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Election {
     /// How apiservers are reached.
-    pub rest: Rest,
+    pub rest: RestClient,
     /// The switches of the client.
     pub switches: Switches,
     /// The lock.

@@ -195,7 +195,6 @@ fn is_retriable(release: Release, failure: &Failure) -> bool {
     match failure {
         Failure::Net(error) => *error == wavetank_engine::NetError::Refused,
         Failure::Status(status) => release >= Release::V1_36 && status.is(Reason::TooManyRequests),
-        Failure::Empty => false,
     }
 }
 
@@ -203,7 +202,6 @@ fn trouble(failure: &Failure) -> Trouble {
     match failure {
         Failure::Status(status) => Trouble::Status(status.clone()),
         Failure::Net(error) => Trouble::Net(*error),
-        Failure::Empty => Trouble::Short,
     }
 }
 

@@ -14,7 +14,8 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::EVENTS;
 use wavetank_api::{Method, Reason, Request, Stamp};
-use wavetank_apiserver::{Config, LoopbackError};
+use wavetank_apiserver::Config;
+use wavetank_client::Failure;
 use wavetank_engine::{Cell, Instant, Name, Outcome, RoutineFuture, Rx, Task, Time};
 use wavetank_release::Release;
 
@@ -205,7 +206,7 @@ impl Recorder {
         wrote(self.send(rx, correlated.event.post()).await)
     }
 
-    async fn send(&self, rx: Rx, request: Request) -> Result<Json, LoopbackError> {
+    async fn send(&self, rx: Rx, request: Request) -> Result<Json, Failure> {
         let stored = self.server.loopback().object(rx, request).await?;
         Ok(stored.json())
     }
@@ -232,11 +233,11 @@ impl Recorder {
     }
 }
 
-fn wrote(answer: Result<Json, LoopbackError>) -> Wrote {
+fn wrote(answer: Result<Json, Failure>) -> Wrote {
     match answer {
         Ok(event) => Wrote::Stored(event),
-        Err(LoopbackError::Status(_)) => Wrote::Refused,
-        Err(LoopbackError::Net(_)) => Wrote::Unreached,
+        Err(Failure::Status(_)) => Wrote::Refused,
+        Err(Failure::Net(_)) => Wrote::Unreached,
     }
 }
 

@@ -12,10 +12,10 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS, SERVICES};
 use wavetank_api::{Json, Method, Reason, Request, Stored};
-use wavetank_apiserver::{Config, LoopbackError};
+use wavetank_apiserver::Config;
 use wavetank_client::informer::{HandlerSpec, INFORMERS, InformerSpec, Informers, Resync};
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_client::{LoadBalancer, Policy, Rest};
+use wavetank_client::{Failure, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_release::{Release, Switch};
 
@@ -58,8 +58,8 @@ pub(crate) struct ServiceAddresses {
 /// Why something is tried again.
 struct Failed(String);
 
-impl From<LoopbackError> for Failed {
-    fn from(error: LoopbackError) -> Failed {
+impl From<Failure> for Failed {
+    fn from(error: Failure) -> Failed {
         Failed(error.to_string())
     }
 }
@@ -111,12 +111,12 @@ impl ServiceAddresses {
             ..InformerSpec::of(resource)
         };
         Arc::new(Informers {
-            rest: Rest {
+            rest: RestClient {
                 release: self.server.release,
-                balancer: LoadBalancer {
+                servers: Servers::Balanced(LoadBalancer {
                     servers: vec![self.server.me],
                     policy: Policy::Fixed,
-                },
+                }),
             },
             switches: self.server.switches,
             specs: vec![
@@ -232,14 +232,14 @@ impl ServiceAddresses {
         recorder.report(rx, about, report);
     }
 
-    async fn create_address(&self, rx: Rx, address: Json) -> Result<(), LoopbackError> {
+    async fn create_address(&self, rx: Rx, address: Json) -> Result<(), Failure> {
         let post = Request::new(Method::Post, IP_ADDRESSES.path("", "")).with(address);
         self.server.loopback().request(rx, post).await.map(|_| ())
     }
 
     /// Deletes an IPAddress that the cache shows; upstream whatever has its name by now. What is gone
     /// already is no error.
-    async fn delete_address(&self, rx: Rx, seen: &Stored) -> Result<(), LoopbackError> {
+    async fn delete_address(&self, rx: Rx, seen: &Stored) -> Result<(), Failure> {
         let path = IP_ADDRESSES.path("", seen.object.name());
         let mut delete = Request::new(Method::Delete, path);
         if self.server.switches.has(Switch::FixDeleteWhatWasSeen) {

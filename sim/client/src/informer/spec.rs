@@ -11,7 +11,7 @@ use wavetank_release::Switches;
 use super::Notice;
 use crate::indexer::Index;
 use crate::observed::{Labels, Selection};
-use crate::rest::Rest;
+use crate::rest::RestClient;
 
 /// No handler's resync comes more often.
 const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Informers {
     /// How they reach servers.
-    pub rest: Rest,
+    pub rest: RestClient,
     /// The defects of client-go that are on.
     pub switches: Switches,
     /// One each.

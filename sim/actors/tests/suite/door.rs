@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::{mended, only};
+use wavetank_actors::InformerClient;
 use wavetank_api::{Method, Object, Request, kinds};
-use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture};
+use wavetank_apiserver::{ApiServer, Config, Hook, HookFuture};
 use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
 use wavetank_client::monitors::{Name as Monitor, settling};
-use wavetank_client::{Informed, LoadBalancer, Policy, Rest};
+use wavetank_client::{HTTPS, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
 use wavetank_engine::drive::{Ending, Limits, Outcome as Ended, Run};
 use wavetank_engine::trace::Record;
@@ -62,7 +63,7 @@ impl Process for Writer {
         Box::pin(async move {
             let body = Payload::new(write(number));
             let rx = Rx::new();
-            let call = rx.call(&FRONT_DOOR, server, body);
+            let call = rx.call(&HTTPS, server, body);
             let _ = rx.timeout(Duration::from_secs(10), call).await;
             Outcome::Done
         })
@@ -145,13 +146,13 @@ fn world(release: Release, switches: Switches) -> World {
     };
     builder.process(
         "c1",
-        Informed::new(Informers {
-            rest: Rest {
+        InformerClient::new(Informers {
+            rest: RestClient {
                 release,
-                balancer: LoadBalancer {
+                servers: Servers::Balanced(LoadBalancer {
                     servers,
                     policy: Policy::Drawn,
-                },
+                }),
             },
             switches: mended(release),
             specs: vec![spec],

@@ -6,9 +6,10 @@ pub mod server;
 
 use std::time::Duration;
 
+use wavetank_actors::InformerClient;
 use wavetank_client::informer::{INFORMERS, Informer, InformerSpec, Informers};
 use wavetank_client::monitors::{Name as Monitor, settling};
-use wavetank_client::{Informed, LoadBalancer, Policy, Rest};
+use wavetank_client::{LoadBalancer, Policy, RestClient, Servers};
 use wavetank_engine::{
     Action, Check, Class, Event, Fault, Message, Note, ProcId, Report, Time, What, World,
     WorldBuilder,
@@ -88,14 +89,14 @@ impl Setup {
             policy: self.policy,
         };
         let informers = Informers {
-            rest: Rest {
+            rest: RestClient {
                 release: self.release,
-                balancer,
+                servers: Servers::Balanced(balancer),
             },
             switches: self.switches,
             specs: self.specs.clone(),
         };
-        builder.process("c1", Informed::new(informers));
+        builder.process("c1", InformerClient::new(informers));
         builder
     }
 }
