@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use wavetank_client::LoadBalancer;
-use wavetank_client::informer::{Hold, HoldAt, INFORMERS, Informers};
+use wavetank_client::informer::{Hold, HoldAt, INFORMERS, InformerSpec, Informers};
 use wavetank_client::observed::Content;
+use wavetank_client::{LoadBalancer, RestClient, Servers};
 use wavetank_engine::{
     Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
+use wavetank_release::{Release, Switches};
 
 const MOVE: Name = Name::new("move");
 
@@ -17,21 +18,30 @@ const MOVE: Name = Name::new("move");
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct InformerClient {
     /// Its informers.
-    pub informers: Arc<Informers>,
+    informers: Arc<Informers>,
+    /// What is in front of the apiservers.
+    balancer: LoadBalancer,
 }
 
 impl InformerClient {
-    /// A client with these informers.
-    pub fn new(informers: Informers) -> InformerClient {
+    /// A client of this release, with these informers behind this load balancer.
+    pub fn new(
+        release: Release,
+        switches: Switches,
+        balancer: LoadBalancer,
+        specs: Vec<InformerSpec>,
+    ) -> InformerClient {
+        let servers = Servers::Balanced(balancer.clone());
+        let informers = Informers {
+            scope: Name::new("informer-client"),
+            rest: RestClient { release, servers },
+            switches,
+            specs,
+        };
         InformerClient {
             informers: Arc::new(informers),
+            balancer,
         }
-    }
-
-    /// What is in front of the apiservers.
-    fn balancer(&self) -> &LoadBalancer {
-        let balancer = self.informers.rest.servers.balancer();
-        balancer.expect("no apiserver runs in a client")
     }
 
     /// The informer that `args` names by its resource.
@@ -75,7 +85,7 @@ impl Process for InformerClient {
             "move" if args["server"].is_null() => cx.spawn(Task::new(MOVE, ())),
             "move" => {
                 let server = args["server"].as_u64().ok_or("`server` is no number")?;
-                self.balancer()
+                self.balancer
                     .move_to(cx, usize::try_from(server).unwrap_or(usize::MAX))?;
             }
             "content" => {
@@ -102,7 +112,7 @@ impl Process for InformerClient {
 
     fn routine(&self, task: &Task) -> RoutineFuture {
         if task.kind() == MOVE {
-            let balancer = self.balancer().clone();
+            let balancer = self.balancer.clone();
             return Box::pin(async move {
                 balancer.move_somewhere(Rx::new()).await;
                 Outcome::Done

@@ -3,10 +3,12 @@
 //! `informer` is a shared informer with its parts, each in a room of its own: `reflector` lists and
 //! watches, through `rest`; `fifo` is the queue, `indexer` the store. `rest` is the one REST client, over a
 //! `transport`, to the server of its own process or through a `load_balancer` with its `health_checks`. `workqueue`
-//! is what controllers work from, `leader_election` what candidates for one task do; `wait` has
+//! is what controllers work from, `leader_election` what candidates for one task do, `event_recorder` what reports
+//! Events; `wait` has
 //! the loops and says how long they wait. `observed` is what informers tell, `words` puts it into words, `monitors`
 //! say what is promised. Who uses a cluster for a scenario's sake is in `wavetank_actors`.
 
+mod event_recorder;
 pub mod fifo;
 mod health_checks;
 mod indexer;
@@ -22,6 +24,7 @@ pub mod wait;
 mod words;
 pub mod workqueue;
 
+pub use event_recorder::{EventRecorder, EventType, Report};
 pub use health_checks::{Checked, HealthChecks};
 pub use indexer::{BY_NAMESPACE, Index, Indexer};
 pub use load_balancer::{LoadBalancer, Policy};

@@ -16,7 +16,9 @@ use wavetank_engine::{Message, Name, Outcome, Rx, Task};
 use wavetank_etcd::Revision;
 use wavetank_release::{Release, Switch};
 
-use crate::informer::{INFORMERS, Informer, InformerSpec, Informers, forget, queued, resync};
+use crate::informer::{
+    INFORMERS, Informer, InformerId, InformerSpec, Informers, forget, queued, resync,
+};
 use crate::observed::{Synced, Trouble, WatchOver};
 use crate::rest::Failure;
 use crate::wait::JITTER;
@@ -29,7 +31,7 @@ pub(crate) const REFLECT: Name = Name::new("reflect");
 /// A reflector, at one place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Reflect {
-    informer: u32,
+    informer: InformerId,
     place: Place,
 }
 
@@ -54,11 +56,16 @@ enum Place {
 
 impl Reflect {
     /// A reflector that begins.
-    pub fn new(informer: u32) -> Reflect {
+    pub fn new(informer: InformerId) -> Reflect {
         Reflect {
             informer,
             place: Place::Begin,
         }
+    }
+
+    /// Whose it is.
+    pub fn scope(&self) -> Name {
+        self.informer.scope
     }
 }
 
@@ -73,13 +80,20 @@ enum Between {
 struct Reflector {
     rx: Rx,
     own: Arc<Informers>,
+    /// The number of its informer in the process, and its place among those of its owner.
     informer: u32,
+    at: u32,
 }
 
 /// One turn: from one place to the next.
 pub(crate) async fn turn(rx: Rx, own: Arc<Informers>, reflect: Reflect) -> Outcome {
-    let informer = reflect.informer;
-    let reflector = Reflector { rx, own, informer };
+    let informer = reflect.informer.number;
+    let reflector = Reflector {
+        rx,
+        own,
+        informer,
+        at: reflect.informer.at,
+    };
     let place = match reflect.place {
         Place::Begin if reflector.release() >= Release::V1_36 => Place::WatchList,
         Place::Begin => Place::List,
@@ -94,7 +108,7 @@ pub(crate) async fn turn(rx: Rx, own: Arc<Informers>, reflect: Reflect) -> Outco
             Place::Begin
         }
     };
-    Outcome::Become(Task::new(REFLECT, Reflect { informer, place }))
+    Outcome::Become(Task::new(REFLECT, Reflect { place, ..reflect }))
 }
 
 impl Reflector {
@@ -103,7 +117,7 @@ impl Reflector {
     }
 
     fn spec(&self) -> &InformerSpec {
-        &self.own.specs[self.informer as usize]
+        &self.own.specs[self.at as usize]
     }
 
     /// Works on what the informer remembers.

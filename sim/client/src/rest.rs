@@ -51,14 +51,6 @@ impl Servers {
             balancer.broke(rx, server);
         }
     }
-
-    /// The load balancer, where there is one.
-    pub fn balancer(&self) -> Option<&LoadBalancer> {
-        match self {
-            Servers::Loopback(_) => None,
-            Servers::Balanced(balancer) => Some(balancer),
-        }
-    }
 }
 
 /// Why there is no answer to use.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use wavetank_actors as actors;
 use wavetank_api::kinds::{CONFIG_MAPS, PODS, Resource, SECRETS};
 use wavetank_api::selector::{LabelSelector, Operator, Requirement};
-use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
+use wavetank_client::informer::{HandlerSpec, InformerSpec, Lag, Resync};
 use wavetank_client::observed::{Labels, Selection};
-use wavetank_client::{LoadBalancer, Policy, RestClient, Servers};
+use wavetank_client::{LoadBalancer, Policy};
 use wavetank_engine::ProcId;
 
 use crate::topology::InformerClient;
@@ -60,15 +60,9 @@ fn specs() -> Vec<InformerSpec> {
 
 /// A client with these informers, behind a load balancer in front of the apiservers.
 pub(crate) fn client(of: &InformerClient, servers: &[ProcId]) -> actors::InformerClient {
-    actors::InformerClient::new(Informers {
-        rest: RestClient {
-            release: of.release,
-            servers: Servers::Balanced(LoadBalancer {
-                servers: servers.to_vec(),
-                policy: Policy::Drawn,
-            }),
-        },
-        switches: of.switches,
-        specs: specs(),
-    })
+    let balancer = LoadBalancer {
+        servers: servers.to_vec(),
+        policy: Policy::Drawn,
+    };
+    actors::InformerClient::new(of.release, of.switches, balancer, specs())
 }

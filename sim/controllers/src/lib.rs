@@ -8,7 +8,6 @@ mod kubernetes_service;
 mod manager;
 mod published;
 mod reconcilers;
-mod recorder;
 mod repair;
 mod service_addresses;
 mod system_namespaces;

@@ -13,14 +13,13 @@ use serde_json::json;
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS, SERVICES};
 use wavetank_api::{Json, Method, Reason, Request, Stored};
 use wavetank_apiserver::Config;
-use wavetank_client::informer::{HandlerSpec, INFORMERS, InformerSpec, Informers, Resync};
+use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Resync};
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_client::{Failure, LoadBalancer, Policy, RestClient, Servers};
+use wavetank_client::{EventType, Failure, LoadBalancer, Policy, Report, RestClient, Servers};
 use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_release::{Release, Switch};
 
-use crate::recorder::{Component, Recorder, Report};
-use crate::repair::{REPAIR_INTERVAL, RepairNote};
+use crate::repair::{Loop, REPAIR_INTERVAL, RepairNote};
 
 /// The resync of the server's informers.
 const RESYNC: Duration = Duration::from_secs(600);
@@ -38,8 +37,9 @@ const WORK: Name = Name::new("repair-addresses");
 /// The first round over all Services and IPAddresses is done.
 pub(crate) static FIRST_DONE: Signal = Signal::new("repair-addresses-first-done");
 
-const SERVICE_QUEUE: WorkQueue = WorkQueue(0);
-const ADDRESS_QUEUE: WorkQueue = WorkQueue(1);
+const SCOPE: Name = Name::new("service-addresses");
+const SERVICE_QUEUE: WorkQueue = WorkQueue::new(SCOPE, "services");
+const ADDRESS_QUEUE: WorkQueue = WorkQueue::new(SCOPE, "addresses");
 
 /// The informers, by number.
 #[derive(Clone, Copy)]
@@ -76,19 +76,19 @@ fn say(rx: Rx, message: String) {
 
 /// What a lister has under a key.
 fn get(rx: Rx, of: Of, key: &str) -> Option<Stored> {
-    rx.look(&INFORMERS, |all| all[of as usize].indexer.get(key).cloned())
+    Informers::look(rx, SCOPE, of as u32, |one| one.indexer.get(key).cloned())
 }
 
 /// All that a lister has.
 fn all(rx: Rx, of: Of) -> Vec<Stored> {
-    rx.look(&INFORMERS, |all| {
-        let found = all[of as usize].indexer.iter();
+    Informers::look(rx, SCOPE, of as u32, |one| {
+        let found = one.indexer.iter();
         found.map(|(_, stored)| stored.clone()).collect()
     })
 }
 
 fn have_synced(rx: Rx) -> bool {
-    rx.look(&INFORMERS, |all| all.iter().all(|one| one.has_synced()))
+    Informers::have_synced(rx, SCOPE)
 }
 
 impl ServiceAddresses {
@@ -111,6 +111,7 @@ impl ServiceAddresses {
             ..InformerSpec::of(resource)
         };
         Arc::new(Informers {
+            scope: SCOPE,
             rest: RestClient {
                 release: self.server.release,
                 servers: Servers::Balanced(LoadBalancer {
@@ -135,6 +136,8 @@ impl ServiceAddresses {
     }
 
     pub fn boot(&self, cx: &mut Cx<'_>) {
+        SERVICE_QUEUE.make(cx);
+        ADDRESS_QUEUE.make(cx);
         self.informers().boot(cx);
     }
 
@@ -215,21 +218,20 @@ impl ServiceAddresses {
 
     /// What is said of an object, to its users too.
     fn report(&self, rx: Rx, about: &Json, reason: &'static str, note: String) {
-        let recorder = Recorder {
-            server: self.server.clone(),
-            component: Component::ClusterIps,
-        };
         let action = match (reason, wavetank_api::json::text(about, &["kind"])) {
             ("ClusterIPNotValid", _) => "ClusterIPValidation",
             (_, "IPAddress") => "IPAddressAllocation",
             _ => "ClusterIPAllocation",
         };
         let report = Report {
+            event_type: EventType::Warning,
             reason,
             action,
             note,
         };
-        recorder.report(rx, about, report);
+        Loop::ClusterIps
+            .recorder(&self.server)
+            .eventf(rx, about, report);
     }
 
     async fn create_address(&self, rx: Rx, address: Json) -> Result<(), Failure> {

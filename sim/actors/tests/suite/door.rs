@@ -10,9 +10,9 @@ use common::{mended, only};
 use wavetank_actors::InformerClient;
 use wavetank_api::{Method, Object, Request, kinds};
 use wavetank_apiserver::{ApiServer, Config, Hook, HookFuture};
-use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
+use wavetank_client::informer::{HandlerSpec, InformerSpec, Lag, Resync};
 use wavetank_client::monitors::{Name as Monitor, settling};
-use wavetank_client::{HTTPS, LoadBalancer, Policy, RestClient, Servers};
+use wavetank_client::{HTTPS, LoadBalancer, Policy};
 use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
 use wavetank_engine::drive::{Ending, Limits, Outcome as Ended, Run};
 use wavetank_engine::trace::Record;
@@ -144,20 +144,12 @@ fn world(release: Release, switches: Switches) -> World {
         ],
         ..InformerSpec::of(&kinds::CONFIG_MAPS)
     };
-    builder.process(
-        "c1",
-        InformerClient::new(Informers {
-            rest: RestClient {
-                release,
-                servers: Servers::Balanced(LoadBalancer {
-                    servers,
-                    policy: Policy::Drawn,
-                }),
-            },
-            switches: mended(release),
-            specs: vec![spec],
-        }),
-    );
+    let balancer = LoadBalancer {
+        servers,
+        policy: Policy::Drawn,
+    };
+    let client = InformerClient::new(release, mended(release), balancer, vec![spec]);
+    builder.process("c1", client);
     for info in &Monitor::TABLE {
         builder.property(info.monitor.property(settling(release)));
     }

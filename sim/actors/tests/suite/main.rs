@@ -5,4 +5,5 @@ mod common;
 mod defects;
 mod door;
 mod informers;
+mod scopes;
 mod storm;

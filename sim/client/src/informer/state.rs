@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::Cell;
+use wavetank_engine::{Cell, Name};
 use wavetank_etcd::Revision;
 use wavetank_release::{Release, Switch, Switches};
 
@@ -13,12 +13,34 @@ use crate::fifo::{Fifo, StoreKey};
 use crate::indexer::Indexer;
 use crate::wait::backoff::Backoff;
 
-/// All informers of a process, by number.
+/// All informers of a process, by number: those of each owner stand together, in the order in which they began.
 pub static INFORMERS: Cell<Vec<Informer>> = Cell::new("informers");
+
+/// Which informer of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InformerId {
+    /// Whose it is.
+    pub scope: Name,
+    /// Which of its owner's.
+    pub at: u32,
+    /// Its number in the process: by this it is named in what it tells, and in timers and conditions.
+    pub number: u32,
+}
+
+/// The number of the first informer of an owner.
+///
+/// # Panics
+/// If there are none: they have not begun, or the name is another's.
+pub fn first_of(all: &[Informer], scope: Name) -> usize {
+    let first = all.iter().position(|informer| informer.id.scope == scope);
+    first.unwrap_or_else(|| panic!("no informers of `{scope}` have begun in this process"))
+}
 
 /// An informer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Informer {
+    /// Which it is.
+    pub id: InformerId,
     /// What its reflector has told.
     pub fifo: Fifo,
     /// Its store.
@@ -96,7 +118,12 @@ pub(super) struct Done {
 
 impl Informer {
     /// An informer that has seen nothing.
-    pub fn new(spec: &InformerSpec, release: Release, switches: Switches) -> Informer {
+    pub fn new(
+        id: InformerId,
+        spec: &InformerSpec,
+        release: Release,
+        switches: Switches,
+    ) -> Informer {
         let listener = Listener {
             waiting: Vector::new(),
             busy: false,
@@ -106,6 +133,7 @@ impl Informer {
             view: OrdMap::new(),
         };
         Informer {
+            id,
             fifo: Fifo::of(release, switches),
             indexer: Indexer::with(&spec.indices),
             listeners: vec![listener; spec.handlers.len()],

@@ -7,9 +7,8 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::service_families::family_of;
 use wavetank_apiserver::services::ledger::Snapshot;
 use wavetank_apiserver::services::{Bitmap, Block};
+use wavetank_client::{EventType, Report};
 use wavetank_release::{Release, Switch, Switches};
-
-use crate::recorder::Report;
 
 /// `numRepairsBeforeLeakCleanup`
 const ROUNDS: u8 = 3;
@@ -55,6 +54,7 @@ impl Words {
             Words::NodePorts => (of_ports, "PortAllocation"),
         };
         Report {
+            event_type: EventType::Warning,
             reason,
             action,
             note,

@@ -1,4 +1,4 @@
-//! Events of the server's own controllers: recorded at once, written later and by somebody else, so that
+//! `EventRecorder`: what a controller reports of objects, for their users. Events are recorded at once, written later and by somebody else, so that
 //! whoever records never waits. `correlator` says what becomes of an Event that is like others
 //! (`client-go/tools/record`, v1.16 and v1.20), `series` writes those of v1.36
 //! (`client-go/tools/events`). Nothing runs while there is nothing to write.
@@ -14,10 +14,10 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::EVENTS;
 use wavetank_api::{Method, Reason, Request, Stamp};
-use wavetank_apiserver::Config;
-use wavetank_client::Failure;
 use wavetank_engine::{Cell, Instant, Name, Outcome, RoutineFuture, Rx, Task, Time};
 use wavetank_release::Release;
+
+use crate::rest::{Failure, RestClient};
 
 use correlator::{Correlated, Correlator};
 
@@ -30,32 +30,34 @@ const QUEUED: usize = 1000;
 
 const RECORD: Name = Name::new("record-events");
 
-/// Who reports.
+/// The type of an Event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Component {
-    ClusterIps,
-    NodePorts,
+pub enum EventType {
+    /// `EventTypeNormal`
+    Normal,
+    /// `EventTypeWarning`
+    Warning,
 }
 
-impl Component {
+impl EventType {
     const fn name(self) -> &'static str {
         match self {
-            Component::ClusterIps => "ipallocator-repair-controller",
-            Component::NodePorts => "portallocator-repair-controller",
+            EventType::Normal => "Normal",
+            EventType::Warning => "Warning",
         }
-    }
-
-    const fn sink(self) -> Cell<Sink> {
-        Cell::numbered("events", self as u32)
     }
 }
 
-/// What is to be said of an object; all of it are warnings.
+/// What is to be said of an object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Report {
+pub struct Report {
+    /// Its type.
+    pub event_type: EventType,
+    /// Why, in one word.
     pub reason: &'static str,
     /// What was being done; Events of the core group do not say it.
     pub action: &'static str,
+    /// The message.
     pub note: String,
 }
 
@@ -105,25 +107,35 @@ enum Wrote {
     Unreached,
 }
 
-/// Writes Events of one component.
+/// Writes Events of one component. What it remembers goes by the component's name: a process may have several.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Recorder {
-    pub server: Arc<Config>,
-    pub component: Component,
+pub struct EventRecorder {
+    /// How it reaches apiservers.
+    pub rest: RestClient,
+    /// The component that reports.
+    pub component: Name,
+    /// The host that it runs on.
+    pub host: Arc<str>,
+    /// Its number among all recorders of the cluster: no two Events of one object get the same name.
+    pub number: u64,
 }
 
-impl Recorder {
+impl EventRecorder {
+    fn sink(&self) -> Cell<Sink> {
+        Cell::numbered(self.component.as_str(), 0)
+    }
+
     /// `Eventf`
-    pub fn report(&self, rx: Rx, about: &Json, report: Report) {
+    pub fn eventf(&self, rx: Rx, about: &Json, report: Report) {
         let at = self.instant(rx);
-        let event = match self.server.release {
+        let event = match self.rest.release {
             Release::V1_16 | Release::V1_20 => self.core_event(about, &report, at),
             Release::V1_36 => {
                 let event = self.series_event(about, &report, at);
                 return self.record_in_series(rx, event);
             }
         };
-        let starts = rx.update(&self.component.sink(), |sink| {
+        let starts = rx.update(&self.sink(), |sink| {
             if sink.queue.len() < QUEUED {
                 sink.queue.push_back(event);
             }
@@ -138,31 +150,27 @@ impl Recorder {
     /// virtual time there is none.
     fn instant(&self, rx: Rx) -> Time {
         let now = rx.clock();
-        let at = rx.update(&self.component.sink(), |sink| {
+        let at = rx.update(&self.sink(), |sink| {
             let at = now.max(sink.named.0 + Duration::from_micros(1));
             sink.named = Instant(at);
             at
         });
-        let recorder = 2 * self.server.me.index() as u64 + self.component as u64;
-        at + Duration::from_nanos(recorder)
+        at + Duration::from_nanos(self.number)
     }
 
-    /// The routines of a server's recorders.
-    pub fn routine(server: &Arc<Config>, task: &Task) -> Option<RoutineFuture> {
+    /// The future of a task, if it is one of this recorder.
+    pub fn routine(&self, task: &Task) -> Option<RoutineFuture> {
         if task.kind() == RECORD {
-            let me = Recorder {
-                server: server.clone(),
-                component: *task.args(),
-            };
-            return Some(Box::pin(me.record(Rx::new())));
+            let own = *task.args::<Name>() == self.component;
+            return own.then(|| Box::pin(self.clone().record(Rx::new())) as RoutineFuture);
         }
-        series::routine(server, task)
+        series::routine(self, task)
     }
 
     /// `recordToSink`, for the Event that has waited longest.
     async fn record(self, rx: Rx) -> Outcome {
         let now = rx.clock();
-        let next = rx.update(&self.component.sink(), |sink| {
+        let next = rx.update(&self.sink(), |sink| {
             let next = sink.queue.pop_front();
             sink.writes = next.is_some();
             next.map(|event| sink.correlator.correlate(event, now))
@@ -179,7 +187,7 @@ impl Recorder {
         for tries in 1..=TRIES {
             match self.write(rx, &correlated).await {
                 Wrote::Stored(event) => {
-                    let sink = self.component.sink();
+                    let sink = self.sink();
                     rx.update(&sink, |sink| sink.correlator.was_stored(Event::new(event)));
                     return;
                 }
@@ -207,7 +215,7 @@ impl Recorder {
     }
 
     async fn send(&self, rx: Rx, request: Request) -> Result<Json, Failure> {
-        let stored = self.server.loopback().object(rx, request).await?;
+        let stored = self.rest.object(rx, request).await?;
         Ok(stored.json())
     }
 
@@ -221,11 +229,11 @@ impl Recorder {
             "involvedObject": reference(about),
             "reason": report.reason,
             "message": report.note,
-            "source": {"component": self.component.name()},
+            "source": {"component": self.component.as_str()},
             "firstTimestamp": seconds,
             "lastTimestamp": seconds,
             "count": 1,
-            "type": "Warning",
+            "type": report.event_type.name(),
             "eventTime": null,
             "reportingComponent": "",
             "reportingInstance": "",
