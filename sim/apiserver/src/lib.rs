@@ -9,7 +9,6 @@ pub mod cacher;
 mod defects;
 mod door;
 pub mod gates;
-mod loopback;
 mod node;
 pub mod options;
 mod registry;
@@ -19,11 +18,8 @@ mod storage;
 
 pub use cacher::CacheDefect;
 pub use defects::{Defects, ServerDefect};
-pub use loopback::{Loopback, LoopbackError};
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
-pub use server::{
-    ApiServer, Config, FRONT_DOOR, HOOKS_DONE, Hook, HookFuture, STOP_BEGUN, ServerNote,
-};
+pub use server::{ApiServer, Config, HOOKS_DONE, Hook, HookFuture, STOP_BEGUN, ServerNote};
 pub use services::ServiceDefect;
 pub use storage::{Storage, Updated};

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use wavetank_api::kinds::EVENTS;
 use wavetank_api::{Request, Resource};
+use wavetank_client::{RestClient, Servers};
 use wavetank_engine::{
-    Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
-    Timer, Transport,
+    Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task, Timer,
 };
 use wavetank_etcd::Client;
 use wavetank_version::{Defect, EtcdVersion, Version};
@@ -22,23 +22,10 @@ use crate::ServerDefect;
 use crate::cacher::{self, Cacher};
 use crate::door::{self, Route, Watching};
 use crate::gates;
-use crate::loopback::Loopback;
 use crate::node::{NodeAnswer, NodeOrder};
 use crate::registry::{UIDS, Uids};
 use crate::services::{self, ServiceRanges};
 use crate::storage::Storage;
-
-/// How clients reach an apiserver: HTTP/2 with client-go's health check (read idle 30 s, ping 15 s).
-pub static FRONT_DOOR: Transport = Transport {
-    name: Name::new("https"),
-    dial_timeout: Duration::from_secs(30),
-    keepalive: Some(Keepalive {
-        after: Duration::from_secs(30),
-        limit: Duration::from_secs(15),
-        idle: true,
-    }),
-    window: None,
-};
 
 /// `http.Server.Shutdown` and the wait for requests in flight (`ShutdownTimeout`).
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
@@ -140,8 +127,11 @@ impl Config {
     }
 
     /// Its loopback client.
-    pub fn loopback(&self) -> Loopback {
-        Loopback { me: self.me }
+    pub fn loopback(&self) -> RestClient {
+        RestClient {
+            release: self.release,
+            servers: Servers::Loopback(self.me),
+        }
     }
 }
 

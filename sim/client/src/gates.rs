@@ -43,4 +43,7 @@ gates! {
     /// The revision moves only once ADDED events that come in no order have ended (the first modelled release that has
     /// it).
     pub REVISION_WAITS_FOR_ADDED = Gate::since(1, 36);
+    /// Recorders report Events of `events.k8s.io`, in series (`tools/events`; the first modelled release whose recorders
+    /// of a server do).
+    pub EVENTS_IN_SERIES = Gate::since(1, 36);
 }

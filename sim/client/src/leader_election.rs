@@ -20,7 +20,7 @@ use wavetank_api::Stored;
 use wavetank_engine::{Cell, Condition, Cx, Message, Name, RoutineFuture, Rx, Task, Timer};
 use wavetank_version::{Defect, Set, Version};
 
-use crate::rest::Rest;
+use crate::rest::RestClient;
 use crate::wait::Stop;
 
 pub use defects::ElectionDefect;
@@ -66,7 +66,7 @@ static ELECTION: Stop = Stop::new("election");
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Election {
     /// How apiservers are reached.
-    pub rest: Rest,
+    pub rest: RestClient,
     /// The known bugs and fixes of the client.
     pub defects: Set<ElectionDefect>,
     /// The lock.

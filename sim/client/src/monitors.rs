@@ -6,13 +6,11 @@
 
 pub mod converge;
 pub mod list;
-mod matching;
+pub mod matching;
 pub mod missed;
 pub mod order;
-pub mod readable;
 pub mod regress;
 pub mod sometimes;
-mod swaps;
 pub mod synced;
 #[cfg(test)]
 mod testing;
@@ -47,10 +45,7 @@ pub enum Name {
     InformersConverge,
     HandlersAgree,
     WorkBeginsWhenHandlersSawAll,
-    KnownRevisionIsReadable,
     TooLargeFallsBack,
-    NoLostUpdate,
-    RefusedSwapIsOutdated,
     InformerRelisted,
     InformerWatchExpired,
     ListWasTooLarge,
@@ -72,7 +67,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 19] = [
+    pub const TABLE: [Info; 16] = [
         Info {
             monitor: Name::InformerWatchOrdered,
             name: "informer-watch-ordered",
@@ -119,24 +114,9 @@ impl Name {
             about: "a process waits until its handlers have seen all objects of the first lists",
         },
         Info {
-            monitor: Name::KnownRevisionIsReadable,
-            name: "known-revision-is-readable",
-            about: "some time after calm each server soon answers who reads at a revision that he knows of",
-        },
-        Info {
             monitor: Name::TooLargeFallsBack,
             name: "too-large-falls-back",
             about: "an informer whose list is refused as too large asks for another revision, or for none",
-        },
-        Info {
-            monitor: Name::NoLostUpdate,
-            name: "no-lost-update",
-            about: "an update that names a resourceVersion replaces that one and none that came after it",
-        },
-        Info {
-            monitor: Name::RefusedSwapIsOutdated,
-            name: "refused-swap-is-outdated",
-            about: "who is told that an object has changed since he read it is told the truth",
         },
         Info {
             monitor: Name::InformerRelisted,
@@ -203,10 +183,7 @@ impl Name {
             Name::InformersConverge => Box::new(converge::InformersConverge::new(settled)),
             Name::HandlersAgree => Box::new(converge::HandlersAgree::new(settled)),
             Name::WorkBeginsWhenHandlersSawAll => Box::new(synced::HandlersSawAll::default()),
-            Name::KnownRevisionIsReadable => Box::new(readable::known_revision()),
             Name::TooLargeFallsBack => Box::new(list::TooLargeFallsBack::default()),
-            Name::NoLostUpdate => Box::new(swaps::NoLostUpdate::default()),
-            Name::RefusedSwapIsOutdated => Box::new(swaps::RefusedSwapIsOutdated::default()),
             Name::InformerRelisted => Box::new(sometimes::Relisted::default()),
             Name::InformerWatchExpired => Box::new(sometimes::watch_expired()),
             Name::ListWasTooLarge => Box::new(sometimes::list_too_large()),

@@ -18,7 +18,9 @@ use wavetank_version::{Defect, Version};
 
 use crate::InformerDefect;
 use crate::gates;
-use crate::informer::{INFORMERS, Informer, InformerSpec, Informers, forget, queued, resync};
+use crate::informer::{
+    INFORMERS, Informer, InformerId, InformerSpec, Informers, forget, queued, resync,
+};
 use crate::observed::{Synced, Trouble, WatchOver};
 use crate::rest::Failure;
 use crate::wait::JITTER;
@@ -31,7 +33,7 @@ pub(crate) const REFLECT: Name = Name::new("reflect");
 /// A reflector, at one place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Reflect {
-    informer: u32,
+    informer: InformerId,
     place: Place,
 }
 
@@ -56,11 +58,16 @@ enum Place {
 
 impl Reflect {
     /// A reflector that begins.
-    pub fn new(informer: u32) -> Reflect {
+    pub fn new(informer: InformerId) -> Reflect {
         Reflect {
             informer,
             place: Place::Begin,
         }
+    }
+
+    /// Whose it is.
+    pub fn scope(&self) -> Name {
+        self.informer.scope
     }
 }
 
@@ -75,13 +82,20 @@ enum Between {
 struct Reflector {
     rx: Rx,
     own: Arc<Informers>,
+    /// The number of its informer in the process, and its place among those of its owner.
     informer: u32,
+    at: u32,
 }
 
 /// One turn: from one place to the next.
 pub(crate) async fn turn(rx: Rx, own: Arc<Informers>, reflect: Reflect) -> Outcome {
-    let informer = reflect.informer;
-    let reflector = Reflector { rx, own, informer };
+    let informer = reflect.informer.number;
+    let reflector = Reflector {
+        rx,
+        own,
+        informer,
+        at: reflect.informer.at,
+    };
     let place = match reflect.place {
         Place::Begin if reflector.release().has(gates::WATCH_LIST_CLIENT) => Place::WatchList,
         Place::Begin => Place::List,
@@ -96,7 +110,7 @@ pub(crate) async fn turn(rx: Rx, own: Arc<Informers>, reflect: Reflect) -> Outco
             Place::Begin
         }
     };
-    Outcome::Become(Task::new(REFLECT, Reflect { informer, place }))
+    Outcome::Become(Task::new(REFLECT, Reflect { place, ..reflect }))
 }
 
 pub(crate) const TOO_LARGE_IS_NO_FALLBACK: Defect = Defect::known(
@@ -113,7 +127,7 @@ impl Reflector {
     }
 
     fn spec(&self) -> &InformerSpec {
-        &self.own.specs[self.informer as usize]
+        &self.own.specs[self.at as usize]
     }
 
     /// Works on what the informer remembers.
@@ -208,7 +222,6 @@ fn is_retriable(release: Version, failure: &Failure) -> bool {
             let retries = release.has(gates::TOO_MANY_REQUESTS_ARE_RETRIED);
             retries && status.is(Reason::TooManyRequests)
         }
-        Failure::Empty => false,
     }
 }
 
@@ -216,7 +229,6 @@ fn trouble(failure: &Failure) -> Trouble {
     match failure {
         Failure::Status(status) => Trouble::Status(status.clone()),
         Failure::Net(error) => Trouble::Net(*error),
-        Failure::Empty => Trouble::Short,
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_client::{Follower, HealthChecks};
+use wavetank_actors::Follower;
+use wavetank_client::HealthChecks;
 use wavetank_controllers::Published;
 use wavetank_controllers::gates::BEGINS_WHEN_READY;
 use wavetank_engine::ProcId;

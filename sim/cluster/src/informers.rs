@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use wavetank_actors as actors;
 use wavetank_api::kinds::{CONFIG_MAPS, PODS, Resource, SECRETS};
 use wavetank_api::selector::{LabelSelector, Operator, Requirement};
-use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
+use wavetank_client::informer::{HandlerSpec, InformerSpec, Lag, Resync};
 use wavetank_client::observed::{Labels, Selection};
-use wavetank_client::{Informed, LoadBalancer, Policy, Rest};
+use wavetank_client::{LoadBalancer, Policy};
 use wavetank_engine::ProcId;
 
 use crate::topology::InformerClient;
@@ -58,16 +59,10 @@ fn specs() -> Vec<InformerSpec> {
 }
 
 /// A client with these informers, behind a load balancer in front of the apiservers.
-pub(crate) fn client(of: &InformerClient, servers: &[ProcId]) -> Informed {
-    Informed::new(Informers {
-        rest: Rest {
-            release: of.release,
-            balancer: LoadBalancer {
-                servers: servers.to_vec(),
-                policy: Policy::Drawn,
-            },
-        },
-        defects: of.defects,
-        specs: specs(),
-    })
+pub(crate) fn client(of: &InformerClient, servers: &[ProcId]) -> actors::InformerClient {
+    let balancer = LoadBalancer {
+        servers: servers.to_vec(),
+        policy: Policy::Drawn,
+    };
+    actors::InformerClient::new(of.release, of.defects, balancer, specs())
 }

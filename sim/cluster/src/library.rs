@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use wavetank_actors::monitors as writers;
 use wavetank_api::Object;
 use wavetank_client::monitors as informers;
 use wavetank_controllers::Reconciler;
@@ -21,6 +22,8 @@ pub enum Named {
     Etcd(monitors::Name),
     /// Of informers.
     Informers(informers::Name),
+    /// Of those who read and write.
+    Writers(writers::Name),
     /// Of the election of a leader.
     Leaders(leaders::Name),
 }
@@ -74,6 +77,12 @@ impl Named {
             about: info.about,
             sometimes: info.monitor.property(Duration::ZERO).class() == Class::Sometimes,
         });
+        let writers = writers::Name::TABLE.iter().map(|info| Entry {
+            property: Named::Writers(info.monitor),
+            name: info.name,
+            about: info.about,
+            sometimes: false,
+        });
         let leaders = leaders::Name::TABLE.iter().map(|info| Entry {
             property: Named::Leaders(info.property),
             name: info.name,
@@ -81,7 +90,7 @@ impl Named {
             sometimes: info.property.property(Duration::ZERO).class() == Class::Sometimes,
         });
         let all = control_plane.chain(etcd).chain(informers);
-        all.chain(leaders).collect()
+        all.chain(writers).chain(leaders).collect()
     }
 
     /// The property with this name.
@@ -97,7 +106,7 @@ impl Named {
             Named::ControlPlane(name) if name.is_about_services() => Concern::Services,
             Named::ControlPlane(_) => Concern::ControlPlane,
             Named::Etcd(_) => Concern::Etcd,
-            Named::Informers(_) => Concern::Informers,
+            Named::Informers(_) | Named::Writers(_) => Concern::Informers,
             Named::Leaders(_) => Concern::Leaders,
         }
     }
@@ -118,10 +127,12 @@ impl Named {
         let control_plane = control_plane.into_iter().map(Named::from);
         let informers = informers::Name::TABLE.iter().map(|info| info.monitor);
         let informers = informers.filter(|monitor| monitor.fits(releases));
+        let writers = writers::Name::TABLE.iter().map(|info| info.monitor);
         let leaders = leaders::Name::TABLE.iter().map(|info| info.property);
         let leaders = leaders.filter(|property| property.fits(parts.releases_locks));
         let all = control_plane.chain(etcd.map(Named::Etcd));
         let all = all.chain(informers.map(Named::Informers));
+        let all = all.chain(writers.map(Named::Writers));
         let all = all.chain(leaders.map(Named::Leaders));
         let fits = |property: &Named| match property.concern() {
             _ if property.is_about_rollouts() => parts.rollout,
@@ -141,6 +152,7 @@ impl Named {
             Named::ControlPlane(name) => name.property(settling.shutdown_delay),
             Named::Etcd(name) => name.property::<Object>(),
             Named::Informers(name) => name.property(settling.informers),
+            Named::Writers(name) => name.property(),
             Named::Leaders(name) => name.property(settling.leaders),
         }
     }

@@ -5,10 +5,11 @@ mod services;
 
 use std::iter;
 
+use wavetank_actors::Attempt;
 use wavetank_api::{Object, views};
 use wavetank_apiserver::cacher::CacheNote;
 use wavetank_apiserver::{ApiServer, ServerNote};
-use wavetank_client::{Attempt, Checked};
+use wavetank_client::Checked;
 use wavetank_controllers::{Bootstrap, BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{Note, World};

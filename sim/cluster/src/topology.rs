@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wavetank_actors::{EtcdUser, RolloutOperator, ServiceWriter, Writer, etcd_user};
 use wavetank_api::Object;
 use wavetank_apiserver::cacher::gates::WATCH_LIST;
 use wavetank_apiserver::services::ServiceRanges;
 use wavetank_apiserver::{ApiServer, Config, Defects};
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{ElectionDefect, InformerDefect};
-use wavetank_client::{
-    EtcdUser, LoadBalancer, Policy, Rest, Roller, ServiceWriter, Writer, etcd_user,
-};
+use wavetank_client::{LoadBalancer, Policy, RestClient, Servers};
 use wavetank_controllers::{Bootstrap, ControllerManager, IDENTITY_LIMIT, Reconciler};
 use wavetank_engine::{LinkSpec, ProcId, World, WorldBuilder};
 use wavetank_etcd::EtcdDefect;
@@ -305,7 +304,7 @@ impl Topology {
             let probes = self.apiservers.iter();
             let probes = probes.map(|server| front::ready_probe(server.release));
             let servers = balanced.iter().copied().zip(probes).collect();
-            builder.process(&name, Roller { servers });
+            builder.process(&name, RolloutOperator { servers });
         }
         for (name, client) in self.informer_names().iter().zip(&self.watching.informers) {
             builder.process(name, informers::client(client, &balanced));
@@ -341,12 +340,12 @@ impl Topology {
 
 /// A controller manager behind a load balancer in front of the apiservers.
 fn manager(name: &str, of: &Manager, servers: &[ProcId]) -> ControllerManager {
-    let rest = Rest {
+    let rest = RestClient {
         release: of.release,
-        balancer: LoadBalancer {
+        servers: Servers::Balanced(LoadBalancer {
             servers: servers.to_vec(),
             policy: Policy::Drawn,
-        },
+        }),
     };
     ControllerManager::new(name, rest, of.defects, of.lock, of.releases)
 }

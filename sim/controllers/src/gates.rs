@@ -30,8 +30,6 @@ gates! {
     /// System namespaces have a controller of their own, which keeps `default`, too (`controller/systemnamespaces`; the
     /// first modelled release that has it).
     pub SYSTEM_NAMESPACES_APART = Gate::since(1, 36);
-    /// Repairs record Events of `events.k8s.io`, in series (`tools/events`; the first modelled release that has it).
-    pub EVENTS_IN_SERIES = Gate::since(1, 36);
     /// The repair of an IPAddress waits for a Service whose new type its cache does not show yet (PR #135503).
     pub REPAIR_WAITS_FOR_TYPE = Gate::since(1, 36);
 }

@@ -9,7 +9,8 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::LEASES;
 use wavetank_api::{Content, Method, Reason, Request, Response, Stamp, Stored};
-use wavetank_apiserver::{Config, LoopbackError};
+use wavetank_apiserver::Config;
+use wavetank_client::Failure;
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Either, Lock, Name, NetError, Outcome, RoutineFuture, Rx, Task};
 use wavetank_etcd::Key;
@@ -183,13 +184,14 @@ impl Identity {
     }
 
     /// A request of a renewal. Finding 16: upstream lets it go on while `Stop` waits, as long as the server allows.
-    async fn ask(&self, rx: Rx, request: Request) -> Result<Stored, LoopbackError> {
-        let answer = self.server.loopback().object(rx, request);
+    async fn ask(&self, rx: Rx, request: Request) -> Result<Stored, Failure> {
+        let loopback = self.server.loopback();
+        let answer = loopback.object(rx, request);
         if !self.defects.has(IdentityDefect::FixCancelIdentity) {
             return answer.await;
         }
         match rx.select(STOPPED.closed(rx), answer).await {
-            Either::Left(()) => Err(LoopbackError::Net(NetError::Cancelled)),
+            Either::Left(()) => Err(Failure::Net(NetError::Cancelled)),
             Either::Right(answer) => answer,
         }
     }
@@ -232,7 +234,7 @@ impl Identity {
     }
 
     /// `ensureLease`
-    async fn ensure_once(&self, rx: Rx) -> Result<(Stored, bool), LoopbackError> {
+    async fn ensure_once(&self, rx: Rx) -> Result<(Stored, bool), Failure> {
         match self.ask(rx, self.request(Method::Get)).await {
             Ok(stored) => Ok((stored, false)),
             Err(error) if error.is(Reason::NotFound) => {

@@ -6,7 +6,7 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Method, Reason, Request};
-use wavetank_apiserver::LoopbackError;
+use wavetank_client::Failure;
 use wavetank_engine::Rx;
 
 use crate::bootstrap::Bootstrap;
@@ -18,7 +18,7 @@ const NAME: &str = "kubernetes";
 
 /// Makes the Service where it is not there, up to v1.20 its namespace too. Nothing on a server without
 /// ranges for Services.
-pub async fn ensure(rx: Rx, me: &Bootstrap) -> Result<(), LoopbackError> {
+pub async fn ensure(rx: Rx, me: &Bootstrap) -> Result<(), Failure> {
     let server = &me.server;
     let ranges = server.services.as_ref();
     let Some(first) = ranges.and_then(|ranges| ranges.first_address()) else {

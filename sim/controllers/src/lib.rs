@@ -10,7 +10,6 @@ mod kubernetes_service;
 mod manager;
 mod published;
 mod reconcilers;
-mod recorder;
 mod repair;
 mod service_addresses;
 mod system_namespaces;

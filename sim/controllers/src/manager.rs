@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_client::ElectionDefect;
-use wavetank_client::Rest;
+use wavetank_client::RestClient;
 use wavetank_client::leader_election::{self, Election, LEADERSHIP, LockKind};
 use wavetank_client::wait::Stop;
 use wavetank_engine::{
@@ -51,7 +51,7 @@ impl ControllerManager {
     /// stops, or does not.
     pub fn new(
         name: &str,
-        rest: Rest,
+        rest: RestClient,
         defects: Set<ElectionDefect>,
         lock: LockKind,
         release_on_cancel: bool,

@@ -10,7 +10,8 @@ use std::fmt;
 use std::time::Duration;
 
 use wavetank_api::Reason;
-use wavetank_apiserver::{LoopbackError, StoreError};
+use wavetank_apiserver::StoreError;
+use wavetank_client::Failure;
 use wavetank_engine::{Cell, Cx, Lock, NetError, Rx, Timer};
 use wavetank_etcd::{Key, Revision};
 use wavetank_version::Defect;
@@ -112,12 +113,12 @@ impl From<StoreError> for ReconcileError {
     }
 }
 
-impl From<LoopbackError> for ReconcileError {
-    fn from(error: LoopbackError) -> ReconcileError {
+impl From<Failure> for ReconcileError {
+    fn from(error: Failure) -> ReconcileError {
         match error {
-            LoopbackError::Net(NetError::Refused) => ReconcileError::ListenerClosed,
-            LoopbackError::Net(error) => ReconcileError::Net(error),
-            LoopbackError::Status(status) => match status.reason {
+            Failure::Net(NetError::Refused) => ReconcileError::ListenerClosed,
+            Failure::Net(error) => ReconcileError::Net(error),
+            Failure::Status(status) => match status.reason {
                 Reason::Conflict => ReconcileError::Conflict,
                 reason => ReconcileError::Refused(reason),
             },

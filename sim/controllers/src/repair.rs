@@ -18,13 +18,13 @@ use wavetank_api::{Content, Method, Reason, Request};
 use wavetank_apiserver::services::ledger::Ledger;
 use wavetank_apiserver::{Config, Hook, HookFuture};
 use wavetank_client::InformerDefect;
+use wavetank_client::EventRecorder;
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_version::{Defect, Set};
 
 use crate::RepairDefect;
 use crate::gates;
-use crate::recorder::{Component, Recorder};
 use crate::service_addresses::{self, ServiceAddresses};
 
 use rebuild::{InUse, Leaks, Words, rebuild};
@@ -67,7 +67,7 @@ pub struct RepairNote {
 
 /// Which loop.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Loop {
+pub(crate) enum Loop {
     ClusterIps,
     NodePorts,
 }
@@ -76,6 +76,19 @@ impl Loop {
     /// Of the n-th ledger.
     const fn leaks(self, at: usize) -> Cell<Leaks> {
         Cell::numbered("service-leaks", self as u32 + 2 * at as u32)
+    }
+
+    /// What reports its Events.
+    pub(crate) fn recorder(self, server: &Config) -> EventRecorder {
+        EventRecorder {
+            rest: server.loopback(),
+            component: Name::new(match self {
+                Loop::ClusterIps => "ipallocator-repair-controller",
+                Loop::NodePorts => "portallocator-repair-controller",
+            }),
+            host: server.address.clone(),
+            number: 2 * server.me.index() as u64 + self as u64,
+        }
     }
 }
 
@@ -127,7 +140,10 @@ impl Hook for ServiceRepair {
                 me.repair(rx, which, first)
             }));
         }
-        let records = Recorder::routine(&self.server, task);
+        let mut recorders = [Loop::ClusterIps, Loop::NodePorts]
+            .map(|which| which.recorder(&self.server))
+            .into_iter();
+        let records = recorders.find_map(|recorder| recorder.routine(task));
         records.or_else(|| ServiceAddresses::of(self)?.routine(task))
     }
 }
@@ -226,16 +242,6 @@ impl ServiceRepair {
         unreachable!("some try is the last")
     }
 
-    fn recorder(&self, which: Loop) -> Recorder {
-        Recorder {
-            server: self.server.clone(),
-            component: match which {
-                Loop::ClusterIps => Component::ClusterIps,
-                Loop::NodePorts => Component::NodePorts,
-            },
-        }
-    }
-
     fn has(&self, defect: RepairDefect) -> bool {
         self.defects.has(defect)
     }
@@ -302,7 +308,7 @@ impl ServiceRepair {
             for said in messages {
                 if let Some(event) = said.event {
                     let about = used[said.about].service;
-                    self.recorder(which).report(rx, about, event);
+                    which.recorder(&self.server).eventf(rx, about, event);
                 }
                 say(rx, said.message);
             }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank_api::kinds::NAMESPACES;
 use wavetank_api::{Method, Reason, Request};
-use wavetank_apiserver::{Config, LoopbackError};
+use wavetank_apiserver::Config;
+use wavetank_client::Failure;
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Name, Outcome, RoutineFuture, Rx, Task};
 
@@ -69,7 +70,7 @@ impl SystemNamespaces {
 }
 
 /// `createNamespaceIfNeeded`
-pub(crate) async fn ensure(rx: Rx, server: &Config, name: &str) -> Result<(), LoopbackError> {
+pub(crate) async fn ensure(rx: Rx, server: &Config, name: &str) -> Result<(), Failure> {
     let get = Request::new(Method::Get, NAMESPACES.path("", name));
     if server.loopback().request(rx, get).await.is_ok() {
         return Ok(());

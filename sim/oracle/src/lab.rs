@@ -10,7 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
-use wavetank_apiserver::{ApiServer, Config, Defects, FRONT_DOOR};
+use wavetank_apiserver::{ApiServer, Config, Defects};
+use wavetank_client::HTTPS;
 use wavetank_controllers::{Bootstrap, Reconciler, RepairNote};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
@@ -230,7 +231,7 @@ async fn send(rx: Rx, server: ProcId, sending: Sending) -> Outcome {
     };
     if !sending.watch {
         let body = Payload::new(sending.request);
-        let answer = rx.call(&FRONT_DOOR, server, body).await;
+        let answer = rx.call(&HTTPS, server, body).await;
         keep(&|kept| {
             kept.over = true;
             match &answer {
@@ -240,9 +241,9 @@ async fn send(rx: Rx, server: ProcId, sending: Sending) -> Outcome {
         });
         return Outcome::Done;
     }
-    let stream = sending.stream.unwrap_or_else(|| {
-        rx.open_stream(&FRONT_DOOR, server, Payload::new(sending.request.clone()))
-    });
+    let stream = sending
+        .stream
+        .unwrap_or_else(|| rx.open_stream(&HTTPS, server, Payload::new(sending.request.clone())));
     match rx.next(stream).await {
         Ok(Some(part)) => {
             // A path that names an object is no watch: it is answered like any GET.

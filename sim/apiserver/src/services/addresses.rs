@@ -11,6 +11,7 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::{Content, Method, Reason, Request, Stored, addresses};
+use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Lock, Rx};
 use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Listed};
@@ -21,7 +22,6 @@ use super::detached::through_loopback;
 use super::ledger::Refusal;
 use crate::ServiceDefect;
 use crate::cacher::Cacher;
-use crate::loopback::{Loopback, LoopbackError};
 use crate::options::ListOptions;
 use crate::services::gates;
 use crate::storage::Storage;
@@ -37,7 +37,7 @@ pub struct Addresses {
     /// Is it the one that the Service `kubernetes` has its address of?
     pub is_default: bool,
     /// IPAddresses are made and deleted through the front door.
-    pub loopback: Loopback,
+    pub loopback: RestClient,
     /// The storage, for a server without watch caches.
     pub storage: Storage,
     /// The cache of IPAddresses.
@@ -212,10 +212,10 @@ impl Addresses {
     async fn create(&self, rx: Rx, name: &str, service: &Json) -> Result<(), Refusal> {
         let post = Request::new(Method::Post, IP_ADDRESSES.path("", ""));
         let post = post.with(ip_address(name, self.family, service));
-        match through_loopback(rx, self.loopback, post).await {
+        match through_loopback(rx, self.loopback.clone(), post).await {
             Ok(_) => Ok(()),
             Err(error) if error.is(Reason::AlreadyExists) => Err(Refusal::Taken),
-            Err(LoopbackError::Status(status)) => Err(Refusal::Failed(status.message)),
+            Err(Failure::Status(status)) => Err(Refusal::Failed(status.message)),
             Err(error) => Err(Refusal::Failed(error.to_string())),
         }
     }
@@ -235,17 +235,12 @@ impl Addresses {
     }
 
     /// Deletes the IPAddress of this name: that of the holder, or (upstream) whosever it is by now.
-    async fn delete(
-        &self,
-        rx: Rx,
-        name: &str,
-        holder: Option<&Holder>,
-    ) -> Result<(), LoopbackError> {
+    async fn delete(&self, rx: Rx, name: &str, holder: Option<&Holder>) -> Result<(), Failure> {
         let path = IP_ADDRESSES.path("", name);
         let mut delete = Request::new(Method::Delete, path.clone());
         if let Some(holder) = holder {
             let get = Request::new(Method::Get, path);
-            let found = through_loopback(rx, self.loopback, get).await?;
+            let found = through_loopback(rx, self.loopback.clone(), get).await?;
             let Content::One(found) = &found.content else {
                 return Ok(());
             };
@@ -259,7 +254,7 @@ impl Addresses {
                 "preconditions": {"uid": found.object.uid()},
             }));
         }
-        through_loopback(rx, self.loopback, delete)
+        through_loopback(rx, self.loopback.clone(), delete)
             .await
             .map(|_| ())
     }

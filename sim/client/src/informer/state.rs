@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::Cell;
+use wavetank_engine::{Cell, Name};
 use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Set, Version};
 
@@ -15,12 +15,34 @@ use crate::gates;
 use crate::indexer::Indexer;
 use crate::wait::backoff::Backoff;
 
-/// All informers of a process, by number.
+/// All informers of a process, by number: those of each owner stand together, in the order in which they began.
 pub static INFORMERS: Cell<Vec<Informer>> = Cell::new("informers");
+
+/// Which informer of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InformerId {
+    /// Whose it is.
+    pub scope: Name,
+    /// Which of its owner's.
+    pub at: u32,
+    /// Its number in the process: by this it is named in what it tells, and in timers and conditions.
+    pub number: u32,
+}
+
+/// The number of the first informer of an owner.
+///
+/// # Panics
+/// If there are none: they have not begun, or the name is another's.
+pub fn first_of(all: &[Informer], scope: Name) -> usize {
+    let first = all.iter().position(|informer| informer.id.scope == scope);
+    first.unwrap_or_else(|| panic!("no informers of `{scope}` have begun in this process"))
+}
 
 /// An informer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Informer {
+    /// Which it is.
+    pub id: InformerId,
     /// What its reflector has told.
     pub fifo: Fifo,
     /// Its store.
@@ -105,7 +127,12 @@ pub(crate) const SYNCED_BEFORE_HANDLERS: Defect = Defect::known(
 
 impl Informer {
     /// An informer that has seen nothing.
-    pub fn new(spec: &InformerSpec, release: Version, defects: Set<InformerDefect>) -> Informer {
+    pub fn new(
+        id: InformerId,
+        spec: &InformerSpec,
+        release: Version,
+        defects: Set<InformerDefect>,
+    ) -> Informer {
         let listener = Listener {
             waiting: Vector::new(),
             busy: false,
@@ -115,6 +142,7 @@ impl Informer {
             view: OrdMap::new(),
         };
         Informer {
+            id,
             fifo: Fifo::of(release, defects),
             indexer: Indexer::with(&spec.indices),
             listeners: vec![listener; spec.handlers.len()],

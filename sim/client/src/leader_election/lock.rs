@@ -227,7 +227,10 @@ async fn update_part(rx: Rx, own: &Election, part: Part, record: &Record) -> Res
 
 /// What the server answers is what the next update changes.
 async fn ask(rx: Rx, own: &Election, part: Part, request: Request) -> Result<Stored, Unlocked> {
-    let answer = own.rest.one(rx, request, own.request_limit()).await;
+    let answer = own
+        .rest
+        .object_within(rx, request, own.request_limit())
+        .await;
     let known = match &answer {
         Ok(stored) => Some(stored.clone()),
         // `el.e, err = …`: with an error comes an empty object.

@@ -90,7 +90,7 @@ impl Reflector {
             Ok(Some(payload)) => payload,
             Ok(None) => return self.closed(streaming, is_long).await,
             Err(_) => {
-                self.own.rest.balancer.broke(self.rx, streaming.server);
+                self.own.rest.servers.broke(self.rx, streaming.server);
                 return self.closed(streaming, is_long).await;
             }
         };

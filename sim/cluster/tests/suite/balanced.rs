@@ -5,7 +5,8 @@ use crate::common;
 use std::time::Duration;
 
 use common::{Bench, addresses, crash, plane, start, stop, with};
-use wavetank_client::{Attempt, Checked};
+use wavetank_actors::Attempt;
+use wavetank_client::Checked;
 use wavetank_cluster::components::shipped_with;
 use wavetank_cluster::{Checks, ClusterView, ENDPOINTS, Topology};
 use wavetank_controllers::BootstrapDefect;

@@ -5,7 +5,7 @@ use crate::common;
 use std::sync::Arc;
 
 use common::{Bench, address, crash, seconds, shipped, start, stop};
-use wavetank_client::{Attempt, KNOWN};
+use wavetank_actors::{Attempt, KNOWN};
 use wavetank_cluster::Topology;
 use wavetank_engine::Fault;
 use wavetank_releases::{V1_36, VERSIONS};

@@ -7,12 +7,11 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::service_families::family_of;
 use wavetank_apiserver::services::ledger::Snapshot;
 use wavetank_apiserver::services::{Bitmap, Block};
+use wavetank_client::{EventType, Report};
 use wavetank_version::{Defect, Set, Version};
 
 use crate::RepairDefect;
 use crate::gates;
-use crate::recorder::Report;
-
 /// `numRepairsBeforeLeakCleanup`
 const ROUNDS: u8 = 3;
 
@@ -61,6 +60,7 @@ impl Words {
             Words::NodePorts => (of_ports, "PortAllocation"),
         };
         Report {
+            event_type: EventType::Warning,
             reason,
             action,
             note,

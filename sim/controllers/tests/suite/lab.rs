@@ -8,7 +8,8 @@ use serde_json::json;
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Json, Method, Object, Request, Response};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
-use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR};
+use wavetank_apiserver::{ApiServer, Config};
+use wavetank_client::HTTPS;
 use wavetank_controllers::{Bootstrap, Defects, Reconciler, RepairNote};
 use wavetank_engine::*;
 use wavetank_etcd::{Committed, Etcd};
@@ -53,7 +54,7 @@ impl Process for Client {
         let (number, server, request) = task.args::<(u64, ProcId, Request)>().clone();
         Box::pin(async move {
             let rx = Rx::new();
-            let answer = rx.call(&FRONT_DOOR, server, Payload::new(request)).await;
+            let answer = rx.call(&HTTPS, server, Payload::new(request)).await;
             let answer = answer.map(|body| body.expect::<Response>().clone());
             rx.update(&ANSWERS, |all| all.push((number, answer)));
             Outcome::Done

@@ -9,7 +9,8 @@ use serde_json::json;
 use wavetank_api::{
     Json, Method, Object, Query, Request, Resource, Response, WatchPart, kinds, views,
 };
-use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture, ServerNote};
+use wavetank_apiserver::{ApiServer, Config, Hook, HookFuture, ServerNote};
+use wavetank_client::HTTPS;
 use wavetank_engine::*;
 use wavetank_etcd::{Committed, Etcd, Store};
 use wavetank_version::Version;
@@ -79,10 +80,10 @@ async fn send(rx: Rx, server: ProcId, number: usize, request: Request) -> Outcom
         rx.update(&ANSWERS, |all| all.push((number, answer)));
     };
     if request.query.get("watch").is_none() {
-        keep(rx.call(&FRONT_DOOR, server, Payload::new(request)).await);
+        keep(rx.call(&HTTPS, server, Payload::new(request)).await);
         return Outcome::Done;
     }
-    let stream = rx.open_stream(&FRONT_DOOR, server, Payload::new(request));
+    let stream = rx.open_stream(&HTTPS, server, Payload::new(request));
     loop {
         match rx.next(stream).await {
             Ok(Some(part)) => keep(Ok(part)),

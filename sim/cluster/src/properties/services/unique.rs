@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use wavetank_actors::service_writer::{Answer, Answered, Verb};
 use wavetank_api::Object;
 use wavetank_apiserver::services::Block;
-use wavetank_client::service_writer::{Answer, Answered, Verb};
 use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::{Committed, KeyValue, Revision};
 

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::mended;
+use wavetank_actors::InformerClient;
 use wavetank_api::{Method, Object, Request, kinds};
 use wavetank_apiserver::CacheDefect;
-use wavetank_apiserver::{ApiServer, Config, Defects, FRONT_DOOR, Hook, HookFuture};
-use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
+use wavetank_apiserver::{ApiServer, Config, Defects, Hook, HookFuture};
+use wavetank_client::informer::{HandlerSpec, InformerSpec, Lag, Resync};
 use wavetank_client::monitors::{Name as Monitor, settling};
-use wavetank_client::{Informed, LoadBalancer, Policy, Rest};
+use wavetank_client::{HTTPS, LoadBalancer, Policy};
 use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
 use wavetank_engine::drive::{Ending, Limits, Outcome as Ended, Run};
 use wavetank_engine::trace::Record;
@@ -64,7 +65,7 @@ impl Process for Writer {
         Box::pin(async move {
             let body = Payload::new(write(number));
             let rx = Rx::new();
-            let call = rx.call(&FRONT_DOOR, server, body);
+            let call = rx.call(&HTTPS, server, body);
             let _ = rx.timeout(Duration::from_secs(10), call).await;
             Outcome::Done
         })
@@ -148,20 +149,12 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
         ],
         ..InformerSpec::of(&kinds::CONFIG_MAPS)
     };
-    builder.process(
-        "c1",
-        Informed::new(Informers {
-            rest: Rest {
-                release,
-                balancer: LoadBalancer {
-                    servers,
-                    policy: Policy::Drawn,
-                },
-            },
-            defects: mended(),
-            specs: vec![spec],
-        }),
-    );
+    let balancer = LoadBalancer {
+        servers,
+        policy: Policy::Drawn,
+    };
+    let client = InformerClient::new(release, mended(), balancer, vec![spec]);
+    builder.process("c1", client);
     for info in &Monitor::TABLE {
         builder.property(info.monitor.property(settling(release)));
     }

@@ -8,7 +8,8 @@
 use std::time::Duration;
 
 use wavetank_api::{Method, Request, Response};
-use wavetank_apiserver::{FRONT_DOOR, NODE, NodeAnswer, NodeOrder};
+use wavetank_apiserver::{NODE, NodeAnswer, NodeOrder};
+use wavetank_client::HTTPS;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
 };
@@ -33,7 +34,7 @@ struct Progress {
 
 /// The operator.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Roller {
+pub struct RolloutOperator {
     /// The apiservers in the order of the rollout, and what says of each that it is ready.
     pub servers: Vec<(ProcId, &'static str)>,
 }
@@ -45,7 +46,7 @@ struct Waiting {
     looks: u32,
 }
 
-impl Process for Roller {
+impl Process for RolloutOperator {
     fn boot(&mut self, _cx: &mut Cx<'_>) {}
 
     fn request(&mut self, _cx: &mut Cx<'_>, _caller: Caller, body: &Payload) {
@@ -115,7 +116,7 @@ async fn wait(rx: Rx, waiting: Waiting, server: ProcId, probe: &str) -> Outcome 
 
 async fn is_ready(rx: Rx, server: ProcId, probe: &str) -> bool {
     let ask = Payload::new(Request::new(Method::Get, probe));
-    let answer = rx.timeout(LIMIT, rx.call(&FRONT_DOOR, server, ask));
+    let answer = rx.timeout(LIMIT, rx.call(&HTTPS, server, ask));
     let answer = answer.await.and_then(Result::ok);
     answer.is_some_and(|answer| answer.expect::<Response>().code == 200)
 }

@@ -15,14 +15,12 @@ use std::time::Duration;
 use wavetank_api::{
     Content, Method, Request, Response, Stored, WatchEvent, WatchKind, WatchPart, kinds, views,
 };
-use wavetank_apiserver::FRONT_DOOR;
+use wavetank_client::load_balancer::{LoadBalancer, MOVED, Policy};
+use wavetank_client::{HTTPS, HealthChecks};
 use wavetank_engine::{
     Caller, Cell, Cx, Either, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture,
     Rx, Stream, Task, Transport,
 };
-
-use crate::health_checks::HealthChecks;
-use crate::load_balancer::{LoadBalancer, MOVED, Policy};
 
 const FOLLOW: Name = Name::new("follow");
 const CONNECT: Name = Name::new("connect");
@@ -206,7 +204,7 @@ async fn next_unless_cut(
 }
 
 async fn begin(rx: Rx, to: ProcId) -> Option<Stream> {
-    let list = rx.call(&FRONT_DOOR, to, endpoints(&[]));
+    let list = rx.call(&HTTPS, to, endpoints(&[]));
     let answer = rx.timeout(LIST_LIMIT, list).await?.ok()?;
     let Content::List(list) = &answer.expect::<Response>().content else {
         return None;
@@ -214,7 +212,7 @@ async fn begin(rx: Rx, to: ProcId) -> Option<Stream> {
     know(rx, list.items.first());
     let version = list.resource_version.to_string();
     let watch = endpoints(&[("watch", "true"), ("resourceVersion", &version)]);
-    Some(rx.open_stream(&FRONT_DOOR, to, watch))
+    Some(rx.open_stream(&HTTPS, to, watch))
 }
 
 async fn next(rx: Rx, stream: Stream) -> Option<Stream> {

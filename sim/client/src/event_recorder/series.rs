@@ -2,17 +2,15 @@
 //! makes a series of it, and those after it are only counted, and written when the series has ended.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Reason, Stamp};
-use wavetank_apiserver::Config;
-use wavetank_client::wait::{JITTER, jitter};
 use wavetank_engine::{Cell, Lock, Name, Outcome, RoutineFuture, Rx, Task, Time};
 
-use super::{Component, Event, RETRY, Recorder, Report, TRIES, Wrote, metadata, reference, wrote};
+use super::{Event, EventRecorder, RETRY, Report, TRIES, Wrote, metadata, reference, wrote};
+use crate::wait::{JITTER, jitter};
 
 /// `finishTime`
 const FINISH: Duration = Duration::from_secs(360);
@@ -28,23 +26,17 @@ const MU: Lock = Lock::new("event-cache");
 /// `eventCache`, by everything but the note (`eventKey`).
 type Cache = BTreeMap<String, Event>;
 
-fn cache(component: Component) -> Cell<Cache> {
-    Cell::numbered("event-cache", component as u32)
-}
-
-pub(super) fn routine(server: &Arc<Config>, task: &Task) -> Option<RoutineFuture> {
-    let rx = Rx::new();
-    let recorder = |component| Recorder {
-        server: server.clone(),
-        component,
-    };
+pub(super) fn routine(own: &EventRecorder, task: &Task) -> Option<RoutineFuture> {
+    let (rx, of) = (Rx::new(), own.component);
     if task.kind() == RECORD {
-        let (component, event) = task.args::<(Component, Event)>().clone();
-        return Some(Box::pin(recorder(component).record_one(rx, event)));
+        let (component, event) = task.args::<(Name, Event)>().clone();
+        let future = || Box::pin(own.clone().record_one(rx, event)) as RoutineFuture;
+        return (component == of).then(future);
     }
     if task.kind() == FINISHER {
-        let (component, turn) = *task.args::<(Component, u32)>();
-        return Some(Box::pin(recorder(component).finish(rx, turn)));
+        let (component, turn) = *task.args::<(Name, u32)>();
+        let future = || Box::pin(own.clone().finish(rx, turn)) as RoutineFuture;
+        return (component == of).then(future);
     }
     None
 }
@@ -65,10 +57,14 @@ fn observed(event: &Json) -> Option<Time> {
     Stamp::parse(last)?.clock()
 }
 
-impl Recorder {
+impl EventRecorder {
+    fn cache(&self) -> Cell<Cache> {
+        Cell::numbered(self.component.as_str(), 1)
+    }
+
     /// `makeEvent`, in the form in which the server stores it.
     pub(super) fn series_event(&self, about: &Json, report: &Report, at: Time) -> Event {
-        let (component, me) = (self.component.name(), &self.server.address);
+        let (component, host) = (self.component.as_str(), &self.host);
         Event::new(json!({
             "apiVersion": "v1",
             "kind": "Event",
@@ -79,11 +75,11 @@ impl Recorder {
             "source": {},
             "firstTimestamp": null,
             "lastTimestamp": null,
-            "type": "Warning",
+            "type": report.event_type.name(),
             "eventTime": Stamp::of(at).micros(),
             "action": report.action,
             "reportingComponent": component,
-            "reportingInstance": format!("{component}-{me}"),
+            "reportingInstance": format!("{component}-{host}"),
         }))
     }
 
@@ -106,7 +102,7 @@ impl Recorder {
     /// What is to be written of it.
     fn observe(&self, rx: Rx, event: Event) -> Option<Event> {
         let now = Stamp::of(rx.clock()).micros();
-        let (was_empty, to_write) = rx.update(&cache(self.component), |cache| {
+        let (was_empty, to_write) = rx.update(&self.cache(), |cache| {
             let was_empty = cache.is_empty();
             let Some(known) = cache.get_mut(&key(event.tree())) else {
                 cache.insert(key(event.tree()), event.clone());
@@ -159,7 +155,7 @@ impl Recorder {
     async fn finish(self, rx: Rx, turn: u32) -> Outcome {
         rx.sleep(FINISH).await;
         let _mu = rx.lock(MU).await;
-        for (key, event) in rx.read(&cache(self.component)) {
+        for (key, event) in rx.read(&self.cache()) {
             let series = event.tree().get("series").is_some();
             let is_old = observed(event.tree()).is_none_or(|at| rx.clock().since(at) > FINISH);
             let refresh = turn.is_multiple_of(REFRESH) && series && !is_old;
@@ -169,10 +165,10 @@ impl Recorder {
                 forget &= !unreached;
             }
             if forget {
-                rx.update(&cache(self.component), |cache| cache.remove(&key));
+                rx.update(&self.cache(), |cache| cache.remove(&key));
             }
         }
-        match rx.look(&cache(self.component), Cache::is_empty) {
+        match rx.look(&self.cache(), Cache::is_empty) {
             true => Outcome::Done,
             false => Outcome::Become(Task::new(FINISHER, (self.component, turn + 1))),
         }

@@ -6,12 +6,13 @@ pub mod server;
 
 use std::time::Duration;
 
+use wavetank_actors::InformerClient;
 use wavetank_client::InformerDefect;
-use wavetank_client::informer::{INFORMERS, Informer, InformerSpec, Informers};
+use wavetank_client::informer::{INFORMERS, Informer, InformerSpec};
 use wavetank_client::monitors::{Name as Monitor, settling};
-use wavetank_client::{Informed, LoadBalancer, Policy, Rest};
+use wavetank_client::{LoadBalancer, Policy};
 use wavetank_engine::{
-    Action, Check, Class, Event, Fault, Message, Note, ProcId, Report, Time, What, World,
+    Action, Check, Class, Event, Fault, Message, Note, ProcId, Process, Report, Time, What, World,
     WorldBuilder,
 };
 use wavetank_releases::{V1_36, VERSIONS};
@@ -73,13 +74,23 @@ impl Setup {
     }
 
     pub fn world(&self) -> World {
-        let mut builder = self.builder();
+        let client = |balancer| {
+            let specs = self.specs.clone();
+            InformerClient::new(self.release, self.defects, balancer, specs)
+        };
+        self.world_with(client)
+    }
+
+    /// The same with another client.
+    pub fn world_with<P: Process>(&self, client: impl FnOnce(LoadBalancer) -> P) -> World {
+        let mut builder = self.builder(client);
         for info in &Monitor::TABLE {
             builder.property(info.monitor.property(settling(self.release)));
         }
         builder.build()
     }
-    fn builder(&self) -> WorldBuilder {
+
+    fn builder<P: Process>(&self, client: impl FnOnce(LoadBalancer) -> P) -> WorldBuilder {
         let names = self.names();
         let id = |name: &str| WorldBuilder::id_of(name, &names);
         let mut builder = WorldBuilder::new();
@@ -92,15 +103,7 @@ impl Setup {
             servers: servers.collect(),
             policy: self.policy,
         };
-        let informers = Informers {
-            rest: Rest {
-                release: self.release,
-                balancer,
-            },
-            defects: self.defects,
-            specs: self.specs.clone(),
-        };
-        builder.process("c1", Informed::new(informers));
+        builder.process("c1", client(balancer));
         builder
     }
 }
@@ -123,8 +126,13 @@ pub struct Bench {
 impl Bench {
     /// Everything is down.
     pub fn new(setup: &Setup) -> Bench {
+        Bench::of(setup.world())
+    }
+
+    /// A world in which everything is down.
+    pub fn of(world: World) -> Bench {
         Bench {
-            world: setup.world(),
+            world,
             now: Time::ZERO,
             notes: Vec::new(),
             violations: Vec::new(),
@@ -145,17 +153,22 @@ impl Bench {
     /// Servers are up and hold objects `a` and `b`.
     pub fn served(setup: &Setup) -> Bench {
         let mut bench = Bench::new(setup);
-        bench.start("truth");
+        bench.serve(setup);
+        bench
+    }
+
+    /// Servers start, and are given objects `a` and `b`.
+    pub fn serve(&mut self, setup: &Setup) {
+        self.start("truth");
         for name in setup.names() {
             if name.starts_with('a') {
-                bench.start(&name);
+                self.start(&name);
             }
         }
-        bench.run_for(0.1);
-        bench.put("a");
-        bench.put("b");
-        bench.run_for(0.1);
-        bench
+        self.run_for(0.1);
+        self.put("a");
+        self.put("b");
+        self.run_for(0.1);
     }
 
     pub fn start(&mut self, process: &str) {

@@ -1,4 +1,4 @@
-//! Events of the server's own controllers: recorded at once, written later and by somebody else, so that
+//! `EventRecorder`: what a controller reports of objects, for their users. Events are recorded at once, written later and by somebody else, so that
 //! whoever records never waits. `correlator` says what becomes of an Event that is like others
 //! (`client-go/tools/record`, v1.16 and v1.20), `series` writes those of v1.36
 //! (`client-go/tools/events`). Nothing runs while there is nothing to write.
@@ -14,8 +14,9 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::EVENTS;
 use wavetank_api::{Method, Reason, Request, Stamp};
-use wavetank_apiserver::{Config, LoopbackError};
 use wavetank_engine::{Cell, Instant, Name, Outcome, RoutineFuture, Rx, Task, Time};
+
+use crate::rest::{Failure, RestClient};
 
 use correlator::{Correlated, Correlator};
 
@@ -30,32 +31,34 @@ const QUEUED: usize = 1000;
 
 const RECORD: Name = Name::new("record-events");
 
-/// Who reports.
+/// The type of an Event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Component {
-    ClusterIps,
-    NodePorts,
+pub enum EventType {
+    /// `EventTypeNormal`
+    Normal,
+    /// `EventTypeWarning`
+    Warning,
 }
 
-impl Component {
+impl EventType {
     const fn name(self) -> &'static str {
         match self {
-            Component::ClusterIps => "ipallocator-repair-controller",
-            Component::NodePorts => "portallocator-repair-controller",
+            EventType::Normal => "Normal",
+            EventType::Warning => "Warning",
         }
-    }
-
-    const fn sink(self) -> Cell<Sink> {
-        Cell::numbered("events", self as u32)
     }
 }
 
-/// What is to be said of an object; all of it are warnings.
+/// What is to be said of an object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Report {
+pub struct Report {
+    /// Its type.
+    pub event_type: EventType,
+    /// Why, in one word.
     pub reason: &'static str,
     /// What was being done; Events of the core group do not say it.
     pub action: &'static str,
+    /// The message.
     pub note: String,
 }
 
@@ -105,23 +108,33 @@ enum Wrote {
     Unreached,
 }
 
-/// Writes Events of one component.
+/// Writes Events of one component. What it remembers goes by the component's name: a process may have several.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Recorder {
-    pub server: Arc<Config>,
-    pub component: Component,
+pub struct EventRecorder {
+    /// How it reaches apiservers.
+    pub rest: RestClient,
+    /// The component that reports.
+    pub component: Name,
+    /// The host that it runs on.
+    pub host: Arc<str>,
+    /// Its number among all recorders of the cluster: no two Events of one object get the same name.
+    pub number: u64,
 }
 
-impl Recorder {
+impl EventRecorder {
+    fn sink(&self) -> Cell<Sink> {
+        Cell::numbered(self.component.as_str(), 0)
+    }
+
     /// `Eventf`
-    pub fn report(&self, rx: Rx, about: &Json, report: Report) {
+    pub fn eventf(&self, rx: Rx, about: &Json, report: Report) {
         let at = self.instant(rx);
-        if self.server.release.has(gates::EVENTS_IN_SERIES) {
+        if self.rest.release.has(gates::EVENTS_IN_SERIES) {
             let event = self.series_event(about, &report, at);
             return self.record_in_series(rx, event);
         }
         let event = self.core_event(about, &report, at);
-        let starts = rx.update(&self.component.sink(), |sink| {
+        let starts = rx.update(&self.sink(), |sink| {
             if sink.queue.len() < QUEUED {
                 sink.queue.push_back(event);
             }
@@ -136,31 +149,27 @@ impl Recorder {
     /// virtual time there is none.
     fn instant(&self, rx: Rx) -> Time {
         let now = rx.clock();
-        let at = rx.update(&self.component.sink(), |sink| {
+        let at = rx.update(&self.sink(), |sink| {
             let at = now.max(sink.named.0 + Duration::from_micros(1));
             sink.named = Instant(at);
             at
         });
-        let recorder = 2 * self.server.me.index() as u64 + self.component as u64;
-        at + Duration::from_nanos(recorder)
+        at + Duration::from_nanos(self.number)
     }
 
-    /// The routines of a server's recorders.
-    pub fn routine(server: &Arc<Config>, task: &Task) -> Option<RoutineFuture> {
+    /// The future of a task, if it is one of this recorder.
+    pub fn routine(&self, task: &Task) -> Option<RoutineFuture> {
         if task.kind() == RECORD {
-            let me = Recorder {
-                server: server.clone(),
-                component: *task.args(),
-            };
-            return Some(Box::pin(me.record(Rx::new())));
+            let own = *task.args::<Name>() == self.component;
+            return own.then(|| Box::pin(self.clone().record(Rx::new())) as RoutineFuture);
         }
-        series::routine(server, task)
+        series::routine(self, task)
     }
 
     /// `recordToSink`, for the Event that has waited longest.
     async fn record(self, rx: Rx) -> Outcome {
         let now = rx.clock();
-        let next = rx.update(&self.component.sink(), |sink| {
+        let next = rx.update(&self.sink(), |sink| {
             let next = sink.queue.pop_front();
             sink.writes = next.is_some();
             next.map(|event| sink.correlator.correlate(event, now))
@@ -177,7 +186,7 @@ impl Recorder {
         for tries in 1..=TRIES {
             match self.write(rx, &correlated).await {
                 Wrote::Stored(event) => {
-                    let sink = self.component.sink();
+                    let sink = self.sink();
                     rx.update(&sink, |sink| sink.correlator.was_stored(Event::new(event)));
                     return;
                 }
@@ -204,8 +213,8 @@ impl Recorder {
         wrote(self.send(rx, correlated.event.post()).await)
     }
 
-    async fn send(&self, rx: Rx, request: Request) -> Result<Json, LoopbackError> {
-        let stored = self.server.loopback().object(rx, request).await?;
+    async fn send(&self, rx: Rx, request: Request) -> Result<Json, Failure> {
+        let stored = self.rest.object(rx, request).await?;
         Ok(stored.json())
     }
 
@@ -219,11 +228,11 @@ impl Recorder {
             "involvedObject": reference(about),
             "reason": report.reason,
             "message": report.note,
-            "source": {"component": self.component.name()},
+            "source": {"component": self.component.as_str()},
             "firstTimestamp": seconds,
             "lastTimestamp": seconds,
             "count": 1,
-            "type": "Warning",
+            "type": report.event_type.name(),
             "eventTime": null,
             "reportingComponent": "",
             "reportingInstance": "",
@@ -231,11 +240,11 @@ impl Recorder {
     }
 }
 
-fn wrote(answer: Result<Json, LoopbackError>) -> Wrote {
+fn wrote(answer: Result<Json, Failure>) -> Wrote {
     match answer {
         Ok(event) => Wrote::Stored(event),
-        Err(LoopbackError::Status(_)) => Wrote::Refused,
-        Err(LoopbackError::Net(_)) => Wrote::Unreached,
+        Err(Failure::Status(_)) => Wrote::Refused,
+        Err(Failure::Net(_)) => Wrote::Unreached,
     }
 }
 

@@ -4,27 +4,43 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
+use wavetank_client::informer::{Hold, HoldAt, INFORMERS, InformerSpec, Informers};
+use wavetank_client::observed::Content;
+use wavetank_client::{InformerDefect, LoadBalancer, RestClient, Servers};
 use wavetank_engine::{
     Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
-
-use crate::informer::{Hold, HoldAt, INFORMERS, Informers};
-use crate::observed::Content;
+use wavetank_version::{Set, Version};
 
 const MOVE: Name = Name::new("move");
 
 /// The client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Informed {
+pub struct InformerClient {
     /// Its informers.
-    pub informers: Arc<Informers>,
+    informers: Arc<Informers>,
+    /// What is in front of the apiservers.
+    balancer: LoadBalancer,
 }
 
-impl Informed {
-    /// A client with these informers.
-    pub fn new(informers: Informers) -> Informed {
-        Informed {
+impl InformerClient {
+    /// A client of this release, with these informers behind this load balancer.
+    pub fn new(
+        release: Version,
+        defects: Set<InformerDefect>,
+        balancer: LoadBalancer,
+        specs: Vec<InformerSpec>,
+    ) -> InformerClient {
+        let servers = Servers::Balanced(balancer.clone());
+        let informers = Informers {
+            scope: Name::new("informer-client"),
+            rest: RestClient { release, servers },
+            defects,
+            specs,
+        };
+        InformerClient {
             informers: Arc::new(informers),
+            balancer,
         }
     }
 
@@ -36,7 +52,7 @@ impl Informed {
     }
 }
 
-impl Process for Informed {
+impl Process for InformerClient {
     fn boot(&mut self, cx: &mut Cx<'_>) {
         self.informers.boot(cx);
     }
@@ -69,8 +85,8 @@ impl Process for Informed {
             "move" if args["server"].is_null() => cx.spawn(Task::new(MOVE, ())),
             "move" => {
                 let server = args["server"].as_u64().ok_or("`server` is no number")?;
-                let balancer = &self.informers.rest.balancer;
-                balancer.move_to(cx, usize::try_from(server).unwrap_or(usize::MAX))?;
+                self.balancer
+                    .move_to(cx, usize::try_from(server).unwrap_or(usize::MAX))?;
             }
             "content" => {
                 let all = cx.cell(&INFORMERS).clone();
@@ -96,9 +112,9 @@ impl Process for Informed {
 
     fn routine(&self, task: &Task) -> RoutineFuture {
         if task.kind() == MOVE {
-            let informers = self.informers.clone();
+            let balancer = self.balancer.clone();
             return Box::pin(async move {
-                informers.rest.balancer.move_somewhere(Rx::new()).await;
+                balancer.move_somewhere(Rx::new()).await;
                 Outcome::Done
             });
         }

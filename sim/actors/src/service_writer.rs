@@ -13,9 +13,9 @@ use std::time::Duration;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Content, Method, Request, Response, Stored};
-use wavetank_apiserver::FRONT_DOOR;
 use wavetank_apiserver::services::gates::CLUSTER_IPS;
 use wavetank_apiserver::services::{Block, ServiceRanges};
+use wavetank_client::HTTPS;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
 };
@@ -276,7 +276,7 @@ impl ServiceWriter {
             request = request.with(body);
         }
         rx.note(asked.clone());
-        let call = rx.call(&FRONT_DOOR, server, Payload::new(request));
+        let call = rx.call(&HTTPS, server, Payload::new(request));
         let answer = match rx.timeout(LIMIT, call).await {
             Some(Ok(answer)) => answered(answer.expect()),
             _ => Answer::Unknown,
@@ -292,7 +292,7 @@ impl ServiceWriter {
     async fn read(&self, rx: Rx, name: &str) -> Option<Stored> {
         let server = self.server(rx).await;
         let get = Request::new(Method::Get, path(name));
-        let call = rx.call(&FRONT_DOOR, server, Payload::new(get));
+        let call = rx.call(&HTTPS, server, Payload::new(get));
         let answer = rx.timeout(LIMIT, call).await?.ok()?;
         match &answer.expect::<Response>().content {
             Content::One(stored) => Some(stored.clone()),

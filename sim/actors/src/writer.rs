@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::{CONFIG_MAPS, PODS, Resource, SECRETS};
 use wavetank_api::{Content, Method, Reason, Request, Response, Status, WatchEvent, WatchPart};
-use wavetank_apiserver::FRONT_DOOR;
+use wavetank_client::HTTPS;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Stream, Task,
 };
@@ -173,7 +173,7 @@ async fn write(rx: Rx, own: Writer) -> Outcome {
 
 /// Asks once, and keeps the revision of what was written.
 async fn send(rx: Rx, server: ProcId, request: Request) {
-    let call = rx.call(&FRONT_DOOR, server, Payload::new(request));
+    let call = rx.call(&HTTPS, server, Payload::new(request));
     if let Some(Ok(answer)) = rx.timeout(LIMIT, call).await
         && let Content::One(stored) = &answer.expect::<Response>().content
     {
@@ -209,7 +209,7 @@ async fn swap(
 ) -> Outcome {
     let path = resource.path(NAMESPACE, name);
     let ask = async |server, request| {
-        let call = rx.call(&FRONT_DOOR, server, Payload::new(request));
+        let call = rx.call(&HTTPS, server, Payload::new(request));
         let answer = rx.timeout(LIMIT, call).await?.ok()?;
         Some(answer.expect::<Response>().content.clone())
     };
@@ -272,14 +272,14 @@ async fn read(rx: Rx, own: Writer) -> Outcome {
                 ("resourceVersionMatch", "NotOlderThan"),
                 ("resourceVersion", &at),
             ]);
-            let stream = rx.open_stream(&FRONT_DOOR, server, Payload::new(request));
+            let stream = rx.open_stream(&HTTPS, server, Payload::new(request));
             let answer = rx.timeout(LIMIT, initial_events(rx, stream)).await;
             rx.close_stream(stream);
             answer
         }
         false => {
             let request = list.ask(&[("resourceVersion", &at)]);
-            let call = rx.call(&FRONT_DOOR, server, Payload::new(request));
+            let call = rx.call(&HTTPS, server, Payload::new(request));
             let answer = rx.timeout(LIMIT, call).await;
             answer.map(|answer| match answer {
                 Ok(answer) => match &answer.expect::<Response>().content {

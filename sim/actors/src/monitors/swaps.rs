@@ -1,9 +1,9 @@
 //! Swaps: an object is read and then changed if it is still the same, through servers that may be behind.
 
+use wavetank_client::monitors::matching::History;
 use wavetank_engine::{Check, Note, Property, Violation, World};
 use wavetank_etcd::Revision;
 
-use super::matching::History;
 use crate::writer::{Swap, Swapped};
 
 /// The revision that a key was of when `until` was the newest, if it existed.
@@ -93,26 +93,67 @@ impl Property for RefusedSwapIsOutdated {
 
 #[cfg(test)]
 mod tests {
-    use wavetank_api::kinds::CONFIG_MAPS;
+    use std::hash::Hash;
 
-    use super::super::testing::Bench;
+    use wavetank_api::{Object, kinds::CONFIG_MAPS};
+    use wavetank_engine::{Message, Payload, ProcId, WorldBuilder};
+    use wavetank_etcd::{Cause, Change, Committed, KeyValue};
+
     use super::*;
+    use crate::Writer;
+
+    fn note<T: Message + Eq + Hash>(process: ProcId, body: T) -> Note {
+        let body = Payload::new(body);
+        Note { process, body }
+    }
+
+    /// The object is put at this revision, or deleted.
+    fn commit(process: ProcId, revision: Revision, is_put: bool) -> Note {
+        let key = CONFIG_MAPS.key("ns", "a");
+        let now = is_put.then(|| KeyValue {
+            key: key.clone(),
+            value: Object::new(serde_json::json!({})),
+            create_revision: revision,
+            mod_revision: revision,
+            version: 1,
+            lease: None,
+        });
+        let change = Change {
+            key,
+            revision,
+            now,
+            before: None,
+        };
+        let committed = Committed {
+            index: revision,
+            revision,
+            changes: vec![change].into(),
+            cause: Cause::Internal,
+        };
+        note(process, committed)
+    }
 
     /// Does a monitor find nothing wrong with a swap, after an object was made at 2, changed at 3 and 4?
     fn is_right(mut monitor: impl Property, deleted: bool, read: Revision, swap: Swap) -> bool {
-        let bench = Bench::new();
-        let mut told: Vec<Note> = (2..5).map(|revision| bench.put(revision, "a")).collect();
-        told.extend(deleted.then(|| bench.delete(5, "a")));
-        for note in &told {
-            monitor.note(&bench.world, note);
+        let idle = Writer {
+            servers: Default::default(),
+            streams: false,
+        };
+        let world = WorldBuilder::new().process("w1", idle).build();
+        let process = world.find("w1").expect("it was just made");
+        for revision in 2..5 {
+            monitor.note(&world, &commit(process, revision, true));
+        }
+        if deleted {
+            monitor.note(&world, &commit(process, 5, false));
         }
         let swapped = Swapped {
-            server: told[0].process,
+            server: process,
             key: CONFIG_MAPS.key("ns", "a"),
             read,
             swap,
         };
-        monitor.note(&bench.world, &bench.note(swapped)) == Check::Held
+        monitor.note(&world, &note(process, swapped)) == Check::Held
     }
 
     #[test]
