@@ -1,17 +1,17 @@
 //! The cases of the command: scenario files over the components of a cluster.
 //!
 //! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is how it stands
-//! in a trace, `scope` how far a search of it goes, `switches` which
+//! in a trace, `scope` how far a search of it goes, `defects` which
 //! defects and fixes it has, `understood` whether processes can be told what it tells them; `weather` turns its
 //! budget into what the generator draws from; `library` holds the bundled scenarios, `listing` says what there is
 //! to choose from.
 
+mod defects;
 mod identity;
 mod job;
 mod library;
 mod listing;
 mod scope;
-mod switches;
 mod understood;
 mod weather;
 
@@ -19,7 +19,8 @@ pub use job::Job;
 
 use wavetank_cluster::Components;
 use wavetank_component::Component;
-use wavetank_release::{AnyRelease, EtcdRelease, Release, Switch};
+use wavetank_releases::{AnyRelease, Release, etcd};
+use wavetank_version::Defect;
 
 use crate::case::Case;
 use crate::catalogue::{Catalogue, Composition, Listed};
@@ -53,7 +54,7 @@ impl Catalogue for Kube {
 
     fn defects(&self) -> Vec<Listed> {
         let all = self.components.defects().into_iter();
-        all.map(|(_, defect)| listing::defect(defect)).collect()
+        all.map(|(_, _, defect)| listing::defect(defect)).collect()
     }
 
     fn schema(&self) -> String {
@@ -61,11 +62,11 @@ impl Catalogue for Kube {
     }
 
     fn releases(&self) -> Vec<Listed> {
-        let kubernetes = Release::ALL.iter();
-        let kubernetes = kubernetes.map(|r| Listed::new(r.name(), r.about()));
-        kubernetes
-            .chain(EtcdRelease::ALL.into_iter().map(listing::etcd))
-            .collect()
+        let kubernetes = Release::TABLE.iter();
+        let kubernetes = kubernetes.map(|release| Listed::new(release.name, release.about));
+        let etcd = etcd::VERSIONS.into_iter();
+        let etcd = etcd.map(|version| listing::etcd(&self.components, version));
+        kubernetes.chain(etcd).collect()
     }
 
     fn open(&self, scenario: &str, composition: &Composition) -> Result<Box<dyn Case>, String> {
@@ -89,9 +90,9 @@ impl Catalogue for Kube {
         identity: &serde_json::Value,
         composition: &Composition,
     ) -> Result<Box<dyn Case>, String> {
-        let (release, switches) = self.composed(composition)?;
+        let (release, defects) = self.composed(composition)?;
         let job = Job::from_identity(identity, &self.components)?;
-        Ok(Box::new(job.recomposed(release, switches)?))
+        Ok(Box::new(job.recomposed(release, defects)?))
     }
 }
 
@@ -129,7 +130,7 @@ impl Kube {
         &self,
         scenario: Scenario,
         release: Option<AnyRelease>,
-        composition: wavetank_release::Composition,
+        composition: wavetank_version::Composition,
     ) -> Result<Job, String> {
         Job::new(scenario, release, composition, &self.components)
     }
@@ -145,8 +146,8 @@ impl Kube {
         composition: &Composition,
     ) -> Result<Box<dyn Case>, String> {
         let parsed = self.read(name, text)?;
-        let (release, switches) = self.composed(composition)?;
-        let job = self.job(parsed, release, switches)?;
+        let (release, defects) = self.composed(composition)?;
+        let job = self.job(parsed, release, defects)?;
         understood::check(&job, name, text)?;
         Ok(Box::new(job))
     }
@@ -155,15 +156,15 @@ impl Kube {
     fn composed(
         &self,
         composition: &Composition,
-    ) -> Result<(Option<AnyRelease>, wavetank_release::Composition), String> {
+    ) -> Result<(Option<AnyRelease>, wavetank_version::Composition), String> {
         let release = composition.release.as_deref();
         let release = release.map(|name| named_release(self, name)).transpose()?;
-        let switches = wavetank_release::Composition {
+        let defects = wavetank_version::Composition {
             fixed: composition.fixed,
-            on: named_switches(self, &composition.defects)?,
-            off: named_switches(self, &composition.without)?,
+            on: named_defects(self, &composition.defects)?,
+            off: named_defects(self, &composition.without)?,
         };
-        Ok((release, switches))
+        Ok((release, defects))
     }
 }
 
@@ -178,11 +179,9 @@ fn named_release(kube: &Kube, name: &str) -> Result<AnyRelease, String> {
     })
 }
 
-fn named_switches(kube: &Kube, names: &[String]) -> Result<Vec<Switch>, String> {
-    let known = kube.components.defects();
+fn named_defects(kube: &Kube, names: &[String]) -> Result<Vec<&'static Defect>, String> {
     let named = |name: &String| {
-        let found = known.iter().find(|(_, defect)| defect.name == *name);
-        found.map(|(_, defect)| defect.switch).ok_or_else(|| {
+        kube.components.defect(name).ok_or_else(|| {
             let help = suggestion(name, &kube.defects(), "the defects are");
             format!("there is no defect `{name}`; {help}")
         })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wavetank_api::{Object, views};
 use wavetank_apiserver::{ApiServer, STOP_BEGUN};
 use wavetank_controllers::Bootstrap;
+use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_engine::{ProcId, Status, World};
 use wavetank_etcd::{Etcd, KeyValue, Revision, Store};
 
@@ -82,6 +83,6 @@ impl<'a> ClusterView<'a> {
     /// Does a serving apiserver keep EndpointSlices?
     pub fn keeps_slices(self) -> bool {
         self.apiservers()
-            .any(|(p, s)| self.is_serving(p) && s.config().release.keeps_slices())
+            .any(|(p, s)| self.is_serving(p) && s.config().release.has(ENDPOINT_SLICES))
     }
 }

@@ -3,11 +3,13 @@
 
 use crate::common;
 
+use crate::common::topology::fixed;
 use stateright::{Checker, Path};
 use wavetank_components::{ClusterView, ENDPOINTS};
+use wavetank_controllers::BootstrapDefect;
 use wavetank_engine::{Time, World};
 use wavetank_models::{Audited, Move, Node, WorldModel};
-use wavetank_release::{Switch, Switches};
+use wavetank_version::Selection;
 
 use common::{WINDOW, search, stoppable};
 
@@ -25,8 +27,8 @@ fn listed(world: &World) -> usize {
 }
 
 /// Both may be stopped within a window that begins about `from`, when both are listed.
-fn scope(switches: Switches, from: Time, deviations: u32) -> WorldModel {
-    let model = stoppable(switches, from, deviations);
+fn scope(defects: Selection, from: Time, deviations: u32) -> WorldModel {
+    let model = stoppable(defects, from, deviations);
     assert_eq!(listed(&model.start), 2);
     model
 }
@@ -48,9 +50,9 @@ fn counterexample(found: Option<Path<Node, Move>>, why: &str) -> Vec<Move> {
 
 #[test]
 fn the_last_apiserver_keeps_its_address() {
-    let defect = Switches::fixed().with(Switch::LastApiserverKeepsAddress, true);
+    let defect = fixed().with(BootstrapDefect::LastApiserverKeepsAddress, true);
     for deviations in 0..=2 {
-        let (_, found) = search(scope(defect, IDLE, deviations));
+        let (_, found) = search(scope(defect.clone(), IDLE, deviations));
         let moves = counterexample(found, "no master IPs were listed");
         assert!(moves.contains(&FIRST_STOPS) && moves.contains(&SECOND_STOPS));
         assert!(!matches!(moves.last(), Some(Move::Fault(_))));
@@ -59,7 +61,7 @@ fn the_last_apiserver_keeps_its_address() {
 
 #[test]
 fn a_removal_that_is_not_repeated_is_lost_to_the_other_one() {
-    let unfixed = Switches::fixed().with(Switch::FixRetryRemoveEndpoints, false);
+    let unfixed = fixed().with(BootstrapDefect::FixRetryRemoveEndpoints, false);
     let (_, found) = search(scope(unfixed, IDLE, 0));
     let moves = counterexample(found, "the Endpoints have been modified");
     // Between the two stops the first removal has come some way.
@@ -69,7 +71,7 @@ fn a_removal_that_is_not_repeated_is_lost_to_the_other_one() {
 
 /// Nothing is found, and there was enough to find it in.
 fn is_clean(from: Time, deviations: u32) {
-    let (checker, found) = search(scope(Switches::fixed(), from, deviations));
+    let (checker, found) = search(scope(fixed(), from, deviations));
     assert_eq!(found.map(Path::into_actions), None);
     assert!(checker.unique_state_count() > 10_000);
 }
@@ -105,12 +107,12 @@ fn is_sound(model: WorldModel) {
 
 #[test]
 fn states_are_what_their_hashes_say_when_events_come_late() {
-    is_sound(scope(Switches::fixed(), IDLE, 1));
+    is_sound(scope(fixed(), IDLE, 1));
 }
 
 #[test]
 fn states_are_what_their_hashes_say_within_a_round() {
-    let mut model = scope(Switches::fixed(), IN_A_ROUND, 0);
+    let mut model = scope(fixed(), IN_A_ROUND, 0);
     // An audit takes its time: this is enough for two removals at once.
     model.bounds.horizon = model.bounds.horizon - WINDOW / 2;
     is_sound(model);

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::common::topology::fixed;
 use stateright::{Checker, Model};
+use wavetank_controllers::BootstrapDefect;
 use wavetank_engine::drive::replay::{Fit, Replay};
 use wavetank_engine::trace::{Line, TraceEvent, TraceWhat};
 use wavetank_engine::{Action, Class, Fault, Memo, Time};
@@ -15,19 +17,19 @@ use wavetank_models::{
     Bounds, Due, Ended, Explored, Explorer, Found, Move, Node, Recovery, Reduction, Shortening,
     WorldModel, retrace,
 };
-use wavetank_release::{Switch, Switches};
+use wavetank_version::Selection;
 
 use common::{WINDOW, stoppable};
 
 /// Both apiservers are listed, and nothing is going on.
 const IDLE: Time = Time::from_secs(5);
 
-fn scope(switches: Switches, deviations: u32) -> WorldModel {
-    stoppable(switches, IDLE, deviations)
+fn scope(defects: Selection, deviations: u32) -> WorldModel {
+    stoppable(defects, IDLE, deviations)
 }
 
 fn broken() -> WorldModel {
-    let unfixed = Switches::fixed().with(Switch::FixRetryRemoveEndpoints, false);
+    let unfixed = fixed().with(BootstrapDefect::FixRetryRemoveEndpoints, false);
     scope(unfixed, 0)
 }
 
@@ -53,7 +55,7 @@ fn found(explored: Explored) -> Found {
 #[test]
 fn it_visits_the_states_that_stateright_visits() {
     for deviations in [0, 1] {
-        let model = scope(Switches::fixed(), deviations);
+        let model = scope(fixed(), deviations);
         let checker = model.clone().checker().spawn_dfs().join();
         for threads in [1, 2, 3] {
             let explored = explore(&model, threads);
@@ -109,12 +111,12 @@ fn bounds_bound_it() {
 
     // What may come late by no time at all is what is due at the same time.
     let late_by = |late| {
-        let mut model = scope(Switches::fixed(), 1);
+        let mut model = scope(fixed(), 1);
         model.bounds.late_by = Some(late);
         explore(&model, 1).progress.unique
     };
-    let any = explore(&scope(Switches::fixed(), 1), 1).progress.unique;
-    let none = explore(&scope(Switches::fixed(), 0), 1).progress.unique;
+    let any = explore(&scope(fixed(), 1), 1).progress.unique;
+    let none = explore(&scope(fixed(), 0), 1).progress.unique;
     let (little, much) = (late_by(Duration::ZERO), late_by(WINDOW));
     assert!(none <= little && little < much, "{none} {little} {much}");
     assert_eq!(much, any);
@@ -158,7 +160,7 @@ fn what_is_planned_happens_on_every_path() {
 
 #[test]
 fn it_ends_when_it_is_told_to() {
-    let model = scope(Switches::fixed(), 1);
+    let model = scope(fixed(), 1);
     let asked = AtomicU64::new(0);
     let explored = Explorer {
         model: &model,
@@ -178,7 +180,7 @@ fn it_ends_when_it_is_told_to() {
 
 #[test]
 fn it_says_what_was_reached() {
-    let mut model = scope(Switches::fixed(), 0);
+    let mut model = scope(fixed(), 0);
     let nobody = Fault::Crash {
         process: "a2".to_owned(),
     };
@@ -212,7 +214,7 @@ fn recovery_is_looked_at_from_every_state() {
         };
         explorer.run()
     };
-    let mended = scope(Switches::fixed(), 0);
+    let mended = scope(fixed(), 0);
     let explored = explore(&mended);
     assert_eq!(explored.ended, Ended::Complete);
     let without = self::explore(&mended, 1);
@@ -232,7 +234,7 @@ fn recovery_is_looked_at_from_every_state() {
 /// A crashed server is started and crashes again while the end of its first connection is still under way to
 /// etcd, so that there are two.
 fn crashes_twice() -> WorldModel {
-    let mut model = scope(Switches::fixed(), 0);
+    let mut model = scope(fixed(), 0);
     let process = String::from("a1");
     let crash = Action::Fault(Fault::Crash {
         process: process.clone(),

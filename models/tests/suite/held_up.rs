@@ -5,10 +5,14 @@ use crate::common;
 
 use std::time::Duration;
 
+use crate::common::topology::fixed;
 use stateright::Path;
+use wavetank_controllers::BootstrapDefect;
+use wavetank_controllers::Reconciler;
 use wavetank_engine::{Action, Fault, Time};
 use wavetank_models::{Bounds, Move, WorldModel};
-use wavetank_release::{Reconciler, Release, Switch, Switches};
+use wavetank_releases::{Release, V1_36};
+use wavetank_version::{Selection, Set};
 
 use common::topology::{Apiserver, EtcdCluster, Topology};
 use common::{search, undisturbed};
@@ -20,16 +24,16 @@ const WINDOW: Duration = Duration::from_millis(20);
 
 /// An apiserver of v1.36 that is stopped, whose round is held up and goes on again, and whose
 /// removal is held up, in any order and at any moments.
-fn scope(switches: Switches) -> WorldModel {
+fn scope(defects: Selection) -> WorldModel {
     let topology = Topology {
-        etcd: EtcdCluster::single(Release::V1_36.etcd(), Switches::NONE),
+        etcd: EtcdCluster::single(Release::of(V1_36).etcd, Set::NONE),
         etcd_clients: 0,
         watching: Default::default(),
         services: None,
         service_writers: 0,
         apiservers: vec![Apiserver {
-            release: Release::V1_36,
-            switches,
+            release: V1_36,
+            defects,
         }],
         clients: 0,
         reconciler: Reconciler::Lease,
@@ -67,7 +71,7 @@ fn scope(switches: Switches) -> WorldModel {
 /// FINDINGS.md, 3.
 #[test]
 fn a_round_that_waited_for_the_lock_writes_the_lease_of_a_stopped_apiserver() {
-    let unfixed = Switches::fixed().with(Switch::FixStopUnderLock, false);
+    let unfixed = fixed().with(BootstrapDefect::FixStopUnderLock, false);
     let (_, found) = search(scope(unfixed));
     let path = found.expect("the search finds it");
     let violated = path.last_state().violated.clone();
@@ -81,6 +85,6 @@ fn a_round_that_waited_for_the_lock_writes_the_lease_of_a_stopped_apiserver() {
 
 #[test]
 fn with_the_flag_looked_at_under_the_lock_it_does_not() {
-    let (_, found) = search(scope(Switches::fixed()));
+    let (_, found) = search(scope(fixed()));
     assert_eq!(found.map(Path::into_actions), None);
 }

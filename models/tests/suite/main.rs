@@ -9,3 +9,4 @@ mod held_up;
 mod linearizability;
 mod small;
 mod stuck;
+mod verdicts;

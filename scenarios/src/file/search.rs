@@ -72,7 +72,7 @@ fn reasons(_: &mut SchemaGenerator) -> Schema {
 /// The names of all defects and fixes.
 pub(super) fn defect_names(components: &Components) -> Vec<&'static str> {
     let all = components.defects().into_iter();
-    all.map(|(_, defect)| defect.name).collect()
+    all.map(|(_, _, defect)| defect.name).collect()
 }
 
 /// What is told, if that is what stands among the faults.

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use wavetank_cluster::Components;
-use wavetank_release::{AnyRelease, Composition, EtcdRelease, Release, Switch};
+use wavetank_releases::{AnyRelease, Release, etcd};
+use wavetank_version::{Composition, Defect};
 
+use super::defects::names;
 use super::job::Job;
-use super::switches::names;
 use crate::file;
 
 /// What makes a job what it is.
@@ -22,7 +23,7 @@ struct Identity {
     fixed: bool,
     on: Vec<String>,
     off: Vec<String>,
-    /// The switches that are on as a result, by apiserver. A switch that is younger than the trace
+    /// What is on as a result, by process. A defect or fix that is younger than the trace
     /// is not among them, and stays off whatever has come to `fixed` since.
     defects: Vec<Vec<String>>,
     /// Those of etcd.
@@ -41,11 +42,9 @@ impl Job {
     ) -> Result<Job, String> {
         let identity: Identity =
             serde_json::from_value(identity.clone()).map_err(|error| error.to_string())?;
-        let switches = |names: &[String]| -> Result<Vec<Switch>, String> {
-            let known = components.defects();
+        let defects = |names: &[String]| -> Result<Vec<&'static Defect>, String> {
             let named = |name: &String| {
-                let found = known.iter().find(|(_, defect)| defect.name == *name);
-                let found = found.map(|(_, defect)| defect.switch);
+                let found = components.defect(name);
                 found.ok_or_else(|| format!("this build knows no defect `{name}`"))
             };
             names.iter().map(named).collect()
@@ -55,30 +54,30 @@ impl Job {
         });
         let mut composition = Composition {
             fixed: identity.fixed,
-            on: switches(&identity.on)?,
-            off: switches(&identity.off)?,
+            on: defects(&identity.on)?,
+            off: defects(&identity.off)?,
         };
-        let etcd = identity.etcd_release.map(|name| {
-            EtcdRelease::named(&name)
+        let etcd_version = identity.etcd_release.map(|name| {
+            etcd::named(&name)
                 .ok_or_else(|| format!("this build knows no release of etcd `{name}`"))
         });
-        let etcd = etcd.transpose()?;
+        let etcd_version = etcd_version.transpose()?;
         let scenario = file::from_json(&identity.scenario, components)?;
         let release = release.transpose()?.map(AnyRelease::from);
         let open = |composition: &Composition| -> Result<Job, String> {
             let job = Job::new(scenario.clone(), release, composition.clone(), components)?;
-            Ok(match etcd {
-                Some(_) => job.with_etcd(etcd),
+            Ok(match etcd_version {
+                Some(_) => job.with_etcd(etcd_version),
                 None => job,
             })
         };
         let job = open(&composition)?;
         let was_on: Vec<&String> = identity.defects.iter().flatten().collect();
-        let is_younger = |switch: &Switch| !was_on.iter().any(|name| *name == switch.info().name);
-        let mut younger: Vec<Switch> = Vec::new();
-        for switch in job.switches().iter().flat_map(|all| all.iter()) {
-            if is_younger(&switch) && !younger.contains(&switch) {
-                younger.push(switch);
+        let is_younger = |defect: &Defect| !was_on.iter().any(|name| *name == defect.name);
+        let mut younger: Vec<&'static Defect> = Vec::new();
+        for defect in job.selections().iter().flat_map(|all| all.iter()) {
+            if is_younger(defect) && !younger.contains(&defect) {
+                younger.push(defect);
             }
         }
         if younger.is_empty() {
@@ -89,19 +88,17 @@ impl Job {
     }
 
     pub(super) fn to_identity(&self) -> serde_json::Value {
-        let etcd = self.etcd_release();
-        let on = etcd.map(|release| self.spec.composition.etcd(release));
-        let on = on.iter().flat_map(|on| on.iter());
         let composition = &self.spec.composition;
+        let selections = self.selections();
         let identity = Identity {
             scenario: self.scenario.to_json(),
-            release: self.spec.kubernetes.map(|r| r.name().to_owned()),
-            etcd_release: etcd.map(|release| release.to_string()),
+            release: self.spec.kubernetes.map(|release| release.name.to_owned()),
+            etcd_release: self.etcd_release().map(|version| version.to_string()),
             fixed: composition.fixed,
             on: names(composition.on.iter().copied()),
             off: names(composition.off.iter().copied()),
-            defects: self.switches().iter().map(|s| names(s.iter())).collect(),
-            etcd_defects: names(on.filter(|s| !s.info().etcd.is_empty())),
+            defects: selections.iter().map(|all| names(all.iter())).collect(),
+            etcd_defects: names(self.etcd_selection().iter()),
         };
         serde_json::to_value(identity).expect("a scenario is JSON")
     }

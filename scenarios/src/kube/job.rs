@@ -7,7 +7,8 @@ use wavetank_component::{Drawn, Setup, Spec};
 use wavetank_engine::drive::seeded::Weather;
 use wavetank_engine::drive::story::Teller;
 use wavetank_engine::{LinkSpec, World};
-use wavetank_release::{AnyRelease, Composition, EtcdRelease, Switches};
+use wavetank_releases::{AnyRelease, etcd};
+use wavetank_version::{Composition, EtcdVersion, Selection};
 
 use super::weather;
 use crate::case::{Case, Flip, Options};
@@ -37,22 +38,23 @@ impl Job {
         composition: Composition,
         components: &Components,
     ) -> Result<Job, String> {
-        let (kubernetes, etcd) = match release {
+        let (kubernetes, etcd_version) = match release {
             Some(AnyRelease::Kubernetes(release)) => (Some(release), None),
             Some(AnyRelease::Etcd(release)) => (None, Some(release)),
             None => (None, None),
         };
         let spec = Spec {
             kubernetes,
-            etcd,
+            etcd: etcd_version,
             composition,
             ..scenario.spec()
         };
         if let Some(release) = kubernetes.filter(|_| components.releases(&spec).is_empty()) {
             return Err(format!(
-                "`{}` has nobody who could be of {release}; name a release of etcd, such as {}",
+                "`{}` has nobody who could be of {}; name a release of etcd, such as {}",
                 scenario.name,
-                EtcdRelease::LATEST
+                release.name,
+                etcd::LATEST
             ));
         }
         let properties = match scenario.properties.as_slice() {
@@ -76,7 +78,7 @@ impl Job {
         Ok(job)
     }
 
-    /// The same with these switches on top of its own.
+    /// The same with these defects and fixes on top of its own.
     ///
     /// # Errors
     /// What does not fit.
@@ -88,8 +90,8 @@ impl Job {
         let etcd = self.etcd_release();
         let mut composition = self.spec.composition;
         composition.fixed |= more.fixed;
-        composition.off.retain(|switch| !more.on.contains(switch));
-        composition.on.retain(|switch| !more.off.contains(switch));
+        composition.off.retain(|defect| !more.on.contains(defect));
+        composition.on.retain(|defect| !more.off.contains(defect));
         composition.on.extend(more.on);
         composition.off.extend(more.off);
         let own = self.spec.kubernetes.map(AnyRelease::from);
@@ -106,20 +108,32 @@ impl Job {
     }
 
     /// The same with an etcd of this release.
-    pub(super) fn with_etcd(mut self, release: Option<EtcdRelease>) -> Job {
+    pub(super) fn with_etcd(mut self, release: Option<EtcdVersion>) -> Job {
         self.spec.etcd = release;
         self
     }
 
     /// The release of its etcd, if it has one.
-    pub(super) fn etcd_release(&self) -> Option<EtcdRelease> {
+    pub(super) fn etcd_release(&self) -> Option<EtcdVersion> {
         let mut all = self.components.iter();
         all.find_map(|own| own.etcd_release(&self.spec))
     }
 
-    pub(super) fn switches(&self) -> Vec<Switches> {
-        let releases = self.components.releases(&self.spec).into_iter();
-        releases.map(|r| self.spec.switches(r)).collect()
+    /// What is on in a process of each version that there may be.
+    pub(super) fn selections(&self) -> Vec<Selection> {
+        let composition = &self.spec.composition;
+        let versions = self.components.releases(&self.spec).into_iter();
+        let of = |version| self.components.selection(composition, version);
+        versions.map(of).collect()
+    }
+
+    /// What is on in its etcd.
+    pub(super) fn etcd_selection(&self) -> Selection {
+        let composition = &self.spec.composition;
+        match self.etcd_release() {
+            Some(version) => self.components.selection(composition, version),
+            None => Selection::NONE,
+        }
     }
 
     /// What a world is composed of that comes of these options.
@@ -183,12 +197,12 @@ impl Case for Job {
     }
 
     fn places(&self) -> Vec<&'static str> {
-        self.showing().iter().map(|info| info.name).collect()
+        self.showing().map(|defect| defect.name).collect()
     }
 
     fn take_passed(&self) -> Vec<&'static str> {
-        let passed = Switches::take_passed();
-        passed.iter().map(|switch| switch.info().name).collect()
+        let passed = self.components.take_passed().into_iter();
+        passed.map(|defect| defect.name).collect()
     }
 
     /// An expectation is of the scenario as it is written: mended it expects nothing.

@@ -1,7 +1,8 @@
 //! What there is to choose from, in one line each: properties, defects, releases.
 
 use wavetank_cluster::{Components, Named};
-use wavetank_release::{EtcdRelease, Release, SwitchInfo, Switches};
+use wavetank_releases::Release;
+use wavetank_version::{Composition, Defect, EtcdVersion};
 
 use crate::catalogue::Listed;
 use crate::file::Scenario;
@@ -27,24 +28,32 @@ pub(super) fn properties(components: &Components) -> Vec<Listed> {
 }
 
 /// A defect or a fix, and what shipped with it.
-pub(super) fn defect(info: &SwitchInfo) -> Listed {
-    let mut ships: Vec<String> = info.ships.iter().map(ToString::to_string).collect();
-    ships.extend(info.etcd.iter().map(|line| format!("etcd {line}")));
+pub(super) fn defect(defect: &Defect) -> Listed {
+    let releases = Release::TABLE.iter();
+    let with_it = releases.filter(|release| defect.ships_with(release.version));
+    let mut ships: Vec<String> = with_it.map(|release| release.name.to_owned()).collect();
+    ships.extend(
+        defect
+            .etcd_lines()
+            .iter()
+            .map(|line| format!("etcd {line}")),
+    );
     let ships = match ships.is_empty() {
         true => String::new(),
         false => format!(", shipped with {}", ships.join(", ")),
     };
-    let about = format!("{} ({}{ships})", info.about, info.source);
-    Listed::new(info.name, about)
+    let about = format!("{} ({}{ships})", defect.about, defect.source);
+    Listed::new(defect.name, about)
 }
 
 /// A release of etcd.
-pub(super) fn etcd(release: EtcdRelease) -> Listed {
-    let bugs = Switches::of_etcd(release).iter().count();
-    let under: Vec<&str> = Release::ALL
-        .into_iter()
-        .filter(|kubernetes| kubernetes.etcd() == release)
-        .map(Release::name)
+pub(super) fn etcd(components: &Components, release: EtcdVersion) -> Listed {
+    let bugs = components.selection(&Composition::default(), release);
+    let bugs = bugs.iter().count();
+    let under: Vec<&str> = Release::TABLE
+        .iter()
+        .filter(|kubernetes| kubernetes.etcd == release)
+        .map(|kubernetes| kubernetes.name)
         .collect();
     let under = match under.is_empty() {
         true => String::new(),

@@ -1,5 +1,5 @@
-//! Every switch: with the defect (or without the fix) a violation of the property that it breaks is
-//! found and blamed on that switch and no other, and the same seeds are clean when all is mended.
+//! Every defect and fix: with the defect (or without the fix) a violation of the property that it breaks is
+//! found and blamed on that one and no other, and the same seeds are clean when all is mended.
 
 use crate::support;
 
@@ -13,13 +13,15 @@ use wavetank::file::Scenario;
 use wavetank::kube::Kube;
 use wavetank::sweep::{Ended, Sweep, Swept, Unwatched};
 use wavetank::trace_file;
-use wavetank_release::{Composition, Kind, Release, Switch, SwitchInfo};
+use wavetank_cluster::Components;
+use wavetank_releases::Release;
+use wavetank_version::{Composition, Defect, Kind};
 
 use support::scratch;
 
-/// Where a switch shows.
+/// Where a defect, or the lack of a fix, shows.
 struct Row {
-    switch: Switch,
+    defect: &'static str,
     /// A bundled scenario, or one of our own.
     scenario: &'static str,
     /// Several times as many as it takes to find it.
@@ -82,61 +84,61 @@ properties: [stopped-address-is-removed]
 
 const ROWS: [Row; 10] = [
     Row {
-        switch: Switch::LastApiserverKeepsAddress,
+        defect: "last-apiserver-keeps-address",
         scenario: "kubernetes-endpoints",
         seeds: 0..60,
         property: "stopped-address-is-removed",
     },
     Row {
-        switch: Switch::ListenerClosesBeforeRemoval,
+        defect: "listener-closes-before-removal",
         scenario: "no-shutdown-delay",
         seeds: 0..15,
         property: "stopped-address-is-removed",
     },
     Row {
-        switch: Switch::MasterLeaseDoubleSlash,
+        defect: "master-lease-double-slash",
         scenario: "kubernetes-endpoints",
         seeds: 0..25,
         property: "stopped-address-is-removed",
     },
     Row {
-        switch: Switch::RemoveEndpointsUnbounded,
+        defect: "remove-endpoints-unbounded",
         scenario: "stop-without-etcd",
         seeds: 0..10,
         property: "shutdown-ends",
     },
     Row {
-        switch: Switch::ListedBeforeReady,
+        defect: "listed-before-ready",
         scenario: "kubernetes-endpoints",
         seeds: 0..1,
         property: "only-ready-are-listed",
     },
     Row {
-        switch: Switch::MasterLeaseTooLong,
+        defect: "master-lease-too-long",
         scenario: "kubernetes-endpoints",
         seeds: 0..30,
         property: "endpoints-converge",
     },
     Row {
-        switch: Switch::MasterCountKeepsCrashed,
+        defect: "master-count-keeps-crashed",
         scenario: "master-count",
         seeds: 0..50,
         property: "endpoints-converge",
     },
     Row {
-        switch: Switch::FixRetryRemoveEndpoints,
+        defect: "fix-retry-remove-endpoints",
         scenario: "rolling-stop",
         seeds: 0..60,
         property: "stopped-address-is-removed",
     },
     Row {
-        switch: Switch::FixRemoveAbsentLease,
+        defect: "fix-remove-absent-lease",
         scenario: "sleepy-loop",
         seeds: 0..10,
         property: "stopped-address-is-removed",
     },
     Row {
-        switch: Switch::FixLeaveSharedLease,
+        defect: "fix-leave-shared-lease",
         scenario: "rolling-upgrade",
         seeds: 0..12,
         property: "endpoints-are-not-emptied",
@@ -144,9 +146,9 @@ const ROWS: [Row; 10] = [
 ];
 
 impl Row {
-    fn of(switch: Switch) -> &'static Row {
-        let found = ROWS.iter().find(|row| row.switch == switch);
-        found.expect("every switch has a row")
+    fn of(defect: &Defect) -> &'static Row {
+        let found = ROWS.iter().find(|row| row.defect == defect.name);
+        found.expect("every defect has a row")
     }
 
     fn scenario(&self) -> Scenario {
@@ -160,11 +162,11 @@ impl Row {
         found.expect("it is bundled")
     }
 
-    fn sweep(&self, release: Release, composition: Composition) -> Swept {
+    fn sweep(&self, release: &'static Release, composition: Composition) -> Swept {
         let case = Kube::default()
             .job(self.scenario(), Some(release.into()), composition)
             .unwrap_or_else(|why| panic!("{why}"));
-        let out = scratch(&format!("defect-{}-{release}", self.switch.info().name));
+        let out = scratch(&format!("defect-{}-{}", self.defect, release.name));
         let sweep = Sweep {
             keep_going: true,
             ..Sweep::new(&case as &dyn Case, self.seeds.clone(), &out)
@@ -189,11 +191,11 @@ fn fix_stop_under_lock() {
     assert_eq!(attribute(case.as_ref(), &trace, Depth::Each), own);
 }
 
-/// All that is mended, but for this switch.
-fn broken(switch: Switch) -> Composition {
-    let (on, off) = match switch.info().kind {
-        Kind::Fix => (vec![], vec![switch]),
-        Kind::Defect | Kind::OpenDefect => (vec![switch], vec![]),
+/// All that is mended, but for this one.
+fn broken(defect: &'static Defect) -> Composition {
+    let (on, off) = match defect.kind {
+        Kind::Fix => (vec![], vec![defect]),
+        Kind::Defect | Kind::OpenDefect => (vec![defect], vec![]),
     };
     Composition {
         fixed: true,
@@ -210,68 +212,66 @@ fn mended() -> Composition {
 }
 
 /// In every release that has a place for it.
-fn is_found_and_blamed(switch: Switch) {
-    let row = Row::of(switch);
-    for release in switch.info().fits {
-        let name = switch.info().name;
-        let swept = row.sweep(*release, broken(switch));
+fn is_found_and_blamed(name: &str) {
+    let defect = Components::default().defect(name).expect("it is declared");
+    let row = Row::of(defect);
+    let releases = Release::TABLE.iter();
+    for release in releases.filter(|release| defect.fits(release.version)) {
+        let of = release.name;
+        let swept = row.sweep(release, broken(defect));
         let of_property = swept
             .candidates
             .iter()
             .filter(|candidate| candidate.first.violation.property == row.property);
         let seeds: u64 = of_property.map(|candidate| candidate.seeds).sum();
-        println!("{name} in {release}: {seeds} of {} seeds", row.seeds.end);
-        assert!(seeds > 0, "{name} in {release}: {:?}", swept.candidates);
+        println!("{name} in {of}: {seeds} of {} seeds", row.seeds.end);
+        assert!(seeds > 0, "{name} in {of}: {:?}", swept.candidates);
         for candidate in &swept.candidates {
             let blame = &candidate.first.attribution;
             let own = Attribution::Each(vec![name.to_owned()]);
-            assert_eq!(*blame, own, "{release}: {:?}", candidate.first.violation);
+            assert_eq!(*blame, own, "{of}: {:?}", candidate.first.violation);
         }
-        let clean = row.sweep(*release, mended());
-        assert!(
-            clean.candidates.is_empty(),
-            "{release}: {:?}",
-            clean.candidates
-        );
+        let clean = row.sweep(release, mended());
+        assert!(clean.candidates.is_empty(), "{of}: {:?}", clean.candidates);
         let held = &clean.totals.properties[row.property];
-        assert!(held.tested.total > 0, "{release}: never put to the test");
+        assert!(held.tested.total > 0, "{of}: never put to the test");
     }
 }
 
-macro_rules! switches {
-    ($($name:ident: $switch:ident,)*) => {
+macro_rules! defects {
+    ($($name:ident,)*) => {
         $(#[test]
         fn $name() {
-            is_found_and_blamed(Switch::$switch);
+            is_found_and_blamed(&stringify!($name).replace('_', "-"));
         })*
 
         #[test]
-        fn every_switch_is_tested_here() {
-            let tested = [$(Switch::$switch),*];
-            // The switches of etcd show to its own clients: the storm over an etcd finds those. Those of
+        fn every_defect_is_tested_here() {
+            let tested = [$(stringify!($name).replace('_', "-")),*];
+            // The defects of etcd show to its own clients: the storm over an etcd finds those. Those of
             // informers and watch caches are found where informers and watch caches are, and so on.
-            let swept = |info: &&SwitchInfo| {
-                let elsewhere = info.place != wavetank_release::Place::Server;
-                info.switch != Switch::FixStopUnderLock && !elsewhere
-            };
-            for info in Switch::TABLE.iter().filter(swept) {
-                assert!(tested.contains(&info.switch), "{}", info.name);
-                let rows = ROWS.iter().filter(|row| row.switch == info.switch);
-                assert_eq!(rows.count(), 1, "{}", info.name);
+            let components = Components::default();
+            let all = components.defects().into_iter();
+            let own = all.filter(|(_, list, _)| list.place == "apiservers");
+            let own = own.map(|(_, _, defect)| defect);
+            for defect in own.filter(|defect| defect.name != "fix-stop-under-lock") {
+                assert!(tested.iter().any(|name| name == defect.name), "{}", defect.name);
+                let rows = ROWS.iter().filter(|row| row.defect == defect.name);
+                assert_eq!(rows.count(), 1, "{}", defect.name);
             }
         }
     };
 }
 
-switches! {
-    last_apiserver_keeps_address: LastApiserverKeepsAddress,
-    listener_closes_before_removal: ListenerClosesBeforeRemoval,
-    master_lease_double_slash: MasterLeaseDoubleSlash,
-    remove_endpoints_unbounded: RemoveEndpointsUnbounded,
-    listed_before_ready: ListedBeforeReady,
-    master_lease_too_long: MasterLeaseTooLong,
-    master_count_keeps_crashed: MasterCountKeepsCrashed,
-    fix_retry_remove_endpoints: FixRetryRemoveEndpoints,
-    fix_remove_absent_lease: FixRemoveAbsentLease,
-    fix_leave_shared_lease: FixLeaveSharedLease,
+defects! {
+    last_apiserver_keeps_address,
+    listener_closes_before_removal,
+    master_lease_double_slash,
+    remove_endpoints_unbounded,
+    listed_before_ready,
+    master_lease_too_long,
+    master_count_keeps_crashed,
+    fix_retry_remove_endpoints,
+    fix_remove_absent_lease,
+    fix_leave_shared_lease,
 }

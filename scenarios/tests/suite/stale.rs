@@ -5,7 +5,7 @@ use wavetank::kube::Kube;
 use wavetank_client::informer::{INFORMERS, Informer};
 use wavetank_engine::drive::Ending;
 use wavetank_engine::trace::Record;
-use wavetank_release::Composition;
+use wavetank_version::Composition;
 
 const QUIET: &str = "\
 name: stale

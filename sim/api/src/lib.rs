@@ -7,6 +7,7 @@
 pub mod addresses;
 pub mod decode;
 mod diff;
+pub mod gates;
 pub mod http;
 mod internal;
 pub mod json;

@@ -3,10 +3,10 @@
 //! `internalversion/defaults.go`, `internalversion/validation/validation.go`).
 
 use std::sync::Arc;
-
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use crate::decode::{self, FieldValidation};
+use crate::gates;
 use crate::http::{Body, Query};
 use crate::json::{self, Json};
 use crate::kinds::Resource;
@@ -136,10 +136,10 @@ impl ListOptions {
         query: &Query,
         resource: &Resource,
         name: Option<&str>,
-        release: Release,
+        release: Version,
     ) -> Result<ListOptions, Status> {
         let text = |parameter| query.get(parameter).unwrap_or_default();
-        let modern = release == Release::V1_36;
+        let modern = release.has(gates::WATCH_LIST);
         let mut options = ListOptions {
             watch: query.get("watch").is_some_and(bool),
             bookmarks: query.get("allowWatchBookmarks").is_some_and(bool),
@@ -154,9 +154,9 @@ impl ListOptions {
             LabelSelector::parse(text("labelSelector")).map_err(Status::bad_request)?;
         options.fields =
             FieldSelector::parse(text("fieldSelector")).map_err(Status::bad_request)?;
-        let mut version_match = match release {
-            Release::V1_16 => "",
-            _ => text("resourceVersionMatch"),
+        let mut version_match = match release.has(gates::RESOURCE_VERSION_MATCH) {
+            true => text("resourceVersionMatch"),
+            false => "",
         };
         let from_nowhere = matches!(&*options.resource_version, "" | "0");
         let unsaid = options.initial_events.is_none() && version_match.is_empty();
@@ -248,12 +248,12 @@ impl ListOptions {
 
 impl WriteOptions {
     /// Of the query of a create.
-    pub fn of_create(query: &Query, release: Release) -> Result<WriteOptions, Status> {
+    pub fn of_create(query: &Query, release: Version) -> Result<WriteOptions, Status> {
         WriteOptions::of("CreateOptions", query, release, ErrorList::default())
     }
 
     /// Of the query of an update.
-    pub fn of_update(query: &Query, release: Release) -> Result<WriteOptions, Status> {
+    pub fn of_update(query: &Query, release: Version) -> Result<WriteOptions, Status> {
         WriteOptions::of("UpdateOptions", query, release, ErrorList::default())
     }
 
@@ -261,7 +261,7 @@ impl WriteOptions {
     pub fn of_patch(
         query: &Query,
         kind: PatchKind,
-        release: Release,
+        release: Version,
     ) -> Result<WriteOptions, Status> {
         let mut errors = ErrorList::default();
         match kind {
@@ -282,17 +282,17 @@ impl WriteOptions {
     fn of(
         kind: &str,
         query: &Query,
-        release: Release,
+        release: Version,
         mut errors: ErrorList,
     ) -> Result<WriteOptions, Status> {
         let manager = query.get("fieldManager").unwrap_or_default();
         metadata::field_manager(manager, "fieldManager", &mut errors);
         let dry_run: Vec<&str> = query.all("dryRun").collect();
         validate_dry_run(&dry_run, &mut errors);
-        // Before v1.23 nobody asked, and fields were dropped in silence.
-        let validation = match release {
-            Release::V1_36 => query.get("fieldValidation").unwrap_or_default(),
-            _ => "Ignore",
+        // Before, nobody asked, and fields were dropped in silence.
+        let validation = match release.has(gates::FIELD_VALIDATION) {
+            true => query.get("fieldValidation").unwrap_or_default(),
+            false => "Ignore",
         };
         let supported = ["", "Ignore", "Strict", "Warn"];
         if !supported.contains(&validation) {
@@ -397,11 +397,11 @@ impl DeleteOptions {
 mod tests {
     use super::*;
     use crate::kinds;
+    use wavetank_releases::V1_36;
 
     fn list(query: &str) -> Result<ListOptions, String> {
         let query = Query::parse(query);
-        ListOptions::of(&query, &kinds::CONFIG_MAPS, None, Release::V1_36)
-            .map_err(|status| status.message)
+        ListOptions::of(&query, &kinds::CONFIG_MAPS, None, V1_36).map_err(|status| status.message)
     }
 
     #[test]
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn writes_are_asked_for() {
-        let create = |query: &str| WriteOptions::of_create(&Query::parse(query), Release::V1_36);
+        let create = |query: &str| WriteOptions::of_create(&Query::parse(query), V1_36);
         assert!(create("dryRun=All").expect("options").dry_run);
         assert_eq!(
             create("dryRun=Some").expect_err("refused").message,

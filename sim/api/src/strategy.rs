@@ -2,17 +2,16 @@
 //! (`apiserver/pkg/registry/rest`: `RESTCreateStrategy`, `RESTUpdateStrategy`,
 //! `RESTGracefulDeleteStrategy`). All of them are pure.
 
-use wavetank_release::Release;
-
 use crate::json::{self, Json};
 use crate::times::Stamp;
 use crate::validation::ErrorList;
+use wavetank_version::Version;
 
 /// What a hook may want to know beside the objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context {
     /// The release of the server.
-    pub release: Release,
+    pub release: Version,
     /// The server's clock.
     pub now: Stamp,
     /// Has it ranges of both families?

@@ -14,10 +14,12 @@ mod bookmark;
 mod budget;
 mod check;
 mod compact;
+mod defects;
 mod delegate;
 mod dispatch;
 mod event;
 mod fresh;
+pub mod gates;
 mod hold;
 mod initial;
 mod note;
@@ -40,13 +42,15 @@ use wavetank_engine::{
     Cell, Channel, Condition, Cx, Lock, Name, ProcId, RoutineFuture, Rx, Task, World,
 };
 use wavetank_etcd::{Client, Revision};
-use wavetank_release::{EtcdRelease, Release, Switches};
+use wavetank_version::{EtcdVersion, Set, Version};
 
 pub use compact::{COMPACT_EVERY, COMPACT_KEY};
+pub use defects::CacheDefect;
 pub use hold::tell;
 pub use note::CacheNote;
 pub use register::Watch;
 
+use crate::Defects;
 use crate::storage::Storage;
 use state::Cache;
 
@@ -71,9 +75,9 @@ const CACHER: Lock = Lock::new("cacher");
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
     /// The release of the server.
-    pub release: Release,
-    /// Its switches.
-    pub switches: Switches,
+    pub release: Version,
+    /// Its known bugs.
+    pub defects: Set<CacheDefect>,
     /// The etcd it reads.
     pub etcd: Client,
     /// Does that etcd answer requests for progress as it should ([`supports_progress`])?
@@ -81,12 +85,8 @@ pub struct Config {
 }
 
 /// `storage/feature/feature_support_checker.go`: is `RequestWatchProgress` to be trusted?
-pub fn supports_progress(etcd: EtcdRelease) -> bool {
-    match etcd.minor {
-        4 => etcd.patch >= 31,
-        5 => etcd.patch >= 13,
-        minor => minor > 5,
-    }
+pub fn supports_progress(etcd: EtcdVersion) -> bool {
+    etcd.has(gates::RELIABLE_PROGRESS)
 }
 
 /// The revision up to which the cache of a resource shows what is stored; 0 if it has not been filled.
@@ -119,7 +119,7 @@ fn number(resource: &Resource) -> u32 {
 /// Starts the compactor, and on v1.36 what follows its traces. Once in the life of a server.
 pub fn start_compactor(cx: &mut Cx<'_>, config: Config, every: Duration) {
     cx.spawn(Task::new(COMPACT, compact::Compactor::new(config, every)));
-    if config.release >= Release::V1_36 {
+    if config.release.has(gates::CACHE_CHECKS_ITSELF) {
         cx.spawn(Task::new(COMPACTED, compact::Follower::new(config)));
     }
 }
@@ -207,7 +207,7 @@ impl Cacher {
         let reflector = Task::new(REFLECT, reflector::Reflector::new(self));
         let dispatch = Task::new(DISPATCH, dispatch::Dispatch::new(self));
         let progress = self.asks_for_progress().then(|| Task::new(PROGRESS, self));
-        let checks = self.config.release >= Release::V1_36;
+        let checks = self.config.release.has(gates::CACHE_CHECKS_ITSELF);
         let check = checks.then(|| Task::new(CHECK, self));
         [Some(reflector), Some(dispatch), progress, check]
             .into_iter()
@@ -233,7 +233,11 @@ impl Cacher {
         Storage {
             etcd: self.config.etcd,
             release: self.config.release,
-            switches: self.config.switches,
+            // A cache allocates nothing.
+            defects: Defects {
+                cache: self.config.defects,
+                ..Defects::default()
+            },
         }
     }
 

@@ -17,8 +17,9 @@ use std::time::Duration;
 use wavetank_api::strategy::Part;
 use wavetank_api::{Content, Method, Request, Response, Status, kinds};
 use wavetank_engine::{Outcome, Payload, Rx};
-use wavetank_release::Release;
+use wavetank_version::Version;
 
+use crate::gates;
 use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{Config, InFlight, Serve};
 use crate::services::Allocators;
@@ -45,7 +46,7 @@ pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome
     // Up to v1.20 (`WithTimeoutForNonLongRunningRequests`) the client is answered and the handler
     // goes on; v1.36 (`WithRequestDeadline`) ends its context, and with it the calls to etcd. What is
     // left of it then only matters to who has something to give back.
-    if !in_time && config.release < Release::V1_36 {
+    if !in_time && !config.release.has(gates::REQUESTS_HAVE_DEADLINES) {
         let _ = work.await;
     } else if !in_time && config.services.is_some() {
         rx.deadline(Duration::ZERO);
@@ -76,9 +77,9 @@ async fn handle(rx: Rx, config: &Config, served: &Serve) -> Response {
 }
 
 /// What is said of a deprecated kind, whatever becomes of the request (`endpoints/installer.go`).
-fn deprecation(release: Release, api: &Api) -> Warnings {
+fn deprecation(release: Version, api: &Api) -> Warnings {
     let mut warnings = Warnings::new();
-    if release == Release::V1_36 && *api.resource == kinds::ENDPOINTS {
+    if release.has(gates::ENDPOINTS_ARE_DEPRECATED) && *api.resource == kinds::ENDPOINTS {
         let endpoints =
             "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
         warn(&mut warnings, vec![endpoints.to_owned()]);
@@ -140,7 +141,8 @@ fn allocators(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
 
 /// The allocators of the layer before the registry that Services had until v1.20.
 fn layer(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
-    let has = api.part == Part::Whole && config.release < Release::V1_36;
+    let has =
+        api.part == Part::Whole && !config.release.has(crate::services::gates::REGISTRY_HOOKS);
     allocators(rx, config, api).filter(|_| has)
 }
 

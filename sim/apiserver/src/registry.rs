@@ -5,9 +5,9 @@
 mod before;
 mod collection;
 mod create;
-mod delete;
+pub(crate) mod delete;
 mod namespaces;
-mod update;
+pub(crate) mod update;
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use wavetank_api::strategy::{Context, Part};
 use wavetank_api::{Object, Resource, Stamp, Status, Stored};
 use wavetank_engine::{Cell, Rx};
 use wavetank_etcd::{EtcdError, Key, Revision};
-use wavetank_release::Release;
 
 use crate::cacher::Cacher;
 use crate::options::{ListOptions, Listed, StoreError};
 use crate::services::Allocators;
+use crate::services::gates;
 use crate::storage::Storage;
 
 pub use before::{ensure_namespace, warn, wipe_system_fields};
@@ -98,18 +98,21 @@ impl Registry {
     /// The hooks around what is read and written (`Decorator`, `BeginCreate`, `BeginUpdate`), v1.36;
     /// updates of a status have none.
     fn hooks(&self) -> Option<&Allocators> {
-        let has = self.part == Part::Whole && self.storage.release == Release::V1_36;
+        let has = self.part == Part::Whole && self.storage.release.has(gates::REGISTRY_HOOKS);
         self.allocators.as_ref().filter(|_| has)
     }
 
     /// Who completes what is read. Before v1.36 it depends on the gate for two families.
     fn reads(&self) -> Option<&Allocators> {
-        let has = |all: &&Allocators| match self.storage.release {
-            Release::V1_16 => false,
-            Release::V1_20 => self.part == Part::Whole && all.is_dual(),
-            Release::V1_36 => self.part == Part::Whole,
+        let has = |gate| self.storage.release.has(gate);
+        let reads = |all: &&Allocators| {
+            has(gates::REGISTRY_HOOKS) || has(gates::FAMILIES_BEFORE_HOOKS) && all.is_dual()
         };
-        self.allocators.as_ref().filter(has)
+        let whole = self
+            .allocators
+            .as_ref()
+            .filter(|_| self.part == Part::Whole);
+        whole.filter(reads)
     }
 
     /// `Decorator`: an object as it is shown. Watches show it as it is stored, and so does a deletion

@@ -10,32 +10,22 @@ use std::time::Duration;
 
 use wavetank_api::kinds::EVENTS;
 use wavetank_api::{Request, Resource};
+use wavetank_client::{RestClient, Servers};
 use wavetank_engine::{
-    Caller, Cell, Cx, Keepalive, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
-    Timer, Transport,
+    Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task, Timer,
 };
 use wavetank_etcd::Client;
-use wavetank_release::{EtcdRelease, Release, Switch, Switches};
+use wavetank_version::{Defect, EtcdVersion, Version};
 
+use crate::Defects;
+use crate::ServerDefect;
 use crate::cacher::{self, Cacher};
 use crate::door::{self, Route, Watching};
-use crate::loopback::Loopback;
+use crate::gates;
 use crate::node::{NodeAnswer, NodeOrder};
 use crate::registry::{UIDS, Uids};
 use crate::services::{self, ServiceRanges};
 use crate::storage::Storage;
-
-/// How clients reach an apiserver: HTTP/2 with client-go's health check (read idle 30 s, ping 15 s).
-pub static FRONT_DOOR: Transport = Transport {
-    name: Name::new("https"),
-    dial_timeout: Duration::from_secs(30),
-    keepalive: Some(Keepalive {
-        after: Duration::from_secs(30),
-        limit: Duration::from_secs(15),
-        idle: true,
-    }),
-    window: None,
-};
 
 /// `http.Server.Shutdown` and the wait for requests in flight (`ShutdownTimeout`).
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
@@ -64,9 +54,9 @@ static REPLACED: Cell<bool> = Cell::new("replaced");
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
     /// Its release.
-    pub release: Release,
-    /// Its switches.
-    pub switches: Switches,
+    pub release: Version,
+    /// Its known bugs and fixes.
+    pub defects: Defects,
     /// Itself.
     pub me: ProcId,
     /// The etcd it stores in.
@@ -80,7 +70,7 @@ pub struct Config {
     /// How many PostStart hooks `/readyz` waits for.
     pub hooks: u64,
     /// `--watch-cache`, over an etcd of this release; `None` without.
-    pub watch_cache: Option<EtcdRelease>,
+    pub watch_cache: Option<EtcdVersion>,
     /// `--etcd-compaction-interval`; `None` is 0: it does not compact.
     pub compaction: Option<Duration>,
     /// Its number among the servers: goes into uids.
@@ -92,11 +82,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// Its etcd client: reads are retried where the retry interceptor works, from v1.23 on.
+    /// Its etcd client.
     pub fn etcd(&self) -> Client {
         Client {
             server: self.etcd,
-            retries: self.release >= Release::V1_36,
+            retries: self.release.has(gates::ETCD_READS_ARE_RETRIED),
         }
     }
 
@@ -105,7 +95,7 @@ impl Config {
         Storage {
             etcd: self.etcd(),
             release: self.release,
-            switches: self.switches,
+            defects: self.defects,
         }
     }
 
@@ -123,7 +113,7 @@ impl Config {
         let etcd = self.watch_cache?;
         Some(cacher::Config {
             release: self.release,
-            switches: self.switches,
+            defects: self.defects.cache,
             etcd: self.etcd(),
             progress: cacher::supports_progress(etcd),
         })
@@ -137,8 +127,11 @@ impl Config {
     }
 
     /// Its loopback client.
-    pub fn loopback(&self) -> Loopback {
-        Loopback { me: self.me }
+    pub fn loopback(&self) -> RestClient {
+        RestClient {
+            release: self.release,
+            servers: Servers::Loopback(self.me),
+        }
     }
 }
 
@@ -180,7 +173,7 @@ pub enum ServerNote {
     /// About to exit in an orderly way.
     Exiting,
     /// Has taken the place of another one on its node, and is of this release.
-    Replaced(Release),
+    Replaced(Version),
 }
 
 /// Arguments of the routine that serves a request.
@@ -383,21 +376,33 @@ async fn post_start<H: Hook>(rx: Rx, hook: H) -> Outcome {
     Outcome::Done
 }
 
+pub(crate) const LISTENER_CLOSES_BEFORE_REMOVAL: Defect = Defect::known(
+    "listener-closes-before-removal",
+    "PR #108033 (1.24)",
+    "the listener closes while RemoveEndpoints still needs the loopback client",
+)
+.until(gates::LISTENER_CLOSES_LAST)
+.shows_with("endpoint-reconciler-type", &["lease", "master-count"]);
+
 /// `Run` (v1.16, v1.20), `RunWithContext` (v1.36).
 async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcome {
     let delay = rx.sleep(config.shutdown_delay);
     let limits = hooks.iter().map(Hook::shutdown_limit);
     let limit = limits.sum::<Duration>() + HOOKS_GRACE;
     let hooks = watch_over(rx, limit, pre_shutdown_hooks(rx, hooks));
-    if config.switches.has(Switch::ListenerClosesBeforeRemoval) {
-        // Until v1.23: as soon as the delay is over, whatever the hooks are doing.
+    if config
+        .defects
+        .server
+        .has(ServerDefect::ListenerClosesBeforeRemoval)
+    {
+        // As soon as the delay is over, whatever the hooks are doing.
         let close = async {
             delay.await;
             close_listener::<H>(rx);
         };
         rx.join(close, hooks).await;
     } else {
-        // From v1.24: after both (PR #108033).
+        // After both.
         rx.join(delay, hooks).await;
         close_listener::<H>(rx);
     }
@@ -446,12 +451,12 @@ fn close_listener<H: Hook>(rx: Rx) {
 
 /// Requests in flight get up to 60 s. v1.16 does not wait for `Shutdown`, so open watches do not
 /// hold it; in v1.20 and v1.36 they do.
-async fn drain(rx: Rx, release: Release) {
+async fn drain(rx: Rx, release: Version) {
     let drained = async {
         loop {
-            let watches = match release {
-                Release::V1_16 => 0,
-                Release::V1_20 | Release::V1_36 => rx.read(&WATCHES),
+            let watches = match release.has(gates::SHUTDOWN_WAITS_FOR_WATCHES) {
+                true => rx.read(&WATCHES),
+                false => 0,
             };
             if rx.read(&REQUESTS) + watches == 0 {
                 return;

@@ -15,7 +15,9 @@
 pub mod addresses;
 mod bitmap;
 mod block;
+mod defects;
 mod detached;
+pub mod gates;
 mod hooks;
 pub mod ledger;
 mod node_ports;
@@ -32,7 +34,7 @@ use wavetank_api::validation::ErrorList;
 use wavetank_api::{Reason, Status};
 use wavetank_engine::Rx;
 use wavetank_etcd::EtcdError;
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_version::{Defect, Set, Version};
 
 use crate::cacher::Cacher;
 use crate::registry::Registry;
@@ -42,6 +44,7 @@ use ledger::{Ledger, Refusal};
 
 pub use bitmap::Bitmap;
 pub use block::{Block, ServiceRanges};
+pub use defects::ServiceDefect;
 pub(crate) use detached::routine;
 pub use hooks::Begun;
 pub use rest::Layer;
@@ -69,8 +72,8 @@ pub struct Allocators {
     families: Vec<&'static str>,
     ips: Ips,
     ports: Ledger,
-    release: Release,
-    switches: Switches,
+    release: Version,
+    defects: Set<ServiceDefect>,
     endpoints: Option<Cacher>,
 }
 
@@ -82,15 +85,27 @@ enum Ips {
     Objects(Vec<Addresses>),
 }
 
+pub(crate) const TROUBLE_IS_INVALID: Defect = Defect::open(
+    "trouble-is-invalid",
+    "k/k#118921 (not mended)",
+    "what etcd fails to allocate by name is refused as invalid, 422. Off: 500",
+);
+
+pub(crate) const FIX_KEEP_AFTER_UNKNOWN: Defect = Defect::fix(
+    "fix-keep-after-unknown",
+    "FINDINGS.md, 4",
+    "what a Service was allocated is given back only if it is certain that it was not stored",
+);
+
 impl Allocators {
     /// Those of a server; `None` if it has no ranges.
     pub fn of(rx: Rx, config: &Config) -> Option<Allocators> {
         let ranges = config.services.as_ref()?;
         let storage = config.storage();
         let families = ranges.families();
-        let ips = match config.release {
-            Release::V1_16 | Release::V1_20 => Ips::Bitmaps(Ledger::of_addresses(storage, ranges)),
-            Release::V1_36 => {
+        let ips = match config.release.has(gates::IP_ADDRESSES) {
+            false => Ips::Bitmaps(Ledger::of_addresses(storage, ranges)),
+            true => {
                 let of = |family: &&'static str| Addresses {
                     family,
                     is_default: *family == families[0],
@@ -110,7 +125,7 @@ impl Allocators {
             ips,
             ports: Ledger::of_ports(storage, ranges),
             release: config.release,
-            switches: config.switches,
+            defects: config.defects.services,
             endpoints: config.cacher(rx, &ENDPOINTS),
         })
     }
@@ -125,7 +140,7 @@ impl Allocators {
     fn ledger<'a>(&self, all: &'a [Ledger], family: &str) -> &'a Ledger {
         let second = all.get(1).filter(|second| {
             let six = second.block().is_six();
-            six == (family == "IPv6") && (six || self.release != Release::V1_16)
+            six == (family == "IPv6") && (six || self.release.has(gates::CLUSTER_IPS))
         });
         second.unwrap_or(&all[0])
     }
@@ -153,9 +168,9 @@ impl Allocators {
             };
             return taken.map_err(|refusal| {
                 let why = words(refusal);
-                let of = match self.release {
-                    Release::V1_16 | Release::V1_20 => String::new(),
-                    Release::V1_36 => {
+                let of = match self.release.has(gates::REGISTRY_HOOKS) {
+                    false => String::new(),
+                    true => {
                         let name = json::text(service, &["metadata", "name"]);
                         format!(" for Service {}", wavetank_api::quote::go(name))
                     }
@@ -186,7 +201,7 @@ impl Allocators {
         taken.map_err(|refusal| {
             let trouble = matches!(refusal, Refusal::Failed(_));
             let why = words(refusal);
-            match trouble && !self.switches.has(Switch::TroubleIsInvalid) {
+            match trouble && !self.defects.has(ServiceDefect::TroubleIsInvalid) {
                 true => Status::internal(format!("failed to allocate IP {asked}: {why}")),
                 false => self.refused(service, asked, &why),
             }
@@ -197,28 +212,26 @@ impl Allocators {
     fn refused(&self, service: &Json, asked: &str, why: &str) -> Status {
         let mut errors = ErrorList::default();
         let ips = wavetank_api::kinds::service_rules::shown_ips(self.release, service);
-        match self.release {
-            Release::V1_16 => errors.invalid("spec.clusterIP", asked, why),
-            Release::V1_20 => {
-                let why = format!("failed to allocated ip:{asked} with error:{why}");
-                errors.invalid("spec.clusterIPs", ips, why);
-            }
-            Release::V1_36 => {
-                let why = format!("failed to allocate IP {asked}: {why}");
-                errors.invalid("spec.clusterIPs", ips, why);
-            }
+        if !self.release.has(gates::CLUSTER_IPS) {
+            errors.invalid("spec.clusterIP", asked, why);
+        } else {
+            let why = match self.release.has(gates::REGISTRY_HOOKS) {
+                true => format!("failed to allocate IP {asked}: {why}"),
+                false => format!("failed to allocated ip:{asked} with error:{why}"),
+            };
+            errors.invalid("spec.clusterIPs", ips, why);
         }
         invalid(service, &errors)
     }
 
     /// Is what a write was to have given back when it fails? Upstream does, whatever is known of it.
     fn gives_back(&self, failed: &Status) -> bool {
-        !(is_unknown(failed) && self.switches.has(Switch::FixKeepAfterUnknown))
+        !(is_unknown(failed) && self.defects.has(ServiceDefect::FixKeepAfterUnknown))
     }
 
     /// Is an address released only by whom it is of? That makes a difference where it is another's.
     fn asks_whose(&self) -> bool {
-        self.switches.contains(Switch::FixReleaseOwnAddress)
+        self.defects.contains(ServiceDefect::FixReleaseOwnAddress)
     }
 
     /// `releaseIPs`: gives up those of the holder, or else whosever they are by now, in the order of a Go
@@ -254,7 +267,7 @@ impl Allocators {
         let holder = self.asks_whose().then(|| Holder::past(service));
         self.release_ips(rx, &ips_of(service), holder.as_ref())
             .await;
-        let ports = node_ports::owned(service, self.switches);
+        let ports = node_ports::owned(service, self.defects);
         ports::release(rx, &self.ports, &ports).await;
         if wavetank_api::kinds::services::needs_health_check(service) {
             let port = node_ports::health_check(service);

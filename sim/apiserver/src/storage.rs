@@ -4,7 +4,7 @@
 pub(crate) mod continues;
 mod lease;
 mod list;
-mod update;
+pub(crate) mod update;
 
 use wavetank_api::{Object, Stored};
 use wavetank_engine::Rx;
@@ -12,8 +12,11 @@ use wavetank_etcd::{
     Client, Compare, DeleteRange, EtcdError, Key, KeyValue, Keys, OpResponse, Put, Range, Revision,
     Txn, TxnOp, TxnResponse,
 };
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_version::Version;
 
+use crate::CacheDefect;
+use crate::Defects;
+use crate::gates;
 use crate::options::{Preconditions, StoreError};
 
 pub use update::Updated;
@@ -24,9 +27,9 @@ pub struct Storage {
     /// The etcd client.
     pub etcd: Client,
     /// The release of the server.
-    pub release: Release,
-    /// Its switches.
-    pub switches: Switches,
+    pub release: Version,
+    /// Its known bugs and fixes.
+    pub defects: Defects,
 }
 
 fn stored(kv: KeyValue<Object>) -> Stored {
@@ -115,7 +118,7 @@ impl Storage {
         loop {
             let passes = preconditions.check(&key, Some(&current));
             if let Err(refusal) = passes.and_then(|()| validate(&current)) {
-                if is_current || self.switches.has(Switch::StaleRefusalIsFinal) {
+                if is_current || self.defects.cache.has(CacheDefect::StaleRefusalIsFinal) {
                     return Err(refusal);
                 }
                 let seen = current.resource_version;
@@ -133,8 +136,7 @@ impl Storage {
             let revision = current.resource_version;
             let response = self.if_unchanged(rx, &key, revision, delete).await?;
             if response.succeeded {
-                // Until v1.25 the object came back as it was last written (k/k#113368).
-                if self.release >= Release::V1_36 {
+                if self.release.has(gates::DELETED_HAVE_THEIR_REVISION) {
                     current.resource_version = response.revision;
                 }
                 return Ok(current);

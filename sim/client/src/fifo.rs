@@ -3,15 +3,17 @@
 //!
 //! Queues are pure: who waits for them, and what becomes of what they give, does not belong here.
 
-mod delta;
+pub(crate) mod delta;
 mod real;
 
 use std::sync::Arc;
 
 use wavetank_api::{Object, Stored};
 use wavetank_etcd::Revision;
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_version::{Set, Version};
 
+use crate::InformerDefect;
+use crate::gates;
 use crate::indexer::Indexer;
 
 pub use delta::{DeltaFifo, Form};
@@ -118,13 +120,13 @@ pub enum Fifo {
 
 impl Fifo {
     /// An empty queue.
-    pub fn of(release: Release, switches: Switches) -> Fifo {
-        if release >= Release::V1_36 {
+    pub fn of(release: Version, defects: Set<InformerDefect>) -> Fifo {
+        if release.has(gates::REAL_FIFO) {
             return Fifo::Real(RealFifo::default());
         }
         Fifo::Delta(DeltaFifo::new(Form {
-            lists_are_syncs: switches.contains(Switch::RelistIsASync),
-            forgets_queued: switches.contains(Switch::ReplaceForgetsQueued),
+            lists_are_syncs: defects.contains(InformerDefect::RelistIsASync),
+            forgets_queued: defects.contains(InformerDefect::ReplaceForgetsQueued),
         }))
     }
 

@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use wavetank_api::{Method, Request, Response};
-use wavetank_apiserver::FRONT_DOOR;
 use wavetank_engine::{Cx, Name, Outcome, Payload, ProcId, RoutineFuture, Rx, Task};
 
 use crate::load_balancer::LoadBalancer;
+use crate::transport::HTTPS;
 
 const CHECK: Name = Name::new("health-check");
 
@@ -49,14 +49,14 @@ struct Check {
 
 impl HealthChecks {
     /// Begins to check these servers.
-    pub(crate) fn boot(&self, cx: &mut Cx<'_>, balancer: &LoadBalancer) {
+    pub fn boot(&self, cx: &mut Cx<'_>, balancer: &LoadBalancer) {
         for server in 0..balancer.servers.len() {
             cx.spawn(Task::new(CHECK, Check { server, against: 0 }));
         }
     }
 
     /// The routine of a task, if that is one of its own.
-    pub(crate) fn routine(self, balancer: &LoadBalancer, task: &Task) -> Option<RoutineFuture> {
+    pub fn routine(self, balancer: &LoadBalancer, task: &Task) -> Option<RoutineFuture> {
         if task.kind() != CHECK {
             return None;
         }
@@ -68,7 +68,7 @@ impl HealthChecks {
     async fn check(self, rx: Rx, balancer: LoadBalancer, check: Check) -> Outcome {
         let server = balancer.servers[check.server];
         let ask = Payload::new(Request::new(Method::Get, self.path));
-        let answer = rx.timeout(self.timeout, rx.call(&FRONT_DOOR, server, ask));
+        let answer = rx.timeout(self.timeout, rx.call(&HTTPS, server, ask));
         let answer = answer.await.and_then(Result::ok);
         let passed = answer.is_some_and(|answer| answer.expect::<Response>().code == 200);
         let mut against = match passed == balancer.is_healthy(rx, check.server) {

@@ -7,12 +7,15 @@
 
 mod apply;
 mod spec;
-mod state;
+pub(crate) mod state;
 
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_engine::{Condition, Cx, Lock, Name, Outcome, RoutineFuture, Rx, Task, Timer};
+use wavetank_engine::{
+    Condition, Cx, Lock, Message, Name, Outcome, RoutineFuture, Rx, Task, Timer,
+};
 
 use crate::observed::{Handled, Held, Informing, Ready, Synced};
 use crate::reflector::{self, REFLECT, Reflect};
@@ -20,7 +23,7 @@ use crate::wait::backoff::{RESET_AFTER, Rearm};
 
 pub use apply::{Notice, Told};
 pub use spec::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
-pub use state::{Hold, HoldAt, INFORMERS, Informer, Listener};
+pub use state::{Hold, HoldAt, INFORMERS, Informer, InformerId, Listener, first_of};
 
 const POP: Name = Name::new("pop");
 const HANDLE: Name = Name::new("handle");
@@ -48,8 +51,9 @@ const QUEUE: Lock = Lock::new("queue");
 const TURN: Lock = Lock::new("turn");
 
 /// The reflector's resync timer.
+const RESYNC: Name = Name::new("resync");
 pub(crate) const fn resync(informer: u32) -> Timer {
-    Timer::new(Name::new("resync"), informer as u64)
+    Timer::new(RESYNC, informer as u64)
 }
 /// A handler's resync is due.
 const DUE: Name = Name::new("resync-due");
@@ -66,55 +70,86 @@ const SYNC_POLL: Duration = Duration::from_millis(100);
 
 impl Informers {
     /// Begins, in each life of the process.
+    ///
+    /// # Panics
+    /// If there are informers of this name already.
     pub fn boot(&self, cx: &mut Cx<'_>) {
-        let all = self.specs.iter();
-        *cx.cell(&INFORMERS) = all
-            .map(|spec| Informer::new(spec, self.rest.release, self.switches))
-            .collect();
-        for (informer, spec) in (0..).zip(&self.specs) {
-            cx.note(Informing {
-                informer,
-                selection: spec.selection.clone(),
-                handlers: spec.handlers.len() as u32,
-            });
-            for (handler, period) in (0..).zip(spec.resync_periods().1) {
-                cx.spawn(Task::new(HANDLE, (informer, handler)));
-                if let Some(period) = period {
-                    cx.arm(due(informer, handler), period);
-                }
-            }
-            for manager in 0..2 {
-                let backoff = &mut cx.cell(&INFORMERS)[informer as usize].reflector.backoffs;
-                if backoff[manager as usize].begins() == Rearm::Now {
-                    cx.arm(forget(informer, manager), RESET_AFTER);
-                }
-            }
-            cx.spawn(Task::new(POP, informer));
-            cx.spawn(Task::new(REFLECT, Reflect::new(informer)));
+        let all = cx.cell(&INFORMERS);
+        let scope = self.scope;
+        assert!(
+            all.iter().all(|informer| informer.id.scope != scope),
+            "informers of `{scope}` begin twice in one process: each owner needs a name of its own"
+        );
+        let first = all.len() as u32;
+        let ids = (0..self.specs.len() as u32).map(|at| InformerId {
+            scope,
+            at,
+            number: first + at,
+        });
+        let (release, defects) = (self.rest.release, self.defects);
+        let new = ids.clone().zip(&self.specs);
+        all.extend(new.map(|(id, spec)| Informer::new(id, spec, release, defects)));
+        for (id, spec) in ids.zip(&self.specs) {
+            self.begin(cx, id, spec);
         }
-        cx.spawn(Task::new(WAIT, ()));
+        cx.spawn(Task::new(WAIT, scope));
     }
 
-    /// A timer of the process; false if it is none of informers.
+    fn begin(&self, cx: &mut Cx<'_>, id: InformerId, spec: &InformerSpec) {
+        let informer = id.number;
+        cx.note(Informing {
+            informer,
+            selection: spec.selection.clone(),
+            handlers: spec.handlers.len() as u32,
+        });
+        for (handler, period) in (0..).zip(spec.resync_periods().1) {
+            cx.spawn(Task::new(HANDLE, (id, handler)));
+            if let Some(period) = period {
+                cx.arm(due(informer, handler), period);
+            }
+        }
+        for manager in 0..2 {
+            let backoff = &mut cx.cell(&INFORMERS)[informer as usize].reflector.backoffs;
+            if backoff[manager as usize].begins() == Rearm::Now {
+                cx.arm(forget(informer, manager), RESET_AFTER);
+            }
+        }
+        cx.spawn(Task::new(POP, id));
+        cx.spawn(Task::new(REFLECT, Reflect::new(id)));
+    }
+
+    /// The informer with this number, if it is one of these.
+    fn own(&self, cx: &mut Cx<'_>, number: u64) -> Option<InformerId> {
+        let informer = cx.cell(&INFORMERS).get(number as usize)?;
+        Some(informer.id).filter(|id| id.scope == self.scope)
+    }
+
+    /// A timer of the process; false if it is none of these informers.
     pub fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
-        if timer.tag == FORGET {
-            let all = cx.cell(&INFORMERS);
-            let reflector = &mut all[(timer.arg >> 1) as usize].reflector;
-            reflector.backoffs[(timer.arg & 1) as usize].over();
-        } else if timer.tag == DUE {
-            let informer = &mut cx.cell(&INFORMERS)[(timer.arg >> 16) as usize];
-            informer.listeners[(timer.arg & 0xffff) as usize].due = true;
-        } else if timer == resync(timer.arg as u32) {
-            self.resync(cx, timer.arg as u32);
-        } else {
+        let bits = [(RESYNC, 0), (DUE, 16), (FORGET, 1)];
+        let found = bits.into_iter().find(|(tag, _)| *tag == timer.tag);
+        let Some((tag, bits)) = found else {
             return false;
+        };
+        let Some(id) = self.own(cx, timer.arg >> bits) else {
+            return false;
+        };
+        let informer = &mut cx.cell(&INFORMERS)[id.number as usize];
+        let part = (timer.arg & ((1 << bits) - 1)) as usize;
+        if tag == RESYNC {
+            self.resync(cx, id);
+        } else if tag == DUE {
+            informer.listeners[part].due = true;
+        } else {
+            informer.reflector.backoffs[part].over();
         }
         true
     }
 
     /// The resync timer of the reflector fired (`startResync`).
-    fn resync(&self, cx: &mut Cx<'_>, informer: u32) {
-        let (check, periods) = self.specs[informer as usize].resync_periods();
+    fn resync(&self, cx: &mut Cx<'_>, id: InformerId) {
+        let (check, periods) = self.specs[id.at as usize].resync_periods();
+        let informer = id.number;
         let own = &mut cx.cell(&INFORMERS)[informer as usize];
         let due_now = own.should_resync();
         if !due_now.is_empty() {
@@ -131,33 +166,35 @@ impl Informers {
         }
     }
 
-    /// The future of a task, if it is one of informers.
+    /// The future of a task, if it is one of these informers.
     pub fn routine(self: &Arc<Self>, task: &Task) -> Option<RoutineFuture> {
-        let (rx, own) = (Rx::new(), self.clone());
-        let kind = task.kind();
+        let (rx, kind) = (Rx::new(), task.kind());
+        let own = |scope: Name| (scope == self.scope).then(|| self.clone());
         if kind == REFLECT {
-            return Some(Box::pin(reflector::turn(
-                rx,
-                own,
-                task.args::<Reflect>().clone(),
-            )));
+            let reflect = task.args::<Reflect>();
+            let own = own(reflect.scope())?;
+            return Some(Box::pin(reflector::turn(rx, own, reflect.clone())));
         }
         if kind == POP {
-            return Some(Box::pin(pop(rx, own, *task.args())));
+            let id = *task.args::<InformerId>();
+            return Some(Box::pin(pop(rx, own(id.scope)?, id)));
         }
         if kind == HANDLE {
-            let (informer, handler) = *task.args();
-            return Some(Box::pin(handle(rx, own, informer, handler)));
+            let (id, handler) = *task.args::<(InformerId, u32)>();
+            return Some(Box::pin(handle(rx, own(id.scope)?, id, handler)));
         }
         if kind == WAIT {
+            let own = own(*task.args::<Name>())?;
             return Some(Box::pin(wait_for_caches(rx, own)));
         }
         None
     }
 
     /// Holds an informer back: it takes nothing more, or nothing newer than a revision.
-    pub fn hold(&self, cx: &mut Cx<'_>, informer: u32, hold: Option<Hold>) {
-        cx.cell(&INFORMERS)[informer as usize].hold = hold;
+    pub fn hold(&self, cx: &mut Cx<'_>, at: u32, hold: Option<Hold>) {
+        let all = cx.cell(&INFORMERS);
+        let informer = (first_of(all, self.scope) + at as usize) as u32;
+        all[informer as usize].hold = hold;
         cx.note(Held {
             informer,
             held: hold.is_some(),
@@ -166,11 +203,31 @@ impl Informers {
         cx.broadcast(released(informer));
     }
 
-    /// The first informer of this resource, `configmaps`, `deployments.apps`.
+    /// The first informer of this resource, `configmaps`, `deployments.apps`, by its place among these.
     pub fn of_resource(&self, name: &str) -> Option<u32> {
         let mut all = (0..).zip(&self.specs);
         let found = all.find(|(_, spec)| spec.selection.resource.qualified() == name)?;
         Some(found.0)
+    }
+
+    /// Looks at one of these informers, by its place among them.
+    pub fn look<R: Message + Clone + Eq + Hash>(
+        rx: Rx,
+        scope: Name,
+        at: u32,
+        look: impl FnOnce(&Informer) -> R,
+    ) -> R {
+        rx.look(&INFORMERS, |all| {
+            look(&all[first_of(all, scope) + at as usize])
+        })
+    }
+
+    /// Are the stores of all informers of an owner filled?
+    pub fn have_synced(rx: Rx, scope: Name) -> bool {
+        rx.look(&INFORMERS, |all| {
+            let mut own = all.iter().filter(|informer| informer.id.scope == scope);
+            own.all(Informer::has_synced)
+        })
     }
 }
 
@@ -188,8 +245,8 @@ async fn lag(rx: Rx, lag: Lag) {
 }
 
 /// `processLoop`, one turn: waits for something, and takes it into the store.
-async fn pop(rx: Rx, own: Arc<Informers>, informer: u32) -> Outcome {
-    let spec = &own.specs[informer as usize];
+async fn pop(rx: Rx, own: Arc<Informers>, id: InformerId) -> Outcome {
+    let (spec, informer) = (&own.specs[id.at as usize], id.number);
     // What is left from the last turn must not be taken before others had theirs.
     match spec.queue_lag {
         Some(queue_lag) => lag(rx, queue_lag).await,
@@ -213,15 +270,16 @@ async fn pop(rx: Rx, own: Arc<Informers>, informer: u32) -> Outcome {
             rx.note(Synced { informer });
         }
         if popped.more {
-            return Outcome::Become(Task::new(POP, informer));
+            return Outcome::Become(Task::new(POP, id));
         }
         rx.changed(queued(informer)).await;
     }
 }
 
 /// `processorListener.run`, one turn: the handler is told one thing.
-async fn handle(rx: Rx, own: Arc<Informers>, informer: u32, handler: u32) -> Outcome {
-    let spec = &own.specs[informer as usize].handlers[handler as usize];
+async fn handle(rx: Rx, own: Arc<Informers>, id: InformerId, handler: u32) -> Outcome {
+    let spec = &own.specs[id.at as usize].handlers[handler as usize];
+    let informer = id.number;
     let take = |all: &mut Vec<Informer>| all[informer as usize].take(handler);
     let notice = loop {
         match rx.update(&INFORMERS, take) {
@@ -233,7 +291,7 @@ async fn handle(rx: Rx, own: Arc<Informers>, informer: u32, handler: u32) -> Out
         Some(own_lag) => lag(rx, own_lag).await,
         None => drop(rx.lock(TURN).await),
     }
-    (spec.on)(rx, informer, &notice);
+    (spec.on)(rx, id.at, &notice);
     rx.update(&INFORMERS, |all| {
         all[informer as usize].finish(handler, &notice)
     });
@@ -244,16 +302,23 @@ async fn handle(rx: Rx, own: Arc<Informers>, informer: u32, handler: u32) -> Out
         key: notice.key(),
         revision: notice.revision(),
     });
-    Outcome::Become(Task::new(HANDLE, (informer, handler)))
+    Outcome::Become(Task::new(HANDLE, (id, handler)))
 }
 
-/// `WaitForCacheSync`; then the process begins to work.
+/// `WaitForCacheSync`; then their owner begins to work.
 async fn wait_for_caches(rx: Rx, own: Arc<Informers>) -> Outcome {
-    let switches = own.switches;
-    if rx.update(&INFORMERS, |all| all.iter().all(|i| i.is_ready(switches))) {
-        rx.note(Ready);
+    let (scope, defects) = (own.scope, own.defects);
+    let (first, ready) = rx.update(&INFORMERS, |all| {
+        let first = all.iter().position(|informer| informer.id.scope == scope);
+        let mut own = all.iter().filter(|informer| informer.id.scope == scope);
+        (first, own.all(|informer| informer.is_ready(defects)))
+    });
+    if ready {
+        let first = first.unwrap_or_default() as u32;
+        let informers = first..first + own.specs.len() as u32;
+        rx.note(Ready { informers });
         return Outcome::Done;
     }
     rx.sleep(SYNC_POLL).await;
-    Outcome::Become(Task::new(WAIT, ()))
+    Outcome::Become(Task::new(WAIT, scope))
 }

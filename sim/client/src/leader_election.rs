@@ -7,6 +7,8 @@
 //! record. A leader that could not renew its lock for ten seconds gives up. Nothing fences its writes.
 
 mod attempt;
+mod defects;
+pub mod gates;
 mod lock;
 mod record;
 mod run;
@@ -16,11 +18,12 @@ use std::time::Duration;
 
 use wavetank_api::Stored;
 use wavetank_engine::{Cell, Condition, Cx, Message, Name, RoutineFuture, Rx, Task, Timer};
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_version::{Defect, Set, Version};
 
-use crate::rest::Rest;
+use crate::rest::RestClient;
 use crate::wait::Stop;
 
+pub use defects::ElectionDefect;
 pub use lock::{LockKind, Unlocked};
 pub use record::Record;
 pub use run::{cancel, stop_leading};
@@ -63,9 +66,9 @@ static ELECTION: Stop = Stop::new("election");
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Election {
     /// How apiservers are reached.
-    pub rest: Rest,
-    /// The switches of the client.
-    pub switches: Switches,
+    pub rest: RestClient,
+    /// The known bugs and fixes of the client.
+    pub defects: Set<ElectionDefect>,
     /// The lock.
     pub lock: LockKind,
     /// `ReleaseOnCancel`
@@ -166,6 +169,12 @@ enum Place {
     Renew,
 }
 
+pub(crate) const FIX_COUNT_FROM_REQUEST: Defect = Defect::fix(
+    "fix-count-from-request",
+    "FINDINGS.md, 14",
+    "a leader counts its deadline from when it asked for the last renewal, and not from when it heard of it",
+);
+
 impl Election {
     /// Begins, in each life of the process (`Run`).
     pub fn boot(&self, cx: &mut Cx<'_>, identity: Arc<str>) {
@@ -206,27 +215,27 @@ impl Election {
 
     /// Does a leader count its deadline from when it asked for a renewal? Upstream counts from when it heard of it.
     fn counts_from_request(&self) -> bool {
-        self.switches.has(Switch::FixCountFromRequest)
+        self.defects.has(ElectionDefect::FixCountFromRequest)
     }
 
-    fn release(&self) -> Release {
+    fn release(&self) -> Version {
         self.rest.release
     }
 
     /// `Config.Timeout` of the client: as long as the renew deadline (v1.16,
     /// `cmd/kube-controller-manager/app/options`), half of that (`resourcelock.NewFromKubeconfig`).
     fn request_limit(&self) -> Duration {
-        match self.release() {
-            Release::V1_16 => RENEW_DEADLINE,
-            Release::V1_20 | Release::V1_36 => RENEW_DEADLINE / 2,
+        match self.release().has(gates::REQUESTS_TAKE_HALF_THE_DEADLINE) {
+            true => RENEW_DEADLINE / 2,
+            false => RENEW_DEADLINE,
         }
     }
 
     /// How long a candidate waits for this record to change.
     fn lease(&self, record: &Record) -> Duration {
-        match self.release() {
-            Release::V1_16 | Release::V1_20 => LEASE_DURATION,
-            Release::V1_36 => Duration::from_secs(record.duration.into()),
+        match self.release().has(gates::RECORDS_NAME_THEIR_DURATION) {
+            true => Duration::from_secs(record.duration.into()),
+            false => LEASE_DURATION,
         }
     }
 }

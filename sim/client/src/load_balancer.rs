@@ -19,7 +19,7 @@ pub enum Policy {
 pub(crate) static BALANCED: Cell<Balanced> = Cell::new("balanced");
 
 /// Those who have a stream open are told when their connection is taken away.
-pub(crate) const MOVED: Condition = Condition::new("moved", 0);
+pub const MOVED: Condition = Condition::new("moved", 0);
 
 /// The state of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -92,21 +92,21 @@ impl LoadBalancer {
     }
 
     /// The server for the next request, by number.
-    pub(crate) async fn number(&self, rx: Rx) -> usize {
+    pub async fn number(&self, rx: Rx) -> usize {
         let server = self.server(rx).await;
         let found = self.servers.iter().position(|own| *own == server);
         found.expect("it is one of them")
     }
 
     /// Does the connection still go to this server?
-    pub(crate) fn goes_to(&self, rx: Rx, server: usize) -> bool {
+    pub fn goes_to(&self, rx: Rx, server: usize) -> bool {
         rx.look(&BALANCED, |balanced| {
             balanced.current == Some(server as u32)
         })
     }
 
     /// Any of the servers that are in: the driver draws it.
-    pub(crate) async fn draw(&self, rx: Rx) -> u32 {
+    pub async fn draw(&self, rx: Rx) -> u32 {
         let count = self.servers.len() as u32;
         let healthy = rx.look(&BALANCED, |balanced| balanced.healthy(count));
         let drawn = rx.choose(healthy.len() as u64).await;
@@ -114,7 +114,7 @@ impl LoadBalancer {
     }
 
     /// Is this server in?
-    pub(crate) fn is_healthy(&self, rx: Rx, server: usize) -> bool {
+    pub fn is_healthy(&self, rx: Rx, server: usize) -> bool {
         rx.look(&BALANCED, |balanced| !balanced.is_out(server as u32))
     }
 
@@ -137,7 +137,7 @@ impl LoadBalancer {
     }
 
     /// The connection to this server is gone.
-    pub(crate) fn broke(&self, rx: Rx, server: ProcId) {
+    pub fn broke(&self, rx: Rx, server: ProcId) {
         let index = self.servers.iter().position(|own| *own == server);
         let index = index.map(|index| index as u32);
         rx.update(&BALANCED, |balanced| {
@@ -161,7 +161,7 @@ impl LoadBalancer {
     }
 
     /// The same, to a server that the driver draws.
-    pub(crate) async fn move_somewhere(&self, rx: Rx) {
+    pub async fn move_somewhere(&self, rx: Rx) {
         let drawn = rx.choose(self.servers.len() as u64).await as u32;
         rx.update(&BALANCED, |balanced| balanced.moved(drawn));
         rx.broadcast(MOVED);

@@ -6,13 +6,11 @@
 
 pub mod converge;
 pub mod list;
-mod matching;
+pub mod matching;
 pub mod missed;
 pub mod order;
-pub mod readable;
 pub mod regress;
 pub mod sometimes;
-mod swaps;
 pub mod synced;
 #[cfg(test)]
 mod testing;
@@ -20,15 +18,17 @@ mod testing;
 use std::time::Duration;
 
 use wavetank_engine::{Check, ProcId, Property, Violation, World};
-use wavetank_release::Release;
+use wavetank_version::Version;
+
+use crate::gates;
 
 /// Informers and handlers have caught up so long after calm: a connection that died in the storm is noticed
 /// after 45 s (in v1.16 after 300 s, as TCP does), the reflector waits up to 60 s, a list that is refused
 /// is repeated for 40 s, and what came is processed.
-pub fn settling(release: Release) -> Duration {
-    Duration::from_secs(match release {
-        Release::V1_16 => 450,
-        Release::V1_20 | Release::V1_36 => 200,
+pub fn settling(release: Version) -> Duration {
+    Duration::from_secs(match release.has(gates::HTTP2_IS_CHECKED) {
+        true => 200,
+        false => 450,
     })
 }
 
@@ -45,10 +45,7 @@ pub enum Name {
     InformersConverge,
     HandlersAgree,
     WorkBeginsWhenHandlersSawAll,
-    KnownRevisionIsReadable,
     TooLargeFallsBack,
-    NoLostUpdate,
-    RefusedSwapIsOutdated,
     InformerRelisted,
     InformerWatchExpired,
     ListWasTooLarge,
@@ -70,7 +67,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 19] = [
+    pub const TABLE: [Info; 16] = [
         Info {
             monitor: Name::InformerWatchOrdered,
             name: "informer-watch-ordered",
@@ -117,24 +114,9 @@ impl Name {
             about: "a process waits until its handlers have seen all objects of the first lists",
         },
         Info {
-            monitor: Name::KnownRevisionIsReadable,
-            name: "known-revision-is-readable",
-            about: "some time after calm each server soon answers who reads at a revision that he knows of",
-        },
-        Info {
             monitor: Name::TooLargeFallsBack,
             name: "too-large-falls-back",
             about: "an informer whose list is refused as too large asks for another revision, or for none",
-        },
-        Info {
-            monitor: Name::NoLostUpdate,
-            name: "no-lost-update",
-            about: "an update that names a resourceVersion replaces that one and none that came after it",
-        },
-        Info {
-            monitor: Name::RefusedSwapIsOutdated,
-            name: "refused-swap-is-outdated",
-            about: "who is told that an object has changed since he read it is told the truth",
         },
         Info {
             monitor: Name::InformerRelisted,
@@ -169,12 +151,11 @@ impl Name {
     ];
 
     /// May a client or a server of these releases put it to the test?
-    pub fn fits(self, releases: &[Release]) -> bool {
+    pub fn fits(self, releases: &[Version]) -> bool {
+        let has = |gate| releases.iter().any(|release| release.has(gate));
         match self {
-            Name::TooLargeFallsBack | Name::ListWasTooLarge => {
-                releases.iter().any(|release| *release > Release::V1_16)
-            }
-            Name::ListWasStreamed => releases.contains(&Release::V1_36),
+            Name::TooLargeFallsBack | Name::ListWasTooLarge => has(gates::RELISTS_AT_LAST_SEEN),
+            Name::ListWasStreamed => has(gates::WATCH_LIST_CLIENT),
             _ => true,
         }
     }
@@ -202,10 +183,7 @@ impl Name {
             Name::InformersConverge => Box::new(converge::InformersConverge::new(settled)),
             Name::HandlersAgree => Box::new(converge::HandlersAgree::new(settled)),
             Name::WorkBeginsWhenHandlersSawAll => Box::new(synced::HandlersSawAll::default()),
-            Name::KnownRevisionIsReadable => Box::new(readable::known_revision()),
             Name::TooLargeFallsBack => Box::new(list::TooLargeFallsBack::default()),
-            Name::NoLostUpdate => Box::new(swaps::NoLostUpdate::default()),
-            Name::RefusedSwapIsOutdated => Box::new(swaps::RefusedSwapIsOutdated::default()),
             Name::InformerRelisted => Box::new(sometimes::Relisted::default()),
             Name::InformerWatchExpired => Box::new(sometimes::watch_expired()),
             Name::ListWasTooLarge => Box::new(sometimes::list_too_large()),
@@ -231,13 +209,14 @@ fn violated(world: &World, (process, informer): Who, message: String) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavetank_releases::V1_36;
 
     #[test]
     fn the_table_is_in_order_and_says_what_the_monitors_say() {
         for (at, info) in Name::TABLE.iter().enumerate() {
             assert_eq!(info.monitor as usize, at, "{}", info.name);
             assert_eq!(Name::named(info.name), Some(info.monitor));
-            let settled = settling(Release::V1_36);
+            let settled = settling(V1_36);
             assert_eq!(info.monitor.property(settled).name(), info.name);
         }
     }

@@ -1,6 +1,7 @@
 //! What clients tell monitors and stories: each list, each event of a watch, each change of a store, what
 //! handlers saw. Notes only; who judges them is in `monitors`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use wavetank_api::kinds::Resource;
@@ -176,9 +177,12 @@ pub struct Synced {
     pub informer: u32,
 }
 
-/// The process has waited for its caches (`WaitForCacheSync`) and begins to work.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Ready;
+/// The owner of informers has waited for its caches (`WaitForCacheSync`) and begins to work.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Ready {
+    /// Which informers they are.
+    pub informers: Range<u32>,
+}
 
 /// What an informer holds, told when it is asked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

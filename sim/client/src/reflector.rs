@@ -4,8 +4,8 @@
 //! One routine, which goes from place to place: `list` is the list with its pages, `watch` the loop of
 //! watches, `stream` what comes on one. What becomes of what is queued does not belong here.
 
-mod list;
-mod stream;
+pub(crate) mod list;
+pub(crate) mod stream;
 mod watch;
 
 use std::hash::Hash;
@@ -14,9 +14,13 @@ use std::sync::Arc;
 use wavetank_api::{Reason, Request, Status, http::Method};
 use wavetank_engine::{Message, Name, Outcome, Rx, Task};
 use wavetank_etcd::Revision;
-use wavetank_release::{Release, Switch};
+use wavetank_version::{Defect, Version};
 
-use crate::informer::{INFORMERS, Informer, InformerSpec, Informers, forget, queued, resync};
+use crate::InformerDefect;
+use crate::gates;
+use crate::informer::{
+    INFORMERS, Informer, InformerId, InformerSpec, Informers, forget, queued, resync,
+};
 use crate::observed::{Synced, Trouble, WatchOver};
 use crate::rest::Failure;
 use crate::wait::JITTER;
@@ -29,7 +33,7 @@ pub(crate) const REFLECT: Name = Name::new("reflect");
 /// A reflector, at one place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Reflect {
-    informer: u32,
+    informer: InformerId,
     place: Place,
 }
 
@@ -54,11 +58,16 @@ enum Place {
 
 impl Reflect {
     /// A reflector that begins.
-    pub fn new(informer: u32) -> Reflect {
+    pub fn new(informer: InformerId) -> Reflect {
         Reflect {
             informer,
             place: Place::Begin,
         }
+    }
+
+    /// Whose it is.
+    pub fn scope(&self) -> Name {
+        self.informer.scope
     }
 }
 
@@ -73,15 +82,22 @@ enum Between {
 struct Reflector {
     rx: Rx,
     own: Arc<Informers>,
+    /// The number of its informer in the process, and its place among those of its owner.
     informer: u32,
+    at: u32,
 }
 
 /// One turn: from one place to the next.
 pub(crate) async fn turn(rx: Rx, own: Arc<Informers>, reflect: Reflect) -> Outcome {
-    let informer = reflect.informer;
-    let reflector = Reflector { rx, own, informer };
+    let informer = reflect.informer.number;
+    let reflector = Reflector {
+        rx,
+        own,
+        informer,
+        at: reflect.informer.at,
+    };
     let place = match reflect.place {
-        Place::Begin if reflector.release() >= Release::V1_36 => Place::WatchList,
+        Place::Begin if reflector.release().has(gates::WATCH_LIST_CLIENT) => Place::WatchList,
         Place::Begin => Place::List,
         Place::WatchList => reflector.watch_list().await,
         Place::List => reflector.list().await,
@@ -94,16 +110,24 @@ pub(crate) async fn turn(rx: Rx, own: Arc<Informers>, reflect: Reflect) -> Outco
             Place::Begin
         }
     };
-    Outcome::Become(Task::new(REFLECT, Reflect { informer, place }))
+    Outcome::Become(Task::new(REFLECT, Reflect { place, ..reflect }))
 }
 
+pub(crate) const TOO_LARGE_IS_NO_FALLBACK: Defect = Defect::known(
+    "too-large-is-no-fallback",
+    "k/k#91073, PR #92537 (1.18.6, 1.19)",
+    "a list that is refused as too large is asked for again and again",
+)
+.until(gates::TOO_LARGE_FALLS_BACK)
+.fits_only(gates::RELISTS_AT_LAST_SEEN);
+
 impl Reflector {
-    fn release(&self) -> Release {
+    fn release(&self) -> Version {
         self.own.rest.release
     }
 
     fn spec(&self) -> &InformerSpec {
-        &self.own.specs[self.informer as usize]
+        &self.own.specs[self.at as usize]
     }
 
     /// Works on what the informer remembers.
@@ -130,12 +154,12 @@ impl Reflector {
     /// Waits as the back-off manager says.
     async fn back_off(&self, between: Between) {
         let manager = match between {
-            Between::Connections if self.release() == Release::V1_20 => 1,
+            Between::Connections if self.release().has(gates::CONNECTIONS_BACK_OFF_APART) => 1,
             _ => 0,
         };
-        let jitter = match self.release() {
-            Release::V1_16 => 0,
-            Release::V1_20 | Release::V1_36 => self.rx.choose(JITTER).await,
+        let jitter = match self.release().has(gates::REFLECTORS_BACK_OFF) {
+            true => self.rx.choose(JITTER).await,
+            false => 0,
         };
         let (delay, rearm) =
             self.with(|informer| informer.reflector.backoffs[manager].step(jitter));
@@ -165,7 +189,7 @@ impl Reflector {
             return false;
         };
         is_expired(status)
-            || is_too_large(status) && !self.own.switches.has(Switch::TooLargeIsNoFallback)
+            || is_too_large(status) && !self.own.defects.has(InformerDefect::TooLargeIsNoFallback)
     }
 
     /// A watch is over. Tells why.
@@ -191,11 +215,13 @@ fn is_too_large(status: &Status) -> bool {
 }
 
 /// `isWatchErrorRetriable`: v1.16 and v1.20 know only the first.
-fn is_retriable(release: Release, failure: &Failure) -> bool {
+fn is_retriable(release: Version, failure: &Failure) -> bool {
     match failure {
         Failure::Net(error) => *error == wavetank_engine::NetError::Refused,
-        Failure::Status(status) => release >= Release::V1_36 && status.is(Reason::TooManyRequests),
-        Failure::Empty => false,
+        Failure::Status(status) => {
+            let retries = release.has(gates::TOO_MANY_REQUESTS_ARE_RETRIED);
+            retries && status.is(Reason::TooManyRequests)
+        }
     }
 }
 
@@ -203,7 +229,6 @@ fn trouble(failure: &Failure) -> Trouble {
     match failure {
         Failure::Status(status) => Trouble::Status(status.clone()),
         Failure::Net(error) => Trouble::Net(*error),
-        Failure::Empty => Trouble::Short,
     }
 }
 
@@ -216,6 +241,7 @@ fn revision_parameter(revision: Option<Revision>) -> Vec<(&'static str, String)>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavetank_releases::{V1_20, V1_36};
 
     #[test]
     fn refusals_are_told_apart() {
@@ -233,6 +259,6 @@ mod tests {
             "too old resource version: 1 (5)"
         )));
         let busy = Failure::Status(Status::too_many_requests("later", 1));
-        assert!(is_retriable(Release::V1_36, &busy) && !is_retriable(Release::V1_20, &busy));
+        assert!(is_retriable(V1_36, &busy) && !is_retriable(V1_20, &busy));
     }
 }

@@ -1,55 +1,57 @@
-//! The REST client (`client-go/rest/request.go`, `with_retry.go`): one request of a reflector or for one object,
-//! with the repetitions that it makes by itself. What is done with an answer does not belong here.
+//! The REST client (`client-go/rest/request.go`, `with_retry.go`): requests with the repetitions that it makes by
+//! itself, to the server of its own process (loopback) or to any of several behind a load balancer. What is done with
+//! an answer does not belong here.
 
 use std::fmt;
 use std::time::Duration;
 
 use wavetank_api::http::{Content, List, Method, WatchPart};
-use wavetank_api::{Request, Response, Status, Stored};
-use wavetank_engine::{Keepalive, Name, NetError, Payload, ProcId, Rx, Stream, Transport};
-use wavetank_release::Release;
+use wavetank_api::{Reason, Request, Response, Status, Stored};
+use wavetank_engine::{NetError, Payload, ProcId, Rx, Stream, Transport};
+use wavetank_version::Version;
 
+use crate::gates;
 use crate::load_balancer::LoadBalancer;
+use crate::transport;
 
 /// A request that may be repeated is, so often.
 const REPETITIONS: u32 = 10;
 /// After a connection that broke.
 const AFTER_BREAK: Duration = Duration::from_secs(1);
-/// Events of a stream that may be under way: Go's client lets 4 MB come (`transportDefaultStreamFlow`).
-const WINDOW: u32 = 1024;
-
-/// HTTP/2 with a health check, from v1.20 on (`apimachinery/pkg/util/net/http.go`).
-static HTTP2: Transport = Transport {
-    name: Name::new("https"),
-    dial_timeout: Duration::from_secs(30),
-    keepalive: Some(Keepalive {
-        after: Duration::from_secs(30),
-        limit: Duration::from_secs(15),
-        idle: true,
-    }),
-    window: Some(WINDOW),
-};
-
-/// Before, there was only TCP's: a probe every 30 s, nine without an answer. A probe that is answered does
-/// not count, so it is only the last that is sent here.
-static HTTP2_UNCHECKED: Transport = Transport {
-    name: Name::new("https"),
-    dial_timeout: Duration::from_secs(30),
-    keepalive: Some(Keepalive {
-        after: Duration::from_secs(270),
-        limit: Duration::from_secs(30),
-        idle: true,
-    }),
-    window: Some(WINDOW),
-};
 
 /// How a process reaches apiservers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Rest {
+pub struct RestClient {
     /// The release of the client.
-    pub release: Release,
-    /// What is in front of the servers.
-    pub balancer: LoadBalancer,
+    pub release: Version,
+    /// Which servers it reaches.
+    pub servers: Servers,
+}
+
+/// The servers of a client.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Servers {
+    /// The server of the process itself.
+    Loopback(ProcId),
+    /// Those behind a load balancer.
+    Balanced(LoadBalancer),
+}
+
+impl Servers {
+    /// The server for the next request.
+    async fn next(&self, rx: Rx) -> ProcId {
+        match self {
+            Servers::Loopback(me) => *me,
+            Servers::Balanced(balancer) => balancer.server(rx).await,
+        }
+    }
+
+    /// The connection to this server is gone.
+    pub(crate) fn broke(&self, rx: Rx, server: ProcId) {
+        if let Servers::Balanced(balancer) = self {
+            balancer.broke(rx, server);
+        }
+    }
 }
 
 /// Why there is no answer to use.
@@ -57,10 +59,24 @@ pub struct Rest {
 pub enum Failure {
     /// The server said no.
     Status(Status),
-    /// There was none.
+    /// The server was not reached, or has not answered.
     Net(NetError),
-    /// An empty watch stands for the answer (`watch.NewEmptyWatch`).
-    Empty,
+}
+
+impl Failure {
+    /// Did the server answer with this reason?
+    pub fn is(&self, reason: Reason) -> bool {
+        matches!(self, Failure::Status(status) if status.is(reason))
+    }
+
+    /// Is the environment to blame: etcd or the network behind the server, or the server's time
+    /// limit? A refused connection is the server's own doing.
+    pub fn is_unavailable(&self) -> bool {
+        match self {
+            Failure::Status(status) => status.code >= 500,
+            Failure::Net(error) => *error != NetError::Refused,
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -68,17 +84,34 @@ impl fmt::Display for Failure {
         match self {
             Failure::Status(status) => status.fmt(f),
             Failure::Net(error) => error.fmt(f),
-            Failure::Empty => f.write_str("the watch is empty"),
         }
     }
 }
 
-impl Rest {
+impl RestClient {
     fn transport(&self) -> &'static Transport {
-        match self.release {
-            Release::V1_16 => &HTTP2_UNCHECKED,
-            Release::V1_20 | Release::V1_36 => &HTTP2,
+        match self.servers {
+            Servers::Loopback(_) => &transport::LOOPBACK,
+            Servers::Balanced(_) => transport::of_release(self.release),
         }
+    }
+
+    /// A request, repeated where that may be done.
+    ///
+    /// # Errors
+    /// Once all repetitions have failed.
+    pub async fn request(&self, rx: Rx, request: Request) -> Result<Response, Failure> {
+        let answer = self.repeated(rx, request).await?;
+        Ok(answer.expect::<Response>().clone())
+    }
+
+    /// A request that is answered with an object.
+    ///
+    /// # Errors
+    /// Once all repetitions have failed.
+    pub async fn object(&self, rx: Rx, request: Request) -> Result<Stored, Failure> {
+        let answer = self.repeated(rx, request).await?;
+        Ok(object_in(answer.expect()))
     }
 
     /// A GET that answers a list.
@@ -90,21 +123,25 @@ impl Rest {
         Ok(list_in(answer.expect()))
     }
 
-    /// A request for one object, which may take as long as the client allows (`Config.Timeout`). Only a GET is
-    /// repeated when its connection broke: others would be done twice.
+    /// The same, which may take as long as the client allows (`Config.Timeout`).
     ///
     /// # Errors
     /// Once all repetitions have failed, or with [`NetError::Cancelled`] when the time is over.
-    pub async fn one(&self, rx: Rx, request: Request, limit: Duration) -> Result<Stored, Failure> {
-        let done = rx.timeout(limit, self.repeated(rx, request)).await;
-        let answer = done.unwrap_or(Err(Failure::Net(NetError::Cancelled)))?;
-        Ok(object_in(answer.expect()))
+    pub async fn object_within(
+        &self,
+        rx: Rx,
+        request: Request,
+        limit: Duration,
+    ) -> Result<Stored, Failure> {
+        let done = rx.timeout(limit, self.object(rx, request)).await;
+        done.unwrap_or(Err(Failure::Net(NetError::Cancelled)))
     }
 
-    /// The answer to a request that was not refused.
+    /// The answer to a request that was not refused. Only a GET is repeated when its connection broke: others would
+    /// be done twice.
     async fn repeated(&self, rx: Rx, request: Request) -> Result<Payload, Failure> {
         for repetitions in 0.. {
-            let server = self.balancer.server(rx).await;
+            let server = self.servers.next(rx).await;
             let body = Payload::new(request.clone());
             let may_repeat = repetitions < REPETITIONS;
             let wait = match rx.call(self.transport(), server, body).await {
@@ -116,7 +153,7 @@ impl Rest {
                     },
                 },
                 Err(error) => {
-                    self.balancer.broke(rx, server);
+                    self.servers.broke(rx, server);
                     let again = error == NetError::Reset && request.method == Method::Get;
                     if !again || !may_repeat {
                         return Err(Failure::Net(error));
@@ -129,18 +166,24 @@ impl Rest {
         unreachable!("repetitions end")
     }
 
-    /// A watch: its stream and its server, once it is accepted. Only v1.36 repeats it.
+    /// A watch: its stream and its server, once it is accepted; none where an empty watch stands for one that broke
+    /// (`watch.NewEmptyWatch`). Only v1.36 repeats it.
     ///
     /// # Errors
     /// If it was not accepted; the stream is closed then.
-    pub async fn watch(self: &Rest, rx: Rx, request: Request) -> Result<(Stream, ProcId), Failure> {
+    pub async fn watch(
+        &self,
+        rx: Rx,
+        request: Request,
+    ) -> Result<Option<(Stream, ProcId)>, Failure> {
         for repetitions in 0.. {
-            let server = self.balancer.server(rx).await;
+            let server = self.servers.next(rx).await;
             let stream = rx.open_stream(self.transport(), server, Payload::new(request.clone()));
-            let may_repeat = self.release >= Release::V1_36 && repetitions < REPETITIONS;
+            let repeats = self.release.has(gates::WATCHES_ARE_REPEATED);
+            let may_repeat = repeats && repetitions < REPETITIONS;
             let wait = match rx.next(stream).await {
                 Ok(Some(part)) => match part.expect::<WatchPart>() {
-                    WatchPart::Accepted => return Ok((stream, server)),
+                    WatchPart::Accepted => return Ok(Some((stream, server))),
                     other @ (WatchPart::Event(_) | WatchPart::Closed) => {
                         unreachable!("before it was accepted: {other:?}")
                     }
@@ -157,13 +200,13 @@ impl Rest {
                     rx.close_stream(stream);
                     let error = other.err();
                     if error.is_some() {
-                        self.balancer.broke(rx, server);
+                        self.servers.broke(rx, server);
                     }
                     match error {
                         Some(error @ (NetError::Refused | NetError::Cancelled)) => {
                             return Err(Failure::Net(error));
                         }
-                        _ if !may_repeat => return Err(Failure::Empty),
+                        _ if !may_repeat => return Ok(None),
                         _ => AFTER_BREAK,
                     }
                 }
@@ -179,6 +222,9 @@ fn refused(response: &Response) -> Option<(Status, Option<Duration>)> {
     let Content::Status(status) = &response.content else {
         return None;
     };
+    if status.success {
+        return None;
+    }
     let again = response.code == 429 || response.code >= 500;
     let after = response.retry_after.filter(|_| again);
     Some((status.clone(), after.map(|s| Duration::from_secs(s.into()))))

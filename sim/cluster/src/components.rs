@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wavetank_component::{Component, Draw, Drawn, Given, Keys, Section, Spec};
 use wavetank_engine::drive::random::Stream;
-use wavetank_release::{Release, SwitchInfo};
+use wavetank_version::{AnyVersion, Composition, Defect, List, Selection, Version};
 
 use crate::list;
 
@@ -130,17 +130,40 @@ impl Components {
     }
 
     /// The releases of Kubernetes that processes have, or may have during a run.
-    pub fn releases(&self, spec: &Spec) -> Vec<Release> {
+    pub fn releases(&self, spec: &Spec) -> Vec<Version> {
         self.iter().flat_map(|own| own.releases(spec)).collect()
     }
 
-    /// All defects and fixes, each with the component that has its place.
-    pub fn defects(&self) -> Vec<(&dyn Component, &'static SwitchInfo)> {
+    /// All defects and fixes, each with the component that has its place, and with the list in which it stands.
+    pub fn defects(&self) -> Vec<(&dyn Component, List, &'static Defect)> {
         let of = |own| {
-            let all = Component::defects(own).all.into_iter();
-            all.map(move |defect| (own, defect))
+            let lists = Component::defects(own).into_iter();
+            lists.flat_map(move |list| list.defects.iter().map(move |defect| (own, list, *defect)))
         };
         self.iter().flat_map(of).collect()
+    }
+
+    /// The defect or fix of this name.
+    pub fn defect(&self, name: &str) -> Option<&'static Defect> {
+        let all = self.defects().into_iter();
+        let mut all = all.map(|(_, _, defect)| defect);
+        all.find(|defect| defect.name == name)
+    }
+
+    /// What is on in a process of this version, of whichever component.
+    pub fn selection(
+        &self,
+        composition: &Composition,
+        version: impl Into<AnyVersion>,
+    ) -> Selection {
+        let all = self.defects().into_iter();
+        composition.selection(version, all.map(|(_, _, defect)| defect))
+    }
+
+    /// Those whose places this thread has passed since it was asked last.
+    pub fn take_passed(&self) -> Vec<&'static Defect> {
+        let lists = self.iter().flat_map(|own| own.defects());
+        lists.flat_map(|list| list.take_passed()).collect()
     }
 
     /// What is told from each other by name must not be called alike.
@@ -164,7 +187,7 @@ impl Components {
             for property in own.properties() {
                 claim("property", property.name);
             }
-            for defect in own.defects().all {
+            for defect in own.defects().iter().flat_map(|list| list.defects) {
                 claim("defect", defect.name);
             }
         }

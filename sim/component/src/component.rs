@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_engine::{FaultKind, Note, World};
-use wavetank_release::{EtcdRelease, Release, SwitchInfo};
+use wavetank_version::{EtcdVersion, List, Version};
 
-use crate::defects::Defects;
 use crate::drawn::Drawn;
 use crate::given::Given;
 use crate::hit::Hit;
@@ -100,13 +99,13 @@ pub trait Component: Send + Sync + 'static {
     }
 
     /// The releases of Kubernetes that its processes have, or may have during a run.
-    fn releases(&self, spec: &Spec) -> Vec<Release> {
+    fn releases(&self, spec: &Spec) -> Vec<Version> {
         let _ = spec;
         Vec::new()
     }
 
     /// The release of etcd that its processes have, if they are of etcd.
-    fn etcd_release(&self, spec: &Spec) -> Option<EtcdRelease> {
+    fn etcd_release(&self, spec: &Spec) -> Option<EtcdVersion> {
         let _ = spec;
         None
     }
@@ -131,29 +130,13 @@ pub trait Component: Send + Sync + 'static {
     }
 
     /// The defects and fixes that have their places in it.
-    fn defects(&self) -> Defects {
-        Defects::default()
+    fn defects(&self) -> Vec<List> {
+        Vec::new()
     }
 
     /// Is there such a one? Then its defects have a place.
     fn exists(&self, spec: &Spec) -> bool {
         self.count(&spec.given) > 0
-    }
-
-    /// Has this defect of its own a place in such a cluster?
-    ///
-    /// # Errors
-    /// What it needs: `has a place only with ..`.
-    fn has_place(&self, spec: &Spec, defect: &SwitchInfo) -> Result<(), String> {
-        let _ = (spec, defect);
-        Ok(())
-    }
-
-    /// Could this defect of its own be seen in such a cluster, by the properties of those that it is
-    /// [shown by](Component::shown_by)?
-    fn shows(&self, spec: &Spec, defect: &SwitchInfo) -> bool {
-        let _ = (spec, defect);
-        true
     }
 
     /// The components whose properties show its defects.

@@ -3,7 +3,7 @@
 //! of it. Scenario files, their JSON schema, worlds, faults, attribution, shrinking and stories are composed from
 //! these declarations.
 //!
-//! - [`Component`]: the declaration. [`Replicas`], [`Load`], [`Hit`], [`PropertyInfo`], [`Defects`] are its parts.
+//! - [`Component`]: the declaration. [`Replicas`], [`Load`], [`Hit`], [`PropertyInfo`] are its parts.
 //! - [`Part`]: keys of a scenario file, as a type; [`Given`] what a file says, [`Drawn`] what a seed decides.
 //! - [`Spec`] is what a world is composed for; [`Setup`] the same with what a seed has decided; [`Wiring`] takes the
 //!   processes.
@@ -13,7 +13,6 @@
 //! Nothing here names a component, and nothing here runs.
 
 mod component;
-mod defects;
 mod drawn;
 pub mod file;
 mod given;
@@ -29,7 +28,6 @@ pub mod values;
 mod wiring;
 
 pub use component::Component;
-pub use defects::Defects;
 pub use drawn::{Draw, Drawn};
 pub use file::path::Path;
 pub use file::tree::Focus;

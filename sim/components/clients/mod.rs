@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wavetank_client::{Attempt, Checked, Follower};
+use wavetank_actors::{Attempt, Follower};
+use wavetank_client::Checked;
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
     Component, Draw, Drawn, Given, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas,

@@ -5,14 +5,15 @@ mod options;
 use wavetank_api::Object;
 use wavetank_component::file::path::Path;
 use wavetank_component::{
-    Component, Defects, Drawn, Focus, Given, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas,
-    Section, Setup, Spec, Wiring,
+    Component, Drawn, Focus, Given, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section,
+    Setup, Spec, Wiring,
 };
 use wavetank_engine::{FaultKind, ProcId};
 use wavetank_etcd::monitors::Name;
 use wavetank_etcd::raft::MemberId;
-use wavetank_etcd::{Config, Sizes};
-use wavetank_release::{EtcdRelease, Place, Release};
+use wavetank_etcd::{Config, EtcdDefect, Sizes};
+use wavetank_releases::{Release, etcd as known};
+use wavetank_version::{EtcdVersion, List, Listed};
 
 use crate::{etcd_clients, kube_apiserver};
 
@@ -28,10 +29,12 @@ const ONLY: &str = "etcd";
 pub struct Etcd;
 
 /// The release of all members.
-pub fn release(spec: &Spec) -> EtcdRelease {
+pub fn release(spec: &Spec) -> EtcdVersion {
     let own = spec.part::<Options>().release.map(|release| release.0);
-    let newest = kube_apiserver::newest(spec).map(Release::etcd);
-    spec.etcd.or(own).or(newest).unwrap_or(EtcdRelease::LATEST)
+    let newest = kube_apiserver::all_releases(spec).into_iter().max();
+    let newest = newest.map(|version| Release::of(version).etcd);
+    let newest = spec.kubernetes.map(|release| release.etcd).or(newest);
+    spec.etcd.or(own).or(newest).unwrap_or(known::LATEST)
 }
 
 /// The member that the `n`-th apiserver (from 0) uses: the one on its own machine, as kubeadm stacks them.
@@ -124,7 +127,7 @@ impl Component for Etcd {
         true
     }
 
-    fn etcd_release(&self, spec: &Spec) -> Option<EtcdRelease> {
+    fn etcd_release(&self, spec: &Spec) -> Option<EtcdVersion> {
         Some(release(spec))
     }
 
@@ -136,7 +139,7 @@ impl Component for Etcd {
                 me: MemberId(at as u8),
                 members: members.clone(),
                 release,
-                switches: setup.composition.etcd(release),
+                defects: setup.set(release),
                 sizes: sizes(setup),
             };
             wiring.process(name, wavetank_etcd::Etcd::<Object>::new(config));
@@ -158,8 +161,8 @@ impl Component for Etcd {
         }
     }
 
-    fn defects(&self) -> Defects {
-        Defects::of(Place::Etcd, "etcd")
+    fn defects(&self) -> Vec<List> {
+        vec![EtcdDefect::LIST]
     }
 
     /// What its own clients are told is looked at in detail.

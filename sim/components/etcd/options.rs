@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wavetank_component::file::suggest;
 use wavetank_component::values::text::{self, Written, Wrong};
 use wavetank_component::{Mistakes, Part, Section};
-use wavetank_release::EtcdRelease as Known;
+use wavetank_releases::etcd as known;
+use wavetank_version::EtcdVersion;
 
 /// The etcd members: their release, and how much each holds. All are alike.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +39,7 @@ pub struct Options {
 
 /// A release of etcd, to the patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EtcdRelease(pub Known);
+pub struct EtcdRelease(pub EtcdVersion);
 
 impl fmt::Display for EtcdRelease {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -60,17 +61,17 @@ impl Written for EtcdRelease {
     }
 
     fn read(text: &str) -> Result<Self, Wrong> {
-        Known::named(text).map(Self).ok_or_else(|| {
+        known::named(text).map(Self).ok_or_else(|| {
             let names = names();
-            let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            let help = suggest::help(text, &known, "the releases are");
+            let all: Vec<&str> = names.iter().map(String::as_str).collect();
+            let help = suggest::help(text, &all, "the releases are");
             Wrong::new(format!("unknown release of etcd `{text}`"), help)
         })
     }
 }
 
 fn names() -> Vec<String> {
-    Known::ALL.iter().map(ToString::to_string).collect()
+    known::VERSIONS.iter().map(ToString::to_string).collect()
 }
 
 impl Serialize for EtcdRelease {

@@ -1,7 +1,7 @@
 //! Clients that use etcd itself: they read, write, compact, watch and hold leases.
 
+use wavetank_actors::{EtcdUser, etcd_user};
 use wavetank_api::Object;
-use wavetank_client::{EtcdUser, etcd_user};
 use wavetank_component::{Component, Hit, Load, Need, Replicas, Setup, Wiring};
 use wavetank_engine::FaultKind;
 

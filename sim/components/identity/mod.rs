@@ -4,9 +4,11 @@ mod stopped;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wavetank_component::{Component, Defects, Hit, Keys, Part, PropertyInfo, Section, Setup, Spec};
+use wavetank_component::{Component, Hit, Keys, Part, PropertyInfo, Section, Setup, Spec};
+use wavetank_controllers::IdentityDefect;
+use wavetank_controllers::gates::IDENTITY;
 use wavetank_engine::FaultKind;
-use wavetank_release::{Place, Release};
+use wavetank_version::{List, Listed};
 
 use crate::kube_apiserver;
 
@@ -61,8 +63,8 @@ impl Component for Identity {
         is_on(spec)
     }
 
-    fn defects(&self) -> Defects {
-        Defects::of(Place::Identity, "identities of apiservers")
+    fn defects(&self) -> Vec<List> {
+        vec![IdentityDefect::LIST]
     }
 
     fn shown_by(&self) -> Vec<&'static str> {
@@ -73,7 +75,7 @@ impl Component for Identity {
         let about = "an apiserver that has deleted the Lease of its identity because it stops does not write it again";
         let fits = |spec: &Spec| {
             let releases = kube_apiserver::all_releases(spec);
-            let known = releases.contains(&Release::V1_36);
+            let known = releases.iter().any(|release| release.has(IDENTITY));
             is_on(spec) && known && kube_apiserver::keeps_endpoints(spec)
         };
         vec![

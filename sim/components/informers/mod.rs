@@ -4,19 +4,18 @@ mod specs;
 
 use std::time::Duration;
 
+use wavetank_actors::InformerClient;
 use wavetank_apiserver::ApiServer;
-use wavetank_client::informer::Informers;
 use wavetank_client::monitors::{self, Name};
-use wavetank_client::{Informed, LoadBalancer, Policy, Rest};
+use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{
-    Component, Defects, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Told,
-    Wiring,
+    Component, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Told, Wiring,
 };
 use wavetank_controllers::Bootstrap;
 use wavetank_engine::{FaultKind, Note, World};
-use wavetank_release::Place;
+use wavetank_version::{List, Listed};
 
-use crate::{kube_apiserver, watch_cache};
+use crate::{kube_apiserver, watch_cache, writers};
 
 /// Its name.
 pub const NAME: &str = "informers";
@@ -32,14 +31,19 @@ pub const NEEDED: Need = Need {
     add: "`informers: 2` to `topology`",
 };
 
-/// A client of the apiservers, of the newest release that there is: each connection goes to any of them.
-pub fn rest(spec: &Spec, wiring: &Wiring) -> Option<Rest> {
-    let release = kube_apiserver::newest(spec)?;
-    let balancer = LoadBalancer {
+/// Behind a load balancer: each connection goes to any apiserver.
+fn balancer(wiring: &Wiring) -> LoadBalancer {
+    LoadBalancer {
         servers: wiring.ids(kube_apiserver::NAME),
         policy: Policy::Drawn,
-    };
-    Some(Rest { release, balancer })
+    }
+}
+
+/// A client of the apiservers, of the newest release that there is.
+pub fn rest(spec: &Spec, wiring: &Wiring) -> Option<RestClient> {
+    let release = kube_apiserver::newest(spec)?;
+    let servers = Servers::Balanced(balancer(wiring));
+    Some(RestClient { release, servers })
 }
 
 impl Component for InformerClients {
@@ -71,16 +75,13 @@ impl Component for InformerClients {
     }
 
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
-        let Some(rest) = rest(setup, wiring) else {
+        let Some(release) = kube_apiserver::newest(setup) else {
             return;
         };
         for name in wiring.names(NAME) {
-            let informers = Informers {
-                rest: rest.clone(),
-                switches: setup.switches(rest.release),
-                specs: specs::specs(),
-            };
-            wiring.process(name, Informed::new(informers));
+            let (defects, balancer) = (setup.set(release), balancer(wiring));
+            let client = InformerClient::new(release, defects, balancer, specs::specs());
+            wiring.process(name, client);
         }
     }
 
@@ -98,12 +99,12 @@ impl Component for InformerClients {
         all.map(|resource| (NAME, resource.qualified())).collect()
     }
 
-    fn defects(&self) -> Defects {
-        Defects::of(Place::Informer, "informers")
+    fn defects(&self) -> Vec<List> {
+        vec![InformerDefect::LIST]
     }
 
     fn shown_by(&self) -> Vec<&'static str> {
-        vec![NAME, watch_cache::NAME]
+        vec![NAME, watch_cache::NAME, writers::NAME]
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {

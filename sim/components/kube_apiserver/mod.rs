@@ -11,15 +11,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use wavetank_apiserver::{ApiServer, Config};
+use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect, ServiceDefect};
 use wavetank_component::Focus;
 use wavetank_component::{
-    Component, Defects, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas,
-    Section, Setup, Spec, Stored, Told, Wiring,
+    Component, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas, Section,
+    Setup, Spec, Stored, Told, Wiring,
 };
-use wavetank_controllers::{Bootstrap, IDENTITY_LIMIT, MASTER_LEASES};
+use wavetank_controllers::gates::BEGINS_WHEN_READY;
+use wavetank_controllers::{
+    Bootstrap, BootstrapDefect, IDENTITY_LIMIT, IdentityDefect, MASTER_LEASES, Reconciler,
+    RepairDefect,
+};
 use wavetank_engine::{FaultKind, Note, ProcId, World};
-use wavetank_release::{Place, Reconciler, Release, SwitchInfo, Switches};
+use wavetank_version::{List, Listed, Selection, Version};
 
 use crate::{clients, etcd, identity, load_balancer, rollout, services, watch_cache};
 
@@ -51,28 +55,29 @@ pub fn count(given: &Given) -> u32 {
 }
 
 /// The release of each that a scenario asks for.
-pub fn releases(spec: &Spec) -> Vec<Release> {
-    let own: Vec<Release> = match spec.part::<Topology>().apiservers {
-        Apiservers::Count(count) => vec![spec.release.into(); count as usize],
-        Apiservers::Each(each) => each.iter().map(|own| own.release.into()).collect(),
-    };
-    let of = |own: Release| spec.kubernetes.unwrap_or(own);
-    own.into_iter().map(of).collect()
+pub fn releases(spec: &Spec) -> Vec<Version> {
+    match spec.part::<Topology>().apiservers {
+        Apiservers::Count(count) => vec![spec.version(spec.release); count as usize],
+        Apiservers::Each(each) => {
+            let each = each.iter();
+            each.map(|own| spec.version(own.release)).collect()
+        }
+    }
 }
 
 /// Those, and what they may be before a rollout.
-pub fn all_releases(spec: &Spec) -> Vec<Release> {
+pub fn all_releases(spec: &Spec) -> Vec<Version> {
     let before = rollout::RolloutOperator.releases(spec);
     releases(spec).into_iter().chain(before).collect()
 }
 
 /// The newest release of them.
-pub fn newest(spec: &Spec) -> Option<Release> {
+pub fn newest(spec: &Spec) -> Option<Version> {
     releases(spec).into_iter().max()
 }
 
 /// The release of each that there is, once a seed has decided how many there are.
-pub fn running(setup: &Setup) -> Vec<Release> {
+pub fn running(setup: &Setup) -> Vec<Version> {
     let count = setup.drawn.count(SERVERS.key).unwrap_or_default();
     releases(setup).into_iter().take(count as usize).collect()
 }
@@ -97,10 +102,10 @@ fn address(setup: &Setup, n: usize) -> Arc<str> {
 }
 
 /// What says of an apiserver of this release that it is ready.
-pub fn ready_probe(release: Release) -> &'static str {
-    match release {
-        Release::V1_16 => "/healthz",
-        Release::V1_20 | Release::V1_36 => "/readyz",
+pub fn ready_probe(release: Version) -> &'static str {
+    match release.has(BEGINS_WHEN_READY) {
+        true => "/readyz",
+        false => "/healthz",
     }
 }
 
@@ -157,6 +162,21 @@ pub fn settles(setup: &Setup) -> Duration {
     settling(shutdown_takes(setup))
 }
 
+/// What is on in an apiserver of this version, with all of its parts.
+fn selection(spec: &Spec, version: Version) -> Selection {
+    spec.selection(
+        version,
+        &[
+            ServerDefect::LIST,
+            BootstrapDefect::LIST,
+            CacheDefect::LIST,
+            ServiceDefect::LIST,
+            RepairDefect::LIST,
+            IdentityDefect::LIST,
+        ],
+    )
+}
+
 fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
     let decided: Decided = setup.decided();
     vec![Bootstrap {
@@ -165,15 +185,16 @@ fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
         apiserver_count: decided.apiserver_count,
         identity: identity::is_on(setup),
         published: Arc::new(setup.part::<PublishedOptions>().published()),
+        defects: wavetank_controllers::Defects::of(&selection(setup, config.release)),
     }]
 }
 
 /// The `n`-th apiserver (from 0), of this release.
-fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Release) -> Config {
+fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config {
     let decided: Decided = setup.decided();
     Config {
         release,
-        switches: setup.switches(release),
+        defects: wavetank_apiserver::Defects::of(&selection(setup, release)),
         me: wiring.ids(NAME)[n],
         etcd: etcd::member_of(wiring, n),
         address: address(setup, n + 1),
@@ -251,7 +272,7 @@ impl Component for KubeApiserver {
         spec.part::<PublishedOptions>().check(spec, mistakes);
     }
 
-    fn releases(&self, spec: &Spec) -> Vec<Release> {
+    fn releases(&self, spec: &Spec) -> Vec<Version> {
         releases(spec)
     }
 
@@ -261,7 +282,7 @@ impl Component for KubeApiserver {
             let own = config(setup, wiring, n, release);
             let hooks_of_own = hooks(setup, &own);
             let server = match rollout::before(setup, release) {
-                Some(before) if differs(setup, before, release) => {
+                Some(before) if before != release => {
                     let before = config(setup, wiring, n, before);
                     let server = ApiServer::new(before.clone(), hooks(setup, &before));
                     server.upgraded_to(own, hooks_of_own)
@@ -279,27 +300,8 @@ impl Component for KubeApiserver {
         })
     }
 
-    fn defects(&self) -> Defects {
-        Defects::of(Place::Server, "apiservers")
-    }
-
-    fn has_place(&self, spec: &Spec, defect: &SwitchInfo) -> Result<(), String> {
-        match defect.reconciler {
-            Some(needed) if !reconcilers(spec).contains(&needed) => Err(format!(
-                "has a place only with `endpoint-reconciler-type: {}`",
-                needed.name()
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// Those of any reconciler concern what is removed at a stop: with `none` that is nothing.
-    fn shows(&self, spec: &Spec, defect: &SwitchInfo) -> bool {
-        let has_it = |own: &Reconciler| match defect.reconciler {
-            Some(reconciler) => *own == reconciler,
-            None => *own != Reconciler::None,
-        };
-        reconcilers(spec).iter().any(has_it)
+    fn defects(&self) -> Vec<List> {
+        vec![ServerDefect::LIST, BootstrapDefect::LIST]
     }
 
     fn shown_by(&self) -> Vec<&'static str> {
@@ -325,10 +327,4 @@ impl Component for KubeApiserver {
             about: vec![leased.to_owned()],
         })
     }
-}
-
-/// Is an apiserver another one after its rollout?
-fn differs(setup: &Setup, before: Release, own: Release) -> bool {
-    let switches = |release| -> Switches { setup.switches(release) };
-    before != own || switches(before) != switches(own)
 }

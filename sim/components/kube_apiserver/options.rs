@@ -9,7 +9,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use wavetank_component::values::{Choices, Duration, Release};
 use wavetank_component::{Draw, Drawn, Mistakes, Part, Section};
-use wavetank_release::Reconciler;
+use wavetank_controllers::Reconciler;
 
 /// Of `topology`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -13,8 +13,9 @@ mod sometimes;
 use std::time::Duration;
 
 use wavetank_component::{PropertyInfo, Spec};
+use wavetank_controllers::Reconciler;
+use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_engine::{Always, Class};
-use wavetank_release::Reconciler;
 
 use super::{NEEDED, keeps_endpoints, reconciler_of, releases};
 
@@ -24,7 +25,7 @@ fn lease(spec: &Spec) -> bool {
 
 fn slice(spec: &Spec) -> bool {
     let releases = releases(spec);
-    keeps_endpoints(spec) && releases.iter().any(|release| release.keeps_slices())
+    keeps_endpoints(spec) && releases.iter().any(|release| release.has(ENDPOINT_SLICES))
 }
 
 /// All of them.

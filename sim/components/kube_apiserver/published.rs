@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_component::{Mistakes, Part, Section, Spec};
 use wavetank_controllers::Published;
-use wavetank_release::Release;
+use wavetank_controllers::gates::ADDITIONAL_PORTS;
+use wavetank_version::Version;
 
 use crate::services::{self, PortRange};
 
@@ -94,7 +95,7 @@ impl PublishedOptions {
             }
         }
         let releases = super::releases(spec);
-        let has_them = |release: &Release| *release != Release::V1_36;
+        let has_them = |release: &Version| release.has(ADDITIONAL_PORTS);
         if !self.additional_ports.is_empty() && !releases.iter().any(has_them) {
             let key = "additional-ports";
             let help = format!("remove `{key}`, or let an apiserver be of v1.20");

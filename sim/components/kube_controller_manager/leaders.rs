@@ -24,6 +24,7 @@ mod overlap;
 use std::time::Duration;
 
 use wavetank_api::Object;
+use wavetank_client::gates::HTTP2_IS_CHECKED;
 use wavetank_client::leader_election::{
     ELECTOR, ElectionNote, LEADS_FOR, LEASE_DURATION, LockKind, RENEW_DEADLINE, RETRY_PERIOD,
     Record,
@@ -32,7 +33,7 @@ use wavetank_component::PropertyInfo;
 use wavetank_controllers::{ControllerManager, RESTART_AFTER};
 use wavetank_engine::{Check, Note, ProcId, Reached, Stable, Status, World};
 use wavetank_etcd::Committed;
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use super::{NEEDED, releases};
 use crate::promises::violated;
@@ -161,10 +162,10 @@ fn told(note: &Note) -> Option<&ElectionNote> {
 /// died in the storm is noticed after 45 s (in v1.16 after 300 s, as TCP does), and dialled for 30 s; who exits begins
 /// again 10 s later; a request takes up to 10 s; the lease of a leader that is gone passes, and candidates look for that
 /// every 4.4 s, before and after a request each.
-pub fn leading(release: Release, settled: Duration) -> Duration {
-    let noticed = Duration::from_secs(match release {
-        Release::V1_16 => 300 + 30,
-        Release::V1_20 | Release::V1_36 => 45 + 30,
+pub fn leading(release: Version, settled: Duration) -> Duration {
+    let noticed = Duration::from_secs(match release.has(HTTP2_IS_CHECKED) {
+        true => 45 + 30,
+        false => 300 + 30,
     });
     let looks = (RETRY_PERIOD * 22 / 10 + RENEW_DEADLINE) * 3;
     settled + noticed + RESTART_AFTER + LEASE_DURATION + looks

@@ -7,15 +7,16 @@ mod words;
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use wavetank_client::ElectionDefect;
 use wavetank_client::leader_election::LockKind;
 use wavetank_component::values::Choices;
 use wavetank_component::{
-    Component, Defects, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section, Setup, Spec,
-    Stored, Told, Wiring,
+    Component, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section, Setup, Spec, Stored,
+    Told, Wiring,
 };
 use wavetank_controllers::ControllerManager;
 use wavetank_engine::{FaultKind, Note, World};
-use wavetank_release::Place;
+use wavetank_version::{List, Listed};
 
 use crate::{informers, kube_apiserver};
 use options::Decided;
@@ -110,9 +111,9 @@ impl Component for KubeControllerManager {
         let lock = decided.leader_elect_resource_lock.map(LockKind::from);
         let lock = lock.unwrap_or(LockKind::of(rest.release));
         for name in wiring.names(NAME) {
-            let switches = setup.switches(rest.release);
+            let defects = setup.set(rest.release);
             let releases = decided.leader_elect_release_on_cancel;
-            let manager = ControllerManager::new(name, rest.clone(), switches, lock, releases);
+            let manager = ControllerManager::new(name, rest.clone(), defects, lock, releases);
             wiring.process(name, manager);
         }
     }
@@ -125,8 +126,8 @@ impl Component for KubeControllerManager {
         Some(Hit::at_most(max).in_turn(turn))
     }
 
-    fn defects(&self) -> Defects {
-        Defects::of(Place::Election, "controller managers")
+    fn defects(&self) -> Vec<List> {
+        vec![ElectionDefect::LIST]
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {

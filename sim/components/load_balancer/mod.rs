@@ -11,7 +11,7 @@ use wavetank_component::{
     Component, Draw, Drawn, Focus, Hit, Keys, Mistakes, Part, Path, Section, Setup, Spec,
 };
 use wavetank_engine::FaultKind;
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use crate::{clients, kube_apiserver, rollout};
 
@@ -101,7 +101,7 @@ pub fn checks(setup: &Setup) -> Option<HealthChecks> {
     let running = kube_apiserver::running(setup).into_iter();
     let all = running.flat_map(|release| [Some(release), rollout::before(setup, release)]);
     // One path for all: the one that the oldest of them knows.
-    let oldest = all.flatten().min().unwrap_or(Release::V1_36);
+    let oldest = all.flatten().min().unwrap_or(Version::LATEST);
     let decided: Decided = setup.decided();
     Some(HealthChecks {
         path: kube_apiserver::ready_probe(oldest),

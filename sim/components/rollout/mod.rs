@@ -2,15 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wavetank_actors::RolloutOperator as Operator;
 use wavetank_apiserver::ServerNote;
-use wavetank_client::Roller;
 use wavetank_component::values::Choices;
 use wavetank_component::{
     Component, Draw, Drawn, Given, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Section,
     Setup, Spec, Wiring,
 };
 use wavetank_engine::{FaultKind, Reached};
-use wavetank_release::Release;
+use wavetank_releases::Release;
+use wavetank_version::Version;
 
 use crate::kube_apiserver;
 use crate::view::ClusterView;
@@ -55,9 +56,9 @@ pub enum BeforeRollout {
 
 impl BeforeRollout {
     /// What an apiserver of this release is before its rollout.
-    fn of(self, release: Release) -> Release {
+    fn of(self, release: Version) -> Version {
         match self {
-            BeforeRollout::Previous => release.previous(),
+            BeforeRollout::Previous => Release::before(release).version,
             BeforeRollout::Same => release,
         }
     }
@@ -87,7 +88,7 @@ struct Decided {
 }
 
 /// What an apiserver of this release is before its rollout, if there is one.
-pub fn before(setup: &Setup, release: Release) -> Option<Release> {
+pub fn before(setup: &Setup, release: Version) -> Option<Version> {
     let decided: Decided = setup.decided();
     decided.rollout_from.map(|from| from.of(release))
 }
@@ -142,7 +143,7 @@ impl Component for RolloutOperator {
         Ok(planned.then(|| OPERATOR.to_owned()).into_iter().collect())
     }
 
-    fn releases(&self, spec: &Spec) -> Vec<Release> {
+    fn releases(&self, spec: &Spec) -> Vec<Version> {
         let rollout = spec.part::<Topology>().rollout;
         let from = rollout.iter().flat_map(|rollout| rollout.from.values());
         let own = kube_apiserver::releases(spec);
@@ -156,7 +157,7 @@ impl Component for RolloutOperator {
             let probes = probes.map(kube_apiserver::ready_probe);
             let servers = wiring.ids(kube_apiserver::NAME).into_iter().zip(probes);
             let servers = servers.collect();
-            wiring.process(name, Roller { servers });
+            wiring.process(name, Operator { servers });
         }
     }
 

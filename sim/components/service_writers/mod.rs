@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wavetank_client::ServiceWriter;
+use wavetank_actors::ServiceWriter;
 use wavetank_component::{
     Component, Hit, Load, Mistakes, Need, Replicas, Section, Setup, Spec, Wiring,
 };

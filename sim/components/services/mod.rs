@@ -5,12 +5,14 @@ mod properties;
 mod words;
 
 use serde_json::Value as Json;
+use wavetank_apiserver::ServiceDefect;
 use wavetank_apiserver::services::ServiceRanges;
 use wavetank_component::{
-    Component, Defects, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored, Told,
+    Component, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored, Told,
 };
+use wavetank_controllers::RepairDefect;
 use wavetank_engine::{FaultKind, Note, World};
-use wavetank_release::Place;
+use wavetank_version::{List, Listed};
 
 pub use options::{Cidrs, Options, PortRange, add_ranges};
 
@@ -67,8 +69,8 @@ impl Component for Services {
         ranges(spec).is_some()
     }
 
-    fn defects(&self) -> Defects {
-        Defects::of(Place::Services, "ranges for Services")
+    fn defects(&self) -> Vec<List> {
+        vec![ServiceDefect::LIST, RepairDefect::LIST]
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {

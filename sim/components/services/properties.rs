@@ -21,10 +21,11 @@ use repair::{
 use unique::{KeepsItsAddress, Unique, in_range, kubernetes_is_first};
 
 use wavetank_apiserver::HOOKS_DONE;
+use wavetank_apiserver::services::gates::IP_ADDRESSES;
 use wavetank_apiserver::services::{Block, ServiceRanges};
 use wavetank_component::{Need, PropertyInfo};
 use wavetank_engine::{ProcId, World};
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use crate::promises::always;
 use crate::view::ClusterView;
@@ -151,11 +152,11 @@ fn ranges(world: &World) -> Option<ServiceRanges> {
 
 /// The address of the Service `kubernetes`.
 fn first_address(world: &World) -> Option<String> {
-    ranges(world)?.first_address(Release::V1_20)
+    ranges(world)?.first_address()
 }
 
 /// The release of a server.
-fn release(world: &World, server: ProcId) -> Option<Release> {
+fn release(world: &World, server: ProcId) -> Option<Version> {
     let mut all = ClusterView(world).apiservers();
     let found = all.find(|(process, _)| *process == server)?;
     Some(found.1.config().release)
@@ -170,7 +171,7 @@ fn is_ready(world: &World, server: ProcId) -> bool {
 
 /// Does this server allocate addresses as objects?
 fn allocates_objects(world: &World, server: ProcId) -> bool {
-    release(world, server) == Some(Release::V1_36)
+    release(world, server).is_some_and(|release| release.has(IP_ADDRESSES))
 }
 
 /// All that this server has to give.

@@ -1,13 +1,13 @@
 //! Services in words: what is stored of them and of their allocations, what clients ask and are told, what
 //! repair loops find.
 
+use wavetank_actors::service_writer::{Answer, Answered, Asked, Verb};
 use wavetank_api::json::{self, Json};
 use wavetank_apiserver::services::{AllocationNote, Bitmap, Block};
-use wavetank_client::service_writer::{Answer, Answered, Asked, Verb};
 use wavetank_controllers::RepairNote;
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{Note, World};
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 const SERVICES: &str = "/registry/services/specs/";
 const RANGES: &str = "/registry/ranges/";
@@ -40,10 +40,10 @@ pub(super) fn stored(key: &str, now: &Json) -> Option<(String, Vec<String>)> {
     if key.starts_with(RANGES) {
         let range = json::text(now, &["range"]);
         let block = match range.split_once('-') {
-            None => Block::of_addresses(range, Release::V1_20),
+            None => Block::of_addresses(range, Version::LATEST),
             Some((first, last)) => {
                 let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
-                Some(Block::of_ports((first, last - first + 1), Release::V1_20))
+                Some(Block::of_ports((first, last - first + 1), Version::LATEST))
             }
         };
         let taken = Bitmap::parse(json::text(now, &["data"]))?;

@@ -7,16 +7,17 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_api::Resource;
+use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::CacheNote;
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
-    Component, Defects, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Section,
-    Setup, Spec, Told,
+    Component, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Section, Setup,
+    Spec, Told,
 };
 use wavetank_engine::{FaultKind, Note, World};
-use wavetank_release::Place;
+use wavetank_version::{List, Listed};
 
-use crate::{informers, kube_apiserver};
+use crate::{informers, kube_apiserver, writers};
 
 /// Its name.
 pub const NAME: &str = "watch-cache";
@@ -161,12 +162,12 @@ impl Component for WatchCache {
         is_on(spec)
     }
 
-    fn defects(&self) -> Defects {
-        Defects::of(Place::WatchCache, "watch caches of apiservers")
+    fn defects(&self) -> Vec<List> {
+        vec![CacheDefect::LIST]
     }
 
     fn shown_by(&self) -> Vec<&'static str> {
-        vec![NAME, informers::NAME]
+        vec![NAME, informers::NAME, writers::NAME]
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {

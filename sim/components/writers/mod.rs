@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use wavetank_client::Writer;
-use wavetank_component::{Component, Hit, Load, Mistakes, Need, Replicas, Setup, Spec, Wiring};
+use wavetank_actors::Writer;
+use wavetank_actors::monitors::Name;
+use wavetank_apiserver::cacher::gates::WATCH_LIST;
+use wavetank_component::{
+    Component, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Wiring,
+};
 use wavetank_engine::FaultKind;
-use wavetank_release::Release;
 
-use crate::kube_apiserver;
+use crate::{informers, kube_apiserver};
 
 /// Its name.
 pub const NAME: &str = "writers";
@@ -54,11 +57,22 @@ impl Component for Writers {
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
         let servers = Arc::new(wiring.ids(kube_apiserver::NAME));
         let mut releases = kube_apiserver::running(setup).into_iter();
-        let streams = releases.all(|release| release >= Release::V1_36);
+        let streams = releases.all(|release| release.has(WATCH_LIST));
         for name in wiring.names(NAME) {
             let servers = servers.clone();
             wiring.process(name, Writer { servers, streams });
         }
+    }
+
+    /// What they are told is held against the caches that informers watch.
+    fn properties(&self) -> Vec<PropertyInfo> {
+        let all = Name::TABLE.iter();
+        all.map(|info| {
+            PropertyInfo::new(info.name, info.about, informers::NEEDED, |_| {
+                info.monitor.property()
+            })
+        })
+        .collect()
     }
 
     fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {

@@ -3,8 +3,7 @@
 //! How a comparison is run is in `campaign.rs`; what is told of it is for the command to decide.
 
 use std::path::Path;
-
-use wavetank_release::EtcdRelease;
+use wavetank_version::EtcdVersion;
 
 use crate::campaign::{Plan, Report, compare};
 use crate::figures::Figures;
@@ -48,11 +47,11 @@ pub fn against_real(
 ///
 /// # Errors
 /// If it is not a 3.4 or later 3.x, which is what the simulator knows.
-pub fn release_of(program: &Program) -> Result<EtcdRelease, String> {
+pub fn release_of(program: &Program) -> Result<EtcdVersion, String> {
     let version = program.version();
     let mut parts = version.split(['.', '-', '+']).map(str::parse::<u8>);
     match (parts.next(), parts.next(), parts.next()) {
-        (Some(Ok(3)), Some(Ok(minor @ 4..)), Some(Ok(patch))) => Ok(EtcdRelease { minor, patch }),
+        (Some(Ok(3)), Some(Ok(minor @ 4..)), Some(Ok(patch))) => Ok(EtcdVersion::new(minor, patch)),
         _ => Err(format!(
             "{program} cannot be compared: the simulator knows etcd 3.4 and later 3.x"
         )),

@@ -10,7 +10,7 @@ use wavetank_engine::{Action, Event, Fault, NetError, Report, Time, What, World,
 use wavetank_etcd::{
     Client, Config, Etcd, EtcdError, Request, Response, Sizes, WatchId, WatchPart, WatchRequest,
 };
-use wavetank_release::{EtcdRelease, Switches};
+use wavetank_version::{EtcdVersion, Set};
 
 use crate::expiry::Timed;
 use crate::naming;
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// A simulated etcd.
 #[derive(Debug)]
 pub struct Ours {
-    release: EtcdRelease,
+    release: EtcdVersion,
     world: World,
     strings: Strings,
     leases: LeaseNames,
@@ -41,7 +41,7 @@ pub struct Ours {
 
 impl Ours {
     /// One that behaves as this release does, with the defects that it has.
-    pub fn new(release: EtcdRelease) -> Ours {
+    pub fn new(release: EtcdVersion) -> Ours {
         let strings = Strings::default();
         Ours {
             release,
@@ -134,11 +134,11 @@ impl Ours {
 }
 
 /// A member without a past, and its client; both run.
-fn world(release: EtcdRelease, strings: &Strings) -> World {
+fn world(release: EtcdVersion, strings: &Strings) -> World {
     let server = WorldBuilder::id_of(MEMBER, &[MEMBER, PUPPET]);
     let config = Config {
         release,
-        switches: Switches::of_etcd(release),
+        defects: Set::shipped_with(release),
         sizes: Sizes::of(release),
         ..Config::single(server)
     };

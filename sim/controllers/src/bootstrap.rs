@@ -12,12 +12,15 @@ use wavetank_apiserver::{Config, Hook, HookFuture};
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_etcd::Revision;
-use wavetank_release::{Reconciler, Release, Switch};
+use wavetank_version::Defect;
 
+use crate::BootstrapDefect;
+use crate::Defects;
+use crate::gates;
 use crate::identity::{self, Identity};
 use crate::kubernetes_service;
 use crate::published::Published;
-use crate::reconcilers::{self, RECONCILE_INTERVAL, ReconcileError};
+use crate::reconcilers::{self, RECONCILE_INTERVAL, ReconcileError, Reconciler};
 use crate::repair::ServiceRepair;
 use crate::system_namespaces::SystemNamespaces;
 
@@ -50,6 +53,8 @@ pub struct Bootstrap {
     pub identity: bool,
     /// As what the apiservers are published.
     pub published: Arc<Published>,
+    /// The known bugs and fixes of its controllers.
+    pub defects: Defects,
 }
 
 /// How the removal of the own address at a stop ended.
@@ -91,6 +96,14 @@ pub enum BootstrapNote {
     },
 }
 
+pub(crate) const LISTED_BEFORE_READY: Defect = Defect::known(
+    "listed-before-ready",
+    "k/k PR #74668 (1.14)",
+    "an apiserver that starts lists itself before it is ready, and leaves what its former life has listed",
+)
+.until(gates::LISTED_ONCE_HEALTHY)
+.shows_with("endpoint-reconciler-type", &["lease", "master-count"]);
+
 impl Hook for Bootstrap {
     fn boot(&self, cx: &mut Cx<'_>) {
         self.repair().boot(cx);
@@ -104,20 +117,21 @@ impl Hook for Bootstrap {
     fn post_start(&self, rx: Rx) -> HookFuture {
         let me = self.clone();
         Box::pin(async move {
-            let early = me.server.switches.has(Switch::ListedBeforeReady);
+            let early = me.defects.bootstrap.has(BootstrapDefect::ListedBeforeReady);
             if !early {
                 // Of a previous life, if its lease is still there.
                 let _ = reconcilers::remove_endpoints(rx, &me).await;
             }
-            // Hooks of their own in v1.36; before that its loops start when the repairs have run once.
+            // Hooks of their own, later; before that its loops start when the repairs have run once.
             let start_namespaces = || {
                 SystemNamespaces::of(&me.server).inspect(|namespaces| namespaces.start(rx));
             };
-            if me.server.release == Release::V1_36 {
+            let apart = me.server.release.has(gates::SYSTEM_NAMESPACES_APART);
+            if apart {
                 start_namespaces();
             }
             me.repair().start(rx).await;
-            if me.server.release < Release::V1_36 {
+            if !apart {
                 start_namespaces();
             }
             if early {
@@ -171,9 +185,17 @@ impl Hook for Bootstrap {
     }
 }
 
+pub(crate) const REMOVE_ENDPOINTS_UNBOUNDED: Defect = Defect::known(
+    "remove-endpoints-unbounded",
+    "k/k#57617, PR #63383 (1.11)",
+    "a stopping apiserver waits for RemoveEndpoints without a bound",
+)
+.until(gates::REMOVAL_IS_BOUNDED)
+.shows_with("endpoint-reconciler-type", &["lease", "master-count"]);
+
 impl Bootstrap {
     fn identity(&self) -> Option<Identity> {
-        Identity::of(&self.server).filter(|_| self.identity)
+        Identity::of(&self.server, self.defects.identity).filter(|_| self.identity)
     }
 
     /// `Stop`.
@@ -183,7 +205,11 @@ impl Bootstrap {
         SystemNamespaces::of(&self.server).inspect(|namespaces| namespaces.stop(rx));
         rx.spawn(Task::new(REMOVE, ()));
         if rx.timeout(SHUTDOWN_LIMIT, rx.wait(REMOVED)).await.is_none() {
-            if self.server.switches.has(Switch::RemoveEndpointsUnbounded) {
+            if self
+                .defects
+                .bootstrap
+                .has(BootstrapDefect::RemoveEndpointsUnbounded)
+            {
                 return rx.wait(REMOVED).await;
             }
             rx.update(&GAVE_UP, |gave_up| *gave_up = true);
@@ -196,6 +222,8 @@ impl Bootstrap {
     fn repair(&self) -> ServiceRepair {
         ServiceRepair {
             server: self.server.clone(),
+            defects: self.defects.repair,
+            informers: self.defects.informers,
         }
     }
 }
@@ -203,9 +231,9 @@ impl Bootstrap {
 /// `RunKubernetesService` begins when the server is healthy, looked at every 100 ms; only a 200
 /// counts.
 async fn poll_health(rx: Rx, me: Bootstrap) -> Outcome {
-    let probe = match me.server.release {
-        Release::V1_16 => "/healthz",
-        Release::V1_20 | Release::V1_36 => "/readyz",
+    let probe = match me.server.release.has(gates::BEGINS_WHEN_READY) {
+        true => "/readyz",
+        false => "/healthz",
     };
     let answer = me
         .server
@@ -252,7 +280,7 @@ async fn remove(rx: Rx, me: Bootstrap) -> Outcome {
         Err(error) if error.is_unavailable() => RemovalOutcome::Unavailable(error),
         Err(error) => RemovalOutcome::Failed(error),
     };
-    if me.server.release == Release::V1_36 {
+    if me.server.release.has(gates::LEASE_STORAGE_IS_CLOSED) {
         // The lock is free again, and this goroutine may be held up before it closes the storage.
         rx.sleep(Duration::ZERO).await;
     }

@@ -9,11 +9,15 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::LEASES;
 use wavetank_api::{Content, Method, Reason, Request, Response, Stamp, Stored};
-use wavetank_apiserver::{Config, LoopbackError};
+use wavetank_apiserver::Config;
+use wavetank_client::Failure;
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Either, Lock, Name, NetError, Outcome, RoutineFuture, Rx, Task};
 use wavetank_etcd::Key;
-use wavetank_release::{Release, Switch};
+use wavetank_version::{Defect, Set};
+
+use crate::IdentityDefect;
+use crate::gates;
 
 /// `metav1.NamespaceSystem`
 const NAMESPACE: &str = "kube-system";
@@ -60,14 +64,37 @@ pub struct IdentityStopped {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Identity {
     server: Arc<Config>,
+    defects: Set<IdentityDefect>,
 }
+
+pub(crate) const FIX_CANCEL_IDENTITY: Defect = Defect::fix(
+    "fix-cancel-identity",
+    "FINDINGS.md, 16",
+    "a stopping apiserver cancels what the renewal of its identity has asked for before it waits for it",
+)
+.fits_only(gates::IDENTITY);
+
+pub(crate) const FIX_IDENTITY_UNDER_LOCK: Defect = Defect::fix(
+    "fix-identity-under-lock",
+    "FINDINGS.md, 17",
+    "a renewal of an identity that waited for its lock looks again whether the server stops",
+)
+.fits_only(gates::IDENTITY);
+
+pub(crate) const IDENTITY_STOP_WAITS: Defect = Defect::known(
+    "identity-stop-waits",
+    "k/k#140242, PR #140241 (mended after 1.36)",
+    "a stopping apiserver waits until its identity can be renewed, which is tried for ever",
+)
+.fits_only(gates::IDENTITY);
 
 impl Identity {
     /// That of a server whose release has them.
-    pub fn of(server: &Arc<Config>) -> Option<Identity> {
-        let has = server.release >= Release::V1_36;
+    pub fn of(server: &Arc<Config>, defects: Set<IdentityDefect>) -> Option<Identity> {
+        let has = server.release.has(gates::IDENTITY);
         has.then(|| Identity {
             server: server.clone(),
+            defects,
         })
     }
 
@@ -140,7 +167,7 @@ impl Identity {
         }
         let _guard = rx.lock(LOCK).await;
         // Finding 17: upstream does not read it again under the lock.
-        if rx.read(&STOP_CALLED) && self.server.switches.has(Switch::FixIdentityUnderLock) {
+        if rx.read(&STOP_CALLED) && self.defects.has(IdentityDefect::FixIdentityUnderLock) {
             return;
         }
         if let Some(latest) = rx.read(&LATEST)
@@ -157,13 +184,14 @@ impl Identity {
     }
 
     /// A request of a renewal. Finding 16: upstream lets it go on while `Stop` waits, as long as the server allows.
-    async fn ask(&self, rx: Rx, request: Request) -> Result<Stored, LoopbackError> {
-        let answer = self.server.loopback().object(rx, request);
-        if !self.server.switches.has(Switch::FixCancelIdentity) {
+    async fn ask(&self, rx: Rx, request: Request) -> Result<Stored, Failure> {
+        let loopback = self.server.loopback();
+        let answer = loopback.object(rx, request);
+        if !self.defects.has(IdentityDefect::FixCancelIdentity) {
             return answer.await;
         }
         match rx.select(STOPPED.closed(rx), answer).await {
-            Either::Left(()) => Err(LoopbackError::Net(NetError::Cancelled)),
+            Either::Left(()) => Err(Failure::Net(NetError::Cancelled)),
             Either::Right(answer) => answer,
         }
     }
@@ -196,7 +224,7 @@ impl Identity {
             if let Ok(ensured) = self.ensure_once(rx).await {
                 return Some(ensured);
             }
-            match self.server.switches.has(Switch::IdentityStopWaits) {
+            match self.defects.has(IdentityDefect::IdentityStopWaits) {
                 true => rx.sleep(wait).await,
                 false if rx.timeout(wait, STOPPED.closed(rx)).await.is_some() => return None,
                 false => {}
@@ -206,7 +234,7 @@ impl Identity {
     }
 
     /// `ensureLease`
-    async fn ensure_once(&self, rx: Rx) -> Result<(Stored, bool), LoopbackError> {
+    async fn ensure_once(&self, rx: Rx) -> Result<(Stored, bool), Failure> {
         match self.ask(rx, self.request(Method::Get)).await {
             Ok(stored) => Ok((stored, false)),
             Err(error) if error.is(Reason::NotFound) => {

@@ -6,11 +6,11 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Method, Reason, Request};
-use wavetank_apiserver::LoopbackError;
+use wavetank_client::Failure;
 use wavetank_engine::Rx;
-use wavetank_release::Release;
 
 use crate::bootstrap::Bootstrap;
+use crate::gates;
 use crate::system_namespaces;
 
 const NAMESPACE: &str = "default";
@@ -18,13 +18,13 @@ const NAME: &str = "kubernetes";
 
 /// Makes the Service where it is not there, up to v1.20 its namespace too. Nothing on a server without
 /// ranges for Services.
-pub async fn ensure(rx: Rx, me: &Bootstrap) -> Result<(), LoopbackError> {
+pub async fn ensure(rx: Rx, me: &Bootstrap) -> Result<(), Failure> {
     let server = &me.server;
     let ranges = server.services.as_ref();
-    let Some(first) = ranges.and_then(|ranges| ranges.first_address(server.release)) else {
+    let Some(first) = ranges.and_then(|ranges| ranges.first_address()) else {
         return Ok(());
     };
-    if server.release < Release::V1_36 {
+    if !server.release.has(gates::SYSTEM_NAMESPACES_APART) {
         system_namespaces::ensure(rx, server, NAMESPACE).await?;
     }
     loop {
@@ -58,7 +58,7 @@ fn service(me: &Bootstrap, first: &str) -> Json {
             "type": me.published.kind(),
         },
     });
-    if release >= Release::V1_20 {
+    if release.has(gates::CLUSTER_IPS) {
         json::set(&mut service, &["spec", "ipFamilyPolicy"], "SingleStack");
     }
     service

@@ -8,13 +8,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_client::Rest;
+use wavetank_client::ElectionDefect;
+use wavetank_client::RestClient;
 use wavetank_client::leader_election::{self, Election, LEADERSHIP, LockKind};
 use wavetank_client::wait::Stop;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
-use wavetank_release::Switches;
+use wavetank_version::Set;
 
 use crate::tally;
 
@@ -50,8 +51,8 @@ impl ControllerManager {
     /// stops, or does not.
     pub fn new(
         name: &str,
-        rest: Rest,
-        switches: Switches,
+        rest: RestClient,
+        defects: Set<ElectionDefect>,
         lock: LockKind,
         release_on_cancel: bool,
     ) -> ControllerManager {
@@ -59,7 +60,7 @@ impl ControllerManager {
             name: name.into(),
             election: Arc::new(Election {
                 rest,
-                switches,
+                defects,
                 lock,
                 release_on_cancel,
                 on_started: LEAD,

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde_json::json;
 use wavetank_api::json::Json;
 use wavetank_api::views::Port;
-use wavetank_release::Release;
+use wavetank_version::Version;
+
+use crate::gates;
 
 /// What of it is configured. The default is that of a bare kube-apiserver.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -30,10 +32,10 @@ pub struct AdditionalPort {
 }
 
 impl Published {
-    fn additional(&self, release: Release) -> &[AdditionalPort] {
-        match release {
-            Release::V1_16 | Release::V1_20 => &self.additional,
-            Release::V1_36 => &[],
+    fn additional(&self, release: Version) -> &[AdditionalPort] {
+        match release.has(gates::ADDITIONAL_PORTS) {
+            true => &self.additional,
+            false => &[],
         }
     }
 
@@ -46,7 +48,7 @@ impl Published {
     }
 
     /// The ports of the Service.
-    pub fn service_ports(&self, release: Release) -> Json {
+    pub fn service_ports(&self, release: Version) -> Json {
         let port = |name: &str, port: u16, target: u16| json!({"name": name, "protocol": "TCP", "port": port, "targetPort": target});
         let mut https = port("https", 443, 6443);
         if self.node_port > 0 {
@@ -58,7 +60,7 @@ impl Published {
     }
 
     /// The ports of the Endpoints, in this order; upstream sorts more than one by their hashes.
-    pub fn endpoint_ports(&self, release: Release) -> Vec<Port> {
+    pub fn endpoint_ports(&self, release: Version) -> Vec<Port> {
         let https = Port {
             name: "https".into(),
             port: 6443,

@@ -3,18 +3,20 @@
 //! which one a server has.
 
 mod endpoints;
-mod lease;
+pub(crate) mod lease;
 mod master_count;
 
 use std::fmt;
 use std::time::Duration;
 
 use wavetank_api::Reason;
-use wavetank_apiserver::{LoopbackError, StoreError};
+use wavetank_apiserver::StoreError;
+use wavetank_client::Failure;
 use wavetank_engine::{Cell, Cx, Lock, NetError, Rx, Timer};
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::{Reconciler, Switch};
+use wavetank_version::Defect;
 
+use crate::BootstrapDefect;
 use crate::bootstrap::Bootstrap;
 
 /// `DefaultEndpointReconcilerInterval`
@@ -27,6 +29,17 @@ pub const MASTER_LEASES: &str = "/registry/masterleases/";
 /// The key of an address's master lease.
 pub fn master_lease_key(address: &str) -> Key {
     format!("{MASTER_LEASES}{address}").into()
+}
+
+/// The reconcilers of the kubernetes Endpoints (`--endpoint-reconciler-type`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Reconciler {
+    /// `lease`
+    Lease,
+    /// `master-count`
+    MasterCount,
+    /// `none`
+    None,
 }
 
 static RECONCILING_LOCK: Lock = Lock::new("reconcilingLock");
@@ -100,12 +113,12 @@ impl From<StoreError> for ReconcileError {
     }
 }
 
-impl From<LoopbackError> for ReconcileError {
-    fn from(error: LoopbackError) -> ReconcileError {
+impl From<Failure> for ReconcileError {
+    fn from(error: Failure) -> ReconcileError {
         match error {
-            LoopbackError::Net(NetError::Refused) => ReconcileError::ListenerClosed,
-            LoopbackError::Net(error) => ReconcileError::Net(error),
-            LoopbackError::Status(status) => match status.reason {
+            Failure::Net(NetError::Refused) => ReconcileError::ListenerClosed,
+            Failure::Net(error) => ReconcileError::Net(error),
+            Failure::Status(status) => match status.reason {
                 Reason::Conflict => ReconcileError::Conflict,
                 reason => ReconcileError::Refused(reason),
             },
@@ -113,11 +126,23 @@ impl From<LoopbackError> for ReconcileError {
     }
 }
 
+pub(crate) const MASTER_COUNT_KEEPS_CRASHED: Defect = Defect::open(
+    "master-count-keeps-crashed",
+    "k/k#22609 (never mended; PR #51698 offers the lease reconciler instead)",
+    "the master-count reconciler itself: nobody removes a crashed apiserver. Off: the lease reconciler is used in its place",
+)
+.needs("endpoint-reconciler-type", &["master-count"]);
+
 /// The reconciler that is in use: with its defect off, master-count gives way to the lease
 /// reconciler, our proposal for k/k#22609.
 fn in_use(me: &Bootstrap) -> Reconciler {
     match me.reconciler {
-        Reconciler::MasterCount if !me.server.switches.has(Switch::MasterCountKeepsCrashed) => {
+        Reconciler::MasterCount
+            if !me
+                .defects
+                .bootstrap
+                .has(BootstrapDefect::MasterCountKeepsCrashed) =>
+        {
             Reconciler::Lease
         }
         reconciler => reconciler,

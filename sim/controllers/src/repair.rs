@@ -6,7 +6,7 @@
 //! v1.36 has a loop for node ports only: its addresses are
 //! objects, which `service_addresses` repairs.
 
-mod rebuild;
+pub(crate) mod rebuild;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,11 +17,14 @@ use wavetank_api::kinds::service_families::family_of;
 use wavetank_api::{Content, Method, Reason, Request};
 use wavetank_apiserver::services::ledger::Ledger;
 use wavetank_apiserver::{Config, Hook, HookFuture};
+use wavetank_client::EventRecorder;
+use wavetank_client::InformerDefect;
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
-use wavetank_release::{Release, Switch};
+use wavetank_version::{Defect, Set};
 
-use crate::recorder::{Component, Recorder};
+use crate::RepairDefect;
+use crate::gates;
 use crate::service_addresses::{self, ServiceAddresses};
 
 use rebuild::{InUse, Leaks, Words, rebuild};
@@ -49,6 +52,10 @@ static FIRST_DONE: Signal = Signal::new("repair-first-done");
 pub struct ServiceRepair {
     /// The server that they are a part of.
     pub server: Arc<Config>,
+    /// Their known bugs and fixes.
+    pub defects: Set<RepairDefect>,
+    /// Those of the server's informers.
+    pub informers: Set<InformerDefect>,
 }
 
 /// What a round has to say, in the words of upstream's log.
@@ -60,7 +67,7 @@ pub struct RepairNote {
 
 /// Which loop.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Loop {
+pub(crate) enum Loop {
     ClusterIps,
     NodePorts,
 }
@@ -69,6 +76,19 @@ impl Loop {
     /// Of the n-th ledger.
     const fn leaks(self, at: usize) -> Cell<Leaks> {
         Cell::numbered("service-leaks", self as u32 + 2 * at as u32)
+    }
+
+    /// What reports its Events.
+    pub(crate) fn recorder(self, server: &Config) -> EventRecorder {
+        EventRecorder {
+            rest: server.loopback(),
+            component: Name::new(match self {
+                Loop::ClusterIps => "ipallocator-repair-controller",
+                Loop::NodePorts => "portallocator-repair-controller",
+            }),
+            host: server.address.clone(),
+            number: 2 * server.me.index() as u64 + self as u64,
+        }
     }
 }
 
@@ -94,13 +114,13 @@ fn say(rx: Rx, message: String) {
 
 impl Hook for ServiceRepair {
     fn boot(&self, cx: &mut Cx<'_>) {
-        if let Some(addresses) = ServiceAddresses::of(&self.server) {
+        if let Some(addresses) = ServiceAddresses::of(self) {
             addresses.boot(cx);
         }
     }
 
     fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
-        ServiceAddresses::of(&self.server).is_some_and(|addresses| addresses.timer(cx, timer))
+        ServiceAddresses::of(self).is_some_and(|addresses| addresses.timer(cx, timer))
     }
 
     fn post_start(&self, rx: Rx) -> HookFuture {
@@ -120,10 +140,32 @@ impl Hook for ServiceRepair {
                 me.repair(rx, which, first)
             }));
         }
-        let records = Recorder::routine(&self.server, task);
-        records.or_else(|| ServiceAddresses::of(&self.server)?.routine(task))
+        let mut recorders = [Loop::ClusterIps, Loop::NodePorts]
+            .map(|which| which.recorder(&self.server))
+            .into_iter();
+        let records = recorders.find_map(|recorder| recorder.routine(task));
+        records.or_else(|| ServiceAddresses::of(self)?.routine(task))
     }
 }
+
+pub(crate) const REPAIR_FORGETS_HEALTH_CHECK: Defect = Defect::known(
+    "repair-forgets-health-check",
+    "k/k#54885, PR #64349 (1.11)",
+    "the repair loop takes ports for health checks for leaked",
+)
+.until(gates::REPAIR_COUNTS_HEALTH_CHECKS);
+
+pub(crate) const REPAIR_START_GIVES_UP: Defect = Defect::open(
+    "repair-start-gives-up",
+    "k/k#130377 (not mended)",
+    "a server ends when its first round of repair meets other writers four times. Off: it tries on",
+);
+
+pub(crate) const FIX_COUNT_ROUNDS: Defect = Defect::fix(
+    "fix-count-rounds",
+    "FINDINGS.md, 7",
+    "a leak is seen once in a round of repair, however often the round is repeated",
+);
 
 impl ServiceRepair {
     /// Starts the loops. Until v1.20 each runs once before, and the server exits if that fails: it
@@ -133,9 +175,9 @@ impl ServiceRepair {
         if self.server.services.is_none() {
             return;
         }
-        if release == Release::V1_36 {
+        if release.has(gates::IP_ADDRESSES) {
             rx.spawn(Task::new(REPAIR, (Loop::NodePorts, true)));
-            if let Some(addresses) = ServiceAddresses::of(&self.server) {
+            if let Some(addresses) = ServiceAddresses::of(self) {
                 addresses.start(rx);
             }
             let both = rx.join(rx.wait(FIRST_DONE), rx.wait(service_addresses::FIRST_DONE));
@@ -187,7 +229,7 @@ impl ServiceRepair {
     async fn run_once(&self, rx: Rx, which: Loop, first: bool) -> Result<(), Failed> {
         let mut wait = FIRST_WAIT;
         for tries in 1.. {
-            let gives_up = tries >= TRIES && (!first || self.has(Switch::RepairStartGivesUp));
+            let gives_up = tries >= TRIES && (!first || self.has(RepairDefect::RepairStartGivesUp));
             match self.try_once(rx, which).await {
                 Err(Failed::Conflict(_)) if !gives_up => {
                     let jitter = rx.choose(11).await as u32;
@@ -200,18 +242,8 @@ impl ServiceRepair {
         unreachable!("some try is the last")
     }
 
-    fn recorder(&self, which: Loop) -> Recorder {
-        Recorder {
-            server: self.server.clone(),
-            component: match which {
-                Loop::ClusterIps => Component::ClusterIps,
-                Loop::NodePorts => Component::NodePorts,
-            },
-        }
-    }
-
-    fn has(&self, switch: Switch) -> bool {
-        self.server.switches.has(switch)
+    fn has(&self, defect: RepairDefect) -> bool {
+        self.defects.has(defect)
     }
 
     /// What a loop looks after: one ledger for each family, or that of the ports.
@@ -250,7 +282,7 @@ impl ServiceRepair {
             Loop::ClusterIps => cluster_ips,
             Loop::NodePorts
                 if services.iter().any(has_health_check)
-                    && self.has(Switch::RepairForgetsHealthCheck) =>
+                    && self.has(RepairDefect::RepairForgetsHealthCheck) =>
             {
                 ports_only
             }
@@ -261,14 +293,14 @@ impl ServiceRepair {
             of(service).into_iter().map(in_use)
         });
         let used: Vec<InUse<'_>> = used.collect();
-        let once = self.has(Switch::FixCountRounds);
+        let once = self.has(RepairDefect::FixCountRounds);
         let mut counted = Vec::new();
         for (at, (ledger, snapshot)) in ledgers.iter().zip(&mut snapshots).enumerate() {
             let used = of_ledger(at, &ledgers, &used);
             let mut leaks = rx.read(&which.leaks(at));
             let (stored, block) = (snapshot.clone(), ledger.block());
-            let switches = self.server.switches;
-            let (taken, messages) = rebuild(&words, &stored, block, &used, &mut leaks, switches);
+            let (taken, messages) =
+                rebuild(&words, &stored, block, &used, &mut leaks, self.defects);
             if !once {
                 rx.update(&which.leaks(at), |own| own.clone_from(&leaks));
             }
@@ -276,7 +308,7 @@ impl ServiceRepair {
             for said in messages {
                 if let Some(event) = said.event {
                     let about = used[said.about].service;
-                    self.recorder(which).report(rx, about, event);
+                    which.recorder(&self.server).eventf(rx, about, event);
                 }
                 say(rx, said.message);
             }

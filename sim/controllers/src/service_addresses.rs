@@ -3,7 +3,7 @@
 //! ServiceCIDR of the server's flags.
 
 mod default_range;
-mod repair_ip;
+pub(crate) mod repair_ip;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,15 +12,17 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS, SERVICES};
 use wavetank_api::{Json, Method, Reason, Request, Stored};
-use wavetank_apiserver::{Config, LoopbackError};
-use wavetank_client::informer::{HandlerSpec, INFORMERS, InformerSpec, Informers, Resync};
+use wavetank_apiserver::Config;
+use wavetank_client::InformerDefect;
+use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Resync};
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_client::{LoadBalancer, Policy, Rest};
+use wavetank_client::{EventType, Failure, LoadBalancer, Policy, Report, RestClient, Servers};
 use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
-use wavetank_release::{Release, Switch};
+use wavetank_version::{Defect, Set};
 
-use crate::recorder::{Component, Recorder, Report};
-use crate::repair::{REPAIR_INTERVAL, RepairNote};
+use crate::RepairDefect;
+use crate::gates;
+use crate::repair::{Loop, REPAIR_INTERVAL, RepairNote, ServiceRepair};
 
 /// The resync of the server's informers.
 const RESYNC: Duration = Duration::from_secs(600);
@@ -38,8 +40,9 @@ const WORK: Name = Name::new("repair-addresses");
 /// The first round over all Services and IPAddresses is done.
 pub(crate) static FIRST_DONE: Signal = Signal::new("repair-addresses-first-done");
 
-const SERVICE_QUEUE: WorkQueue = WorkQueue(0);
-const ADDRESS_QUEUE: WorkQueue = WorkQueue(1);
+const SCOPE: Name = Name::new("service-addresses");
+const SERVICE_QUEUE: WorkQueue = WorkQueue::new(SCOPE, "services");
+const ADDRESS_QUEUE: WorkQueue = WorkQueue::new(SCOPE, "addresses");
 
 /// The informers, by number.
 #[derive(Clone, Copy)]
@@ -53,13 +56,16 @@ enum Of {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ServiceAddresses {
     pub server: Arc<Config>,
+    defects: Set<RepairDefect>,
+    /// Those of the server's informers.
+    informers: Set<InformerDefect>,
 }
 
 /// Why something is tried again.
 struct Failed(String);
 
-impl From<LoopbackError> for Failed {
-    fn from(error: LoopbackError) -> Failed {
+impl From<Failure> for Failed {
+    fn from(error: Failure) -> Failed {
         Failed(error.to_string())
     }
 }
@@ -76,27 +82,37 @@ fn say(rx: Rx, message: String) {
 
 /// What a lister has under a key.
 fn get(rx: Rx, of: Of, key: &str) -> Option<Stored> {
-    rx.look(&INFORMERS, |all| all[of as usize].indexer.get(key).cloned())
+    Informers::look(rx, SCOPE, of as u32, |one| one.indexer.get(key).cloned())
 }
 
 /// All that a lister has.
 fn all(rx: Rx, of: Of) -> Vec<Stored> {
-    rx.look(&INFORMERS, |all| {
-        let found = all[of as usize].indexer.iter();
+    Informers::look(rx, SCOPE, of as u32, |one| {
+        let found = one.indexer.iter();
         found.map(|(_, stored)| stored.clone()).collect()
     })
 }
 
 fn have_synced(rx: Rx) -> bool {
-    rx.look(&INFORMERS, |all| all.iter().all(|one| one.has_synced()))
+    Informers::have_synced(rx, SCOPE)
 }
+
+pub(crate) const FIX_DELETE_WHAT_WAS_SEEN: Defect = Defect::fix(
+    "fix-delete-what-was-seen",
+    "FINDINGS.md, 12",
+    "the repair deletes the IPAddress that its cache shows, and not one that has its name by now",
+)
+.fits_only(gates::IP_ADDRESSES);
 
 impl ServiceAddresses {
     /// Those of a server, if it has any.
-    pub fn of(server: &Arc<Config>) -> Option<ServiceAddresses> {
-        let has = server.release == Release::V1_36 && server.services.is_some();
+    pub fn of(repair: &ServiceRepair) -> Option<ServiceAddresses> {
+        let server = &repair.server;
+        let has = server.release.has(gates::IP_ADDRESSES) && server.services.is_some();
         has.then(|| ServiceAddresses {
             server: server.clone(),
+            defects: repair.defects,
+            informers: repair.informers,
         })
     }
 
@@ -111,14 +127,15 @@ impl ServiceAddresses {
             ..InformerSpec::of(resource)
         };
         Arc::new(Informers {
-            rest: Rest {
+            scope: SCOPE,
+            rest: RestClient {
                 release: self.server.release,
-                balancer: LoadBalancer {
+                servers: Servers::Balanced(LoadBalancer {
                     servers: vec![self.server.me],
                     policy: Policy::Fixed,
-                },
+                }),
             },
-            switches: self.server.switches,
+            defects: self.informers,
             specs: vec![
                 queued(&SERVICES, |rx, _, notice| {
                     SERVICE_QUEUE.add(rx, notice.key())
@@ -135,6 +152,8 @@ impl ServiceAddresses {
     }
 
     pub fn boot(&self, cx: &mut Cx<'_>) {
+        SERVICE_QUEUE.make(cx);
+        ADDRESS_QUEUE.make(cx);
         self.informers().boot(cx);
     }
 
@@ -215,34 +234,33 @@ impl ServiceAddresses {
 
     /// What is said of an object, to its users too.
     fn report(&self, rx: Rx, about: &Json, reason: &'static str, note: String) {
-        let recorder = Recorder {
-            server: self.server.clone(),
-            component: Component::ClusterIps,
-        };
         let action = match (reason, wavetank_api::json::text(about, &["kind"])) {
             ("ClusterIPNotValid", _) => "ClusterIPValidation",
             (_, "IPAddress") => "IPAddressAllocation",
             _ => "ClusterIPAllocation",
         };
         let report = Report {
+            event_type: EventType::Warning,
             reason,
             action,
             note,
         };
-        recorder.report(rx, about, report);
+        Loop::ClusterIps
+            .recorder(&self.server)
+            .eventf(rx, about, report);
     }
 
-    async fn create_address(&self, rx: Rx, address: Json) -> Result<(), LoopbackError> {
+    async fn create_address(&self, rx: Rx, address: Json) -> Result<(), Failure> {
         let post = Request::new(Method::Post, IP_ADDRESSES.path("", "")).with(address);
         self.server.loopback().request(rx, post).await.map(|_| ())
     }
 
     /// Deletes an IPAddress that the cache shows; upstream whatever has its name by now. What is gone
     /// already is no error.
-    async fn delete_address(&self, rx: Rx, seen: &Stored) -> Result<(), LoopbackError> {
+    async fn delete_address(&self, rx: Rx, seen: &Stored) -> Result<(), Failure> {
         let path = IP_ADDRESSES.path("", seen.object.name());
         let mut delete = Request::new(Method::Delete, path);
-        if self.server.switches.has(Switch::FixDeleteWhatWasSeen) {
+        if self.defects.has(RepairDefect::FixDeleteWhatWasSeen) {
             delete = delete.with(json!({
                 "kind": "DeleteOptions",
                 "apiVersion": "v1",

@@ -9,10 +9,12 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank_api::kinds::NAMESPACES;
 use wavetank_api::{Method, Reason, Request};
-use wavetank_apiserver::{Config, LoopbackError};
+use wavetank_apiserver::Config;
+use wavetank_client::Failure;
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Name, Outcome, RoutineFuture, Rx, Task};
-use wavetank_release::Release;
+
+use crate::gates;
 
 /// After the end of the run before.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -50,9 +52,9 @@ impl SystemNamespaces {
 
     /// One turn of `wait.Until`. An error is logged, and the next one is looked for.
     async fn keep(self, rx: Rx) -> Outcome {
-        let names: &[&str] = match self.server.release {
-            Release::V1_16 | Release::V1_20 => &["kube-system", "kube-public", "kube-node-lease"],
-            Release::V1_36 => &["kube-system", "kube-public", "default", "kube-node-lease"],
+        let names: &[&str] = match self.server.release.has(gates::SYSTEM_NAMESPACES_APART) {
+            true => &["kube-system", "kube-public", "default", "kube-node-lease"],
+            false => &["kube-system", "kube-public", "kube-node-lease"],
         };
         let turn = Every::period(INTERVAL).sliding(rx, &STOP, async {
             for name in names {
@@ -68,7 +70,7 @@ impl SystemNamespaces {
 }
 
 /// `createNamespaceIfNeeded`
-pub(crate) async fn ensure(rx: Rx, server: &Config, name: &str) -> Result<(), LoopbackError> {
+pub(crate) async fn ensure(rx: Rx, server: &Config, name: &str) -> Result<(), Failure> {
     let get = Request::new(Method::Get, NAMESPACES.path("", name));
     if server.loopback().request(rx, get).await.is_ok() {
         return Ok(());

@@ -46,7 +46,7 @@ async fn write(rx: Rx, own: &Election, transitions: u32) {
     let path = CONFIG_MAPS.path(namespace, name);
     let mut patch = Request::new(Method::Patch, path).with(json!({ "data": data }));
     patch.content_type = Some("application/merge-patch+json".into());
-    let patched = own.rest.one(rx, patch, LIMIT).await;
+    let patched = own.rest.object_within(rx, patch, LIMIT).await;
     if matches!(&patched, Err(Failure::Status(status)) if status.is(Reason::NotFound)) {
         let object = json!({
             "apiVersion": CONFIG_MAPS.api_version(),
@@ -55,6 +55,6 @@ async fn write(rx: Rx, own: &Election, transitions: u32) {
             "data": data,
         });
         let post = Request::new(Method::Post, CONFIG_MAPS.path(namespace, ""));
-        let _ = own.rest.one(rx, post.with(object), LIMIT).await;
+        let _ = own.rest.object_within(rx, post.with(object), LIMIT).await;
     }
 }

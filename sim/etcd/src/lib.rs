@@ -9,6 +9,8 @@
 
 mod api;
 mod client;
+mod defects;
+pub mod gates;
 mod leases;
 pub mod monitors;
 mod mvcc;
@@ -26,6 +28,7 @@ pub use api::{
     WatchRequest, WatchResponse, WatchStart,
 };
 pub use client::{Client, ETCD};
+pub use defects::EtcdDefect;
 pub use leases::{Lease, Leases, MAX_TTL, MIN_TTL};
 pub use mvcc::{Changes, MAX_REQUEST_BYTES, MAX_TXN_OPS, Store, check, route};
 pub use quirks::Quirks;

@@ -7,7 +7,7 @@
 //! whether one exists.
 
 pub mod check;
-mod compact;
+pub(crate) mod compact;
 mod range;
 pub mod route;
 mod store;

@@ -8,10 +8,10 @@
 
 mod backup;
 mod config;
-mod lessor;
+pub(crate) mod lessor;
 mod notes;
-mod peers;
-mod reads;
+pub(crate) mod peers;
+pub(crate) mod reads;
 mod streams;
 mod writes;
 

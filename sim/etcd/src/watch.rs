@@ -11,10 +11,10 @@
 //! their creation, streams in the order of opening, and the channel of events goes before the one
 //! of control responses, unless the caller asks otherwise.
 
-mod receive;
+pub(crate) mod receive;
 mod send;
 mod stream;
-mod sync;
+pub(crate) mod sync;
 mod watcher;
 
 use std::hash::Hash;

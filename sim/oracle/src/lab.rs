@@ -10,12 +10,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
-use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR};
-use wavetank_controllers::{Bootstrap, RepairNote};
+use wavetank_apiserver::{ApiServer, Config, Defects};
+use wavetank_client::HTTPS;
+use wavetank_controllers::{Bootstrap, Reconciler, RepairNote};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Client, Committed, DeleteRange, Etcd, Keys, Put, Sizes, Txn, TxnOp};
-use wavetank_release::{EtcdRelease, Reconciler, Release, Switches};
+use wavetank_version::{EtcdVersion, Set, Version};
 
 const SEND: Name = Name::new("send");
 const MARK: Name = Name::new("mark");
@@ -230,7 +231,7 @@ async fn send(rx: Rx, server: ProcId, sending: Sending) -> Outcome {
     };
     if !sending.watch {
         let body = Payload::new(sending.request);
-        let answer = rx.call(&FRONT_DOOR, server, body).await;
+        let answer = rx.call(&HTTPS, server, body).await;
         keep(&|kept| {
             kept.over = true;
             match &answer {
@@ -240,9 +241,9 @@ async fn send(rx: Rx, server: ProcId, sending: Sending) -> Outcome {
         });
         return Outcome::Done;
     }
-    let stream = sending.stream.unwrap_or_else(|| {
-        rx.open_stream(&FRONT_DOOR, server, Payload::new(sending.request.clone()))
-    });
+    let stream = sending
+        .stream
+        .unwrap_or_else(|| rx.open_stream(&HTTPS, server, Payload::new(sending.request.clone())));
     match rx.next(stream).await {
         Ok(Some(part)) => {
             // A path that names an object is no watch: it is answered like any GET.
@@ -294,9 +295,9 @@ pub struct Lab {
 #[derive(Clone, Debug)]
 pub struct Cluster<'a> {
     /// Of the servers.
-    pub release: Release,
+    pub release: Version,
     /// Of their etcd.
-    pub etcd: EtcdRelease,
+    pub etcd: EtcdVersion,
     /// `--service-cluster-ip-range`
     pub ranges: Vec<&'a str>,
     /// How many servers there are.
@@ -329,12 +330,12 @@ impl Lab {
             me: MemberId(0),
             members: vec![id(name)],
             release: etcd,
-            switches: Switches::default(),
+            defects: Set::NONE,
             sizes: Sizes::of(etcd),
         };
         let config = |at: usize| Config {
             release,
-            switches: Switches::of(release),
+            defects: Defects::shipped_with(release),
             me: id(SERVERS[at]),
             etcd: id("etcd"),
             events_etcd: Some(id(EVENTS_ETCD)),
@@ -358,6 +359,7 @@ impl Lab {
                 apiserver_count: cluster.servers as u32,
                 identity: false,
                 published: Arc::default(),
+                defects: wavetank_controllers::Defects::shipped_with(release),
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+use wavetank_controllers::Reconciler;
 
 use serde_json::{Value as Json, json};
 use wavetank_api::{WatchEvent, WatchPart, json as tree};
 use wavetank_apiserver::services::Bitmap;
-use wavetank_release::{EtcdRelease, Reconciler, Release};
+use wavetank_releases::VERSIONS;
 
 use crate::corpus::Recording;
 use crate::endpoints;
@@ -68,14 +69,14 @@ struct Replay<'a> {
 pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     let cluster = &recording.lines[0]["cluster"];
     let text = |field: &str| cluster[field].as_str().unwrap_or_default().to_owned();
-    let release = Release::ALL.into_iter().find(|release| {
+    let release = VERSIONS.into_iter().find(|release| {
         let apiserver = text("apiserver");
-        apiserver.starts_with(release.name())
+        apiserver.starts_with(&release.to_string())
     });
     let wrong = |what: String| format!("{}: {what}", recording.name);
     let release =
         release.ok_or_else(|| wrong(format!("{} is not simulated", text("apiserver"))))?;
-    let etcd = EtcdRelease::named(&format!("v{}", text("etcd")));
+    let etcd = wavetank_releases::etcd::named(&format!("v{}", text("etcd")));
     let etcd = etcd.ok_or_else(|| wrong(format!("etcd {} is not simulated", text("etcd"))))?;
     let ranges = cluster["flags"]["service-cluster-ip-range"].as_str();
     let servers = cluster["servers"].as_u64().unwrap_or(1) as usize;

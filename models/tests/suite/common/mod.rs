@@ -3,26 +3,28 @@
 use std::time::Duration;
 
 use stateright::{Checker, Model, Path};
+use wavetank_controllers::Reconciler;
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Action, Fault, Time, World};
 use wavetank_models::{Bounds, Move, Node, WorldModel};
-use wavetank_release::{Reconciler, Release, Switches};
+use wavetank_releases::{Release, V1_20};
+use wavetank_version::{Selection, Set};
 
 #[path = "../../../../sim/cluster/tests/suite/common/topology.rs"]
 pub mod topology;
 
 use topology::{Apiserver, EtcdCluster, Topology};
 
-/// Two apiservers of v1.20 with these switches, over one etcd.
-fn two_apiservers(switches: Switches) -> Topology {
+/// Two apiservers of v1.20 with these defects, over one etcd.
+fn two_apiservers(defects: Selection) -> Topology {
     let apiserver = Apiserver {
-        release: Release::V1_20,
-        switches,
+        release: V1_20,
+        defects,
     };
     Topology {
-        etcd: EtcdCluster::single(Release::V1_20.etcd(), Switches::NONE),
+        etcd: EtcdCluster::single(Release::of(V1_20).etcd, Set::NONE),
         etcd_clients: 0,
         watching: Default::default(),
         services: None,
@@ -38,10 +40,10 @@ fn two_apiservers(switches: Switches) -> Topology {
 /// What the removal of an address and a round, one after the other, take less than.
 pub const WINDOW: Duration = Duration::from_millis(25);
 
-/// Two apiservers with these switches, each of which may be stopped within a window that begins
+/// Two apiservers with these defects, each of which may be stopped within a window that begins
 /// about `from`.
-pub fn stoppable(switches: Switches, from: Time, deviations: u32) -> WorldModel {
-    let topology = two_apiservers(switches);
+pub fn stoppable(defects: Selection, from: Time, deviations: u32) -> WorldModel {
+    let topology = two_apiservers(defects);
     let start = undisturbed(&topology, "stopped-address-is-removed", from);
     let stop = |process| Action::Fault(Fault::Stop { process });
     WorldModel {

@@ -145,7 +145,7 @@ fn a_property_of_etcd_needs_its_clients() {
         &[
             ("  etcd-clients: 3\n", ""),
             ("  etcd-operations: {every: 150ms}\n", ""),
-            ("only-ready-are-listed]", "watch-is-reliable]"),
+            ("only-ready-are-listed]", "watch-reliable]"),
         ],
     );
 }

@@ -45,7 +45,7 @@ fn json_is_yaml() {
 #[test]
 fn what_is_left_out_has_its_default() {
     let scenario = read(LEAST).unwrap_or_else(|report| panic!("{report}"));
-    assert_eq!(scenario.release, Release::V1_36);
+    assert_eq!(scenario.release, Release::default());
     assert_eq!(processes(&scenario), ["a1", "etcd"]);
     let options = scenario.given.section(Section::Options);
     assert_eq!(options["shutdown-delay"], "0s");

@@ -442,7 +442,7 @@ mod tests {
 
     fn context() -> Context {
         Context {
-            release: wavetank_release::Release::V1_36,
+            release: wavetank_releases::V1_36,
             now: crate::Stamp::parse("2026-01-01T00:00:00Z").expect("an instant"),
             dual_stack: false,
         }

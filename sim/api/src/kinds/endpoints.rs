@@ -2,15 +2,15 @@
 //! `pkg/apis/core/validation/validation.go`). The server keeps subsets as they are sent; repacking is
 //! the controllers'.
 
-use wavetank_release::Release;
-
 use super::pod_spec::{default, objects_mut};
 use crate::addresses;
+use crate::gates;
 use crate::json::{self, Json};
 use crate::metadata;
 use crate::names;
 use crate::strategy::{Context, Part, Strategy};
 use crate::validation::ErrorList;
+use wavetank_version::Version;
 
 /// The rules of Endpoints.
 pub struct Endpoints;
@@ -50,10 +50,12 @@ impl Strategy for Endpoints {
 
 /// The warning that every answer about Endpoints carries, reads and failures included
 /// (`APILifecycleDeprecated` of `k8s.io/api/core/v1`).
-pub fn deprecation(release: Release) -> Option<&'static str> {
+pub fn deprecation(release: Version) -> Option<&'static str> {
     const WARNING: &str =
         "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
-    (release == Release::V1_36).then_some(WARNING)
+    release
+        .has(gates::ENDPOINTS_ARE_DEPRECATED)
+        .then_some(WARNING)
 }
 
 /// `ValidateEndpoints`; subsets that stay as they were are not looked at again.

@@ -2,9 +2,10 @@
 //! `pkg/apis/core/validation/validation.go`). Their deletion in two steps is the registry's.
 
 use serde_json::json;
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use super::pods::keep;
+use crate::gates;
 use crate::json::{self, Json};
 use crate::metadata;
 use crate::names;
@@ -140,8 +141,8 @@ impl Strategy for Namespaces {
 }
 
 /// Before v1.21 nobody labelled them.
-fn unlabel(release: Release, namespace: &mut Json) {
-    if release == Release::V1_36 {
+fn unlabel(release: Version, namespace: &mut Json) {
+    if release.has(gates::NAMESPACES_ARE_LABELLED) {
         return;
     }
     let labels = json::map_mut(namespace, &["metadata", "labels"]);

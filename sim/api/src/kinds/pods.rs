@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use wavetank_release::Release;
 
 use super::pod_spec;
 use crate::decode::values::Quantity;
 use crate::diff;
+use crate::gates;
 use crate::internal;
 use crate::json::{self, Json, Map};
 use crate::metadata;
@@ -168,9 +168,8 @@ impl Strategy for Pods {
     }
 }
 
-/// Pods count their generation since v1.33.
 fn counts_generation(cx: &Context) -> bool {
-    cx.release == Release::V1_36
+    cx.release.has(gates::PODS_COUNT_GENERATIONS)
 }
 
 /// What lies here is what lay here before.
@@ -282,11 +281,11 @@ fn validate_update(cx: &Context, pod: &Json, old: &Json) -> ErrorList {
     }
     let mut munged = pod.get("spec").cloned().unwrap_or(Json::Null);
     let old_spec = old.get("spec").unwrap_or(&Json::Null);
-    let modern = cx.release == Release::V1_36;
-    munge(&mut munged, old_spec, modern);
+    let mends = cx.release.has(gates::NEGATIVE_GRACE_MAY_BE_MENDED);
+    munge(&mut munged, old_spec, mends);
     added_tolerations(pod, old, &mut errors);
     if munged != *old_spec {
-        let may = if modern {
+        let may = if mends {
             "`spec.containers[*].image`,`spec.initContainers[*].image`,\
              `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
              tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
@@ -306,7 +305,7 @@ fn validate_update(cx: &Context, pod: &Json, old: &Json) -> ErrorList {
 }
 
 /// Takes back what an update may change.
-fn munge(spec: &mut Json, old: &Json, modern: bool) {
+fn munge(spec: &mut Json, old: &Json, mends: bool) {
     for list in ["containers", "initContainers"] {
         let images: Vec<&str> = json::list(old, &[list])
             .iter()
@@ -320,7 +319,7 @@ fn munge(spec: &mut Json, old: &Json, modern: bool) {
         keep(spec, old, &[field]);
     }
     let seconds = |spec| json::number(spec, &["terminationGracePeriodSeconds"]);
-    if modern && seconds(old).is_some_and(|old| old < 0) && seconds(spec) == Some(1) {
+    if mends && seconds(old).is_some_and(|old| old < 0) && seconds(spec) == Some(1) {
         keep(spec, old, &["terminationGracePeriodSeconds"]);
     }
 }
@@ -396,10 +395,11 @@ pub fn keep_priority(pod: &mut Json, old: &Json) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavetank_releases::V1_36;
 
     fn context() -> Context {
         Context {
-            release: Release::V1_36,
+            release: V1_36,
             now: crate::Stamp::parse("2026-01-01T00:00:00Z").expect("an instant"),
             dual_stack: false,
         }

@@ -3,13 +3,13 @@
 //! of `pkg/registry/core/service/storage/rest.go`). v1.36 is in `service_families`.
 
 use serde_json::json;
-use wavetank_release::Release;
 
 use super::service_families::{
     FAMILIES, IPS, POLICY, PREFER, REQUIRE, SINGLE, add_family, add_other_family, family_of,
     keep_one, other, policy, refuse, without_selector,
 };
 use super::services::is_headless;
+use crate::gates;
 use crate::json::{self, Json};
 use crate::strategy::Context;
 use crate::validation::{Bad, ErrorList};
@@ -26,30 +26,26 @@ pub(super) fn default(cx: &Context, service: &mut Json) {
     if !cx.dual_stack || is_external(service) {
         return;
     }
-    match cx.release {
-        Release::V1_16 => {
-            let ip = json::text(service, &["spec", "clusterIP"]).to_owned();
-            let has = !json::text(service, &FAMILY).is_empty();
-            if !has && !matches!(ip.as_str(), "" | "None") {
-                json::set(service, &FAMILY, family_of(&ip));
-            }
+    if !cx.release.has(gates::CLUSTER_IPS) {
+        let ip = json::text(service, &["spec", "clusterIP"]).to_owned();
+        let has = !json::text(service, &FAMILY).is_empty();
+        if !has && !matches!(ip.as_str(), "" | "None") {
+            json::set(service, &FAMILY, family_of(&ip));
         }
-        Release::V1_20 => {
-            let two = |path| json::list(service, path).len() == 2;
-            if policy(service).is_empty() && (two(&IPS) || two(&FAMILIES)) {
-                json::set(service, &POLICY, REQUIRE);
-            }
-            if policy(service) == REQUIRE && json::list(service, &FAMILIES).len() == 1 {
-                add_other_family(service);
-            }
+    } else if cx.release.has(gates::FAMILIES_BEFORE_HOOKS) {
+        let two = |path| json::list(service, path).len() == 2;
+        if policy(service).is_empty() && (two(&IPS) || two(&FAMILIES)) {
+            json::set(service, &POLICY, REQUIRE);
         }
-        Release::V1_36 => {}
+        if policy(service) == REQUIRE && json::list(service, &FAMILIES).len() == 1 {
+            add_other_family(service);
+        }
     }
 }
 
 /// `trimFieldsForDualStackDowngrade`: asking for a single family is enough to lose the second one.
 pub(super) fn trim_for_downgrade(cx: &Context, service: &mut Json, old: &Json) {
-    let gate = cx.release == Release::V1_20 && cx.dual_stack;
+    let gate = cx.release.has(gates::FAMILIES_BEFORE_HOOKS) && cx.dual_stack;
     if gate && matches!(policy(old), REQUIRE | PREFER) && policy(service) == SINGLE {
         for path in [IPS, FAMILIES] {
             if json::list(service, &path).len() > 1 {

@@ -1,13 +1,13 @@
 //! What is wrong with a Service (`kubernetes/pkg/apis/core/validation/validation.go`).
 
 use std::collections::BTreeSet;
-
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use super::endpoints::PROTOCOLS;
 use super::service_one_ip;
 use super::services::{is_accessible, is_headless, name_errors, needs_health_check};
 use crate::addresses;
+use crate::gates;
 use crate::internal;
 use crate::json::{self, Json};
 use crate::metadata;
@@ -29,8 +29,8 @@ fn list<'a>(service: &'a Json, field: &str) -> &'a [Json] {
 }
 
 /// A list as messages show it; older releases show it as Go would write it.
-fn shown(release: Release, items: &[Json]) -> Bad {
-    if release != Release::V1_36 {
+fn shown(release: Version, items: &[Json]) -> Bad {
+    if !release.has(gates::LISTS_ARE_SHOWN_AS_JSON) {
         let texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
         return match texts.is_empty() {
             true => Bad::shown("[]string(nil)"),
@@ -44,17 +44,17 @@ fn shown(release: Release, items: &[Json]) -> Bad {
 }
 
 /// The addresses of a Service, as messages show them.
-pub fn shown_ips(release: Release, service: &Json) -> Bad {
+pub fn shown_ips(release: Version, service: &Json) -> Bad {
     shown(release, list(service, "clusterIPs"))
 }
 
 /// `ValidateService`
-pub(super) fn validate(release: Release, service: &Json) -> ErrorList {
+pub(super) fn validate(release: Version, service: &Json) -> ErrorList {
     let names = |name: &str, prefix: bool| name_errors(release, name, prefix);
     let mut errors = metadata::validate_object_meta(service, true, &names);
     let kind = text(service, "type");
     let headless = is_headless(service);
-    let plural = release != Release::V1_16;
+    let plural = release.has(gates::CLUSTER_IPS);
     let ports = list(service, "ports");
     if ports.is_empty() && !headless && kind != "ExternalName" {
         errors.required("spec.ports", "");
@@ -225,12 +225,12 @@ fn affinity(service: &Json, errors: &mut ErrorList) {
 /// `ValidateServiceClusterIPsRelatedFields` of v1.36, which allocation asks for, too.
 pub(super) fn cluster_ips_errors(service: &Json) -> ErrorList {
     let mut errors = ErrorList::default();
-    cluster_ips(Release::V1_36, service, &mut errors);
+    cluster_ips(Version::LATEST, service, &mut errors);
     errors
 }
 
 /// `validateServiceClusterIPsRelatedFields`
-fn cluster_ips(release: Release, service: &Json, errors: &mut ErrorList) {
+fn cluster_ips(release: Version, service: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "spec.clusterIPs";
     let ips = list(service, "clusterIPs");
     let one = text(service, "clusterIP");
@@ -347,8 +347,8 @@ fn node_ports(ports: &[Json], kind: &str, errors: &mut ErrorList) {
     }
 }
 
-fn traffic(release: Release, service: &Json, errors: &mut ErrorList) {
-    if release != Release::V1_36 {
+fn traffic(release: Version, service: &Json, errors: &mut ErrorList) {
+    if !release.has(gates::TRAFFIC_IS_VALIDATED) {
         return traffic_values(service, errors);
     }
     let accessible = service.get("spec").is_some_and(is_accessible);
@@ -418,10 +418,10 @@ pub fn traffic_combination(service: &Json) -> ErrorList {
 }
 
 /// `ValidateServiceUpdate`
-pub(super) fn validate_update(release: Release, service: &Json, old: &Json) -> ErrorList {
+pub(super) fn validate_update(release: Version, service: &Json, old: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta_update(service, old);
     let external = |of| text(of, "type") == "ExternalName";
-    if release == Release::V1_16 {
+    if !release.has(gates::CLUSTER_IPS) {
         service_one_ip::unchanged(service, old, &mut errors);
     } else if !external(service) && !external(old) {
         changed_ips(release, service, old, &mut errors);
@@ -433,27 +433,26 @@ pub(super) fn validate_update(release: Release, service: &Json, old: &Json) -> E
 }
 
 /// What a load balancer keeps, v1.36.
-fn changed_balancer(release: Release, service: &Json, old: &Json) -> ErrorList {
+fn changed_balancer(release: Version, service: &Json, old: &Json) -> ErrorList {
     let mut errors = ErrorList::default();
-    if release != Release::V1_36 {
-        return errors;
-    }
     let balanced = |of| text(of, "type") == "LoadBalancer";
     let class = |of| json::at(of, &["spec", "loadBalancerClass"]).cloned();
-    if balanced(service) && balanced(old) && class(service) != class(old) {
+    let has_class = release.has(gates::LOAD_BALANCER_CLASS);
+    if has_class && balanced(service) && balanced(old) && class(service) != class(old) {
         let bad = Bad::from(class(service).as_ref());
         errors.invalid("spec.loadBalancerClass", bad, CHANGED);
     }
     let check = |of| json::number(of, &["spec", "healthCheckNodePort"]);
     let checked = needs_health_check(service) && needs_health_check(old);
-    if checked && check(service) != check(old) {
+    let changed = checked && check(service) != check(old);
+    if changed && release.has(gates::TRAFFIC_IS_VALIDATED) {
         errors.forbidden("spec.healthCheckNodePort", metadata::IMMUTABLE);
     }
     errors
 }
 
 /// `validateUpgradeDowngradeClusterIPs`
-fn changed_ips(release: Release, service: &Json, old: &Json, errors: &mut ErrorList) {
+fn changed_ips(release: Version, service: &Json, old: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "spec.clusterIPs[0]";
     if is_headless(service) && is_headless(old) {
         return;
@@ -494,7 +493,7 @@ fn changed_ips(release: Release, service: &Json, old: &Json, errors: &mut ErrorL
 }
 
 /// `validateUpgradeDowngradeIPFamilies`
-fn changed_families(release: Release, service: &Json, old: &Json, errors: &mut ErrorList) {
+fn changed_families(release: Version, service: &Json, old: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "spec.ipFamilies[0]";
     if is_headless(service) || is_headless(old) {
         return;
@@ -531,12 +530,13 @@ fn changed_families(release: Release, service: &Json, old: &Json, errors: &mut E
 }
 
 /// `ValidateServiceStatusUpdate`
-pub(super) fn validate_status(release: Release, service: &Json, old: &Json) -> ErrorList {
+pub(super) fn validate_status(release: Version, service: &Json, old: &Json) -> ErrorList {
     const INGRESS: &str = "status.loadBalancer.ingress";
     let mut errors = metadata::validate_object_meta_update(service, old);
     let path = ["status", "loadBalancer", "ingress"];
     let ingress = json::list(service, &path);
-    if release == Release::V1_36 && text(service, "type") != "LoadBalancer" {
+    let load_balancers_only = release.has(gates::INGRESS_OF_LOAD_BALANCERS_ONLY);
+    if load_balancers_only && text(service, "type") != "LoadBalancer" {
         if !ingress.is_empty() && json::list(old, &path).is_empty() {
             errors.forbidden(
                 INGRESS,
@@ -552,7 +552,7 @@ pub(super) fn validate_status(release: Release, service: &Json, old: &Json) -> E
             addresses::validate_legacy(of("ip"), &at("ip"), &mut errors);
         }
         let mode = of("ipMode");
-        if release != Release::V1_36 {
+        if !release.has(gates::LOAD_BALANCER_IP_MODE) {
             // There were no modes.
         } else if mode.is_empty() && !of("ip").is_empty() {
             errors.required(at("ipMode"), "must be specified when `ip` is set");

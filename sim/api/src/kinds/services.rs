@@ -5,12 +5,13 @@
 //! they need to know of a Service's fields. What is wrong with a Service is in `service_rules`.
 
 use serde_json::json;
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use super::pod_spec::{default, objects_mut};
 use super::pods::keep;
 use super::{service_gate, service_rules};
 use crate::addresses;
+use crate::gates;
 use crate::json::{self, Json, Map};
 use crate::names;
 use crate::strategy::{Context, Part, Strategy};
@@ -63,7 +64,7 @@ impl Strategy for Services {
     fn prepare_for_create(&self, cx: &Context, service: &mut Json) {
         json::set(service, &["status"], json!({"loadBalancer": {}}));
         service_gate::default(cx, service);
-        if cx.release == Release::V1_20 {
+        if cx.release.has(gates::FAMILIES_BEFORE_HOOKS) {
             normalize_cluster_ips(service, None);
         }
         forget_later_fields(cx, service);
@@ -77,7 +78,7 @@ impl Strategy for Services {
         match part {
             Part::Status => {
                 keep(service, old, &["spec"]);
-                if cx.release != Release::V1_36 {
+                if !cx.release.has(gates::LOAD_BALANCER_IP_MODE) {
                     for ingress in objects_mut(service, &["status", "loadBalancer", "ingress"]) {
                         ingress.remove("ipMode");
                     }
@@ -86,11 +87,11 @@ impl Strategy for Services {
             _ => {
                 keep(service, old, &["status"]);
                 service_gate::default(cx, service);
-                if cx.release == Release::V1_20 {
+                if cx.release.has(gates::FAMILIES_BEFORE_HOOKS) {
                     normalize_cluster_ips(service, Some(old));
                 }
                 forget_later_fields(cx, service);
-                if cx.release == Release::V1_16 {
+                if !cx.release.has(gates::TYPE_DEPENDENT_FIELDS_ARE_DROPPED) {
                     return;
                 }
                 drop_type_dependent(service, old);
@@ -112,7 +113,7 @@ impl Strategy for Services {
 
     fn warnings(&self, cx: &Context, service: &Json, _old: Option<&Json>) -> Vec<String> {
         let mut warnings = Vec::new();
-        if cx.release != Release::V1_36 {
+        if !cx.release.has(gates::SERVICE_WARNINGS) {
             return warnings;
         }
         let list = |field| {
@@ -146,7 +147,7 @@ impl Strategy for Services {
     }
 
     fn name_errors(&self, name: &str, prefix: bool) -> Vec<String> {
-        name_errors(Release::V1_36, name, prefix)
+        name_errors(Version::LATEST, name, prefix)
     }
 
     fn allow_create_on_update(&self) -> bool {
@@ -172,51 +173,54 @@ impl Strategy for Services {
 /// Fields that came after v1.20, or were off by default then, and one that is gone since; the table is that
 /// of v1.36.
 fn forget_later_fields(cx: &Context, service: &mut Json) {
-    if !(cx.release == Release::V1_16 && cx.dual_stack) {
+    let has = |gate| cx.release.has(gate);
+    if has(gates::CLUSTER_IPS) || !cx.dual_stack {
         json::remove(service, &["spec", "ipFamily"]);
     }
-    if cx.release == Release::V1_36 {
-        return;
-    }
-    for field in [
-        "allocateLoadBalancerNodePorts",
-        "internalTrafficPolicy",
-        "loadBalancerClass",
-        "trafficDistribution",
-    ] {
+    let fields = [
+        (
+            gates::LOAD_BALANCER_NODE_PORTS,
+            "allocateLoadBalancerNodePorts",
+        ),
+        (gates::INTERNAL_TRAFFIC_POLICY, "internalTrafficPolicy"),
+        (gates::LOAD_BALANCER_CLASS, "loadBalancerClass"),
+        (gates::TRAFFIC_DISTRIBUTION, "trafficDistribution"),
+    ];
+    for (_, field) in fields.into_iter().filter(|(gate, _)| !has(*gate)) {
         json::remove(service, &["spec", field]);
     }
-    let plural = cx.release == Release::V1_20 && cx.dual_stack;
+    let plural = has(gates::DUAL_STACK) || has(gates::CLUSTER_IPS) && cx.dual_stack;
     if !plural {
         json::remove(service, &["spec", "ipFamilies"]);
         json::remove(service, &["spec", "ipFamilyPolicy"]);
-    }
-    // There was one address.
-    match cx.release {
-        Release::V1_16 => {
-            json::remove(service, &["spec", "clusterIPs"]);
-        }
-        _ if plural => {}
-        _ => {
-            let ips = json::list(service, &["spec", "clusterIPs"]);
-            if ips.len() > 1 {
-                let first = ips[..1].to_vec();
-                json::set(service, &["spec", "clusterIPs"], first);
-            }
-        }
+        keep_one_address(cx, service);
     }
     // Services of type ClusterIP had no policy by default, not even with external addresses.
     let text = |field| json::text(service, &["spec", field]);
-    if text("type") == "ClusterIP" && text("externalTrafficPolicy") == "Cluster" {
+    let by_default = text("type") == "ClusterIP" && text("externalTrafficPolicy") == "Cluster";
+    if by_default && !has(gates::EXTERNAL_ADDRESSES_HAVE_A_POLICY) {
         json::remove(service, &["spec", "externalTrafficPolicy"]);
     }
 }
 
+/// There was one address.
+fn keep_one_address(cx: &Context, service: &mut Json) {
+    if !cx.release.has(gates::CLUSTER_IPS) {
+        json::remove(service, &["spec", "clusterIPs"]);
+        return;
+    }
+    let ips = json::list(service, &["spec", "clusterIPs"]);
+    if ips.len() > 1 {
+        let first = ips[..1].to_vec();
+        json::set(service, &["spec", "clusterIPs"], first);
+    }
+}
+
 /// Names of Services are names of hosts; today they may begin with a digit.
-pub(super) fn name_errors(release: Release, name: &str, prefix: bool) -> Vec<String> {
-    match release {
-        Release::V1_36 => names::name_is_label(name, prefix),
-        _ => names::name_is_1035_label(name, prefix),
+pub(super) fn name_errors(release: Version, name: &str, prefix: bool) -> Vec<String> {
+    match release.has(gates::SERVICE_NAMES_ARE_LABELS) {
+        true => names::name_is_label(name, prefix),
+        false => names::name_is_1035_label(name, prefix),
     }
 }
 

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
-use wavetank_release::Release;
+use wavetank_releases::{V1_20, V1_36, VERSIONS};
+use wavetank_version::Version;
 
 use super::{
     CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, IP_ADDRESSES, LEASES, NAMESPACES, Resource, SECRETS,
@@ -15,7 +16,7 @@ use crate::schema;
 use crate::strategy::{Context, Part};
 use crate::validation::ErrorList;
 
-fn context(release: Release) -> Context {
+fn context(release: Version) -> Context {
     Context {
         release,
         now: crate::Stamp::parse("2026-01-01T00:00:00Z").expect("an instant"),
@@ -33,7 +34,7 @@ fn read(resource: &Resource, json: Json) -> Json {
 /// An object as it is about to be stored, and what is wrong with it.
 fn created(resource: &Resource, json: Json) -> (Json, ErrorList) {
     let mut object = read(resource, json);
-    let cx = context(Release::V1_36);
+    let cx = context(V1_36);
     resource.strategy.prepare_for_create(&cx, &mut object);
     let errors = resource.strategy.validate(&cx, &object);
     resource.strategy.canonicalize(&mut object);
@@ -56,7 +57,7 @@ fn updated(
     for (path, value) in change {
         tree::set(&mut new, path, value.clone());
     }
-    let cx = context(Release::V1_36);
+    let cx = context(V1_36);
     resource
         .strategy
         .prepare_for_update(&cx, part, &mut new, old);
@@ -294,7 +295,7 @@ fn addresses_and_ranges_are_checked() {
 
 #[test]
 fn older_releases_know_less() {
-    let cx = context(Release::V1_20);
+    let cx = context(V1_20);
     let mut namespace = read(&NAMESPACES, json!({"metadata": {"name": "a"}}));
     NAMESPACES.strategy.prepare_for_create(&cx, &mut namespace);
     NAMESPACES.strategy.canonicalize(&mut namespace);
@@ -393,7 +394,7 @@ proptest! {
             });
             let raw = [a.clone(), b.clone()];
             for [new, old] in [objects, raw] {
-                for release in Release::ALL {
+                for release in VERSIONS {
                     let cx = context(release);
                     let strategy = resource.strategy;
                     let mut object = new.clone();
@@ -412,7 +413,7 @@ proptest! {
             }
             let scale = deployments::scale(&a);
             let _ = deployments::rescale(&b, &scale);
-            let _ = pod_binding::check(&a, "x").and_then(|()| pod_binding::bind(&b, &a, context(Release::V1_36).now));
+            let _ = pod_binding::check(&a, "x").and_then(|()| pod_binding::bind(&b, &a, context(V1_36).now));
             let mut service = a.clone();
             services::patch_allocated_values(&mut service, &b);
             services::normalize_cluster_ips(&mut service, Some(&b));

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use wavetank_engine::{Condition, Either, Outcome, Payload, Rx, Task};
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
 
 use super::event::Item;
 use super::scope::Awaiting;
 use super::watcher::input;
 use super::{BOOKMARKS, Cacher};
+use crate::cacher::gates;
 
 /// Ticks on their way to the dispatch loop.
 pub(super) const TICKS: u32 = 16;
@@ -80,11 +80,12 @@ impl Cacher {
             return Some(TICK); // the next tick
         }
         let last = left.map(|left| left.checked_sub(BEFORE_END).filter(|last| !last.is_zero()));
-        match (self.config.release, last) {
-            (_, Some(None)) | (Release::V1_16, None) => None,
-            (Release::V1_16, Some(Some(last))) => Some(last),
-            (Release::V1_20 | Release::V1_36, Some(Some(last))) => Some(last.min(EVERY)),
-            (Release::V1_20 | Release::V1_36, None) => Some(EVERY),
+        let every = self.config.release.has(gates::BOOKMARKS_EVERY_MINUTE);
+        match (every.then_some(EVERY), last) {
+            (_, Some(None)) => None,
+            (every, None) => every,
+            (None, Some(Some(last))) => Some(last),
+            (Some(every), Some(Some(last))) => Some(last.min(every)),
         }
     }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use wavetank_engine::{Instant, Time};
-use wavetank_release::Release;
+use wavetank_version::Version;
+
+use crate::cacher::gates;
 
 /// `refreshPerSecond`: 50 ms a second.
 const PER: u32 = 20;
@@ -31,11 +33,11 @@ impl Budget {
     }
 
     /// `takeAvailable`. Until v1.20 a ticker adds once a second, v1.36 counts continuously.
-    pub fn take(&mut self, now: Time, release: Release) -> Duration {
+    pub fn take(&mut self, now: Time, release: Version) -> Duration {
         let passed = now.since(self.counted.0);
-        let passed = match release {
-            Release::V1_36 => passed,
-            Release::V1_16 | Release::V1_20 => Duration::from_secs(passed.as_secs()),
+        let passed = match release.has(gates::BUDGET_IS_CONTINUOUS) {
+            true => passed,
+            false => Duration::from_secs(passed.as_secs()),
         };
         self.counted = Instant(self.counted.0 + passed);
         self.taken = Instant(now);

@@ -14,12 +14,12 @@ use wavetank_api::status::Reason;
 use wavetank_api::{Status, Stored};
 use wavetank_engine::Rx;
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::Release;
 
 use super::Cacher;
 use super::event::covers;
 use super::fresh::is_too_large;
 use super::state::{Cache, Store};
+use crate::cacher::gates;
 use crate::options::{ListOptions, Listed, Match, StoreError};
 use crate::storage::continues;
 
@@ -65,7 +65,8 @@ impl Cacher {
         resource_version: Option<Revision>,
     ) -> Result<Stored, StoreError> {
         let at_least = resource_version.unwrap_or(0);
-        let lenient = self.config.release >= Release::V1_36 || at_least == 0;
+        let resilient = self.config.release.has(gates::RESILIENT_INITIALISATION);
+        let lenient = resilient || at_least == 0;
         if resource_version.is_none() || lenient && !self.is_ready(rx) {
             return self.storage().get(rx, key, at_least).await;
         }
@@ -84,7 +85,7 @@ impl Cacher {
         under: Key,
         options: &ListOptions,
     ) -> Result<Listed, StoreError> {
-        if self.config.release >= Release::V1_36 {
+        if self.config.release.has(gates::CONSISTENT_LISTS) {
             return self.list_now(rx, under, options).await;
         }
         let asked = options.resource_version;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use wavetank_engine::{Either, Outcome, Payload, Rx, Task};
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
 
 use super::event::{Event, Item};
 use super::watcher::input;
 use super::{Cacher, DISPATCH};
+use crate::cacher::gates;
 
 /// The size of the channel before it.
 pub(super) const INCOMING: u32 = 100;
@@ -31,7 +31,12 @@ impl Dispatch {
 
 pub(super) async fn dispatch(rx: Rx, dispatch: Dispatch) -> Outcome {
     let Dispatch { cacher, mut last } = dispatch;
-    if last == 0 && cacher.config.release >= Release::V1_36 {
+    if last == 0
+        && cacher
+            .config
+            .release
+            .has(gates::DISPATCH_BEGINS_AT_THE_LIST)
+    {
         // v1.36 begins with the revision of the first list.
         last = match cacher.first_list(rx).await {
             Some(listed) => listed,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use wavetank_api::Status;
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
 
 use super::Cacher;
 use super::event::{Event, covers};
 use super::state::Cache;
 use super::watcher::Initial;
+use crate::cacher::gates;
 use crate::options::{ListOptions, StoreError};
 use wavetank_engine::Instant;
 
@@ -40,12 +40,16 @@ impl Cache {
         }
         let (from, to) = (self.window.after(since), self.window.end());
         // Until v1.20 they are copied here, v1.36 reads them when it sends them.
-        let (events, rest) = match cacher.config.release {
-            Release::V1_16 | Release::V1_20 => {
+        let later = cacher
+            .config
+            .release
+            .has(gates::INITIAL_EVENTS_ARE_READ_LATER);
+        let (events, rest) = match later {
+            false => {
                 let events = self.window.slice(from, to, usize::MAX);
                 (events.unwrap_or_default(), None)
             }
-            Release::V1_36 => (Vec::new(), Some((from, to))),
+            true => (Vec::new(), Some((from, to))),
         };
         Ok(Initial {
             revision: since,
@@ -74,9 +78,13 @@ impl Cache {
             })
             .collect();
         // v1.20 takes the revision from the last of them: of none it is what was asked for.
-        let revision = match cacher.config.release {
-            Release::V1_16 | Release::V1_20 if events.is_empty() => 0,
-            _ => self.revision,
+        let own = cacher
+            .config
+            .release
+            .has(gates::INITIAL_STATE_HAS_ITS_REVISION);
+        let revision = match own || !events.is_empty() {
+            true => self.revision,
+            false => 0,
         };
         Initial {
             revision,

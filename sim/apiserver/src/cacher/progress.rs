@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use wavetank_engine::{Outcome, Payload, Rx, Stream, Task};
 use wavetank_etcd::{Revision, WatchRequest};
-use wavetank_release::Switch;
+use wavetank_version::Defect;
 
 use super::state::Cache;
 use super::{Cacher, PROGRESS};
+use crate::CacheDefect;
+use crate::cacher::gates;
 
 /// `progressRequestPeriod`.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -23,10 +25,17 @@ pub(super) struct Demand {
     rounds: u32,
 }
 
+pub(crate) const QUIET_CACHE_FALLS_BEHIND: Defect = Defect::known(
+    "quiet-cache-falls-behind",
+    "k/k#107133, PR #117989 (1.28)",
+    "nobody asks etcd for progress: a revision that a quiet cache has not seen is too large for ever",
+)
+.until(gates::PROGRESS_IS_REQUESTED);
+
 impl Cacher {
     /// `ConsistentListFromCache`, and an etcd that can be asked. v1.16 and v1.20 never ask.
     pub(super) fn asks_for_progress(self) -> bool {
-        self.config.progress && !self.config.switches.has(Switch::QuietCacheFallsBehind)
+        self.config.progress && !self.config.defects.has(CacheDefect::QuietCacheFallsBehind)
     }
 
     /// Somebody waits for this revision.

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use wavetank_api::{Reason, Status};
 use wavetank_engine::{Instant, Rx, Time};
-use wavetank_release::{Release, Switch};
+use wavetank_version::Defect;
 
 use super::Cacher;
+use crate::CacheDefect;
+use crate::cacher::gates;
 use crate::options::StoreError;
 
 const STOPPED: &str = "apiserver cacher is stopped";
@@ -81,20 +83,33 @@ fn retry_after(down: Duration) -> u32 {
     1 + passed as u32
 }
 
+pub(crate) const STOPPED_CACHE_IS_WAITED_FOR: Defect = Defect::known(
+    "stopped-cache-is-waited-for",
+    "k/k PR #108414 (1.24)",
+    "a request that finds a watch cache torn down waits for ever until it is filled",
+)
+.until(gates::STOPPED_CACHE_REFUSES)
+.fits_only(gates::RESILIENT_INITIALISATION.before());
+
 impl Cacher {
     /// Ready, and in which generation.
     ///
     /// # Errors
     /// 429, on v1.36 at once; 503 if it is stopped.
     pub(super) async fn generation(self, rx: Rx) -> Result<u64, StoreError> {
-        if self.config.release >= Release::V1_36 {
+        if self.config.release.has(gates::RESILIENT_INITIALISATION) {
             self.check_ready(rx)?;
         }
         loop {
             if let Some(generation) = rx.look(&self.cell(), |cache| cache.ready.generation()) {
                 return Ok(generation);
             }
-            if self.is_stopped(rx) && !self.config.switches.has(Switch::StoppedCacheIsWaitedFor) {
+            if self.is_stopped(rx)
+                && !self
+                    .config
+                    .defects
+                    .has(CacheDefect::StoppedCacheIsWaitedFor)
+            {
                 let status = Status::of(Reason::ServiceUnavailable, STOPPED);
                 return Err(status.into());
             }

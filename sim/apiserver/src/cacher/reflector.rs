@@ -10,13 +10,15 @@ use wavetank_api::status::Reason;
 use wavetank_api::{Object, Status, Stored};
 use wavetank_engine::{Either, Instant, Outcome, Payload, Rx, Task, Time};
 use wavetank_etcd::{EtcdError, Key, Keys, Range, Revision};
-use wavetank_release::{Release, Switch};
+use wavetank_version::Defect;
 
 use super::event::Item;
 use super::note::CacheNote;
 use super::source::{Got, Source};
 use super::state::{Change, Store};
 use super::{CACHER, Cacher, REFLECT};
+use crate::CacheDefect;
+use crate::cacher::gates;
 
 /// `storageWatchListPageSize`
 const PAGE: u64 = 10_000;
@@ -96,6 +98,13 @@ pub(super) async fn reflect(rx: Rx, reflector: Reflector) -> Outcome {
     }
     .go_on()
 }
+
+pub(crate) const STOPPED_CACHE_KEEPS_WATCHES: Defect = Defect::known(
+    "stopped-cache-keeps-watches",
+    "k/k#78029, PR #78029 (1.15)",
+    "a watch cache that is torn down leaves its watches open, and silent",
+)
+.until(gates::STOPPED_CACHE_ENDS_WATCHES);
 
 impl Cacher {
     /// `/registry/configmaps/`
@@ -187,7 +196,7 @@ impl Cacher {
     }
 
     fn retries(self, rx: Rx, status: &Status) -> bool {
-        self.config.release >= Release::V1_36
+        self.config.release.has(gates::INTERNAL_ERRORS_ARE_RETRIED)
             && status.is(Reason::InternalError)
             && rx.update_at(&self.cell(), |cache, now| cache.retry.again(now))
     }
@@ -223,7 +232,11 @@ impl Cacher {
         if let Some(stream) = rx.update(&self.cell(), |cache| cache.stream.take()) {
             rx.close_stream(stream);
         }
-        if !self.config.switches.has(Switch::StoppedCacheKeepsWatches) {
+        if !self
+            .config
+            .defects
+            .has(CacheDefect::StoppedCacheKeepsWatches)
+        {
             let _cacher = rx.lock(CACHER).await;
             self.terminate_all(rx);
         }

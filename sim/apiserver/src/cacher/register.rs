@@ -7,7 +7,7 @@ use std::time::Duration;
 use wavetank_api::{Status, WatchEvent};
 use wavetank_engine::{Cell, Channel, Payload, Rx, Task};
 use wavetank_etcd::Key;
-use wavetank_release::{Release, Switch};
+use wavetank_version::Defect;
 
 use super::bookmark::{Timekeeper, gone};
 use super::event::Selection;
@@ -16,6 +16,8 @@ use super::scope::Awaiting;
 use super::state::internal;
 use super::watcher::{Watcher, input, result};
 use super::{BOOKMARKS, CACHER, Cacher, WATCHER};
+use crate::CacheDefect;
+use crate::cacher::gates;
 use crate::options::{ListOptions, StoreError};
 
 /// How many watches this server has had, of all resources.
@@ -51,6 +53,21 @@ impl Watch {
         self.cacher.forget(rx, self.number, false);
     }
 }
+
+pub(crate) const WATCH_DURING_REINITIALISATION: Defect = Defect::known(
+    "watch-during-reinitialisation",
+    "k/k#116122, PR #116172 (1.27)",
+    "a watch that is registered while its cache fills anew never gets what happened meanwhile",
+)
+.until(gates::READY_HAS_GENERATIONS);
+
+pub(crate) const WATCH_LIST_WITHOUT_PROGRESS: Defect = Defect::known(
+    "watch-list-without-progress",
+    "k/k#122277, PR #122830 (1.30)",
+    "a watch with initial events waits for its revision, but does not ask etcd for progress",
+)
+.until(gates::WATCH_LIST_REQUESTS_PROGRESS)
+.fits_only(gates::WATCH_LIST);
 
 impl Cacher {
     /// A watch of what is under `under`: one key, or a prefix with a slash at its end. `lasts` is
@@ -104,10 +121,8 @@ impl Cacher {
     ) -> Result<Watch, StoreError> {
         let release = self.config.release;
         let cell = self.cell();
-        let initial = match release {
-            Release::V1_16 | Release::V1_20 => None,
-            Release::V1_36 => options.send_initial_events,
-        };
+        let initial = options.send_initial_events;
+        let initial = initial.filter(|_| release.has(gates::WATCH_LIST));
         let list = initial == Some(true) && options.bookmarks;
         if list && !self.config.progress {
             let why = "a watch stream was requested by the client but the required storage feature \
@@ -120,7 +135,10 @@ impl Cacher {
             (None, Some(_)) => self.storage().current_revision(rx, self.prefix()).await?,
         };
         if initial == Some(true) {
-            let ask = !self.config.switches.has(Switch::WatchListWithoutProgress);
+            let ask = !self
+                .config
+                .defects
+                .has(CacheDefect::WatchListWithoutProgress);
             self.wait_until_fresh(rx, required, ask).await?;
         }
         let cache = rx.lock(self.lock()).await;
@@ -146,8 +164,8 @@ impl Cacher {
                 let stands = cache.ready.generation() == Some(generation)
                     || self
                         .config
-                        .switches
-                        .has(Switch::WatchDuringReinitialisation);
+                        .defects
+                        .has(CacheDefect::WatchDuringReinitialisation);
                 if stands {
                     cache.watchers.insert(watch.number, registered);
                 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use wavetank_api::Stored;
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
 
 use super::Cacher;
 use super::event::Event;
 use super::state::Cache;
 use super::window::FRESH;
+use crate::cacher::gates;
 use crate::options::ListOptions;
 
 /// `minWatchChanSize`, `maxWatchChanSize…`, and the fixed sizes until v1.20.
@@ -60,11 +60,13 @@ impl Scope {
 impl Cacher {
     /// The field of which watchers may want one value (`TriggerFunc` in `pkg/registry`).
     fn trigger(self) -> Option<&'static str> {
-        let old = self.config.release <= Release::V1_20;
+        let has = |gate| self.config.release.has(gate);
         match self.resource.plural {
             "pods" => Some("spec.nodeName"),
-            "nodes" | "secrets" | "configmaps" if old => Some("metadata.name"),
-            "resourceslices" if !old => Some("spec.nodeName"),
+            "nodes" | "secrets" | "configmaps" if has(gates::NAMES_ARE_TRIGGERS) => {
+                Some("metadata.name")
+            }
+            "resourceslices" if has(gates::RESOURCE_SLICES_HAVE_TRIGGERS) => Some("spec.nodeName"),
             _ => None,
         }
     }
@@ -72,10 +74,11 @@ impl Cacher {
     /// The buffer of a watcher (`suggestedWatchChannelSize`).
     pub(super) fn buffer(self, window: usize, triggered: bool) -> u32 {
         let trigger = self.trigger().is_some();
-        let size = match (self.config.release, trigger, triggered) {
-            (Release::V1_16 | Release::V1_20, true, false) => UNUSED_TRIGGER,
-            (Release::V1_16 | Release::V1_20, ..) => SMALL,
-            (Release::V1_36, trigger, triggered) => {
+        let follows = self.config.release.has(gates::BUFFERS_FOLLOW_THE_WINDOW);
+        let size = match (follows, trigger, triggered) {
+            (false, true, false) => UNUSED_TRIGGER,
+            (false, ..) => SMALL,
+            (true, trigger, triggered) => {
                 let most = match (trigger, triggered) {
                     (true, true) => SMALL,
                     (true, false) => UNUSED_TRIGGER,
@@ -100,7 +103,7 @@ impl Cacher {
         after: Revision,
     ) -> Registered {
         let mut scope = Scope::default();
-        if self.config.release >= Release::V1_36 {
+        if self.config.release.has(gates::WATCHERS_HAVE_SCOPES) {
             let rest = under.strip_prefix(&*self.prefix()).unwrap_or_default();
             let (namespace, name) = match self.resource.namespaced {
                 true => rest.split_once('/').unwrap_or(("", "")),

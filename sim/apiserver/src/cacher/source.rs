@@ -9,10 +9,12 @@ use wavetank_engine::{NetError, Payload, Rx, Stream};
 use wavetank_etcd::{
     Code, EtcdError, Keys, Revision, WatchPart, WatchRequest, WatchResponse, WatchStart,
 };
-use wavetank_release::{Release, Switch};
+use wavetank_version::Defect;
 
 use super::Cacher;
 use super::state::Change;
+use crate::CacheDefect;
+use crate::cacher::gates;
 
 /// grpc's back-off between attempts to connect: 1 s, × 1.6, up to 120 s (jitter left out).
 const BACKOFF: Duration = Duration::from_secs(1);
@@ -42,17 +44,30 @@ pub(super) enum Got {
     Failed(Status),
 }
 
+pub(crate) const DELETED_AT_OLD_REVISION: Defect = Defect::known(
+    "deleted-at-old-revision",
+    "k/k#58545, PR #58547 (1.10)",
+    "a deletion comes with the revision of the object's last update: caches and watches go back",
+)
+.until(gates::DELETIONS_HAVE_THEIR_REVISION);
+
+pub(crate) const WATCH_WITHOUT_LEADER: Defect = Defect::known(
+    "watch-without-leader",
+    "k/k#89488, PR #89881 (1.19)",
+    "watches of etcd do not require a leader: on a member without one a cache stands still",
+)
+.until(gates::WATCHES_REQUIRE_LEADER);
+
 impl Source {
     /// A watch of everything after `revision`.
     pub fn open(rx: Rx, cacher: Cacher, revision: Revision) -> Source {
         let next = revision + 1;
         let config = cacher.config;
-        let leader = !config.switches.has(Switch::WatchWithoutLeader);
+        let leader = !config.defects.has(CacheDefect::WatchWithoutLeader);
         let stream = config.etcd.watch_stream::<Object>(rx, leader);
         let start = WatchStart {
             prev_kv: true,
-            // v1.20 has `EfficientWatchResumption`, off.
-            progress_notify: config.release >= Release::V1_36,
+            progress_notify: config.release.has(gates::PROGRESS_IS_NOTIFIED),
             ..WatchStart::of(Keys::Prefix(cacher.prefix()), next)
         };
         rx.send(stream, Payload::new(WatchRequest::Create(start)));
@@ -133,7 +148,7 @@ impl Source {
                 (Some(now), _) => (&now.value, event.revision),
                 (None, Some(before)) => {
                     // PR #58547: the revision of the deletion.
-                    let at = match cacher.config.switches.has(Switch::DeletedAtOldRevision) {
+                    let at = match cacher.config.defects.has(CacheDefect::DeletedAtOldRevision) {
                         true => before.mod_revision,
                         false => event.revision,
                     };

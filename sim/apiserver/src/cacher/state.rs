@@ -9,7 +9,7 @@ use imbl::OrdMap;
 use wavetank_api::{Status, Stored};
 use wavetank_engine::{Instant, Stream, Time, is_exact};
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::{Release, Switch};
+use wavetank_version::{Defect, Version};
 
 use super::Cacher;
 use super::budget::Budget;
@@ -20,6 +20,8 @@ use super::ready::Ready;
 use super::reflector::Retry;
 use super::scope::Registered;
 use super::window::{Sizing, Window};
+use crate::CacheDefect;
+use crate::cacher::gates;
 use crate::options::StoreError;
 
 /// The objects by key.
@@ -116,6 +118,13 @@ pub(super) fn internal(why: &str) -> Status {
     status
 }
 
+pub(crate) const EMPTY_WINDOW_MISSES_EVENT: Defect = Defect::known(
+    "empty-window-misses-event",
+    "k/k#49956, PR #49992 (1.8)",
+    "a watch cache without events takes a watch from one revision before its own: that event is lost",
+)
+.until(gates::EMPTY_WINDOW_BEGINS_AFTER_ITS_LIST);
+
 impl Cache {
     /// `processEvent`, under the lock.
     pub fn apply(&mut self, change: &Change, cacher: Cacher, now: Time) -> Arc<Event> {
@@ -135,7 +144,7 @@ impl Cache {
             true => self.store.remove(&change.key),
             false => self.store.insert(change.key.clone(), change.object.clone()),
         };
-        if release >= Release::V1_36 {
+        if release.has(gates::SNAPSHOTS) {
             if self.window.is_full() {
                 let oldest = self.window.oldest().unwrap_or(0);
                 self.snapshots.remove_before(oldest);
@@ -146,10 +155,10 @@ impl Cache {
     }
 
     /// `Replace`, under the lock: all anew, and ready.
-    pub fn replace(&mut self, items: Store, revision: Revision, release: Release, now: Time) {
+    pub fn replace(&mut self, items: Store, revision: Revision, release: Version, now: Time) {
         self.window.clear();
         self.store = items;
-        if release >= Release::V1_36 {
+        if release.has(gates::SNAPSHOTS) {
             self.snapshots.kept.clear();
             self.snapshots.keep(revision, &self.store);
         }
@@ -168,7 +177,12 @@ impl Cache {
 
     /// `getAllEventsSince`: the oldest revision from which a watch can be taken up.
     pub fn oldest(&self, cacher: Cacher) -> Result<Revision, StoreError> {
-        if self.window.is_empty() && cacher.config.switches.has(Switch::EmptyWindowMissesEvent) {
+        if self.window.is_empty()
+            && cacher
+                .config
+                .defects
+                .has(CacheDefect::EmptyWindowMissesEvent)
+        {
             return Ok(self.revision.saturating_sub(1));
         }
         if self.listed > 0 && self.window.is_whole(cacher.config.release) {

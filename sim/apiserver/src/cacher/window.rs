@@ -8,9 +8,10 @@ use imbl::Vector;
 use wavetank_api::Resource;
 use wavetank_engine::Time;
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use super::event::Event;
+use crate::cacher::gates;
 
 /// `defaultLowerBoundCapacity`, `defaultUpperBoundCapacity`.
 const LOWER: usize = 100;
@@ -28,15 +29,15 @@ pub(super) struct Sizing {
 impl Sizing {
     /// v1.16: fixed, by kind (`NewHeuristicWatchCacheSizes` without a hint of memory); from v1.20 on
     /// by how fast events come.
-    pub fn of(release: Release, resource: &Resource) -> Sizing {
+    pub fn of(release: Version, resource: &Resource) -> Sizing {
         let large = ["endpoints", "nodes", "pods", "services", "apiservices"];
-        match release {
-            Release::V1_16 if large.contains(&resource.plural) => Sizing::fixed(1000),
-            Release::V1_16 => Sizing::fixed(LOWER),
-            Release::V1_20 | Release::V1_36 => Sizing {
+        match release.has(gates::WINDOW_IS_RESIZED) {
+            true => Sizing {
                 begin: LOWER,
                 upper: UPPER,
             },
+            false if large.contains(&resource.plural) => Sizing::fixed(1000),
+            false => Sizing::fixed(LOWER),
         }
     }
 
@@ -117,11 +118,11 @@ impl Window {
     }
 
     /// Does it hold all events since the list?
-    pub fn is_whole(&self, release: Release) -> bool {
-        match release {
+    pub fn is_whole(&self, release: Version) -> bool {
+        match release.has(gates::WINDOW_KNOWS_WHAT_IT_LOST) {
+            true => !self.removed,
             // v1.16 asks whether it is full, not whether something is lost.
-            Release::V1_16 => !self.is_full() || self.events.is_empty(),
-            Release::V1_20 | Release::V1_36 => !self.removed,
+            false => !self.is_full() || self.events.is_empty(),
         }
     }
 

@@ -4,7 +4,7 @@ use wavetank_api::options::{self, VersionMatch};
 use wavetank_api::selector::Predicate;
 use wavetank_api::{Query, Resource, Status};
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use crate::options::{ListOptions, Match};
 
@@ -31,7 +31,7 @@ pub fn list_options(
     query: &Query,
     resource: &'static Resource,
     name: Option<&str>,
-    release: Release,
+    release: Version,
 ) -> Result<(ListOptions, Option<i64>), Status> {
     let asked = options::ListOptions::of(query, resource, name, release)?;
     let options = ListOptions {

@@ -9,7 +9,6 @@ use wavetank_api::options::{DeleteOptions, WriteOptions};
 use wavetank_api::patch::{self, PatchKind};
 use wavetank_api::{Body, Content, List, Reason, Request, Response, Status, kinds};
 use wavetank_engine::Rx;
-use wavetank_release::Release;
 
 use crate::door::admission::{Operation, mutate, namespace_lifecycle};
 use crate::door::{Api, answer, layer, query, registry};
@@ -286,7 +285,9 @@ pub async fn delete_collection(
     api: &Api,
 ) -> Result<Response, Status> {
     // The layer of Services has no such method.
-    if *api.resource == kinds::SERVICES && config.release < Release::V1_36 {
+    if *api.resource == kinds::SERVICES
+        && !config.release.has(crate::services::gates::REGISTRY_HOOKS)
+    {
         return Err(Status::method_not_allowed());
     }
     let (list, _) = query::list_options(&request.query, api.resource, None, config.release)?;

@@ -7,10 +7,12 @@ use wavetank_api::options::{DeleteOptions, Propagation};
 use wavetank_api::strategy::{Context, Grace, Part};
 use wavetank_api::{Object, Stamp, Status, Stored, kinds};
 use wavetank_engine::Rx;
-use wavetank_release::{Release, Switch};
+use wavetank_version::Defect;
 
+use crate::ServiceDefect;
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{Made, Registry};
+use crate::services::gates;
 use crate::storage::Updated;
 
 pub(super) const ORPHAN: &str = "orphan";
@@ -46,6 +48,26 @@ pub struct Deletion {
     /// Was somebody else faster?
     pub late: bool,
 }
+
+pub(crate) const FINALIZER_UPDATE_LEAKS: Defect = Defect::known(
+    "finalizer-update-leaks",
+    "k/k#87603 (1.23)",
+    "an update that takes the last finalizer of a Service away gives up nothing",
+)
+.fits_only(gates::REGISTRY_HOOKS.before());
+
+pub(crate) const STATUS_FINALIZER_LEAKS: Defect = Defect::known(
+    "status-finalizer-leaks",
+    "k/k#120536, PR #120623 (1.29)",
+    "an update of the status that takes the last finalizer of a Service away gives up nothing",
+)
+.until(gates::STATUS_HAS_HOOKS);
+
+pub(crate) const FIX_RELEASE_ONCE: Defect = Defect::fix(
+    "fix-release-once",
+    "FINDINGS.md, 6",
+    "of several deletions of a Service only the one that removed it gives up what it had",
+);
 
 impl Registry {
     /// `Delete`.
@@ -135,7 +157,7 @@ impl Registry {
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
         // The layer before the registry does it by itself.
-        if self.storage.release == Release::V1_36 {
+        if self.storage.release.has(gates::REGISTRY_HOOKS) {
             self.after_delete(rx, &gone, late).await;
         }
         Ok(Deletion {
@@ -147,9 +169,9 @@ impl Registry {
 
     /// `AfterDelete`, if this resource has it. Upstream's runs also if somebody else was faster.
     async fn after_delete(&self, rx: Rx, gone: &Made, late: bool) {
-        let switches = self.storage.switches;
+        let defects = self.storage.defects.services;
         if let Some(allocators) = &self.allocators
-            && !(late && switches.has(Switch::FixReleaseOnce))
+            && !(late && defects.has(ServiceDefect::FixReleaseOnce))
         {
             allocators.after_delete(rx, self, gone).await;
         }
@@ -158,10 +180,10 @@ impl Registry {
     /// Does whoever takes the last finalizer give up what the object was allocated?
     fn gives_up_with_finalizers(&self) -> bool {
         let leaks = match self.part {
-            Part::Status => Switch::StatusFinalizerLeaks,
-            _ => Switch::FinalizerUpdateLeaks,
+            Part::Status => ServiceDefect::StatusFinalizerLeaks,
+            _ => ServiceDefect::FinalizerUpdateLeaks,
         };
-        !self.storage.switches.has(leaks)
+        !self.storage.defects.services.has(leaks)
     }
 
     /// `deleteWithoutFinalizers`: an update took the last finalizer of an object that is being

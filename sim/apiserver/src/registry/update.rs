@@ -7,11 +7,13 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::validation::{Bad, ErrorList};
 use wavetank_api::{Object, Status, Stored, options};
 use wavetank_engine::Rx;
-use wavetank_release::Switch;
+use wavetank_version::Defect;
 
+use crate::ServiceDefect;
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{MODIFIED, Made, Registry, Warnings};
 use crate::services::Begun;
+use crate::services::gates;
 use crate::storage::Updated;
 
 /// How a request makes the new object of the stored one.
@@ -50,6 +52,13 @@ enum Next<'a> {
     /// Nothing is: its last finalizer is gone.
     Emptied(Json),
 }
+
+pub(crate) const FIX_FINISH_AFTER_WRITE: Defect = Defect::fix(
+    "fix-finish-after-write",
+    "FINDINGS.md, 5",
+    "an update gives up what the old Service had once the new one is stored",
+)
+.fits_only(gates::REGISTRY_HOOKS);
 
 impl Registry {
     /// `Update`.
@@ -230,8 +239,15 @@ impl Registry {
         let held = self.resource.strategy.is_held(&new);
         let emptied = checked.is_ok() && !held && is_to_be_deleted(&new, &old);
         let stores = checked.is_ok() && !emptied;
-        let late =
-            || stores && !self.dry_run && self.storage.switches.has(Switch::FixFinishAfterWrite);
+        let late = || {
+            stores
+                && !self.dry_run
+                && self
+                    .storage
+                    .defects
+                    .services
+                    .has(ServiceDefect::FixFinishAfterWrite)
+        };
         let mut open = None;
         match begun {
             Some(begun) if late() => open = Some(begun),

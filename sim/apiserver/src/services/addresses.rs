@@ -11,17 +11,19 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::{Content, Method, Reason, Request, Stored, addresses};
+use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Lock, Rx};
 use wavetank_etcd::Revision;
-use wavetank_release::{Release, Switch, passed};
+use wavetank_version::{Defect, Listed};
 
 use super::block::Block;
 use super::could_not_release;
 use super::detached::through_loopback;
 use super::ledger::Refusal;
+use crate::ServiceDefect;
 use crate::cacher::Cacher;
-use crate::loopback::{Loopback, LoopbackError};
 use crate::options::ListOptions;
+use crate::services::gates;
 use crate::storage::Storage;
 
 /// `ControllerName`
@@ -35,7 +37,7 @@ pub struct Addresses {
     /// Is it the one that the Service `kubernetes` has its address of?
     pub is_default: bool,
     /// IPAddresses are made and deleted through the front door.
-    pub loopback: Loopback,
+    pub loopback: RestClient,
     /// The storage, for a server without watch caches.
     pub storage: Storage,
     /// The cache of IPAddresses.
@@ -49,6 +51,21 @@ struct Ranged {
     block: Block,
     ready: bool,
 }
+
+pub(crate) const ALLOCATOR_SWALLOWS_ERRORS: Defect = Defect::known(
+    "allocator-swallows-errors",
+    "k/k#135333, PR #135499 (1.36)",
+    "an allocator takes any error of an IPAddress for a collision, and the range for full",
+)
+.until(gates::ALLOCATOR_REPORTS_ERRORS)
+.fits_only(gates::IP_ADDRESSES);
+
+pub(crate) const FIX_RELEASE_OWN_ADDRESS: Defect = Defect::fix(
+    "fix-release-own-address",
+    "FINDINGS.md, 18",
+    "a server gives up the IPAddress that it took or that the Service had, and not one that has its name by now",
+)
+.fits_only(gates::IP_ADDRESSES);
 
 impl Addresses {
     /// Guards the allocators (`MetaAllocator.mu`).
@@ -76,7 +93,7 @@ impl Addresses {
             let ready = is_ready(range.object.json()) && !range.object.is_being_deleted();
             let specs = json::list(range.object.json(), &["spec", "cidrs"]);
             for spec in specs.iter().filter_map(Json::as_str) {
-                let block = Block::of_addresses(spec, Release::V1_36);
+                let block = Block::of_addresses(spec, self.storage.release);
                 let ours = |block: &Block| block.is_six() == (self.family == "IPv6");
                 let Some(block) = block.filter(ours) else {
                     continue;
@@ -169,8 +186,8 @@ impl Addresses {
 
     /// `allocateNextService`: from a random address on, in the upper part first.
     async fn take_from(&self, rx: Rx, block: &Block, service: &Json) -> Result<String, Refusal> {
-        let has = |switch| self.storage.switches.has(switch);
-        let keeps_first = self.is_default && !has(Switch::FirstAddressIsGivenAway);
+        let has = |defect| self.storage.defects.services.has(defect);
+        let keeps_first = self.is_default && !has(ServiceDefect::FirstAddressIsGivenAway);
         for part in block.parts(keeps_first) {
             let length = part.end - part.start;
             let start = rx.choose(length.into()).await as u32;
@@ -183,7 +200,7 @@ impl Addresses {
                     Ok(()) => return Ok(name),
                     // The cache was stale.
                     Err(Refusal::Taken) => {}
-                    Err(_) if has(Switch::AllocatorSwallowsErrors) => {}
+                    Err(_) if has(ServiceDefect::AllocatorSwallowsErrors) => {}
                     Err(refusal) => return Err(refusal),
                 }
             }
@@ -195,10 +212,10 @@ impl Addresses {
     async fn create(&self, rx: Rx, name: &str, service: &Json) -> Result<(), Refusal> {
         let post = Request::new(Method::Post, IP_ADDRESSES.path("", ""));
         let post = post.with(ip_address(name, self.family, service));
-        match through_loopback(rx, self.loopback, post).await {
+        match through_loopback(rx, self.loopback.clone(), post).await {
             Ok(_) => Ok(()),
             Err(error) if error.is(Reason::AlreadyExists) => Err(Refusal::Taken),
-            Err(LoopbackError::Status(status)) => Err(Refusal::Failed(status.message)),
+            Err(Failure::Status(status)) => Err(Refusal::Failed(status.message)),
             Err(error) => Err(Refusal::Failed(error.to_string())),
         }
     }
@@ -218,22 +235,17 @@ impl Addresses {
     }
 
     /// Deletes the IPAddress of this name: that of the holder, or (upstream) whosever it is by now.
-    async fn delete(
-        &self,
-        rx: Rx,
-        name: &str,
-        holder: Option<&Holder>,
-    ) -> Result<(), LoopbackError> {
+    async fn delete(&self, rx: Rx, name: &str, holder: Option<&Holder>) -> Result<(), Failure> {
         let path = IP_ADDRESSES.path("", name);
         let mut delete = Request::new(Method::Delete, path.clone());
         if let Some(holder) = holder {
             let get = Request::new(Method::Get, path);
-            let found = through_loopback(rx, self.loopback, get).await?;
+            let found = through_loopback(rx, self.loopback.clone(), get).await?;
             let Content::One(found) = &found.content else {
                 return Ok(());
             };
             if !holder.held(found) {
-                passed(Switch::FixReleaseOwnAddress, true);
+                ServiceDefect::FixReleaseOwnAddress.passed(true);
                 return Ok(());
             }
             delete = delete.with(json!({
@@ -242,7 +254,7 @@ impl Addresses {
                 "preconditions": {"uid": found.object.uid()},
             }));
         }
-        through_loopback(rx, self.loopback, delete)
+        through_loopback(rx, self.loopback.clone(), delete)
             .await
             .map(|_| ())
     }

@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use wavetank_api::addresses;
-use wavetank_release::Release;
+use wavetank_version::Version;
+
+use crate::services::gates;
 
 /// `--service-cluster-ip-range` and `--service-node-port-range`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -33,8 +35,8 @@ impl ServiceRanges {
     }
 
     /// The first address of all: that of the Service `kubernetes`.
-    pub fn first_address(&self, release: Release) -> Option<String> {
-        let block = Block::of_addresses(self.cluster_ips.first()?, release)?;
+    pub fn first_address(&self) -> Option<String> {
+        let block = Block::of_addresses(self.cluster_ips.first()?, Version::LATEST)?;
         Some(block.item(0))
     }
 }
@@ -57,7 +59,7 @@ const MOST: u128 = 1 << 16;
 
 impl Block {
     /// A range of addresses; `None` if it is none.
-    pub fn of_addresses(spec: &str, release: Release) -> Option<Block> {
+    pub fn of_addresses(spec: &str, release: Version) -> Option<Block> {
         let (ip, length) = addresses::parse_range(spec)?;
         let network = addresses::masked(ip, length);
         let six = network.is_ipv6();
@@ -65,13 +67,13 @@ impl Block {
         let all = 1_u128.checked_shl(bits).unwrap_or(u128::MAX);
         // Neither the address of the network nor, in IPv4, that of all its hosts; v1.16 left out the
         // last one of either family.
-        let size = match (six, release) {
-            (true, Release::V1_16) => all.min(MOST) - 2,
-            (true, Release::V1_20) => all.min(MOST) - 1,
-            (true, Release::V1_36) => all.min(1 << 32) - 1,
-            (false, _) => all.saturating_sub(2),
+        let size = match six {
+            true if release.has(gates::IP_ADDRESSES) => all.min(1 << 32) - 1,
+            true if release.has(gates::LAST_ADDRESS_IS_GIVEN) => all.min(MOST) - 1,
+            true => all.min(MOST) - 2,
+            false => all.saturating_sub(2),
         };
-        let banded = release == Release::V1_36;
+        let banded = release.has(gates::ADDRESS_BANDS);
         Some(Block {
             spec: format!("{network}/{length}").into(),
             first: number(network) + 1,
@@ -83,9 +85,9 @@ impl Block {
     }
 
     /// The node ports.
-    pub fn of_ports((first, size): (u16, u16), release: Release) -> Block {
+    pub fn of_ports((first, size): (u16, u16), release: Version) -> Block {
         let last = u32::from(first) + u32::from(size) - 1;
-        let banded = release == Release::V1_36;
+        let banded = release.has(gates::PORT_BANDS);
         Block {
             spec: format!("{first}-{last}").into(),
             first: first.into(),
@@ -171,20 +173,21 @@ fn number(ip: IpAddr) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavetank_releases::{V1_16, V1_20, V1_36};
 
-    fn addresses(spec: &str, release: Release) -> (u32, String, String) {
+    fn addresses(spec: &str, release: Version) -> (u32, String, String) {
         let block = Block::of_addresses(spec, release).expect("a range");
         (block.size(), block.item(0), block.item(block.size() - 1))
     }
 
     #[test]
     fn a_range_of_addresses_leaves_out_its_ends() {
-        let four = addresses("10.96.0.0/29", Release::V1_20);
+        let four = addresses("10.96.0.0/29", V1_20);
         assert_eq!(four, (6, "10.96.0.1".into(), "10.96.0.6".into()));
-        let six = addresses("fd00::/112", Release::V1_20);
+        let six = addresses("fd00::/112", V1_20);
         assert_eq!(six, (65535, "fd00::1".into(), "fd00::ffff".into()));
-        assert_eq!(addresses("fd00::/112", Release::V1_16).0, 65534);
-        let block = Block::of_addresses("10.96.0.0/29", Release::V1_20).expect("a range");
+        assert_eq!(addresses("fd00::/112", V1_16).0, 65534);
+        let block = Block::of_addresses("10.96.0.0/29", V1_20).expect("a range");
         let offset = |ip: &str| block.offset_of(ip.parse().expect("an address"));
         let offsets = [
             "10.96.0.0",
@@ -207,11 +210,11 @@ mod tests {
                 .collect()
         };
         let of = |spec, release| ends(Block::of_addresses(spec, release).expect("a range"));
-        assert_eq!(of("10.96.0.0/24", Release::V1_20), [(0, 254)]);
-        assert_eq!(of("10.96.0.0/24", Release::V1_36), [(16, 254), (0, 16)]);
-        assert_eq!(of("10.96.0.0/28", Release::V1_36), [(0, 14)]);
-        assert_eq!(of("10.96.0.0/20", Release::V1_36), [(256, 4094), (0, 256)]);
-        let ports = Block::of_ports((30000, 2768), Release::V1_36);
+        assert_eq!(of("10.96.0.0/24", V1_20), [(0, 254)]);
+        assert_eq!(of("10.96.0.0/24", V1_36), [(16, 254), (0, 16)]);
+        assert_eq!(of("10.96.0.0/28", V1_36), [(0, 14)]);
+        assert_eq!(of("10.96.0.0/20", V1_36), [(256, 4094), (0, 256)]);
+        let ports = Block::of_ports((30000, 2768), V1_36);
         assert_eq!(&*ports.spec, "30000-32767");
         assert_eq!(ends(ports.clone()), [(86, 2768), (0, 86)]);
         assert_eq!(ports.offset_of_port(30010), Some(10));

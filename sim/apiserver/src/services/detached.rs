@@ -3,10 +3,10 @@
 //! gone or the request's time is over. Here it is a routine of its own, for which the request waits.
 
 use wavetank_api::{Request, Response};
+use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Cell, Channel, Name, Outcome, Payload, RoutineFuture, Rx, Task};
 
 use super::ledger::{Ledger, Refusal, Use};
-use crate::loopback::{Loopback, LoopbackError};
 
 const ALLOCATE: Name = Name::new("allocate");
 /// Counts them, so that each answers its own request.
@@ -16,14 +16,14 @@ static NUMBER: Cell<u64> = Cell::new("allocations");
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Job {
     Ledger(Box<Ledger>, Use),
-    Loopback(Loopback, Request),
+    Loopback(RestClient, Request),
 }
 
 /// What came of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Done {
     Ledger(Result<Option<u32>, Refusal>),
-    Loopback(Result<Response, LoopbackError>),
+    Loopback(Result<Response, Failure>),
 }
 
 /// Uses a ledger.
@@ -37,9 +37,9 @@ pub async fn with_ledger(rx: Rx, ledger: &Ledger, work: Use) -> Result<Option<u3
 /// Sends a request to the server itself.
 pub async fn through_loopback(
     rx: Rx,
-    loopback: Loopback,
+    loopback: RestClient,
     request: Request,
-) -> Result<Response, LoopbackError> {
+) -> Result<Response, Failure> {
     match run(rx, Job::Loopback(loopback, request)).await {
         Done::Loopback(done) => done,
         Done::Ledger(_) => unreachable!("a request was sent"),

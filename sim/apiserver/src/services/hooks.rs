@@ -11,12 +11,14 @@ use wavetank_api::kinds::services::{
 };
 use wavetank_api::kinds::{service_families as families, service_gate};
 use wavetank_engine::Rx;
-use wavetank_release::{Release, Switch};
+use wavetank_version::Defect;
 
 use super::addresses::Holder;
 use super::ports::PortOperation;
 use super::{Allocators, invalid, list, node_ports};
+use crate::ServiceDefect;
 use crate::registry::{Made, Registry};
+use crate::services::gates;
 
 /// What a hook has begun (`transaction`): to be committed or reverted.
 #[derive(Debug)]
@@ -63,6 +65,13 @@ impl Begun<'_> {
 fn is_external(service: &Json) -> bool {
     json::text(service, &["spec", "type"]) == "ExternalName"
 }
+
+pub(crate) const FIX_GIVE_BACK_FIRST_FAMILY: Defect = Defect::fix(
+    "fix-give-back-first-family",
+    "FINDINGS.md, 19",
+    "a Service that gets no address of its second family gives back that of its first",
+)
+.fits_only(gates::REGISTRY_HOOKS);
 
 impl Allocators {
     /// `beginCreate`
@@ -226,7 +235,7 @@ impl Allocators {
                 Err(refused) => {
                     taken.retain(|ip| !ip.is_empty());
                     let keeps = dry_run || taken.is_empty();
-                    if !keeps && self.switches.has(Switch::FixGiveBackFirstFamily) {
+                    if !keeps && self.defects.has(ServiceDefect::FixGiveBackFirstFamily) {
                         let own = self.asks_whose().then(|| Holder::to_be(service));
                         self.release_ips(rx, &taken, own.as_ref()).await;
                     }
@@ -281,9 +290,9 @@ impl Allocators {
 
     /// `defaultOnRead`
     pub fn default_on_read(&self, service: &mut Json) {
-        match self.release {
-            Release::V1_36 => families::default_on_read(service, &self.families),
-            _ => service_gate::default_on_read(service, &self.families),
+        match self.release.has(gates::REGISTRY_HOOKS) {
+            true => families::default_on_read(service, &self.families),
+            false => service_gate::default_on_read(service, &self.families),
         }
     }
 

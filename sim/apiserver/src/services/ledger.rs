@@ -13,12 +13,14 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Status, Stored};
 use wavetank_engine::{Cell, Lock, Rx};
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::{Switch, Switches};
+use wavetank_version::{Defect, Set};
 
 use super::bitmap::Bitmap;
 use super::block::{Block, ServiceRanges};
 use super::detached;
+use crate::ServiceDefect;
 use crate::options::{Preconditions, StoreError};
+use crate::services::gates;
 use crate::storage::{Storage, Updated};
 
 /// Of what a ledger is.
@@ -120,6 +122,25 @@ pub(super) enum Use {
     Release(u32),
 }
 
+pub(crate) const MEMORY_REFUSES: Defect = Defect::known(
+    "memory-refuses",
+    "k/k#85894, PR #86527 (1.18)",
+    "a server refuses what its own copy of a bitmap calls taken, and does not look into etcd",
+)
+.fits_only(gates::REFUSALS_ARE_OF_ETCD.before());
+
+pub(crate) const MEMORY_OUTLIVES_FAILURE: Defect = Defect::open(
+    "memory-outlives-failure",
+    "k/k#92285 (not mended)",
+    "what a server wanted to allocate stays in its copy of a bitmap although etcd failed. Off: the copy is not used again",
+);
+
+pub(crate) const FIRST_ADDRESS_IS_GIVEN_AWAY: Defect = Defect::open(
+    "first-address-is-given-away",
+    "kubernetes-sigs/cluster-api#7804 (not mended)",
+    "who asks for any address before there is a Service `kubernetes` may get its address. Off: nobody does",
+);
+
 impl Ledger {
     /// The ledgers of the cluster addresses, that of the default family first.
     pub fn of_addresses(storage: Storage, ranges: &ServiceRanges) -> Vec<Ledger> {
@@ -181,7 +202,7 @@ impl Ledger {
     pub(super) async fn carry_out(&self, rx: Rx, work: Use) -> Result<Option<u32>, Refusal> {
         let _lock = rx.lock(self.of.lock()).await;
         let done = self.carry_out_locked(rx, work).await;
-        if done.is_err() && !self.has(Switch::MemoryOutlivesFailure) {
+        if done.is_err() && !self.has(ServiceDefect::MemoryOutlivesFailure) {
             // Memory may be ahead of etcd: whatever is stored there, it is taken over.
             rx.update(&self.of.memory(), |memory| memory.last = 0);
         }
@@ -189,7 +210,7 @@ impl Ledger {
     }
 
     async fn carry_out_locked(&self, rx: Rx, work: Use) -> Result<Option<u32>, Refusal> {
-        if !self.has(Switch::MemoryRefuses) {
+        if !self.has(ServiceDefect::MemoryRefuses) {
             return self.try_update(rx, work, None).await;
         }
         let Some(offset) = self.work(rx, work).await else {
@@ -206,13 +227,13 @@ impl Ledger {
     }
 
     /// Is it on?
-    pub fn has(&self, switch: Switch) -> bool {
-        self.switches().has(switch)
+    pub fn has(&self, defect: ServiceDefect) -> bool {
+        self.defects().has(defect)
     }
 
     /// What is on.
-    pub fn switches(&self) -> Switches {
-        self.storage.switches
+    pub fn defects(&self) -> Set<ServiceDefect> {
+        self.storage.defects.services
     }
 
     /// `Has`: as far as memory knows.
@@ -297,7 +318,7 @@ impl Ledger {
                     return None;
                 }
                 let keep_first =
-                    self.of == Of::ClusterIps && !self.has(Switch::FirstAddressIsGivenAway);
+                    self.of == Of::ClusterIps && !self.has(ServiceDefect::FirstAddressIsGivenAway);
                 for part in self.block.parts(keep_first) {
                     let start = rx.choose((part.end - part.start).into()).await as u32;
                     let taken = rx.update(&memory, |memory| {

@@ -9,11 +9,13 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::services::needs_health_check;
 use wavetank_api::validation::ErrorList;
 use wavetank_engine::Rx;
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_version::{Defect, Set, Version};
 
 use super::invalid;
 use super::ledger::Refusal;
 use super::ports::{PortOperation, words};
+use crate::ServiceDefect;
+use crate::services::gates;
 
 const PORTS: [&str; 2] = ["spec", "ports"];
 const CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];
@@ -33,12 +35,18 @@ pub fn of(service: &Json) -> Vec<i64> {
     ports.filter(|port| *port != 0).collect()
 }
 
+pub(crate) const FIX_OWN_NODE_PORTS: Defect = Defect::fix(
+    "fix-own-node-ports",
+    "FINDINGS.md, 20",
+    "a Service whose type has no node ports does not count as having those that it names",
+);
+
 /// Those that it gives up when it goes, or keeps when it changes. Upstream does not ask for its type: an
 /// ExternalName Service may name ports, and is not given them.
-pub fn owned(service: &Json, switches: Switches) -> Vec<i64> {
+pub fn owned(service: &Json, defects: Set<ServiceDefect>) -> Vec<i64> {
     let all = of(service);
     let named_only = !has_ports(service) && !all.is_empty();
-    match named_only && switches.has(Switch::FixOwnNodePorts) {
+    match named_only && defects.has(ServiceDefect::FixOwnNodePorts) {
         true => Vec::new(),
         false => all,
     }
@@ -58,10 +66,10 @@ fn number(port: &Json) -> i64 {
 }
 
 /// `shouldAllocateNodePorts`: until v1.20 a load balancer could not do without.
-fn wants_ports(service: &Json, release: Release) -> bool {
+fn wants_ports(service: &Json, release: Version) -> bool {
     let path = ["spec", "allocateLoadBalancerNodePorts"];
     match kind(service) {
-        "LoadBalancer" if release == Release::V1_36 => {
+        "LoadBalancer" if release.has(gates::LOAD_BALANCER_NODE_PORTS) => {
             json::at(service, &path).and_then(Json::as_bool) == Some(true)
         }
         _ => has_ports(service),
@@ -84,7 +92,7 @@ fn refused(
 ) -> Status {
     let trouble = matches!(why, Refusal::Failed(_));
     let why = words(why);
-    if trouble && !operation.has(Switch::TroubleIsInvalid) {
+    if trouble && !operation.has(ServiceDefect::TroubleIsInvalid) {
         return Status::internal(format!("failed to allocate nodePort {port}: {why}"));
     }
     let mut errors = ErrorList::default();
@@ -104,7 +112,7 @@ pub async fn init(
     rx: Rx,
     service: &mut Json,
     operation: &mut PortOperation<'_>,
-    release: Release,
+    release: Version,
 ) -> Result<(), Status> {
     let mut allocated: BTreeMap<i64, i64> = BTreeMap::new();
     for at in 0..json::list(service, &PORTS).len() {
@@ -140,6 +148,13 @@ pub async fn init(
     Ok(())
 }
 
+pub(crate) const SHARED_PORT_IS_RELEASED: Defect = Defect::known(
+    "shared-port-is-released",
+    "k/k#64466 (1.10)",
+    "a node port is given up although the Service still uses it for another protocol",
+)
+.until(gates::SHARED_PORTS_ARE_KEPT);
+
 /// `updateNodePorts`
 ///
 /// # Errors
@@ -149,9 +164,9 @@ pub async fn update(
     service: &mut Json,
     old: &Json,
     operation: &mut PortOperation<'_>,
-    release: Release,
+    release: Version,
 ) -> Result<(), Status> {
-    let before = owned(old, operation.switches());
+    let before = owned(old, operation.defects());
     let mut all = BTreeSet::new();
     let mut taken = BTreeSet::new();
     for at in 0..json::list(service, &PORTS).len() {
@@ -178,13 +193,21 @@ pub async fn update(
         let times = |ports: &[i64]| ports.iter().filter(|other| *other == port).count();
         let (earlier, kept) = (times(&before[..at]), times(&after));
         // Two protocols may share a port.
-        let gone = kept == 0 || earlier >= kept && operation.has(Switch::SharedPortIsReleased);
+        let gone =
+            kept == 0 || earlier >= kept && operation.has(ServiceDefect::SharedPortIsReleased);
         if gone {
             operation.release_later(*port);
         }
     }
     Ok(())
 }
+
+pub(crate) const HEALTH_CHECK_PORT_LEAKS: Defect = Defect::known(
+    "health-check-port-leaks",
+    "k/k#49999 (1.8)",
+    "a Service that is refused keeps its port for health checks",
+)
+.until(gates::HEALTH_CHECK_PORT_IS_ROLLED_BACK);
 
 /// `allocateHealthCheckNodePort`
 ///
@@ -211,7 +234,7 @@ pub async fn take_health_check(
             ))
         })?,
     }
-    if operation.has(Switch::HealthCheckPortLeaks) {
+    if operation.has(ServiceDefect::HealthCheckPortLeaks) {
         operation.forget(health_check(service));
     }
     Ok(())
@@ -226,7 +249,7 @@ pub async fn update_health_check(
     service: &mut Json,
     old: &Json,
     operation: &mut PortOperation<'_>,
-    release: Release,
+    release: Version,
 ) -> Result<(), Status> {
     let (before, after) = (needs_health_check(old), needs_health_check(service));
     if !before && after {
@@ -234,12 +257,13 @@ pub async fn update_health_check(
     }
     if before && !after {
         operation.release_later(health_check(old));
-        if release != Release::V1_36 {
+        if !release.has(gates::REGISTRY_HOOKS) {
             json::remove(service, &CHECK);
         }
     }
     let now = health_check(service);
-    if before && after && release != Release::V1_36 && now != health_check(old) {
+    let changed = before && after && now != health_check(old);
+    if changed && !release.has(gates::REGISTRY_HOOKS) {
         let mut errors = ErrorList::default();
         let why = "cannot change healthCheckNodePort on loadBalancer service with \
                    externalTraffic=Local during update";

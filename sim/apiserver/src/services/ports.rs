@@ -2,10 +2,11 @@
 //! are taken at once and given up at its end, since a leak is better than two owners.
 
 use wavetank_engine::Rx;
-use wavetank_release::{Switch, Switches};
+use wavetank_version::{Defect, Set};
 
 use super::could_not_release;
 use super::ledger::{Ledger, Refusal};
+use crate::ServiceDefect;
 
 /// The ports of one request.
 #[derive(Clone, Debug)]
@@ -72,13 +73,13 @@ impl<'a> PortOperation<'a> {
     }
 
     /// Is it on?
-    pub fn has(&self, switch: Switch) -> bool {
-        self.ledger.has(switch)
+    pub fn has(&self, defect: ServiceDefect) -> bool {
+        self.ledger.has(defect)
     }
 
     /// What is on.
-    pub fn switches(&self) -> Switches {
-        self.ledger.switches()
+    pub fn defects(&self) -> Set<ServiceDefect> {
+        self.ledger.defects()
     }
 
     /// A port that was taken is not given back with the others.
@@ -108,11 +109,17 @@ impl<'a> PortOperation<'a> {
     }
 }
 
+pub(crate) const FIX_RELEASE_PORT_ONCE: Defect = Defect::fix(
+    "fix-release-port-once",
+    "FINDINGS.md, 11",
+    "a node port that two protocols of a Service share is given up once, and not twice",
+);
+
 /// Releases ports, as far as they are in the range. Upstream releases one that two protocols share twice,
 /// and somebody else may have it in between.
 pub async fn release(rx: Rx, ledger: &Ledger, ports: &[i64]) {
     for (at, port) in ports.iter().enumerate() {
-        if ports[..at].contains(port) && ledger.has(Switch::FixReleasePortOnce) {
+        if ports[..at].contains(port) && ledger.has(ServiceDefect::FixReleasePortOnce) {
             continue;
         }
         if let Some(offset) = ledger.block().offset_of_port(*port)

@@ -10,12 +10,14 @@ use wavetank_api::kinds::{service_gate, service_rules};
 use wavetank_api::options::DeleteOptions;
 use wavetank_api::{Reason, Status, Stored, kinds};
 use wavetank_engine::Rx;
-use wavetank_release::{Release, Switch};
+use wavetank_version::{Defect, Version};
 
 use super::ports::PortOperation;
 use super::{Allocators, invalid, ips_of, list, node_ports};
+use crate::ServiceDefect;
 use crate::options::Preconditions;
 use crate::registry::{Change, Deletion, Made, Registry, Update, Warnings};
+use crate::services::gates;
 
 /// The layer, for the time of one request.
 #[derive(Debug)]
@@ -53,12 +55,40 @@ fn is_external(service: &Json) -> bool {
     json::text(service, &["spec", "type"]) == "ExternalName"
 }
 
-fn put_ip(service: &mut Json, ip: &str, release: Release) {
+fn put_ip(service: &mut Json, ip: &str, release: Version) {
     json::set(service, &["spec", "clusterIP"], ip);
-    if release == Release::V1_20 {
+    if release.has(gates::FAMILIES_BEFORE_HOOKS) {
         json::set(service, &["spec", "clusterIPs"], vec![ip]);
     }
 }
+
+pub(crate) const DELETE_GIVES_UP_EARLY: Defect = Defect::known(
+    "delete-gives-up-early",
+    "k/k#87603 (1.23)",
+    "a Service that a finalizer keeps loses what it was allocated when it is deleted, and not when it is gone",
+)
+.fits_only(gates::REGISTRY_HOOKS.before());
+
+pub(crate) const RELEASED_BEFORE_WRITTEN: Defect = Defect::known(
+    "released-before-written",
+    "rest.go of v1.16 (1.20)",
+    "an update to ExternalName gives up the address before the Service is written",
+)
+.fits_only(gates::CLUSTER_IPS.before());
+
+pub(crate) const FAILED_UPDATE_COUNTS_AS_DONE: Defect = Defect::known(
+    "failed-update-counts-as-done",
+    "rest.go of v1.20 (1.23)",
+    "an update that fails gives up the old address all the same, and keeps the new one",
+)
+.fits_only(gates::FAMILIES_BEFORE_HOOKS);
+
+pub(crate) const LAYER_READS_APART: Defect = Defect::known(
+    "layer-reads-apart",
+    "rest.go until v1.22 (1.23)",
+    "an update allocates for the Service that it read, and writes over another one",
+)
+.fits_only(gates::REGISTRY_HOOKS.before());
 
 impl Layer<'_> {
     /// `Create`
@@ -91,7 +121,7 @@ impl Layer<'_> {
         PortOperation::new(&self.allocators.ports, self.registry.dry_run)
     }
 
-    fn release(&self) -> Release {
+    fn release(&self) -> Version {
         self.allocators.release
     }
 
@@ -121,7 +151,7 @@ impl Layer<'_> {
 
     /// Does a Service have as many addresses as families?
     fn is_plural(&self) -> bool {
-        self.release() == Release::V1_20 && self.allocators.is_dual()
+        self.release().has(gates::FAMILIES_BEFORE_HOOKS) && self.allocators.is_dual()
     }
 
     /// `tryDefaultValidateServiceClusterIPFields`
@@ -222,7 +252,7 @@ impl Layer<'_> {
             match tried {
                 // Somebody else has written in between.
                 Err(status)
-                    if status.is(Reason::Conflict) && !self.has(Switch::LayerReadsApart) =>
+                    if status.is(Reason::Conflict) && !self.has(ServiceDefect::LayerReadsApart) =>
                 {
                     let now = self.registry.get(rx, name, None).await?;
                     if now.resource_version == old.resource_version {
@@ -234,8 +264,8 @@ impl Layer<'_> {
         }
     }
 
-    fn has(&self, switch: Switch) -> bool {
-        self.allocators.switches.has(switch)
+    fn has(&self, defect: ServiceDefect) -> bool {
+        self.allocators.defects.has(defect)
     }
 
     /// One update of the Service that was read.
@@ -258,7 +288,7 @@ impl Layer<'_> {
             return Err(status);
         }
         let uid = json::text(&service, &["metadata", "uid"]);
-        let apart = self.has(Switch::LayerReadsApart);
+        let apart = self.has(ServiceDefect::LayerReadsApart);
         let version = Some(read.resource_version.to_string().into());
         let preconditions = Preconditions {
             uid: Some(uid.into()).filter(|_| !uid.is_empty()),
@@ -277,17 +307,19 @@ impl Layer<'_> {
                 ..
             })
         );
-        if emptied && !self.registry.dry_run && !self.has(Switch::FinalizerUpdateLeaks) {
+        if emptied && !self.registry.dry_run && !self.has(ServiceDefect::FinalizerUpdateLeaks) {
             self.undo(rx, &ips, &ports).await;
             return updated;
         }
         match &updated {
             Ok(_) => ports.commit(rx).await,
             Err(status) if !self.allocators.gives_back(status) => {}
-            Err(_) if self.has(Switch::FailedUpdateCountsAsDone) => ports.roll_back(rx).await,
+            Err(_) if self.has(ServiceDefect::FailedUpdateCountsAsDone) => {
+                ports.roll_back(rx).await
+            }
             Err(_) => self.undo(rx, &ips, &ports).await,
         }
-        if updated.is_ok() || self.has(Switch::FailedUpdateCountsAsDone) {
+        if updated.is_ok() || self.has(ServiceDefect::FailedUpdateCountsAsDone) {
             self.allocators.release_ips(rx, &ips.to_release, None).await;
         }
         updated
@@ -308,7 +340,7 @@ impl Layer<'_> {
         self.change_families(rx, service, old, ips).await?;
         if !self.registry.dry_run && !is_external(old) && is_external(service) {
             ips.to_release = ips_of(old);
-            if self.has(Switch::ReleasedBeforeWritten) {
+            if self.has(ServiceDefect::ReleasedBeforeWritten) {
                 // Before the Service is written, and whether or not it will be.
                 let released = std::mem::take(&mut ips.to_release);
                 self.allocators.release_ips(rx, &released, None).await;
@@ -353,8 +385,8 @@ impl Layer<'_> {
             Made::Unsaved(tree) => (*tree).clone(),
             Made::Status(_) => unreachable!("a Service is answered with"),
         };
-        let gone = deletion.deleted && !(deletion.late && self.has(Switch::FixReleaseOnce));
-        if !self.registry.dry_run && (gone || self.has(Switch::DeleteGivesUpEarly)) {
+        let gone = deletion.deleted && !(deletion.late && self.has(ServiceDefect::FixReleaseOnce));
+        if !self.registry.dry_run && (gone || self.has(ServiceDefect::DeleteGivesUpEarly)) {
             self.allocators
                 .delete_endpoints(rx, self.registry, name)
                 .await?;

@@ -4,8 +4,10 @@
 use wavetank_api::{Object, Stored};
 use wavetank_engine::Rx;
 use wavetank_etcd::{Key, Put, Revision, TxnOp};
-use wavetank_release::Switch;
+use wavetank_version::Defect;
 
+use crate::CacheDefect;
+use crate::gates;
 use crate::options::{Preconditions, StoreError};
 use crate::storage::{Storage, found};
 
@@ -90,6 +92,13 @@ impl Storage {
     }
 }
 
+pub(crate) const STALE_REFUSAL_IS_FINAL: Defect = Defect::known(
+    "stale-refusal-is-final",
+    "k/k#82130, PR #82303 (1.16)",
+    "what a cached object makes an apiserver refuse is refused, without a look at etcd",
+)
+.until(gates::REFUSALS_ARE_OF_CURRENT_DATA);
+
 impl GuaranteedUpdate<'_> {
     /// What is stored, as far as is known.
     ///
@@ -114,7 +123,12 @@ impl GuaranteedUpdate<'_> {
         let wanted = match wanted {
             Ok(wanted) => wanted,
             Err(refusal)
-                if self.is_current || self.storage.switches.has(Switch::StaleRefusalIsFinal) =>
+                if self.is_current
+                    || self
+                        .storage
+                        .defects
+                        .cache
+                        .has(CacheDefect::StaleRefusalIsFinal) =>
             {
                 return Err(refusal);
             }

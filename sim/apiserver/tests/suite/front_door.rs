@@ -10,7 +10,7 @@ use wavetank_api::{
 };
 use wavetank_engine::{Fault, NetError};
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
+use wavetank_releases::{V1_20, V1_36, VERSIONS};
 
 #[track_caller]
 fn refusal(response: Response) -> Status {
@@ -52,7 +52,7 @@ fn update(address: &str, seen: Option<Revision>) -> Request {
 #[test]
 fn objects_are_created_read_replaced_and_deleted() {
     let mut lab = Lab::plain(
-        Release::V1_20,
+        V1_20,
         vec![
             ask(Method::Get, "e"),
             create("e", "1.1.1.1"),
@@ -90,7 +90,7 @@ fn a_replacement_of_what_has_changed_conflicts() {
         update("3.3.3.3", Some(2)),
         update("4.4.4.4", None),
     ];
-    let mut lab = Lab::plain(Release::V1_20, script);
+    let mut lab = Lab::plain(V1_20, script);
     one(lab.answer(0));
     one(lab.answer(1));
     let refused = refusal(lab.answer(2));
@@ -114,7 +114,7 @@ fn of_two_replacements_at_once_one_conflicts_unless_it_is_unconditional() {
         ]
     };
     for (seen, revision, conflicts) in [(Some(2), 3, 1), (None, 4, 0)] {
-        let mut lab = Lab::plain(Release::V1_36, script(seen));
+        let mut lab = Lab::plain(V1_36, script(seen));
         one(lab.answer(0));
         lab.ask(1);
         lab.ask(2);
@@ -139,7 +139,7 @@ fn a_replacement_that_changes_nothing_is_not_written() {
         update("1.1.1.1", None),
         update("1.1.1.1", Some(2)),
     ];
-    let mut lab = Lab::plain(Release::V1_20, script);
+    let mut lab = Lab::plain(V1_20, script);
     one(lab.answer(0));
     for number in [1, 2] {
         assert_eq!(one(lab.answer(number)).resource_version, 2);
@@ -154,7 +154,7 @@ fn endpoints_are_created_by_a_put_and_slices_are_not() {
         update("1.1.1.1", None),
         put(&kinds::ENDPOINT_SLICES, "e", "1.1.1.1", None),
     ];
-    let mut lab = Lab::plain(Release::V1_36, script);
+    let mut lab = Lab::plain(V1_36, script);
     assert_eq!(one(lab.answer(0)).resource_version, 2);
     assert_eq!(reason(lab.answer(1)), Reason::NotFound);
 }
@@ -184,7 +184,7 @@ fn a_watch_tells_all_since_its_revision_and_what_comes() {
         update("3.3.3.3", None),
         ask(Method::Delete, "e"),
     ];
-    let mut lab = Lab::plain(Release::V1_20, script);
+    let mut lab = Lab::plain(V1_20, script);
     for number in [0, 1, 2, 3, 4, 5] {
         lab.ask(number);
         lab.run(1.0);
@@ -204,7 +204,7 @@ fn a_watch_from_a_compacted_revision_is_expired() {
         update("2.2.2.2", None),
         watch("e", 1),
     ];
-    let mut lab = Lab::plain(Release::V1_20, script);
+    let mut lab = Lab::plain(V1_20, script);
     one(lab.answer(0));
     one(lab.answer(1));
     lab.tell("etcd", "compact", serde_json::Value::Null);
@@ -215,7 +215,7 @@ fn a_watch_from_a_compacted_revision_is_expired() {
 
 #[test]
 fn a_watch_ends_when_etcd_does() {
-    let mut lab = Lab::plain(Release::V1_36, vec![watch("e", 1)]);
+    let mut lab = Lab::plain(V1_36, vec![watch("e", 1)]);
     lab.ask(0);
     lab.run(1.0);
     lab.crash("etcd");
@@ -256,7 +256,7 @@ fn health_waits_for_the_post_start_hooks() {
         start: Duration::from_secs(5),
         ..Slow::default()
     };
-    let mut lab = Lab::new(Release::V1_36, slow, Duration::ZERO, health());
+    let mut lab = Lab::new(V1_36, slow, Duration::ZERO, health());
     assert_eq!(probes(&mut lab), (false, false));
     lab.run(4.0);
     assert_eq!(probes(&mut lab), (true, true));
@@ -265,7 +265,7 @@ fn health_waits_for_the_post_start_hooks() {
 /// `/healthz` does not know of a shutdown.
 #[test]
 fn readyz_fails_from_the_beginning_of_a_shutdown() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let delay = Duration::from_secs(10);
         let mut lab = Lab::new(release, Slow::default(), delay, health());
         lab.run(1.0);
@@ -277,7 +277,7 @@ fn readyz_fails_from_the_beginning_of_a_shutdown() {
 
 #[test]
 fn health_fails_when_etcd_does_not_answer_within_2_s() {
-    let mut lab = Lab::plain(Release::V1_20, health());
+    let mut lab = Lab::plain(V1_20, health());
     lab.strike(Fault::Pause {
         process: "etcd".to_owned(),
     });
@@ -299,7 +299,7 @@ fn health_fails_when_etcd_does_not_answer_within_2_s() {
 /// on (`WithTimeoutForNonLongRunningRequests`), in v1.36 its context has ended.
 #[test]
 fn after_60_s_the_client_is_answered_and_only_old_handlers_go_on() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let create = create("e", "1.1.1.1");
         let mut lab = Lab::plain(release, vec![create]);
         lab.crash("etcd");
@@ -311,7 +311,7 @@ fn after_60_s_the_client_is_answered_and_only_old_handlers_go_on() {
         assert_eq!(reason(response(reply)), Reason::Timeout, "{release}");
         lab.start("etcd");
         lab.run(120.0);
-        let written = usize::from(release < Release::V1_36);
+        let written = usize::from(release < V1_36);
         assert_eq!(lab.commits(), written, "{release}");
     }
 }
@@ -319,7 +319,7 @@ fn after_60_s_the_client_is_answered_and_only_old_handlers_go_on() {
 /// The etcd client gives a read 100 attempts from v1.23 on, and none but the first before.
 #[test]
 fn a_broken_read_is_tried_again_by_new_releases() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Lab::plain(release, vec![ask(Method::Get, "e")]);
         refusal(lab.answer(0));
         lab.ask(0);
@@ -331,7 +331,7 @@ fn a_broken_read_is_tried_again_by_new_releases() {
         });
         lab.run(1.0);
         let expected = match release {
-            Release::V1_36 => Reason::NotFound,
+            V1_36 => Reason::NotFound,
             _ => Reason::Unknown,
         };
         let (_, reply) = lab.answers().remove(1);
@@ -342,7 +342,7 @@ fn a_broken_read_is_tried_again_by_new_releases() {
 /// A write is tried again by nobody: it may have been done.
 #[test]
 fn a_broken_write_has_an_unknown_outcome() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let create = create("e", "1.1.1.1");
         let mut lab = Lab::plain(release, vec![ask(Method::Get, "e"), create]);
         refusal(lab.answer(0));
@@ -363,7 +363,7 @@ fn a_broken_write_has_an_unknown_outcome() {
 
 #[test]
 fn a_server_that_is_not_there_refuses() {
-    let mut lab = Lab::plain(Release::V1_36, health());
+    let mut lab = Lab::plain(V1_36, health());
     lab.crash("api");
     lab.ask(0);
     lab.run(1.0);

@@ -6,9 +6,11 @@ use std::collections::VecDeque;
 use imbl::OrdMap;
 use wavetank_api::Stored;
 use wavetank_etcd::Revision;
-use wavetank_release::{Switch, passed};
+use wavetank_version::{Defect, Listed};
 
 use super::{Delta, Gone, Popped, StoreKey, key_of};
+use crate::InformerDefect;
+use crate::gates;
 use crate::indexer::Indexer;
 
 /// What differs between releases.
@@ -31,6 +33,21 @@ pub struct DeltaFifo {
     /// How many of the first list are still to be taken.
     initial: usize,
 }
+
+pub(crate) const REPLACE_FORGETS_QUEUED: Defect = Defect::known(
+    "replace-forgets-queued",
+    "k/k#115658, PR #115620 (1.27)",
+    "a list does not delete an object that is only in the queue: it stays for ever",
+)
+.until(gates::REPLACE_LOOKS_INTO_THE_QUEUE)
+.fits_only(gates::REAL_FIFO.before());
+
+pub(crate) const RELIST_IS_A_SYNC: Defect = Defect::known(
+    "relist-is-a-sync",
+    "PR #86015 (1.18)",
+    "what a list brings is told only to the handlers whose resync was last due",
+)
+.fits_only(gates::LISTS_ARE_REPLACED.before());
 
 impl DeltaFifo {
     /// An empty queue.
@@ -82,14 +99,14 @@ impl DeltaFifo {
         let length = list.len();
         for stored in list {
             self.queue_action(
-                match passed(Switch::RelistIsASync, self.form.lists_are_syncs) {
+                match InformerDefect::RelistIsASync.passed(self.form.lists_are_syncs) {
                     true => Delta::Sync(stored),
                     false => Delta::Replaced(stored),
                 },
             );
         }
         let mut missing = Vec::new();
-        let forgets = || passed(Switch::ReplaceForgetsQueued, self.form.forgets_queued);
+        let forgets = || InformerDefect::ReplaceForgetsQueued.passed(self.form.forgets_queued);
         for (key, deltas) in &self.items {
             if !listed.contains(key) && !forgets() {
                 let last = deltas.last().and_then(Delta::object).cloned();

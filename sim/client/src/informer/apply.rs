@@ -3,9 +3,10 @@
 
 use wavetank_api::Stored;
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use crate::fifo::{Delta, Gone, Popped, StoreKey, key_of};
+use crate::gates;
 use crate::indexer::Indexer;
 use crate::observed::Call;
 
@@ -68,7 +69,7 @@ pub struct Told {
 }
 
 /// Takes popped deltas into the store.
-pub(super) fn apply(release: Release, indexer: &mut Indexer, popped: &Popped) -> Vec<Told> {
+pub(super) fn apply(release: Version, indexer: &mut Indexer, popped: &Popped) -> Vec<Told> {
     let mut told = Vec::new();
     for delta in &popped.deltas {
         match delta {
@@ -106,7 +107,7 @@ pub(super) fn apply(release: Release, indexer: &mut Indexer, popped: &Popped) ->
 }
 
 fn written(
-    release: Release,
+    release: Version,
     delta: &Delta,
     old: Option<Stored>,
     new: &Stored,
@@ -119,12 +120,12 @@ fn written(
                 new: new.clone(),
                 initial,
             },
-            only_syncing: release == Release::V1_16 && is_sync,
+            only_syncing: is_sync && !release.has(gates::LISTS_ARE_REPLACED),
         };
     };
     let same = old.resource_version == new.resource_version;
     let only_syncing = match delta {
-        _ if release >= Release::V1_36 => same,
+        _ if release.has(gates::SAME_REVISION_IS_A_SYNC) => same,
         Delta::Replaced(_) => same,
         _ => is_sync,
     };
@@ -162,7 +163,7 @@ fn replaced_all(
     for new in list {
         let delta = Delta::Replaced(new.clone());
         let old = before.get(&key_of(&new.object)).cloned();
-        told.push(written(Release::V1_36, &delta, old, new, initial));
+        told.push(written(Version::LATEST, &delta, old, new, initial));
     }
 }
 
@@ -170,6 +171,7 @@ fn replaced_all(
 mod tests {
     use super::*;
     use crate::fifo::testing::stored;
+    use wavetank_releases::{V1_16, V1_36, VERSIONS};
 
     fn popped(deltas: Vec<Delta>) -> Popped {
         Popped {
@@ -191,7 +193,7 @@ mod tests {
         let mut indexer = known(&[("a", 1), ("b", 2), ("c", 3)]);
         let list = [stored("d", 4), stored("c", 5), stored("b", 2)];
         let deltas = popped(vec![Delta::ReplacedAll(list.into(), 5)]);
-        let told = apply(Release::V1_36, &mut indexer, &deltas);
+        let told = apply(V1_36, &mut indexer, &deltas);
         let calls: Vec<_> = told
             .iter()
             .map(|t| (t.notice.key().to_string(), t.notice.call(), t.only_syncing))
@@ -210,16 +212,12 @@ mod tests {
     #[test]
     fn only_what_is_no_news_goes_to_those_who_resync() {
         let sync = |stored| popped(vec![Delta::Sync(stored)]);
-        for release in Release::ALL {
+        for release in VERSIONS {
             let mut indexer = known(&[("a", 1)]);
             let news = apply(release, &mut indexer, &sync(stored("a", 2)));
-            assert_eq!(news[0].only_syncing, release < Release::V1_36, "{release}");
+            assert_eq!(news[0].only_syncing, release < V1_36, "{release}");
             let added = apply(release, &mut indexer, &sync(stored("b", 2)));
-            assert_eq!(
-                added[0].only_syncing,
-                release == Release::V1_16,
-                "{release}"
-            );
+            assert_eq!(added[0].only_syncing, release == V1_16, "{release}");
             let deltas = popped(vec![Delta::Replaced(stored("a", 2))]);
             assert!(apply(release, &mut indexer, &deltas)[0].only_syncing);
             let deltas = popped(vec![Delta::Replaced(stored("a", 3))]);

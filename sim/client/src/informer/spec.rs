@@ -5,24 +5,27 @@ use std::time::Duration;
 
 use wavetank_api::kinds::Resource;
 use wavetank_api::selector::Operator;
-use wavetank_engine::Rx;
-use wavetank_release::Switches;
+use wavetank_engine::{Name, Rx};
+use wavetank_version::Set;
 
 use super::Notice;
+use crate::InformerDefect;
 use crate::indexer::Index;
 use crate::observed::{Labels, Selection};
-use crate::rest::Rest;
+use crate::rest::RestClient;
 
 /// No handler's resync comes more often.
 const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
 
-/// The informers of a process, and what they share.
+/// Informers of one owner, a controller or a client, and what they share. A process may have those of several.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Informers {
+    /// Whose they are: no other informers of the process have this name.
+    pub scope: Name,
     /// How they reach servers.
-    pub rest: Rest,
+    pub rest: RestClient,
     /// The defects of client-go that are on.
-    pub switches: Switches,
+    pub defects: Set<InformerDefect>,
     /// One each.
     pub specs: Vec<InformerSpec>,
 }
@@ -52,7 +55,7 @@ pub struct HandlerSpec {
     pub resync: Resync,
     /// It may take its time.
     pub lag: Option<Lag>,
-    /// What it does.
+    /// What it does; its informer is named by its place among those of its owner.
     pub on: fn(Rx, u32, &Notice),
 }
 

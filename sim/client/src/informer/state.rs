@@ -3,22 +3,46 @@
 use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::Cell;
+use wavetank_engine::{Cell, Name};
 use wavetank_etcd::Revision;
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_version::{Defect, Set, Version};
 
 use super::apply::{Notice, Told, apply};
 use super::spec::InformerSpec;
+use crate::InformerDefect;
 use crate::fifo::{Fifo, StoreKey};
+use crate::gates;
 use crate::indexer::Indexer;
 use crate::wait::backoff::Backoff;
 
-/// All informers of a process, by number.
+/// All informers of a process, by number: those of each owner stand together, in the order in which they began.
 pub static INFORMERS: Cell<Vec<Informer>> = Cell::new("informers");
+
+/// Which informer of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InformerId {
+    /// Whose it is.
+    pub scope: Name,
+    /// Which of its owner's.
+    pub at: u32,
+    /// Its number in the process: by this it is named in what it tells, and in timers and conditions.
+    pub number: u32,
+}
+
+/// The number of the first informer of an owner.
+///
+/// # Panics
+/// If there are none: they have not begun, or the name is another's.
+pub fn first_of(all: &[Informer], scope: Name) -> usize {
+    let first = all.iter().position(|informer| informer.id.scope == scope);
+    first.unwrap_or_else(|| panic!("no informers of `{scope}` have begun in this process"))
+}
 
 /// An informer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Informer {
+    /// Which it is.
+    pub id: InformerId,
     /// What its reflector has told.
     pub fifo: Fifo,
     /// Its store.
@@ -94,9 +118,21 @@ pub(super) struct Done {
     pub more: bool,
 }
 
+pub(crate) const SYNCED_BEFORE_HANDLERS: Defect = Defect::known(
+    "synced-before-handlers",
+    "k/k#113763, PR #113985 (1.27)",
+    "work begins when the store is filled, and handlers have not seen all of it",
+)
+.until(gates::HANDLERS_HAVE_SYNCED);
+
 impl Informer {
     /// An informer that has seen nothing.
-    pub fn new(spec: &InformerSpec, release: Release, switches: Switches) -> Informer {
+    pub fn new(
+        id: InformerId,
+        spec: &InformerSpec,
+        release: Version,
+        defects: Set<InformerDefect>,
+    ) -> Informer {
         let listener = Listener {
             waiting: Vector::new(),
             busy: false,
@@ -106,7 +142,8 @@ impl Informer {
             view: OrdMap::new(),
         };
         Informer {
-            fifo: Fifo::of(release, switches),
+            id,
+            fifo: Fifo::of(release, defects),
             indexer: Indexer::with(&spec.indices),
             listeners: vec![listener; spec.handlers.len()],
             hold: None,
@@ -128,7 +165,7 @@ impl Informer {
     }
 
     /// Takes what comes next out of the queue into the store, and tells handlers.
-    pub(super) fn pop(&mut self, release: Release) -> Option<Done> {
+    pub(super) fn pop(&mut self, release: Version) -> Option<Done> {
         let until = self.held(HoldAt::Queue);
         if until == Some(0) {
             return None;
@@ -223,8 +260,8 @@ impl Informer {
     }
 
     /// What a process waits for before it begins to work.
-    pub(super) fn is_ready(&self, switches: Switches) -> bool {
-        if switches.has(Switch::SyncedBeforeHandlers) {
+    pub(super) fn is_ready(&self, defects: Set<InformerDefect>) -> bool {
+        if defects.has(InformerDefect::SyncedBeforeHandlers) {
             return self.has_synced();
         }
         (0..self.listeners.len()).all(|handler| self.handler_has_synced(handler))

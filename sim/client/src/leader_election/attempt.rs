@@ -2,11 +2,11 @@
 
 use wavetank_api::{Reason, Stamp};
 use wavetank_engine::{Rx, Timer};
-use wavetank_release::Release;
 
 use super::lock::{self, Read};
 use super::record::Record;
 use super::{DUE, ELECTOR, Election, ElectionNote, LAPSED, LEADS_FOR, LEASE_DURATION, with};
+use crate::leader_election::gates;
 
 /// `tryAcquireOrRenew`: true if the lock is held now.
 pub(super) async fn attempt(rx: Rx, own: &Election) -> bool {
@@ -42,8 +42,9 @@ async fn acquire_or_renew(rx: Rx, own: &Election) -> bool {
     let known = rx.read(&ELECTOR);
     let duration = LEASE_DURATION.as_secs() as u32;
     let mut record = Record::new(&known.identity, duration, now);
-    // v1.36 first takes for granted that nobody has written since.
-    if own.release() >= Release::V1_36 && known.is_leader() && !known.lapsed {
+    // First it takes for granted that nobody has written since.
+    let writes_first = own.release().has(gates::RENEWAL_WRITES_FIRST);
+    if writes_first && known.is_leader() && !known.lapsed {
         record.acquired = known.observed.acquired;
         record.transitions = known.observed.transitions;
         if lock::update(rx, own, &record).await.is_ok() {

@@ -10,10 +10,11 @@ use wavetank_api::kinds::{CONFIG_MAPS, ENDPOINTS, LEASES, Resource};
 use wavetank_api::{Method, Reason, Request, Stored};
 use wavetank_engine::Rx;
 use wavetank_etcd::Key;
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use super::record::{ANNOTATION, Record, UNKNOWN};
 use super::{ELECTOR, Election};
+use crate::leader_election::gates;
 use crate::rest::Failure;
 
 /// Where the lock of kube-controller-manager is.
@@ -46,19 +47,21 @@ impl LockKind {
     ];
 
     /// What kube-controller-manager uses by default (`controller-manager/config`).
-    pub fn of(release: Release) -> LockKind {
-        match release {
-            Release::V1_16 => LockKind::Endpoints,
-            Release::V1_20 | Release::V1_36 => LockKind::Leases,
+    pub fn of(release: Version) -> LockKind {
+        match release.has(gates::LEASES_BY_DEFAULT) {
+            true => LockKind::Leases,
+            false => LockKind::Endpoints,
         }
     }
 
     /// Does `resourcelock.New` of this release know it?
-    pub fn fits(self, release: Release) -> bool {
+    pub fn fits(self, release: Version) -> bool {
         match self {
             LockKind::Leases => true,
-            LockKind::Endpoints | LockKind::ConfigMaps => release <= Release::V1_20,
-            LockKind::EndpointsLeases | LockKind::ConfigMapsLeases => release == Release::V1_20,
+            LockKind::Endpoints | LockKind::ConfigMaps => release.has(gates::ENDPOINTS_LOCKS),
+            LockKind::EndpointsLeases | LockKind::ConfigMapsLeases => {
+                release.has(gates::MULTI_LOCKS)
+            }
         }
     }
 
@@ -224,11 +227,14 @@ async fn update_part(rx: Rx, own: &Election, part: Part, record: &Record) -> Res
 
 /// What the server answers is what the next update changes.
 async fn ask(rx: Rx, own: &Election, part: Part, request: Request) -> Result<Stored, Unlocked> {
-    let answer = own.rest.one(rx, request, own.request_limit()).await;
+    let answer = own
+        .rest
+        .object_within(rx, request, own.request_limit())
+        .await;
     let known = match &answer {
         Ok(stored) => Some(stored.clone()),
         // `el.e, err = …`: with an error comes an empty object.
-        Err(_) if own.rest.release == Release::V1_16 => None,
+        Err(_) if !own.rest.release.has(gates::ERRORS_KEEP_THE_OBJECT) => None,
         Err(error) => return Err(Unlocked::Failed(error.clone())),
     };
     rx.update(&ELECTOR, |elector| elector.objects[part.number] = known);

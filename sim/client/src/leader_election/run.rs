@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wavetank_api::{Reason, Stamp};
 use wavetank_engine::{Either, Outcome, Rx, Task};
-use wavetank_release::{Release, Switch};
+use wavetank_version::Defect;
 
 use super::attempt::{attempt, observe};
 use super::record::Record;
@@ -12,6 +12,8 @@ use super::{
     ATTEMPT, ATTEMPTED, ELECT, ELECTION, ELECTOR, Election, ElectionNote, JITTER_FACTOR,
     LEADERSHIP, OVERDUE, Place, RENEW_DEADLINE, RETRY_PERIOD, lock, with,
 };
+use crate::ElectionDefect;
+use crate::leader_election::gates;
 use crate::wait::{Every, Turn, poll_immediate_until};
 
 /// Ends the election: a leader releases its lock if it is to.
@@ -40,10 +42,9 @@ async fn acquire(rx: Rx, own: &Election) -> Outcome {
     let mut acquired = false;
     let every = Every::jittered(RETRY_PERIOD, JITTER_FACTOR);
     let turn = every.sliding(rx, &ELECTION, async {
-        acquired = match own.release() {
-            // Requests have no context.
-            Release::V1_16 => attempt(rx, own).await,
-            Release::V1_20 | Release::V1_36 => {
+        acquired = match own.release().has(gates::REQUESTS_HAVE_CONTEXTS) {
+            false => attempt(rx, own).await,
+            true => {
                 let tried = rx.select(ELECTION.closed(rx), attempt(rx, own)).await;
                 tried == Either::Right(true)
             }
@@ -68,6 +69,19 @@ async fn acquire(rx: Rx, own: &Election) -> Outcome {
     Outcome::Become(Task::new(ELECT, Place::Renew))
 }
 
+pub(crate) const LOST_LEADERSHIP_GOES_UNNOTICED: Defect = Defect::known(
+    "lost-leadership-goes-unnoticed",
+    "k/k#23731 (1.2)",
+    "a leader that could not renew its lock in time tries on, and leads meanwhile",
+)
+.until(gates::LOSS_IS_NOTICED);
+
+pub(crate) const LOCK_RELEASED_WHILE_LEADING: Defect = Defect::open(
+    "lock-released-while-leading",
+    "PR #139504, PR #139991 (open)",
+    "a leader that could not renew gives up the lock first, and then cancels what it does as leader",
+);
+
 /// One turn of `renew`; after the last one the lock is given up if it is to be, and `Run` ends.
 async fn renew(rx: Rx, own: &Election) -> Outcome {
     let turn = Every::period(RETRY_PERIOD).sliding(rx, &ELECTION, async {
@@ -78,7 +92,7 @@ async fn renew(rx: Rx, own: &Election) -> Outcome {
             return Turn::Over;
         }
         rx.note(ElectionNote::Lost);
-        match own.switches.has(Switch::LostLeadershipGoesUnnoticed) {
+        match own.defects.has(ElectionDefect::LostLeadershipGoesUnnoticed) {
             true => Turn::Again,
             false => Turn::Over,
         }
@@ -93,7 +107,8 @@ async fn renew(rx: Rx, own: &Election) -> Outcome {
     if turn == Turn::Again {
         return Outcome::Become(Task::new(ELECT, Place::Renew));
     }
-    let works_on = own.release_on_cancel && own.switches.has(Switch::LockReleasedWhileLeading);
+    let works_on =
+        own.release_on_cancel && own.defects.has(ElectionDefect::LockReleasedWhileLeading);
     if !works_on {
         stop_leading(rx);
     }
@@ -106,9 +121,16 @@ async fn renew(rx: Rx, own: &Election) -> Outcome {
     Outcome::Become(Task::new(own.on_stopped, ()))
 }
 
+pub(crate) const RENEWAL_OUTLIVES_DEADLINE: Defect = Defect::known(
+    "renewal-outlives-deadline",
+    "k/k#83078, k/k#87899 (1.18)",
+    "each renewal runs by itself without a context, and may end when its leader has given up",
+)
+.until(gates::REQUESTS_HAVE_CONTEXTS);
+
 /// Attempts until one succeeds, within the deadline.
 async fn renewed_in_time(rx: Rx, own: &Election) -> bool {
-    let by_itself = own.switches.has(Switch::RenewalOutlivesDeadline);
+    let by_itself = own.defects.has(ElectionDefect::RenewalOutlivesDeadline);
     let once = || async move {
         match by_itself {
             true => ended(rx).await,
@@ -122,7 +144,7 @@ async fn renewed_in_time(rx: Rx, own: &Election) -> bool {
 
 /// Waits until the last renewal that succeeded began too long ago, if that counts.
 async fn overdue(rx: Rx, own: &Election) {
-    let unnoticed = own.switches.has(Switch::LostLeadershipGoesUnnoticed);
+    let unnoticed = own.defects.has(ElectionDefect::LostLeadershipGoesUnnoticed);
     let counts = own.counts_from_request() && !unnoticed;
     while !counts || !rx.look(&ELECTOR, |elector| elector.is_overdue()) {
         rx.changed(OVERDUE).await;
@@ -162,9 +184,16 @@ pub(super) async fn by_itself(rx: Rx, own: Arc<Election>, number: u64) -> Outcom
     Outcome::Done
 }
 
+pub(crate) const RELEASE_FROM_MEMORY: Defect = Defect::known(
+    "release-from-memory",
+    "k/k#95939, client-go#1289",
+    "who gives up a lock writes over what it saw last, and not over what is there",
+)
+.until(gates::RELEASE_READS_FIRST);
+
 /// `release`, within its deadline; until v1.20 it had none.
 async fn give_up(rx: Rx, own: &Election) {
-    match own.switches.has(Switch::ReleaseFromMemory) {
+    match own.defects.has(ElectionDefect::ReleaseFromMemory) {
         true => release(rx, own).await,
         false => {
             rx.timeout(RENEW_DEADLINE, release(rx, own)).await;
@@ -172,11 +201,30 @@ async fn give_up(rx: Rx, own: &Election) {
     }
 }
 
+pub(crate) const RELEASE_WITHOUT_DURATION: Defect = Defect::known(
+    "release-without-duration",
+    "k/k#91966 (1.19)",
+    "the record of a lock that is given up has a duration of 0, which a Lease must not have",
+)
+.until(gates::RELEASED_RECORD_HAS_A_DURATION);
+
+pub(crate) const RELEASE_GIVES_UP_ON_CONFLICT: Defect = Defect::known(
+    "release-gives-up-on-conflict",
+    "k/k#112023 (mended after 1.36)",
+    "who meets another write when it gives up its lock keeps it",
+);
+
+pub(crate) const FIX_RELEASE_OWN_LOCK: Defect = Defect::fix(
+    "fix-release-own-lock",
+    "FINDINGS.md, 13",
+    "who gives up a lock looks whether it still has it in the record that it reads for that",
+);
+
 /// Writes that nobody holds the lock: over what was read last (v1.16, v1.20), or over what it reads first.
 async fn release(rx: Rx, own: &Election) {
-    let has = |switch| own.switches.has(switch);
-    let from_memory = has(Switch::ReleaseFromMemory);
-    let gives_up = from_memory || has(Switch::ReleaseGivesUpOnConflict);
+    let has = |defect| own.defects.has(defect);
+    let from_memory = has(ElectionDefect::ReleaseFromMemory);
+    let gives_up = from_memory || has(ElectionDefect::ReleaseGivesUpOnConflict);
     let identity = rx.look(&ELECTOR, |elector| elector.identity.clone());
     let failed = |why| {
         let identity = identity.clone();
@@ -186,7 +234,9 @@ async fn release(rx: Rx, own: &Election) {
         let mut transitions = rx.look(&ELECTOR, |elector| elector.observed.transitions);
         if !from_memory {
             match lock::get(rx, own).await {
-                Ok(read) if has(Switch::FixReleaseOwnLock) && read.record.holder != identity => {
+                Ok(read)
+                    if has(ElectionDefect::FixReleaseOwnLock) && read.record.holder != identity =>
+                {
                     return rx.note(ElectionNote::LeavesToOther);
                 }
                 Ok(read) => transitions = read.record.transitions,
@@ -196,7 +246,7 @@ async fn release(rx: Rx, own: &Election) {
         if !rx.look(&ELECTOR, |elector| elector.is_leader()) {
             return;
         }
-        let seconds = match has(Switch::ReleaseWithoutDuration) {
+        let seconds = match has(ElectionDefect::ReleaseWithoutDuration) {
             true => 0,
             false => 1,
         };

@@ -24,8 +24,9 @@ struct First {
 }
 
 impl HandlersSawAll {
-    fn ready(&self, world: &World, process: ProcId) -> Check {
-        let own = self.informers.iter().filter(|(who, _)| who.0 == process);
+    fn ready(&self, world: &World, process: ProcId, ready: &Ready) -> Check {
+        let is_own = |who: &Who| who.0 == process && ready.informers.contains(&who.1);
+        let own = self.informers.iter().filter(|(who, _)| is_own(who));
         for (who, first) in own {
             if !first.listed {
                 return violated(world, *who, "work begins before the first list".to_owned());
@@ -67,8 +68,8 @@ impl Property for HandlersSawAll {
             if let Some(first) = own.get_mut(&(note.process, handled.informer)) {
                 first.unseen.remove(&(handled.handler, handled.key.clone()));
             }
-        } else if note.body.get::<Ready>().is_some() {
-            return self.ready(world, note.process);
+        } else if let Some(ready) = note.body.get::<Ready>() {
+            return self.ready(world, note.process, ready);
         }
         Check::Idle
     }
@@ -97,7 +98,7 @@ mod tests {
             for key in seen {
                 monitor.note(&bench.world, &bench.note(handled(key)));
             }
-            let check = monitor.note(&bench.world, &bench.note(Ready));
+            let check = monitor.note(&bench.world, &bench.note(Ready { informers: 0..1 }));
             assert_eq!(check == Check::Held, seen.len() == 2);
         }
     }

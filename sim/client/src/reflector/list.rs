@@ -6,10 +6,12 @@ use std::sync::Arc;
 use wavetank_api::http::List;
 use wavetank_api::{Reason, Stored};
 use wavetank_etcd::Revision;
-use wavetank_release::Switch;
+use wavetank_version::Defect;
 
 use super::{Place, Reflector, revision_parameter, trouble};
+use crate::InformerDefect;
 use crate::fifo::key_of;
+use crate::gates;
 use crate::informer::resync;
 use crate::observed::{Listed, NotListed};
 use crate::rest::Failure;
@@ -24,6 +26,13 @@ struct Whole {
     /// It came in more than one.
     paginated: bool,
 }
+
+pub(crate) const RELIST_AT_ZERO: Defect = Defect::known(
+    "relist-at-zero",
+    "k/k#59848, PR #83520 (1.18)",
+    "every list is asked for at revision 0: a server that lags takes the store back",
+)
+.fits_only(gates::RELISTS_AT_LAST_SEEN.before());
 
 impl Reflector {
     /// `list`: then it watches.
@@ -88,7 +97,7 @@ impl Reflector {
 
     /// Is every list asked for at revision 0, as in v1.16?
     fn starts_anew(&self) -> bool {
-        self.own.switches.has(Switch::RelistAtZero)
+        self.own.defects.has(InformerDefect::RelistAtZero)
     }
 
     /// `relistResourceVersion`

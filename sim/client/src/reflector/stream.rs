@@ -5,10 +5,12 @@ use wavetank_api::http::WatchPart;
 use wavetank_api::{Reason, Status, Stored, WatchEvent, WatchKind};
 use wavetank_engine::{Either, NetError, Payload, ProcId, Stream};
 use wavetank_etcd::Revision;
-use wavetank_release::{Release, Switch};
+use wavetank_version::Defect;
 
 use super::{Between, Place, Reflector, is_expired};
+use crate::InformerDefect;
 use crate::fifo::{StoreKey, key_of};
+use crate::gates;
 use crate::informer::{HoldAt, released};
 use crate::load_balancer::{BALANCED, MOVED};
 use crate::observed::{Trouble, Watched};
@@ -47,6 +49,20 @@ pub(super) enum Use {
     },
 }
 
+pub(crate) const EXPIRED_GOES_UNNOTICED: Defect = Defect::known(
+    "expired-goes-unnoticed",
+    "k/k#56121 (1.8)",
+    "a watch that ends as expired is begun again where it was, and no list is asked for",
+)
+.until(gates::EXPIRED_ENDS_THE_ROUND);
+
+pub(crate) const WATCH_LIST_WITHOUT_END: Defect = Defect::open(
+    "watch-list-without-end",
+    "k/k#140890 (not mended)",
+    "a watch-list that the server closes before its end is asked for again, at once and for ever. Off: the reflector lists instead",
+)
+.fits_only(gates::WATCH_LIST_CLIENT);
+
 impl Reflector {
     /// Waits for the next part, and takes it.
     pub(super) async fn stream(&self, streaming: Streaming) -> Place {
@@ -74,7 +90,7 @@ impl Reflector {
             Ok(Some(payload)) => payload,
             Ok(None) => return self.closed(streaming, is_long).await,
             Err(_) => {
-                self.own.rest.balancer.broke(self.rx, streaming.server);
+                self.own.rest.servers.broke(self.rx, streaming.server);
                 return self.closed(streaming, is_long).await;
             }
         };
@@ -172,7 +188,7 @@ impl Reflector {
 
     /// Where a round goes on after a watch-list that was closed before its end.
     pub(super) fn without_end(&self) -> Place {
-        match self.own.switches.has(Switch::WatchListWithoutEnd) {
+        match self.own.defects.has(InformerDefect::WatchListWithoutEnd) {
             true => Place::WatchList,
             false => Place::List,
         }
@@ -197,13 +213,15 @@ impl Reflector {
         match why {
             None => Place::Watch,
             Some(Trouble::Status(status))
-                if self.release() >= Release::V1_36 && status.is(Reason::TooManyRequests) =>
+                if self.release().has(gates::TOO_MANY_REQUESTS_ARE_RETRIED)
+                    && status.is(Reason::TooManyRequests) =>
             {
                 self.back_off(Between::Connections).await;
                 Place::Watch
             }
             Some(Trouble::Status(status))
-                if is_expired(&status) && self.own.switches.has(Switch::ExpiredGoesUnnoticed) =>
+                if is_expired(&status)
+                    && self.own.defects.has(InformerDefect::ExpiredGoesUnnoticed) =>
             {
                 self.back_off(Between::Rounds).await;
                 Place::Watch

@@ -8,10 +8,10 @@ use std::time::Duration;
 use imbl::OrdMap;
 use wavetank_engine::{Either, NetError, Payload};
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
 
 use super::stream::{Part, Streaming, Use};
 use super::{Between, Place, Reflector, is_retriable, revision_parameter, trouble};
+use crate::gates;
 use crate::load_balancer::BALANCED;
 use crate::observed::{Trouble, WatchBegan};
 use crate::rest::Failure;
@@ -23,7 +23,8 @@ const SHORT: Duration = Duration::from_secs(1);
 
 /// A watch that was just asked for.
 struct Asked {
-    opened: Result<Streaming, Failure>,
+    /// There is no stream where the watch is an empty one.
+    opened: Result<Option<Streaming>, Failure>,
     /// What came first, if anything did within [`SHORT`].
     first: Option<Part>,
     /// It took longer than that.
@@ -38,8 +39,8 @@ impl Reflector {
         query.push(("allowWatchBookmarks", "true".to_owned()));
         let asked = self.ask(from, query, None).await;
         let streaming = match asked.opened {
-            Ok(streaming) => streaming,
-            Err(Failure::Empty) => {
+            Ok(Some(streaming)) => streaming,
+            Ok(None) => {
                 // As a stream that ends at once.
                 let short = (!asked.is_long).then_some(Trouble::Short);
                 self.over(0, short.clone());
@@ -73,10 +74,14 @@ impl Reflector {
         };
         let asked = self.ask(from, query, Some(collecting)).await;
         let streaming = match asked.opened {
-            Ok(streaming) => streaming,
-            Err(Failure::Empty) if asked.is_long => {
+            Ok(Some(streaming)) => streaming,
+            Ok(None) if asked.is_long => {
                 self.over(0, None);
                 return self.without_end();
+            }
+            Ok(None) => {
+                self.over(0, Some(Trouble::Short));
+                return Place::List;
             }
             Err(failure) => {
                 self.over(0, Some(trouble(&failure)));
@@ -133,10 +138,10 @@ impl Reflector {
             Either::Right(()) => (opening.await, true),
         };
         let (stream, server) = match opened {
-            Ok(opened) => opened,
-            Err(failure) => {
+            Ok(Some(opened)) => opened,
+            none => {
                 return Asked {
-                    opened: Err(failure),
+                    opened: none.map(|_| None),
                     first: None,
                     is_long,
                 };
@@ -155,13 +160,13 @@ impl Reflector {
             initial_events,
             server,
         });
+        let waits = self.release().has(gates::REVISION_WAITS_FOR_ADDED);
         let streaming = Streaming {
             stream,
             server,
             watch,
             moves,
-            // Only v1.36 waits for the end of ADDED events that come in no order.
-            past_added: !unordered && !initial_events || self.release() < Release::V1_36,
+            past_added: !unordered && !initial_events || !waits,
             events: false,
             use_as: collecting.unwrap_or(Use::Watch),
         };
@@ -171,7 +176,7 @@ impl Reflector {
         };
         Asked {
             is_long: first.is_none(),
-            opened: Ok(streaming),
+            opened: Ok(Some(streaming)),
             first,
         }
     }

@@ -3,10 +3,10 @@
 //! from whoever draws it.
 
 use std::time::Duration;
-
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 use super::jitter;
+use crate::gates;
 
 /// The fixed period of v1.16.
 pub const PERIOD: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ pub const RESET_AFTER: Duration = Duration::from_secs(120);
 /// A back-off manager.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Backoff {
-    release: Release,
+    release: Version,
     /// The next delay, before jitter.
     next: Duration,
     /// [`RESET_AFTER`] has passed.
@@ -40,7 +40,7 @@ pub enum Rearm {
 
 impl Backoff {
     /// The manager of a reflector. Its timer runs from the beginning ([`Backoff::begins`]).
-    pub fn new(release: Release) -> Backoff {
+    pub fn new(release: Version) -> Backoff {
         Backoff {
             release,
             next: FIRST,
@@ -50,10 +50,10 @@ impl Backoff {
 
     /// Must the timer be armed when the manager is made?
     pub fn begins(&self) -> Rearm {
-        match self.release {
-            Release::V1_36 => Rearm::Now,
+        match self.release.has(gates::BACKOFF_HAS_ITS_CLOCK) {
+            true => Rearm::Now,
             // The first delay begins to count; nothing is to be forgotten before it.
-            Release::V1_16 | Release::V1_20 => Rearm::No,
+            false => Rearm::No,
         }
     }
 
@@ -67,7 +67,7 @@ impl Backoff {
     /// v1.20 counts from the last delay (`exponentialBackoffManagerImpl`). v1.36 counts from when it last
     /// began anew (`backoffManager.Step`), however many failures there were since.
     pub fn step(&mut self, drawn: u64) -> (Duration, Rearm) {
-        if self.release == Release::V1_16 {
+        if !self.release.has(gates::REFLECTORS_BACK_OFF) {
             return (PERIOD, Rearm::No);
         }
         let anew = std::mem::take(&mut self.is_over);
@@ -76,9 +76,9 @@ impl Backoff {
         }
         let base = self.next;
         self.next = (base * 2).min(LONGEST);
-        let rearm = match self.release {
-            Release::V1_36 if !anew => Rearm::No,
-            _ => Rearm::Now,
+        let rearm = match self.release.has(gates::BACKOFF_HAS_ITS_CLOCK) && !anew {
+            true => Rearm::No,
+            false => Rearm::Now,
         };
         (jitter(base, FACTOR, drawn), rearm)
     }
@@ -89,8 +89,9 @@ mod tests {
     use super::*;
     use crate::wait::JITTER;
     use proptest::prelude::*;
+    use wavetank_releases::{V1_16, V1_20, V1_36};
 
-    fn delays(release: Release, count: usize) -> Vec<f64> {
+    fn delays(release: Version, count: usize) -> Vec<f64> {
         let mut backoff = Backoff::new(release);
         (0..count)
             .map(|_| backoff.step(0).0.as_secs_f64())
@@ -99,8 +100,8 @@ mod tests {
 
     #[test]
     fn delays_double_up_to_30_s_and_are_one_second_in_v1_16() {
-        assert_eq!(delays(Release::V1_16, 3), [1.0; 3]);
-        for release in [Release::V1_20, Release::V1_36] {
+        assert_eq!(delays(V1_16, 3), [1.0; 3]);
+        for release in [V1_20, V1_36] {
             let expected = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0];
             assert_eq!(delays(release, 8), expected);
         }
@@ -108,14 +109,14 @@ mod tests {
 
     #[test]
     fn jitter_adds_less_than_the_delay_itself() {
-        let mut backoff = Backoff::new(Release::V1_20);
+        let mut backoff = Backoff::new(V1_20);
         let (most, _) = backoff.step(JITTER - 1);
         assert!(most > FIRST * 199 / 100 && most < FIRST * 2);
     }
 
     /// `backoffManager` and `exponentialBackoffManagerImpl` with a clock, as upstream has them.
     struct Clocked {
-        release: Release,
+        release: Version,
         next: Duration,
         last: Duration,
     }
@@ -126,7 +127,7 @@ mod tests {
             if anew {
                 self.next = FIRST;
             }
-            if anew || self.release == Release::V1_20 {
+            if anew || self.release == V1_20 {
                 self.last = now;
             }
             let delay = self.next;
@@ -141,7 +142,7 @@ mod tests {
             gaps in prop::collection::vec(1..200u64, 1..30),
             old in any::<bool>(),
         ) {
-            let release = if old { Release::V1_20 } else { Release::V1_36 };
+            let release = if old { V1_20 } else { V1_36 };
             let mut backoff = Backoff::new(release);
             let mut clocked = Clocked { release, next: FIRST, last: Duration::ZERO };
             let mut now = Duration::ZERO;

@@ -6,7 +6,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use wavetank_engine::{Either, Rx};
-use wavetank_release::Release;
+use wavetank_version::Version;
+
+use crate::gates;
 
 /// Tries `condition` at once, then at each tick, until it holds.
 ///
@@ -15,11 +17,11 @@ use wavetank_release::Release;
 /// starts before each try, and one that has fired meanwhile is found afterwards.
 pub async fn poll_immediate_until<F: Future<Output = bool>>(
     rx: Rx,
-    release: Release,
+    release: Version,
     interval: Duration,
     mut condition: impl FnMut() -> F,
 ) {
-    if release < Release::V1_36 {
+    if !release.has(gates::POLLS_HAVE_CONTEXTS) {
         if condition().await {
             return;
         }

@@ -1,25 +1,29 @@
 //! A whole rate-limiting queue for the routines of a process: waits are conditions, delays are routines that
 //! sleep. What is worked on does not belong here.
 
-use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_engine::{Cell, Condition, Cx, Lock, Name, Outcome, RoutineFuture, Rx, Task, Timer};
+use wavetank_engine::{
+    Cell, Condition, Cx, Lock, Message, Name, Outcome, RoutineFuture, Rx, Task, Timer,
+};
 
 use super::{Bucket, Delaying, Limiter, Queue, Ticket};
 
 /// What is worked on: `namespace/name`.
 pub type Item = Arc<str>;
 
-static QUEUES: Cell<BTreeMap<u32, State>> = Cell::new("work-queues");
+/// The queues of a process, in the order in which they were made.
+static QUEUES: Cell<Vec<State>> = Cell::new("work-queues");
 const DELAY: Name = Name::new("add-after");
 const REFILL: Name = Name::new("refill");
 /// Between two items others have their turn.
 const NEXT: Lock = Lock::new("next-item");
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct State {
+    of: WorkQueue,
     queue: Queue<Item>,
     delaying: Delaying<Item>,
     limiter: Limiter<Item>,
@@ -28,27 +32,73 @@ struct State {
 /// A delayed item.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Delayed {
-    queue: u32,
+    queue: WorkQueue,
     item: Item,
     ticket: Ticket,
     by: Duration,
 }
 
-/// A work queue of the process, by number. It is there without being made, and gone with a crash.
+/// A work queue of the process, by the controller that it belongs to and its name there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct WorkQueue(pub u32);
+pub struct WorkQueue {
+    scope: Name,
+    name: Name,
+}
+
+/// Another item waits in the queue with this number.
+fn filled(number: usize) -> Condition {
+    Condition::new("work", number as u64)
+}
 
 impl WorkQueue {
-    fn filled(self) -> Condition {
-        Condition::new("work", self.0.into())
+    /// The queue `name` of the controller `scope`.
+    pub const fn new(scope: Name, name: &'static str) -> WorkQueue {
+        WorkQueue {
+            scope,
+            name: Name::new(name),
+        }
+    }
+
+    /// Makes it (`NewTypedRateLimitingQueue`), in each life of the process.
+    ///
+    /// # Panics
+    /// If the process has a queue of this name.
+    pub fn make(self, cx: &mut Cx<'_>) {
+        let all = cx.cell(&QUEUES);
+        assert!(
+            all.iter().all(|state| state.of != self),
+            "the work queue `{}` of `{}` is made twice in one process",
+            self.name,
+            self.scope
+        );
+        all.push(State {
+            of: self,
+            queue: Queue::default(),
+            delaying: Delaying::default(),
+            limiter: Limiter::default(),
+        });
+    }
+
+    /// Works on its state; its number is that of its conditions and timers.
+    fn with<R: Message + Clone + Eq + Hash>(
+        self,
+        rx: Rx,
+        work: impl FnOnce(&mut State, usize) -> R,
+    ) -> R {
+        rx.update(&QUEUES, |all| {
+            let Some(number) = all.iter().position(|state| state.of == self) else {
+                let WorkQueue { scope, name } = self;
+                panic!("the work queue `{name}` of `{scope}` was not made in this process");
+            };
+            work(&mut all[number], number)
+        })
     }
 
     /// `Add`
     pub fn add(self, rx: Rx, item: Item) {
-        if rx.update(&QUEUES, |all| {
-            all.entry(self.0).or_default().queue.add(item)
-        }) {
-            rx.broadcast(self.filled());
+        let added = self.with(rx, |state, number| state.queue.add(item).then_some(number));
+        if let Some(number) = added {
+            rx.broadcast(filled(number));
         }
     }
 
@@ -57,68 +107,55 @@ impl WorkQueue {
         if by.is_zero() {
             return self.add(rx, item);
         }
-        let ticket = rx.update(&QUEUES, |all| {
-            let state = all.entry(self.0).or_default();
-            state.delaying.delay(item.clone())
-        });
-        rx.spawn(Task::new(
-            DELAY,
-            Delayed {
-                queue: self.0,
-                item,
-                ticket,
-                by,
-            },
-        ));
+        let ticket = self.with(rx, |state, _| state.delaying.delay(item.clone()));
+        let delayed = Delayed {
+            queue: self,
+            item,
+            ticket,
+            by,
+        };
+        rx.spawn(Task::new(DELAY, delayed));
     }
 
     /// `AddRateLimited`
     pub fn add_rate_limited(self, rx: Rx, item: Item) {
-        let (by, first) = rx.update(&QUEUES, |all| {
-            let limiter = &mut all.entry(self.0).or_default().limiter;
-            let first = limiter.bucket.is_full();
+        let (by, first) = self.with(rx, |state, number| {
+            let limiter = &mut state.limiter;
+            let first = limiter.bucket.is_full().then_some(number);
             (limiter.when(item.clone()), first)
         });
-        if first {
-            rx.arm(Timer::new(REFILL, self.0.into()), Bucket::EVERY);
+        if let Some(number) = first {
+            rx.arm(Timer::new(REFILL, number as u64), Bucket::EVERY);
         }
         self.add_after(rx, item, by);
     }
 
     /// `Forget`: the item has succeeded.
     pub fn forget(self, rx: Rx, item: &Item) {
-        rx.update(&QUEUES, |all| {
-            let limiter = &mut all.entry(self.0).or_default().limiter;
-            limiter.items.forget(item);
-        });
+        self.with(rx, |state, _| state.limiter.items.forget(item));
     }
 
     /// `NumRequeues`
     pub fn requeues(self, rx: Rx, item: &Item) -> u32 {
-        rx.update(&QUEUES, |all| {
-            let limiter = &all.entry(self.0).or_default().limiter;
-            limiter.items.requeues(item)
-        })
+        self.with(rx, |state, _| state.limiter.items.requeues(item))
     }
 
     /// `Get`: waits for an item. It is in work until [`WorkQueue::done`].
     pub async fn get(self, rx: Rx) -> Item {
         drop(rx.lock(NEXT).await);
         loop {
-            let got = rx.update(&QUEUES, |all| all.entry(self.0).or_default().queue.get());
-            match got {
-                Some(item) => return item,
-                None => rx.changed(self.filled()).await,
+            match self.with(rx, |state, number| state.queue.get().ok_or(number)) {
+                Ok(item) => return item,
+                Err(number) => rx.changed(filled(number)).await,
             }
         }
     }
 
     /// `Done`
     pub fn done(self, rx: Rx, item: &Item) {
-        if rx.update(&QUEUES, |all| {
-            all.entry(self.0).or_default().queue.done(item)
-        }) {
-            rx.broadcast(self.filled());
+        let again = self.with(rx, |state, number| state.queue.done(item).then_some(number));
+        if let Some(number) = again {
+            rx.broadcast(filled(number));
         }
     }
 
@@ -127,9 +164,9 @@ impl WorkQueue {
         if timer.tag != REFILL {
             return false;
         }
-        let state = cx.cell(&QUEUES).entry(timer.arg as u32).or_default();
-        state.limiter.bucket.refill();
-        if !state.limiter.bucket.is_full() {
+        let bucket = &mut cx.cell(&QUEUES)[timer.arg as usize].limiter.bucket;
+        bucket.refill();
+        if !bucket.is_full() {
             cx.arm(timer, Bucket::EVERY);
         }
         true
@@ -146,13 +183,15 @@ impl WorkQueue {
 }
 
 async fn delay(rx: Rx, delayed: Delayed) -> Outcome {
-    rx.sleep(delayed.by).await;
-    let counts = rx.update(&QUEUES, |all| {
-        let delaying = &mut all.entry(delayed.queue).or_default().delaying;
-        delaying.over(&delayed.item, delayed.ticket)
-    });
-    if counts {
-        WorkQueue(delayed.queue).add(rx, delayed.item);
+    let Delayed {
+        queue,
+        item,
+        ticket,
+        by,
+    } = delayed;
+    rx.sleep(by).await;
+    if queue.with(rx, |state, _| state.delaying.over(&item, ticket)) {
+        queue.add(rx, item);
     }
     Outcome::Done
 }

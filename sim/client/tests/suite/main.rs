@@ -1,10 +1,5 @@
 //! The tests of this crate that use it as others do: one program, so that it is linked once and its tests
 //! run side by side.
 
-mod common;
-mod defects;
-mod door;
-mod informers;
-mod storm;
 mod wait;
 mod work;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use wavetank_client::wait::{Every, Stop, Turn, poll_immediate_until};
 use wavetank_engine::*;
-use wavetank_release::Release;
+use wavetank_releases::Release;
+use wavetank_version::Version;
 
 const LOOP: Name = Name::new("loop");
 const POLL: Name = Name::new("poll");
@@ -44,7 +45,7 @@ impl Process for Waits {
             }
             "stop" => cx.spawn(Task::new(END, millis)),
             release => {
-                let release = Release::named(release).ok_or("no release")?;
+                let release = Release::named(release).ok_or("no release")?.version;
                 cx.spawn(Task::new(POLL, (release, millis)));
             }
         }
@@ -63,7 +64,7 @@ impl Process for Waits {
                 Outcome::Done
             });
         }
-        let (release, millis) = *task.args::<(Release, u64)>();
+        let (release, millis) = *task.args::<(Version, u64)>();
         Box::pin(async move {
             let mut tries = 0;
             let condition = || {

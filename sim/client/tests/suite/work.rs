@@ -8,7 +8,7 @@ use wavetank_engine::*;
 
 const ENQUEUE: Name = Name::new("enqueue");
 const WORK: Name = Name::new("work");
-const QUEUE: WorkQueue = WorkQueue(3);
+const QUEUE: WorkQueue = WorkQueue::new(Name::new("worker"), "items");
 
 /// What the worker did: item and seconds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -19,6 +19,7 @@ struct Controller;
 
 impl Process for Controller {
     fn boot(&mut self, cx: &mut Cx<'_>) {
+        QUEUE.make(cx);
         cx.spawn(Task::new(WORK, ()));
     }
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}

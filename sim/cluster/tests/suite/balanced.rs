@@ -2,13 +2,17 @@
 
 use crate::common;
 
+use common::topology::{Checks, Topology, shipped_with};
+use wavetank_components::{ClusterView, ENDPOINTS};
+
 use std::time::Duration;
 
-use common::topology::{Checks, Topology};
 use common::{Bench, addresses, crash, plane, start, stop, with};
-use wavetank_client::{Attempt, Checked};
-use wavetank_components::{ClusterView, ENDPOINTS};
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_actors::Attempt;
+use wavetank_client::Checked;
+use wavetank_controllers::BootstrapDefect;
+use wavetank_releases::V1_36;
+use wavetank_version::Selection;
 
 const CHECKS: Checks = Checks {
     every: Duration::from_secs(2),
@@ -19,8 +23,8 @@ const CHECKS: Checks = Checks {
 };
 
 /// Apiservers that all advertise the address of the load balancer, and a client.
-fn behind_one_address(switches: Switches, apiservers: usize, checks: Checks) -> Topology {
-    let mut topology = plane(Release::V1_36, switches, apiservers);
+fn behind_one_address(defects: Selection, apiservers: usize, checks: Checks) -> Topology {
+    let mut topology = plane(V1_36, defects, apiservers);
     topology.clients = 1;
     topology.watching.front.checks = Some(checks);
     topology.watching.front.advertised = true;
@@ -58,8 +62,8 @@ fn connected(bench: &Bench, transport: &str) -> Vec<String> {
 
 #[test]
 fn a_server_is_out_after_three_failures_and_in_after_two_successes() {
-    let switches = Switches::of(Release::V1_36);
-    let mut bench = Bench::settled(&behind_one_address(switches, 2, CHECKS));
+    let defects = shipped_with(V1_36);
+    let mut bench = Bench::settled(&behind_one_address(defects, 2, CHECKS));
     bench.notes.clear();
     bench.strike(crash("a2"));
     bench.run_for(4.0);
@@ -73,8 +77,8 @@ fn a_server_is_out_after_three_failures_and_in_after_two_successes() {
 
 #[test]
 fn a_new_connection_goes_to_a_healthy_server_only_and_is_kept() {
-    let switches = Switches::of(Release::V1_36);
-    let mut bench = Bench::settled(&behind_one_address(switches, 3, CHECKS));
+    let defects = shipped_with(V1_36);
+    let mut bench = Bench::settled(&behind_one_address(defects, 3, CHECKS));
     bench.strike(crash("a1"));
     bench.run_for(8.0);
     assert_eq!(listed(&bench), ["10.0.0.100"]);
@@ -90,8 +94,8 @@ fn a_new_connection_goes_to_a_healthy_server_only_and_is_kept() {
 #[test]
 fn connections_to_a_server_that_is_out_are_cut_if_asked_for() {
     for cuts in [false, true] {
-        let switches = Switches::of(Release::V1_36);
-        let mut topology = behind_one_address(switches, 2, Checks { cuts, ..CHECKS });
+        let defects = shipped_with(V1_36);
+        let mut topology = behind_one_address(defects, 2, Checks { cuts, ..CHECKS });
         topology.shutdown_delay = Duration::from_secs(20);
         let mut bench = Bench::settled(&topology);
         bench.tell("c1", "connect");
@@ -112,8 +116,8 @@ fn connections_to_a_server_that_is_out_are_cut_if_asked_for() {
 #[test]
 fn a_shared_address_stays_while_others_advertise_it() {
     for fixed in [false, true] {
-        let switches = with(Release::V1_36, Switch::FixLeaveSharedLease, fixed);
-        let mut bench = Bench::settled(&behind_one_address(switches, 2, CHECKS));
+        let defects = with(V1_36, BootstrapDefect::FixLeaveSharedLease, fixed);
+        let mut bench = Bench::settled(&behind_one_address(defects, 2, CHECKS));
         bench.run_for(20.0);
         bench.strike(stop("a1"));
         bench.run_for(1.0);
@@ -127,8 +131,8 @@ fn a_shared_address_stays_while_others_advertise_it() {
 /// The mending knows other servers by their renewals: who has its address for itself removes it as before.
 #[test]
 fn an_own_address_is_removed_all_the_same() {
-    let switches = with(Release::V1_36, Switch::FixLeaveSharedLease, true);
-    let mut bench = Bench::settled(&plane(Release::V1_36, switches, 2));
+    let defects = with(V1_36, BootstrapDefect::FixLeaveSharedLease, true);
+    let mut bench = Bench::settled(&plane(V1_36, defects, 2));
     bench.run_for(20.0);
     bench.strike(stop("a1"));
     bench.run_for(1.0);

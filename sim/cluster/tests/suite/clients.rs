@@ -2,15 +2,17 @@
 
 use crate::common;
 
+use common::topology::Topology;
+
 use std::sync::Arc;
 
-use common::topology::Topology;
 use common::{Bench, address, crash, seconds, shipped, start, stop};
-use wavetank_client::{Attempt, KNOWN};
+use wavetank_actors::{Attempt, KNOWN};
 use wavetank_engine::Fault;
-use wavetank_release::Release;
+use wavetank_releases::{V1_36, VERSIONS};
+use wavetank_version::Version;
 
-fn with_a_client(release: Release) -> Topology {
+fn with_a_client(release: Version) -> Topology {
     Topology {
         clients: 1,
         ..shipped(release)
@@ -38,7 +40,7 @@ fn attempt(bench: &mut Bench) -> Attempt {
 
 #[test]
 fn a_client_follows_the_endpoints_and_connects_through_them() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&with_a_client(release));
         assert_eq!(known(&bench), common::addresses(&[1, 2, 3]), "{release}");
         // The bench answers every choice with the first.
@@ -58,7 +60,7 @@ fn a_client_follows_the_endpoints_and_connects_through_them() {
 
 #[test]
 fn a_client_that_loses_its_server_gets_over_to_another() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&with_a_client(release));
         // It begins with the first server.
         let servers = |b: &Bench| {
@@ -81,7 +83,7 @@ fn a_client_that_loses_its_server_gets_over_to_another() {
 #[test]
 fn an_attempt_at_a_crashed_one_fails_at_once_and_at_a_dead_machine_after_a_while() {
     for (power, limits) in [(false, 0.0..0.1), (true, 4.9..5.1)] {
-        let mut bench = Bench::settled(&with_a_client(Release::V1_36));
+        let mut bench = Bench::settled(&with_a_client(V1_36));
         let process = "a1".to_owned();
         bench.strike(match power {
             false => Fault::Crash { process },
@@ -100,7 +102,7 @@ fn an_attempt_at_a_crashed_one_fails_at_once_and_at_a_dead_machine_after_a_while
 #[test]
 fn a_silent_server_is_left_after_15_to_45_s() {
     for waited in [0.0, 4.0, 11.0, 23.0] {
-        let mut bench = Bench::settled(&with_a_client(Release::V1_36));
+        let mut bench = Bench::settled(&with_a_client(V1_36));
         bench.run_for(waited);
         let silent = seconds(bench.now);
         bench.strike(Fault::PowerLoss {
@@ -115,7 +117,7 @@ fn a_silent_server_is_left_after_15_to_45_s() {
 
 #[test]
 fn a_client_that_knows_nobody_says_so() {
-    let mut bench = Bench::new(&with_a_client(Release::V1_36));
+    let mut bench = Bench::new(&with_a_client(V1_36));
     bench.strike(start("etcd"));
     bench.strike(start("c1"));
     bench.run_for(5.0);

@@ -3,10 +3,11 @@
 use crate::common;
 
 use common::{Bench, address, addresses, crash, seconds, shipped, start};
+use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_controllers::master_lease_key;
 use wavetank_engine::Fault;
 use wavetank_etcd::Cause;
-use wavetank_release::Release;
+use wavetank_releases::VERSIONS;
 
 /// When the lease of `a2` was last renewed.
 fn last_renewal(bench: &Bench) -> f64 {
@@ -16,7 +17,7 @@ fn last_renewal(bench: &Bench) -> f64 {
 
 #[test]
 fn a_crashed_one_is_taken_off_when_its_lease_has_expired() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for (power, wait) in [(false, 0.0), (false, 3.3), (true, 7.1)] {
             let mut bench = Bench::settled(&shipped(release));
             bench.run_for(wait);
@@ -42,7 +43,7 @@ fn a_crashed_one_is_taken_off_when_its_lease_has_expired() {
             );
             bench.run_to("a round", 10.1, |b| b.listed() == addresses(&[1, 3]));
             bench.run_for(1.0);
-            if release.keeps_slices() {
+            if release.has(ENDPOINT_SLICES) {
                 assert_eq!(bench.sliced(), addresses(&[1, 3]), "{release}");
             }
             assert!(seconds(bench.now) - renewed < 15.0 + 10.0 + 1.5 + 1.0);
@@ -55,7 +56,7 @@ fn a_crashed_one_is_taken_off_when_its_lease_has_expired() {
 
 #[test]
 fn one_that_is_back_before_its_lease_expires_was_off_for_a_moment() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(crash("a2"));
         bench.run_for(2.0);
@@ -76,7 +77,7 @@ fn one_that_is_back_before_its_lease_expires_was_off_for_a_moment() {
 /// etcd gives every lease its whole time again, and a second more, when it starts.
 #[test]
 fn an_etcd_that_restarts_keeps_the_dead_listed_for_longer() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(crash("a2"));
         bench.run_for(2.0);

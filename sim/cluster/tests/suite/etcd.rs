@@ -2,18 +2,20 @@
 
 use crate::common;
 
+use common::topology::{EtcdCluster, Topology};
+use wavetank_controllers::Reconciler;
+
 use std::time::Duration;
 
-use common::topology::{EtcdCluster, Topology};
 use wavetank_api::Object;
 use wavetank_engine::*;
 use wavetank_etcd::observed::ProgressAsked;
 use wavetank_etcd::observed::{Answered, Watched};
 use wavetank_etcd::{Applied, Etcd, EtcdError, Installed, Led, Sizes};
-use wavetank_release::{EtcdRelease, Reconciler, Switches};
+use wavetank_version::Set;
 
 fn topology(members: u32) -> Topology {
-    let release = EtcdRelease::LATEST;
+    let release = wavetank_releases::etcd::LATEST;
     Topology {
         apiservers: Vec::new(),
         etcd: EtcdCluster {
@@ -23,7 +25,7 @@ fn topology(members: u32) -> Topology {
                 catch_up_entries: 5,
                 ..Sizes::of(release)
             },
-            ..EtcdCluster::single(release, Switches::NONE)
+            ..EtcdCluster::single(release, Set::NONE)
         },
         etcd_clients: 2,
         watching: Default::default(),

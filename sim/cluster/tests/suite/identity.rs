@@ -2,18 +2,21 @@
 
 use crate::common;
 
-use common::topology::Topology;
+use common::topology::{Topology, shipped_with};
+use wavetank_components::ClusterView;
+
 use common::{Bench, crash, plane, stop, with};
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
-use wavetank_components::ClusterView;
+use wavetank_controllers::IdentityDefect;
 use wavetank_controllers::IdentityStopped;
 use wavetank_engine::{Fault, RoutineId};
 use wavetank_etcd::Committed;
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_releases::{V1_36, VERSIONS};
+use wavetank_version::{Selection, Version};
 
-fn with_identities(release: Release, switches: Switches, apiservers: usize) -> Topology {
-    let mut topology = plane(release, switches, apiservers);
+fn with_identities(release: Version, defects: Selection, apiservers: usize) -> Topology {
+    let mut topology = plane(release, defects, apiservers);
     topology.watching.front.identity = true;
     topology
 }
@@ -25,9 +28,9 @@ fn has_identity(bench: &Bench, n: usize) -> bool {
 
 #[test]
 fn only_v1_36_has_them_and_a_stopped_server_takes_its_own_along() {
-    for release in Release::ALL {
-        let mut bench = Bench::settled(&with_identities(release, Switches::of(release), 2));
-        let has = release == Release::V1_36;
+    for release in VERSIONS {
+        let mut bench = Bench::settled(&with_identities(release, shipped_with(release), 2));
+        let has = release == V1_36;
         assert_eq!(has_identity(&bench, 1), has, "{release}");
         bench.strike(stop("a1"));
         bench.run_for(10.0);
@@ -39,8 +42,8 @@ fn only_v1_36_has_them_and_a_stopped_server_takes_its_own_along() {
 
 #[test]
 fn it_is_renewed_every_ten_seconds() {
-    let release = Release::V1_36;
-    let mut bench = Bench::settled(&with_identities(release, Switches::of(release), 1));
+    let release = V1_36;
+    let mut bench = Bench::settled(&with_identities(release, shipped_with(release), 1));
     bench.notes.clear();
     bench.run_for(100.0);
     let is_renewal = |commit: &Committed<Object>| {
@@ -53,8 +56,8 @@ fn it_is_renewed_every_ten_seconds() {
 
 #[test]
 fn that_of_a_crashed_server_is_collected_an_hour_later() {
-    let release = Release::V1_36;
-    let mut bench = Bench::settled(&with_identities(release, Switches::of(release), 2));
+    let release = V1_36;
+    let mut bench = Bench::settled(&with_identities(release, shipped_with(release), 2));
     bench.strike(crash("a1"));
     bench.run_until(3660.0);
     assert!(has_identity(&bench, 1), "the collector has just looked");
@@ -68,9 +71,9 @@ fn that_of_a_crashed_server_is_collected_an_hour_later() {
 #[test]
 fn a_stop_does_not_wait_for_a_renewal() {
     let overdue = |waits, cancels| {
-        let switches = with(Release::V1_36, Switch::IdentityStopWaits, waits)
-            .with(Switch::FixCancelIdentity, cancels);
-        let mut bench = Bench::settled(&with_identities(Release::V1_36, switches, 1));
+        let defects = with(V1_36, IdentityDefect::IdentityStopWaits, waits)
+            .with(IdentityDefect::FixCancelIdentity, cancels);
+        let mut bench = Bench::settled(&with_identities(V1_36, defects, 1));
         let (from, to) = ("a1".to_owned(), "etcd".to_owned());
         bench.strike(Fault::Stall { from, to });
         bench.run_for(30.0);
@@ -94,8 +97,8 @@ fn renewal(bench: &Bench) -> RoutineId {
 #[test]
 fn a_renewal_that_waited_for_the_lock_does_not_bring_the_lease_back() {
     let comes_back = |fixed| {
-        let switches = Switches::of(Release::V1_36).with(Switch::FixIdentityUnderLock, fixed);
-        let mut bench = Bench::settled(&with_identities(Release::V1_36, switches, 1));
+        let defects = shipped_with(V1_36).with(IdentityDefect::FixIdentityUnderLock, fixed);
+        let mut bench = Bench::settled(&with_identities(V1_36, defects, 1));
         bench.run_to("a renewal is about to begin", 15.0, |b| {
             b.is_offered_a_lock("a1", "renew-identity")
         });

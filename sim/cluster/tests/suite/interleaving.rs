@@ -3,13 +3,15 @@
 use crate::common;
 
 use common::{Bench, address, addresses, crash, seconds, shipped, start, stop};
+use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_controllers::{BootstrapNote, ReconcileError, master_lease_key};
-use wavetank_release::Release;
+use wavetank_releases::{V1_36, VERSIONS};
+use wavetank_version::Version;
 
 const ROUND: &str = "reconcile-endpoints";
 
 /// `a2` is about to take the lock for a round.
-fn at_a_round(release: Release) -> Bench {
+fn at_a_round(release: Version) -> Bench {
     let mut bench = Bench::settled(&shipped(release));
     bench.run_to("a round", 11.0, |b| b.is_offered_a_lock("a2", ROUND));
     bench
@@ -21,7 +23,7 @@ fn at_a_round(release: Release) -> Bench {
 /// comes late (`models/tests/held_up.rs`).
 #[test]
 fn a_round_that_gets_the_lock_after_the_removal_does_no_harm() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = at_a_round(release);
         let round = bench.routine("a2", ROUND).expect("it waits");
         let asked = seconds(bench.now);
@@ -39,7 +41,7 @@ fn a_round_that_gets_the_lock_after_the_removal_does_no_harm() {
         let failed = failed
             .iter()
             .any(|(_, note)| **note == BootstrapNote::RoundFailed(ReconcileError::Closed));
-        assert_eq!(failed, release >= Release::V1_36, "{release}");
+        assert_eq!(failed, release >= V1_36, "{release}");
         assert_eq!(bench.violations, [""; 0], "{release}");
     }
 }
@@ -49,7 +51,7 @@ const EVENTS: usize = 60;
 
 #[test]
 fn a_stop_at_any_event_of_a_round_removes_the_address() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for event in 0..EVENTS {
             let mut bench = at_a_round(release);
             (0..event).for_each(|_| assert!(bench.step()));
@@ -87,7 +89,7 @@ fn a_stop_at_any_event_of_a_round_removes_the_address() {
 
 #[test]
 fn a_crash_at_any_event_of_a_removal_is_mended_by_the_others() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for event in 0..EVENTS {
             let mut bench = Bench::settled(&shipped(release));
             bench.strike(stop("a2"));
@@ -105,7 +107,7 @@ fn a_crash_at_any_event_of_a_removal_is_mended_by_the_others() {
                 "{release}, event {event}"
             );
             bench.run_for(1.0);
-            if release.keeps_slices() {
+            if release.has(ENDPOINT_SLICES) {
                 assert_eq!(
                     bench.sliced(),
                     addresses(&[1, 3]),
@@ -119,7 +121,7 @@ fn a_crash_at_any_event_of_a_removal_is_mended_by_the_others() {
 
 #[test]
 fn a_crash_at_any_event_of_a_start_is_mended_by_the_next() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for event in 0..EVENTS {
             let mut bench = Bench::settled(&shipped(release));
             bench.strike(stop("a2"));

@@ -2,26 +2,29 @@
 
 use crate::common;
 
-use common::topology::{Manager, Topology};
+use common::topology::{Manager, Topology, fixed};
+use wavetank_client::leader_election::LockKind;
+
 use common::{Bench, crash, pause, plane, resume, seconds, start, stop};
 use wavetank_api::{Object, json};
-use wavetank_client::leader_election::LockKind;
+use wavetank_client::ElectionDefect;
 use wavetank_client::leader_election::{ELECTOR, ElectionNote, Record};
 use wavetank_engine::{Action, Fault, Payload};
 use wavetank_etcd::Request;
-use wavetank_release::{Kind, Release, Switch, SwitchInfo, Switches};
+use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
+use wavetank_version::{Set, Version};
 
 /// All that is known is mended.
-fn mended() -> Switches {
-    Switches::fixed()
+fn mended() -> Set<ElectionDefect> {
+    Set::fixed()
 }
 
 /// One apiserver, and two managers that use this lock.
-fn two(release: Release, lock: LockKind, switches: Switches, releases: bool) -> Topology {
-    let mut topology = plane(release, mended(), 1);
+fn two(release: Version, lock: LockKind, defects: Set<ElectionDefect>, releases: bool) -> Topology {
+    let mut topology = plane(release, fixed(), 1);
     let manager = Manager {
         release,
-        switches,
+        defects,
         lock,
         releases,
     };
@@ -29,7 +32,7 @@ fn two(release: Release, lock: LockKind, switches: Switches, releases: bool) -> 
     topology
 }
 
-fn by_default(release: Release, releases: bool) -> Topology {
+fn by_default(release: Version, releases: bool) -> Topology {
     two(release, LockKind::of(release), mended(), releases)
 }
 
@@ -77,7 +80,7 @@ fn told(bench: &Bench, since: f64) -> Vec<ElectionNote> {
 
 #[test]
 fn every_kind_of_lock_has_one_holder() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for lock in LockKind::ALL.into_iter().filter(|lock| lock.fits(release)) {
             let mut bench = settled(&two(release, lock, mended(), false));
             assert_eq!(&*record(&bench, lock).holder, "m1_1", "{release}, {lock:?}");
@@ -99,9 +102,9 @@ fn every_kind_of_lock_has_one_holder() {
 #[test]
 fn a_renewal_takes_the_requests_of_its_release() {
     for (release, requests) in [
-        (Release::V1_16, vec!["GET", "PUT"]),
-        (Release::V1_20, vec!["GET", "PUT"]),
-        (Release::V1_36, vec!["PUT"]),
+        (V1_16, vec!["GET", "PUT"]),
+        (V1_20, vec!["GET", "PUT"]),
+        (V1_36, vec!["PUT"]),
     ] {
         let mut bench = settled(&by_default(release, false));
         let leader = bench.process("m1");
@@ -116,7 +119,7 @@ fn a_renewal_takes_the_requests_of_its_release() {
 
 #[test]
 fn a_lock_that_was_given_up_is_taken_at_the_next_look() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = settled(&by_default(release, true));
         bench.strike(stop("m1"));
         let after = succession(&mut bench);
@@ -134,7 +137,7 @@ fn a_lock_that_was_given_up_is_taken_at_the_next_look() {
 /// each other.
 #[test]
 fn who_knows_one_object_and_who_knows_both_have_one_leader() {
-    let release = Release::V1_20;
+    let release = V1_20;
     let both = LockKind::EndpointsLeases;
     for (first, second) in [(LockKind::Endpoints, both), (both, LockKind::Endpoints)] {
         let mut topology = two(release, first, mended(), false);
@@ -151,7 +154,7 @@ fn who_knows_one_object_and_who_knows_both_have_one_leader() {
 /// Nothing fences it: it leads when it wakes up, notices, and exits; its node starts it again.
 #[test]
 fn a_leader_that_slept_leads_on_until_it_notices() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = settled(&by_default(release, false));
         bench.strike(pause("m1"));
         succession(&mut bench);
@@ -191,7 +194,7 @@ fn cut_off_until_succeeded(bench: &mut Bench) -> Vec<ElectionNote> {
 
 #[test]
 fn a_leader_that_is_cut_off_stops_before_another_begins() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = settled(&by_default(release, false));
         let notes = cut_off_until_succeeded(&mut bench);
         let place = |wanted: &dyn Fn(&ElectionNote) -> bool| notes.iter().position(wanted);
@@ -205,12 +208,12 @@ fn a_leader_that_is_cut_off_stops_before_another_begins() {
 /// What a cut-off leader that gives up its lock does when it gets through at last: the lock is another's by then.
 #[test]
 fn a_lock_is_not_taken_from_another() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for mends in [true, false] {
             let lock = LockKind::of(release);
-            let switches = mended().with(Switch::FixReleaseOwnLock, mends);
+            let defects = mended().with(ElectionDefect::FixReleaseOwnLock, mends);
             // The lease passes before the request that gives up the lock is given up itself.
-            let mut bench = settled_apart(&two(release, lock, switches, true), 0.3);
+            let mut bench = settled_apart(&two(release, lock, defects, true), 0.3);
             let notes = cut_off_until_succeeded(&mut bench);
             let leaves = notes.contains(&ElectionNote::LeavesToOther);
             assert_eq!(leaves, mends, "{release}: {notes:?}");
@@ -223,11 +226,14 @@ fn a_lock_is_not_taken_from_another() {
 /// A leader is asked to stop while the answer to its renewal is on its way: the lock has changed since it read it.
 #[test]
 fn a_renewal_under_way_does_not_keep_the_lock() {
-    for release in [Release::V1_20, Release::V1_36] {
-        for (defect, keeps) in [(None, false), (Some(Switch::ReleaseFromMemory), true)] {
-            let switches = defect.map_or(mended(), |defect| mended().with(defect, true));
+    for release in [V1_20, V1_36] {
+        for (defect, keeps) in [
+            (None, false),
+            (Some(ElectionDefect::ReleaseFromMemory), true),
+        ] {
+            let defects = defect.map_or(mended(), |defect| mended().with(defect, true));
             let lock = LockKind::of(release);
-            let mut bench = settled(&two(release, lock, switches, true));
+            let mut bench = settled(&two(release, lock, defects, true));
             let before = bench.view().get(&lock.key()).expect("it is there").version;
             let renewed = |b: &Bench| {
                 b.view()
@@ -264,8 +270,8 @@ fn a_renewal_under_way_does_not_keep_the_lock() {
 fn a_renewal_that_nobody_waits_for_may_take_the_lock_again() {
     for outlives in [true, false] {
         let lock = LockKind::Leases;
-        let switches = mended().with(Switch::RenewalOutlivesDeadline, outlives);
-        let mut bench = settled(&two(Release::V1_36, lock, switches, true));
+        let defects = mended().with(ElectionDefect::RenewalOutlivesDeadline, outlives);
+        let mut bench = settled(&two(V1_36, lock, defects, true));
         let server = bench.process("a1");
         let serving = |b: &Bench| -> Vec<String> {
             let all = b.world.routines(server);
@@ -312,8 +318,8 @@ fn a_renewal_that_nobody_waits_for_may_take_the_lock_again() {
 fn a_renewal_that_comes_between_does_not_keep_the_lock() {
     for gives_up in [true, false] {
         let lock = LockKind::Leases;
-        let switches = mended().with(Switch::ReleaseGivesUpOnConflict, gives_up);
-        let mut topology = two(Release::V1_36, lock, switches, true);
+        let defects = mended().with(ElectionDefect::ReleaseGivesUpOnConflict, gives_up);
+        let mut topology = two(V1_36, lock, defects, true);
         topology.apiservers.push(topology.apiservers[0].clone());
         let mut bench = settled(&topology);
         let since = seconds(bench.now);
@@ -367,16 +373,10 @@ fn a_renewal_that_comes_between_does_not_keep_the_lock() {
 /// Leaders with what their release shipped with elect, too.
 #[test]
 fn what_shipped_works_while_nothing_happens() {
-    for release in Release::ALL {
-        let shipped = |info: &&SwitchInfo| {
-            info.kind != Kind::Fix && info.place == wavetank_release::Place::Election
-        };
-        let all = Switch::TABLE.iter().filter(shipped);
-        let switches = all.fold(Switches::NONE, |on, info| {
-            on.with(info.switch, info.ships.contains(&release))
-        });
+    for release in VERSIONS {
+        let defects = Set::shipped_with(release);
         let lock = LockKind::of(release);
-        let mut bench = settled(&two(release, lock, switches, false));
+        let mut bench = settled(&two(release, lock, defects, false));
         bench.run_for(60.0);
         assert_eq!(leaders(&bench), ["m1"], "{release}");
         assert_eq!(bench.violations, Vec::<String>::new(), "{release}");

@@ -6,13 +6,15 @@ use std::fmt::Write as _;
 use crate::common;
 
 use common::topology::Topology;
-use common::{Bench, crash, shipped, start};
 use wavetank_apiserver::services::ServiceRanges;
 use wavetank_cluster::Components;
+use wavetank_controllers::Reconciler;
+
+use common::{Bench, crash, shipped, start};
 use wavetank_controllers::RepairNote;
 use wavetank_engine::Note;
 use wavetank_etcd::Committed;
-use wavetank_release::{Reconciler, Release};
+use wavetank_releases::V1_20;
 
 const IPS: &str = "/registry/ranges/serviceips";
 
@@ -24,7 +26,7 @@ fn topology() -> Topology {
             ..ServiceRanges::of(&["10.96.0.0/29"])
         }),
         service_writers: 1,
-        ..shipped(Release::V1_20)
+        ..shipped(V1_20)
     }
 }
 

@@ -3,15 +3,20 @@
 use crate::common;
 
 use common::topology::Topology;
+use wavetank_components::ENDPOINTS;
+use wavetank_controllers::Reconciler;
+
 use common::{Bench, addresses, crash, seconds, shipped, start, stop};
 use wavetank_api::{Object, views};
-use wavetank_components::ENDPOINTS;
+use wavetank_controllers::BootstrapDefect;
+use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_controllers::{ReconcileError, RemovalOutcome};
 use wavetank_engine::Fault;
 use wavetank_etcd::{Cause, Keys, Range, Request};
-use wavetank_release::{Reconciler, Release, Switch};
+use wavetank_releases::{V1_36, VERSIONS};
+use wavetank_version::Version;
 
-fn master_count(release: Release, count: u32) -> Topology {
+fn master_count(release: Version, count: u32) -> Topology {
     Topology {
         reconciler: Reconciler::MasterCount,
         apiserver_count: count,
@@ -21,11 +26,11 @@ fn master_count(release: Release, count: u32) -> Topology {
 
 #[test]
 fn all_are_listed_and_there_are_no_leases() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let bench = Bench::settled(&master_count(release, 3));
         assert_eq!(bench.listed(), addresses(&[1, 2, 3]), "{release}");
         assert_eq!(bench.leased(), [""; 0], "{release}");
-        if release.keeps_slices() {
+        if release.has(ENDPOINT_SLICES) {
             assert_eq!(bench.sliced(), addresses(&[1, 2, 3]), "{release}");
         }
     }
@@ -33,7 +38,7 @@ fn all_are_listed_and_there_are_no_leases() {
 
 #[test]
 fn a_graceful_stop_takes_the_address_away_even_of_the_last() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 3));
         for (name, left) in [("a2", vec![1, 3]), ("a3", vec![1]), ("a1", vec![])] {
             bench.strike(stop(name));
@@ -49,7 +54,7 @@ fn a_graceful_stop_takes_the_address_away_even_of_the_last() {
 /// k/k#22609
 #[test]
 fn a_crashed_one_stays_listed_for_ever() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 3));
         bench.strike(crash("a2"));
         bench.run_for(3600.0);
@@ -60,10 +65,12 @@ fn a_crashed_one_stays_listed_for_ever() {
 /// Off, the defect gives way to our proposal: the lease reconciler.
 #[test]
 fn without_the_defect_a_crashed_one_goes() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut topology = master_count(release, 3);
         for server in &mut topology.apiservers {
-            server.switches = server.switches.with(Switch::MasterCountKeepsCrashed, false);
+            server.defects = server
+                .defects
+                .with(BootstrapDefect::MasterCountKeepsCrashed, false);
         }
         let mut bench = Bench::settled(&topology);
         bench.strike(crash("a2"));
@@ -76,7 +83,7 @@ fn without_the_defect_a_crashed_one_goes() {
 /// and takes off the one after itself, and so on.
 #[test]
 fn more_than_the_count_push_each_other_off() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 2));
         bench.run_until(100.0);
         let writes = bench.commits(ENDPOINTS, 30.0);
@@ -107,7 +114,7 @@ fn more_than_the_count_push_each_other_off() {
 /// The removal tries four times with the object that it read: after one conflict all conflict.
 #[test]
 fn of_two_simultaneous_stops_one_conflicts_four_times() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 3));
         let asked = seconds(bench.now);
         bench.strike(stop("a1"));
@@ -132,7 +139,7 @@ fn of_two_simultaneous_stops_one_conflicts_four_times() {
 
 #[test]
 fn one_that_is_back_lists_itself_beside_the_others() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 3));
         bench.strike(crash("a2"));
         bench.run_for(5.0);
@@ -151,7 +158,7 @@ fn one_that_is_back_lists_itself_beside_the_others() {
 /// read again, and all is well.
 #[test]
 fn a_failed_get_wipes_the_others_off() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 3));
         let (a2, etcd) = (bench.process("a2"), bench.process("etcd"));
         let reads = Request::<Object>::Range(Range::of(Keys::one(ENDPOINTS)));
@@ -167,7 +174,7 @@ fn a_failed_get_wipes_the_others_off() {
             transport: "etcd".to_owned(),
         });
         bench.run_for(0.1);
-        if release >= Release::V1_36 {
+        if release >= V1_36 {
             assert_eq!(bench.listed(), addresses(&[1, 2, 3]));
             continue;
         }

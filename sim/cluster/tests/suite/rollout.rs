@@ -3,18 +3,21 @@
 use crate::common;
 
 use common::topology::{Apiserver, Rollout, Topology};
-use common::{Bench, addresses, crash, plane, with};
-use wavetank_apiserver::ServerNote;
 use wavetank_components::{ClusterView, ENDPOINTS, SLICE};
-use wavetank_release::{Release, Switch};
+
+use common::{Bench, addresses, crash, plane, with};
+use wavetank_apiserver::ServerDefect;
+use wavetank_apiserver::ServerNote;
+use wavetank_releases::{Release, V1_20, V1_36};
+use wavetank_version::Version;
 
 /// Three apiservers that begin with this release, and are of the other one once they were replaced; no address is
 /// kept by mistake.
-fn upgrade(from: Release, to: Release) -> Topology {
-    let of = |release| with(release, Switch::ListenerClosesBeforeRemoval, false);
+fn upgrade(from: Version, to: Version) -> Topology {
+    let of = |release| with(release, ServerDefect::ListenerClosesBeforeRemoval, false);
     let before = Apiserver {
         release: from,
-        switches: of(from),
+        defects: of(from),
     };
     let mut topology = plane(to, of(to), 3);
     topology.watching.front.rollout = Some(Rollout {
@@ -23,13 +26,13 @@ fn upgrade(from: Release, to: Release) -> Topology {
     topology
 }
 
-fn releases(bench: &Bench) -> Vec<Release> {
+fn releases(bench: &Bench) -> Vec<Version> {
     let view = ClusterView(&bench.world);
     view.apiservers().map(|(_, s)| s.config().release).collect()
 }
 
 /// The releases of those that took another one's place so far.
-fn replaced(bench: &Bench) -> Vec<Release> {
+fn replaced(bench: &Bench) -> Vec<Version> {
     let notes = bench.notes.iter();
     notes
         .filter_map(|(_, note)| match note.body.get() {
@@ -46,8 +49,8 @@ fn listed(bench: &Bench, key: &str) -> Vec<String> {
 
 #[test]
 fn one_after_another_is_replaced_and_then_the_first_again() {
-    for to in [Release::V1_20, Release::V1_36] {
-        let from = to.previous();
+    for to in [V1_20, V1_36] {
+        let from = Release::before(to).version;
         let mut bench = Bench::settled(&upgrade(from, to));
         assert_eq!(releases(&bench), [from; 3]);
         for step in 1..=4 {
@@ -71,18 +74,18 @@ fn one_after_another_is_replaced_and_then_the_first_again() {
 
 #[test]
 fn what_crashes_while_it_makes_way_comes_back_as_the_new_one() {
-    let mut bench = Bench::settled(&upgrade(Release::V1_20, Release::V1_36));
+    let mut bench = Bench::settled(&upgrade(V1_20, V1_36));
     bench.tell("r1", "roll");
     bench.run_for(1.0);
     bench.strike(crash("a1"));
     assert_eq!(replaced(&bench), []);
     bench.strike(common::start("a1"));
-    assert_eq!(replaced(&bench), [Release::V1_36]);
+    assert_eq!(replaced(&bench), [V1_36]);
 }
 
 #[test]
 fn who_does_not_come_back_is_not_waited_for_for_ever() {
-    let mut topology = upgrade(Release::V1_20, Release::V1_20);
+    let mut topology = upgrade(V1_20, V1_20);
     topology.watching.front.rollout = Some(Rollout::default());
     let mut bench = Bench::settled(&topology);
     bench.tell("r1", "roll");
@@ -95,6 +98,6 @@ fn who_does_not_come_back_is_not_waited_for_for_ever() {
     bench.run_for(60.0);
     bench.tell("r1", "roll");
     bench.run_to("the second one's place is taken", 90.0, |b| {
-        replaced(b) == [Release::V1_20]
+        replaced(b) == [V1_20]
     });
 }

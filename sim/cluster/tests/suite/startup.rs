@@ -11,13 +11,13 @@ use wavetank_controllers::master_lease_key;
 use wavetank_controllers::{AdditionalPort, Published};
 use wavetank_engine::Fault;
 use wavetank_etcd::Cause;
-use wavetank_release::Release;
+use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 
 const LABEL: &str = "endpointslice.kubernetes.io/skip-mirror";
 
 #[test]
 fn three_apiservers_are_listed_with_their_port() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let bench = Bench::settled(&shipped(release));
         assert_eq!(bench.listed(), addresses(&[1, 2, 3]), "{release}");
         let stored = bench.view().get(ENDPOINTS).expect("it was made");
@@ -36,17 +36,17 @@ fn three_apiservers_are_listed_with_their_port() {
 
 #[test]
 fn slice_and_label_came_with_v1_20() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let bench = Bench::settled(&shipped(release));
         let endpoints = bench.view().get(ENDPOINTS).expect("it was made");
         let label = ["metadata", "labels", LABEL];
         let is_labelled = json::text(endpoints.value.json(), &label) == "true";
-        assert_eq!(is_labelled, release >= Release::V1_20, "{release}");
+        assert_eq!(is_labelled, release >= V1_20, "{release}");
         let Some(slice) = bench.view().get(SLICE) else {
-            assert_eq!(release, Release::V1_16);
+            assert_eq!(release, V1_16);
             continue;
         };
-        assert!(release >= Release::V1_20, "{release}");
+        assert!(release >= V1_20, "{release}");
         assert_eq!(bench.sliced(), addresses(&[1, 2, 3]), "{release}");
         let slice = slice.value.json();
         assert_eq!(slice["addressType"], "IPv4");
@@ -57,7 +57,7 @@ fn slice_and_label_came_with_v1_20() {
 
 #[test]
 fn additional_ports_are_listed_until_v1_20() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut topology = shipped(release);
         topology.watching.front.published = Published {
             node_port: 30443,
@@ -71,7 +71,7 @@ fn additional_ports_are_listed_until_v1_20() {
         topology.watching.cache = true;
         let bench = Bench::settled(&topology);
         let mut wanted = vec![("https".to_owned(), 6443)];
-        if release < Release::V1_36 {
+        if release < V1_36 {
             wanted.push(("metrics".to_owned(), 9444));
         }
         let of = |tree| -> Vec<(String, u16)> {
@@ -86,7 +86,7 @@ fn additional_ports_are_listed_until_v1_20() {
         };
         let subset = json::list(&stored(ENDPOINTS), &["subsets"])[0].clone();
         assert_eq!(of(&subset), wanted, "{release}");
-        if release > Release::V1_16 {
+        if release > V1_16 {
             assert_eq!(of(&stored(SLICE)), wanted, "{release}");
         }
         let service = stored("/registry/services/specs/default/kubernetes");
@@ -100,7 +100,7 @@ fn additional_ports_are_listed_until_v1_20() {
 
 #[test]
 fn the_family_of_the_slice_is_that_of_the_addresses() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut topology = shipped(release);
         topology.watching.front.six = true;
         let bench = Bench::settled(&topology);
@@ -109,7 +109,7 @@ fn the_family_of_the_slice_is_that_of_the_addresses() {
             ["fd00::1", "fd00::2", "fd00::3"],
             "{release}"
         );
-        if release > Release::V1_16 {
+        if release > V1_16 {
             assert_eq!(bench.sliced(), bench.listed(), "{release}");
             let slice = bench.view().get(SLICE).expect("it was made");
             assert_eq!(slice.value.json()["addressType"], "IPv6", "{release}");
@@ -120,7 +120,7 @@ fn the_family_of_the_slice_is_that_of_the_addresses() {
 
 #[test]
 fn every_apiserver_renews_its_lease_of_15_s_each_10_s() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.run_until(100.0);
         assert_eq!(bench.leased(), addresses(&[1, 2, 3]), "{release}");
@@ -156,7 +156,7 @@ fn every_apiserver_renews_its_lease_of_15_s_each_10_s() {
 /// The TTL, seen from outside: a server that stands still after its renewal loses its lease.
 #[test]
 fn a_lease_lasts_15_s_and_up_to_half_a_second_more() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         let key = master_lease_key(&address(2));
         let count = bench.commits(&key, 0.0).len();
@@ -175,7 +175,7 @@ fn a_lease_lasts_15_s_and_up_to_half_a_second_more() {
 
 #[test]
 fn nothing_but_leases_is_written_once_all_is_right() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.run_until(200.0);
         for key in [ENDPOINTS, SLICE] {
@@ -186,9 +186,9 @@ fn nothing_but_leases_is_written_once_all_is_right() {
 
 #[test]
 fn replicas_of_different_releases_agree() {
-    let mut topology = shipped(Release::V1_20);
-    topology.apiservers[0] = shipped(Release::V1_16).apiservers.remove(0);
-    topology.apiservers[2] = shipped(Release::V1_36).apiservers.remove(0);
+    let mut topology = shipped(V1_20);
+    topology.apiservers[0] = shipped(V1_16).apiservers.remove(0);
+    topology.apiservers[2] = shipped(V1_36).apiservers.remove(0);
     let mut bench = Bench::settled(&topology);
     bench.run_until(200.0);
     assert_eq!(bench.listed(), addresses(&[1, 2, 3]));

@@ -4,8 +4,12 @@
 use crate::common;
 
 use common::topology::Topology;
+use wavetank_controllers::Reconciler;
+
 use common::{Bench, crash, shipped, start, stop};
-use wavetank_release::{Reconciler, Release, Switch};
+use wavetank_controllers::BootstrapDefect;
+use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
+use wavetank_version::Version;
 
 fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
@@ -63,7 +67,7 @@ fn story(topology: &Topology) -> String {
     bench.requests.text()
 }
 
-fn two(release: Release, reconciler: Reconciler) -> Topology {
+fn two(release: Version, reconciler: Reconciler) -> Topology {
     let mut topology = shipped(release);
     topology.apiservers.truncate(2);
     Topology {
@@ -75,51 +79,42 @@ fn two(release: Release, reconciler: Reconciler) -> Topology {
 
 #[test]
 fn the_lease_reconciler_of_v1_16() {
-    snapshot(
-        "lease-v1.16",
-        &story(&two(Release::V1_16, Reconciler::Lease)),
-    );
+    snapshot("lease-v1.16", &story(&two(V1_16, Reconciler::Lease)));
 }
 
 #[test]
 fn the_lease_reconciler_of_v1_20() {
-    snapshot(
-        "lease-v1.20",
-        &story(&two(Release::V1_20, Reconciler::Lease)),
-    );
+    snapshot("lease-v1.20", &story(&two(V1_20, Reconciler::Lease)));
 }
 
 #[test]
 fn the_lease_reconciler_of_v1_36() {
-    snapshot(
-        "lease-v1.36",
-        &story(&two(Release::V1_36, Reconciler::Lease)),
-    );
+    snapshot("lease-v1.36", &story(&two(V1_36, Reconciler::Lease)));
 }
 
 #[test]
 fn the_master_count_reconciler_of_v1_16() {
-    let topology = two(Release::V1_16, Reconciler::MasterCount);
+    let topology = two(V1_16, Reconciler::MasterCount);
     snapshot("master-count-v1.16", &story(&topology));
 }
 
 #[test]
 fn the_master_count_reconciler_of_v1_20() {
-    let topology = two(Release::V1_20, Reconciler::MasterCount);
+    let topology = two(V1_20, Reconciler::MasterCount);
     snapshot("master-count-v1.20", &story(&topology));
 }
 
 /// A start that finds no lease of a past life, above all, still leaves it at that.
 #[test]
 fn the_fixes_change_nothing_where_nothing_goes_wrong() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let shipped = two(release, Reconciler::Lease);
         let mut mended = shipped.clone();
         for server in &mut mended.apiservers {
-            server.switches = server
-                .switches
-                .with(Switch::FixRetryRemoveEndpoints, true)
-                .with(Switch::FixRemoveAbsentLease, true);
+            server.defects = server
+                .defects
+                .with(BootstrapDefect::FixRetryRemoveEndpoints, true)
+                .with(BootstrapDefect::FixRemoveAbsentLease, true);
         }
         assert_eq!(story(&shipped), story(&mended), "{release}");
     }

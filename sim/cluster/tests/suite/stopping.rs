@@ -3,12 +3,16 @@
 use crate::common;
 
 use common::topology::Topology;
+
 use common::{
     Bench, address, addresses, pause, plane, resume, seconds, shipped, start, stop, with,
 };
 use wavetank_apiserver::ServerNote;
+use wavetank_controllers::BootstrapDefect;
+use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_controllers::{BootstrapNote, ReconcileError, RemovalOutcome};
-use wavetank_release::{Release, Switch};
+use wavetank_releases::{V1_36, VERSIONS};
+use wavetank_version::Version;
 
 /// The error of a removal that failed by no fault of etcd or the network.
 fn failed(bench: &Bench, n: usize) -> ReconcileError {
@@ -20,7 +24,7 @@ fn failed(bench: &Bench, n: usize) -> ReconcileError {
 
 #[test]
 fn a_graceful_stop_takes_the_address_away_at_once() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         let asked = seconds(bench.now);
         bench.strike(stop("a2"));
@@ -28,7 +32,7 @@ fn a_graceful_stop_takes_the_address_away_at_once() {
         assert!(gone < 0.1, "{release}: {gone} s");
         assert_eq!(bench.listed(), addresses(&[1, 3]), "{release}");
         assert_eq!(bench.leased(), addresses(&[1, 3]), "{release}");
-        if release.keeps_slices() {
+        if release.has(ENDPOINT_SLICES) {
             assert_eq!(bench.sliced(), addresses(&[1, 3]), "{release}");
         }
         assert!(bench.is_up("a2"), "its shutdown delay has only begun");
@@ -42,7 +46,7 @@ fn a_graceful_stop_takes_the_address_away_at_once() {
 
 #[test]
 fn one_that_was_stopped_comes_back() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(stop("a2"));
         bench.run_for(30.0);
@@ -57,7 +61,7 @@ fn one_that_was_stopped_comes_back() {
 /// the address stays until somebody else's next round.
 #[test]
 fn without_a_shutdown_delay_old_releases_close_their_own_door() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let topology = Topology {
             shutdown_delay: std::time::Duration::ZERO,
             ..shipped(release)
@@ -66,7 +70,7 @@ fn without_a_shutdown_delay_old_releases_close_their_own_door() {
         bench.strike(stop("a2"));
         bench.run_to("removal", 1.0, |b| b.removal(2).is_some());
         assert_eq!(bench.leased(), addresses(&[1, 3]), "{release}");
-        if release >= Release::V1_36 {
+        if release >= V1_36 {
             assert_eq!(bench.listed(), addresses(&[1, 3]));
             continue;
         }
@@ -81,7 +85,7 @@ fn without_a_shutdown_delay_old_releases_close_their_own_door() {
 
 #[test]
 fn the_last_apiserver_keeps_its_address_until_v1_26() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         for name in ["a1", "a2"] {
             bench.strike(stop(name));
@@ -92,7 +96,7 @@ fn the_last_apiserver_keeps_its_address_until_v1_26() {
         bench.run_for(60.0);
         assert!(!bench.is_up("a3"));
         assert_eq!(bench.leased(), [""; 0], "{release}");
-        if release < Release::V1_36 {
+        if release < V1_36 {
             // k/k#115804
             assert_eq!(bench.listed(), addresses(&[3]), "{release}");
             assert_eq!(failed(&bench, 3), ReconcileError::NoLeases);
@@ -110,7 +114,7 @@ fn the_last_apiserver_keeps_its_address_until_v1_26() {
 
 #[test]
 fn one_after_another_two_stops_leave_the_third() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(stop("a1"));
         bench.run_for(0.2);
@@ -126,7 +130,7 @@ fn one_after_another_two_stops_leave_the_third() {
 /// logs that and goes down. It does no harm here: both leases were gone when the first listed them.
 #[test]
 fn of_two_simultaneous_stops_one_conflicts() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(stop("a1"));
         bench.strike(stop("a3"));
@@ -143,9 +147,9 @@ fn of_two_simultaneous_stops_one_conflicts() {
 
 /// The first lists the leases just before the second deletes its own, and writes just after the
 /// second has read.
-fn a_harmful_conflict(release: Release, mended: bool) -> Bench {
-    let switches = with(release, Switch::FixRetryRemoveEndpoints, mended);
-    let mut bench = Bench::settled(&plane(release, switches, 3));
+fn a_harmful_conflict(release: Version, mended: bool) -> Bench {
+    let defects = with(release, BootstrapDefect::FixRetryRemoveEndpoints, mended);
+    let mut bench = Bench::settled(&plane(release, defects, 3));
     bench.strike(stop("a1"));
     bench.run_for(0.0025);
     bench.strike(stop("a3"));
@@ -159,7 +163,7 @@ fn a_harmful_conflict(release: Release, mended: bool) -> Bench {
 
 #[test]
 fn after_a_conflict_the_address_stays_until_somebody_else_s_round() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = a_harmful_conflict(release, false);
         assert_eq!(failed(&bench, 3), ReconcileError::Conflict, "{release}");
         assert_eq!(bench.listed(), addresses(&[2, 3]), "{release}");
@@ -170,10 +174,10 @@ fn after_a_conflict_the_address_stays_until_somebody_else_s_round() {
 
 #[test]
 fn after_a_conflict_the_fix_tries_again() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let bench = a_harmful_conflict(release, true);
         assert_eq!(bench.listed(), addresses(&[2]), "{release}");
-        if release.keeps_slices() {
+        if release.has(ENDPOINT_SLICES) {
             assert_eq!(bench.sliced(), addresses(&[2]), "{release}");
         }
         assert_eq!(bench.violations, [""; 0], "{release}");
@@ -182,10 +186,10 @@ fn after_a_conflict_the_fix_tries_again() {
 
 /// The only apiserver stands still until its lease has expired, and is asked to stop as soon as it
 /// goes on: its own removal finds no lease. (Any other would have removed it by then.)
-fn stopped_without_a_lease(release: Release, mended: bool) -> Bench {
-    let switches = with(release, Switch::FixRemoveAbsentLease, mended)
-        .with(Switch::LastApiserverKeepsAddress, false);
-    let mut bench = Bench::settled(&plane(release, switches, 1));
+fn stopped_without_a_lease(release: Version, mended: bool) -> Bench {
+    let defects = with(release, BootstrapDefect::FixRemoveAbsentLease, mended)
+        .with(BootstrapDefect::LastApiserverKeepsAddress, false);
+    let mut bench = Bench::settled(&plane(release, defects, 1));
     bench.strike(pause("a1"));
     bench.run_to("expiry", 30.0, |b| b.leased().is_empty());
     bench.strike(resume("a1"));
@@ -196,7 +200,7 @@ fn stopped_without_a_lease(release: Release, mended: bool) -> Bench {
 
 #[test]
 fn a_removal_that_finds_no_lease_leaves_the_address() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let bench = stopped_without_a_lease(release, false);
         assert_eq!(
             failed(&bench, 1),
@@ -210,7 +214,7 @@ fn a_removal_that_finds_no_lease_leaves_the_address() {
 
 #[test]
 fn a_removal_that_finds_no_lease_goes_on_with_the_fix() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let bench = stopped_without_a_lease(release, true);
         assert!(
             matches!(bench.removal(1), Some((_, RemovalOutcome::Removed(_)))),
@@ -224,7 +228,7 @@ fn a_removal_that_finds_no_lease_goes_on_with_the_fix() {
 
 #[test]
 fn with_etcd_down_the_hook_gives_up_after_20_s_and_the_shutdown_ends() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(common::crash("etcd"));
         bench.run_for(0.5);
@@ -251,7 +255,7 @@ fn with_etcd_down_the_hook_gives_up_after_20_s_and_the_shutdown_ends() {
 /// `RemoveEndpoints` in v1.36: the 20 s bound that wait, too.
 #[test]
 fn a_round_that_hangs_does_not_hold_the_shutdown_for_ever() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(common::crash("etcd"));
         // Into the next round of every server.
@@ -264,10 +268,6 @@ fn a_round_that_hangs_does_not_hold_the_shutdown_for_ever() {
         let started = started
             .iter()
             .any(|(_, n)| matches!(n, BootstrapNote::RemovalStarted { .. }));
-        assert_eq!(
-            started,
-            release >= Release::V1_36,
-            "an atomic flag since PR #116685"
-        );
+        assert_eq!(started, release >= V1_36, "an atomic flag since PR #116685");
     }
 }

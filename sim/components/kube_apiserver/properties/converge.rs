@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wavetank_actors::Attempt;
 use wavetank_api::Object;
-use wavetank_client::Attempt;
 use wavetank_controllers::MASTER_LEASES;
 use wavetank_engine::{Check, Note, Stable, World};
 use wavetank_etcd::{Committed, Keys};

@@ -9,7 +9,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_apiserver::services::{Bitmap, Block};
 use wavetank_engine::Note;
 use wavetank_etcd::{Change, Committed, Key, Revision};
-use wavetank_release::Release;
+use wavetank_version::Version;
 
 /// Where Services are stored.
 pub const SERVICES: &str = "/registry/services/specs/";
@@ -134,11 +134,11 @@ impl Books {
             });
         }
         let range = match key {
-            IPS | SECONDARY_IPS => bits(now?, |range| Block::of_addresses(range, Release::V1_20)),
+            IPS | SECONDARY_IPS => bits(now?, |range| Block::of_addresses(range, Version::LATEST)),
             PORTS => bits(now?, |range| {
                 let (first, last) = range.split_once('-')?;
                 let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
-                Some(Block::of_ports((first, last - first + 1), Release::V1_20))
+                Some(Block::of_ports((first, last - first + 1), Version::LATEST))
             }),
             _ => {
                 let ip = key.strip_prefix(ADDRESSES)?;
@@ -153,7 +153,7 @@ impl Books {
         };
         let ranged = match key {
             PORTS => None,
-            _ => Block::of_addresses(json::text(now?, &["range"]), Release::V1_20),
+            _ => Block::of_addresses(json::text(now?, &["range"]), Version::LATEST),
         };
         let own = |item: &&Item| match (item, &ranged) {
             (Item::Port(_), None) => true,

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use wavetank_actors::service_writer::{Answer, Answered, Asked};
 use wavetank_apiserver::services::AllocationNote;
-use wavetank_client::service_writer::{Answer, Answered, Asked};
 use wavetank_controllers::RepairNote;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wavetank_actors::service_writer::{Answer, Answered, Asked};
 use wavetank_api::kinds::IP_ADDRESSES;
 use wavetank_apiserver::cacher;
-use wavetank_client::service_writer::{Answer, Answered, Asked};
 use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::Revision;
 

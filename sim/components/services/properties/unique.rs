@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use wavetank_actors::service_writer::{Answer, Answered, Verb};
 use wavetank_api::Object;
 use wavetank_apiserver::services::Block;
-use wavetank_client::service_writer::{Answer, Answered, Verb};
 use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::{Committed, KeyValue, Revision};
 
@@ -91,7 +91,7 @@ pub fn in_range(world: &World, note: &Note) -> Check {
                 ports.contains(port)
             }
             Item::Address(ip) => ranges.cluster_ips.iter().any(|range| {
-                let block = Block::of_addresses(range, wavetank_release::Release::V1_20);
+                let block = Block::of_addresses(range, wavetank_version::Version::LATEST);
                 block.is_some_and(|block| block.offset(ip).is_some())
             }),
         };

@@ -12,7 +12,6 @@ use wavetank_conform::{
     Ours, Plan, Program, Real, Report, Sequence, Ticks, against_real, compare, release_of, run,
 };
 use wavetank_etcd::{Filters, Keys, Put};
-use wavetank_release::EtcdRelease;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     let given = env::var(variable).ok();
@@ -60,7 +59,7 @@ fn without_a_server_it_is_told_what_to_do() {
 /// Whatever can be asked of a release that is not here, it answers, and always alike.
 #[test]
 fn each_release_is_like_itself() {
-    for release in EtcdRelease::ALL {
+    for release in wavetank_releases::etcd::VERSIONS {
         let ours = || Ok(Ours::new(release));
         let report = compare(&Plan::new(1000, 7), ours, ours, |_| {});
         assert!(report.is_clean(), "{report}");

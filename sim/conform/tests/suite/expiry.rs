@@ -5,7 +5,6 @@ use std::time::Duration;
 use wavetank_conform::expiry::cases;
 use wavetank_conform::side::Side as _;
 use wavetank_conform::{Ours, Program, Real, Ticks};
-use wavetank_release::EtcdRelease;
 
 /// What a busy machine may add.
 const SLACK: Duration = Duration::from_secs(1);
@@ -32,7 +31,7 @@ fn leases_end_in_time_on_the_real_server() {
 
 #[test]
 fn leases_end_in_time_in_the_simulated_world() {
-    for release in EtcdRelease::ALL {
+    for release in wavetank_releases::etcd::VERSIONS {
         for (name, case) in cases::<Ours>() {
             let mut ours = Ours::new(release);
             if let Err(error) = case(&mut ours, Duration::ZERO) {

@@ -1,12 +1,11 @@
 //! The comparison must find a side that is wrong in a small thing, soon, and tell it in few steps.
 
 use wavetank_conform::{Mutated, Mutation, Ours, Plan, Report, compare};
-use wavetank_release::EtcdRelease;
 
 /// Compares the simulated server with itself, one of the two lying: the lies are those that a real
 /// one would tell as well, and no server has to be there.
 fn against(mutation: Mutation) -> Report {
-    let ours = || Ours::new(EtcdRelease::LATEST);
+    let ours = || Ours::new(wavetank_releases::etcd::LATEST);
     let plan = Plan {
         length: 500,
         workers: 1,

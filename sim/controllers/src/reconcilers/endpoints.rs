@@ -5,13 +5,13 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::views::{self, Port, Subset};
 use wavetank_api::{Method, Reason, Request, Resource, Stored, kinds};
-use wavetank_apiserver::LoopbackError;
+use wavetank_client::Failure;
 use wavetank_engine::Rx;
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
 
 use super::ReconcileError;
 use crate::bootstrap::Bootstrap;
+use crate::gates;
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
@@ -74,7 +74,7 @@ pub fn repack(mut subsets: Vec<Subset>) -> Vec<Subset> {
     subsets
 }
 
-async fn send(rx: Rx, me: &Bootstrap, request: Request) -> Result<Stored, LoopbackError> {
+async fn send(rx: Rx, me: &Bootstrap, request: Request) -> Result<Stored, Failure> {
     me.server.loopback().object(rx, request).await
 }
 
@@ -87,7 +87,7 @@ fn post(resource: &Resource, object: Json) -> Request {
 }
 
 /// GET
-pub async fn get(rx: Rx, me: &Bootstrap) -> Result<Current, LoopbackError> {
+pub async fn get(rx: Rx, me: &Bootstrap) -> Result<Current, Failure> {
     let stored = send(rx, me, of(Method::Get, &kinds::ENDPOINTS)).await?;
     Ok(Current {
         subsets: views::subsets(stored.object.json()),
@@ -142,7 +142,7 @@ pub async fn ensure_slice(
     subsets: &[Subset],
 ) -> Result<(), ReconcileError> {
     const SLICES: &Resource = &kinds::ENDPOINT_SLICES;
-    if me.server.release == Release::V1_16 {
+    if !me.server.release.has(gates::ENDPOINT_SLICES) {
         return Ok(());
     }
     let wanted = slice_of(subsets);

@@ -10,14 +10,16 @@ use wavetank_apiserver::options::{ListOptions, Preconditions};
 use wavetank_apiserver::{StoreError, Updated};
 use wavetank_engine::{Cell, Cx, Either, Name, Rx, Signal, Timer};
 use wavetank_etcd::{Key, Revision};
-use wavetank_release::{Release, Switch, passed};
+use wavetank_version::{Defect, Gate, Listed};
 
 use super::endpoints::{self, Current, repack};
 use super::{
     MASTER_LEASE_TTL, MASTER_LEASES, RECONCILING_LOCK, ReconcileError, STOP_RECONCILING_CALLED,
     master_lease_key,
 };
+use crate::BootstrapDefect;
 use crate::bootstrap::{Bootstrap, BootstrapNote};
+use crate::gates;
 
 /// `Destroy` has closed the lease storage: nothing begins on it any more, and what is under way is
 /// cancelled.
@@ -37,25 +39,32 @@ pub fn timer(cx: &mut Cx<'_>, timer: Timer) -> bool {
     timer == NOT_SHARED
 }
 
+pub(crate) const FIX_STOP_UNDER_LOCK: Defect = Defect::fix(
+    "fix-stop-under-lock",
+    "FINDINGS.md, 3",
+    "a round that had to wait for the lock looks at the stop flag once more",
+)
+.fits_only(gates::STOP_FLAG_IS_ATOMIC)
+.needs("endpoint-reconciler-type", &["lease"]);
+
 /// `ReconcileEndpoints`
 pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
-    let _guard = match me.server.release {
-        Release::V1_16 | Release::V1_20 => {
+    let _guard = match me.server.release.has(gates::STOP_FLAG_IS_ATOMIC) {
+        false => {
             let guard = rx.lock(RECONCILING_LOCK).await;
             if rx.read(&STOP_RECONCILING_CALLED) {
                 return Ok(());
             }
             guard
         }
-        // An atomic flag since PR #116685.
-        Release::V1_36 => {
+        true => {
             if rx.read(&STOP_RECONCILING_CALLED) {
                 return Ok(());
             }
             let guard = rx.lock(RECONCILING_LOCK).await;
             // Finding 3: upstream does not read it again under the lock.
             let stopped = rx.read(&STOP_RECONCILING_CALLED);
-            if stopped && me.server.switches.has(Switch::FixStopUnderLock) {
+            if stopped && me.defects.bootstrap.has(BootstrapDefect::FixStopUnderLock) {
                 return Ok(());
             }
             guard
@@ -68,18 +77,32 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
 
 /// `StopReconciling`: up to v1.20 it waits for a round in progress.
 pub async fn stop_reconciling(rx: Rx, me: &Bootstrap) {
-    let _guard = match me.server.release {
-        Release::V1_16 | Release::V1_20 => Some(rx.lock(RECONCILING_LOCK).await),
-        Release::V1_36 => None,
+    let _guard = match me.server.release.has(gates::STOP_FLAG_IS_ATOMIC) {
+        true => None,
+        false => Some(rx.lock(RECONCILING_LOCK).await),
     };
     rx.update(&STOP_RECONCILING_CALLED, |called| *called = true);
 }
 
+pub(crate) const FIX_RETRY_REMOVE_ENDPOINTS: Defect = Defect::fix(
+    "fix-retry-remove-endpoints",
+    "FINDINGS.md, 1",
+    "RemoveEndpoints reconciles again after a conflict, up to its bound",
+)
+.needs("endpoint-reconciler-type", &["lease"]);
+
+pub(crate) const FIX_REMOVE_ABSENT_LEASE: Defect = Defect::fix(
+    "fix-remove-absent-lease",
+    "FINDINGS.md, 2",
+    "a master lease that has expired counts as removed, and RemoveEndpoints goes on",
+)
+.needs("endpoint-reconciler-type", &["lease"]);
+
 /// `RemoveEndpoints`
 pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, ReconcileError> {
-    let _guard = match me.server.release {
-        Release::V1_16 | Release::V1_20 => None,
-        Release::V1_36 => Some(rx.lock(RECONCILING_LOCK).await),
+    let _guard = match me.server.release.has(gates::STOP_FLAG_IS_ATOMIC) {
+        true => Some(rx.lock(RECONCILING_LOCK).await),
+        false => None,
     };
     match remove_lease(rx, me).await {
         Ok(()) => {}
@@ -88,7 +111,10 @@ pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, Reconc
         // Finding 2: upstream returns here too, and leaves the address listed.
         Err(ReconcileError::LeaseNotFound)
             if rx.read(&STOP_RECONCILING_CALLED)
-                && me.server.switches.has(Switch::FixRemoveAbsentLease) => {}
+                && me
+                    .defects
+                    .bootstrap
+                    .has(BootstrapDefect::FixRemoveAbsentLease) => {}
         Err(error) => return Err(error),
     }
     loop {
@@ -96,7 +122,11 @@ pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, Reconc
             // Finding 1: upstream returns the conflict, which is only logged.
             Err(ReconcileError::Conflict) => {
                 rx.note(BootstrapNote::RemovalConflicted);
-                if !me.server.switches.has(Switch::FixRetryRemoveEndpoints) {
+                if !me
+                    .defects
+                    .bootstrap
+                    .has(BootstrapDefect::FixRetryRemoveEndpoints)
+                {
                     return Err(ReconcileError::Conflict);
                 }
             }
@@ -107,7 +137,7 @@ pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, Reconc
 
 /// `Destroy` (v1.36): closes the lease storage.
 pub fn destroy(rx: Rx, me: &Bootstrap) {
-    if me.server.release == Release::V1_36 {
+    if me.server.release.has(gates::LEASE_STORAGE_IS_CLOSED) {
         rx.update(&LEASES_CLOSED, |closed| *closed = true);
         rx.raise(CLOSED);
     }
@@ -119,7 +149,7 @@ async fn while_open<T>(
     me: &Bootstrap,
     work: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, ReconcileError> {
-    if me.server.release != Release::V1_36 {
+    if !me.server.release.has(gates::LEASE_STORAGE_IS_CLOSED) {
         return Ok(work.await?);
     }
     if rx.read(&LEASES_CLOSED) {
@@ -131,16 +161,38 @@ async fn while_open<T>(
     }
 }
 
+pub(crate) const MASTER_LEASE_TOO_LONG: Defect = Defect::known(
+    "master-lease-too-long",
+    "k/k#53803 (1.9 development)",
+    "master leases are granted with the TTL in the wrong unit: minutes for seconds",
+)
+.ships(Gate::NEVER)
+.needs("endpoint-reconciler-type", &["lease"]);
+
+pub(crate) const FIX_LEAVE_SHARED_LEASE: Defect = Defect::fix(
+    "fix-leave-shared-lease",
+    "FINDINGS.md, 15",
+    "a stopping apiserver leaves the master lease of an address that another one advertises, too",
+)
+.needs("endpoint-reconciler-type", &["lease"]);
+
 /// `UpdateLease`: generation counts the renewals, so that every one is a write.
 async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
     let address = me.server.address.clone();
     let mut ttl = MASTER_LEASE_TTL.as_secs();
-    if me.server.switches.has(Switch::MasterLeaseTooLong) {
+    if me
+        .defects
+        .bootstrap
+        .has(BootstrapDefect::MasterLeaseTooLong)
+    {
         ttl *= 60;
     }
     let key = master_lease_key(&address);
     // What it does when the lease is shared is the place of the fix.
-    let is_ours = me.server.switches.contains(Switch::FixLeaveSharedLease);
+    let is_ours = me
+        .defects
+        .bootstrap
+        .contains(BootstrapDefect::FixLeaveSharedLease);
     let change = |current: Option<&Stored>| {
         let count =
             |stored: &Stored| json::number(stored.object.json(), &["metadata", "generation"]);
@@ -156,7 +208,7 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
             let first = !rx.update(&RENEWED, |renewed| std::mem::replace(renewed, true));
             let inherits = |stored: &Stored| first && is_marked(stored);
             if current.is_some_and(|stored| is_of_another(me, stored) || inherits(stored)) {
-                passed(Switch::FixLeaveSharedLease, is_ours);
+                BootstrapDefect::FixLeaveSharedLease.passed(is_ours);
                 rx.update(&SHARED, |shared| *shared = true);
                 rx.arm(NOT_SHARED, MASTER_LEASE_TTL);
             }
@@ -177,9 +229,21 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
     Ok(())
 }
 
+pub(crate) const MASTER_LEASE_DOUBLE_SLASH: Defect = Defect::known(
+    "master-lease-double-slash",
+    "k/k#114049, PR #114122 (1.26 pre-releases)",
+    "RemoveLease looks under `/masterleases//IP`, finds nothing and returns early",
+)
+.ships(Gate::NEVER)
+.needs("endpoint-reconciler-type", &["lease"]);
+
 /// `RemoveLease`. The etcd lease itself is not revoked.
 async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
-    let key: Key = match me.server.switches.has(Switch::MasterLeaseDoubleSlash) {
+    let key: Key = match me
+        .defects
+        .bootstrap
+        .has(BootstrapDefect::MasterLeaseDoubleSlash)
+    {
         true => format!("{MASTER_LEASES}/{}", me.server.address).into(),
         false => master_lease_key(&me.server.address),
     };
@@ -190,7 +254,11 @@ async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
     let always = Preconditions::default();
     // An earlier life has left it as it is.
     let of_others = |stored: &Stored| is_of_another(me, stored) || is_marked(stored);
-    let looks = || me.server.switches.has(Switch::FixLeaveSharedLease);
+    let looks = || {
+        me.defects
+            .bootstrap
+            .has(BootstrapDefect::FixLeaveSharedLease)
+    };
     let own = |stored: &Stored| match of_others(stored) && looks() {
         true => Err(StoreError::Precondition(SHARED_LEASE.to_owned())),
         false => Ok(()),
@@ -235,6 +303,14 @@ async fn list_leases(rx: Rx, me: &Bootstrap) -> Result<Vec<Arc<str>>, ReconcileE
     Ok(leases.iter().filter_map(first).collect())
 }
 
+pub(crate) const LAST_APISERVER_KEEPS_ADDRESS: Defect = Defect::known(
+    "last-apiserver-keeps-address",
+    "k/k#115804, PR #116685 (1.27)",
+    "a stopping apiserver that finds no other lease refuses to empty the Endpoints",
+)
+.until(gates::STOP_FLAG_IS_ATOMIC)
+.needs("endpoint-reconciler-type", &["lease"]);
+
 /// `doReconcile`
 ///
 /// Returns the revision of the Endpoints that it last saw or wrote, 0 if it is not known.
@@ -247,7 +323,11 @@ async fn do_reconcile(
     // k/k#115804: the last one to stop finds no lease, its own being gone already. PR #116685 lets
     // it go on.
     let may_empty = || {
-        rx.read(&STOP_RECONCILING_CALLED) && !config.switches.has(Switch::LastApiserverKeepsAddress)
+        rx.read(&STOP_RECONCILING_CALLED)
+            && !me
+                .defects
+                .bootstrap
+                .has(BootstrapDefect::LastApiserverKeepsAddress)
     };
     let (mut current, absent) = match endpoints::get(rx, me).await {
         Ok(current) => (current, false),
@@ -263,7 +343,7 @@ async fn do_reconcile(
     if leases.is_empty() && !may_empty() {
         return Err(ReconcileError::NoLeases);
     }
-    let labelled = config.release >= Release::V1_20 && current.set_skip_mirror();
+    let labelled = config.release.has(gates::ENDPOINT_SLICES) && current.set_skip_mirror();
     let format_right = current.subsets.len() == 1;
     let addresses_right = format_right && same_set(&current.subsets[0].addresses, &leases);
     let ports = endpoints::ports(me);

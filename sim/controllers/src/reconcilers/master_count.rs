@@ -7,11 +7,11 @@ use wavetank_api::Reason;
 use wavetank_api::views::Subset;
 use wavetank_engine::Rx;
 use wavetank_etcd::Revision;
-use wavetank_release::Release;
 
 use super::endpoints::{self, Current, ports, repack};
 use super::{RECONCILING_LOCK, ReconcileError, STOP_RECONCILING_CALLED};
 use crate::bootstrap::Bootstrap;
+use crate::gates;
 
 /// `retry.DefaultBackoff`: 4 attempts, 10 ms × 5 (jitter left out).
 const ATTEMPTS: u32 = 4;
@@ -28,7 +28,7 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
     let absent = matches!(&got, Err(error) if error.is(Reason::NotFound));
     let failed = got.is_err() && !absent;
     let mut current = got.unwrap_or_else(|_| Current::absent());
-    let labelled = me.server.release >= Release::V1_20 && current.set_skip_mirror();
+    let labelled = me.server.release.has(gates::ENDPOINT_SLICES) && current.set_skip_mirror();
     let alone = || {
         vec![Subset {
             addresses: vec![own.clone()],

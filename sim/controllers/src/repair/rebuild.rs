@@ -7,10 +7,11 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::service_families::family_of;
 use wavetank_apiserver::services::ledger::Snapshot;
 use wavetank_apiserver::services::{Bitmap, Block};
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_client::{EventType, Report};
+use wavetank_version::{Defect, Set, Version};
 
-use crate::recorder::Report;
-
+use crate::RepairDefect;
+use crate::gates;
 /// `numRepairsBeforeLeakCleanup`
 const ROUNDS: u8 = 3;
 
@@ -20,15 +21,17 @@ pub(super) type Leaks = BTreeMap<String, u8>;
 
 /// How a loop words what it has found.
 pub(super) enum Words {
-    ClusterIps(Release),
+    ClusterIps(Version),
     NodePorts,
 }
 
 impl Words {
     fn item(&self, item: &str) -> String {
         match self {
-            Words::ClusterIps(Release::V1_16) => format!("cluster IP {item}"),
-            Words::ClusterIps(_) => format!("cluster IP [{}]:{item}", family_of(item)),
+            Words::ClusterIps(release) if release.has(gates::CLUSTER_IPS) => {
+                format!("cluster IP [{}]:{item}", family_of(item))
+            }
+            Words::ClusterIps(_) => format!("cluster IP {item}"),
             Words::NodePorts => format!("node port {item}"),
         }
     }
@@ -43,8 +46,10 @@ impl Words {
     /// How an item is named in an Event.
     fn shown(&self, item: &str) -> String {
         match self {
-            Words::ClusterIps(Release::V1_16) => format!("Cluster IP {item}"),
-            Words::ClusterIps(_) => format!("Cluster IP [{}]:{item}", family_of(item)),
+            Words::ClusterIps(release) if release.has(gates::CLUSTER_IPS) => {
+                format!("Cluster IP [{}]:{item}", family_of(item))
+            }
+            Words::ClusterIps(_) => format!("Cluster IP {item}"),
             Words::NodePorts => format!("Port {item}"),
         }
     }
@@ -55,6 +60,7 @@ impl Words {
             Words::NodePorts => (of_ports, "PortAllocation"),
         };
         Report {
+            event_type: EventType::Warning,
             reason,
             action,
             note,
@@ -65,7 +71,8 @@ impl Words {
         let (item, service, range) = (&of.item, of.service_name(), &block.spec);
         let family = family_of(item);
         match self {
-            Words::ClusterIps(Release::V1_20) if (family == "IPv6") != block.is_six() => Said::with(
+            Words::ClusterIps(release)
+                if release.has(gates::CLUSTER_IPS) && (family == "IPv6") != block.is_six() => Said::with(
                 format!(
                     "the cluster IP {item}({family}) for service {service} is of ip family that is \
                      no longer configured on cluster; please recreate"
@@ -176,6 +183,19 @@ impl Said {
     }
 }
 
+pub(crate) const LEAK_IS_FREED_AT_ONCE: Defect = Defect::known(
+    "leak-is-freed-at-once",
+    "k/k#37488, PR #39206 (1.6)",
+    "a repair loop frees what has no owner when it first sees it",
+)
+.until(gates::LEAKS_ARE_COUNTED);
+
+pub(crate) const FIX_FORGET_CLEANED: Defect = Defect::fix(
+    "fix-forget-cleaned",
+    "FINDINGS.md, 8",
+    "what a repair loop has freed is no longer suspected",
+);
+
 /// Rebuilds a bitmap from the items that Services use. What is
 /// stored without an owner stays for a while: its Service may be about to be written.
 pub(super) fn rebuild(
@@ -184,7 +204,7 @@ pub(super) fn rebuild(
     block: &Block,
     used: &[InUse<'_>],
     leaks: &mut Leaks,
-    switches: Switches,
+    defects: Set<RepairDefect>,
 ) -> (Bitmap, Vec<Said>) {
     let mut messages = Vec::new();
     let mut rebuilt = Bitmap::default();
@@ -222,7 +242,7 @@ pub(super) fn rebuild(
                 "the {shown} may have leaked: flagging for later clean up"
             )));
         }
-        let at_first = || match switches.has(Switch::LeakIsFreedAtOnce) {
+        let at_first = || match defects.has(RepairDefect::LeakIsFreedAtOnce) {
             true => 0,
             false => ROUNDS - 1,
         };
@@ -248,7 +268,7 @@ pub(super) fn rebuild(
     }
     // Upstream goes on to suspect what was cleaned, and what another server has freed since: if it seems to be
     // leaked once more, it is free at once.
-    if *leaks != suspected && switches.has(Switch::FixForgetCleaned) {
+    if *leaks != suspected && defects.has(RepairDefect::FixForgetCleaned) {
         *leaks = suspected;
     }
     (rebuilt, messages)
@@ -257,9 +277,10 @@ pub(super) fn rebuild(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavetank_releases::V1_20;
 
     fn block() -> Block {
-        Block::of_addresses("10.0.0.0/28", Release::V1_20).expect("a range")
+        Block::of_addresses("10.0.0.0/28", V1_20).expect("a range")
     }
 
     fn stored(offsets: &[u32]) -> Snapshot {
@@ -278,8 +299,8 @@ mod tests {
             item: (*item).to_owned(),
         };
         let used: Vec<InUse<'_>> = used.iter().map(in_use).collect();
-        let words = Words::ClusterIps(Release::V1_20);
-        let (taken, messages) = rebuild(&words, at, &block(), &used, leaks, Switches::NONE);
+        let words = Words::ClusterIps(V1_20);
+        let (taken, messages) = rebuild(&words, at, &block(), &used, leaks, Set::NONE);
         let messages = messages.into_iter().map(|said| said.message);
         (taken.taken().collect(), messages.collect())
     }
@@ -304,11 +325,11 @@ mod tests {
     #[test]
     fn what_was_freed_is_suspected_for_ever_unless_it_is_forgotten() {
         let at = stored(&[4]);
-        let words = Words::ClusterIps(Release::V1_20);
+        let words = Words::ClusterIps(V1_20);
         for (fix, kept) in [(false, 0), (true, 1)] {
-            let switches = Switches::NONE.with(Switch::FixForgetCleaned, fix);
+            let defects = Set::NONE.with(RepairDefect::FixForgetCleaned, fix);
             let mut leaks = Leaks::new();
-            let mut round = || rebuild(&words, &at, &block(), &[], &mut leaks, switches).0;
+            let mut round = || rebuild(&words, &at, &block(), &[], &mut leaks, defects).0;
             let freed = [round(), round(), round()].map(|taken| taken.count());
             assert_eq!(freed, [1, 1, 0]);
             // It was taken again, and its Service is not written yet.
@@ -320,11 +341,11 @@ mod tests {
     #[test]
     fn what_another_freed_is_suspected_for_ever_unless_it_is_forgotten() {
         let (leaked, free) = (stored(&[4]), stored(&[]));
-        let words = Words::ClusterIps(Release::V1_20);
+        let words = Words::ClusterIps(V1_20);
         for (fix, kept) in [(false, 0), (true, 1)] {
-            let switches = Switches::NONE.with(Switch::FixForgetCleaned, fix);
+            let defects = Set::NONE.with(RepairDefect::FixForgetCleaned, fix);
             let mut leaks = Leaks::new();
-            let mut round = |at| rebuild(&words, at, &block(), &[], &mut leaks, switches).0;
+            let mut round = |at| rebuild(&words, at, &block(), &[], &mut leaks, defects).0;
             let allocated = [&leaked, &leaked, &free].map(|at| round(at).count());
             assert_eq!(allocated, [1, 1, 0]);
             assert_eq!(round(&leaked).count(), kept, "with the fix: {fix}");

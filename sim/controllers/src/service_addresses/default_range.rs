@@ -7,7 +7,7 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICE_CIDRS;
 use wavetank_api::{Method, Reason, Request, Stamp};
-use wavetank_apiserver::LoopbackError;
+use wavetank_client::Failure;
 use wavetank_engine::Rx;
 
 use super::{Of, POLL, ServiceAddresses, get};
@@ -41,7 +41,7 @@ impl ServiceAddresses {
         })
     }
 
-    async fn create_default_range(&self, rx: Rx) -> Result<(), LoopbackError> {
+    async fn create_default_range(&self, rx: Rx) -> Result<(), Failure> {
         let range = self.default_range();
         let post = Request::new(Method::Post, SERVICE_CIDRS.path("", "")).with(range.clone());
         match self.server.loopback().request(rx, post).await {
@@ -51,7 +51,7 @@ impl ServiceAddresses {
     }
 
     /// `syncStatus`: server-side apply upstream, of one condition.
-    async fn sync_status(&self, rx: Rx, range: &Json) -> Result<(), LoopbackError> {
+    async fn sync_status(&self, rx: Rx, range: &Json) -> Result<(), Failure> {
         let deleting = json::at(range, &["metadata", "deletionTimestamp"]).is_some();
         let cidrs = ["spec", "cidrs"];
         let ours = json::at(range, &cidrs) == json::at(&self.default_range(), &cidrs);

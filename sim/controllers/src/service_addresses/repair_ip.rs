@@ -11,9 +11,11 @@ use wavetank_api::{Method, Reason, Request, Stamp, Stored};
 use wavetank_apiserver::services::Block;
 use wavetank_apiserver::services::addresses::{MANAGER, ip_address, parse};
 use wavetank_engine::Rx;
-use wavetank_release::{Release, Switch};
+use wavetank_version::{Defect, Version};
 
 use super::{ADDRESS_QUEUE, Failed, Of, ServiceAddresses, all, get, say};
+use crate::RepairDefect;
+use crate::gates;
 
 /// An IPAddress without a Service may belong to one that is being created.
 const GRACE: Duration = Duration::from_secs(60);
@@ -65,10 +67,32 @@ fn is_out_of_range(rx: Rx, ip: &str) -> bool {
     let ranges = all(rx, Of::Ranges);
     let mut blocks = ranges.iter().flat_map(|range| {
         let specs = json::list(range.object.json(), &["spec", "cidrs"]).iter();
-        specs.filter_map(|spec| Block::of_addresses(spec.as_str()?, Release::V1_36))
+        specs.filter_map(|spec| Block::of_addresses(spec.as_str()?, Version::LATEST))
     });
     !blocks.any(|block| block.offset(ip).is_some())
 }
+
+pub(crate) const TYPE_CHANGE_LOSES_ADDRESS: Defect = Defect::known(
+    "type-change-loses-address",
+    "k/k#131548, PR #135503 (1.36)",
+    "the repair deletes the IPAddress of a Service whose new type its cache does not show yet",
+)
+.until(gates::REPAIR_WAITS_FOR_TYPE)
+.fits_only(gates::IP_ADDRESSES);
+
+pub(crate) const FIX_WAIT_FOR_SERVICE: Defect = Defect::fix(
+    "fix-wait-for-service",
+    "FINDINGS.md, 9",
+    "the repair gives the Service of an IPAddress time to show up, also if there is an older one of its name",
+)
+.fits_only(gates::IP_ADDRESSES);
+
+pub(crate) const FIX_LOOK_BEFORE_RECREATE: Defect = Defect::fix(
+    "fix-look-before-recreate",
+    "FINDINGS.md, 10",
+    "the repair asks whether a Service still has its address before it takes the IPAddress from another",
+)
+.fits_only(gates::IP_ADDRESSES);
 
 impl ServiceAddresses {
     /// `doRunOnce`
@@ -163,7 +187,7 @@ impl ServiceAddresses {
         if named != key {
             let Some(other) = get(rx, Of::Services, &named) else {
                 // The cache may lack a Service, and have one that is gone.
-                let looks = self.server.switches.has(Switch::FixLookBeforeRecreate);
+                let looks = self.defects.has(RepairDefect::FixLookBeforeRecreate);
                 if looks && !self.still_has(rx, key, &name).await? {
                     return Ok(());
                 }
@@ -241,15 +265,15 @@ impl ServiceAddresses {
         if cluster_ips(service.object.json()).any(|ip| ip == key) {
             return Ok(());
         }
-        let has = |switch| self.server.switches.has(switch);
+        let has = |defect| self.defects.has(defect);
         let life = life(rx, &address);
         let external = text(service.object.json(), &["spec", "type"]) == "ExternalName";
-        if external && life <= GRACE && !has(Switch::TypeChangeLosesAddress) {
+        if external && life <= GRACE && !has(RepairDefect::TypeChangeLosesAddress) {
             // It may have become another type, which the cache does not show yet (k/k#131548).
             ADDRESS_QUEUE.add_after(rx, key.into(), CATCH_UP);
             return Ok(());
         }
-        if !external && life <= GRACE && has(Switch::FixWaitForService) {
+        if !external && life <= GRACE && has(RepairDefect::FixWaitForService) {
             // It may have been made anew, which the cache does not show yet either.
             ADDRESS_QUEUE.add_after(rx, key.into(), GRACE - life + LATE);
             return Ok(());

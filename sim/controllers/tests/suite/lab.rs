@@ -8,11 +8,13 @@ use serde_json::json;
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Json, Method, Object, Request, Response};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
-use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR};
-use wavetank_controllers::{Bootstrap, RepairNote};
+use wavetank_apiserver::{ApiServer, Config};
+use wavetank_client::HTTPS;
+use wavetank_controllers::{Bootstrap, Defects, Reconciler, RepairNote};
 use wavetank_engine::*;
 use wavetank_etcd::{Committed, Etcd};
-use wavetank_release::{Reconciler, Release, Switches};
+use wavetank_releases::Release;
+use wavetank_version::Version;
 
 const SEND: Name = Name::new("send");
 const ALL: [&str; 4] = ["a1", "a2", "client", "etcd"];
@@ -52,7 +54,7 @@ impl Process for Client {
         let (number, server, request) = task.args::<(u64, ProcId, Request)>().clone();
         Box::pin(async move {
             let rx = Rx::new();
-            let answer = rx.call(&FRONT_DOOR, server, Payload::new(request)).await;
+            let answer = rx.call(&HTTPS, server, Payload::new(request)).await;
             let answer = answer.map(|body| body.expect::<Response>().clone());
             rx.update(&ANSWERS, |all| all.push((number, answer)));
             Outcome::Done
@@ -73,19 +75,19 @@ pub struct Lab {
 
 impl Lab {
     /// All are up, and the Service `kubernetes` is there.
-    pub fn new(release: Release) -> Lab {
+    pub fn new(release: Version) -> Lab {
         Lab::with_ranges(release, &[RANGE])
     }
 
     /// With these ranges of addresses.
-    pub fn with_ranges(release: Release, ranges: &[&str]) -> Lab {
+    pub fn with_ranges(release: Version, ranges: &[&str]) -> Lab {
         let id = |name| WorldBuilder::id_of(name, &ALL);
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::single(id("etcd")));
         for (number, name) in [(1, "a1"), (2, "a2")] {
             let config = Config {
                 release,
-                switches: Switches::of(release),
+                defects: wavetank_apiserver::Defects::shipped_with(release),
                 me: id(name),
                 etcd: id("etcd"),
                 address: format!("192.0.2.{number}").into(),
@@ -98,7 +100,7 @@ impl Lab {
                 }),
                 namespace_lifecycle: false,
                 events_etcd: None,
-                watch_cache: Some(release.etcd()),
+                watch_cache: Some(Release::of(release).etcd),
                 compaction: None,
             };
             let bootstrap = Bootstrap {
@@ -107,6 +109,7 @@ impl Lab {
                 apiserver_count: 2,
                 identity: false,
                 published: Arc::default(),
+                defects: Defects::shipped_with(release),
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }

@@ -3,11 +3,12 @@
 use serde_json::json;
 use wavetank_api::kinds::IP_ADDRESSES;
 use wavetank_api::{Content, Json, Response};
-use wavetank_release::Release;
+use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
+use wavetank_version::Version;
 
 use crate::lab::{Lab, path, service};
 
-const BITMAPS: [Release; 2] = [Release::V1_16, Release::V1_20];
+const BITMAPS: [Version; 2] = [V1_16, V1_20];
 const IPS: &str = "/registry/ranges/serviceips";
 const PORTS: &str = "/registry/ranges/servicenodeports";
 
@@ -28,7 +29,7 @@ fn message(response: &Response) -> String {
 
 #[test]
 fn every_service_has_an_address_of_its_own_until_none_is_left() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Lab::new(release);
         let mut seen = vec!["10.0.0.1".to_owned()];
         for name in ["a", "b", "c", "d", "e"] {
@@ -44,7 +45,7 @@ fn every_service_has_an_address_of_its_own_until_none_is_left() {
         let refused = lab.ask("a1", "POST", &path(""), service("f", json!({})));
         assert_eq!(refused.code, 500);
         // The memory of v1.16's a1 was behind, and had one.
-        let why = if release == Release::V1_16 {
+        let why = if release == V1_16 {
             "unable to allocate"
         } else {
             "range is full"
@@ -64,7 +65,7 @@ fn every_service_has_an_address_of_its_own_until_none_is_left() {
 
 #[test]
 fn two_servers_that_allocate_at_once_do_not_meet() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Lab::new(release);
         let one = lab.send(
             "a1",
@@ -114,12 +115,9 @@ fn when_an_address_is_given_up_depends_on_the_release() {
     }});
     let specs = "/registry/services/specs/n/a";
     for (release, order) in [
-        (Release::V1_16, vec![IPS, specs]),
-        (Release::V1_20, vec![specs, IPS]),
-        (
-            Release::V1_36,
-            vec!["/registry/ipaddresses/10.0.0.3", specs],
-        ),
+        (V1_16, vec![IPS, specs]),
+        (V1_20, vec![specs, IPS]),
+        (V1_36, vec!["/registry/ipaddresses/10.0.0.3", specs]),
     ] {
         let mut lab = Lab::new(release);
         let inside = service("a", json!({"clusterIP": "10.0.0.3"}));
@@ -164,7 +162,7 @@ fn a_leaked_address_is_free_again_after_three_rounds() {
 
 #[test]
 fn a_leaked_port_is_free_again_too() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Lab::new(release);
         let ports = json!([{"port": 80, "nodePort": 30002}]);
         let lost = service("lost", json!({"type": "NodePort", "ports": ports}));
@@ -180,7 +178,7 @@ fn a_leaked_port_is_free_again_too() {
 
 #[test]
 fn finalizers_keep_a_service_and_not_always_its_address() {
-    for (release, kept) in [(Release::V1_20, false), (Release::V1_36, true)] {
+    for (release, kept) in [(V1_20, false), (V1_36, true)] {
         let mut lab = Lab::new(release);
         let mut held = service("a", json!({"clusterIP": "10.0.0.3", "type": "NodePort"}));
         held["metadata"]["finalizers"] = json!(["example.com/f"]);
@@ -197,7 +195,7 @@ fn finalizers_keep_a_service_and_not_always_its_address() {
 
 #[test]
 fn until_v1_17_a_server_trusts_its_memory() {
-    for (release, code) in [(Release::V1_16, 422), (Release::V1_20, 201)] {
+    for (release, code) in [(V1_16, 422), (V1_20, 201)] {
         let mut lab = Lab::new(release);
         let wanted = json!({"clusterIP": "10.0.0.3"});
         let made = lab.ask("a1", "POST", &path(""), service("a", wanted.clone()));
@@ -214,7 +212,7 @@ fn until_v1_17_a_server_trusts_its_memory() {
 
 #[test]
 fn what_a_client_leaves_behind_is_given_back() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Lab::new(release);
         lab.send(
             "a1",
@@ -232,7 +230,7 @@ fn what_a_client_leaves_behind_is_given_back() {
             "{release}: the write of the Service was called off"
         );
         assert!(lab.taken("servicenodeports").is_empty(), "{release}");
-        if release != Release::V1_36 {
+        if release != V1_36 {
             assert_eq!(lab.taken("serviceips"), [0], "{release}");
         }
     }
@@ -240,7 +238,7 @@ fn what_a_client_leaves_behind_is_given_back() {
 
 #[test]
 fn an_ip_address_without_a_service_goes_after_a_minute() {
-    let mut lab = Lab::new(Release::V1_36);
+    let mut lab = Lab::new(V1_36);
     let lost = service("lost", json!({"clusterIP": "10.0.0.5"}));
     lab.send("a1", "POST", &path(""), lost);
     let key = "/registry/ipaddresses/10.0.0.5";
@@ -256,7 +254,7 @@ fn an_ip_address_without_a_service_goes_after_a_minute() {
 
 #[test]
 fn an_ip_address_that_a_service_needs_comes_back() {
-    let mut lab = Lab::new(Release::V1_36);
+    let mut lab = Lab::new(V1_36);
     let made = service("a", json!({"clusterIP": "10.0.0.5"}));
     address(&lab.ask("a1", "POST", &path(""), made));
     let at = IP_ADDRESSES.path("", "10.0.0.5");
@@ -276,7 +274,7 @@ fn an_ip_address_that_a_service_needs_comes_back() {
 
 #[test]
 fn a_service_that_comes_into_the_cluster_keeps_its_ip_address() {
-    let mut lab = Lab::new(Release::V1_36);
+    let mut lab = Lab::new(V1_36);
     let outside = json!({"type": "ExternalName", "externalName": "x.example"});
     let made = lab.ask("a1", "POST", &path(""), service("a", outside));
     assert_eq!(made.code, 201);
@@ -306,7 +304,7 @@ fn events(lab: &mut Lab) -> Vec<(String, String, i64)> {
 
 #[test]
 fn what_a_round_repairs_is_an_event_of_the_service() {
-    let mut lab = Lab::new(Release::V1_20);
+    let mut lab = Lab::new(V1_20);
     let mut held = service("a", json!({"clusterIP": "10.0.0.3", "type": "NodePort"}));
     held["metadata"]["finalizers"] = json!(["example.com/f"]);
     address(&lab.ask("a1", "POST", &path(""), held));
@@ -327,7 +325,7 @@ fn what_a_round_repairs_is_an_event_of_the_service() {
 
 #[test]
 fn events_of_v1_36_become_a_series() {
-    let mut lab = Lab::new(Release::V1_36);
+    let mut lab = Lab::new(V1_36);
     let made = service("a", json!({"clusterIP": "10.0.0.5"}));
     address(&lab.ask("a1", "POST", &path(""), made));
     let at = IP_ADDRESSES.path("", "10.0.0.5");

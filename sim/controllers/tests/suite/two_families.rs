@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use wavetank_api::{Json, Response};
-use wavetank_release::Release;
+use wavetank_releases::{V1_16, V1_20, V1_36};
+use wavetank_version::Version;
 
 use crate::lab::{Lab, RANGE, path, service};
 
@@ -11,12 +12,12 @@ const SIX: &str = "fd00::/126";
 const FIRST: &str = "serviceips";
 const SECOND: &str = "secondaryserviceips";
 
-fn lab(release: Release) -> Lab {
+fn lab(release: Version) -> Lab {
     Lab::with_ranges(release, &[RANGE, SIX])
 }
 
 /// Three Services have all addresses of IPv6, and three of IPv4.
-fn full(release: Release) -> Lab {
+fn full(release: Version) -> Lab {
     let mut lab = lab(release);
     for name in ["a", "b", "c"] {
         let both = json!({"ipFamilyPolicy": "RequireDualStack"});
@@ -42,7 +43,7 @@ fn families(response: &Response) -> Vec<&'static str> {
 
 #[test]
 fn a_service_of_v1_16_has_one_family() {
-    let mut lab = lab(Release::V1_16);
+    let mut lab = lab(V1_16);
     let mut make = |name: &str, spec: Json| {
         let made = lab.ask("a1", "POST", &path(""), service(name, spec));
         assert_eq!(made.code, 201, "{made:?}");
@@ -67,7 +68,7 @@ fn a_service_of_v1_16_has_one_family() {
 
 #[test]
 fn a_service_gains_and_loses_its_second_family() {
-    let mut lab = lab(Release::V1_20);
+    let mut lab = lab(V1_20);
     let made = lab.ask("a1", "POST", &path(""), service("a", json!({})));
     assert_eq!(families(&made), ["IPv4"]);
     assert_eq!(made.json()["spec"]["ipFamilyPolicy"], "SingleStack");
@@ -91,7 +92,7 @@ fn a_service_gains_and_loses_its_second_family() {
 
 #[test]
 fn v1_20_gives_back_what_it_took_when_the_second_family_is_full() {
-    let mut lab = full(Release::V1_20);
+    let mut lab = full(V1_20);
     let both = json!({"ipFamilyPolicy": "RequireDualStack"});
     let refused = lab.ask("a1", "POST", &path(""), service("d", both));
     assert_eq!(refused.code, 500, "{refused:?}");
@@ -101,7 +102,7 @@ fn v1_20_gives_back_what_it_took_when_the_second_family_is_full() {
 /// FINDINGS.md, 19.
 #[test]
 fn v1_36_forgets_what_it_took_when_the_second_family_is_full() {
-    let mut lab = full(Release::V1_36);
+    let mut lab = full(V1_36);
     let addresses = |lab: &Lab| {
         let all = (1..=6).map(|n| format!("/registry/ipaddresses/10.0.0.{n}"));
         all.filter(|key| lab.is_stored(key)).count()
@@ -117,10 +118,10 @@ fn v1_36_forgets_what_it_took_when_the_second_family_is_full() {
 
 #[test]
 fn what_leaks_of_the_second_family_comes_back_too() {
-    for release in [Release::V1_16, Release::V1_20] {
+    for release in [V1_16, V1_20] {
         let mut lab = lab(release);
         let spec = match release {
-            Release::V1_16 => json!({"ipFamily": "IPv6"}),
+            V1_16 => json!({"ipFamily": "IPv6"}),
             _ => json!({"ipFamilyPolicy": "RequireDualStack"}),
         };
         lab.send("a1", "POST", &path(""), service("lost", spec));

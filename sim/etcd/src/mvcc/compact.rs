@@ -2,10 +2,11 @@
 //! is in force at once; how long the space takes to be free does not belong here.
 
 use std::collections::BTreeSet;
+use wavetank_version::{Defect, Listed};
 
-use wavetank_release::{Switch, passed};
-
+use crate::EtcdDefect;
 use crate::api::{Change, EtcdError, Revision, Value};
+use crate::gates;
 use crate::quirks::Quirks;
 
 use super::store::{Changes, Commit, Store};
@@ -51,6 +52,13 @@ impl<V: Value> Store<V> {
     }
 }
 
+pub(crate) const COMPACTION_DROPS_TOMBSTONE: Defect = Defect::known(
+    "compaction-drops-tombstone",
+    "etcd#18089 (3.4.34, 3.5.16)",
+    "compacting at the revision of a delete forgets the delete itself",
+)
+.of_etcd(gates::COMPACTION_DROPS_TOMBSTONE);
+
 /// What a watch from the compact revision can still learn of it: per key the last change.
 fn what_remains<V: Value>(changes: &Changes<V>, quirks: Quirks) -> Changes<V> {
     let mut later = BTreeSet::new();
@@ -59,7 +67,7 @@ fn what_remains<V: Value>(changes: &Changes<V>, quirks: Quirks) -> Changes<V> {
         let last = later.insert(&change.key);
         let dropped = || {
             let drops = quirks.drops_tombstone_at_compaction;
-            change.now.is_none() && passed(Switch::CompactionDropsTombstone, drops)
+            change.now.is_none() && EtcdDefect::CompactionDropsTombstone.passed(drops)
         };
         if last && !dropped() {
             kept.push(change.clone());

@@ -1,8 +1,10 @@
-//! What decides how a member behaves: its place in the cluster, the release, switches and sizes.
+//! What decides how a member behaves: its place in the cluster, the release, defects and sizes.
 
 use wavetank_engine::ProcId;
-use wavetank_release::{EtcdRelease, Switch, Switches};
+use wavetank_version::{EtcdVersion, Set};
 
+use crate::EtcdDefect;
+use crate::gates;
 use crate::quirks::Quirks;
 use crate::raft;
 use crate::raft::MemberId;
@@ -16,9 +18,9 @@ pub struct Config {
     /// All members, in the order of their numbers.
     pub members: Vec<ProcId>,
     /// Its release.
-    pub release: EtcdRelease,
+    pub release: EtcdVersion,
     /// Its defects.
-    pub switches: Switches,
+    pub defects: Set<EtcdDefect>,
     /// How much it holds.
     pub sizes: Sizes,
 }
@@ -43,10 +45,10 @@ pub struct Sizes {
 
 impl Sizes {
     /// Those of a release.
-    pub fn of(release: EtcdRelease) -> Sizes {
-        let snapshot_count = match release.minor {
-            ..6 => 100_000,
-            _ => 100, // `memorySnapshotCount`: what a lagging member feels
+    pub fn of(release: EtcdVersion) -> Sizes {
+        let snapshot_count = match release.has(gates::MEMORY_SNAPSHOT_COUNT) {
+            true => 100,
+            false => 100_000,
         };
         Sizes {
             snapshot_count,
@@ -61,12 +63,12 @@ impl Sizes {
 impl Config {
     /// The only member of its cluster, of the latest release, with all known bugs mended.
     pub fn single(me: ProcId) -> Config {
-        let release = EtcdRelease::LATEST;
+        let release = EtcdVersion::LATEST;
         Config {
             me: MemberId(0),
             members: vec![me],
             release,
-            switches: Switches::NONE,
+            defects: Set::NONE,
             sizes: Sizes::of(release),
         }
     }
@@ -77,33 +79,35 @@ impl Config {
     }
 
     /// Is this bug there?
-    pub fn has(&self, switch: Switch) -> bool {
-        self.switches.has(switch)
+    pub fn has(&self, defect: EtcdDefect) -> bool {
+        self.defects.has(defect)
     }
 
     /// The same of one that a cluster of one member cannot show: there that is not its place.
-    pub(super) fn has_among_others(&self, switch: Switch) -> bool {
+    pub(super) fn has_among_others(&self, defect: EtcdDefect) -> bool {
         match self.is_single() {
-            true => self.switches.contains(switch),
-            false => self.has(switch),
+            true => self.defects.contains(defect),
+            false => self.has(defect),
         }
     }
 
     pub(super) fn raft(&self) -> raft::Config {
         raft::Config {
-            pre_vote: self.release.minor >= 5,
+            pre_vote: self.release.has(gates::PRE_VOTE),
         }
     }
 
     /// Are read rounds asked for again while they wait (3.4.20, 3.5.0)?
     pub(super) fn repeats_reads(&self) -> bool {
-        self.release.is_at_least(4, 20)
+        self.release.has(gates::REPEATS_READS)
     }
 
     pub(super) fn quirks(&self) -> Quirks {
         Quirks {
-            drops_tombstone_at_compaction: self.switches.contains(Switch::CompactionDropsTombstone),
-            txn_checks_in_op_order: self.release.minor >= 6,
+            drops_tombstone_at_compaction: self
+                .defects
+                .contains(EtcdDefect::CompactionDropsTombstone),
+            txn_checks_in_op_order: self.release.has(gates::TXN_CHECKS_IN_OP_ORDER),
         }
     }
 
@@ -115,12 +119,14 @@ impl Config {
     }
 
     pub(super) fn watch_quirks(&self) -> WatchQuirks {
-        let late = self.switches.contains(Switch::FutureWatchGetsOldEvents);
+        let late = self.defects.contains(EtcdDefect::FutureWatchGetsOldEvents);
         WatchQuirks {
-            progress_overtakes_events: self.switches.contains(Switch::ProgressOvertakesEvents),
-            progress_latch: self.switches.contains(Switch::ProgressLatch),
-            full_channel_hides_compaction: self.switches.contains(Switch::CompactionSkipsSlowWatch),
-            min_rev_stays: self.switches.contains(Switch::WatchGoesBack),
+            progress_overtakes_events: self.defects.contains(EtcdDefect::ProgressOvertakesEvents),
+            progress_latch: self.defects.contains(EtcdDefect::ProgressLatch),
+            full_channel_hides_compaction: self
+                .defects
+                .contains(EtcdDefect::CompactionSkipsSlowWatch),
+            min_rev_stays: self.defects.contains(EtcdDefect::WatchGoesBack),
             progress_below_start: late,
             sync_lowers_min_rev: late,
             created_header_before: late,

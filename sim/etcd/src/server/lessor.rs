@@ -7,9 +7,11 @@ mod forward;
 use std::time::Duration;
 
 use wavetank_engine::{Caller, Cx, Name, Timer};
-use wavetank_release::{Switch, passed};
+use wavetank_version::{Defect, Listed};
 
+use crate::EtcdDefect;
 use crate::api::{EtcdError, Key, LeaseId, Value};
+use crate::gates;
 use crate::leases::Lease;
 use crate::observed::{Promoted, Renewed};
 use crate::raft::MemberId;
@@ -102,6 +104,20 @@ const fn timer_of(id: LeaseId) -> Timer {
     Timer::new(LEASE, id.0)
 }
 
+pub(crate) const OLD_LEADER_REVOKES: Defect = Defect::known(
+    "old-leader-revokes",
+    "etcd#15247 (3.4.31, 3.5.13)",
+    "a leader that was paused revokes and renews leases before it knows of its successor",
+)
+.of_etcd(gates::OLD_LEADER_REVOKES);
+
+pub(crate) const PROMOTION_RESTARTS_LEASES: Defect = Defect::open(
+    "promotion-restarts-leases",
+    "etcd#9395 (never mended; checkpoints help only above 300 s)",
+    "each new leader gives every lease its whole TTL again. Off: all leases are checkpointed, every second",
+)
+.of_etcd(gates::EVERY_LINE);
+
 /// The leader's side: the clock.
 impl<V: Value> Etcd<V> {
     /// This member has applied the entry with which its own term as leader begins.
@@ -111,7 +127,7 @@ impl<V: Value> Etcd<V> {
         let all = self.state.leases.iter();
         let leases: Vec<_> = all.map(|(id, lease)| (id, left(lease))).collect();
         for (id, left) in &leases {
-            passed(Switch::PromotionRestartsLeases, self.restarts_leases());
+            EtcdDefect::PromotionRestartsLeases.passed(self.restarts_leases());
             cx.arm(timer_of(*id), Duration::from_secs(*left) + PROMOTE_EXTENDS);
         }
         cx.note(Promoted { leases });
@@ -137,8 +153,8 @@ impl<V: Value> Etcd<V> {
 
     /// Is it not told how much of a lease is left? That makes a difference to whom is promoted.
     fn restarts_leases(&self) -> bool {
-        let switches = self.config.switches;
-        switches.contains(Switch::PromotionRestartsLeases)
+        let defects = self.config.defects;
+        defects.contains(EtcdDefect::PromotionRestartsLeases)
     }
 
     /// Runs the loops while there is a lease.
@@ -254,7 +270,7 @@ impl<V: Value> Etcd<V> {
     /// The goroutine that revokes. Since etcd#15247 it makes sure first that this member leads.
     pub(super) fn revoke_expired(&mut self, cx: &mut Cx<'_>) {
         let ids = std::mem::take(&mut self.lessor.handed);
-        match self.config.has_among_others(Switch::OldLeaderRevokes) {
+        match self.config.has_among_others(EtcdDefect::OldLeaderRevokes) {
             true => self.propose_revocations(cx, ids),
             false => self.read(cx, Ask::Revoke(ids)),
         }

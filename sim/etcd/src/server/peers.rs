@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_engine::{Cx, Keepalive, Name, Rx, Task, Timer, Transport};
-use wavetank_release::{Switch, passed};
+use wavetank_version::{Defect, Listed};
 
+use crate::EtcdDefect;
 use crate::api::{EtcdError, Response, Value};
+use crate::gates;
 use crate::mvcc::route;
 use crate::raft::{ELECTION_TICKS, MemberId, Message, Output};
 use crate::state::{Op, Proposal, State};
@@ -52,6 +54,20 @@ pub enum Peer<V: Value> {
     /// A backup: an operator copies the file.
     Backup(State<V>),
 }
+
+pub(crate) const CRASH_LOSES_ENTRIES: Defect = Defect::known(
+    "crash-loses-entries",
+    "etcd#13766 (3.5.3)",
+    "a crash between noting an entry as applied and applying it loses it on that member",
+)
+.of_etcd(gates::CRASH_LOSES_ENTRIES);
+
+pub(crate) const MEMBERS_SKIP_RANGES: Defect = Defect::known(
+    "members-skip-ranges",
+    "etcd#18667 (3.7)",
+    "a range of a transaction is checked only by the member that was asked: one at a compacted revision makes it the only one that refuses",
+)
+.of_etcd(gates::EVERY_LINE);
 
 impl<V: Value> Etcd<V> {
     /// Does all that follows from what has just happened.
@@ -242,7 +258,7 @@ impl<V: Value> Etcd<V> {
     fn as_applied_here<'a>(&self, proposal: &'a Proposal<V>) -> Cow<'a, Op<V>> {
         match &proposal.op {
             Op::Txn(txn)
-                if !self.awaits(proposal) && self.config.has(Switch::MembersSkipRanges) =>
+                if !self.awaits(proposal) && self.config.has(EtcdDefect::MembersSkipRanges) =>
             {
                 Cow::Owned(Op::Txn(route::without_ranges(txn)))
             }
@@ -278,10 +294,10 @@ impl<V: Value> Etcd<V> {
     pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
         self.life += 1;
         self.raft.restart();
-        let loses = self.config.switches.contains(Switch::CrashLosesEntries);
+        let loses = self.config.defects.contains(EtcdDefect::CrashLosesEntries);
         // Nobody can tell that a cluster of one has lost what it had not answered yet.
         if self.life > 1 && !self.config.is_single() {
-            passed(Switch::CrashLosesEntries, loses);
+            EtcdDefect::CrashLosesEntries.passed(loses);
         }
         if loses {
             let flushed = self.flushed.take().unwrap_or_default();

@@ -5,9 +5,11 @@
 use std::time::Duration;
 
 use wavetank_engine::{Caller, Cx, Name, Timer};
-use wavetank_release::Switch;
+use wavetank_version::Defect;
 
+use crate::EtcdDefect;
 use crate::api::{EtcdError, LeaseId, Range, Response, Txn, Value};
+use crate::gates;
 use crate::raft::ReadContext;
 use crate::state::State;
 
@@ -59,6 +61,13 @@ impl<V> Default for Reads<V> {
     }
 }
 
+pub(crate) const STALE_READ_INDEX: Defect = Defect::known(
+    "stale-read-index",
+    "etcd#20418 (3.4.42, 3.5.28, 3.6.9)",
+    "a repeated read index under its old number confirms a leader that has been replaced",
+)
+.of_etcd(gates::STALE_READ_INDEX);
+
 impl<V: Value> Etcd<V> {
     /// Asks for the next round, unless one is under way.
     pub(super) fn read(&mut self, cx: &mut Cx<'_>, ask: Ask<V>) {
@@ -103,7 +112,7 @@ impl<V: Value> Etcd<V> {
         if !waits || !self.config.repeats_reads() {
             return;
         }
-        if !self.config.has(Switch::StaleReadIndex) {
+        if !self.config.has(EtcdDefect::StaleReadIndex) {
             self.reads.number += 1;
         }
         self.ask_index(self.reads.number);

@@ -2,12 +2,13 @@
 //!
 //! What they get does not belong here.
 
-use wavetank_release::{Switch, passed};
-
 use super::stream::Stream;
 use super::watcher::{Place, Watcher};
 use super::{History, Rules, Watches};
+use crate::EtcdDefect;
 use crate::api::{Keys, Revision, Value, WatchId, WatchRequest, WatchResponse, WatchStart};
+use crate::gates;
+use wavetank_version::{Defect, Listed};
 
 const EMPTY_RANGE: &str = "mvcc: watcher range is empty";
 const DUPLICATE_ID: &str = "mvcc: duplicate watch ID provided on the WatchStream";
@@ -62,6 +63,20 @@ impl<V: Value, S: Copy + Eq> Watches<V, S> {
         }
     }
 }
+
+pub(crate) const PROGRESS_OVERTAKES_EVENTS: Defect = Defect::known(
+    "progress-overtakes-events",
+    "etcd#15220 (3.4.25, 3.5.8)",
+    "a progress notification that was asked for is sent at once, before events that it covers",
+)
+.of_etcd(gates::PROGRESS_OVERTAKES_EVENTS);
+
+pub(crate) const PROGRESS_LATCH: Defect = Defect::known(
+    "progress-latch",
+    "etcd#17507 (3.4.31, 3.5.13)",
+    "one request for progress that finds a watch behind blocks all later ones until an event",
+)
+.of_etcd(gates::PROGRESS_LATCH);
 
 impl<V: Value> Stream<V> {
     /// Must recvLoop wait before it takes the next request?
@@ -175,14 +190,12 @@ impl<V: Value> Stream<V> {
 
     fn progress(&mut self, revision: Revision, rules: &Rules) {
         let quirks = rules.quirks;
-        if passed(
-            Switch::ProgressOvertakesEvents,
-            quirks.progress_overtakes_events,
-        ) {
+        if EtcdDefect::ProgressOvertakesEvents.passed(quirks.progress_overtakes_events) {
             self.control.push_back(WatchResponse::bare(None, revision));
         } else if !self.deferred_progress {
             let told = self.offer_progress(None, revision, rules);
-            self.deferred_progress = !told && passed(Switch::ProgressLatch, quirks.progress_latch);
+            self.deferred_progress =
+                !told && EtcdDefect::ProgressLatch.passed(quirks.progress_latch);
         }
     }
 }

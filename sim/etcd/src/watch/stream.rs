@@ -4,12 +4,12 @@
 //! Here is what both sides of a channel share; the loops themselves are elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-use wavetank_release::{Switch, passed};
+use wavetank_version::Listed;
 
 use super::receive::Creating;
 use super::watcher::Watcher;
 use super::{Limits, Rules};
+use crate::EtcdDefect;
 use crate::api::{Change, Revision, Value, WatchId, WatchRequest, WatchResponse};
 
 /// A stream.
@@ -118,7 +118,7 @@ impl<V: Value> Stream<V> {
             .filter(|w| which.is_none_or(|id| w.id == id));
         let early = rules.quirks.progress_below_start;
         let tells = |w: &Watcher<V>| {
-            let starts = || passed(Switch::FutureWatchGetsOldEvents, early);
+            let starts = || EtcdDefect::FutureWatchGetsOldEvents.passed(early);
             w.is_synced() && (revision >= w.start || starts())
         };
         if !asked.clone().all(tells) {

@@ -4,16 +4,31 @@
 //! What happens to a response once it is in a channel does not belong here.
 
 use std::time::Duration;
-
-use wavetank_release::{Switch, passed};
+use wavetank_version::{Defect, Listed};
 
 use super::stream::Stream;
 use super::watcher::{Batch, Place};
 use super::{History, Rules, SYNC_EVERY, VICTIMS_EVERY, Watches};
+use crate::EtcdDefect;
 use crate::api::{Change, Revision, Value, WatchResponse};
+use crate::gates;
 
 /// Where a watch is: which stream, which of its watches.
 type At = (usize, usize);
+
+pub(crate) const COMPACTION_SKIPS_SLOW_WATCH: Defect = Defect::known(
+    "compaction-skips-slow-watch",
+    "etcd#17529 (3.4.31, 3.5.13)",
+    "a watch that a compaction overtakes while its channel is full goes on behind the gap",
+)
+.of_etcd(gates::COMPACTION_SKIPS_SLOW_WATCH);
+
+pub(crate) const WATCH_GOES_BACK: Defect = Defect::known(
+    "watch-goes-back",
+    "etcd#15271 (3.4.25, 3.5.8)",
+    "a watch on a member that gets a snapshot begins again where it once became synced",
+)
+.of_etcd(gates::WATCH_GOES_BACK);
 
 impl<V: Value, S: Copy + Eq> Watches<V, S> {
     /// A write happened. To be called in the same step, before anybody can see its revision.
@@ -47,10 +62,9 @@ impl<V: Value, S: Copy + Eq> Watches<V, S> {
                 if all {
                     stream.watchers[w].place = Place::Compacted;
                 }
-            } else if passed(
-                Switch::CompactionSkipsSlowWatch,
-                self.rules.quirks.full_channel_hides_compaction,
-            ) {
+            } else if EtcdDefect::CompactionSkipsSlowWatch
+                .passed(self.rules.quirks.full_channel_hides_compaction)
+            {
                 rest.push((s, w));
             }
         }
@@ -128,12 +142,19 @@ impl<V: Value, S: Copy + Eq> Watches<V, S> {
         for watcher in streams.flat_map(|(_, stream)| &mut stream.watchers) {
             if watcher.is_synced() {
                 // It goes by `min_rev` now, wherever that was left.
-                passed(Switch::WatchGoesBack, stays);
+                EtcdDefect::WatchGoesBack.passed(stays);
                 watcher.place = Place::UNSYNCED;
             }
         }
     }
 }
+
+pub(crate) const FUTURE_WATCH_GETS_OLD_EVENTS: Defect = Defect::known(
+    "future-watch-gets-old-events",
+    "etcd#20221 (3.4.38, 3.5.22, 3.6.2)",
+    "a watch from a future revision gets earlier events and notifications on a member that lags",
+)
+.of_etcd(gates::FUTURE_WATCH_GETS_OLD_EVENTS);
 
 impl<V: Value> Stream<V> {
     fn notify(&mut self, at: usize, revision: Revision, changes: &[Change<V>], rules: &Rules) {
@@ -175,11 +196,7 @@ impl<V: Value> Stream<V> {
         let batch = Batch::of(watcher, commits, rules.limits.revisions);
         // A start in the future may come here through a snapshot install.
         let future = watcher.min_rev > current + 1;
-        if !future
-            || passed(
-                Switch::FutureWatchGetsOldEvents,
-                rules.quirks.sync_lowers_min_rev,
-            )
+        if !future || EtcdDefect::FutureWatchGetsOldEvents.passed(rules.quirks.sync_lowers_min_rev)
         {
             watcher.min_rev = current + 1;
         }

@@ -3,7 +3,7 @@
 use crate::common;
 
 use wavetank_etcd::{EtcdError, Sizes};
-use wavetank_release::{EtcdRelease, Switches};
+use wavetank_version::{EtcdVersion, Set};
 
 use common::{Cluster, LIMIT};
 
@@ -11,12 +11,12 @@ use common::{Cluster, LIMIT};
 /// committed and not applied. Members apply at once, but where etcd#13766 needs the time between.
 #[test]
 fn too_many_requests_are_not_taken() {
-    let release = EtcdRelease { minor: 5, patch: 1 };
+    let release = EtcdVersion { minor: 5, patch: 1 };
     let sizes = Sizes {
         apply_backlog: 20,
         ..Sizes::of(release)
     };
-    let mut cluster = Cluster::new(1, release, Switches::of_etcd(release), sizes, 0);
+    let mut cluster = Cluster::new(1, release, Set::shipped_with(release), sizes, 0);
     let calls: Vec<u64> = (0..30)
         .map(|n| cluster.send(0, &format!("write {n}")))
         .collect();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wavetank_engine::*;
 use wavetank_etcd::{Client, Config, Etcd, LeaseId, Request, Response};
-use wavetank_release::{EtcdRelease, Switches};
+use wavetank_version::{EtcdVersion, Set};
 
 type Bytes = std::sync::Arc<[u8]>;
 
@@ -62,7 +62,7 @@ async fn renew(rx: Rx, client: Client, (id, attempt): (LeaseId, u64)) -> Outcome
 #[test]
 fn a_lease_that_is_over_cannot_be_renewed() {
     // Later ones ask the others before they renew one, and so see the revocation anyway.
-    let release = EtcdRelease {
+    let release = EtcdVersion {
         minor: 4,
         patch: 23,
     };
@@ -75,7 +75,7 @@ fn a_lease_that_is_over_cannot_be_renewed() {
             me: wavetank_etcd::raft::MemberId(index as u8),
             members: MEMBERS.map(id_of).to_vec(),
             release,
-            switches: Switches::of_etcd(release),
+            defects: Set::shipped_with(release),
             ..Config::single(id_of(name))
         };
         builder.process(name, Etcd::<Bytes>::new(config));

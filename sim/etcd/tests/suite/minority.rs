@@ -4,13 +4,13 @@
 use crate::common;
 
 use wavetank_etcd::{EtcdError, Sizes};
-use wavetank_release::{EtcdRelease, Switches};
+use wavetank_version::Set;
 
 use common::{Cluster, LIMIT, found};
 
 fn is_old_at_a_minority_and_fresh_after(draws: u64, of_leader: bool) {
-    let release = EtcdRelease::LATEST;
-    let mut cluster = Cluster::new(3, release, Switches::NONE, Sizes::of(release), draws);
+    let release = wavetank_releases::etcd::LATEST;
+    let mut cluster = Cluster::new(3, release, Set::NONE, Sizes::of(release), draws);
     let leader = cluster.leader().expect("somebody leads");
     let cut = if of_leader { leader } else { (leader + 1) % 3 };
     let other = (leader + 2) % 3;

@@ -1,12 +1,12 @@
 //! From where a watch can be taken up.
 
-use wavetank_release::{Release, Switch};
-
 use crate::cacher::lab::*;
+use wavetank_apiserver::CacheDefect;
+use wavetank_releases::{V1_20, VERSIONS};
 
 #[test]
 fn a_watch_from_before_the_window_is_told_so() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let script = vec![watch(at(2)), watch(at(3)), watch(at(9))];
         let mut lab = Plan::of(release, script).build();
         lab.start("e1");
@@ -44,9 +44,9 @@ fn an_empty_window_loses_the_event_before_it() {
         ),
         (true, vec!["ADDED c@4"]),
     ] {
-        let mut plan = Plan::of(Release::V1_20, script());
+        let mut plan = Plan::of(V1_20, script());
         if defect {
-            plan = plan.with(Switch::EmptyWindowMissesEvent);
+            plan = plan.with(CacheDefect::EmptyWindowMissesEvent);
         }
         let mut lab = plan.build();
         lab.start("e1");

@@ -1,7 +1,7 @@
 //! When bookmarks come, and of which revision.
 
 use wavetank_api::kinds::CONFIG_MAPS;
-use wavetank_release::Release;
+use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 
 use crate::cacher::lab::*;
 
@@ -29,7 +29,7 @@ impl Lab {
 
 #[test]
 fn v1_16_sends_one_before_the_end() {
-    let mut lab = Plan::of(Release::V1_16, for_a_while(30)).start();
+    let mut lab = Plan::of(V1_16, for_a_while(30)).start();
     lab.follow(0);
     lab.put("a");
     let all = lab.bookmarks(60);
@@ -38,7 +38,7 @@ fn v1_16_sends_one_before_the_end() {
 
 #[test]
 fn later_releases_send_one_every_minute_and_one_before_the_end() {
-    for release in [Release::V1_20, Release::V1_36] {
+    for release in [V1_20, V1_36] {
         let mut lab = Plan::of(release, for_a_while(150)).start();
         lab.follow(0);
         lab.put("a");
@@ -50,7 +50,7 @@ fn later_releases_send_one_every_minute_and_one_before_the_end() {
 
 #[test]
 fn one_of_the_revision_of_the_beginning_is_left_out() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Plan::of(release, for_a_while(150)).start();
         lab.put("a");
         lab.follow(0);
@@ -60,14 +60,14 @@ fn one_of_the_revision_of_the_beginning_is_left_out() {
 
 #[test]
 fn before_the_first_event_v1_20_forgets_who_is_due() {
-    for release in [Release::V1_20, Release::V1_36] {
+    for release in [V1_20, V1_36] {
         let mut lab = Plan::of(release, for_a_while(600)).start();
         lab.follow(0);
         lab.run(61.0);
         lab.put("a");
         let all = lab.bookmarks(130);
         match release {
-            Release::V1_36 => assert_eq!(all.len(), 2, "{all:?}"),
+            V1_36 => assert_eq!(all.len(), 2, "{all:?}"),
             _ => assert!(all.is_empty(), "{all:?}"),
         }
     }

@@ -2,10 +2,11 @@
 
 use wavetank_api::Object;
 use wavetank_api::kinds::CONFIG_MAPS;
+use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::CacheNote;
 use wavetank_apiserver::options::{ListOptions, Match};
 use wavetank_etcd::Etcd;
-use wavetank_release::{Release, Switch};
+use wavetank_releases::{V1_36, VERSIONS};
 
 use crate::cacher::lab::*;
 
@@ -19,7 +20,7 @@ impl Lab {
 
 #[test]
 fn every_five_minutes_at_the_revision_of_five_minutes_ago() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut plan = Plan::of(release, Vec::new());
         plan.servers = 3;
         plan.compacts = true;
@@ -41,7 +42,7 @@ fn snapshots_go_with_the_history() {
         resource_version_match: Some(Match::Exact),
         ..at(2)
     };
-    let mut plan = Plan::of(Release::V1_36, vec![list_of(exactly)]);
+    let mut plan = Plan::of(V1_36, vec![list_of(exactly)]);
     plan.compacts = true;
     let mut lab = plan.start();
     lab.put("a");
@@ -62,9 +63,9 @@ fn a_cache_that_differs_from_etcd_keeps_no_snapshots() {
             resource_version_match: Some(Match::Exact),
             ..at(3)
         };
-        let mut plan = Plan::of(Release::V1_36, vec![list_of(exactly)]);
+        let mut plan = Plan::of(V1_36, vec![list_of(exactly)]);
         if differs {
-            plan = plan.with(Switch::DeletedAtOldRevision);
+            plan = plan.with(CacheDefect::DeletedAtOldRevision);
         }
         let mut lab = plan.start();
         lab.put("a");

@@ -1,11 +1,13 @@
 //! How a cache is filled, and filled anew.
 
+use wavetank_apiserver::CacheDefect;
 use wavetank_engine::Fault;
-use wavetank_release::{Release, Switch};
+use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
+use wavetank_version::Version;
 
 use crate::cacher::lab::*;
 
-const OLD: [Release; 2] = [Release::V1_16, Release::V1_20];
+const OLD: [Version; 2] = [V1_16, V1_20];
 
 fn between_a1_and_e1(cut: bool) -> Fault {
     let (left, right) = (vec!["a1".to_owned()], vec!["e1".to_owned()]);
@@ -74,7 +76,7 @@ fn until_it_is_filled_v1_36_refuses() {
         list_of(limited()),
         Ask::Get("a", Some(0)),
     ];
-    let mut lab = Plan::of(Release::V1_36, script).build();
+    let mut lab = Plan::of(V1_36, script).build();
     lab.start("a1");
     assert_eq!(lab.answer(0), "429 storage is (re)initializing (1)");
     lab.run(30.0);
@@ -92,7 +94,7 @@ fn until_it_is_filled_v1_36_refuses() {
 
 #[test]
 fn a_broken_connection_is_taken_up_again() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Plan::of(release, vec![watch(at(0)), list_of(at(0))]).start();
         lab.put("a");
         lab.follow(0);
@@ -118,7 +120,7 @@ fn a_broken_connection_is_taken_up_again() {
 
 #[test]
 fn a_compaction_makes_it_begin_anew_and_ends_its_watches() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let script = vec![watch(at(0)), list_of(at(0)), watch(at(2)), watch(at(4))];
         let mut lab = Plan::of(release, script).start();
         lab.put("a");
@@ -140,11 +142,11 @@ fn a_compaction_makes_it_begin_anew_and_ends_its_watches() {
 
 #[test]
 fn a_watch_that_begins_while_its_cache_fills_anew() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for defect in [false, true] {
             let mut plan = Plan::of(release, vec![watch(at(2))]);
             if defect {
-                plan = plan.with(Switch::WatchDuringReinitialisation);
+                plan = plan.with(CacheDefect::WatchDuringReinitialisation);
             }
             let mut lab = plan.start();
             lab.put("a");
@@ -189,12 +191,12 @@ fn held_at(plan: &Plan, routine: &str, moment: usize) -> Vec<String> {
 
 #[test]
 fn whoever_is_held_whenever_no_event_is_lost_in_silence() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for defect in [false, true] {
             let mut plan = Plan::of(release, vec![watch(at(2))]);
             plan.strict = false;
             if defect {
-                plan = plan.with(Switch::WatchDuringReinitialisation);
+                plan = plan.with(CacheDefect::WatchDuringReinitialisation);
             }
             let mut lost = Vec::new();
             for routine in [
@@ -233,13 +235,13 @@ fn lose_the_leader(lab: &mut Lab) {
 
 #[test]
 fn a_watch_of_a_member_without_a_leader_ends_if_it_requires_one() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for defect in [false, true] {
             let mut plan = Plan::of(release, vec![watch(at(0)), list_of(at(0))]);
             plan.members = 3;
             plan.strict = false;
             if defect {
-                plan = plan.with(Switch::WatchWithoutLeader);
+                plan = plan.with(CacheDefect::WatchWithoutLeader);
             }
             let mut lab = plan.start();
             lab.put("a");
@@ -253,11 +255,11 @@ fn a_watch_of_a_member_without_a_leader_ends_if_it_requires_one() {
             match (defect, release) {
                 // For ever, as far as anybody can see.
                 (true, _) => assert_eq!(lab.answer(1), "a@2 of 2", "{release}"),
-                (false, Release::V1_36) => assert_eq!(told, ["ADDED a@2"]),
+                (false, V1_36) => assert_eq!(told, ["ADDED a@2"]),
                 (false, _) => assert_eq!(told, ["ADDED a@2", "closed"], "{release}"),
             }
             lab.run(20.0);
-            if release == Release::V1_36 && !defect {
+            if release == V1_36 && !defect {
                 // It has given up after 30 s.
                 let refusal = lab.answer(1);
                 assert!(refusal.starts_with("429"), "{refusal}");
@@ -268,12 +270,12 @@ fn a_watch_of_a_member_without_a_leader_ends_if_it_requires_one() {
 
 #[test]
 fn a_cache_that_is_torn_down_ends_its_watches() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for defect in [false, true] {
             let endpoints = &wavetank_api::kinds::ENDPOINTS;
             let mut plan = Plan::of(release, vec![Ask::Watch(endpoints, "", at(0), None)]);
             if defect {
-                plan = plan.with(Switch::StoppedCacheKeepsWatches);
+                plan = plan.with(CacheDefect::StoppedCacheKeepsWatches);
             }
             let mut lab = plan.start();
             lab.put_endpoints("x");
@@ -292,7 +294,7 @@ fn a_cache_that_is_torn_down_ends_its_watches() {
 
 #[test]
 fn a_deletion_at_an_old_revision_takes_the_cache_back() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let script = || vec![watch(at(0)), watch(at(3)), list_of(at(0))];
         let mut lab = Plan::of(release, script()).start();
         let run = |lab: &mut Lab| {
@@ -307,7 +309,7 @@ fn a_deletion_at_an_old_revision_takes_the_cache_back() {
         assert_eq!(lab.told(1), ["DELETED a@4"], "{release}");
         assert_eq!(lab.answer(2), "b@3 of 4", "{release}");
 
-        let plan = Plan::of(release, script()).with(Switch::DeletedAtOldRevision);
+        let plan = Plan::of(release, script()).with(CacheDefect::DeletedAtOldRevision);
         let mut lab = plan.start();
         run(&mut lab);
         assert_eq!(lab.told(0), ["ADDED a@2", "ADDED b@3"], "{release}");

@@ -2,13 +2,13 @@
 
 use wavetank_api::kinds::CONFIG_MAPS;
 use wavetank_apiserver::cacher::CacheNote;
-use wavetank_release::Release;
+use wavetank_releases::{V1_36, VERSIONS};
 
 use crate::cacher::lab::*;
 
 #[test]
 fn a_watch_from_the_beginning_gets_what_is_there_and_what_comes() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Plan::of(release, vec![watch(at(0)), list_of(at(0)), watch(at(3))]).start();
         lab.put("b");
         lab.put("a");
@@ -44,7 +44,7 @@ fn a_watch_from_the_beginning_gets_what_is_there_and_what_comes() {
 
 #[test]
 fn objects_that_begin_or_cease_to_match_are_added_or_deleted() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let script = vec![watch(coloured(at(0), "red")), watch(named(at(0), "b"))];
         let mut lab = Plan::of(release, script).start();
         lab.paint("a", "red");
@@ -77,7 +77,7 @@ fn objects_that_begin_or_cease_to_match_are_added_or_deleted() {
 
 #[test]
 fn a_cache_is_held_and_let_go() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Plan::of(release, vec![watch(at(0)), list_of(at(0))]).start();
         lab.put("a");
         lab.follow(0);
@@ -99,7 +99,7 @@ fn a_cache_is_held_and_let_go() {
 
 #[test]
 fn a_hold_may_have_an_end() {
-    let mut lab = Plan::of(Release::V1_36, vec![list_of(at(0))]).start();
+    let mut lab = Plan::of(V1_36, vec![list_of(at(0))]).start();
     lab.put("a");
     let hold = |lab: &mut Lab| {
         let args = serde_json::json!({"resource": "configmaps", "seconds": 5});
@@ -122,7 +122,7 @@ fn a_hold_may_have_an_end() {
 
 #[test]
 fn only_what_is_cached_can_be_held() {
-    let lab = Plan::of(Release::V1_36, Vec::new()).start();
+    let lab = Plan::of(V1_36, Vec::new()).start();
     let told = wavetank_engine::Action::Tell {
         process: "a1".to_owned(),
         what: "hold".to_owned(),

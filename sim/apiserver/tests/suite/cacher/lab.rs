@@ -11,13 +11,14 @@ use serde_json::json;
 use wavetank_api::kinds::{CONFIG_MAPS, ENDPOINTS};
 use wavetank_api::selector::{FieldSelector, FieldTerm, LabelSelector, Operator, Requirement};
 use wavetank_api::{Object, Resource, Stored, WatchEvent};
+use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::{self, CacheNote, Cacher, Watch};
 use wavetank_apiserver::options::{ListOptions, Listed, StoreError};
 use wavetank_engine::*;
 use wavetank_etcd::{
     Client, DeleteRange, Etcd, Keys, Put, Request, Revision, Txn, TxnOp, raft::MemberId,
 };
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_version::{Set, Version};
 
 /// What the server is asked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -316,8 +317,8 @@ pub fn streamed(mut options: ListOptions) -> ListOptions {
 /// What is in the world.
 #[derive(Clone)]
 pub struct Plan {
-    pub release: Release,
-    pub on: Vec<Switch>,
+    pub release: Version,
+    pub on: Set<CacheDefect>,
     pub members: usize,
     pub servers: usize,
     pub compacts: bool,
@@ -329,10 +330,10 @@ pub struct Plan {
 
 impl Plan {
     /// All known problems mended, one member, one server.
-    pub fn of(release: Release, script: Vec<Ask>) -> Plan {
+    pub fn of(release: Version, script: Vec<Ask>) -> Plan {
         Plan {
             release,
-            on: Vec::new(),
+            on: Set::NONE,
             members: 1,
             servers: 1,
             compacts: false,
@@ -342,14 +343,14 @@ impl Plan {
         }
     }
 
-    pub fn with(mut self, switch: Switch) -> Plan {
-        self.on.push(switch);
+    pub fn with(mut self, defect: CacheDefect) -> Plan {
+        self.on = self.on.with(defect, true);
         self
     }
 
     /// With what the release shipped.
     pub fn shipped(mut self) -> Plan {
-        self.on = Switches::of(self.release).iter().collect();
+        self.on = Set::shipped_with(self.release);
         self
     }
 
@@ -384,15 +385,12 @@ impl Plan {
             };
             builder.process(name, Etcd::<Object>::new(config));
         }
-        let switches = self
-            .on
-            .iter()
-            .fold(Switches::NONE, |on, switch| on.with(*switch, true));
+        let defects = self.on;
         for (at, name) in servers.iter().enumerate() {
             let server = Server {
                 config: cacher::Config {
                     release: self.release,
-                    switches,
+                    defects,
                     etcd: Client {
                         server: ids[at % ids.len()],
                         retries: true,

@@ -1,12 +1,14 @@
 //! Which reads are answered from the cache, and how long they wait for it.
 
+use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::supports_progress;
 use wavetank_apiserver::options::{ListOptions, Match};
-use wavetank_release::{EtcdRelease, Release, Switch};
+use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
+use wavetank_version::Version;
 
 use crate::cacher::lab::*;
 
-const OLD: [Release; 2] = [Release::V1_16, Release::V1_20];
+const OLD: [Version; 2] = [V1_16, V1_20];
 
 fn limited(limit: u64, options: ListOptions) -> ListOptions {
     ListOptions { limit, ..options }
@@ -49,7 +51,7 @@ fn without_a_revision_old_releases_read_etcd() {
 
 #[test]
 fn a_revision_that_does_not_come_is_too_large_after_three_seconds() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let script = vec![list_of(at(9)), Ask::Get("a", Some(9)), list_of(at(4))];
         let mut lab = Plan::of(release, script).start();
         lab.put("a");
@@ -74,14 +76,14 @@ fn a_revision_that_does_not_come_is_too_large_after_three_seconds() {
 
 #[test]
 fn a_quiet_cache_learns_how_far_etcd_is() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let script = vec![list_of(at(3))];
         let mut lab = Plan::of(release, script.clone()).start();
         lab.put("a");
         lab.put_endpoints("x");
         assert_eq!(lab.answer_within(0, 0.2), "a@2 of 3", "{release}");
 
-        let plan = Plan::of(release, script).with(Switch::QuietCacheFallsBehind);
+        let plan = Plan::of(release, script).with(CacheDefect::QuietCacheFallsBehind);
         let mut lab = plan.start();
         lab.put("a");
         lab.put_endpoints("x");
@@ -97,9 +99,9 @@ fn a_quiet_cache_learns_how_far_etcd_is() {
 
 #[test]
 fn etcd_tells_v1_36_every_ten_minutes_how_far_it_is() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let plan = Plan::of(release, vec![list_of(at(3))]);
-        let mut plan = plan.with(Switch::QuietCacheFallsBehind);
+        let mut plan = plan.with(CacheDefect::QuietCacheFallsBehind);
         plan.strict = false;
         let mut lab = plan.start();
         lab.put("a");
@@ -107,17 +109,13 @@ fn etcd_tells_v1_36_every_ten_minutes_how_far_it_is() {
         lab.run(1300.0);
         let told = lab.answer_within(0, 4.0);
         let fresh = told == "a@2 of 3";
-        assert_eq!(fresh, release == Release::V1_36, "{release}: {told}");
+        assert_eq!(fresh, release == V1_36, "{release}: {told}");
     }
 }
 
 #[test]
 fn what_shipped_with_that_defect() {
-    for (release, quick) in [
-        (Release::V1_16, false),
-        (Release::V1_20, false),
-        (Release::V1_36, true),
-    ] {
+    for (release, quick) in [(V1_16, false), (V1_20, false), (V1_36, true)] {
         let mut lab = Plan::of(release, vec![list_of(at(3))]).shipped().start();
         lab.put("a");
         lab.put_endpoints("x");
@@ -129,7 +127,7 @@ fn what_shipped_with_that_defect() {
 #[test]
 fn a_consistent_list_comes_from_the_cache_or_from_etcd_if_that_lags() {
     let script = vec![list_of(at(None))];
-    let mut lab = Plan::of(Release::V1_36, script.clone()).start();
+    let mut lab = Plan::of(V1_36, script.clone()).start();
     lab.put("a");
     lab.put_endpoints("x");
     assert_eq!(lab.answer_within(0, 0.2), "a@2 of 3");
@@ -141,7 +139,7 @@ fn a_consistent_list_comes_from_the_cache_or_from_etcd_if_that_lags() {
     lab.run(0.2);
     assert_eq!(lab.told(0)[1], "a@2 b@4 of 4");
 
-    let mut plan = Plan::of(Release::V1_36, script);
+    let mut plan = Plan::of(V1_36, script);
     plan.progress = false;
     let mut lab = plan.start();
     lab.put("a");
@@ -160,7 +158,7 @@ fn pages_and_exact_revisions_come_from_snapshots() {
         list_of(limited(1, named(at(None), "a"))),
         list_of(exactly(2)),
     ];
-    let mut lab = Plan::of(Release::V1_36, script).start();
+    let mut lab = Plan::of(V1_36, script).start();
     for name in ["c", "a", "b"] {
         lab.put(name);
     }
@@ -183,7 +181,7 @@ fn pages_and_exact_revisions_come_from_snapshots() {
 
 #[test]
 fn etcd_must_be_new_enough_to_be_asked() {
-    let supported: Vec<String> = EtcdRelease::ALL
+    let supported: Vec<String> = wavetank_releases::etcd::VERSIONS
         .into_iter()
         .filter(|release| !supports_progress(*release))
         .map(|release| release.to_string())

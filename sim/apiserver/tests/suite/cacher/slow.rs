@@ -2,7 +2,7 @@
 
 use wavetank_api::kinds::ENDPOINTS;
 use wavetank_apiserver::cacher::CacheNote;
-use wavetank_release::Release;
+use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 
 use crate::cacher::lab::*;
 
@@ -13,7 +13,7 @@ fn two_watches() -> Vec<Ask> {
 
 #[test]
 fn a_watcher_that_does_not_read_is_closed_and_the_others_go_on() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Plan::of(release, two_watches()).start();
         lab.ask(0);
         lab.run(0.02);
@@ -35,7 +35,7 @@ fn a_watcher_that_does_not_read_is_closed_and_the_others_go_on() {
 
 #[test]
 fn one_that_reads_in_time_is_not() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut lab = Plan::of(release, two_watches()).start();
         lab.run(10.0); // 100 ms are saved up
         lab.ask(0);
@@ -55,7 +55,7 @@ fn one_that_reads_in_time_is_not() {
 
 #[test]
 fn windows_grow_from_v1_20_on() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let mut plan = Plan::of(release, vec![watch(at(2)), watch(at(120))]);
         plan.strict = false;
         let mut lab = plan.start();
@@ -66,7 +66,7 @@ fn windows_grow_from_v1_20_on() {
         lab.follow(1);
         let told = lab.told(0);
         match release {
-            Release::V1_16 => {
+            V1_16 => {
                 let old = "ERROR 410 too old resource version: 2 (51)";
                 assert_eq!(told, [old, "closed"]);
             }
@@ -78,7 +78,7 @@ fn windows_grow_from_v1_20_on() {
 
 #[test]
 fn windows_shrink_when_events_are_rare() {
-    for release in [Release::V1_20, Release::V1_36] {
+    for release in [V1_20, V1_36] {
         let mut plan = Plan::of(release, vec![watch(at(100))]);
         plan.strict = false;
         let mut lab = plan.start();
@@ -97,7 +97,7 @@ fn windows_shrink_when_events_are_rare() {
 
 #[test]
 fn initial_events_that_leave_the_window_before_they_are_read_end_the_watch() {
-    for release in [Release::V1_20, Release::V1_36] {
+    for release in [V1_20, V1_36] {
         let mut plan = Plan::of(release, vec![watch(named(at(1), "a"))]);
         plan.strict = false;
         let mut lab = plan.start();
@@ -115,7 +115,7 @@ fn initial_events_that_leave_the_window_before_they_are_read_end_the_watch() {
         let told = lab.told(0);
         match release {
             // Copied at the beginning.
-            Release::V1_20 => assert_eq!(told.len(), 150),
+            V1_20 => assert_eq!(told.len(), 150),
             // Read 100 at a time.
             _ => {
                 assert_eq!(told.len(), 101);

@@ -7,17 +7,20 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank_api::kinds::ENDPOINTS;
 use wavetank_api::{Object, WatchEvent};
+use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::{self, Cacher, Watch};
 use wavetank_engine::drive::replay::{Fit, Replay};
 use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::{Line, Record};
 use wavetank_engine::*;
+use wavetank_etcd::EtcdDefect;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{
     Client, DeleteRange, Etcd, Keys, Put, Range, Request, Revision, Store, Txn, TxnOp,
 };
-use wavetank_release::{Release, Switch, Switches};
+use wavetank_releases::{V1_20, V1_36, VERSIONS};
+use wavetank_version::{Set, Version};
 
 use crate::cacher::lab::{at, streamed};
 
@@ -56,11 +59,7 @@ static BEGUN: Cell<u64> = Cell::new("begun");
 impl Process for Server {
     fn boot(&mut self, cx: &mut Cx<'_>) {
         Cacher::new(self.config, &ENDPOINTS).start(cx);
-        let all = if self.config.release >= Release::V1_36 {
-            4
-        } else {
-            3
-        };
+        let all = if self.config.release >= V1_36 { 4 } else { 3 };
         for number in 0..all {
             let roam = Roam {
                 number,
@@ -370,10 +369,12 @@ impl Property for CatchesUp {
     }
 }
 
-fn world(release: Release, on: &[Switch], members: usize) -> World {
-    let switches = on
-        .iter()
-        .fold(Switches::NONE, |on, switch| on.with(*switch, true));
+/// What is on in the caches, and in etcd.
+type On = (Set<CacheDefect>, Set<EtcdDefect>);
+
+const NOTHING: On = (Set::NONE, Set::NONE);
+
+fn world(release: Version, (cache, etcd): On, members: usize) -> World {
     let members = &MEMBERS[..members];
     let mut all = members.to_vec();
     all.extend(KNOWN);
@@ -389,11 +390,11 @@ fn world(release: Release, on: &[Switch], members: usize) -> World {
     };
     let mut builder = WorldBuilder::new();
     for (at, name) in members.iter().enumerate() {
-        // A switch of etcd is on in etcd.
+        // A defect of etcd is on in etcd.
         let config = wavetank_etcd::Config {
             me: MemberId(at as u8),
             members: ids.clone(),
-            switches,
+            defects: etcd,
             ..wavetank_etcd::Config::single(ids[0])
         };
         builder.process(name, Etcd::<Object>::new(config));
@@ -401,7 +402,7 @@ fn world(release: Release, on: &[Switch], members: usize) -> World {
     for (at, name) in KNOWN.iter().enumerate() {
         let config = cacher::Config {
             release,
-            switches,
+            defects: cache,
             etcd: client(at),
             progress: true,
         };
@@ -480,8 +481,8 @@ fn lines(outcome: &wavetank_engine::drive::Outcome) -> Vec<Line> {
     outcome.record.lines(&name, outcome.end()).collect()
 }
 
-fn is_clean(release: Release, members: usize, seed: u64) {
-    let outcome = simulate(world(release, &[], members), seed, Limits::until(END));
+fn is_clean(release: Version, members: usize, seed: u64) {
+    let outcome = simulate(world(release, NOTHING, members), seed, Limits::until(END));
     let at = format!("{release}, {members} members, seed {seed}");
     assert_eq!(outcome.ending, Ending::Clean, "{at}");
     let tested = &outcome.tallies.tested;
@@ -490,7 +491,7 @@ fn is_clean(release: Release, members: usize, seed: u64) {
 
 #[test]
 fn a_mended_cache_loses_nothing() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for seed in 0..5 {
             is_clean(release, 1, seed);
         }
@@ -499,13 +500,13 @@ fn a_mended_cache_loses_nothing() {
         }
     }
     // A compaction took what a deletion was to be told with, in the middle of a message.
-    is_clean(Release::V1_36, 1, 124);
+    is_clean(V1_36, 1, 124);
 }
 
 #[test]
 #[ignore = "some minutes"]
 fn a_mended_cache_loses_nothing_in_many_storms() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         for seed in 1000..1100 {
             is_clean(release, 1, seed);
             is_clean(release, 3, seed);
@@ -515,19 +516,19 @@ fn a_mended_cache_loses_nothing_in_many_storms() {
 
 #[test]
 fn rebuilt_and_replayed_it_goes_the_same_way() {
-    for release in Release::ALL {
+    for release in VERSIONS {
         let limits = Limits::until(Time::from_secs(20));
-        let live = simulate(world(release, &[], 1), 3, limits);
+        let live = simulate(world(release, NOTHING, 1), 3, limits);
         let strict = Limits {
             rebuild: true,
             check_digests: true,
             ..limits
         };
-        let rebuilt = simulate(world(release, &[], 1), 3, strict);
+        let rebuilt = simulate(world(release, NOTHING, 1), 3, strict);
         let told = lines(&live);
         assert_eq!(told, lines(&rebuilt), "{release}");
         assert!(live.world == rebuilt.world, "{release}");
-        let mut replay = Replay::new(world(release, &[], 1), Fit::Strict);
+        let mut replay = Replay::new(world(release, NOTHING, 1), Fit::Strict);
         for line in &told {
             if let Err(parting) = replay.follow(line) {
                 panic!("{release}: {parting}");
@@ -538,9 +539,9 @@ fn rebuilt_and_replayed_it_goes_the_same_way() {
 
 #[test]
 fn storms_find_these_defects() {
-    let found = |release, defect, seeds| {
+    let found = |release, on, seeds| {
         (0..seeds).find_map(|seed| {
-            let outcome = simulate(world(release, &[defect], 1), seed, Limits::until(END));
+            let outcome = simulate(world(release, on, 1), seed, Limits::until(END));
             match outcome.ending {
                 Ending::Violated(found) => Some((seed, found.property)),
                 Ending::Clean => None,
@@ -548,14 +549,15 @@ fn storms_find_these_defects() {
         })
     };
     for (defect, seeds) in [
-        (Switch::DeletedAtOldRevision, 5),
-        (Switch::EmptyWindowMissesEvent, 20),
+        (CacheDefect::DeletedAtOldRevision, 5),
+        (CacheDefect::EmptyWindowMissesEvent, 20),
     ] {
-        let found = found(Release::V1_20, defect, seeds);
+        let found = found(V1_20, (Set::NONE.with(defect, true), Set::NONE), seeds);
         assert!(found.is_some(), "{defect:?}");
     }
     // v1.36 believes what etcd tells of its progress (k/k's `feature_support_checker` is why).
-    let found = found(Release::V1_36, Switch::ProgressOvertakesEvents, 40);
+    let etcd = Set::NONE.with(EtcdDefect::ProgressOvertakesEvents, true);
+    let found = found(V1_36, (Set::NONE, etcd), 40);
     let (_, property) = found.expect("a list misses what etcd has");
     assert_eq!(property, "lists-are-true");
 }

@@ -1,7 +1,8 @@
 //! Watches that begin with all there is and say when that is over (`sendInitialEvents`).
 
 use wavetank_api::kinds::ENDPOINTS;
-use wavetank_release::{Release, Switch};
+use wavetank_apiserver::CacheDefect;
+use wavetank_releases::{V1_20, V1_36};
 
 use crate::cacher::lab::*;
 
@@ -13,7 +14,7 @@ fn all_there_is_then_a_bookmark_then_what_comes() {
         watch(streamed(at(2))),
         watch(streamed(coloured(at(None), "red"))),
     ];
-    let mut lab = Plan::of(Release::V1_36, script).start();
+    let mut lab = Plan::of(V1_36, script).start();
     lab.put("b");
     lab.paint("a", "red");
     for number in 0..4 {
@@ -35,7 +36,7 @@ fn all_there_is_then_a_bookmark_then_what_comes() {
 
 #[test]
 fn old_releases_do_not_know_of_it() {
-    let mut lab = Plan::of(Release::V1_20, vec![watch(streamed(at(None)))]).start();
+    let mut lab = Plan::of(V1_20, vec![watch(streamed(at(None)))]).start();
     lab.put("a");
     lab.follow(0);
     assert_eq!(lab.told(0), ["ADDED a@2"]);
@@ -44,9 +45,9 @@ fn old_releases_do_not_know_of_it() {
 #[test]
 fn on_a_quiet_cache_it_needs_progress() {
     for defect in [false, true] {
-        let mut plan = Plan::of(Release::V1_36, vec![watch(streamed(at(None)))]);
+        let mut plan = Plan::of(V1_36, vec![watch(streamed(at(None)))]);
         if defect {
-            plan = plan.with(Switch::WatchListWithoutProgress);
+            plan = plan.with(CacheDefect::WatchListWithoutProgress);
         }
         let mut lab = plan.start();
         lab.put("a");
@@ -67,7 +68,7 @@ fn on_a_quiet_cache_it_needs_progress() {
 fn a_slow_one_still_gets_the_end_that_is_in_its_buffer() {
     let options = streamed(at(None));
     let script = vec![Ask::Watch(&ENDPOINTS, "", options, None)];
-    let mut lab = Plan::of(Release::V1_36, script).start();
+    let mut lab = Plan::of(V1_36, script).start();
     for number in 0..20 {
         lab.put_endpoints(&format!("x{number}"));
     }
@@ -87,7 +88,7 @@ fn a_slow_one_still_gets_the_end_that_is_in_its_buffer() {
 
 #[test]
 fn without_progress_it_is_refused() {
-    let mut plan = Plan::of(Release::V1_36, vec![watch(streamed(at(0)))]);
+    let mut plan = Plan::of(V1_36, vec![watch(streamed(at(0)))]);
     plan.progress = false;
     let mut lab = plan.start();
     lab.follow(0);

@@ -9,10 +9,11 @@ use serde_json::json;
 use wavetank_api::{
     Json, Method, Object, Query, Request, Resource, Response, WatchPart, kinds, views,
 };
-use wavetank_apiserver::{ApiServer, Config, FRONT_DOOR, Hook, HookFuture, ServerNote};
+use wavetank_apiserver::{ApiServer, Config, Hook, HookFuture, ServerNote};
+use wavetank_client::HTTPS;
 use wavetank_engine::*;
 use wavetank_etcd::{Committed, Etcd, Store};
-use wavetank_release::{Release, Switches};
+use wavetank_version::Version;
 
 /// A hook that takes its time.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -79,10 +80,10 @@ async fn send(rx: Rx, server: ProcId, number: usize, request: Request) -> Outcom
         rx.update(&ANSWERS, |all| all.push((number, answer)));
     };
     if request.query.get("watch").is_none() {
-        keep(rx.call(&FRONT_DOOR, server, Payload::new(request)).await);
+        keep(rx.call(&HTTPS, server, Payload::new(request)).await);
         return Outcome::Done;
     }
-    let stream = rx.open_stream(&FRONT_DOOR, server, Payload::new(request));
+    let stream = rx.open_stream(&HTTPS, server, Payload::new(request));
     loop {
         match rx.next(stream).await {
             Ok(Some(part)) => keep(Ok(part)),
@@ -157,12 +158,12 @@ pub struct Lab {
 
 impl Lab {
     /// All three are up.
-    pub fn new(release: Release, hook: Slow, delay: Duration, script: Vec<Request>) -> Lab {
+    pub fn new(release: Version, hook: Slow, delay: Duration, script: Vec<Request>) -> Lab {
         let all = ["api", "client", "etcd"];
         let id = |name| WorldBuilder::id_of(name, &all);
         let config = Config {
             release,
-            switches: Switches::of(release),
+            defects: wavetank_apiserver::Defects::shipped_with(release),
             me: id("api"),
             etcd: id("etcd"),
             address: "10.0.0.1".into(),
@@ -197,7 +198,7 @@ impl Lab {
     }
 
     /// All three are up, and nothing takes long.
-    pub fn plain(release: Release, script: Vec<Request>) -> Lab {
+    pub fn plain(release: Version, script: Vec<Request>) -> Lab {
         let mut lab = Lab::new(release, Slow::default(), Duration::ZERO, script);
         lab.run(1.0);
         lab

@@ -11,27 +11,32 @@ use std::time::Duration;
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
 use wavetank_components::{ClusterView, ENDPOINTS, SLICE};
+use wavetank_controllers::Reconciler;
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{
     Action, Check, Entry, Event, Fault, Note, ProcId, Report, RoutineId, Status, Time, What, World,
 };
 use wavetank_etcd::{Cause, Committed, KeyValue, Keys};
-use wavetank_release::{Reconciler, Release, Switch, Switches};
+use wavetank_releases::Release;
+use wavetank_version::{Listed, Selection, Set, Version};
 
 use requests::{Log, Watching};
-use topology::{Apiserver, EtcdCluster, Topology};
+use topology::{Apiserver, EtcdCluster, Topology, shipped_with};
 
 /// Three apiservers of this release as it shipped, with a shutdown delay that leaves the removal
 /// its listener.
-pub fn shipped(release: Release) -> Topology {
-    plane(release, Switches::of(release), 3)
+pub fn shipped(release: Version) -> Topology {
+    plane(release, shipped_with(release), 3)
 }
 
-/// Apiservers of a release with these switches.
-pub fn plane(release: Release, switches: Switches, apiservers: usize) -> Topology {
+/// Apiservers of a release with these defects.
+pub fn plane(release: Version, defects: Selection, apiservers: usize) -> Topology {
     Topology {
-        apiservers: vec![Apiserver { release, switches }; apiservers],
-        etcd: EtcdCluster::single(release.etcd(), Switches::of_etcd(release.etcd())),
+        apiservers: vec![Apiserver { release, defects }; apiservers],
+        etcd: EtcdCluster::single(
+            Release::of(release).etcd,
+            Set::shipped_with(Release::of(release).etcd),
+        ),
         etcd_clients: 0,
         watching: Default::default(),
         services: None,
@@ -43,9 +48,9 @@ pub fn plane(release: Release, switches: Switches, apiservers: usize) -> Topolog
     }
 }
 
-/// What a release shipped with, and this switch on or off.
-pub fn with(release: Release, switch: Switch, on: bool) -> Switches {
-    Switches::of(release).with(switch, on)
+/// What a release shipped with, and this defect or fix on or off.
+pub fn with(release: Version, defect: impl Listed, on: bool) -> Selection {
+    shipped_with(release).with(defect, on)
 }
 
 /// The address of the `n`-th apiserver.

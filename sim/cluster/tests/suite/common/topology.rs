@@ -6,38 +6,39 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json, json};
 use wavetank_apiserver::services::ServiceRanges;
 use wavetank_client::leader_election::LockKind;
-use wavetank_client::{LoadBalancer, Policy, Rest};
+use wavetank_client::{ElectionDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_cluster::{Components, Named};
 use wavetank_component::{Component, Drawn, Section, Setup, Spec, Wiring};
 use wavetank_components::kube_apiserver;
-use wavetank_controllers::{ControllerManager, Published};
+use wavetank_controllers::{ControllerManager, Published, Reconciler};
 use wavetank_engine::{LinkSpec, World};
-use wavetank_etcd::Sizes;
-use wavetank_release::{Composition, EtcdRelease, Place, Reconciler, Release, Switch, Switches};
+use wavetank_etcd::{EtcdDefect, Sizes};
+use wavetank_releases::Release;
+use wavetank_version::{Composition, Defect, EtcdVersion, Listed, Selection, Set, Version};
 
 /// A kube-apiserver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Apiserver {
-    pub release: Release,
-    pub switches: Switches,
+    pub release: Version,
+    pub defects: Selection,
 }
 
 /// The etcd under everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EtcdCluster {
     pub members: u32,
-    pub release: EtcdRelease,
-    pub switches: Switches,
+    pub release: EtcdVersion,
+    pub defects: Set<EtcdDefect>,
     pub sizes: Sizes,
 }
 
 impl EtcdCluster {
     /// One member of this release, with these defects.
-    pub fn single(release: EtcdRelease, switches: Switches) -> EtcdCluster {
+    pub fn single(release: EtcdVersion, defects: Set<EtcdDefect>) -> EtcdCluster {
         EtcdCluster {
             members: 1,
             release,
-            switches,
+            defects,
             sizes: Sizes::of(release),
         }
     }
@@ -46,8 +47,8 @@ impl EtcdCluster {
 /// A controller manager, of the release of the apiservers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manager {
-    pub release: Release,
-    pub switches: Switches,
+    pub release: Version,
+    pub defects: Set<ElectionDefect>,
     pub lock: LockKind,
     pub releases: bool,
 }
@@ -118,6 +119,30 @@ fn written(duration: Duration) -> String {
     format!("{}ns", duration.as_nanos())
 }
 
+/// All defects and fixes but those of etcd.
+fn known() -> impl Iterator<Item = &'static Defect> {
+    let all: Vec<&Defect> = Components::default()
+        .defects()
+        .into_iter()
+        .map(|(_, _, defect)| defect)
+        .collect();
+    all.into_iter().filter(|defect| !defect.is_of_etcd())
+}
+
+/// What a version shipped with.
+pub fn shipped_with(version: Version) -> Selection {
+    Components::default().selection(&Composition::default(), version)
+}
+
+/// All defects off and all fixes on.
+pub fn fixed() -> Selection {
+    let fixed = Composition {
+        fixed: true,
+        ..Composition::default()
+    };
+    Components::default().selection(&fixed, Version::LATEST)
+}
+
 impl Topology {
     /// The names of the apiservers.
     pub fn apiserver_names(&self) -> Vec<String> {
@@ -183,8 +208,9 @@ impl Topology {
             ..Spec::default()
         };
         for server in &self.apiservers {
-            let (asked, got) = (self.wanted(server), spec.switches(server.release));
-            assert_eq!(got, asked, "no composition has these switches");
+            let got = components.selection(&spec.composition, server.release);
+            let is_so = |defect: &Defect| got.contains(defect) == self.wants(server, defect);
+            assert!(known().all(is_so), "no composition has these defects");
         }
         let drawn: Drawn = components.draw(&spec, 0);
         Setup { spec, drawn }
@@ -193,7 +219,7 @@ impl Topology {
     fn topology(&self) -> Map<String, Json> {
         let front = &self.watching.front;
         let servers = self.apiservers.iter();
-        let releases = servers.map(|own| json!({"release": own.release.name()}));
+        let releases = servers.map(|own| json!({"release": Release::of(own.release).name}));
         let servers = match self.apiservers.is_empty() {
             true => json!(0),
             false => releases.collect(),
@@ -223,7 +249,7 @@ impl Topology {
             let own = self.apiservers[0].release;
             let from = match before {
                 Some(before) if before != own => {
-                    assert_eq!(before, own.previous());
+                    assert_eq!(before, Release::before(own).version);
                     "previous"
                 }
                 _ => "same",
@@ -234,12 +260,17 @@ impl Topology {
     }
 
     fn options(&self) -> Map<String, Json> {
+        let reconciler = match self.reconciler {
+            Reconciler::Lease => "lease",
+            Reconciler::MasterCount => "master-count",
+            Reconciler::None => "none",
+        };
         let front = &self.watching.front;
         let additional = front.published.additional.iter();
         let additional = additional
             .map(|own| json!({"name": &*own.name, "port": own.port, "target-port": own.target}));
         let mut options = object(json!({
-            "endpoint-reconciler-type": self.reconciler.name(),
+            "endpoint-reconciler-type": reconciler,
             "apiserver-count": self.apiserver_count,
             "shutdown-delay": written(self.shutdown_delay),
             "etcd-compaction-interval": "0s",
@@ -272,41 +303,46 @@ impl Topology {
         object(json!({"connect": {"every": "1s", "keep": keep}}))
     }
 
-    /// The switches of a server, and those of elections of the managers beside it.
-    fn wanted(&self, server: &Apiserver) -> Switches {
+    /// Is it on in a server, or is it one of elections that is on in the managers beside it?
+    fn wants(&self, server: &Apiserver, defect: &Defect) -> bool {
         let manager = self.watching.managers.first();
-        let elections = Switch::TABLE
+        let of_elections = ElectionDefect::LIST
+            .defects
             .iter()
-            .filter(|info| info.place == Place::Election);
-        elections.fold(server.switches, |on, info| match manager {
-            Some(manager) => on.with(info.switch, manager.switches.contains(info.switch)),
-            None => on,
-        })
+            .any(|own| own.is(defect));
+        match manager.filter(|_| of_elections) {
+            Some(manager) => manager.defects.iter().any(|own| own.is(defect)),
+            None => server.defects.contains(defect),
+        }
     }
 
     /// What flags would have to say.
     fn composition(&self) -> Composition {
         let mut composition = Composition::default();
-        let mut differ = |shipped: Switches, wanted: Switches, of_etcd: bool| {
-            let all = Switch::TABLE.iter();
-            for info in all.filter(|info| info.etcd.is_empty() != of_etcd) {
-                let is = wanted.contains(info.switch);
-                let list = match is {
-                    true => &mut composition.on,
-                    false => &mut composition.off,
-                };
-                if shipped.contains(info.switch) != is && !list.contains(&info.switch) {
-                    list.push(info.switch);
-                }
+        let mut differ = |defect: &'static Defect, ships: bool, is: bool| {
+            let list = match is {
+                true => &mut composition.on,
+                false => &mut composition.off,
+            };
+            if ships != is && !list.contains(&defect) {
+                list.push(defect);
             }
         };
         let before = self.watching.front.rollout.iter();
         let before = before.flat_map(|rollout| &rollout.before);
         for own in self.apiservers.iter().chain(before) {
-            differ(Switches::of(own.release), self.wanted(own), false);
+            for defect in known() {
+                differ(
+                    defect,
+                    defect.ships_with(own.release),
+                    self.wants(own, defect),
+                );
+            }
         }
-        let etcd = &self.etcd;
-        differ(Switches::of_etcd(etcd.release), etcd.switches, true);
+        for defect in EtcdDefect::LIST.defects {
+            let is = self.etcd.defects.iter().any(|own| own.is(defect));
+            differ(defect, defect.ships_with(self.etcd.release), is);
+        }
         composition
     }
 
@@ -350,11 +386,11 @@ impl Component for OtherManagers {
                 servers: wiring.ids(kube_apiserver::NAME),
                 policy: Policy::Drawn,
             };
-            let rest = Rest {
+            let rest = RestClient {
                 release: own.release,
-                balancer,
+                servers: Servers::Balanced(balancer),
             };
-            let manager = ControllerManager::new(name, rest, own.switches, own.lock, own.releases);
+            let manager = ControllerManager::new(name, rest, own.defects, own.lock, own.releases);
             wiring.process(name, manager);
         }
     }

@@ -2,8 +2,8 @@
 //! asks is answered. What the answer is does not belong here.
 
 use wavetank_engine::{Caller, Cx, Timer};
-use wavetank_release::Switch;
 
+use crate::EtcdDefect;
 use crate::api::{EtcdError, Request, Response, TimeToLive, Value};
 use crate::raft::MemberId;
 use crate::server::Etcd;
@@ -46,7 +46,7 @@ impl<V: Value> Etcd<V> {
     }
 
     fn asked(&mut self, cx: &mut Cx<'_>, asker: Asker, ask: LeaseAsk) {
-        let sure = self.config.has_among_others(Switch::OldLeaderRevokes);
+        let sure = self.config.has_among_others(EtcdDefect::OldLeaderRevokes);
         match ask {
             LeaseAsk::Renew(_) if !sure => self.read(cx, Ask::Lease(asker, ask)),
             ask => self.answer_lease(cx, asker, ask),
@@ -150,7 +150,7 @@ impl<V: Value> Etcd<V> {
             (Asker::Peer(..), Err(_)) => {}
             // Whoever leads now is asked. Since etcd#15247 a client is told instead.
             (Asker::Client(caller), Err(EtcdError::NotPrimary))
-                if self.config.has_among_others(Switch::OldLeaderRevokes) =>
+                if self.config.has_among_others(EtcdDefect::OldLeaderRevokes) =>
             {
                 self.forward(cx, caller, ask);
             }

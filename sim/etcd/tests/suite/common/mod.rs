@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wavetank_engine::*;
+use wavetank_etcd::EtcdDefect;
 use wavetank_etcd::monitors::Name as Monitor;
 use wavetank_etcd::observed::{Answered, CallId, Called};
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{
     Client, Config, Etcd, EtcdError, Keys, Put, Range, Request, Response, Revision, Sizes,
 };
-use wavetank_release::{EtcdRelease, Switches};
+use wavetank_version::{EtcdVersion, Set};
 
 pub type Bytes = std::sync::Arc<[u8]>;
 pub type Answer = Result<Response<Bytes>, EtcdError>;
@@ -103,8 +104,8 @@ impl Cluster {
     /// So many members of a release, with these defects and sizes. Everything is up, and somebody leads.
     pub fn new(
         members: usize,
-        release: EtcdRelease,
-        switches: Switches,
+        release: EtcdVersion,
+        defects: Set<EtcdDefect>,
         sizes: Sizes,
         draws: u64,
     ) -> Cluster {
@@ -118,7 +119,7 @@ impl Cluster {
                 me: MemberId(index as u8),
                 members: members.clone(),
                 release,
-                switches,
+                defects,
                 sizes,
             };
             builder.process(name, Etcd::<Bytes>::new(config));

@@ -1,0 +1,107 @@
+//! The defects and fixes of a job: which have a place in it, and the same job with some the other way.
+
+use wavetank_component::Component;
+use wavetank_version::{Defect, Kind, List};
+
+use super::job::Job;
+use crate::case::Flip;
+
+/// The names of defects and fixes.
+pub(super) fn names(defects: impl Iterator<Item = &'static Defect>) -> Vec<String> {
+    defects.map(|defect| defect.name.to_owned()).collect()
+}
+
+fn flip(defect: &Defect) -> Flip {
+    Flip {
+        name: defect.name.to_owned(),
+        about: format!("{} ({})", defect.about, defect.source),
+    }
+}
+
+impl Job {
+    /// Is it on anywhere?
+    fn has(&self, defect: &Defect) -> bool {
+        match defect.is_of_etcd() {
+            true => self.etcd_selection().contains(defect),
+            false => self.selections().iter().any(|on| on.contains(defect)),
+        }
+    }
+
+    /// Where a defect has its place, if there is no such place here.
+    fn missing_place(&self, defect: &Defect) -> Option<&'static str> {
+        let all = self.components.defects().into_iter();
+        let mut all = all.filter(|(_, _, declared)| *declared == defect);
+        let (component, list, _) = all.next()?;
+        (!component.exists(&self.spec)).then_some(list.place)
+    }
+
+    /// Has every defect that is asked for a place?
+    ///
+    /// # Errors
+    /// The first that has none.
+    pub(super) fn check_defects(&self) -> Result<(), String> {
+        let versions = self.components.releases(&self.spec);
+        let place = |defect: &Defect| self.missing_place(defect);
+        let may_be = |option| self.spec.may_be(option);
+        let checked = self.spec.composition.check(&versions, place, may_be);
+        checked.map_err(|unfit| unfit.to_string())
+    }
+
+    /// Do the algorithms have this place: those of a process of Kubernetes, or those of the etcd?
+    fn fits(&self, defect: &Defect) -> bool {
+        let releases = self.components.releases(&self.spec);
+        let somewhere = releases.iter().any(|release| defect.fits(*release));
+        defect.is_of_etcd() || somewhere && self.missing_place(defect).is_none()
+    }
+
+    /// Defects that are on and fixes that are off.
+    pub(super) fn blamed(&self) -> Vec<Flip> {
+        let all = self.components.defects().into_iter();
+        let all = all.map(|(_, _, defect)| defect);
+        let blamed = all
+            .filter(|defect| self.fits(defect) && self.has(defect) == (defect.kind != Kind::Fix));
+        blamed.map(flip).collect()
+    }
+
+    /// Defects that are off, and that would show.
+    pub(super) fn missing(&self) -> Vec<Flip> {
+        let missing = |defect: &&Defect| defect.kind != Kind::Fix && !self.has(defect);
+        self.showing().filter(missing).map(flip).collect()
+    }
+
+    /// Those that have a place, and would show: there are properties that judge their component, and the options are
+    /// such.
+    pub(super) fn showing(&self) -> impl Iterator<Item = &'static Defect> {
+        let judged = |component: &dyn Component| {
+            let shown_by = component.shown_by();
+            let mut all = self.properties.iter();
+            all.any(|named| shown_by.contains(&named.of))
+        };
+        let all = self.components.defects().into_iter();
+        let shows = move |(component, _, defect): &(&dyn Component, List, &'static Defect)| {
+            let options = defect.needs.into_iter().chain(defect.shows_with);
+            self.fits(defect)
+                && judged(*component)
+                && options.into_iter().all(|wanted| self.spec.may_be(wanted))
+        };
+        all.filter(shows).map(|(_, _, defect)| defect)
+    }
+
+    /// The same job with these the other way.
+    pub(super) fn with_flipped(&self, flips: &[&str]) -> Option<Job> {
+        let mut job = self.clone();
+        for name in flips {
+            let defect = self.components.defect(name)?;
+            let composition = &mut job.spec.composition;
+            let (to, from) = match self.has(defect) {
+                false => (&mut composition.on, &mut composition.off),
+                true => (&mut composition.off, &mut composition.on),
+            };
+            from.retain(|other| *other != defect);
+            if !to.contains(&defect) {
+                to.push(defect);
+            }
+        }
+        Some(job)
+    }
+}

@@ -1,0 +1,46 @@
+//! The known bugs of the generic apiserver, and the sets of all components that a server is made of.
+
+use wavetank_version::{AnyVersion, Selection, Set, defects};
+
+use crate::cacher::CacheDefect;
+use crate::server;
+use crate::services::ServiceDefect;
+
+defects! {
+    /// A known bug of the generic apiserver.
+    pub enum ServerDefect in "apiservers" {
+        ListenerClosesBeforeRemoval = server::LISTENER_CLOSES_BEFORE_REMOVAL,
+    }
+}
+
+/// The defects and fixes that are on in a server, by component.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Defects {
+    /// Of the generic apiserver.
+    pub server: Set<ServerDefect>,
+    /// Of its watch caches.
+    pub cache: Set<CacheDefect>,
+    /// Of what it gives to Services.
+    pub services: Set<ServiceDefect>,
+}
+
+impl Defects {
+    /// Those of a selection.
+    pub fn of(selection: &Selection) -> Defects {
+        Defects {
+            server: selection.of(),
+            cache: selection.of(),
+            services: selection.of(),
+        }
+    }
+
+    /// What a version shipped with.
+    pub fn shipped_with(version: impl Into<AnyVersion>) -> Defects {
+        let version = version.into();
+        Defects {
+            server: Set::shipped_with(version),
+            cache: Set::shipped_with(version),
+            services: Set::shipped_with(version),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What changed between releases in the generic apiserver: its life, its handlers, its storage. The watch cache and the
+//! allocators of Services have tables of their own.
+
+use wavetank_version::{Gate, gates};
+
+gates! {
+    /// A refusal by a cached object is looked at again with the stored one (PR #82303, `etcd3/store.go`).
+    pub REFUSALS_ARE_OF_CURRENT_DATA = Gate::since(1, 16);
+    /// A stopping server waits for open watches (`WatchRequestWaitGroup` of `Shutdown`; the first modelled release that
+    /// has it).
+    pub SHUTDOWN_WAITS_FOR_WATCHES = Gate::since(1, 20);
+    /// Reads of etcd are retried: its client has an interceptor that works (PR #105069).
+    pub ETCD_READS_ARE_RETRIED = Gate::since(1, 23);
+    /// A request that takes too long has its context ended, and with it the calls to etcd (`WithRequestDeadline`,
+    /// PR #96901); before, the client was answered and the handler went on (`WithTimeoutForNonLongRunningRequests`).
+    pub REQUESTS_HAVE_DEADLINES = Gate::since(1, 21);
+    /// A stopping server closes its listener once its hooks are done (PR #108033).
+    pub LISTENER_CLOSES_LAST = Gate::since(1, 24);
+    /// A deleted object comes back with the revision of its deletion (k/k#113368).
+    pub DELETED_HAVE_THEIR_REVISION = Gate::since(1, 26);
+    /// Endpoints are deprecated (`endpoints/installer.go`).
+    pub ENDPOINTS_ARE_DEPRECATED = Gate::since(1, 33);
+}

@@ -1,0 +1,34 @@
+//! What changed between releases in what Services are allocated.
+
+use wavetank_version::{Gate, gates};
+
+gates! {
+    /// A port for health checks is given back when a Service is refused (k/k#49999).
+    pub HEALTH_CHECK_PORT_IS_ROLLED_BACK = Gate::since(1, 8);
+    /// A node port that another protocol still uses is kept (k/k#64466).
+    pub SHARED_PORTS_ARE_KEPT = Gate::since(1, 10);
+    /// What is allocated is decided by what etcd holds, and not by the server's copy (PR #86527).
+    pub REFUSALS_ARE_OF_ETCD = Gate::since(1, 18);
+    /// Services have as many addresses as families (PR #91824): `clusterIPs`, and messages that speak of them.
+    pub CLUSTER_IPS = Gate::since(1, 20);
+    /// Families are completed by the layer before the registry.
+    pub FAMILIES_BEFORE_HOOKS = Gate::since(1, 20).gone_since(1, 23);
+    /// A range of IPv6 leaves out only the address of its network (`GetIndexedIP`, `RangeSize`).
+    pub LAST_ADDRESS_IS_GIVEN = Gate::since(1, 20);
+    /// A load balancer may do without node ports (`ServiceLBNodePortControl`, beta).
+    pub LOAD_BALANCER_NODE_PORTS = Gate::since(1, 22);
+    /// Hooks of the registry allocate (`storage/storage.go`, k/k#87603); before, a layer in front of it did
+    /// (`storage/rest.go`).
+    pub REGISTRY_HOOKS = Gate::since(1, 23);
+    /// The begin of a range of addresses is for those who ask for one by name (`ServiceIPStaticSubrange`, beta).
+    pub ADDRESS_BANDS = Gate::since(1, 25);
+    /// The begin of the node ports is for those who ask for one by name (`ServiceNodePortStaticSubrange`, beta).
+    pub PORT_BANDS = Gate::since(1, 28);
+    /// Updates of the status go through the hooks (PR #120623).
+    pub STATUS_HAS_HOOKS = Gate::since(1, 29);
+    /// Addresses are objects, IPAddress and ServiceCIDR (`MultiCIDRServiceAllocator`, GA). That a bitmap is written as
+    /// well until v1.34 (`DisableAllocatorDualWrite`) is not modelled.
+    pub IP_ADDRESSES = Gate::since(1, 33);
+    /// An allocator tells errors from collisions (PR #135499).
+    pub ALLOCATOR_REPORTS_ERRORS = Gate::since(1, 36);
+}

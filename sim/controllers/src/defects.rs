@@ -1,0 +1,86 @@
+//! The known bugs of the controllers of an apiserver, and the fixes of findings, component by component. Each is declared
+//! beside the algorithm that it changes.
+
+use wavetank_client::InformerDefect;
+use wavetank_version::{AnyVersion, Selection, Set, defects};
+
+use crate::reconcilers::{self, lease};
+use crate::repair::{self, rebuild};
+use crate::service_addresses::{self, repair_ip};
+use crate::{bootstrap, identity};
+
+defects! {
+    /// A known bug of the bootstrap controller and its reconcilers, or the fix of a finding.
+    pub enum BootstrapDefect in "apiservers" {
+        LastApiserverKeepsAddress = lease::LAST_APISERVER_KEEPS_ADDRESS,
+        MasterLeaseDoubleSlash = lease::MASTER_LEASE_DOUBLE_SLASH,
+        RemoveEndpointsUnbounded = bootstrap::REMOVE_ENDPOINTS_UNBOUNDED,
+        ListedBeforeReady = bootstrap::LISTED_BEFORE_READY,
+        MasterLeaseTooLong = lease::MASTER_LEASE_TOO_LONG,
+        MasterCountKeepsCrashed = reconcilers::MASTER_COUNT_KEEPS_CRASHED,
+        FixRetryRemoveEndpoints = lease::FIX_RETRY_REMOVE_ENDPOINTS,
+        FixRemoveAbsentLease = lease::FIX_REMOVE_ABSENT_LEASE,
+        FixStopUnderLock = lease::FIX_STOP_UNDER_LOCK,
+        FixLeaveSharedLease = lease::FIX_LEAVE_SHARED_LEASE,
+    }
+}
+
+defects! {
+    /// A known bug of the repair of what Services are allocated, or the fix of a finding.
+    pub enum RepairDefect in "ranges for Services" {
+        RepairForgetsHealthCheck = repair::REPAIR_FORGETS_HEALTH_CHECK,
+        LeakIsFreedAtOnce = rebuild::LEAK_IS_FREED_AT_ONCE,
+        RepairStartGivesUp = repair::REPAIR_START_GIVES_UP,
+        TypeChangeLosesAddress = repair_ip::TYPE_CHANGE_LOSES_ADDRESS,
+        FixCountRounds = repair::FIX_COUNT_ROUNDS,
+        FixForgetCleaned = rebuild::FIX_FORGET_CLEANED,
+        FixWaitForService = repair_ip::FIX_WAIT_FOR_SERVICE,
+        FixLookBeforeRecreate = repair_ip::FIX_LOOK_BEFORE_RECREATE,
+        FixDeleteWhatWasSeen = service_addresses::FIX_DELETE_WHAT_WAS_SEEN,
+    }
+}
+
+defects! {
+    /// A known bug of the identity of an apiserver, or the fix of a finding.
+    pub enum IdentityDefect in "identities of apiservers" {
+        FixCancelIdentity = identity::FIX_CANCEL_IDENTITY,
+        FixIdentityUnderLock = identity::FIX_IDENTITY_UNDER_LOCK,
+        IdentityStopWaits = identity::IDENTITY_STOP_WAITS,
+    }
+}
+
+/// The defects and fixes that are on in the controllers of an apiserver, by component.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Defects {
+    /// Of the bootstrap controller and its reconcilers.
+    pub bootstrap: Set<BootstrapDefect>,
+    /// Of the repair of what Services are allocated.
+    pub repair: Set<RepairDefect>,
+    /// Of the server's identity.
+    pub identity: Set<IdentityDefect>,
+    /// Of the server's own informers.
+    pub informers: Set<InformerDefect>,
+}
+
+impl Defects {
+    /// Those of a selection.
+    pub fn of(selection: &Selection) -> Defects {
+        Defects {
+            bootstrap: selection.of(),
+            repair: selection.of(),
+            identity: selection.of(),
+            informers: selection.of(),
+        }
+    }
+
+    /// What a version shipped with.
+    pub fn shipped_with(version: impl Into<AnyVersion>) -> Defects {
+        let version = version.into();
+        Defects {
+            bootstrap: Set::shipped_with(version),
+            repair: Set::shipped_with(version),
+            identity: Set::shipped_with(version),
+            informers: Set::shipped_with(version),
+        }
+    }
+}
