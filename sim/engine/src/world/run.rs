@@ -47,10 +47,10 @@ impl World {
             next_call,
             ..
         } = slot;
-        let Some(routine) = routines.iter_mut().find(|r| r.id == id) else {
+        let Some(place) = slot::place(routines, id) else {
             return;
         };
-        let routine = slot::change(routine);
+        let routine = slot::change(&mut routines[place]);
         let body = state.as_deref().expect("routines run between callbacks");
         let mut future = match arrival {
             Arrival::First => {
@@ -252,8 +252,8 @@ impl World {
             };
             // Who waits for anything besides may be freed by that.
             let waits_besides = |(id, _): &(RoutineId, Name)| {
-                let other = slot.routines.iter().find(|r| r.id == *id);
-                other.is_none_or(|routine| routine.log.open() > 1)
+                slot.routine(*id)
+                    .is_none_or(|routine| routine.log.open() > 1)
             };
             if circle.iter().any(waits_besides) {
                 continue;

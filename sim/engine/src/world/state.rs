@@ -117,7 +117,8 @@ impl State {
                 }),
                 what => what
                     .routine()
-                    .is_some_and(|id| slot.routines.iter().any(|r| r.id == id && r.descheduled)),
+                    .and_then(|id| slot.routine(id))
+                    .is_some_and(|routine| routine.descheduled),
             }
     }
 }

@@ -63,7 +63,7 @@ impl World {
         let slot = self.view.slot_mut(p);
         let waiters = slot.waiters_mut(c);
         waiters.senders.retain(|w| *w != (routine, op));
-        let sender = slot.routines.iter().find(|r| r.id == routine);
+        let sender = slot.routine(routine);
         let step = sender.map(|r| &r.log.steps[op as usize].op);
         let Some(Op::SendTo(_, item)) = step else {
             unreachable!("{step:?} does not send");
