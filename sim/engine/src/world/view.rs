@@ -191,6 +191,16 @@ impl View {
         self.state.enter(at, process, what);
     }
 
+    /// Many of the process, all of which may happen now.
+    pub fn enqueue_all(&mut self, process: ProcId, all: impl Iterator<Item = What> + Clone) {
+        if self.record.0.0.is_some() {
+            for what in all.clone() {
+                self.write_down(|| Edit::enqueue(Duration::ZERO, process, what));
+            }
+        }
+        self.state.enter_all(process, all);
+    }
+
     /// Removes the first entry that does this at this process, pending or parked.
     pub fn cancel_entry(&mut self, process: ProcId, what: What) {
         let sought = Sought::new(process, what);
