@@ -72,7 +72,15 @@ impl Node {
 
     /// What the bounds of the search depend on, and a world's own equality leaves out.
     fn key(&self) -> (u32, u64, usize, Time) {
-        (self.deviations, self.faults, self.planned, self.world.now())
+        let Node {
+            world,
+            deviations,
+            faults,
+            planned,
+            violated: _,
+            standing: _,
+        } = self;
+        (*deviations, *faults, *planned, world.now())
     }
 }
 
