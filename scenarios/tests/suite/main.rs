@@ -20,4 +20,5 @@ mod stale;
 mod support;
 mod sweeps;
 mod traces;
+mod versions;
 mod watch_defects;
