@@ -8,4 +8,5 @@ mod explore;
 mod held_up;
 mod linearizability;
 mod small;
+mod soundness;
 mod stuck;
