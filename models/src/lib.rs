@@ -3,13 +3,14 @@
 //! Nothing here knows any particular system; scopes of the control plane come from above.
 //! `world_model` says what can happen next within which bounds, as a stateright model; `step` is one
 //! event of it. `explore` is the search for long scopes, `seen` its memory, `reduction` what it may leave
-//! out, `coverage` what it has reached; `recovery` looks from every state into the calm. `shorten` and `path` make a trace of what
+//! out, `livelock` what never ends, `coverage` what it has reached; `recovery` looks from every state into the calm. `shorten` and `path` make a trace of what
 //! was found. `readable` is for looking around in stateright's Explorer, `audited` a model without
 //! trust in hashes. `small` has models of single algorithms that need no world.
 
 mod audited;
 mod coverage;
 mod explore;
+mod livelock;
 mod path;
 mod readable;
 mod recovery;
@@ -31,4 +32,4 @@ pub use reduction::Reduction;
 pub use seen::Seen;
 pub use shorten::{Shortened, Shortening};
 pub use step::Stepped;
-pub use world_model::{Bounds, Due, Move, Node, WorldModel};
+pub use world_model::{Bounds, Due, Move, Node, Standing, WorldModel};

@@ -72,7 +72,8 @@ impl Retraced {
         // The name of an event is known before it happens only.
         let mut next = name_of_next(&node.world);
         let events = &mut self.events;
-        self.violated = heal(model, memo, node, calm, |world, healing, stepped| {
+        self.violated = heal(model, memo, node, calm, |healer, healing, stepped| {
+            let world = &healer.world;
             let what = match healing {
                 Healing::Act(action) => TraceWhat::Act(action.clone()),
                 Healing::Calm => TraceWhat::Calm,

@@ -8,9 +8,10 @@
 use std::time::Duration;
 
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Action, Event, Fault, Memo, Time, World, digest};
+use wavetank_engine::{Action, Event, Fault, Memo, Status, Time, World, digest};
 
 use crate::coverage::Coverage;
+use crate::livelock::Standstill;
 use crate::seen::Seen;
 use crate::step::{Stepped, step};
 use crate::world_model::{Node, WorldModel};
@@ -20,7 +21,7 @@ use crate::world_model::{Node, WorldModel};
 pub struct Recovery {
     /// So long everything goes its default way.
     calm: Duration,
-    /// From here on runs are known to be clean: a world, and how much of the calm is left.
+    /// From here on runs are known to be clean: a world, its time, and when the calm ends.
     clean: Seen,
 }
 
@@ -58,16 +59,17 @@ impl Recovery {
         coverage: &mut Coverage,
     ) -> Option<Box<FoundViolation>> {
         let mut walked = Vec::new();
-        let mut known = false;
         let until = node.world.now() + self.calm;
-        let broken = heal(model, memo, node, self.calm, |world, healing, stepped| {
+        let broken = heal(model, memo, node, self.calm, |healer, healing, stepped| {
             coverage.held(stepped);
             if stepped.violated.is_some() || matches!(healing, Healing::Act(_)) {
                 return true;
             }
+            let world = &mut healer.world;
             world.cache_all_digests();
-            let here = digest(&(world.exact_digest(), until.since(world.now())));
-            known = self.clean.contains(here);
+            // The time as well: processes may look at their clocks, and at how old something is.
+            let here = digest(&(world.exact_digest(), world.now(), until, &healer.stopping));
+            let known = self.clean.contains(here);
             walked.push(here);
             !known
         });
@@ -80,32 +82,71 @@ impl Recovery {
     }
 }
 
+/// A world on its way to recovery.
+#[derive(Debug)]
+pub(crate) struct Healer {
+    pub world: World,
+    /// Who was asked to stop and takes its time: once it has ended it is started.
+    stopping: Vec<String>,
+}
+
+impl Healer {
+    /// Who has stopped by now is started.
+    fn start_stopped(&mut self) -> Option<Healing> {
+        let world = &self.world;
+        let has_ended = |process: &String| {
+            let process = world.find(process);
+            process.is_some_and(|process| world.status(process) != Status::Up)
+        };
+        let at = self.stopping.iter().position(has_ended)?;
+        let process = self.stopping.remove(at);
+        Some(Healing::Act(Action::Fault(Fault::Start { process })))
+    }
+}
+
 /// Runs a node's world to recovery. `watch` sees every step, and says whether to go on.
 pub(crate) fn heal(
     model: &WorldModel,
     memo: &mut Memo,
     node: &Node,
     calm: Duration,
-    mut watch: impl FnMut(&mut World, &Healing, &Stepped) -> bool,
+    mut watch: impl FnMut(&mut Healer, &Healing, &Stepped) -> bool,
 ) -> Option<Box<FoundViolation>> {
-    let mut world = node.world.clone();
-    let until = world.now() + calm;
+    let until = node.world.now() + calm;
     let struck = model.bounds.faults.iter().enumerate();
     let struck = struck.filter(|(at, _)| node.faults >> at & 1 == 0);
-    let goes_on = |end: &Action| {
-        let starts = matches!(end, Action::Fault(Fault::Start { .. }));
+    let goes_on = |end: &Fault| {
+        let starts = matches!(end, Fault::Start { .. });
         !(starts && model.bounds.stay_down)
     };
-    let ends = struck
+    let mut healer = Healer {
+        world: node.world.clone(),
+        stopping: Vec::new(),
+    };
+    let mut ends = Vec::new();
+    for end in struck
         .filter_map(|(_, fault)| end_of(fault))
-        .filter(goes_on);
-    let healed = Action::Fault(Fault::HealAll {});
-    let acts = ends.chain([healed]).map(Healing::Act);
+        .filter(goes_on)
+    {
+        match end {
+            Fault::Start { process } if is_stopping(&healer.world, &process) => {
+                healer.stopping.push(process);
+            }
+            end => ends.push(end),
+        }
+    }
+    let ends = ends.into_iter().chain([Fault::HealAll {}]);
+    let acts = ends.map(|end| Healing::Act(Action::Fault(end)));
     let mut healings = acts.chain([Healing::Calm]);
+    let mut standstill = Standstill::new(&healer.world);
     loop {
-        let healing = healings.next().unwrap_or(Healing::Next);
-        let stepped = take(memo, &mut world, &healing, until)?;
-        let goes_on = watch(&mut world, &healing, &stepped);
+        let healing = healings.next().or_else(|| healer.start_stopped());
+        let healing = healing.unwrap_or(Healing::Next);
+        let mut stepped = take(memo, &mut healer.world, &healing, until)?;
+        if stepped.violated.is_none() {
+            stepped.violated = standstill.goes_on(&healer.world);
+        }
+        let goes_on = watch(&mut healer, &healing, &stepped);
         if stepped.violated.is_some() {
             return stepped.violated;
         }
@@ -113,6 +154,11 @@ pub(crate) fn heal(
             return None;
         }
     }
+}
+
+fn is_stopping(world: &World, process: &str) -> bool {
+    let process = world.find(process);
+    process.is_some_and(|process| world.is_stopping(process))
 }
 
 fn take(memo: &mut Memo, world: &mut World, healing: &Healing, until: Time) -> Option<Stepped> {
@@ -128,17 +174,16 @@ fn take(memo: &mut Memo, world: &mut World, healing: &Healing, until: Time) -> O
 }
 
 /// What ends a fault of one process; the rest is healed as a whole.
-fn end_of(fault: &Action) -> Option<Action> {
+fn end_of(fault: &Action) -> Option<Fault> {
     let Action::Fault(fault) = fault else {
         return None;
     };
-    let end = match fault.clone() {
+    Some(match fault.clone() {
         Fault::Stop { process } | Fault::Crash { process } | Fault::PowerLoss { process } => {
             Fault::Start { process }
         }
         Fault::Pause { process } => Fault::Resume { process, order: 0 },
         Fault::Deschedule { process, routine } => Fault::Reschedule { process, routine },
         _ => return None,
-    };
-    Some(Action::Fault(end))
+    })
 }

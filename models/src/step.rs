@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use wavetank_engine::drive::{MOST, deadlocked, overgrown};
+use wavetank_engine::drive::{MOST, overgrown, stuck};
 use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Check, Class, Event, Memo, Time, World};
 
@@ -36,10 +36,7 @@ pub fn step(memo: &mut Memo, world: &mut World, at: Time, event: Event<'_>) -> S
     let mut stepped = Stepped {
         struck: report.struck,
         delays: std::mem::take(&mut report.delays),
-        violated: report
-            .deadlock
-            .take()
-            .map(deadlocked)
+        violated: stuck(&mut report)
             .or_else(|| overgrown(world, MOST))
             .map(Box::new),
         ..Stepped::default()

@@ -11,6 +11,7 @@ use stateright::{Model, Property};
 use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Action, Digest, Event, Memo, Time, What, World, digest, exactly};
 
+use crate::livelock::{MOST_AT_ONE_INSTANT, endless, until_time_goes_on};
 use crate::step::{Stepped, step};
 
 /// A world with what is left of the budgets.
@@ -27,6 +28,17 @@ pub struct Node {
     /// The guarantee that was violated on the way here. A panic of what is simulated violates
     /// `no-panic`.
     pub violated: Option<Box<FoundViolation>>,
+    /// How virtual time stands still on the way here: no part of the state.
+    pub standing: Standing,
+}
+
+/// How virtual time stands still.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standing {
+    /// So many moves were made at this instant.
+    moves: u32,
+    /// After so many more of the default order it is known to go on.
+    ahead: u32,
 }
 
 impl PartialEq for Node {
@@ -49,6 +61,7 @@ impl Node {
             faults: (1_u64.checked_shl(bounds.faults.len() as u32)).map_or(u64::MAX, |bit| bit - 1),
             planned: 0,
             violated: None,
+            standing: Standing::default(),
         }
     }
 
@@ -166,6 +179,13 @@ impl WorldModel {
                 break;
             }
             match entry.what {
+                // It comes when it is due: nothing overtakes it, and what is late is not the later for it.
+                What::Property(_) => {
+                    if is_default {
+                        moves.push(Move::Pending(place));
+                    }
+                    break;
+                }
                 What::Choose { domain, .. } => {
                     let narrow = bounds.widest_choice.is_none_or(|widest| domain <= widest);
                     let first = if narrow { 0 } else { domain - 1 };
@@ -174,7 +194,12 @@ impl WorldModel {
                 _ => moves.push(Move::Pending(place)),
             }
         }
-        if planned.is_some_and(|at| at <= last) && !planned_is_next && deviates {
+        let overtakes_a_deadline = |at: Time| {
+            let mut earlier = node.world.pending().take_while(|entry| entry.at < at);
+            earlier.any(|entry| matches!(entry.what, What::Property(_)))
+        };
+        let may_overtake = |at: Time| at <= last && !overtakes_a_deadline(at);
+        if deviates && !planned_is_next && planned.is_some_and(may_overtake) {
             moves.push(Move::Planned);
         }
         let struck = bounds.faults.len() as u32 - node.faults.count_ones();
@@ -202,13 +227,17 @@ impl WorldModel {
         let planned_is_next = self.planned_is_next(&node);
         let now = node.world.now();
         let entry = |place: usize| node.world.pending().nth(place).copied();
+        let mut is_usual = false;
         let (at, event) = match taken {
             Move::Pending(place) => {
                 let entry = entry(place)?;
+                is_usual = place == 0;
                 (entry.at, Event::Pending(entry.seq))
             }
             Move::Choice(place, value) => {
                 let entry = entry(place)?;
+                let usual = matches!(entry.what, What::Choose { usual, .. } if usual == value);
+                is_usual = place == 0 && usual;
                 (entry.at, Event::Choice(entry.seq, value))
             }
             Move::Planned => {
@@ -241,7 +270,37 @@ impl WorldModel {
         }
         node.violated = stepped.violated.clone();
         node.world.cache_all_digests();
+        self.stand(memo, &mut node, now, taken, is_usual && !planned_is_next);
         Some((node, stepped))
+    }
+
+    /// Does time stand still, and for ever?
+    fn stand(&self, memo: &mut Memo, node: &mut Node, since: Time, taken: Move, is_usual: bool) {
+        if node.violated.is_some() {
+            return;
+        }
+        if node.world.now() != since {
+            node.standing = Standing::default();
+            return;
+        }
+        node.standing.moves += 1;
+        let Standing { moves, ahead } = node.standing;
+        // Any other move is made a few times only: it uses up something of the bounds.
+        if !matches!(taken, Move::Pending(0) | Move::Choice(0, _)) {
+            node.standing.ahead = 0;
+            return;
+        }
+        if is_usual && ahead > 0 {
+            node.standing.ahead -= 1;
+            return;
+        }
+        match until_time_goes_on(memo, &node.world, self.planned(node)) {
+            Ok(ahead) => node.standing.ahead = ahead,
+            Err(endless) => node.violated = Some(endless),
+        }
+        if moves > MOST_AT_ONE_INSTANT {
+            node.violated = Some(endless(&node.world));
+        }
     }
 
     /// When the next of the plan is due.

@@ -10,3 +10,4 @@ mod linearizability;
 mod small;
 mod soundness;
 mod stuck;
+mod verdicts;

@@ -255,7 +255,7 @@ impl Rx {
 /// The same for callbacks.
 impl Cx<'_> {
     fn buffers(&mut self) -> &mut Buffers {
-        self.world.slot_mut(self.me).memory.buffers_mut()
+        self.world.memory_mut(self.me).buffers_mut()
     }
 
     /// Makes a channel: see [`Rx::make`].

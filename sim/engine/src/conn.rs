@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use triomphe::Arc;
 
-use crate::digest::{Digest, Known, Sight, StableHasher, digest, pair};
+use crate::digest::{Cached, Digest, Sight, pair};
 use crate::message::Payload;
 use crate::name::{Life, Name, Origin, ProcId};
 use crate::time::{Time, grains};
@@ -181,35 +181,7 @@ impl Frame {
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
     pub at: Time,
-    pub frame: Frame,
-    /// The fingerprint of the frame.
-    digest: Known,
-}
-
-impl Flight {
-    pub fn new(at: Time, frame: Frame) -> Flight {
-        Flight {
-            at,
-            frame,
-            digest: Known::default(),
-        }
-    }
-
-    /// The fingerprint of the frame, from the cache if it is there.
-    pub fn digest(&self, sight: Sight) -> Digest {
-        let compute = || digest(&self.frame);
-        let known = self.digest.get(sight);
-        known.unwrap_or_else(|| sight.make(compute))
-    }
-
-    pub fn cache_digest(&mut self, sight: Sight) {
-        self.digest.set(sight, self.digest(sight));
-    }
-
-    /// The same, arriving at another time.
-    pub fn arriving(&self, at: Time) -> Flight {
-        Flight { at, ..self.clone() }
-    }
+    pub frame: Cached<Frame>,
 }
 
 /// A direction of a connection.
@@ -224,7 +196,7 @@ pub(crate) enum Dir {
 /// A connection: what its ends know, and what is under way between them.
 #[derive(Clone, Debug)]
 pub(crate) struct Conn {
-    pub ends: Arc<Ends>,
+    pub ends: Arc<Cached<Ends>>,
     pub up: VecDeque<Flight>,
     pub down: VecDeque<Flight>,
     /// When the client heard anything last since the last keep-alive tick.
@@ -232,7 +204,7 @@ pub(crate) struct Conn {
 }
 
 /// What the ends of a connection know of it. No instant is here.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Ends {
     pub id: ConnId,
     pub client: Life,
@@ -253,7 +225,6 @@ pub(crate) struct Ends {
     pub inbound: Vec<Inbound>,
     /// A ping is under way.
     pub pinging: bool,
-    pub digest: Known,
 }
 
 impl Deref for Conn {
@@ -266,7 +237,7 @@ impl Deref for Conn {
 impl Conn {
     /// A connection that a client opens.
     pub fn new(id: ConnId, client: Life, server: ProcId, transport: &'static Transport) -> Conn {
-        Conn::of(Arc::new(Ends {
+        Conn::of(Arc::new(Cached::new(Ends {
             id,
             client,
             server,
@@ -279,12 +250,11 @@ impl Conn {
             backlog: Vec::new(),
             inbound: Vec::new(),
             pinging: false,
-            digest: Known::default(),
-        }))
+        })))
     }
 
     /// One on which nothing is under way.
-    pub fn of(ends: Arc<Ends>) -> Conn {
+    pub fn of(ends: Arc<Cached<Ends>>) -> Conn {
         Conn {
             ends,
             up: VecDeque::new(),
@@ -295,8 +265,7 @@ impl Conn {
 
     /// What its ends know is about to change.
     pub fn ends_mut(&mut self) -> &mut Ends {
-        let ends = Arc::make_mut(&mut self.ends);
-        ends.digest.forget();
+        let ends: &mut Cached<Ends> = Arc::make_mut(&mut self.ends);
         ends
     }
 
@@ -314,12 +283,6 @@ impl Conn {
         }
     }
 
-    /// The instants that it knows: arrivals, and when it last heard something.
-    pub fn instants(&self) -> impl Iterator<Item = Time> + '_ {
-        let flights = self.up.iter().chain(&self.down).map(|flight| flight.at);
-        flights.chain(self.heard)
-    }
-
     /// Changes the instants that it knows.
     pub fn move_instants(&mut self, to: impl Fn(Time) -> Time) {
         for flight in self.up.iter_mut().chain(&mut self.down) {
@@ -330,42 +293,37 @@ impl Conn {
 
     /// The fingerprint, its instants counted from `now`.
     pub fn digest_at(&self, sight: Sight, now: Time) -> Digest {
-        let frame = |flight: &Flight| flight.digest(sight);
-        let instant = |at: Time| at.nanos().wrapping_sub(now.nanos());
-        self.combine(self.ends.digest(sight), frame, instant, instant)
+        let instant = |at: Time| at.from_now(now);
+        self.combine(sight, instant, instant)
     }
 
     /// The fingerprint of all but exact instants: of those of frames, how many whole `grain`s it is until
     /// then. Only the first frame of a direction is among what is pending.
-    pub fn coarse_digest_at(&self, now: Time, grain: Duration) -> Digest {
-        let frame = |flight: &Flight| flight.digest(Sight::Common);
-        let instant = |at: Time| grains(at.since(now), grain);
-        self.combine(self.ends.digest(Sight::Common), frame, instant, |_| 0)
-    }
-
-    /// The fingerprint with nothing taken from a cache.
-    pub fn digest_from_scratch(&self, now: Time) -> Digest {
-        let frame = |flight: &Flight| digest(&flight.frame);
-        let instant = |at: Time| at.nanos().wrapping_sub(now.nanos());
-        self.combine(self.ends.digest_from_scratch(), frame, instant, instant)
+    pub fn coarse_digest_at(&self, sight: Sight, now: Time, grain: Duration) -> Digest {
+        self.combine(sight, |at| grains(at.since(now), grain), |_| 0)
     }
 
     fn combine(
         &self,
-        ends: Digest,
-        frame: impl Fn(&Flight) -> Digest,
+        sight: Sight,
         arrival: impl Fn(Time) -> u64,
         heard: impl Fn(Time) -> u64,
     ) -> Digest {
-        let mut whole = ends;
-        for flights in [&self.up, &self.down] {
+        let Conn {
+            ends,
+            up,
+            down,
+            heard: last_heard,
+        } = self;
+        let mut whole = ends.digest(sight);
+        for flights in [up, down] {
             whole = pair(whole, flights.len() as u64);
-            for flight in flights {
-                whole = pair(whole, pair(frame(flight), arrival(flight.at)));
+            for Flight { at, frame } in flights {
+                whole = pair(whole, pair(frame.digest(sight), arrival(*at)));
             }
         }
-        match self.heard {
-            Some(at) => pair(whole, heard(at)),
+        match last_heard {
+            Some(at) => pair(whole, heard(*at)),
             None => whole,
         }
     }
@@ -375,30 +333,38 @@ impl Conn {
         // Frames become known in their order.
         let known = |flights: &VecDeque<Flight>| {
             let last = flights.back();
-            last.is_none_or(|flight| flight.digest.get(sight).is_some())
+            last.is_none_or(|flight| flight.frame.is_known(sight))
         };
-        self.ends.digest.get(sight).is_some() && known(&self.up) && known(&self.down)
+        self.ends.is_known(sight) && known(&self.up) && known(&self.down)
     }
 
     pub fn cache_digests(&mut self, sight: Sight) {
-        if self.ends.digest.get(sight).is_none() {
-            let digest = self.ends.digest(sight);
-            Arc::make_mut(&mut self.ends).digest.set(sight, digest);
+        if !self.ends.is_known(sight) {
+            Arc::make_mut(&mut self.ends).cache(sight);
         }
         for flight in self.up.iter_mut().chain(&mut self.down) {
-            flight.cache_digest(sight);
+            flight.frame.cache(sight);
         }
     }
 
-    /// Equal but for instants, which the world compares relative to its own time.
-    pub fn same(&self, other: &Conn) -> bool {
+    /// Is it equal, if each counts from its own time?
+    pub fn same(&self, now: Time, other: &Conn, other_now: Time) -> bool {
+        let Conn {
+            ends,
+            up,
+            down,
+            heard,
+        } = self;
+        let instants = |a: Time, b: Time| a.from_now(now) == b.from_now(other_now);
         let frames = |a: &VecDeque<Flight>, b: &VecDeque<Flight>| {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.frame == b.frame)
+            let same = |(a, b): (&Flight, &Flight)| instants(a.at, b.at) && a.frame == b.frame;
+            a.len() == b.len() && a.iter().zip(b).all(same)
         };
-        (Arc::ptr_eq(&self.ends, &other.ends) || self.ends.same(&other.ends))
-            && self.heard.is_some() == other.heard.is_some()
-            && frames(&self.up, &other.up)
-            && frames(&self.down, &other.down)
+        let heards = match (*heard, other.heard) {
+            (Some(a), Some(b)) => instants(a, b),
+            (a, b) => a == b,
+        };
+        heards && *ends == other.ends && frames(up, &other.up) && frames(down, &other.down)
     }
 }
 
@@ -409,46 +375,6 @@ impl Ends {
             Dir::Up => (self.client.process, self.server),
             Dir::Down => (self.server, self.client.process),
         }
-    }
-
-    fn same(&self, other: &Ends) -> bool {
-        self.id == other.id
-            && self.client == other.client
-            && self.server == other.server
-            && self.transport == other.transport
-            && self.flags() == other.flags()
-            && self.backlog == other.backlog
-            && self.inbound == other.inbound
-    }
-
-    fn flags(&self) -> [bool; 6] {
-        [
-            self.open,
-            self.client_end,
-            self.server_end,
-            self.dead,
-            self.draining,
-            self.pinging,
-        ]
-    }
-
-    /// The fingerprint, from the cache if it is there.
-    pub fn digest(&self, sight: Sight) -> Digest {
-        let known = self.digest.get(sight);
-        known.unwrap_or_else(|| sight.make(|| self.digest_from_scratch()))
-    }
-
-    fn digest_from_scratch(&self) -> Digest {
-        let mut state = StableHasher::new();
-        self.id.hash(&mut state);
-        self.client.hash(&mut state);
-        self.server.hash(&mut state);
-        self.transport.hash(&mut state);
-        let flags = self.flags().into_iter();
-        state.write_u64(flags.fold(0, |bits, flag| bits << 1 | u64::from(flag)));
-        self.backlog.hash(&mut state);
-        self.inbound.hash(&mut state);
-        state.finish()
     }
 }
 

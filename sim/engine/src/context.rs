@@ -83,7 +83,7 @@ impl Cx<'_> {
 
     /// A cell of the process's memory.
     pub fn cell<T: CellType>(&mut self, cell: &Cell<T>) -> &mut T {
-        self.world.slot_mut(self.me).memory.get_mut(cell)
+        self.world.memory_mut(self.me).get_mut(cell)
     }
 
     /// Tells properties and reports what has just happened.

@@ -7,8 +7,11 @@
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
 
 use rapidhash::inner::RapidHasher;
+
+use crate::not_state::NotState;
 
 /// A 64-bit fingerprint.
 pub type Digest = u64;
@@ -65,43 +68,78 @@ pub fn digest<T: Hash + ?Sized>(value: &T) -> Digest {
     hasher.finish()
 }
 
+/// Which fingerprint is being made, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sight {
+    /// Does it tell instants apart?
+    pub exact: bool,
+    /// Is nothing taken from what is known?
+    scratch: bool,
+}
+
 thread_local! {
-    static EXACT: Cell<bool> = const { Cell::new(false) };
+    static SIGHT: Cell<Sight> = const { Cell::new(Sight { exact: false, scratch: false }) };
+}
+
+impl Sight {
+    /// That of the fingerprint that is being made.
+    pub fn now() -> Sight {
+        SIGHT.get()
+    }
+
+    /// That which passes over instants.
+    pub const COMMON: Sight = Sight {
+        exact: false,
+        scratch: false,
+    };
+    /// That which tells them apart.
+    pub const EXACT: Sight = Sight {
+        exact: true,
+        scratch: false,
+    };
+    pub const BOTH: [Sight; 2] = [Sight::COMMON, Sight::EXACT];
+
+    /// Makes fingerprints of this kind.
+    fn look<R>(self, make: impl FnOnce() -> R) -> R {
+        struct Restore(Sight);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                SIGHT.set(self.0);
+            }
+        }
+        let _restore = Restore(SIGHT.replace(self));
+        make()
+    }
 }
 
 /// Is the fingerprint that is being made, or the comparison, an exact one? What passes over instants in
 /// its equality and hash asks this, and takes them in if so.
 pub fn is_exact() -> bool {
-    EXACT.get()
+    Sight::now().exact
 }
 
 /// All fingerprints and comparisons that `make` asks for are exact.
 pub fn exactly<R>(make: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            EXACT.set(self.0);
-        }
-    }
-    let _restore = Restore(EXACT.replace(true));
-    make()
+    let sight = Sight {
+        exact: true,
+        ..Sight::now()
+    };
+    sight.look(make)
 }
 
-/// Which of the two fingerprints.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sight {
-    Common,
-    Exact,
+/// All fingerprints that `make` asks for are made anew, whatever is known.
+pub(crate) fn from_scratch<R>(make: impl FnOnce() -> R) -> R {
+    let sight = Sight {
+        scratch: true,
+        ..Sight::now()
+    };
+    sight.look(make)
 }
 
-impl Sight {
-    /// Makes a fingerprint of this kind.
-    pub fn make<R>(self, make: impl FnOnce() -> R) -> R {
-        match self {
-            Sight::Exact => exactly(make),
-            Sight::Common => make(),
-        }
-    }
+/// The fingerprint of a type: what a value of unknown type begins with, so that two of different types
+/// never have one fingerprint. The same in every process, as all are; so it is made of the name.
+pub(crate) fn digest_of_type<T: ?Sized>() -> Digest {
+    digest(std::any::type_name::<T>())
 }
 
 /// Both fingerprints of a value, or of many values that come and go: their sum.
@@ -149,31 +187,93 @@ impl Hash for Digests {
     }
 }
 
-/// The fingerprints of something that changes, as far as they are known.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Known {
+/// Both fingerprints of a value, as far as they are known.
+#[derive(Clone, Copy, Default)]
+struct Known {
     common: Option<Digest>,
     exact: Option<Digest>,
 }
 
 impl Known {
-    pub fn get(&self, sight: Sight) -> Option<Digest> {
-        match sight {
-            Sight::Common => self.common,
-            Sight::Exact => self.exact,
+    fn get(&self, sight: Sight) -> Option<Digest> {
+        match sight.exact {
+            false => self.common,
+            true => self.exact,
         }
     }
 
-    pub fn set(&mut self, sight: Sight, digest: Digest) {
-        match sight {
-            Sight::Common => self.common = Some(digest),
-            Sight::Exact => self.exact = Some(digest),
+    fn set(&mut self, sight: Sight, digest: Digest) {
+        match sight.exact {
+            false => self.common = Some(digest),
+            true => self.exact = Some(digest),
+        }
+    }
+}
+
+/// A value with its fingerprints, as far as they are known. Whoever may change it makes them unknown.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Cached<T> {
+    value: T,
+    known: NotState<Known>,
+}
+
+impl<T> Cached<T> {
+    pub fn new(value: T) -> Cached<T> {
+        let known = NotState::default();
+        Cached { value, known }
+    }
+
+    /// Is the fingerprint known that is being made?
+    pub fn is_known(&self, sight: Sight) -> bool {
+        self.known.get(sight).is_some()
+    }
+
+    /// The value alone.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+
+    /// For a change that makes no difference to the fingerprints.
+    pub fn beside(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl<T: Hash> Cached<T> {
+    /// The fingerprint that is being made.
+    pub fn digest(&self, sight: Sight) -> Digest {
+        match self.known.get(sight) {
+            Some(digest) if !sight.scratch => digest,
+            _ => sight.look(|| digest(&self.value)),
         }
     }
 
-    /// It changes.
-    pub fn forget(&mut self) {
-        *self = Known::default();
+    /// From now on it is known.
+    pub fn cache(&mut self, sight: Sight) {
+        if !self.is_known(sight) {
+            let digest = sight.look(|| digest(&self.value));
+            self.known.set(sight, digest);
+        }
+    }
+}
+
+impl<T: Hash> Hash for Cached<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.digest(Sight::now()));
+    }
+}
+
+impl<T> Deref for Cached<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Cached<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.known = NotState::default();
+        &mut self.value
     }
 }
 

@@ -14,5 +14,6 @@ pub mod shrink;
 pub mod story;
 
 pub use run::{
-    Applying, Choices, Ending, Limits, MOST, Outcome, Run, Tallies, Turn, deadlocked, overgrown,
+    Applying, Choices, Ending, Limits, MOST, Outcome, Run, Tallies, Turn, deadlocked, livelocked,
+    overgrown, stuck,
 };

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use crate::channel::{Channel, Condition};
 use crate::conn::{Caller, NetError, Transport};
+use crate::digest::Cached;
 use crate::memory::Memory;
 use crate::message::Payload;
 use crate::name::{Name, ProcId};
 use crate::process::{Process, Timer};
-use crate::room::with_room;
+use crate::room::Roomy;
 use crate::routine::Task;
-use crate::time::Time;
+use crate::slot::Clock;
+use crate::world::Watch;
 
 /// Everything that a routine can ask for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -92,10 +94,10 @@ pub(crate) struct Step {
 }
 
 /// All that a routine has asked for and been told: with its task, its state.
-#[derive(PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Log {
-    pub steps: Vec<Step>,
-    pub arrivals: Vec<u32>,
+    pub steps: Roomy<Step>,
+    pub arrivals: Roomy<u32>,
     /// How many operations of each kind there are.
     counts: [u32; 8],
 }
@@ -118,16 +120,6 @@ impl Op {
             Op::Recv(_) => Some(6),
             Op::SendTo(..) => Some(7),
             _ => None,
-        }
-    }
-}
-
-impl Clone for Log {
-    fn clone(&self) -> Log {
-        Log {
-            steps: with_room(&self.steps),
-            arrivals: with_room(&self.arrivals),
-            counts: self.counts,
         }
     }
 }
@@ -183,19 +175,16 @@ impl Log {
 pub(crate) struct Exchange {
     pub active: bool,
     pub process: Option<Box<dyn Process>>,
-    pub memory: Memory,
+    pub memory: Cached<Memory>,
     pub log: Log,
     /// Operations issued so far by this future.
     pub cursor: usize,
     /// Answers up to this order are visible.
     pub visible: u32,
-    /// What the process's wall clock shows.
-    pub clock: Time,
-    /// The world's time.
-    pub now: Time,
+    /// The process's wall clock against the world's time.
+    pub clock: Clock,
+    pub watch: Watch,
     pub next_stream: u32,
-    /// Was it told the time?
-    pub told_time: bool,
     /// How the routine went another way than its log says.
     pub impure: Option<String>,
 }
@@ -260,12 +249,6 @@ impl Exchange {
     /// Is the routine being rebuilt, that is: does the log already hold its next operation?
     fn replaying(&self) -> bool {
         self.cursor < self.log.steps.len()
-    }
-
-    /// The time is told.
-    pub fn tell_time(&mut self) -> Time {
-        self.told_time = true;
-        self.now
     }
 
     /// Issues an operation; its index is where the answer will be.

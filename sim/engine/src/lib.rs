@@ -22,6 +22,7 @@ mod memory;
 mod message;
 mod name;
 mod net;
+mod not_state;
 mod process;
 mod property;
 mod queue;
@@ -42,6 +43,7 @@ pub use memory::{Cell, Signal};
 pub use message::{Message, Payload};
 pub use name::{EventName, Name, ProcId, RoutineId};
 pub use net::{LinkSpec, Sent};
+pub use not_state::NotState;
 pub use process::{Process, ProcessObject, Timer};
 pub use property::{
     Always, Check, Class, Eventually, Note, Property, PropertyObject, Reached, Stable, Violation,

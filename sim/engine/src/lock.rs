@@ -30,6 +30,12 @@ pub(crate) fn circle(locks: &[LockState], first: RoutineId) -> Option<Vec<(Routi
     None
 }
 
+/// Does it wait for a lock that is held?
+pub(crate) fn waits(locks: &[LockState], routine: RoutineId) -> bool {
+    let mut held = locks.iter().filter(|lock| lock.holder.is_some());
+    held.any(|lock| lock.waiters.iter().any(|(who, _)| *who == routine))
+}
+
 impl LockState {
     pub fn new(name: Name) -> LockState {
         LockState {

@@ -14,14 +14,14 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Place;
 use triomphe::Arc;
 
-use crate::conn::{ConnId, Dir, Ends, Flight, Transport};
-use crate::digest::{Digest, Sight, pair};
+use crate::conn::{ConnId, Dir, Ends, Frame, Transport};
+use crate::digest::{Cached, Digest, Sight, pair};
 use crate::name::{Life, Name, ProcId};
 use crate::property::Note;
 use crate::queue::{Entry, FrameHead, Sought, What, Which};
 use crate::slot::Slot;
 use crate::time::Time;
-use crate::world::{After, World};
+use crate::world::{After, State};
 
 /// What a step can ask of the world around its process.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -32,8 +32,10 @@ pub(crate) enum Question {
     Heard(ConnId),
     /// How much is under way to its server? Before the step, so that what it takes counts.
     UnderWayUp(ConnId),
-    /// Which connections has a process?
+    /// Which connections is a process the client or the server of?
     ConnsOf(ProcId),
+    /// Which is it the server of?
+    ConnsTo(ProcId),
     /// Which connection of a client leads to a server?
     Connection(Life, ProcId, &'static Transport),
     /// Which number has the next one?
@@ -60,7 +62,7 @@ pub(crate) enum Edit {
     Fly {
         conn: ConnId,
         dir: Dir,
-        flight: Box<Flight>,
+        frame: Box<Cached<Frame>>,
         after: Duration,
     },
     /// Now, or not any more.
@@ -70,22 +72,21 @@ pub(crate) enum Edit {
 }
 
 impl Edit {
-    pub fn enqueue(at: Time, process: ProcId, what: What, now: Time) -> Edit {
-        Edit::Enqueue {
-            entry: Entry::new(at, process, 0, what),
-            after: at.since(now),
-        }
+    pub fn enqueue(after: Duration, process: ProcId, what: What) -> Edit {
+        let entry = Entry::new(Time::ZERO, process, what);
+        Edit::Enqueue { entry, after }
     }
 
-    pub fn fly(conn: ConnId, dir: Dir, flight: &Flight, now: Time) -> Edit {
-        let mut flight = flight.clone();
-        flight.cache_digest(Sight::Common);
-        flight.cache_digest(Sight::Exact);
+    pub fn fly(conn: ConnId, dir: Dir, frame: &Cached<Frame>, after: Duration) -> Edit {
+        let mut frame = Box::new(frame.clone());
+        for sight in Sight::BOTH {
+            frame.cache(sight);
+        }
         Edit::Fly {
             conn,
             dir,
-            after: flight.at.since(now),
-            flight: Box::new(flight),
+            frame,
+            after,
         }
     }
 }
@@ -97,9 +98,9 @@ pub(crate) struct Taken {
     /// For a fault: did it find its target?
     pub struck: bool,
     /// What became of the process.
-    pub slot: Arc<Slot>,
+    pub slot: Arc<Cached<Slot>>,
     /// What became of the ends of connections.
-    pub ends: Vec<Arc<Ends>>,
+    pub ends: Vec<Arc<Cached<Ends>>>,
     /// Connections that are over.
     pub over: Vec<ConnId>,
     /// How many were opened.
@@ -115,7 +116,7 @@ pub(crate) struct Record {
     /// Where it is taken.
     pub process: ProcId,
     /// The world before the step: its answers count.
-    pub before: Box<World>,
+    pub before: State,
     /// What was asked, and answered.
     pub asked: Vec<(Question, Digest)>,
     pub edits: Vec<Edit>,
@@ -124,10 +125,10 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub fn new(process: ProcId, before: World) -> Record {
+    pub fn new(process: ProcId, before: State) -> Record {
         Record {
             process,
-            before: Box::new(before),
+            before,
             asked: Vec::new(),
             edits: Vec::new(),
             spoiled: false,
@@ -135,9 +136,9 @@ impl Record {
     }
 
     /// The step depends on this.
-    pub fn ask(&mut self, question: Question, now: Time) {
+    pub fn ask(&mut self, question: Question) {
         if self.asked.iter().all(|(asked, _)| *asked != question) {
-            let answer = self.before.answer_to(question, now);
+            let answer = self.before.answer_to(question);
             self.asked.push((question, answer));
         }
     }

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::channel::Buffers;
-use crate::digest::{Digest, Known, Sight, StableHasher, digest};
+use crate::digest::{Digest, digest, digest_of_type};
 use crate::name::Name;
 
 /// A variable shared by the routines of a process. Declare it as a `static` or `const`; its value
@@ -42,6 +42,10 @@ impl<T> Cell<T> {
     pub(crate) const fn name(&self) -> Name {
         self.name
     }
+
+    fn holds_another_type(&self) -> ! {
+        panic!("cell `{}` holds another type", self.name)
+    }
 }
 
 /// A flag that is raised once and can be waited for, as a Go channel that is closed.
@@ -56,6 +60,7 @@ impl Signal {
 }
 
 trait CellValue: Any + Send + Sync + fmt::Debug {
+    fn kind(&self) -> Digest;
     fn copy(&self) -> Arc<dyn CellValue>;
     fn same(&self, other: &dyn CellValue) -> bool;
     fn fingerprint(&self) -> u64;
@@ -64,6 +69,9 @@ trait CellValue: Any + Send + Sync + fmt::Debug {
 }
 
 impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash> CellValue for T {
+    fn kind(&self) -> Digest {
+        digest_of_type::<T>()
+    }
     fn copy(&self) -> Arc<dyn CellValue> {
         Arc::new(self.clone())
     }
@@ -85,14 +93,55 @@ impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash> CellValue for T {
 pub trait CellType: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default {}
 impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default> CellType for T {}
 
+/// What a cell holds: a value of some type. Copied on write.
+#[derive(Clone, Debug)]
+struct Held {
+    /// The fingerprint of the type.
+    kind: Digest,
+    value: Arc<dyn CellValue>,
+}
+
+impl Held {
+    fn new<T: CellType>(value: T) -> Held {
+        Held {
+            kind: CellValue::kind(&value),
+            value: Arc::new(value),
+        }
+    }
+
+    fn get<T: CellType>(&self) -> Option<&T> {
+        self.value.as_ref().as_any().downcast_ref()
+    }
+
+    fn get_mut<T: CellType>(&mut self) -> Option<&mut T> {
+        if Arc::get_mut(&mut self.value).is_none() {
+            self.value = self.value.as_ref().copy();
+        }
+        let value = Arc::get_mut(&mut self.value).expect("its only owner");
+        value.as_any_mut().downcast_mut()
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Held) -> bool {
+        self.value.as_ref().same(other.value.as_ref())
+    }
+}
+impl Eq for Held {}
+
+impl Hash for Held {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.kind);
+        state.write_u64(self.value.as_ref().fingerprint());
+    }
+}
+
 /// The cells, raised signals and channels of one process.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct Memory {
-    /// Copied on write.
-    cells: Vec<((Name, u32), Arc<dyn CellValue>)>,
+    cells: Vec<((Name, u32), Held)>,
     raised: Vec<Name>,
     buffers: Buffers,
-    digest: Known,
 }
 
 impl Memory {
@@ -102,11 +151,10 @@ impl Memory {
 
     pub fn look<T: CellType, R>(&self, cell: &Cell<T>, look: impl FnOnce(&T) -> R) -> R {
         let found = self.cells.iter().find(|(key, _)| *key == cell.key());
-        let Some((_, value)) = found else {
+        let Some((_, held)) = found else {
             return look(&T::default());
         };
-        let value = value.as_ref().as_any().downcast_ref::<T>();
-        look(value.unwrap_or_else(|| panic!("cell `{}` holds another type", cell.name())))
+        look(held.get().unwrap_or_else(|| cell.holds_another_type()))
     }
 
     pub fn get_mut<T: CellType>(&mut self, cell: &Cell<T>) -> &mut T {
@@ -114,20 +162,12 @@ impl Memory {
             Some(at) => at,
             None => {
                 let at = self.cells.partition_point(|(key, _)| *key < cell.key());
-                self.cells.insert(at, (cell.key(), Arc::new(T::default())));
+                self.cells.insert(at, (cell.key(), Held::new(T::default())));
                 at
             }
         };
-        self.digest.forget();
-        let value = &mut self.cells[at].1;
-        if Arc::get_mut(value).is_none() {
-            *value = value.as_ref().copy();
-        }
-        Arc::get_mut(value)
-            .expect("its only owner")
-            .as_any_mut()
-            .downcast_mut()
-            .unwrap_or_else(|| panic!("cell `{}` holds another type", cell.name()))
+        let held = &mut self.cells[at].1;
+        held.get_mut().unwrap_or_else(|| cell.holds_another_type())
     }
 
     pub fn buffers(&self) -> &Buffers {
@@ -135,7 +175,6 @@ impl Memory {
     }
 
     pub fn buffers_mut(&mut self) -> &mut Buffers {
-        self.digest.forget();
         &mut self.buffers
     }
 
@@ -150,44 +189,6 @@ impl Memory {
         }
         let at = self.raised.partition_point(|n| *n < signal);
         self.raised.insert(at, signal);
-        self.digest.forget();
         true
-    }
-}
-
-impl PartialEq for Memory {
-    fn eq(&self, other: &Memory) -> bool {
-        self.raised == other.raised
-            && self.buffers == other.buffers
-            && self.cells.len() == other.cells.len()
-            && self
-                .cells
-                .iter()
-                .zip(&other.cells)
-                .all(|((n, v), (m, w))| n == m && v.as_ref().same(w.as_ref()))
-    }
-}
-impl Eq for Memory {}
-
-impl Memory {
-    /// The fingerprint, from the cache if it is there.
-    pub fn digest(&self, sight: Sight) -> Digest {
-        let known = self.digest.get(sight);
-        known.unwrap_or_else(|| sight.make(|| self.digest_from_scratch()))
-    }
-
-    pub fn digest_from_scratch(&self) -> Digest {
-        let mut state = StableHasher::new();
-        self.raised.hash(&mut state);
-        self.buffers.hash(&mut state);
-        for (key, value) in &self.cells {
-            key.hash(&mut state);
-            state.write_u64(value.as_ref().fingerprint());
-        }
-        state.finish()
-    }
-
-    pub fn cache_digest(&mut self, sight: Sight) {
-        self.digest.set(sight, self.digest(sight));
     }
 }

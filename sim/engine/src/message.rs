@@ -6,14 +6,14 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use crate::digest::{Digest, digest, is_exact};
+use crate::digest::{Digest, digest, digest_of_type, is_exact, pair};
 
 /// A value that may travel or be kept in a log. Implemented for every type that can be compared,
 /// hashed, shown and sent.
 pub trait Message: Any + fmt::Debug + Send + Sync {
     /// Structural equality; values of different types differ.
     fn same(&self, other: &dyn Message) -> bool;
-    /// The fingerprint of the value.
+    /// The fingerprint of the value and its type.
     fn fingerprint(&self) -> Digest;
     /// For downcasts.
     fn as_any(&self) -> &dyn Any;
@@ -24,7 +24,7 @@ impl<T: Any + fmt::Debug + Send + Sync + Eq + Hash> Message for T {
         other.as_any().downcast_ref::<T>() == Some(self)
     }
     fn fingerprint(&self) -> Digest {
-        digest(self)
+        pair(digest_of_type::<T>(), digest(self))
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -71,7 +71,7 @@ impl Payload {
         }
     }
 
-    /// The fingerprint of the value.
+    /// The fingerprint of the value and its type.
     pub fn digest(&self) -> Digest {
         let known = match is_exact() {
             true => &self.0.exact,

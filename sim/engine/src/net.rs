@@ -1,9 +1,8 @@
 //! Links between processes: nominal latency, slowness, and what is cut.
 
-use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use crate::digest::{Digest, digest};
+use crate::digest::{Cached, Sight};
 use crate::name::ProcId;
 
 /// The nominal one-way latency of links.
@@ -47,56 +46,37 @@ pub(crate) struct Link {
 const NORMAL: Link = Link { cuts: 0, slow: 1 };
 
 /// The links that are not as they should be, by (from, to); a healthy network is empty.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Links {
-    odd: Vec<((ProcId, ProcId), Link)>,
-    /// The fingerprint of the odd ones; 0 if there are none.
-    digest: Digest,
-}
-
-impl PartialEq for Links {
-    fn eq(&self, other: &Links) -> bool {
-        self.odd == other.odd
-    }
-}
-impl Eq for Links {}
-
-impl Hash for Links {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.digest);
-    }
-}
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Links(Cached<Vec<((ProcId, ProcId), Link)>>);
 
 impl Links {
     pub fn get(&self, from: ProcId, to: ProcId) -> Link {
-        if self.odd.is_empty() {
-            return NORMAL;
-        }
-        self.odd
-            .iter()
-            .find(|(key, _)| *key == (from, to))
-            .map_or(NORMAL, |(_, link)| *link)
+        let odd = self.0.iter().find(|(key, _)| *key == (from, to));
+        odd.map_or(NORMAL, |(_, link)| *link)
+    }
+
+    pub fn are_normal(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub fn change(&mut self, from: ProcId, to: ProcId, change: impl FnOnce(&mut Link)) {
         let key = (from, to);
-        let at = self.odd.partition_point(|(k, _)| *k < key);
-        if self.odd.get(at).is_none_or(|(k, _)| *k != key) {
-            self.odd.insert(at, (key, NORMAL));
+        let odd = &mut *self.0;
+        let at = odd.partition_point(|(k, _)| *k < key);
+        if odd.get(at).is_none_or(|(k, _)| *k != key) {
+            odd.insert(at, (key, NORMAL));
         }
-        change(&mut self.odd[at].1);
-        if self.odd[at].1 == NORMAL {
-            self.odd.remove(at);
+        change(&mut odd[at].1);
+        if odd[at].1 == NORMAL {
+            odd.remove(at);
         }
-        self.digest = match self.odd.is_empty() {
-            true => 0,
-            false => digest(&self.odd),
-        };
     }
 
-    pub fn heal(&mut self) -> bool {
-        let healed = !self.odd.is_empty();
+    pub fn heal(&mut self) {
         *self = Links::default();
-        healed
+    }
+
+    pub fn cache_digest(&mut self, sight: Sight) {
+        self.0.cache(sight);
     }
 }

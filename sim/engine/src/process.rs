@@ -2,11 +2,11 @@
 
 use std::any::Any;
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 
 use crate::conn::Caller;
 use crate::context::Cx;
-use crate::digest::digest;
+use crate::digest::{digest, digest_of_type, pair};
 use crate::message::Payload;
 use crate::name::{Name, ProcId};
 use crate::routine::{RoutineFuture, Task};
@@ -99,7 +99,7 @@ pub trait ProcessObject: Any + Send + Sync + fmt::Debug {
     fn clone_box(&self) -> Box<dyn Process>;
     /// Structural equality.
     fn same(&self, other: &dyn Process) -> bool;
-    /// The fingerprint of the state.
+    /// The fingerprint of the state and its type.
     fn fingerprint(&self) -> u64;
     /// For downcasts.
     fn as_any(&self) -> &dyn Any;
@@ -115,12 +115,31 @@ impl<T: Process + Clone + Eq + Hash> ProcessObject for T {
         other.as_any().downcast_ref::<T>() == Some(self)
     }
     fn fingerprint(&self) -> u64 {
-        digest(self)
+        pair(digest_of_type::<T>(), digest(self))
     }
     fn as_any(&self) -> &dyn Any {
         self
     }
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
+    }
+}
+
+impl Clone for Box<dyn Process> {
+    fn clone(&self) -> Self {
+        self.as_ref().clone_box()
+    }
+}
+
+impl PartialEq for Box<dyn Process> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_ref().same(other.as_ref())
+    }
+}
+impl Eq for Box<dyn Process> {}
+
+impl Hash for Box<dyn Process> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.as_ref().fingerprint());
     }
 }

@@ -6,9 +6,10 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use crate::digest::digest;
+use crate::digest::{digest, digest_of_type, pair};
 use crate::message::Payload;
 use crate::name::ProcId;
+use crate::not_state::NotState;
 use crate::world::World;
 
 /// Something that a process told with `note`: a commit, an answer, a decision.
@@ -91,7 +92,7 @@ pub trait PropertyObject: Any + Send + Sync + fmt::Debug {
     fn clone_box(&self) -> Box<dyn Property>;
     /// Structural equality.
     fn same(&self, other: &dyn Property) -> bool;
-    /// The fingerprint of what it remembers.
+    /// The fingerprint of what it remembers, and of its type.
     fn fingerprint(&self) -> u64;
     /// For downcasts.
     fn as_any(&self) -> &dyn Any;
@@ -105,7 +106,7 @@ impl<T: Property + Clone + Eq + Hash> PropertyObject for T {
         other.as_any().downcast_ref::<T>() == Some(self)
     }
     fn fingerprint(&self) -> u64 {
-        digest(self)
+        pair(digest_of_type::<T>(), digest(self))
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -118,19 +119,31 @@ impl Clone for Box<dyn Property> {
     }
 }
 
-/// A property named by its functions: compared and hashed by name.
-macro_rules! by_name {
+impl PartialEq for Box<dyn Property> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_ref().same(other.as_ref())
+    }
+}
+impl Eq for Box<dyn Property> {}
+
+impl Hash for Box<dyn Property> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.as_ref().fingerprint());
+    }
+}
+
+/// A property that remembers nothing is its name.
+macro_rules! is_its_name {
     ($type:ident) => {
         impl PartialEq for $type {
             fn eq(&self, other: &$type) -> bool {
-                self.name == other.name && self.state() == other.state()
+                self.name == other.name
             }
         }
         impl Eq for $type {}
         impl Hash for $type {
             fn hash<H: Hasher>(&self, hasher: &mut H) {
                 self.name.hash(hasher);
-                self.state().hash(hasher);
             }
         }
     };
@@ -154,10 +167,7 @@ pub struct Always {
     pub check: Test,
 }
 
-impl Always {
-    fn state(&self) {}
-}
-by_name!(Always);
+is_its_name!(Always);
 
 impl Property for Always {
     fn name(&self) -> &'static str {
@@ -180,10 +190,7 @@ pub struct Reached {
     pub here: fn(&World, &Note) -> bool,
 }
 
-impl Reached {
-    fn state(&self) {}
-}
-by_name!(Reached);
+is_its_name!(Reached);
 
 impl Property for Reached {
     fn name(&self) -> &'static str {
@@ -208,12 +215,12 @@ enum Progress {
 }
 
 /// Holds at some time within `within` of calm.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Eventually {
     name: &'static str,
     within: Duration,
-    relevant: Relevant,
-    holds: Condition,
+    relevant: NotState<Relevant>,
+    holds: NotState<Condition>,
     progress: Progress,
 }
 
@@ -229,17 +236,12 @@ impl Eventually {
         Eventually {
             name,
             within,
-            relevant,
-            holds,
+            relevant: NotState(relevant),
+            holds: NotState(holds),
             progress: Progress::Storm,
         }
     }
-    fn state(&self) -> Progress {
-        self.progress
-    }
 }
-by_name!(Eventually);
-
 impl Property for Eventually {
     fn name(&self) -> &'static str {
         self.name
@@ -274,12 +276,12 @@ impl Property for Eventually {
 }
 
 /// Holds from `after` of calm on, until the end.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Stable {
     name: &'static str,
     after: Duration,
-    check: Test,
-    holds: Condition,
+    check: NotState<Test>,
+    holds: NotState<Condition>,
     progress: Progress,
 }
 
@@ -290,17 +292,12 @@ impl Stable {
         Stable {
             name,
             after,
-            check,
-            holds,
+            check: NotState(check),
+            holds: NotState(holds),
             progress: Progress::Storm,
         }
     }
-    fn state(&self) -> Progress {
-        self.progress
-    }
 }
-by_name!(Stable);
-
 impl Property for Stable {
     fn name(&self) -> &'static str {
         self.name

@@ -1,4 +1,4 @@
-//! What can happen next, in the default order: time, then process, then sequence.
+//! What can happen next, in the default order: by time, then by process, then first come, first served.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::conn::{ConnId, Dir};
 use crate::digest::{Digest, digest, pair};
 use crate::name::{Name, ProcId, RoutineId};
 use crate::process::Timer;
-use crate::room::with_room;
+use crate::room::Roomy;
 use crate::time::{Time, grains};
 use crate::world::Event;
 
@@ -120,7 +120,8 @@ pub struct Entry {
     pub at: Time,
     /// Where.
     pub process: ProcId,
-    /// A number that is unique in this world's history and not part of its state.
+    /// A number that is unique in this world's history and not part of its state: nothing but its name for
+    /// drivers.
     pub seq: u64,
     /// What.
     pub what: What,
@@ -129,11 +130,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub(crate) fn new(at: Time, process: ProcId, seq: u64, what: What) -> Entry {
+    pub(crate) fn new(at: Time, process: ProcId, what: What) -> Entry {
         Entry {
             at,
             process,
-            seq,
+            seq: 0,
             what,
             digest: digest(&(process, what)),
         }
@@ -147,21 +148,15 @@ impl Entry {
         }
     }
 
-    /// Its place in the default order. No world lives for 2^48 entries.
+    /// Its place in the default order, among those that have another.
     fn key(&self) -> u128 {
-        let at = u128::from(self.at.nanos()) << 64;
-        at | u128::from(self.process.0) << 48 | u128::from(self.seq)
+        u128::from(self.at.nanos()) << 64 | u128::from(self.process.0)
     }
 
-    /// The time that is left, in nanoseconds. What is overdue counts by how much: in that order it
+    /// The fingerprint, with the time that is left. What is overdue counts by how much: in that order it
     /// goes on, when whatever holds it up is over.
-    fn left(&self, now: Time) -> u64 {
-        self.at.nanos().wrapping_sub(now.nanos())
-    }
-
-    /// The fingerprint, with the time that is left.
     pub(crate) fn digest_at(&self, now: Time) -> Digest {
-        pair(self.digest, self.left(now))
+        pair(self.digest, self.at.from_now(now))
     }
 
     /// The fingerprint, with the time that is left in whole grains.
@@ -175,14 +170,14 @@ impl Entry {
     }
 
     /// The same, at another time.
-    pub(crate) fn again(&self, at: Time, seq: u64) -> Entry {
-        Entry { at, seq, ..*self }
+    pub(crate) fn again(&self, at: Time) -> Entry {
+        Entry { at, ..*self }
     }
 
     pub(crate) fn same(&self, now: Time, other: &Entry, other_now: Time) -> bool {
         self.process == other.process
             && self.what == other.what
-            && self.left(now) == other.left(other_now)
+            && self.at.from_now(now) == other.at.from_now(other_now)
     }
 }
 
@@ -251,19 +246,13 @@ impl Which {
     }
 }
 
-/// The pending entries, latest first, so that the next one is popped from the end. Worlds have tens
-/// of entries: a sorted vector is the fastest to clone, to hash in order and to cancel in.
-#[derive(Debug, Default)]
+/// Entries in the default order, the latest first, so that the next one is popped from the end; of those
+/// with one time and process, whichever came here first goes first. That is all that is known of their
+/// order. Worlds have tens of entries: a sorted vector is the fastest to clone, to hash in order and to
+/// cancel in.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
-    entries: Vec<Entry>,
-}
-
-impl Clone for Queue {
-    fn clone(&self) -> Queue {
-        Queue {
-            entries: with_room(&self.entries),
-        }
-    }
+    entries: Roomy<Entry>,
 }
 
 impl Queue {
@@ -316,7 +305,7 @@ impl Queue {
     }
 
     pub fn shift(&mut self, by: Duration) {
-        for entry in &mut self.entries {
+        for entry in self.entries.iter_mut() {
             entry.at = entry.at + by;
         }
     }

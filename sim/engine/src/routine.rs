@@ -4,18 +4,18 @@
 
 use std::fmt;
 use std::future::Future;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::pin::{Pin, pin};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::conn::{Caller, NetError, Transport};
-use crate::digest::Known;
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::memory::{Cell, CellType, Signal};
 use crate::message::{Message, Payload};
 use crate::name::{Name, ProcId, RoutineId};
+use crate::not_state::NotState;
 use crate::process::{Process, Timer};
 use crate::time::Time;
 
@@ -65,6 +65,7 @@ impl fmt::Debug for Task {
 }
 
 /// A routine of a process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Routine {
     pub id: RoutineId,
     pub task: Task,
@@ -76,60 +77,16 @@ pub(crate) struct Routine {
     /// Held at an await by a fault; answers wait in `inbox`.
     pub descheduled: bool,
     pub inbox: Vec<(u32, Answer)>,
-    /// The future, if one stands where the log ends. Not part of the state.
-    live: Mutex<Option<RoutineFuture>>,
-    pub digest: Known,
+    live: NotState<Live>,
 }
 
-/// A copy without the future.
-impl Clone for Routine {
-    fn clone(&self) -> Routine {
-        Routine {
-            id: self.id,
-            task: self.task.clone(),
-            log: self.log.clone(),
-            serving: self.serving,
-            cancelled: self.cancelled,
-            descheduled: self.descheduled,
-            inbox: self.inbox.clone(),
-            live: Mutex::new(None),
-            digest: self.digest,
-        }
-    }
-}
+/// The future of a routine, if one stands where the log ends. A copy of the routine has none.
+#[derive(Default)]
+struct Live(Mutex<Option<RoutineFuture>>);
 
-impl fmt::Debug for Routine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Routine")
-            .field("id", &self.id)
-            .field("task", &self.task)
-            .field("log", &self.log)
-            .finish_non_exhaustive()
-    }
-}
-
-impl PartialEq for Routine {
-    fn eq(&self, other: &Routine) -> bool {
-        self.id == other.id
-            && self.task == other.task
-            && self.log == other.log
-            && self.serving == other.serving
-            && self.cancelled == other.cancelled
-            && self.descheduled == other.descheduled
-            && self.inbox == other.inbox
-    }
-}
-impl Eq for Routine {}
-
-impl Hash for Routine {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.id.hash(state);
-        self.task.hash(state);
-        self.log.hash(state);
-        self.serving.hash(state);
-        self.cancelled.hash(state);
-        self.descheduled.hash(state);
-        self.inbox.hash(state);
+impl Clone for Live {
+    fn clone(&self) -> Live {
+        Live::default()
     }
 }
 
@@ -144,8 +101,7 @@ impl Routine {
             cancelled: false,
             descheduled: false,
             inbox: Vec::new(),
-            live: Mutex::new(None),
-            digest: Known::default(),
+            live: NotState::default(),
         }
     }
 
@@ -154,6 +110,8 @@ impl Routine {
     pub fn split(&self) -> Routine {
         let live = self
             .live
+            .0
+            .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
@@ -164,13 +122,18 @@ impl Routine {
 
     /// The future, taken out.
     pub fn take_live(&mut self) -> Option<RoutineFuture> {
-        let live = self.live.get_mut();
+        let live = self.live.0.0.get_mut();
         live.unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Keeps the future for the next answer.
     pub fn set_live(&mut self, live: Option<RoutineFuture>) {
-        *self.live.get_mut().unwrap_or_else(PoisonError::into_inner) = live;
+        *self
+            .live
+            .0
+            .0
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner) = live;
     }
 
     /// Runs the task again over the log, up to the last answer that has arrived.
@@ -484,7 +447,7 @@ impl Rx {
     ) -> R {
         let answer = exchange::with(|exchange| {
             exchange.in_place(Op::Memory(cell.name()), |exchange| {
-                let now = exchange.tell_time();
+                let now = exchange.watch.read();
                 Answer::Value(Payload::new(change(exchange.memory.get_mut(cell), now)))
             })
         });
@@ -512,8 +475,8 @@ impl Rx {
     pub fn clock(self) -> Time {
         let answer = exchange::with(|exchange| {
             exchange.in_place(Op::Clock, |exchange| {
-                exchange.tell_time();
-                Answer::Number(exchange.clock.nanos())
+                let now = exchange.watch.read();
+                Answer::Number(exchange.clock.wall(now).nanos())
             })
         });
         match answer {

@@ -1,19 +1,18 @@
 //! One place of the world: a process with all that belongs to it. Copied on write, with a cached
 //! fingerprint that is free of time.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use triomphe::Arc as Shared;
 
 use crate::channel::{Channel, Condition, Waiters};
 use crate::conn::Call;
-use crate::digest::{Digest, Known, Sight, StableHasher, digest};
+use crate::digest::{Cached, Sight};
 use crate::lock::LockState;
 use crate::memory::Memory;
 use crate::name::{Life, Name, ProcId, RoutineId};
 use crate::process::Process;
-use crate::room::with_room;
+use crate::room::Roomy;
 use crate::routine::{Routine, Task};
 use crate::time::Time;
 
@@ -64,18 +63,20 @@ impl Clock {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Slot {
     pub name: Arc<str>,
     pub incarnation: u32,
     pub status: Status,
+    /// Asked to stop, and has not ended yet.
+    pub stopping: bool,
     pub paused: bool,
     pub clock: Clock,
     /// Absent only while one of its callbacks or routines runs.
     pub process: Option<Box<dyn Process>>,
-    pub memory: Memory,
+    pub memory: Cached<Memory>,
     /// In order of their identities.
-    pub routines: Vec<Shared<Routine>>,
+    pub routines: Roomy<Shared<Cached<Routine>>>,
     pub locks: Vec<LockState>,
     /// Waiters of signals.
     pub waiting: Vec<(Name, RoutineId, u32)>,
@@ -83,9 +84,8 @@ pub(crate) struct Slot {
     pub channels: Vec<Waiters>,
     /// Waiters for conditions.
     pub changes: Vec<(Condition, RoutineId, u32)>,
-    pub calls: Vec<Call>,
+    pub calls: Roomy<Call>,
     pub next_call: u32,
-    pub digest: Known,
 }
 
 impl Slot {
@@ -94,18 +94,18 @@ impl Slot {
             name,
             incarnation: 0,
             status: Status::Down,
+            stopping: false,
             paused: false,
             clock: Clock::default(),
             process: Some(process),
-            memory: Memory::default(),
-            routines: Vec::new(),
+            memory: Cached::default(),
+            routines: Roomy::default(),
             locks: Vec::new(),
             waiting: Vec::new(),
             channels: Vec::new(),
             changes: Vec::new(),
-            calls: Vec::new(),
+            calls: Roomy::default(),
             next_call: 0,
-            digest: Known::default(),
         }
     }
 
@@ -136,8 +136,8 @@ impl Slot {
             id.ordinal += 1;
             at += 1;
         }
-        self.routines
-            .insert(at, Shared::new(Routine::new(id, task, serving)));
+        let routine = Cached::new(Routine::new(id, task, serving));
+        self.routines.insert(at, Shared::new(routine));
         id
     }
 
@@ -164,7 +164,7 @@ impl Slot {
 
     /// Everything volatile goes; the process keeps what it calls durable.
     pub fn clear(&mut self) {
-        self.memory = Memory::default();
+        self.memory = Cached::default();
         self.routines.clear();
         self.locks.clear();
         self.waiting.clear();
@@ -173,100 +173,25 @@ impl Slot {
         self.calls.clear();
         self.next_call = 0;
     }
+}
 
-    /// The fingerprint, from what is cached.
-    pub fn digest(&self, sight: Sight) -> Digest {
-        let routine = |r: &Routine| r.digest.get(sight).unwrap_or_else(|| digest(r));
-        let compute = || self.combine(self.memory.digest(sight), routine);
-        let known = self.digest.get(sight);
-        known.unwrap_or_else(|| sight.make(compute))
-    }
-
-    pub fn digest_from_scratch(&self) -> Digest {
-        self.combine(self.memory.digest_from_scratch(), digest)
-    }
-
+impl Cached<Slot> {
+    /// From now on its fingerprint is known, and those of its parts are.
     pub fn cache_digests(&mut self, sight: Sight) {
-        let unknown = |r: &&mut Shared<Routine>| r.digest.get(sight).is_none();
-        for routine in self.routines.iter_mut().filter(unknown) {
-            let digest = sight.make(|| digest(routine.as_ref()));
-            Shared::make_mut(routine).digest.set(sight, digest);
+        let slot = self.beside();
+        let unknown = |r: &&mut Shared<Cached<Routine>>| !r.is_known(sight);
+        for routine in slot.routines.iter_mut().filter(unknown) {
+            Shared::make_mut(routine).cache(sight);
         }
-        self.memory.cache_digest(sight);
-        self.digest.set(sight, self.digest(sight));
-    }
-
-    fn combine(&self, memory: Digest, routine: impl Fn(&Routine) -> Digest) -> Digest {
-        let mut state = StableHasher::new();
-        self.name.hash(&mut state);
-        self.incarnation.hash(&mut state);
-        self.status.hash(&mut state);
-        self.paused.hash(&mut state);
-        self.clock.hash(&mut state);
-        state.write_u64(self.process().fingerprint());
-        state.write_u64(memory);
-        state.write_usize(self.routines.len());
-        for each in &self.routines {
-            state.write_u64(routine(each));
-        }
-        self.locks.hash(&mut state);
-        self.waiting.hash(&mut state);
-        self.channels.hash(&mut state);
-        self.changes.hash(&mut state);
-        self.calls.hash(&mut state);
-        self.next_call.hash(&mut state);
-        state.finish()
+        slot.memory.cache(sight);
+        self.cache(sight);
     }
 }
 
 /// A routine that is about to change.
-pub(crate) fn change(routine: &mut Shared<Routine>) -> &mut Routine {
+pub(crate) fn change(routine: &mut Shared<Cached<Routine>>) -> &mut Routine {
     if !Shared::is_unique(routine) {
-        *routine = Shared::new(routine.split());
+        *routine = Shared::new(Cached::new(routine.split()));
     }
-    let routine = Shared::get_mut(routine).expect("its only owner");
-    routine.digest.forget();
-    routine
+    Shared::get_mut(routine).expect("its only owner")
 }
-
-impl Clone for Slot {
-    fn clone(&self) -> Slot {
-        Slot {
-            name: self.name.clone(),
-            incarnation: self.incarnation,
-            status: self.status,
-            paused: self.paused,
-            clock: self.clock,
-            process: Some(self.process().clone_box()),
-            memory: self.memory.clone(),
-            routines: with_room(&self.routines),
-            locks: self.locks.clone(),
-            waiting: self.waiting.clone(),
-            channels: self.channels.clone(),
-            changes: self.changes.clone(),
-            calls: with_room(&self.calls),
-            next_call: self.next_call,
-            digest: self.digest,
-        }
-    }
-}
-
-impl PartialEq for Slot {
-    fn eq(&self, other: &Slot) -> bool {
-        self.name == other.name
-            && self.incarnation == other.incarnation
-            && self.status == other.status
-            && self.paused == other.paused
-            && self.clock == other.clock
-            && self.process().same(other.process())
-            && self.memory == other.memory
-            && self.routines == other.routines
-            && self.locks == other.locks
-            && self.waiting == other.waiting
-            && self.channels == other.channels
-            && self.changes == other.changes
-            && self.calls == other.calls
-            && self.next_call == other.next_call
-    }
-}
-impl Eq for Slot {}

@@ -69,10 +69,28 @@ impl Hash for Instant {
     }
 }
 
+impl Time {
+    /// How far it is from `now`, in nanoseconds: ahead, or behind as a negative number would be. What is
+    /// never is as far from any time.
+    pub(crate) fn from_now(self, now: Time) -> u64 {
+        match self {
+            Time::NEVER => FOR_EVER,
+            at => at.0.wrapping_sub(now.0),
+        }
+    }
+}
+
+/// Whatever takes so many nanoseconds, 292 years, takes for ever: so it does not depend on the time at
+/// which it begins whether it comes to an end.
+const FOR_EVER: u64 = 1 << 63;
+
 impl Add<Duration> for Time {
     type Output = Time;
     fn add(self, by: Duration) -> Time {
-        Time(self.0.saturating_add(nanos(by)))
+        match nanos(by) {
+            FOR_EVER.. => Time::NEVER,
+            by => Time(self.0.saturating_add(by)),
+        }
     }
 }
 

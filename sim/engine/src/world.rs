@@ -4,15 +4,18 @@
 //! equal. What can be seen of it is in `world/look.rs`, how routines run in `world/run.rs`,
 //! how they talk in `world/talk.rs`, connections in `world/wire.rs`, the flow of their streams in
 //! `world/flow.rs`, faults in `world/strike.rs`, identity in `world/identity.rs`, steps that need not
-//! be run again in `world/known.rs`. No randomness, clock or I/O is here.
+//! be run again in `world/known.rs`. What all of these work on is `world/state.rs`, to which a step comes
+//! through `world/view.rs`. No randomness, clock or I/O is here.
 
 mod flow;
 mod identity;
 mod known;
 mod look;
 mod run;
+mod state;
 mod strike;
 mod talk;
+mod view;
 mod wire;
 
 use std::cell::Cell;
@@ -23,20 +26,25 @@ use std::time::Duration;
 
 use triomphe::Arc;
 
-use crate::conn::{Conn, ConnId, Dir, Ends, Frame};
+use crate::conn::{ConnId, Dir, Frame};
 use crate::context::Cx;
-use crate::digest::{Digest, Known, Sight, digest, exactly};
+use crate::digest::{Cached, exactly};
 use crate::exchange::{Answer, Log};
 use crate::fault::Action;
-use crate::memo::{Edit, Question, Record};
+use crate::memory::Memory;
 use crate::message::Payload;
 use crate::name::{ProcId, RoutineId};
-use crate::net::{Link, LinkSpec, Links, Sent};
+use crate::net::{LinkSpec, Sent};
+use crate::not_state::NotState;
 use crate::process::Process;
 use crate::property::{Check, Note, Property};
-use crate::queue::{Entry, FrameHead, Queue, Sought, What, Which};
+use crate::queue::{Entry, What};
 use crate::slot::{Slot, Status};
 use crate::time::Time;
+
+pub(crate) use state::{After, State};
+use view::View;
+pub(crate) use view::Watch;
 
 /// Entries that belong to no process.
 const NOBODY: ProcId = ProcId(u16::MAX);
@@ -100,7 +108,12 @@ pub struct Report {
     pub first_seq: u64,
     /// Routines that wait for each other's locks from now on, for people.
     pub deadlock: Option<String>,
+    /// What would have gone on for ever within this event, for people. The world is of no use any more.
+    pub livelock: Option<String>,
 }
+
+/// So many routines are polled within one event at most: more is a livelock.
+const MOST_POLLS: u32 = 100_000;
 
 /// What happens within one event; empty between events, and no part of the state.
 #[derive(Debug, Default)]
@@ -112,16 +125,37 @@ struct Scratch {
     notes: Vec<Note>,
     checks: Vec<(u16, Check)>,
     delays: Vec<u64>,
+    /// Routines that were polled and go on waiting, among other things for a lock that another one holds.
+    waiting: Vec<(ProcId, RoutineId)>,
     deadlock: Option<String>,
+    livelock: Option<String>,
     /// Logs of routines that are over, emptied: they save memory from being asked for anew.
     logs: Vec<Log>,
-    /// What is written down of this step, if it is to be known later.
-    record: Option<Record>,
+}
+
+impl Scratch {
+    fn is_stuck(&self) -> bool {
+        self.deadlock.is_some() || self.livelock.is_some()
+    }
+
+    /// Of an event that came to no good end nothing may stay behind for the next.
+    fn clear(&mut self) {
+        self.outbox.clear();
+        self.ready.clear();
+        self.exits.clear();
+        self.waiting.clear();
+    }
 }
 
 /// A world's scratch: it has one only while an event is applied.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct OnLoan(Option<Box<Scratch>>);
+
+impl Clone for OnLoan {
+    fn clone(&self) -> OnLoan {
+        OnLoan(None)
+    }
+}
 
 const APPLIED: &str = "an event is applied";
 
@@ -149,75 +183,39 @@ enum Arrival {
     Answer(u32, Answer),
 }
 
-#[derive(Clone, Debug)]
-struct Watcher {
-    property: Box<dyn Property>,
-    digest: Known,
-}
-
-impl Watcher {
-    fn digest(&self, sight: Sight) -> Digest {
-        let property = self.property.as_ref();
-        let known = self.digest.get(sight);
-        known.unwrap_or_else(|| sight.make(|| property.fingerprint()))
-    }
-}
-
 /// The properties, with what they remember: copied on write, each for itself.
-type Watchers = Arc<Vec<Arc<Watcher>>>;
+type Watchers = Arc<Vec<Arc<Cached<Box<dyn Property>>>>>;
 
 /// Tells a property of a note.
 fn tell(watchers: &mut Watchers, index: usize, world: &World, note: &Note) -> Check {
-    if let Some(check) = watchers[index].property.glance(world, note) {
+    if let Some(check) = watchers[index].glance(world, note) {
         return check;
     }
     if let Some(own) = Arc::get_mut(watchers).and_then(|own| Arc::get_mut(&mut own[index])) {
-        own.digest.forget();
-        return own.property.note(world, note);
+        return own.note(world, note);
     }
     // Of most notes a property remembers nothing: then the one that others have, too, will do.
     let shared = &watchers[index];
-    let mut property = shared.property.clone();
+    let mut property = Box::clone(shared);
     let check = property.note(world, note);
-    if !exactly(|| property.as_ref().same(shared.property.as_ref())) {
-        let digest = Known::default();
-        Arc::make_mut(watchers)[index] = Arc::new(Watcher { property, digest });
+    if !exactly(|| property.as_ref().same(shared.as_ref().as_ref())) {
+        Arc::make_mut(watchers)[index] = Arc::new(Cached::new(property));
     }
     check
 }
 
 /// A whole system: processes, connections, what is pending, and the properties' memory.
 ///
-/// Cloning copies pointers; what changes afterwards is copied on write. Equality and hash cover the
+/// Cloning copies pointers; what changes afterwards is copied on write. A live future goes to whichever of
+/// the copies steps its routine first; the others rebuild it if they need it. Equality and hash cover the
 /// whole state, relative to the current time.
+#[derive(Clone)]
 pub struct World {
-    now: Time,
-    phase: Phase,
-    slots: Vec<Arc<Slot>>,
-    queue: Queue,
-    /// Due or not, these wait for a pause, a cut or a hold to end.
-    parked: Queue,
-    conns: Vec<(ConnId, Arc<Conn>)>,
-    next_conn: u32,
-    links: Links,
-    spec: LinkSpec,
+    view: View,
     /// Absent only while one of them is being asked.
     watchers: Option<Watchers>,
-    // What follows is not part of the state.
-    next_seq: u64,
-    rebuilt: u64,
-    scratch: OnLoan,
-}
-
-/// What is over, when parked entries go on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum After {
-    /// A hold of a routine, or the process: they are there already.
-    Hold,
-    /// A cut: frames are sent again.
-    Cut,
-    /// A pause: see [`crate::fault::Fault::Resume`].
-    Pause { order: u16 },
+    rebuilt: NotState<u64>,
+    scratch: NotState<OnLoan>,
 }
 
 /// Collects the parts of a world.
@@ -276,27 +274,16 @@ impl WorldBuilder {
             assert!(pair[0].0 != pair[1].0, "two processes `{}`", pair[0].0);
         }
         let properties = std::mem::take(&mut self.properties).into_iter();
-        let watchers = properties.map(|property| {
-            let digest = Known::default();
-            Arc::new(Watcher { property, digest })
+        let watchers = properties.map(|property| Arc::new(Cached::new(property)));
+        let slots = processes.into_iter().map(|(name, process)| {
+            let slot = Slot::new(name.into(), process);
+            Arc::new(Cached::new(slot))
         });
         World {
-            now: Time::ZERO,
-            phase: Phase::Storm,
-            slots: processes
-                .into_iter()
-                .map(|(name, process)| Arc::new(Slot::new(name.into(), process)))
-                .collect(),
-            queue: Queue::default(),
-            parked: Queue::default(),
-            conns: Vec::new(),
-            next_conn: 0,
-            links: Links::default(),
-            spec: self.spec,
+            view: View::new(State::new(slots.collect(), self.spec)),
             watchers: Some(Arc::new(watchers.collect())),
-            next_seq: 0,
-            rebuilt: 0,
-            scratch: OnLoan(None),
+            rebuilt: NotState(0),
+            scratch: NotState(OnLoan(None)),
         }
     }
 }
@@ -317,6 +304,8 @@ impl World {
         if let Event::Act(action) = event {
             self.resolve(action)?;
         }
+        // A process may refuse what it is told after it has done something.
+        let before = matches!(event, Event::Act(Action::Tell { .. })).then(|| self.clone());
         let first_seq = self.begin();
         let struck = self.take_effect(at, event);
         if struck.is_ok() {
@@ -325,18 +314,22 @@ impl World {
             self.check_notes();
         }
         let report = self.end(first_seq);
+        if let (Err(_), Some(before)) = (&struck, before) {
+            *self = before;
+        }
         struck.map(|struck| Report { struck, ..report })
     }
 
     /// An event begins: whatever it makes has a sequence number from here on.
     fn begin(&mut self) -> u64 {
-        self.scratch = OnLoan(Some(SPARE.take().unwrap_or_default()));
-        self.next_seq
+        self.scratch.0 = OnLoan(Some(SPARE.take().unwrap_or_default()));
+        self.view.next_seq()
     }
 
     /// It is over.
     fn end(&mut self, first_seq: u64) -> Report {
-        let mut scratch = self.scratch.0.take().expect(APPLIED);
+        let mut scratch = self.scratch.0.0.take().expect(APPLIED);
+        scratch.clear();
         let report = Report {
             struck: true,
             notes: std::mem::take(&mut scratch.notes),
@@ -344,6 +337,7 @@ impl World {
             delays: std::mem::take(&mut scratch.delays),
             first_seq,
             deadlock: scratch.deadlock.take(),
+            livelock: scratch.livelock.take(),
         };
         SPARE.set(Some(scratch));
         report
@@ -351,8 +345,9 @@ impl World {
 
     /// Entries that are pending and routines: what grows if something goes on without end.
     pub fn size(&self) -> usize {
-        let routines = self.slots.iter().map(|slot| slot.routines.len());
-        self.queue.iter().len() + routines.sum::<usize>()
+        let state = self.view.state();
+        let routines = state.slots.iter().map(|slot| slot.routines.len());
+        state.queue.iter().len() + routines.sum::<usize>()
     }
 
     /// The event itself. Did it find its target?
@@ -360,20 +355,20 @@ impl World {
         let mut struck = true;
         match event {
             Event::Pending(seq) | Event::Choice(seq, _) => {
-                let entry = self.queue.take(seq).ok_or(Misfit::NotPending(seq))?;
+                let entry = self.view.take(seq).ok_or(Misfit::NotPending(seq))?;
                 let value = match event {
                     Event::Choice(_, value) => value,
                     _ => 0,
                 };
-                self.now = self.now.max(at);
+                self.view.pass_to(at);
                 self.dispatch(entry, value);
             }
             Event::Act(action) => {
-                self.now = self.now.max(at);
+                self.view.pass_to(at);
                 struck = self.act(action)?;
             }
             Event::Calm => {
-                self.now = self.now.max(at);
+                self.view.pass_to(at);
                 self.begin_calm();
             }
         }
@@ -423,8 +418,13 @@ impl World {
 
     /// Runs routines until all wait, then ends the processes that asked for it.
     fn settle(&mut self) {
+        let mut polls = 0;
         loop {
             while let Some((process, routine, arrival)) = self.scratch.ready.pop_front() {
+                polls += 1;
+                if polls > MOST_POLLS {
+                    return self.give_up(process, routine);
+                }
                 self.poll(process, routine, arrival);
             }
             match self.scratch.exits.pop() {
@@ -434,9 +434,18 @@ impl World {
                         self.begin_life(process);
                     }
                 }
-                None => return,
+                None => return self.look_for_deadlocks(),
             }
         }
+    }
+
+    /// Routines go on and on without waiting for anything.
+    fn give_up(&mut self, process: ProcId, routine: RoutineId) {
+        let name = self.view.name(process);
+        let text =
+            format!("{MOST_POLLS} routines ran within one event, the last one {name}/{routine}");
+        self.scratch.livelock = Some(text);
+        self.scratch.clear();
     }
 
     fn check_notes(&mut self) {
@@ -458,11 +467,12 @@ impl World {
     }
 
     fn begin_calm(&mut self) {
-        self.phase = Phase::Calm;
+        self.view.state_mut().phase = Phase::Calm;
         for index in 0..self.watchers().len() {
             let within = self.with_property(index, |property, world| property.calm(world));
             if let Some(within) = within {
-                self.enqueue(self.now + within, NOBODY, What::Property(index as u16));
+                self.view
+                    .enqueue(within, NOBODY, What::Property(index as u16));
             }
         }
     }
@@ -481,8 +491,7 @@ impl World {
     ) -> R {
         let mut watchers = self.watchers.take().expect("given back");
         let watcher = Arc::make_mut(&mut Arc::make_mut(&mut watchers)[index]);
-        watcher.digest.forget();
-        let result = work(watcher.property.as_mut(), self);
+        let result = work(watcher.as_mut(), self);
         self.watchers = Some(watchers);
         result
     }
@@ -490,47 +499,13 @@ impl World {
 
 /// Small parts that all of the step uses.
 impl World {
-    pub(crate) fn slot(&self, process: ProcId) -> &Slot {
-        &self.slots[process.index()]
-    }
-
-    pub(crate) fn slot_mut(&mut self, process: ProcId) -> &mut Slot {
-        self.spoil_unless_at(process);
-        let slot = Arc::make_mut(&mut self.slots[process.index()]);
-        slot.digest.forget();
-        slot
-    }
-
-    /// A connection, for who is not to know that it was looked at: see [`World::conn`].
-    fn peek_conn(&self, id: ConnId) -> Option<&Conn> {
-        let at = self.conns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        Some(&self.conns[at].1)
-    }
-
-    /// What the ends of a connection know; a step that looks at it depends on it.
-    fn conn(&mut self, id: ConnId) -> Option<&Ends> {
-        self.ask(Question::Ends(id));
-        self.peek_conn(id).map(|conn| &*conn.ends)
-    }
-
-    fn conn_mut(&mut self, id: ConnId) -> Option<&mut Ends> {
-        self.ask(Question::Ends(id));
-        self.whole_conn_mut(id).map(Conn::ends_mut)
-    }
-
-    /// A connection with all that is under way on it. What is done to that is written down elsewhere.
-    fn whole_conn_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
-        let at = self.conns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        Some(Arc::make_mut(&mut self.conns[at].1))
-    }
-
     /// The properties; only while one of them is being asked there are none.
-    fn watchers(&self) -> &[Arc<Watcher>] {
+    fn watchers(&self) -> &[Arc<Cached<Box<dyn Property>>>] {
         self.watchers.as_deref().map_or(&[], Vec::as_slice)
     }
 
-    fn link(&self, from: ProcId, to: ProcId) -> Link {
-        self.links.get(from, to)
+    pub(crate) fn memory_mut(&mut self, process: ProcId) -> &mut Memory {
+        &mut self.view.slot_mut(process).memory
     }
 
     pub(crate) fn note(&mut self, process: ProcId, body: Payload) {
@@ -544,158 +519,13 @@ impl World {
         work: impl FnOnce(&mut dyn Process, &mut Cx<'_>) -> R,
     ) -> R {
         let mut process = self
+            .view
             .slot_mut(me)
             .process
             .take()
             .expect("callbacks do not nest");
         let result = work(process.as_mut(), &mut Cx { world: self, me });
-        self.slot_mut(me).process = Some(process);
+        self.view.slot_mut(me).process = Some(process);
         result
-    }
-
-    fn enqueue(&mut self, at: Time, process: ProcId, what: What) {
-        let now = self.now;
-        self.write_down(|| Edit::enqueue(at, process, what, now));
-        self.enter(at, process, what);
-    }
-
-    fn enter(&mut self, at: Time, process: ProcId, what: What) {
-        self.admit(Entry::new(at, process, self.next_seq, what));
-    }
-
-    /// An entry whose sequence number is the next one.
-    fn admit(&mut self, entry: Entry) {
-        self.next_seq += 1;
-        if self.is_blocked(&entry) {
-            self.parked.push(entry);
-        } else {
-            self.queue.push(entry);
-        }
-    }
-
-    fn is_blocked(&self, entry: &Entry) -> bool {
-        if entry.process == NOBODY {
-            return false;
-        }
-        let slot = self.slot(entry.process);
-        slot.paused
-            || match entry.what {
-                What::Frame(head) => self.peek_conn(head.conn).is_some_and(|conn| {
-                    let (from, to) = conn.route(head.dir);
-                    self.link(from, to).cuts > 0
-                }),
-                what => what
-                    .routine()
-                    .is_some_and(|id| slot.routines.iter().any(|r| r.id == id && r.descheduled)),
-            }
-    }
-
-    /// Parks what is now blocked.
-    fn park(&mut self) {
-        self.write_down(|| Edit::Park);
-        self.park_now();
-    }
-
-    fn park_now(&mut self) {
-        let blocked = {
-            let mut queue = std::mem::take(&mut self.queue);
-            let blocked = queue.extract(|entry| self.is_blocked(entry));
-            self.queue = queue;
-            blocked
-        };
-        for entry in blocked {
-            self.parked.push(entry);
-        }
-    }
-
-    /// Lets go on what is no longer blocked, in the order in which it was due.
-    fn unpark(&mut self, after: After) {
-        self.write_down(|| Edit::Unpark(after));
-        self.unpark_now(after);
-    }
-
-    fn unpark_now(&mut self, after: After) {
-        let mut parked = std::mem::take(&mut self.parked);
-        let free = parked.extract(|entry| !self.is_blocked(entry));
-        self.parked = parked;
-        for mut entry in free {
-            match (after, entry.what) {
-                (After::Cut, What::Frame(head)) => {
-                    let conn = self.peek_conn(head.conn).expect("parked frames have one");
-                    let (from, to) = conn.route(head.dir);
-                    entry.at = entry.at.max(self.now + self.nominal(from, to));
-                }
-                (After::Pause { order: order @ 1.. }, _) if entry.at <= self.now => {
-                    entry.at = self.now + self.noticed_after(order, &entry);
-                    if let What::Frame(head) = entry.what {
-                        self.spread(order, head, entry.at);
-                    }
-                }
-                _ => {}
-            }
-            self.queue.push(entry);
-        }
-    }
-
-    /// A process that wakes up finds many connections readable and many timers due, and nothing
-    /// says which of them it looks at first.
-    fn noticed_after(&self, order: u16, entry: &Entry) -> Duration {
-        let place = match entry.what {
-            What::Frame(head) => {
-                let conn = self.peek_conn(head.conn).expect("parked frames have one");
-                digest(&(order, conn.client, conn.transport.name, conn.server))
-            }
-            _ => digest(&(order, self.render(&self.entry_name(entry)))),
-        };
-        Duration::from_nanos(place % 1_000_000)
-    }
-
-    /// Each connection has a reader of its own: between two frames of one that came in meanwhile, frames
-    /// of another may be read.
-    fn spread(&mut self, order: u16, head: FrameHead, first: Time) {
-        let now = self.now;
-        let conn = self.whole_conn_mut(head.conn);
-        let conn = conn.expect("parked frames have one");
-        let place = digest(&(order, conn.client, conn.transport.name, conn.server));
-        let mut at = first;
-        let flights = conn.flights_mut(head.dir).iter_mut();
-        for (number, flight) in flights.take_while(|f| f.at <= now).enumerate() {
-            flight.at = at;
-            // As often as not there is nothing in between.
-            let step = digest(&(place, number));
-            at = at + Duration::from_nanos((step >> 32) % 300_000 * (step & 1));
-        }
-    }
-
-    fn nominal(&self, from: ProcId, to: ProcId) -> Duration {
-        let base = match from == to {
-            true => self.spec.local,
-            false => self.spec.remote,
-        };
-        base * self.link(from, to).slow
-    }
-
-    /// Removes the first entry that does this at this process, pending or parked.
-    fn cancel_entry(&mut self, process: ProcId, what: What) {
-        let sought = Sought::new(process, what);
-        self.write_down(|| Edit::Cancel(sought));
-        self.remove(sought);
-    }
-
-    fn remove(&mut self, sought: Sought) {
-        if self.queue.remove(sought) {
-            return;
-        }
-        self.parked.remove(sought);
-    }
-
-    fn cancel_entries(&mut self, which: Which) {
-        self.write_down(|| Edit::CancelAll(which));
-        self.remove_all(which);
-    }
-
-    fn remove_all(&mut self, which: Which) {
-        self.queue.discard(|entry| which.is(entry));
-        self.parked.discard(|entry| which.is(entry));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::run::deadlocked;
+use super::run::stuck;
 use crate::property::{Check, Class};
 use crate::queue::Entry;
 use crate::trace::{End, FoundViolation, Line, TraceEvent, TraceWhat};
@@ -164,7 +164,7 @@ impl Replay {
             ));
         }
         if self.violation.is_none() {
-            self.violation = report.deadlock.take().map(deadlocked);
+            self.violation = stuck(&mut report);
         }
         self.note_violation(&report);
         Ok(Replayed::Event { entry, report })

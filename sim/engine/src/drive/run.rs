@@ -216,13 +216,10 @@ impl<C: Choices> Run<C> {
             false => 0,
         };
         if self.at_this_instant > self.limits.at_one_instant {
-            return Err(built_in(
-                "no-livelock",
-                format!(
-                    "{} events at {before} s of virtual time",
-                    self.at_this_instant
-                ),
-            ));
+            return Err(livelocked(format!(
+                "{} events at {before} s of virtual time",
+                self.at_this_instant
+            )));
         }
         Ok(true)
     }
@@ -318,7 +315,7 @@ impl<C: Choices> Run<C> {
         if self.limits.check_digests {
             self.check_digests();
         }
-        let mut found = report.deadlock.take().map(deadlocked);
+        let mut found = stuck(&mut report);
         if found.is_none() && self.tallies.events.is_multiple_of(LOOK_EVERY) {
             found = overgrown(&self.world, self.limits.size);
         }
@@ -355,6 +352,17 @@ impl<C: Choices> Run<C> {
 /// The violation that a deadlock is, in whatever world.
 pub fn deadlocked(circle: String) -> FoundViolation {
     built_in("no-deadlock", circle)
+}
+
+/// The violation that it is to go on for ever while time stands still, in whatever world.
+pub fn livelocked(how: String) -> FoundViolation {
+    built_in("no-livelock", how)
+}
+
+/// What an event led to that no world is to do.
+pub fn stuck(report: &mut Report) -> Option<FoundViolation> {
+    let deadlock = report.deadlock.take().map(deadlocked);
+    deadlock.or_else(|| report.livelock.take().map(livelocked))
 }
 
 /// The violation that it is to grow without bound: to be larger than this ([`World::size`]).

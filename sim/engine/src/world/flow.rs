@@ -11,7 +11,7 @@ use super::World;
 impl World {
     /// The next part of a stream, now or when it comes.
     pub(super) fn take_part(&mut self, p: ProcId, origin: Origin, stream: u32) {
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         let mut taken = false;
         let next = match slot.calls.iter().position(|c| c.id == stream) {
             None => Err(NetError::Reset),
@@ -42,16 +42,16 @@ impl World {
     /// A routine has taken one more part of a stream: a quarter of the window is acknowledged at a
     /// time, as grpc-go's flow control does (`internal/transport/flowcontrol.go` `onRead`).
     pub(super) fn taken(&mut self, p: ProcId, stream: u32) {
-        let Some(call) = self.slot(p).calls.iter().find(|c| c.id == stream) else {
+        let Some(call) = self.view.slot(p).calls.iter().find(|c| c.id == stream) else {
             return;
         };
-        let Some(conn) = self.conn(call.conn) else {
+        let Some(conn) = self.view.conn(call.conn) else {
             return;
         };
         let Some(window) = conn.transport.window else {
             return;
         };
-        let calls = &mut self.slot_mut(p).calls;
+        let calls = &mut self.view.slot_mut(p).calls;
         let call = calls.iter_mut().find(|c| c.id == stream);
         let call = call.expect("found above");
         let state = call.stream.as_mut().expect("opened as a stream");
@@ -68,14 +68,14 @@ impl World {
     }
 
     pub(crate) fn unacknowledged(&mut self, to: Caller) -> u32 {
-        let inbound = self.conn(to.conn).map(|conn| &conn.inbound);
+        let inbound = self.view.conn(to.conn).map(|conn| &conn.inbound);
         let found = inbound.and_then(|calls| calls.iter().find(|i| i.call == to.call));
         found.map_or(0, |i| i.unacknowledged)
     }
 
     /// A further message on a stream, if it still stands.
     pub(super) fn send_part(&mut self, p: ProcId, stream: u32, body: Payload) {
-        let Some(call) = self.slot(p).calls.iter().find(|c| c.id == stream) else {
+        let Some(call) = self.view.slot(p).calls.iter().find(|c| c.id == stream) else {
             return;
         };
         if call.stream.as_ref().is_some_and(|s| s.end.is_some()) {

@@ -5,16 +5,16 @@ use std::hash::{Hash, Hasher};
 
 use triomphe::Arc;
 
-use crate::conn::{Conn, ConnId, Ends};
+use crate::conn::{Conn, ConnId};
 use crate::digest::{Digest, Sight, StableHasher, digest, pair};
 use crate::fault::Action;
-use crate::memo::{Edit, Memo, Question, Record, Taken};
+use crate::memo::{Memo, Question, Record, Taken};
 use crate::name::ProcId;
 use crate::net::Sent;
-use crate::queue::{Entry, Sought, What};
+use crate::queue::What;
 use crate::time::Time;
 
-use super::{Event, Misfit, NOBODY, Report, World};
+use super::{Event, Misfit, NOBODY, Report, State, World};
 
 /// An event that concerns one process.
 #[derive(Clone, Copy)]
@@ -38,21 +38,114 @@ impl World {
         event: Event<'_>,
     ) -> Result<Report, Misfit> {
         let local = match memo.learns() {
-            true => self.local(event),
+            true => self.view.state().local(event),
             false => None,
         };
         let Some(local) = local else {
             return self.apply(at, event, &mut nominal);
         };
-        self.now = self.now.max(at);
-        let key = self.key(local);
-        let known = memo.find(key, |question| self.answer_to(question, self.now));
+        let state = self.view.state_mut();
+        state.now = state.now.max(at);
+        let key = state.key(local);
+        let known = memo.find(key, |question| state.answer_to(question));
         match known {
             Some(taken) => Ok(self.take_again(local, taken)),
             None => self.take_first(memo, key, local, event),
         }
     }
 
+    /// Runs a step and keeps what it did.
+    fn take_first(
+        &mut self,
+        memo: &mut Memo,
+        key: Digest,
+        local: Local,
+        event: Event<'_>,
+    ) -> Result<Report, Misfit> {
+        let now = self.now();
+        self.view.begin_record(local.process);
+        let first_seq = self.begin();
+        let struck = self.take_effect(now, event);
+        if struck.is_ok() {
+            self.settle();
+            self.flush(&mut nominal);
+        }
+        let record = self.view.end_record().expect("it was begun");
+        if let Ok(struck) = struck {
+            if !record.spoiled && !self.scratch.is_stuck() {
+                self.keep(memo, key, *record, struck);
+            }
+            self.check_notes();
+        }
+        let report = self.end(first_seq);
+        struck.map(|struck| Report { struck, ..report })
+    }
+
+    fn keep(&mut self, memo: &mut Memo, key: Digest, record: Record, struck: bool) {
+        self.cache_all_digests();
+        let state = self.view.state();
+        let of = |state: &State, id| state.conn(id).map(|conn| conn.ends.clone());
+        let (mut ends, mut over) = (Vec::new(), Vec::new());
+        for id in record.conns() {
+            match (of(&record.before, id), of(state, id)) {
+                (Some(then), Some(now)) if Arc::ptr_eq(&then, &now) => {}
+                (_, Some(now)) => ends.push(now),
+                (Some(_), None) => over.push(id),
+                (None, None) => {}
+            }
+        }
+        let taken = Taken {
+            process: record.process,
+            struck,
+            slot: state.slots[record.process.index()].clone(),
+            ends,
+            over,
+            dialed: state.next_conn - record.before.next_conn,
+            edits: record.edits,
+            notes: self.scratch.notes.clone(),
+            delays: self.scratch.delays.clone(),
+        };
+        memo.keep(key, &record.asked, taken);
+    }
+
+    /// What the step did, done without running it.
+    fn take_again(&mut self, local: Local, taken: &Taken) -> Report {
+        let first_seq = self.begin();
+        let state = self.view.state_mut();
+        if let Some(seq) = local.entry {
+            state.queue.take(seq);
+        }
+        state.slots[taken.process.index()] = taken.slot.clone();
+        state.next_conn += taken.dialed;
+        for ends in &taken.ends {
+            let place = state.conns.binary_search_by_key(&ends.id, |(id, _)| *id);
+            match place {
+                Ok(place) => Arc::make_mut(&mut state.conns[place].1).ends = ends.clone(),
+                Err(place) => {
+                    let conn = Arc::new(Conn::of(ends.clone()));
+                    state.conns.insert(place, (ends.id, conn));
+                }
+            }
+        }
+        for edit in &taken.edits {
+            state.make(edit);
+        }
+        if !taken.over.is_empty() {
+            state.conns.retain(|(id, _)| !taken.over.contains(id));
+        }
+        self.scratch.notes.extend_from_slice(&taken.notes);
+        self.scratch.delays.extend_from_slice(&taken.delays);
+        self.check_notes();
+        let report = self.end(first_seq);
+        Report {
+            struck: taken.struck,
+            ..report
+        }
+    }
+}
+
+/// What a step is known by.
+impl State {
     /// What the event is to the process that it concerns, if it concerns one alone.
     fn local(&self, event: Event<'_>) -> Option<Local> {
         let (seq, value) = match event {
@@ -71,8 +164,8 @@ impl World {
         let entry = entries.find(|entry| entry.seq == seq)?;
         let frame = match entry.what {
             What::Frame(head) => {
-                let flights = self.peek_conn(head.conn)?.flights(head.dir);
-                flights.front()?.digest(Sight::Exact)
+                let flights = self.conn(head.conn)?.flights(head.dir);
+                flights.front()?.frame.digest(Sight::EXACT)
             }
             _ => 0,
         };
@@ -86,7 +179,7 @@ impl World {
     /// Where, what, and all that every step depends on.
     fn key(&self, local: Local) -> Digest {
         let mut state = StableHasher::new();
-        state.write_u64(self.slot(local.process).digest(Sight::Exact));
+        state.write_u64(self.slots[local.process.index()].digest(Sight::EXACT));
         state.write_u64(local.digest);
         state.write_u64(local.entry.is_some().into());
         self.links.hash(&mut state);
@@ -94,189 +187,41 @@ impl World {
         state.finish()
     }
 
-    /// Runs a step and keeps what it did.
-    fn take_first(
-        &mut self,
-        memo: &mut Memo,
-        key: Digest,
-        local: Local,
-        event: Event<'_>,
-    ) -> Result<Report, Misfit> {
-        let before = self.clone();
-        let first_seq = self.begin();
-        self.scratch.record = Some(Record::new(local.process, before));
-        let struck = self.take_effect(self.now, event);
-        if struck.is_ok() {
-            self.settle();
-            self.flush(&mut nominal);
-        }
-        let record = self.scratch.record.take().expect("nobody else takes it");
-        if let Ok(struck) = struck {
-            if !record.spoiled && self.scratch.deadlock.is_none() {
-                self.keep(memo, key, record, struck);
-            }
-            self.check_notes();
-        }
-        let report = self.end(first_seq);
-        struck.map(|struck| Report { struck, ..report })
-    }
-
-    fn keep(&mut self, memo: &mut Memo, key: Digest, record: Record, struck: bool) {
-        self.cache_all_digests();
-        let of = |conns: &[(ConnId, Arc<Conn>)], id| {
-            let at = conns.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-            Some(conns[at].1.ends.clone())
-        };
-        let (mut ends, mut over): (Vec<Arc<Ends>>, _) = (Vec::new(), Vec::new());
-        for id in record.conns() {
-            match (of(&record.before.conns, id), of(&self.conns, id)) {
-                (Some(then), Some(now)) if Arc::ptr_eq(&then, &now) => {}
-                (_, Some(now)) => ends.push(now),
-                (Some(_), None) => over.push(id),
-                (None, None) => {}
-            }
-        }
-        let taken = Taken {
-            process: record.process,
-            struck,
-            slot: self.slots[record.process.index()].clone(),
-            ends,
-            over,
-            dialed: self.next_conn - record.before.next_conn,
-            edits: record.edits,
-            notes: self.scratch.notes.clone(),
-            delays: self.scratch.delays.clone(),
-        };
-        memo.keep(key, &record.asked, taken);
-    }
-
-    /// What the step did, done without running it.
-    fn take_again(&mut self, local: Local, taken: &Taken) -> Report {
-        let first_seq = self.begin();
-        if let Some(seq) = local.entry {
-            self.queue.take(seq);
-        }
-        self.slots[taken.process.index()] = taken.slot.clone();
-        self.next_conn += taken.dialed;
-        for ends in &taken.ends {
-            let place = self.conns.binary_search_by_key(&ends.id, |(id, _)| *id);
-            match place {
-                Ok(place) => Arc::make_mut(&mut self.conns[place].1).ends = ends.clone(),
-                Err(place) => {
-                    let conn = Arc::new(Conn::of(ends.clone()));
-                    self.conns.insert(place, (ends.id, conn));
-                }
-            }
-        }
-        for edit in &taken.edits {
-            self.redo(edit);
-        }
-        if !taken.over.is_empty() {
-            self.conns.retain(|(id, _)| !taken.over.contains(id));
-        }
-        self.scratch.notes.extend_from_slice(&taken.notes);
-        self.scratch.delays.extend_from_slice(&taken.delays);
-        self.check_notes();
-        let report = self.end(first_seq);
-        Report {
-            struck: taken.struck,
-            ..report
-        }
-    }
-
-    fn redo(&mut self, edit: &Edit) {
-        let now = self.now;
-        match edit {
-            Edit::Enqueue { entry, after } => {
-                self.admit(entry.again(now + *after, self.next_seq));
-            }
-            Edit::Cancel(sought) => self.remove(*sought),
-            Edit::CancelAll(which) => self.remove_all(*which),
-            Edit::Land(head) => drop(self.land(*head)),
-            Edit::Fly {
-                conn,
-                dir,
-                flight,
-                after,
-            } => self.fly(*conn, *dir, flight.arriving(now + *after)),
-            Edit::Hear(conn, now_) => self.hear(*conn, now_.then_some(now)),
-            Edit::Park => self.park_now(),
-            Edit::Unpark(after) => self.unpark_now(*after),
-        }
-    }
-
-    pub(crate) fn answer_to(&self, question: Question, now: Time) -> Digest {
+    /// The answer of this state, which is as it was when the step began.
+    pub(crate) fn answer_to(&self, question: Question) -> Digest {
+        let all =
+            |ids: &mut dyn Iterator<Item = ConnId>| ids.fold(0, |all, id| pair(all, id.0.into()));
         match question {
             Question::Ends(id) => self
-                .peek_conn(id)
-                .map_or(0, |conn| conn.ends.digest(Sight::Exact)),
+                .conn(id)
+                .map_or(0, |conn| conn.ends.digest(Sight::EXACT)),
             Question::Heard(id) => {
-                let heard = self.peek_conn(id).and_then(|conn| conn.heard);
-                heard.map_or(0, |at| pair(1, now.since(at).as_nanos() as u64))
+                let heard = self.conn(id).and_then(|conn| conn.heard);
+                heard.map_or(0, |at| pair(1, self.now.since(at).as_nanos() as u64))
             }
-            Question::UnderWayUp(id) => {
-                let conn = self.peek_conn(id);
-                conn.map_or(0, |conn| conn.up.len() as u64)
-            }
+            Question::UnderWayUp(id) => self.conn(id).map_or(0, |conn| conn.up.len() as u64),
             Question::ConnsOf(p) => {
-                let own = |(_, c): &&(ConnId, Arc<Conn>)| c.client.process == p || c.server == p;
-                let ids = self.conns.iter().filter(own).map(|(id, _)| id.0);
-                ids.fold(0, |all, id| pair(all, id.into()))
+                all(&mut self.conns_where(|c| c.client.process == p || c.server == p))
             }
+            Question::ConnsTo(p) => all(&mut self.conns_where(|c| c.server == p)),
             Question::Connection(client, server, transport) => {
                 let found = self.open_connection(client, server, transport);
                 found.map_or(0, |id| id.0.into())
             }
             Question::NextConn => self.next_conn.into(),
-            Question::Entry(sought) => self.sought(sought).map_or(0, |entry| entry.digest_at(now)),
+            Question::Entry(sought) => {
+                let entry = self.sought(sought);
+                entry.map_or(0, |entry| entry.digest_at(self.now))
+            }
             Question::Timers(process, tag) => {
                 let timers = self.entries().filter(|entry| {
                     entry.process == process
                         && matches!(entry.what, What::Timer(timer) if timer.tag == tag)
                 });
-                timers.fold(0, |all, entry| pair(all, entry.digest_at(now)))
+                timers.fold(0, |all, entry| pair(all, entry.digest_at(self.now)))
             }
-            Question::Now => now.nanos(),
+            Question::Now => self.now.nanos(),
         }
-    }
-}
-
-/// What the parts of a step tell the record, if there is one.
-impl World {
-    /// The step depends on this.
-    pub(super) fn ask(&mut self, question: Question) {
-        let now = self.now;
-        if let Some(record) = self.recorded() {
-            record.ask(question, now);
-        }
-    }
-
-    pub(super) fn write_down(&mut self, edit: impl FnOnce() -> Edit) {
-        if let Some(record) = self.recorded() {
-            record.edits.push(edit());
-        }
-    }
-
-    /// A step that changes another process is not one that can be known.
-    pub(super) fn spoil_unless_at(&mut self, process: ProcId) {
-        if let Some(record) = self.recorded() {
-            record.spoiled |= record.process != process;
-        }
-    }
-
-    fn recorded(&mut self) -> Option<&mut Record> {
-        self.scratch.0.as_mut()?.record.as_mut()
-    }
-
-    /// All entries, pending or not.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.queue.iter().chain(self.parked.iter())
-    }
-
-    /// The entry that does this, pending or not.
-    pub(super) fn sought(&self, sought: Sought) -> Option<&Entry> {
-        let pending = self.queue.find(sought);
-        pending.or_else(|| self.parked.find(sought))
     }
 }
 

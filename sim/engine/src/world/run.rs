@@ -6,10 +6,9 @@ use std::time::Duration;
 use crate::conn::{Call, Caller, NetError};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::lock;
-use crate::memo::Question;
 use crate::name::{Name, Origin, ProcId, RoutineId};
 use crate::process::Timer;
-use crate::queue::{Entry, Sought, What, Which};
+use crate::queue::{What, Which};
 use crate::routine::{Outcome, Task, poll_once};
 use crate::slot::{self, Slot, Status};
 
@@ -21,7 +20,7 @@ const SPARE_LOGS: usize = 8;
 impl World {
     /// Starts a routine; it runs before the event is over.
     pub(crate) fn start(&mut self, process: ProcId, task: Task, serving: Option<Caller>) {
-        let id = self.slot_mut(process).enter(task, serving);
+        let id = self.view.slot_mut(process).enter(task, serving);
         self.scratch.ready.push_back((process, id, Arrival::First));
     }
 
@@ -33,13 +32,13 @@ impl World {
 
     /// Polls a routine with what arrived for it, then does what it asked for.
     pub(super) fn poll(&mut self, process: ProcId, id: RoutineId, arrival: Arrival) {
-        let now = self.now;
+        let watch = self.view.lend_watch();
         let mut rebuilt = false;
         let spare = match arrival {
             Arrival::First => self.scratch.logs.pop(),
             Arrival::Answer(..) => None,
         };
-        let slot = self.slot_mut(process);
+        let slot = self.view.slot_mut(process);
         let Slot {
             routines,
             process: state,
@@ -83,21 +82,20 @@ impl World {
             exchange.log = log;
             exchange.cursor = fresh;
             exchange.visible = u32::MAX;
-            exchange.clock = clock.wall(now);
-            exchange.now = now;
-            exchange.told_time = false;
+            exchange.clock = *clock;
+            exchange.watch = watch;
             exchange.next_stream = *next_call;
             std::mem::swap(&mut exchange.process, state);
             std::mem::swap(&mut exchange.memory, memory);
         };
-        let (poll, (log, next_stream, told_time, process_after, memory_after)) = exchange::scope(
+        let (poll, (log, next_stream, watch, process_after, memory_after)) = exchange::scope(
             fill,
             || poll_once(&mut future),
             |exchange| {
                 (
                     std::mem::take(&mut exchange.log),
                     exchange.next_stream,
-                    exchange.told_time,
+                    exchange.watch,
                     exchange.process.take(),
                     std::mem::take(&mut exchange.memory),
                 )
@@ -106,19 +104,18 @@ impl World {
         *state = process_after;
         *memory = memory_after;
         *next_call = next_stream;
-        if told_time {
-            self.ask(Question::Now);
-        }
-        self.rebuilt += u64::from(rebuilt);
+        self.view.take_back(watch);
+        *self.rebuilt += u64::from(rebuilt);
         if let std::task::Poll::Ready(outcome) = poll {
-            let slot = self.slot_mut(process);
+            let slot = self.view.slot_mut(process);
             slot.routines.retain(|r| r.id != id);
-            self.cancel_entry(process, What::Deadline { routine: id });
+            self.view
+                .cancel_entry(process, What::Deadline { routine: id });
             self.effects(process, id, &log, fresh, cancelled);
             self.keep_spare(log);
             if let Outcome::Become(task) = outcome {
-                let next = self.slot_mut(process).enter(task, serving);
-                if cancelled && let Some(r) = self.slot_mut(process).routine_mut(next) {
+                let next = self.view.slot_mut(process).enter(task, serving);
+                if cancelled && let Some(r) = self.view.slot_mut(process).routine_mut(next) {
                     r.cancelled = true;
                 }
                 self.scratch
@@ -128,9 +125,13 @@ impl World {
             return;
         }
         self.effects(process, id, &log, fresh, cancelled);
-        if let Some(routine) = self.slot_mut(process).routine_mut(id) {
+        let slot = self.view.slot_mut(process);
+        if let Some(routine) = slot.routine_mut(id) {
             routine.log = log;
             routine.set_live(Some(future));
+            if lock::waits(&slot.locks, id) {
+                self.scratch.waiting.push((process, id));
+            }
         }
     }
 
@@ -163,7 +164,7 @@ impl World {
                 transport,
                 body,
             } => {
-                let slot = self.slot_mut(p);
+                let slot = self.view.slot_mut(p);
                 slot.next_call += 1;
                 let call = slot.next_call;
                 self.begin_call(p, origin(), call, *to, transport, body.clone(), false);
@@ -185,20 +186,19 @@ impl World {
             Op::Send(stream, body) => self.send_part(p, *stream, body.clone()),
             Op::CloseStream(stream) => self.end_call(p, *stream),
             Op::Sleep(duration) => {
-                let at = self.now + self.slot(p).clock.stretch(*duration);
-                self.enqueue(at, p, What::Sleep { routine, op });
+                let after = self.view.slot(p).clock.stretch(*duration);
+                self.view.enqueue(after, p, What::Sleep { routine, op });
             }
             Op::Lock(name) => {
-                let lock = self.slot_mut(p).lock_mut(*name);
+                let lock = self.view.slot_mut(p).lock_mut(*name);
                 lock.waiters.push((routine, op));
-                match lock.holder {
-                    None => self.offer(p, *name, routine, op),
-                    Some(_) => self.look_for_deadlock(p, routine, log),
+                if lock.holder.is_none() {
+                    self.offer(p, *name, routine, op);
                 }
             }
             Op::Unlock(name) => self.unlock(p, *name),
             Op::Wait(signal) => {
-                let slot = self.slot_mut(p);
+                let slot = self.view.slot_mut(p);
                 if slot.memory.is_raised(*signal) {
                     self.answer(p, routine, op, Answer::Unit);
                 } else {
@@ -214,11 +214,15 @@ impl World {
             Op::MakeChannel(channel, _) | Op::TrySend(channel, _) | Op::Close(channel) => {
                 self.rebalance(p, *channel);
             }
-            Op::Changed(condition) => self.slot_mut(p).changes.push((*condition, routine, op)),
+            Op::Changed(condition) => self
+                .view
+                .slot_mut(p)
+                .changes
+                .push((*condition, routine, op)),
             Op::Broadcast(condition) => self.broadcast(p, *condition),
             Op::Choose { domain, apart } => {
                 let choose = a_choice(p, routine, op, *domain, *apart);
-                self.enqueue(self.now, p, choose);
+                self.view.enqueue(Duration::ZERO, p, choose);
             }
             Op::Memory(_) | Op::Process | Op::Clock | Op::Look(_) => {}
             Op::Spawn(task) => self.start(p, task.clone(), None),
@@ -227,8 +231,8 @@ impl World {
             Op::Arm(timer, after) => self.arm(p, *timer, *after),
             Op::Disarm(timer) => self.disarm(p, *timer),
             Op::Deadline(after) => {
-                let at = self.now + self.slot(p).clock.stretch(*after);
-                self.enqueue(at, p, What::Deadline { routine });
+                let after = self.view.slot(p).clock.stretch(*after);
+                self.view.enqueue(after, p, What::Deadline { routine });
             }
             Op::GoAway => self.go_away(p),
             Op::Exit { again } => self.exit_later(p, *again),
@@ -236,27 +240,33 @@ impl World {
         }
     }
 
-    /// A routine has begun to wait for a lock that is held.
-    fn look_for_deadlock(&mut self, p: ProcId, routine: RoutineId, log: &Log) {
-        let slot = self.slot(p);
-        let Some(circle) = lock::circle(&slot.locks, routine) else {
-            return;
-        };
-        // Who waits for anything besides may be freed by that. The log of whoever is polled is not in its
-        // place.
-        let waits_besides = |id: RoutineId| {
-            let other = slot.routines.iter().find(|r| r.id == id && id != routine);
-            other.map_or(log, |routine| &routine.log).open() > 1
-        };
-        if !circle.iter().any(|(who, _)| waits_besides(*who)) {
+    /// Who waits for a lock when the event is over, and for nothing besides, waits for ever if whoever holds
+    /// it waits for the first in turn. In the middle of an event nothing can be said of that: more may
+    /// be unlocked, or no longer waited for.
+    pub(super) fn look_for_deadlocks(&mut self) {
+        let waiting = std::mem::take(&mut self.scratch.waiting);
+        for (p, routine) in &waiting {
+            let slot = self.view.slot(*p);
+            let Some(circle) = lock::circle(&slot.locks, *routine) else {
+                continue;
+            };
+            // Who waits for anything besides may be freed by that.
+            let waits_besides = |(id, _): &(RoutineId, Name)| {
+                let other = slot.routines.iter().find(|r| r.id == *id);
+                other.is_none_or(|routine| routine.log.open() > 1)
+            };
+            if circle.iter().any(waits_besides) {
+                continue;
+            }
             let held = circle
                 .iter()
                 .map(|(who, lock)| format!("{who} waits for `{lock}`"));
             let held: Vec<String> = held.collect();
-            let name = self.name(p);
+            let name = self.view.name(*p);
             let text = format!("{name}: {}, which the next one holds", held.join(", "));
             self.scratch.deadlock.get_or_insert(text);
         }
+        self.scratch.waiting = waiting;
     }
 
     /// The future no longer waits for operation `op`.
@@ -279,12 +289,12 @@ impl World {
                     let origin = call.origin;
                     call.stream.is_none() && (origin.routine, origin.op) == (routine, op)
                 };
-                if let Some(id) = self.slot(p).calls.iter().find(is_it).map(|c| c.id) {
+                if let Some(id) = self.view.slot(p).calls.iter().find(is_it).map(|c| c.id) {
                     self.end_call(p, id);
                 }
             }
             Op::Next(stream) => {
-                let slot = self.slot_mut(p);
+                let slot = self.view.slot_mut(p);
                 if let Some(call) = slot.calls.iter_mut().find(|c| c.id == *stream)
                     && let Some(state) = &mut call.stream
                 {
@@ -292,53 +302,57 @@ impl World {
                 }
             }
             Op::Lock(name) => {
-                self.slot_mut(p)
+                self.view
+                    .slot_mut(p)
                     .lock_mut(*name)
                     .waiters
                     .retain(|w| *w != (routine, op));
                 let lock = *name;
-                self.cancel_entry(p, What::Grant { lock, routine, op });
+                self.view.cancel_entry(p, What::Grant { lock, routine, op });
             }
             Op::Sleep(_) => {
-                self.cancel_entry(p, What::Sleep { routine, op });
+                self.view.cancel_entry(p, What::Sleep { routine, op });
             }
             Op::SendTo(channel, _) => self.leave_senders(p, *channel, (routine, op)),
             Op::Changed(_) => {
-                self.slot_mut(p)
+                self.view
+                    .slot_mut(p)
                     .changes
                     .retain(|(_, r, o)| (*r, *o) != (routine, op));
-                self.cancel_entry(p, What::Wake { routine, op });
+                self.view.cancel_entry(p, What::Wake { routine, op });
             }
             Op::Wait(_) => {
-                self.slot_mut(p)
+                self.view
+                    .slot_mut(p)
                     .waiting
                     .retain(|(_, r, o)| (*r, *o) != (routine, op));
-                self.cancel_entry(p, What::Wake { routine, op });
+                self.view.cancel_entry(p, What::Wake { routine, op });
             }
             // Looked for when the context ends.
             Op::Done => {}
             Op::Choose { domain, apart } => {
                 let choose = a_choice(p, routine, op, *domain, *apart);
-                self.cancel_entry(p, choose);
+                self.view.cancel_entry(p, choose);
             }
             other => unreachable!("{other:?} is answered in place"),
         }
     }
 
     fn offer(&mut self, p: ProcId, lock: Name, routine: RoutineId, op: u32) {
-        self.enqueue(self.now, p, What::Grant { lock, routine, op });
+        self.view
+            .enqueue(Duration::ZERO, p, What::Grant { lock, routine, op });
     }
 
     pub(super) fn grant(&mut self, p: ProcId, name: Name, routine: RoutineId, op: u32) {
-        let lock = self.slot_mut(p).lock_mut(name);
+        let lock = self.view.slot_mut(p).lock_mut(name);
         lock.holder = Some(routine);
         lock.waiters.retain(|w| *w != (routine, op));
-        self.cancel_entries(Which::Grants(p, name));
+        self.view.cancel_entries(Which::Grants(p, name));
         self.answer(p, routine, op, Answer::Unit);
     }
 
     fn unlock(&mut self, p: ProcId, name: Name) {
-        let lock = self.slot_mut(p).lock_mut(name);
+        let lock = self.view.slot_mut(p).lock_mut(name);
         lock.holder = None;
         let waiters = lock.waiters.clone();
         for (routine, op) in waiters {
@@ -347,24 +361,25 @@ impl World {
     }
 
     fn raise(&mut self, p: ProcId, signal: Name) {
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         if !slot.memory.raise(signal) {
             return;
         }
         let woken: Vec<_> = slot.waiting.extract_if(.., |w| w.0 == signal).collect();
         for (_, routine, op) in woken {
-            self.enqueue(self.now, p, What::Wake { routine, op });
+            self.view
+                .enqueue(Duration::ZERO, p, What::Wake { routine, op });
         }
     }
 
     pub(crate) fn arm(&mut self, p: ProcId, timer: Timer, after: Duration) {
         self.disarm(p, timer);
-        let at = self.now + self.slot(p).clock.stretch(after);
-        self.enqueue(at, p, What::Timer(timer));
+        let after = self.view.slot(p).clock.stretch(after);
+        self.view.enqueue(after, p, What::Timer(timer));
     }
 
     pub(crate) fn disarm(&mut self, p: ProcId, timer: Timer) {
-        self.cancel_entry(p, What::Timer(timer));
+        self.view.cancel_entry(p, What::Timer(timer));
     }
 
     pub(crate) fn timers(
@@ -372,27 +387,20 @@ impl World {
         p: ProcId,
         tag: Name,
     ) -> impl Iterator<Item = (u64, Duration)> + '_ {
-        let clock = self.slot(p).clock;
-        let now = self.now;
-        let left = move |e: &Entry| clock.counted(e.at.since(now));
-        self.ask(Question::Timers(p, tag));
-        self.entries().filter_map(move |e| match e.what {
-            What::Timer(timer) if e.process == p && timer.tag == tag => Some((timer.arg, left(e))),
-            _ => None,
-        })
+        let clock = self.view.slot(p).clock;
+        let timers = self.view.timers(p, tag);
+        timers.map(move |(number, left)| (number, clock.counted(left)))
     }
 
     pub(crate) fn remaining(&mut self, p: ProcId, timer: Timer) -> Option<Duration> {
-        let sought = Sought::new(p, What::Timer(timer));
-        self.ask(Question::Entry(sought));
-        let entry = self.sought(sought)?;
-        Some(self.slot(p).clock.counted(entry.at.since(self.now)))
+        let left = self.view.remaining(p, timer)?;
+        Some(self.view.slot(p).clock.counted(left))
     }
 
     /// Ends a routine's context: what it waits for on the network fails, and so does every later
     /// call. A lock, a sleep or a signal is not affected, as in Go.
     pub(super) fn cancel_context(&mut self, p: ProcId, id: RoutineId) {
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         let Some(routine) = slot.routine_mut(id) else {
             return;
         };
@@ -415,6 +423,7 @@ impl World {
             self.answer(p, id, op, Answer::Unit);
         }
         let open: Vec<(u32, u32)> = self
+            .view
             .slot(p)
             .calls
             .iter()
@@ -425,7 +434,7 @@ impl World {
             self.end_call(p, call);
             self.answer(p, id, op, Answer::Net(Err(NetError::Cancelled)));
         }
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         let mut waiting = Vec::new();
         for stream in slot.calls.iter_mut().filter_map(|c| c.stream.as_mut()) {
             if stream.waiter.is_some_and(|w| w.routine == id) {
@@ -447,18 +456,19 @@ impl World {
     /// The process is no more: its routines end where they are, its memory is gone. With `Down` its
     /// machine closes its connections, with `Off` nobody does.
     pub(super) fn end_process(&mut self, p: ProcId, status: Status) {
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         slot.status = status;
+        slot.stopping = false;
         slot.paused = false;
         slot.clear();
         if let Some(process) = slot.process.as_mut() {
             process.crash();
         }
         self.scratch.ready.retain(|(q, _, _)| *q != p);
-        self.cancel_entries(Which::OwnOf(p));
+        self.view.cancel_entries(Which::OwnOf(p));
         self.drop_ends(p, status == Status::Down);
         // Frames that were parked for a paused process now meet a closed port.
-        self.unpark(After::Hold);
+        self.view.unpark(After::Hold);
     }
 }
 

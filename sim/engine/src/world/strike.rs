@@ -1,9 +1,9 @@
 //! How actions from outside change the world.
 
-use crate::conn::{ConnId, Dir, Frame};
+use crate::conn::{ConnId, Dir, Ends, Frame};
 use crate::fault::{Action, Fault};
 use crate::name::{ProcId, RoutineId};
-use crate::queue::{FrameHead, What};
+use crate::queue::{FrameHead, Sought, What};
 use crate::slot::{Clock, Slot, Status};
 
 use super::{After, Misfit, World};
@@ -15,7 +15,10 @@ impl World {
             Action::Fault(fault) => fault.processes(),
             Action::Tell { process, .. } => vec![process.as_str()],
         };
-        match names.into_iter().find(|name| self.find(name).is_none()) {
+        match names
+            .into_iter()
+            .find(|name| self.view.find(name).is_none())
+        {
             Some(name) => Err(Misfit::NoProcess(name.to_owned())),
             None => Ok(()),
         }
@@ -31,7 +34,7 @@ impl World {
                 args,
             } => {
                 let p = self.id(process);
-                if self.slot(p).status != Status::Up {
+                if self.view.slot(p).status != Status::Up {
                     return Ok(false);
                 }
                 self.callback(p, |process, cx| process.tell(cx, what, args))
@@ -44,7 +47,9 @@ impl World {
     /// Can this fault find its target now? False only if it surely cannot, though it exists.
     pub fn may_strike(&self, fault: &Fault) -> bool {
         let is = |process: &str, fits: &dyn Fn(&Slot) -> bool| {
-            self.find(process).is_none_or(|p| fits(self.slot(p)))
+            self.view
+                .find(process)
+                .is_none_or(|p| fits(self.view.slot(p)))
         };
         let is_up = |slot: &Slot| slot.status == Status::Up;
         match fault {
@@ -59,7 +64,7 @@ impl World {
     }
 
     fn id(&self, name: &str) -> ProcId {
-        self.find(name).expect("resolved before")
+        self.view.find(name).expect("resolved before")
     }
 
     fn strike(&mut self, fault: &Fault) -> bool {
@@ -68,7 +73,9 @@ impl World {
         }
         match fault {
             Fault::Stop { process } => {
-                self.callback(self.id(process), |process, cx| process.stop(cx));
+                let p = self.id(process);
+                self.view.slot_mut(p).stopping = true;
+                self.callback(p, |process, cx| process.stop(cx));
                 true
             }
             Fault::Crash { process } => {
@@ -82,14 +89,14 @@ impl World {
             Fault::Start { process } => self.begin_life(self.id(process)),
             Fault::Pause { process } => {
                 let p = self.id(process);
-                self.slot_mut(p).paused = true;
-                self.park();
+                self.view.slot_mut(p).paused = true;
+                self.view.park();
                 true
             }
             Fault::Resume { process, order } => {
                 let p = self.id(process);
-                self.slot_mut(p).paused = false;
-                self.unpark(After::Pause { order: *order });
+                self.view.slot_mut(p).paused = false;
+                self.view.unpark(After::Pause { order: *order });
                 true
             }
             Fault::Deschedule { process, routine } => self.hold(process, routine, true),
@@ -144,29 +151,29 @@ impl World {
             Fault::LoseAnswer { client, server } => self.lose_answer(client, server),
             Fault::ClockRate { process, ppm } => {
                 let p = self.id(process);
-                self.slot_mut(p).clock.rate_ppm = *ppm;
+                self.view.slot_mut(p).clock.rate_ppm = *ppm;
                 true
             }
             Fault::ClockJump { process, millis } => {
                 let p = self.id(process);
-                self.slot_mut(p).clock.ahead += millis * 1_000_000;
+                self.view.slot_mut(p).clock.ahead += millis * 1_000_000;
                 true
             }
             Fault::HealAll {} => {
-                self.links.heal();
+                self.view.links_mut().heal();
                 for p in self.processes() {
-                    if self.slot(p).clock != Clock::default() {
-                        self.slot_mut(p).clock = Clock::default();
+                    if self.view.slot(p).clock != Clock::default() {
+                        self.view.slot_mut(p).clock = Clock::default();
                     }
                 }
-                self.unpark(After::Cut);
+                self.view.unpark(After::Cut);
                 true
             }
         }
     }
 
     pub(super) fn begin_life(&mut self, p: ProcId) -> bool {
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         if slot.status == Status::Up {
             return false;
         }
@@ -179,22 +186,23 @@ impl World {
     fn hold(&mut self, process: &str, routine: &str, hold: bool) -> bool {
         let p = self.id(process);
         let named = |id: &RoutineId| id.to_string() == routine;
-        let Some(id) = self.routines(p).find(named) else {
+        let mut routines = self.view.slot(p).routines.iter().map(|routine| routine.id);
+        let Some(id) = routines.find(named) else {
             return false;
         };
-        let held = self.slot_mut(p).routine_mut(id).expect("found above");
+        let held = self.view.slot_mut(p).routine_mut(id).expect("found above");
         if held.descheduled == hold {
             return false;
         }
         held.descheduled = hold;
         if hold {
-            self.park();
+            self.view.park();
         } else {
             let inbox = std::mem::take(&mut held.inbox);
             for (op, answer) in inbox {
                 self.answer(p, id, op, answer);
             }
-            self.unpark(After::Hold);
+            self.view.unpark(After::Hold);
         }
         true
     }
@@ -206,7 +214,7 @@ impl World {
                 let (l, r) = (self.id(l), self.id(r));
                 let ways = [(l, r), (r, l)];
                 for (from, to) in &ways[..if one_way { 1 } else { 2 }] {
-                    self.links.change(*from, *to, |link| {
+                    self.view.links_mut().change(*from, *to, |link| {
                         changed |= cut || link.cuts > 0;
                         link.cuts = match cut {
                             true => link.cuts + 1,
@@ -217,17 +225,18 @@ impl World {
             }
         }
         match cut {
-            true => self.park(),
-            false => self.unpark(After::Cut),
+            true => self.view.park(),
+            false => self.view.unpark(After::Cut),
         }
         changed
     }
 
     fn slow(&mut self, a: &str, b: &str, factor: u32) -> bool {
         let (a, b) = (self.id(a), self.id(b));
-        let before = self.link(a, b).slow;
+        let before = self.view.link(a, b).slow;
         for (from, to) in [(a, b), (b, a)] {
-            self.links
+            self.view
+                .links_mut()
                 .change(from, to, |link| link.slow = factor.max(1));
         }
         before != factor.max(1)
@@ -236,28 +245,26 @@ impl World {
     /// The living connection of `client` to `server` with this transport.
     fn between(&self, client: &str, server: &str, transport: &str) -> Option<ConnId> {
         let (client, server) = (self.id(client), self.id(server));
-        self.conns
-            .iter()
-            .find(|(_, c)| {
-                (c.client.process, c.server) == (client, server)
-                    && c.transport.name.as_str() == transport
-                    && c.open
-                    && c.client_end
-                    && c.server_end
-                    && !c.dead
-            })
-            .map(|(id, _)| *id)
+        let is_alive = |c: &Ends| {
+            (c.client.process, c.server) == (client, server)
+                && c.transport.name.as_str() == transport
+                && c.open
+                && c.client_end
+                && c.server_end
+                && !c.dead
+        };
+        self.view.state().conns_where(is_alive).next()
     }
 
     fn lose_answer(&mut self, client: &str, server: &str) -> bool {
         let route = (self.id(client), self.id(server));
-        let found = self.conns.iter().find(|(_, c)| {
+        let found = self.view.state().conns.iter().find(|(_, c)| {
             (c.client.process, c.server) == route
                 && c.client_end
                 && c.server_end
                 && c.down
                     .iter()
-                    .any(|f| matches!(f.frame, Frame::Response { .. }))
+                    .any(|f| matches!(*f.frame, Frame::Response { .. }))
         });
         let Some(id) = found.map(|(id, _)| *id) else {
             return false;
@@ -270,10 +277,11 @@ impl World {
         let route = (self.id(from), self.id(to));
         let by = std::time::Duration::from_nanos(nanos);
         let mut struck = false;
-        let ids: Vec<ConnId> = self.conns.iter().map(|(id, _)| *id).collect();
+        let state = self.view.state_mut();
+        let ids: Vec<ConnId> = state.conns_where(|_| true).collect();
         for id in ids {
             for dir in [Dir::Up, Dir::Down] {
-                let conn = self.whole_conn_mut(id).expect("exists");
+                let conn = state.conn_mut(id).expect("exists");
                 if conn.route(dir) != route || conn.flights(dir).is_empty() {
                     continue;
                 }
@@ -281,9 +289,9 @@ impl World {
                 let flights = conn.flights_mut(dir);
                 flights.iter_mut().for_each(|f| f.at = f.at + by);
                 let at = flights[0].at;
-                let head = FrameHead { conn: id, dir };
-                self.cancel_entry(route.1, What::Frame(head));
-                self.enqueue(at, route.1, What::Frame(head));
+                let head = What::Frame(FrameHead { conn: id, dir });
+                state.remove(Sought::new(route.1, head));
+                state.enter(at, route.1, head);
             }
         }
         struck

@@ -1,6 +1,8 @@
 //! How channels and conditions move routines: who waits is offered an event as soon as it can go
 //! on. The default order is first come, first served; a driver may let another go first.
 
+use std::time::Duration;
+
 use crate::channel::{Channel, Condition, Waiters};
 use crate::exchange::{Answer, Op};
 use crate::message::Payload;
@@ -12,11 +14,11 @@ use super::World;
 impl World {
     /// A routine waits to receive.
     pub(super) fn wait_to_receive(&mut self, p: ProcId, c: Channel, routine: RoutineId, op: u32) {
-        let waiters = self.slot_mut(p).waiters_mut(c);
+        let waiters = self.view.slot_mut(p).waiters_mut(c);
         waiters.receivers.push((routine, op));
         match waiters.receiving {
-            true => self.enqueue(
-                self.now,
+            true => self.view.enqueue(
+                Duration::ZERO,
                 p,
                 What::Recv {
                     channel: c,
@@ -30,11 +32,11 @@ impl World {
 
     /// A routine waits to send.
     pub(super) fn wait_to_send(&mut self, p: ProcId, c: Channel, routine: RoutineId, op: u32) {
-        let waiters = self.slot_mut(p).waiters_mut(c);
+        let waiters = self.view.slot_mut(p).waiters_mut(c);
         waiters.senders.push((routine, op));
         match waiters.sending {
-            true => self.enqueue(
-                self.now,
+            true => self.view.enqueue(
+                Duration::ZERO,
                 p,
                 What::Send {
                     channel: c,
@@ -48,7 +50,7 @@ impl World {
 
     /// A receiver goes on, with what is there.
     pub(super) fn receive_now(&mut self, p: ProcId, c: Channel, routine: RoutineId, op: u32) {
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         let waiters = slot.waiters_mut(c);
         waiters.receivers.retain(|w| *w != (routine, op));
         let item = slot.memory.buffers_mut().take(c);
@@ -58,7 +60,7 @@ impl World {
 
     /// A sender goes on: there is room, or the channel is closed.
     pub(super) fn send_now(&mut self, p: ProcId, c: Channel, routine: RoutineId, op: u32) {
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         let waiters = slot.waiters_mut(c);
         waiters.senders.retain(|w| *w != (routine, op));
         let sender = slot.routines.iter().find(|r| r.id == routine);
@@ -81,7 +83,7 @@ impl World {
         given: Option<Payload>,
     ) {
         let (routine, op) = waiter;
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         slot.waiters_mut(c).receivers.retain(|w| *w != waiter);
         if let Some(item) = given {
             slot.memory.buffers_mut().put_back(c, item);
@@ -91,31 +93,37 @@ impl World {
             routine,
             op,
         };
-        self.cancel_entry(p, gone);
+        self.view.cancel_entry(p, gone);
         self.rebalance(p, c);
     }
 
     /// A routine no longer waits to send.
     pub(super) fn leave_senders(&mut self, p: ProcId, c: Channel, waiter: (RoutineId, u32)) {
         let (routine, op) = waiter;
-        let waiters = self.slot_mut(p).waiters_mut(c);
+        let waiters = self.view.slot_mut(p).waiters_mut(c);
         waiters.senders.retain(|w| *w != waiter);
         let gone = What::Send {
             channel: c,
             routine,
             op,
         };
-        self.cancel_entry(p, gone);
+        self.view.cancel_entry(p, gone);
         self.rebalance(p, c);
     }
 
     /// Offers to those who wait at a channel what has become possible, and takes back what no
     /// longer is.
     pub(crate) fn rebalance(&mut self, p: ProcId, c: Channel) {
-        let Some(at) = self.slot(p).channels.iter().position(|w| w.channel == c) else {
+        let Some(at) = self
+            .view
+            .slot(p)
+            .channels
+            .iter()
+            .position(|w| w.channel == c)
+        else {
             return;
         };
-        let slot = self.slot_mut(p);
+        let slot = self.view.slot_mut(p);
         let waiters = &mut slot.channels[at];
         let receive = !waiters.receivers.is_empty() && slot.memory.buffers().can_receive(c);
         let send = !waiters.senders.is_empty() && slot.memory.buffers().can_send(c);
@@ -132,8 +140,8 @@ impl World {
         }
         if receive && !was.0 {
             for (routine, op) in receivers {
-                self.enqueue(
-                    self.now,
+                self.view.enqueue(
+                    Duration::ZERO,
                     p,
                     What::Recv {
                         channel: c,
@@ -143,12 +151,12 @@ impl World {
                 );
             }
         } else if was.0 && !receive {
-            self.cancel_entries(Which::Receives(p, c));
+            self.view.cancel_entries(Which::Receives(p, c));
         }
         if send && !was.1 {
             for (routine, op) in senders {
-                self.enqueue(
-                    self.now,
+                self.view.enqueue(
+                    Duration::ZERO,
                     p,
                     What::Send {
                         channel: c,
@@ -158,19 +166,20 @@ impl World {
                 );
             }
         } else if was.1 && !send {
-            self.cancel_entries(Which::Sends(p, c));
+            self.view.cancel_entries(Which::Sends(p, c));
         }
     }
 
     /// Wakes all who wait for a condition now.
     pub(crate) fn broadcast(&mut self, p: ProcId, condition: Condition) {
-        if self.slot(p).changes.iter().all(|w| w.0 != condition) {
+        if self.view.slot(p).changes.iter().all(|w| w.0 != condition) {
             return;
         }
-        let changes = &mut self.slot_mut(p).changes;
+        let changes = &mut self.view.slot_mut(p).changes;
         let woken: Vec<_> = changes.extract_if(.., |w| w.0 == condition).collect();
         for (_, routine, op) in woken {
-            self.enqueue(self.now, p, What::Wake { routine, op });
+            self.view
+                .enqueue(Duration::ZERO, p, What::Wake { routine, op });
         }
     }
 }

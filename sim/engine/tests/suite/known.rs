@@ -232,8 +232,9 @@ fn id_of(name: &str) -> ProcId {
     WorldBuilder::id_of(name, &POLITE)
 }
 
-/// Guest and neighbour have greeted the host, or not, and the guest's connection was reset, or not.
-fn acquainted(how: &'static str, greeted: [bool; 2], reset: bool) -> World {
+/// Guest and neighbour have greeted the host, or not, or the host one of them, and the guest's connection
+/// was reset, or not.
+fn acquainted(how: &'static str, greeted: [bool; 2], visits: Option<&str>, reset: bool) -> World {
     let mut builder = WorldBuilder::new();
     for name in POLITE {
         builder.process(name, Polite(how));
@@ -256,6 +257,9 @@ fn acquainted(how: &'static str, greeted: [bool; 2], reset: bool) -> World {
         if greets {
             act(&mut world, Time::ZERO, &told(name, "host"));
         }
+    }
+    if let Some(whom) = visits {
+        act(&mut world, Time::ZERO, &told("host", whom));
     }
     let settle = |world: &mut World| {
         while let Some(entry) = world.next_entry().copied() {
@@ -285,14 +289,19 @@ fn a_step_is_known_only_where_the_same_connections_are_open() {
     for how in ["greets", "says good-bye"] {
         let mut memo = Memo::new();
         let mut sent = BTreeSet::new();
-        for greeted in [[false, false], [false, true], [true, false], [true, true]] {
+        let greeted = [[false, false], [false, true], [true, false], [true, true]];
+        let visits = [None, Some("guest"), Some("neighbour")];
+        let all = greeted
+            .into_iter()
+            .flat_map(|who| visits.map(|visits| (who, visits)));
+        for (greeted, visits) in all {
             for reset in [false, true] {
-                let before = acquainted(how, greeted, reset);
+                let before = acquainted(how, greeted, visits, reset);
                 let look = before.next_entry().expect("it was told to");
                 for _ in 0..2 {
                     let event = Event::Pending(look.seq);
                     let (after, differs) = both(&mut memo, &before, look.at, event);
-                    assert_eq!(differs, None, "{how} {greeted:?} {reset}");
+                    assert_eq!(differs, None, "{how} {greeted:?} {visits:?} {reset}");
                     sent.insert(format!("{:?}", after.in_flight().collect::<Vec<_>>()));
                     sent.insert(format!("{:?}", after.connections().count()));
                 }
@@ -300,4 +309,58 @@ fn a_step_is_known_only_where_the_same_connections_are_open() {
         }
         assert!(sent.len() > 2, "{how}: {sent:?}");
     }
+}
+
+/// Sleeps as long as there is time.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Sleeper;
+
+impl Process for Sleeper {
+    fn boot(&mut self, _: &mut Cx<'_>) {}
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+    fn timer(&mut self, cx: &mut Cx<'_>, _: Timer) {
+        cx.spawn(Task::new(Name::new("sleep"), ()));
+    }
+    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
+        cx.arm(LOOK, Duration::from_millis(500));
+        Ok(())
+    }
+    fn crash(&mut self) {}
+    fn routine(&self, _: &Task) -> RoutineFuture {
+        Box::pin(async move {
+            Rx::new().sleep(Duration::MAX).await;
+            Outcome::Done
+        })
+    }
+}
+
+#[test]
+fn what_is_never_due_is_never_due_whenever_it_begins() {
+    let mut memo = Memo::new();
+    let mut after = Vec::new();
+    for seconds in [5, 1, 9] {
+        let mut world = WorldBuilder::new().process("sleeper", Sleeper).build();
+        let process = "sleeper".to_owned();
+        let start = Fault::Start {
+            process: process.clone(),
+        };
+        act(&mut world, Time::ZERO, &Action::Fault(start));
+        let (what, args) = (String::new(), serde_json::Value::Null);
+        let told = Action::Tell {
+            process,
+            what,
+            args,
+        };
+        act(&mut world, Time::from_secs(seconds), &told);
+        world.cache_all_digests();
+        let sleep = *world.next_entry().expect("it was told to");
+        let (slept, differs) = both(&mut memo, &world, sleep.at, Event::Pending(sleep.seq));
+        assert_eq!(differs, None);
+        assert_eq!(slept.next_entry().expect("it sleeps").at, Time::NEVER);
+        after.push(slept);
+    }
+    let (known, _) = memo.uses();
+    assert_eq!(known, 2, "all but the first");
+    assert_eq!(after[0], after[1], "but for the time");
+    assert_eq!(after[0].digest(), after[2].digest());
 }

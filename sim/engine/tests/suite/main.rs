@@ -10,5 +10,6 @@ mod lives;
 mod network;
 mod numbers;
 mod purity;
+mod refused;
 mod streams;
 mod stuck;

@@ -1,0 +1,326 @@
+//! How a step of a process sees the world around the process, and changes it. While a step is recorded,
+//! each method here writes down what is asked, as a [`Question`], or what is done, as an [`Edit`]: so none
+//! can be forgotten, and a step that was recorded is repeated only where it would do the same. What is
+//! recorded of a step, and how it is repeated, is in `known.rs`.
+//!
+//! Links and nominal latencies are asked for freely: no step is known but where they are the same.
+
+use std::time::Duration;
+
+use triomphe::Arc;
+
+use crate::conn::{Conn, ConnId, Dir, Ends, Frame, Transport};
+use crate::digest::Cached;
+use crate::memo::{Edit, Question, Record};
+use crate::name::{Life, Name, ProcId};
+use crate::net::{Link, Links};
+use crate::not_state::NotState;
+use crate::process::Timer;
+use crate::queue::{Entry, FrameHead, Sought, What, Which};
+use crate::slot::Slot;
+use crate::time::Time;
+
+use super::state::{After, State};
+
+/// The state of a world, as a step may come to it.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    state: State,
+    /// What is written down of this step, if it is to be known later. No copy of a world has one.
+    record: NotState<OnlyHere>,
+}
+
+#[derive(Default)]
+struct OnlyHere(Option<Box<Record>>);
+
+impl Clone for OnlyHere {
+    fn clone(&self) -> OnlyHere {
+        OnlyHere(None)
+    }
+}
+
+/// The time, for whoever may look at it or not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watch {
+    now: Time,
+    was_read: bool,
+}
+
+impl Watch {
+    pub fn read(&mut self) -> Time {
+        self.was_read = true;
+        self.now
+    }
+}
+
+/// What is no step, or none that is recorded.
+impl View {
+    pub fn new(state: State) -> View {
+        let record = NotState::default();
+        View { state, record }
+    }
+
+    /// Everything, to look at.
+    ///
+    /// # Panics
+    /// If a step is recorded: then what it looks at would not be known.
+    pub fn state(&self) -> &State {
+        assert!(self.record.0.0.is_none(), "a step looks past its record");
+        &self.state
+    }
+
+    /// Everything, to change. A step that does so cannot be known.
+    pub fn state_mut(&mut self) -> &mut State {
+        self.spoil();
+        &mut self.state
+    }
+
+    /// The cached fingerprints, which no step depends on.
+    pub fn state_beside(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    /// From here on the step of this process is recorded.
+    pub fn begin_record(&mut self, process: ProcId) {
+        let before = self.state.clone();
+        self.record.0.0 = Some(Box::new(Record::new(process, before)));
+    }
+
+    /// What was recorded.
+    pub fn end_record(&mut self) -> Option<Box<Record>> {
+        self.record.0.0.take()
+    }
+
+    fn spoil(&mut self) {
+        if let Some(record) = &mut self.record.0.0 {
+            record.spoiled = true;
+        }
+    }
+
+    /// The step depends on this.
+    fn ask(&mut self, question: Question) {
+        if let Some(record) = &mut self.record.0.0 {
+            record.ask(question);
+        }
+    }
+
+    fn write_down(&mut self, edit: impl FnOnce() -> Edit) {
+        if let Some(record) = &mut self.record.0.0 {
+            record.edits.push(edit());
+        }
+    }
+}
+
+/// The process itself, and what is the same wherever a step is known.
+impl View {
+    /// The process that takes the step.
+    pub fn slot(&self, process: ProcId) -> &Slot {
+        let record = self.record.0.0.as_ref();
+        let is_its_own = record.is_none_or(|record| record.process == process);
+        assert!(is_its_own, "a step looks into another process");
+        self.state.slot(process)
+    }
+
+    /// A step that changes another process than its own is not one that can be known.
+    pub fn slot_mut(&mut self, process: ProcId) -> &mut Slot {
+        if let Some(record) = &mut self.record.0.0 {
+            record.spoiled |= record.process != process;
+        }
+        let slot: &mut Cached<Slot> = Arc::make_mut(&mut self.state.slots[process.index()]);
+        slot
+    }
+
+    /// The name of a process; it never has another.
+    pub fn name(&self, process: ProcId) -> &str {
+        self.state.name(process)
+    }
+
+    /// The process with this name.
+    pub fn find(&self, name: &str) -> Option<ProcId> {
+        self.state.find(name)
+    }
+
+    pub fn link(&self, from: ProcId, to: ProcId) -> Link {
+        self.state.links.get(from, to)
+    }
+
+    /// Faults of the network are no steps of a process.
+    pub fn links_mut(&mut self) -> &mut Links {
+        &mut self.state_mut().links
+    }
+
+    pub fn nominal(&self, from: ProcId, to: ProcId) -> Duration {
+        self.state.nominal(from, to)
+    }
+}
+
+/// Time, and what is pending.
+impl View {
+    /// Takes the entry that the step is about, by which it is known.
+    pub fn take(&mut self, seq: u64) -> Option<Entry> {
+        self.state.queue.take(seq)
+    }
+
+    /// Time passes; before a step, so that it begins at its own.
+    pub fn pass_to(&mut self, at: Time) {
+        self.state.now = self.state.now.max(at);
+    }
+
+    /// The name of the next entry, which is for drivers.
+    pub fn next_seq(&self) -> u64 {
+        *self.state.next_seq
+    }
+
+    /// A watch for a routine, which gives it back.
+    pub fn lend_watch(&self) -> Watch {
+        Watch {
+            now: self.state.now,
+            was_read: false,
+        }
+    }
+
+    pub fn take_back(&mut self, watch: Watch) {
+        if watch.was_read {
+            self.ask(Question::Now);
+        }
+    }
+
+    pub fn enqueue(&mut self, after: Duration, process: ProcId, what: What) {
+        self.write_down(|| Edit::enqueue(after, process, what));
+        let at = self.state.now + after;
+        self.state.enter(at, process, what);
+    }
+
+    /// Removes the first entry that does this at this process, pending or parked.
+    pub fn cancel_entry(&mut self, process: ProcId, what: What) {
+        let sought = Sought::new(process, what);
+        self.write_down(|| Edit::Cancel(sought));
+        self.state.remove(sought);
+    }
+
+    pub fn cancel_entries(&mut self, which: Which) {
+        self.write_down(|| Edit::CancelAll(which));
+        self.state.remove_all(which);
+    }
+
+    /// How long until a timer of the process fires.
+    pub fn remaining(&mut self, process: ProcId, timer: Timer) -> Option<Duration> {
+        let sought = Sought::new(process, What::Timer(timer));
+        self.ask(Question::Entry(sought));
+        let entry = self.state.sought(sought)?;
+        Some(entry.at.since(self.state.now))
+    }
+
+    /// The timers of the process with this tag: number, and how long until it fires.
+    pub fn timers(
+        &mut self,
+        process: ProcId,
+        tag: Name,
+    ) -> impl Iterator<Item = (u64, Duration)> + '_ {
+        self.ask(Question::Timers(process, tag));
+        let now = self.state.now;
+        let is_one = move |entry: &Entry| match entry.what {
+            What::Timer(timer) if entry.process == process && timer.tag == tag => {
+                Some((timer.arg, entry.at.since(now)))
+            }
+            _ => None,
+        };
+        self.state.entries().filter_map(is_one)
+    }
+
+    /// Parks what is now blocked.
+    pub fn park(&mut self) {
+        self.write_down(|| Edit::Park);
+        self.state.park();
+    }
+
+    /// Lets go on what is no longer blocked.
+    pub fn unpark(&mut self, after: After) {
+        self.write_down(|| Edit::Unpark(after));
+        self.state.unpark(after);
+    }
+}
+
+/// Connections.
+impl View {
+    /// What the ends of a connection know.
+    pub fn conn(&mut self, id: ConnId) -> Option<&Ends> {
+        self.ask(Question::Ends(id));
+        let conn = self.state.conn(id)?;
+        Some(&conn.ends)
+    }
+
+    pub fn conn_mut(&mut self, id: ConnId) -> Option<&mut Ends> {
+        self.ask(Question::Ends(id));
+        self.state.conn_mut(id).map(Conn::ends_mut)
+    }
+
+    /// The open connection of a client to a server, or a new one. Is it new?
+    pub fn connection(
+        &mut self,
+        client: Life,
+        to: ProcId,
+        transport: &'static Transport,
+    ) -> (ConnId, bool) {
+        self.ask(Question::Connection(client, to, transport));
+        if let Some(id) = self.state.open_connection(client, to, transport) {
+            return (id, false);
+        }
+        self.ask(Question::NextConn);
+        self.state.next_conn += 1;
+        let id = ConnId(self.state.next_conn);
+        // It is among those that the step changes.
+        self.ask(Question::Ends(id));
+        self.state.open(Conn::new(id, client, to, transport));
+        (id, true)
+    }
+
+    /// The connections that a process is the client or the server of.
+    pub fn conns_of(&mut self, process: ProcId) -> Vec<ConnId> {
+        self.ask(Question::ConnsOf(process));
+        let its = |c: &Ends| c.client.process == process || c.server == process;
+        self.state.conns_where(its).collect()
+    }
+
+    /// Those that it is the server of.
+    pub fn conns_to(&mut self, server: ProcId) -> Vec<ConnId> {
+        self.ask(Question::ConnsTo(server));
+        self.state.conns_where(|c| c.server == server).collect()
+    }
+
+    /// How long ago its client heard anything, unless it has forgotten.
+    pub fn heard(&mut self, id: ConnId) -> Option<Duration> {
+        self.ask(Question::Heard(id));
+        let heard = self.state.conn(id)?.heard?;
+        Some(self.state.now.since(heard))
+    }
+
+    pub fn hear(&mut self, id: ConnId, heard: bool) {
+        self.write_down(|| Edit::Hear(id, heard));
+        self.state.hear(id, heard);
+    }
+
+    /// Is anything under way to its server?
+    pub fn is_under_way_up(&mut self, id: ConnId) -> bool {
+        self.ask(Question::UnderWayUp(id));
+        let conn = self.state.conn(id);
+        conn.is_some_and(|conn| !conn.up.is_empty())
+    }
+
+    pub fn fly(&mut self, id: ConnId, dir: Dir, frame: Frame, after: Duration) {
+        let frame = Cached::new(frame);
+        self.write_down(|| Edit::fly(id, dir, &frame, after));
+        self.state.fly(id, dir, frame, after);
+    }
+
+    pub fn land(&mut self, head: FrameHead) -> Frame {
+        self.write_down(|| Edit::Land(head));
+        self.state.land(head)
+    }
+
+    /// It is over: neither end knows it, and nothing is under way on it.
+    pub fn forget(&mut self, id: ConnId) {
+        self.state.forget(id);
+        self.cancel_entries(Which::AllOf(id));
+    }
+}
