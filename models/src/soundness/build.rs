@@ -215,7 +215,6 @@ fn started(description: &Description, names: &[String]) -> World {
         .collect();
     for (me, (name, script)) in names.iter().zip(&description.processes).enumerate() {
         let plot = Plot {
-            me,
             script: script.clone(),
             peers: peers.clone(),
         };
@@ -234,7 +233,8 @@ fn started(description: &Description, names: &[String]) -> World {
             process: name.clone(),
         });
         let started = world.apply(Time::ZERO, Event::Act(&start), &mut |sent| sent.nominal);
-        started.expect("it is one of the world's");
+        let report = started.expect("it is one of the world's");
+        assert!(report.livelock.is_none(), "it never ends to start");
     }
     world
 }

@@ -629,7 +629,7 @@ impl Side<'_> {
             let first = state.world.find("p0");
             first
                 .and_then(|first| state.world.process::<Toy>(first))
-                .map(Toy::volatile)
+                .map(|toy| (toy.volatile(), toy.durable()))
         };
         hidden(one) != hidden(other)
     }

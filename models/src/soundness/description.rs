@@ -189,7 +189,9 @@ pub enum Do {
     Look,
     GoAway,
     Exit,
-    Restart,
+    Restart {
+        after: Delay,
+    },
     /// What is simulated panics, if the number is this.
     Panic {
         at: u8,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use wavetank_engine::drive::{MOST, deadlocked, overgrown};
+use wavetank_engine::drive::{MOST, overgrown, stuck};
 use wavetank_engine::{
     Action, Check, Class, Digest, Entry, Event, Fault, Status, Time, What, World, digest, exactly,
 };
@@ -228,17 +228,14 @@ fn run(world: &mut World, at: Time, event: Event<'_>) -> Result<bool, Violated> 
     let applied = catch_unwind(AssertUnwindSafe(|| {
         world.apply(at, event, &mut |sent| sent.nominal)
     }));
-    let report = match applied {
+    let mut report = match applied {
         Ok(fits) => fits.expect("an event of this world"),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             return Err(("no-panic".to_owned(), text.unwrap_or_default()));
         }
     };
-    let found = report
-        .deadlock
-        .map(deadlocked)
-        .or_else(|| overgrown(world, MOST));
+    let found = stuck(&mut report).or_else(|| overgrown(world, MOST));
     if let Some(found) = found {
         return Err((found.property, found.message));
     }

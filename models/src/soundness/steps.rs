@@ -224,7 +224,9 @@ async fn once(plot: &Plot, own: usize, step: &Do, left: u64) -> u64 {
             rx.exit();
             left
         }
-        Do::Restart => {
+        Do::Restart { after } => {
+            // One that restarts as soon as it begins takes an engine long to see through.
+            rx.sleep(micros(*after)).await;
             rx.restart();
             left
         }

@@ -128,8 +128,8 @@ const LIARS: u64 = 40;
 pub(super) fn of(number: u64) -> BoxedStrategy<Description> {
     let taste = TASTES[(number % TASTES.len() as u64) as usize];
     let lie = match number % LIARS {
-        17 => Lie::Hash,
-        37 => Lie::Equality,
+        18 => Lie::Hash,
+        38 => Lie::Equality,
         _ => Lie::None,
     };
     description(taste, lie)
@@ -284,7 +284,7 @@ fn stream() -> BoxedStrategy<Do> {
 fn life() -> BoxedStrategy<Do> {
     prop_oneof![
         2 => Just(Do::Exit),
-        1 => Just(Do::Restart),
+        1 => pause().prop_map(|after| Do::Restart { after }),
         2 => delay().prop_map(Do::Deadline),
         2 => delay().prop_map(|within| Do::Done { within }),
         1 => (0..7_u8).prop_map(|at| Do::Panic { at }),

@@ -2,13 +2,12 @@
 //! in `steps.rs`.
 
 use std::hash::{Hash, Hasher};
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_engine::{
-    Caller, Cell, Channel, Condition, Cx, Instant, Keepalive, Lock, Name, Outcome, Payload, ProcId,
-    Process, RoutineFuture, Rx, Signal, Task, Timer, Transport,
+    Caller, Cell, Channel, Condition, Cx, Instant, Keepalive, Lock, Name, NotState, Outcome,
+    Payload, ProcId, Process, RoutineFuture, Rx, Signal, Task, Timer, Transport,
 };
 
 use super::build::micros;
@@ -105,41 +104,6 @@ pub(super) fn number(value: &Payload) -> u64 {
     }
 }
 
-/// What never changes in a world, and is no part of its state.
-pub(super) struct Fixed<T>(Arc<T>);
-
-impl<T> Fixed<T> {
-    pub fn new(value: T) -> Fixed<T> {
-        Fixed(Arc::new(value))
-    }
-}
-
-impl<T> Clone for Fixed<T> {
-    fn clone(&self) -> Fixed<T> {
-        Fixed(self.0.clone())
-    }
-}
-impl<T> Deref for Fixed<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-impl<T> PartialEq for Fixed<T> {
-    fn eq(&self, _: &Fixed<T>) -> bool {
-        true
-    }
-}
-impl<T> Eq for Fixed<T> {}
-impl<T> Hash for Fixed<T> {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-impl<T> std::fmt::Debug for Fixed<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("..")
-    }
-}
-
 /// A number, compared and hashed as honestly as the world's description says.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
@@ -164,7 +128,6 @@ impl Hash for Kept {
 /// What a process is to do, and whom it knows.
 #[derive(Debug)]
 pub(super) struct Plot {
-    pub me: usize,
     pub script: Script,
     pub peers: Vec<ProcId>,
 }
@@ -209,9 +172,9 @@ pub(super) struct Run {
 /// A process with a script.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Toy {
-    plot: Fixed<Plot>,
+    plot: NotState<Arc<Plot>>,
     volatile: Kept,
-    durable: u64,
+    durable: Kept,
     /// Who waits for an answer that comes later.
     callers: Vec<Caller>,
     stopping: bool,
@@ -220,9 +183,9 @@ pub(super) struct Toy {
 impl Toy {
     pub fn new(plot: Plot, lie: Lie) -> Toy {
         Toy {
-            plot: Fixed::new(plot),
+            plot: NotState(Arc::new(plot)),
             volatile: Kept { number: 0, lie },
-            durable: 0,
+            durable: Kept { number: 0, lie },
             callers: Vec::new(),
             stopping: false,
         }
@@ -238,12 +201,12 @@ impl Toy {
     }
 
     pub fn durable(&self) -> u64 {
-        self.durable
+        self.durable.number
     }
 
     pub fn keep(&mut self, by: u8) -> u64 {
-        self.durable = (self.durable + u64::from(by)) % 4;
-        self.durable
+        self.durable.number = (self.durable.number + u64::from(by)) % 4;
+        self.durable.number
     }
 
     fn count(&mut self, by: u64) {
@@ -324,7 +287,7 @@ impl Toy {
 
 impl Process for Toy {
     fn boot(&mut self, cx: &mut Cx<'_>) {
-        let plot = self.plot.clone();
+        let plot = self.plot.0.clone();
         for (channel, holds) in CHANNELS.iter().zip(plot.script.channels) {
             if holds > 0 {
                 cx.make(*channel, holds.into());
@@ -334,7 +297,7 @@ impl Process for Toy {
     }
 
     fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
-        let plot = self.plot.clone();
+        let plot = self.plot.0.clone();
         self.count(number(body));
         self.act(cx, &plot.script.request);
         match plot.script.serve {
@@ -363,20 +326,20 @@ impl Process for Toy {
 
     fn part(&mut self, cx: &mut Cx<'_>, _: Caller, body: &Payload) {
         self.count(number(body));
-        let plot = self.plot.clone();
+        let plot = self.plot.0.clone();
         self.act(cx, &plot.script.part);
     }
 
     fn acknowledged(&mut self, cx: &mut Cx<'_>, caller: Caller) {
         self.count(u64::from(cx.unacknowledged(caller)));
-        let plot = self.plot.clone();
+        let plot = self.plot.0.clone();
         self.act(cx, &plot.script.part);
     }
 
     fn cast(&mut self, cx: &mut Cx<'_>, _: ProcId, body: &Payload) {
         let number = *body.expect::<u64>();
         self.count(self.volatile() + number);
-        let plot = self.plot.clone();
+        let plot = self.plot.0.clone();
         self.act(cx, &plot.script.cast);
     }
 
@@ -393,7 +356,7 @@ impl Process for Toy {
         for caller in std::mem::take(&mut self.callers) {
             self.reply(cx, caller);
         }
-        let plot = self.plot.clone();
+        let plot = self.plot.0.clone();
         let which = TIMERS.iter().position(|tag| *tag == fired.tag);
         if let Some(all) = which.and_then(|which| plot.script.timers.get(which)) {
             self.act(cx, all);
@@ -401,7 +364,7 @@ impl Process for Toy {
     }
 
     fn stop(&mut self, cx: &mut Cx<'_>) {
-        let plot = self.plot.clone();
+        let plot = self.plot.0.clone();
         self.stopping = true;
         self.act(cx, &plot.script.stop.0);
         match plot.script.stop.1 {
@@ -411,7 +374,7 @@ impl Process for Toy {
     }
 
     fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
-        let plot = self.plot.clone();
+        let plot = self.plot.0.clone();
         self.act(cx, &plot.script.told);
         match what {
             REFUSED => Err("refuses it".to_owned()),
@@ -431,7 +394,7 @@ impl Process for Toy {
     }
 
     fn routine(&self, task: &Task) -> RoutineFuture {
-        let (plot, run) = (self.plot.clone(), task.args::<Run>().clone());
+        let (plot, run) = (self.plot.0.clone(), task.args::<Run>().clone());
         Box::pin(async move {
             let routine = &plot.script.routines[run.routine];
             let left = steps::run(&plot, run.routine, &routine.steps, 0).await;

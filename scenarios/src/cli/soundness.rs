@@ -49,7 +49,8 @@ pub(super) fn soundness(args: &SoundnessArgs) -> Result<Exit, Problem> {
         ticker.tick(|| format!("{done} of {of} worlds, {disputed} disagreements"));
     };
     let sounded = soundness.run(watch).map_err(Problem::new)?;
-    print(&report(&sounded, args.worlds, clock.elapsed()))?;
+    eprintln!("{:.1} s", clock.elapsed().as_secs_f64());
+    print(&report(&sounded, args.worlds))?;
     let unwritten = sounded
         .disputed
         .iter()
@@ -66,7 +67,7 @@ pub(super) fn soundness(args: &SoundnessArgs) -> Result<Exit, Problem> {
     })
 }
 
-fn report(sounded: &Sounded, worlds: Seeds, took: Duration) -> String {
+fn report(sounded: &Sounded, worlds: Seeds) -> String {
     let mut lines: Vec<String> = sounded
         .disputed
         .iter()
@@ -86,8 +87,8 @@ fn report(sounded: &Sounded, worlds: Seeds, took: Duration) -> String {
             "DISAGREEMENT on world {number}: it does not come to an end"
         ));
     }
-    lines.push(format!("worlds {worlds} in {:.1} s", took.as_secs_f64()));
-    lines.push(sounded.figures.to_string());
+    lines.push(format!("worlds {worlds}"));
+    lines.push(sounded.figures.to_string().trim_end().to_owned());
     if !sounded.reduced.is_empty() {
         let numbers: Vec<String> = sounded
             .reduced
