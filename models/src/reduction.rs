@@ -30,7 +30,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::{Digest, Time, digest};
+use wavetank_engine::{Digest, Time, digest, mutant};
 
 use crate::world_model::{Node, WorldModel};
 
@@ -89,11 +89,13 @@ fn in_order(model: &WorldModel, node: &Node) -> Digest {
     let first = node.world.next_entry();
     let late = late.and_then(|late| first.map(|entry| until(entry.at + late)));
     let budgets = (node.deviations, node.faults, node.planned);
+    let budgets = (!mutant::is("reduction: budgets")).then_some(budgets);
     let cuts = (planned, late, until(bounds.horizon));
-    digest(&(
-        budgets,
-        node.world.now(),
-        cuts,
-        node.world.coarse_digest(GRAIN),
-    ))
+    let cuts = (!mutant::is("reduction: cuts")).then_some(cuts);
+    let now = (!mutant::is("reduction: now")).then_some(node.world.now());
+    let grain = match mutant::is("reduction: grain") {
+        true => Duration::from_secs(1),
+        false => GRAIN,
+    };
+    digest(&(budgets, now, cuts, node.world.coarse_digest(grain)))
 }

@@ -242,7 +242,7 @@ fn bounds(search: &Search, reduction: &Reduction) -> String {
     };
     let reduced = match reduction.exact {
         true => "",
-        false => ", orders instead of times (an empirical verdict: that of a full search counts)",
+        false => ", orders instead of times (an empirical verdict: the full search decides)",
     };
     format!(
         "{faults}, {}{late}{choices}, {:.3} s to {:.3} s of virtual time{recovery}{reduced}",

@@ -16,6 +16,7 @@ mod reduction;
 mod schema;
 mod scopes;
 mod service_defects;
+mod soundness;
 mod stale;
 mod support;
 mod sweeps;

@@ -6,6 +6,7 @@ use std::ops::{Add, Sub};
 use std::time::Duration;
 
 use crate::digest::is_exact;
+use crate::mutant;
 
 /// An instant of virtual time, in nanoseconds since the world began.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -63,7 +64,7 @@ impl Eq for Instant {}
 
 impl Hash for Instant {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        if is_exact() {
+        if is_exact() && !mutant::is("digest: instants") {
             self.0.hash(state);
         }
     }

@@ -9,6 +9,7 @@ use triomphe::Arc;
 use crate::conn::{Conn, ConnId, Dir, Ends, Flight, Frame};
 use crate::digest::{Cached, digest};
 use crate::memo::Edit;
+use crate::mutant;
 use crate::name::{Life, ProcId};
 use crate::net::{LinkSpec, Links};
 use crate::not_state::NotState;
@@ -127,6 +128,9 @@ impl State {
 impl State {
     /// Makes an edit that was written down.
     pub fn make(&mut self, edit: &Edit) {
+        if mutant::is(edit.left_out()) {
+            return;
+        }
         match edit {
             Edit::Enqueue { entry, after } => self.admit(entry.again(self.now + *after)),
             Edit::Cancel(sought) => self.remove(*sought),
