@@ -22,6 +22,7 @@ use wavetank_release::Release;
 use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{Config, InFlight, Serve};
 use crate::services::Allocators;
+use crate::storages::rest_storage;
 
 pub use route::Api;
 pub(crate) use route::{Route, route};
@@ -125,7 +126,7 @@ fn registry(rx: Rx, config: &Config, api: &Api, dry_run: bool) -> Registry {
         cacher: config.cacher(rx, api.resource),
         part: api.part,
         namespace: api.namespace.clone(),
-        allocators: allocators(rx, config, api),
+        rest: rest_storage(rx, config, api.resource),
         dry_run,
         me: config.number,
     }

@@ -13,6 +13,7 @@ mod registry;
 mod server;
 pub mod services;
 mod storage;
+mod storages;
 
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};

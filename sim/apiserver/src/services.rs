@@ -21,6 +21,7 @@ pub mod ledger;
 mod node_ports;
 mod ports;
 mod rest;
+mod storage;
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ use wavetank_etcd::EtcdError;
 use wavetank_release::{Release, Switch, Switches};
 
 use crate::cacher::Cacher;
-use crate::registry::Registry;
+use crate::registry::{Generic, Registry, RestStorage};
 use crate::server::Config;
 use addresses::{Addresses, Holder};
 use ledger::{Ledger, Refusal};
@@ -43,7 +44,6 @@ use ledger::{Ledger, Refusal};
 pub use bitmap::Bitmap;
 pub use block::{Block, ServiceRanges};
 pub(crate) use detached::routine;
-pub use hooks::Begun;
 pub use rest::Layer;
 
 /// Something could not be given up, and waits for the repair: upstream's log has it.
@@ -72,6 +72,11 @@ pub struct Allocators {
     release: Release,
     switches: Switches,
     endpoints: Option<Cacher>,
+}
+
+/// The storage of Services, on a server that has something to give to them.
+pub fn rest_storage(rx: Rx, config: &Config) -> Option<Arc<dyn RestStorage>> {
+    Some(Arc::new(Allocators::of(rx, config)?))
 }
 
 /// Where cluster addresses come from.
@@ -275,7 +280,7 @@ impl Allocators {
             resource: &ENDPOINTS,
             cacher: self.endpoints,
             part: Part::Whole,
-            allocators: None,
+            rest: Arc::new(Generic),
             dry_run: false,
             ..services.clone()
         };

@@ -7,10 +7,10 @@ use wavetank_api::options::{DeleteOptions, Propagation};
 use wavetank_api::strategy::{Context, Grace, Part};
 use wavetank_api::{Object, Stamp, Status, Stored, kinds};
 use wavetank_engine::Rx;
-use wavetank_release::{Release, Switch};
+use wavetank_release::Switch;
 
 use crate::options::{Preconditions, StoreError};
-use crate::registry::{Made, Registry};
+use crate::registry::{Gone, Made, Registry};
 use crate::storage::Updated;
 
 pub(super) const ORPHAN: &str = "orphan";
@@ -134,10 +134,7 @@ impl Registry {
             }
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
-        // The layer before the registry does it by itself.
-        if self.storage.release == Release::V1_36 {
-            self.after_delete(rx, &gone, late).await;
-        }
+        self.after_delete(rx, &gone, Gone::Deleted, late).await;
         Ok(Deletion {
             made: self.finalize(gone, true),
             deleted: true,
@@ -145,14 +142,10 @@ impl Registry {
         })
     }
 
-    /// `AfterDelete`, if this resource has it. Upstream's runs also if somebody else was faster.
-    async fn after_delete(&self, rx: Rx, gone: &Made, late: bool) {
-        let switches = self.storage.switches;
-        if let Some(allocators) = &self.allocators
-            && !(late && switches.has(Switch::FixReleaseOnce))
-        {
-            allocators.after_delete(rx, self, gone).await;
-        }
+    /// `AfterDelete`. Upstream's runs also if somebody else was faster.
+    async fn after_delete(&self, rx: Rx, object: &Made, gone: Gone, late: bool) {
+        let after = self.rest.after_delete(rx, self, object, gone, late);
+        after.await;
     }
 
     /// Does whoever takes the last finalizer give up what the object was allocated?
@@ -188,7 +181,7 @@ impl Registry {
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
         if self.gives_up_with_finalizers() {
-            self.after_delete(rx, &gone, late).await;
+            self.after_delete(rx, &gone, Gone::Emptied, late).await;
         }
         Ok(object)
     }
