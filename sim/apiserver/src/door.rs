@@ -23,6 +23,7 @@ use crate::gates;
 use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{Config, InFlight, Serve};
 use crate::services::Allocators;
+use crate::storages::rest_storage;
 
 pub use route::Api;
 pub(crate) use route::{Route, route};
@@ -126,7 +127,7 @@ fn registry(rx: Rx, config: &Config, api: &Api, dry_run: bool) -> Registry {
         cacher: config.cacher(rx, api.resource),
         part: api.part,
         namespace: api.namespace.clone(),
-        allocators: allocators(rx, config, api),
+        rest: rest_storage(rx, config, api.resource),
         dry_run,
         me: config.number,
     }
