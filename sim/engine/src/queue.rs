@@ -156,7 +156,7 @@ impl Entry {
     /// The fingerprint, with the time that is left. What is overdue counts by how much: in that order it
     /// goes on, when whatever holds it up is over.
     pub(crate) fn digest_at(&self, now: Time) -> Digest {
-        pair(self.digest, self.at.from_now(now))
+        pair(self.digest, self.at.ahead_of(now))
     }
 
     /// The fingerprint, with the time that is left in whole grains.
@@ -182,7 +182,7 @@ impl Entry {
     pub(crate) fn same(&self, now: Time, other: &Entry, other_now: Time) -> bool {
         self.process == other.process
             && self.what == other.what
-            && self.at.from_now(now) == other.at.from_now(other_now)
+            && self.at.ahead_of(now) == other.at.ahead_of(other_now)
     }
 }
 
