@@ -160,7 +160,7 @@ impl Entry {
         if mutant::is("digest: when") {
             return self.digest;
         }
-        pair(self.digest, self.at.from_now(now))
+        pair(self.digest, self.at.ahead_of(now))
     }
 
     /// The fingerprint, with the time that is left in whole grains.
@@ -186,7 +186,7 @@ impl Entry {
     pub(crate) fn same(&self, now: Time, other: &Entry, other_now: Time) -> bool {
         self.process == other.process
             && self.what == other.what
-            && self.at.from_now(now) == other.at.from_now(other_now)
+            && self.at.ahead_of(now) == other.at.ahead_of(other_now)
     }
 }
 
