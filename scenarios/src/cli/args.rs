@@ -216,9 +216,10 @@ pub(super) struct CheckArgs {
     /// Stop when the process comes near to so much memory, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 6144)]
     pub memory: u64,
-    /// Look around by hand, in stateright's Explorer, on this machine only
-    #[arg(long)]
-    pub explore: bool,
+    /// Look around by hand in a browser, in stateright's Explorer, on this machine only
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "3000")]
+    pub explore: Option<u16>,
     /// Where counterexamples are written
     #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
     pub out: PathBuf,
