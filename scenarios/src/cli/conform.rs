@@ -105,8 +105,10 @@ fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
 /// How many steps differ, and which of them nobody expects to.
 fn differences(all: usize, unlisted: &[(String, u64)]) -> String {
     let listed = all - unlisted.len();
-    let mut text =
-        format!("differences: {listed} that known-differences.txt lists, {} more\n", unlisted.len());
+    let mut text = format!(
+        "differences: {listed} that known-differences.txt lists, {} more\n",
+        unlisted.len()
+    );
     for (file, step) in unlisted {
         text += &format!("  {file} step {step} (--verbose shows it)\n");
     }

@@ -107,7 +107,9 @@ impl Checker<'_> {
         for (phase, lasts) in [("storm", storm), ("calm", calm)] {
             if lasts > LONGEST_PHASE {
                 let message = format!("a {phase} of {lasts} is too long to simulate");
-                let help = format!("give at most {LONGEST_PHASE}; more seeds find more than longer storms");
+                let help = format!(
+                    "give at most {LONGEST_PHASE}; more seeds find more than longer storms"
+                );
                 self.wrong(Path::of(phase), Value, message, help);
             }
         }

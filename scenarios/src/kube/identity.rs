@@ -38,9 +38,11 @@ impl Job {
     /// What does not fit.
     pub fn from_identity(identity: &serde_json::Value) -> Result<Job, String> {
         if identity.get("scenario").is_none() {
-            return Err("another program wrote it, with cases of its own: replay it with that \
+            return Err(
+                "another program wrote it, with cases of its own: replay it with that \
                         program"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let identity: Identity =
             serde_json::from_value(identity.clone()).map_err(|error| error.to_string())?;

@@ -125,7 +125,10 @@ fn a_failure_that_cannot_be_written_is_told_and_is_an_error() {
         fs::create_dir(out.join(taken)).expect("a folder of our own");
     }
     let args = ["run", "ping-pong", "--defect", "blind", "--seeds", "0..100"];
-    let texts = ["VIOLATION of every-ball-is-hit-once", "cannot write the trace"];
+    let texts = [
+        "VIOLATION of every-ball-is-hit-once",
+        "cannot write the trace",
+    ];
     game(&dir, &[&args[..], &["--out", "out"]].concat()).expect(2, &texts);
 }
 
@@ -134,8 +137,13 @@ fn the_explorer_says_when_its_port_is_taken() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("bound").port();
     let explore = format!("--explore={port}");
-    let done = wavetank().args(["check", "lease-endpoints", &explore]).output();
-    let texts = [&*format!("cannot serve at 127.0.0.1:{port}"), "choose another port"];
+    let done = wavetank()
+        .args(["check", "lease-endpoints", &explore])
+        .output();
+    let texts = [
+        &*format!("cannot serve at 127.0.0.1:{port}"),
+        "choose another port",
+    ];
     Done::from(done.expect("it starts")).expect(2, &texts);
 }
 
@@ -145,7 +153,12 @@ fn conform_apiserver_is_clean_as_shipped() {
     let done = wavetank().args(["conform", "apiserver"]).output();
     let done = Done::from(done.expect("it starts"));
     let done = done.expect(0, &["known-differences.txt lists, 0 more"]);
-    assert!(done.stdout.lines().last().is_some_and(|line| line.starts_with("steps: ")));
+    assert!(
+        done.stdout
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with("steps: "))
+    );
 }
 
 #[test]

@@ -133,7 +133,11 @@ impl<'a> RequestContext<'a> {
     /// The allocators of the layer before the registry that Services had until v1.20.
     fn layer(&self) -> Option<Allocators> {
         let concerned = *self.api.resource == kinds::SERVICES && self.api.part == Part::Whole;
-        let has = concerned && self.config.release < Release::V1_36;
+        let has = concerned
+            && !self
+                .config
+                .release
+                .has(crate::services::gates::REGISTRY_HOOKS);
         has.then(|| Allocators::of(self.rx, self.config)).flatten()
     }
 }

@@ -272,7 +272,10 @@ pub async fn delete(cx: RequestContext<'_>) -> Result<Response, Status> {
 pub async fn delete_collection(cx: RequestContext<'_>) -> Result<Response, Status> {
     // The layer of Services has no such method.
     if *cx.api.resource == kinds::SERVICES
-        && !cx.config.release.has(crate::services::gates::REGISTRY_HOOKS)
+        && !cx
+            .config
+            .release
+            .has(crate::services::gates::REGISTRY_HOOKS)
     {
         return Err(Status::method_not_allowed());
     }
