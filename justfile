@@ -22,6 +22,11 @@ bench-search *args:
 keep trace:
     cargo run --release -- keep {{trace}}
 
+# The search against a naive one, over random worlds, and whether that would notice a mistake.
+soundness *args:
+    cargo run --release -- soundness {{args}}
+    cargo test -p wavetank-models --features mutants --test mutants
+
 schema:
     cargo run --release -- schema > scenarios/scenario.schema.json
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
 
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Digest, Memo};
+use wavetank_engine::{Digest, Memo, mutant};
 
 use crate::coverage::Coverage;
 use crate::recovery::Recovery;
@@ -160,9 +160,10 @@ impl Explorer<'_> {
             true => self.threads.max(1),
             false => 1,
         };
+        let mutant = mutant::current();
         std::thread::scope(|scope| {
             for _ in 0..threads {
-                scope.spawn(|| shared.work());
+                scope.spawn(|| mutant::with(mutant, || shared.work()));
             }
         });
         let progress = shared.progress();
@@ -213,6 +214,9 @@ impl Shared<'_> {
     fn enter(&self, key: Digest, node: Node) -> Option<Frame> {
         if self.explorer.reduction.keeps(key) {
             return self.seen.insert(key).then(|| self.frame(node));
+        }
+        if mutant::is("reduction: way") {
+            return None;
         }
         let frame = self.frame(node);
         if frame.moves.len() > 1 {

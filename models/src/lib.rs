@@ -18,6 +18,7 @@ mod reduction;
 mod seen;
 mod shorten;
 pub mod small;
+pub mod soundness;
 mod step;
 mod world_model;
 

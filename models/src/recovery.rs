@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Action, Event, Fault, Memo, Status, Time, World, digest};
+use wavetank_engine::{Action, Event, Fault, Memo, Status, Time, World, digest, mutant};
 
 use crate::coverage::Coverage;
 use crate::livelock::Standstill;
@@ -68,7 +68,14 @@ impl Recovery {
             let world = &mut healer.world;
             world.cache_all_digests();
             // The time as well: processes may look at their clocks, and at how old something is.
-            let here = digest(&(world.exact_digest(), world.now(), until, &healer.stopping));
+            let now = (!mutant::is("recovery: now")).then(|| world.now());
+            let until = (!mutant::is("recovery: until")).then_some(until);
+            let stopping = (!mutant::is("recovery: stopping")).then_some(&healer.stopping);
+            let exact = match mutant::is("recovery: instants") {
+                true => world.digest(),
+                false => world.exact_digest(),
+            };
+            let here = digest(&(exact, now, until, stopping));
             let known = self.clean.contains(here);
             walked.push(here);
             !known
@@ -98,7 +105,8 @@ impl Healer {
             let process = world.find(process);
             process.is_some_and(|process| world.status(process) != Status::Up)
         };
-        let at = self.stopping.iter().position(has_ended)?;
+        let waits = !mutant::is("recovery: stopped");
+        let at = self.stopping.iter().position(has_ended).filter(|_| waits)?;
         let process = self.stopping.remove(at);
         Some(Healing::Act(Action::Fault(Fault::Start { process })))
     }
@@ -112,12 +120,17 @@ pub(crate) fn heal(
     calm: Duration,
     mut watch: impl FnMut(&mut Healer, &Healing, &Stepped) -> bool,
 ) -> Option<Box<FoundViolation>> {
+    let calm = if mutant::is("recovery: short") {
+        calm / 2
+    } else {
+        calm
+    };
     let until = node.world.now() + calm;
     let struck = model.bounds.faults.iter().enumerate();
     let struck = struck.filter(|(at, _)| node.faults >> at & 1 == 0);
     let goes_on = |end: &Fault| {
         let starts = matches!(end, Fault::Start { .. });
-        !(starts && model.bounds.stay_down)
+        !(starts && (model.bounds.stay_down || mutant::is("recovery: start")))
     };
     let mut healer = Healer {
         world: node.world.clone(),
@@ -137,7 +150,11 @@ pub(crate) fn heal(
     }
     let ends = ends.into_iter().chain([Fault::HealAll {}]);
     let acts = ends.map(|end| Healing::Act(Action::Fault(end)));
-    let mut healings = acts.chain([Healing::Calm]);
+    let skipped = usize::from(mutant::is("recovery: ends"));
+    let mut healings = acts.skip(skipped).chain([Healing::Calm]);
+    if mutant::is("recovery: calm") {
+        healings.by_ref().for_each(drop);
+    }
     let mut standstill = Standstill::new(&healer.world);
     loop {
         let healing = healings.next().or_else(|| healer.start_stopped());

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use stateright::{Model, Property};
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Action, Digest, Event, Memo, Time, What, World, digest, exactly};
+use wavetank_engine::{Action, Digest, Event, Memo, Time, What, World, digest, exactly, mutant};
 
 use crate::livelock::{MOST_AT_ONE_INSTANT, endless, until_time_goes_on};
 use crate::step::{Stepped, step};
@@ -72,7 +72,15 @@ impl Node {
 
     /// What the bounds of the search depend on, and a world's own equality leaves out.
     fn key(&self) -> (u32, u64, usize, Time) {
-        (self.deviations, self.faults, self.planned, self.world.now())
+        (
+            self.deviations * u32::from(!mutant::is("node: deviations")),
+            self.faults * u64::from(!mutant::is("node: faults")),
+            self.planned * usize::from(!mutant::is("node: planned")),
+            match mutant::is("node: now") {
+                true => Time::ZERO,
+                false => self.world.now(),
+            },
+        )
     }
 }
 
@@ -162,7 +170,8 @@ impl WorldModel {
         }
         let bounds = &self.bounds;
         let deviates = node.deviations > 0;
-        let planned = self.planned(node).filter(|at| *at <= bounds.horizon);
+        let planned = self.planned(node);
+        let planned = planned.filter(|at| *at <= bounds.horizon || mutant::is("bounds: plan"));
         let planned_is_next = self.planned_is_next(node);
         if planned.is_some() && planned_is_next {
             moves.push(Move::Planned);
@@ -172,15 +181,22 @@ impl WorldModel {
             .next_entry()
             .map_or(Time::NEVER, |entry| entry.at);
         let last = bounds.late_by.map_or(Time::NEVER, |late| first + late);
-        let last = last.min(bounds.horizon);
+        let last = match mutant::is("bounds: late") {
+            true => bounds.horizon,
+            false => last.min(bounds.horizon),
+        };
         for (place, entry) in node.world.pending().enumerate() {
             let is_default = place == 0 && !planned_is_next;
-            if entry.at > last || !(is_default || deviates) {
+            let too_late = match mutant::is("bounds: horizon") {
+                true => entry.at >= last,
+                false => entry.at > last,
+            };
+            if too_late || !(is_default || deviates) {
                 break;
             }
             match entry.what {
                 // It comes when it is due: nothing overtakes it, and what is late is not the later for it.
-                What::Property(_) => {
+                What::Property(_) if !mutant::is("bounds: deadline") => {
                     if is_default {
                         moves.push(Move::Pending(place));
                     }
@@ -188,7 +204,11 @@ impl WorldModel {
                 }
                 What::Choose { domain, .. } => {
                     let narrow = bounds.widest_choice.is_none_or(|widest| domain <= widest);
-                    let first = if narrow { 0 } else { domain - 1 };
+                    let first = match narrow {
+                        true => 0,
+                        false if mutant::is("bounds: choice") => domain,
+                        false => domain - 1,
+                    };
                     moves.extend((first..domain).map(|value| Move::Choice(place, value)));
                 }
                 _ => moves.push(Move::Pending(place)),
@@ -202,7 +222,8 @@ impl WorldModel {
         if deviates && !planned_is_next && planned.is_some_and(may_overtake) {
             moves.push(Move::Planned);
         }
-        let struck = bounds.faults.len() as u32 - node.faults.count_ones();
+        let mut struck = bounds.faults.len() as u32 - node.faults.count_ones();
+        struck += u32::from(mutant::is("bounds: at most"));
         if bounds.at_most.is_none_or(|most| struck < most) {
             let is_left = |fault: &usize| node.faults >> fault & 1 == 1;
             // Faults that are the same are interchangeable: the first of them goes first.
@@ -246,18 +267,22 @@ impl WorldModel {
                 (*at, due.event())
             }
             Move::Fault(fault) => {
-                node.faults &= !(1 << fault);
+                if !mutant::is("bounds: once") {
+                    node.faults &= !(1 << fault);
+                }
                 (now, Event::Act(&self.bounds.faults[fault]))
             }
             Move::Recover => return None,
         };
         let is_default = match taken {
+            _ if mutant::is("bounds: free") => true,
             Move::Pending(place) | Move::Choice(place, _) => place == 0 && !planned_is_next,
             Move::Planned => planned_is_next,
             Move::Fault(_) | Move::Recover => true,
         };
         if !is_default {
-            node.deviations = node.deviations.checked_sub(1)?;
+            let cost = u32::from(!mutant::is("bounds: deviations"));
+            node.deviations = node.deviations.checked_sub(cost)?;
         }
         let stepped = step(memo, &mut node.world, at.max(now), event);
         if !stepped.struck && matches!(taken, Move::Fault(_)) {

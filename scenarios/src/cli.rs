@@ -21,6 +21,7 @@ mod replay;
 mod report;
 mod run;
 mod shrink;
+mod soundness;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -58,6 +59,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::Keep(args) => keep::keep(catalogue, args),
         Command::List(args) => list::list(catalogue, args),
         Command::Conform(args) => conform::conform(args),
+        Command::Soundness(args) => soundness::soundness(args),
         Command::Schema => print(&catalogue.schema()).map(|()| Exit::Clean),
     };
     match done {

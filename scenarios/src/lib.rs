@@ -5,6 +5,7 @@
 //! - [`sweep`] runs one over many seeds; [`attribution`] says what a violation is to be blamed on;
 //!   [`shrink`] makes it small; [`retell`] replays it and tells its story.
 //! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
+//! - [`soundness`] holds that search against a naive one.
 //! - [`lasso`] says whether a violation comes back for ever.
 //! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
 //! - [`testing`] makes all of that one line in a test.
@@ -25,6 +26,7 @@ pub mod retell;
 pub mod search;
 pub mod seeds;
 pub mod shrink;
+pub mod soundness;
 mod stopwatch;
 pub mod sweep;
 pub mod testing;

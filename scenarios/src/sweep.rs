@@ -9,6 +9,7 @@ mod totals;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use wavetank_engine::drive::{Ending, Outcome};
@@ -25,6 +26,9 @@ pub use candidates::{Candidate, Found};
 pub use totals::{Count, PropertyTotal, Totals};
 
 use fold::{Fold, SeedResult};
+
+/// More threads than so many a core only cost memory.
+const MOST_PER_CORE: usize = 8;
 
 /// Sees how a sweep gets on.
 pub trait Watch: Sync {
@@ -115,13 +119,21 @@ impl<'a> Sweep<'a> {
         }
     }
 
+    /// On how many threads: no more than there are seeds, or than can be of use on this machine.
+    fn threads(&self) -> usize {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let wanted = if self.jobs == 0 { cores } else { self.jobs };
+        let seeds = usize::try_from(self.seeds.count).unwrap_or(usize::MAX);
+        wanted.min(seeds).min(MOST_PER_CORE * cores).max(1)
+    }
+
     /// Runs it. The trace of a violation is on disk before anybody hears of it.
     ///
     /// # Errors
     /// If there can be no threads, or if the trace of a clean seed cannot be written.
     pub fn run(&self, watch: &dyn Watch) -> Result<Swept, String> {
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.jobs)
+            .num_threads(self.threads())
             .build()
             .map_err(|error| format!("cannot start threads: {error}"))?;
         let work = Work {

@@ -19,6 +19,8 @@ const LARGE: usize = 1 << 20;
 /// Of a trace that is kept under version control.
 const LARGE_TO_KEEP: usize = 64 << 10;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// A trace has at most so many bytes: some ten million events. Whatever is larger is none, or would fill the memory.
+const LARGEST: u64 = 1 << 30;
 
 /// A whole trace in memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,13 +91,21 @@ pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    let mut bytes = fs::read(path)?;
-    if bytes.starts_with(&GZIP) {
-        let mut text = Vec::new();
-        MultiGzDecoder::new(bytes.as_slice()).read_to_end(&mut text)?;
-        bytes = text;
+    let bytes = read_up_to(LARGEST, File::open(path)?)?;
+    match bytes.starts_with(&GZIP) {
+        true => read_up_to(LARGEST, MultiGzDecoder::new(bytes.as_slice())),
+        false => Ok(bytes),
     }
-    Ok(bytes)
+}
+
+/// All that there is to read, if that is not more than `most` bytes.
+fn read_up_to(most: u64, from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(io::ErrorKind::FileTooLarge.into()),
+        false => Ok(bytes),
+    }
 }
 
 fn parse(bytes: &[u8]) -> Result<Trace, String> {
@@ -117,6 +127,9 @@ pub(crate) fn why(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
         io::ErrorKind::IsADirectory => "is a directory, not a file".to_owned(),
+        io::ErrorKind::FileTooLarge => {
+            format!("no trace: it has more than {} MiB", LARGEST >> 20)
+        }
         io::ErrorKind::UnexpectedEof => "cut off: the compressed data end early".to_owned(),
         _ => error.to_string(),
     }
@@ -133,6 +146,13 @@ pub fn file_stem(case: &str, property: &str, seed: u64) -> String {
         .chars()
         .map(safe)
         .collect()
+}
+
+/// The name of a trace's file without `.trace` and `.gz`.
+pub fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    name.strip_suffix(".trace").unwrap_or(name).to_owned()
 }
 
 /// Writes a trace's bytes as `<stem>.trace`, or `<stem>.trace.gz` when they are many, into `dir`,

@@ -8,5 +8,6 @@ mod explore;
 mod held_up;
 mod linearizability;
 mod small;
+mod soundness;
 mod stuck;
 mod verdicts;

@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use wavetank_models::Reduction;
 
 use super::conform::ConformArgs;
+use super::soundness::SoundnessArgs;
 use crate::attribution::Depth;
 use crate::catalogue::Composition;
 use crate::file;
@@ -24,7 +25,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
     0  clean
     1  a guarantee was violated (diff: the traces differ; matrix: or a defect was not
-       found; conform: the two differ)
+       found; conform, soundness: the two differ)
     2  could not run: bad input, or files that cannot be read or written
     3  a trace does not fit
     4  nothing was violated, but the search did not show all that it had to show
@@ -72,6 +73,11 @@ pub(super) enum Command {
     List(ListArgs),
     /// Compare what is simulated with the real thing
     Conform(ConformArgs),
+    /// Compare the search with a naive one, over random worlds
+    ///
+    /// Every world is searched by both; verdicts, numbers of states, every single step, recovery and
+    /// counterexamples are compared. A disagreement is made as small as it can be and written to a file.
+    Soundness(SoundnessArgs),
     /// Print the JSON schema of scenario files
     Schema,
 }
@@ -210,9 +216,10 @@ pub(super) struct CheckArgs {
     /// Stop when the process comes near to so much memory, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 6144)]
     pub memory: u64,
-    /// Look around by hand, in stateright's Explorer, on this machine only
-    #[arg(long)]
-    pub explore: bool,
+    /// Look around by hand in a browser, in stateright's Explorer, on this machine only
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "3000")]
+    pub explore: Option<u16>,
     /// Where counterexamples are written
     #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
     pub out: PathBuf,
@@ -343,7 +350,7 @@ pub(super) enum What {
     Releases,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let duration: file::Duration = text
         .parse()
         .map_err(|wrong: file::Wrong| wrong.to_string())?;

@@ -1,6 +1,7 @@
 //! `wavetank check`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
@@ -33,8 +34,8 @@ const MIB: u64 = 1 << 20;
 pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit, Problem> {
     check_writable(&args.out).map_err(Problem::new)?;
     let searches = searches(catalogue, args)?;
-    if args.explore {
-        return explore(searches);
+    if let Some(port) = args.explore {
+        return explore(searches, port);
     }
     let stop = interrupt::listen();
     let mut all = Vec::new();
@@ -242,7 +243,7 @@ fn bounds(search: &Search, reduction: &Reduction) -> String {
     };
     let reduced = match reduction.exact {
         true => "",
-        false => ", orders instead of times",
+        false => ", orders instead of times (an empirical verdict: the full search decides)",
     };
     format!(
         "{faults}, {}{late}{choices}, {:.3} s to {:.3} s of virtual time{recovery}{reduced}",
@@ -326,12 +327,19 @@ fn write(
     let out = &switch.map_or_else(|| args.out.clone(), |switch| args.out.join(switch));
     let starts = search.starts();
     let start = &starts[found.start];
-    // The trace around which it was found may lie there, too.
-    let near = if args.around.is_some() { "-near" } else { "" };
-    let stem = format!("{}-{}{near}", case.name(), found.violation.property);
+    let property = &found.violation.property;
+    let stem = match &args.around {
+        None => format!("{}-{property}", case.name()),
+        // Named for the trace around which it was found: neither it nor what was found around another one is
+        // overwritten.
+        Some(trace) => format!("{}-near-{property}", trace_file::stem(trace)),
+    };
     let save = |trace: &trace_file::Trace| {
         trace_file::write(out, &stem, &trace.to_bytes()).map_err(|error| {
-            Problem::new(format!("cannot write into `{}`: {error}", out.display()))
+            Problem::new(format!(
+                "`{property}` is violated, but its trace cannot be written into `{}`: {error}",
+                out.display()
+            ))
         })
     };
     save(&search.trace(case, &search.model, start, found))?;
@@ -359,16 +367,23 @@ fn write(
 }
 
 /// Serves stateright's Explorer on this machine only.
-fn explore(searches: Searches) -> Result<Exit, Problem> {
+fn explore(searches: Searches, port: u16) -> Result<Exit, Problem> {
     use stateright::Model as _;
-    const ADDRESS: &str = "127.0.0.1:3000";
     let [(case, search)] = &searches[..] else {
         return Err(Problem::new("name one scope to look around in"));
     };
-    eprintln!("{} at http://{ADDRESS} (Ctrl-C ends it)", case.name());
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    // Stateright panics if it cannot have the address, so this looks first.
+    TcpListener::bind(address).map_err(|error| {
+        Problem::new(format!(
+            "cannot serve at {address}: {error}; choose another port, such as `--explore={}`",
+            port.saturating_add(1)
+        ))
+    })?;
+    eprintln!("{} at http://{address} (Ctrl-C ends it)", case.name());
     let checker = Readable(search.model.clone()).checker();
     // Returns when the page is no longer served.
-    drop(checker.serve(ADDRESS));
+    drop(checker.serve(address));
     Ok(Exit::Clean)
 }
 

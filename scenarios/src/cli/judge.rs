@@ -19,7 +19,11 @@ pub(super) fn judge(
 ) -> (Report, Exit) {
     let missing = shortcomings(case, args, swept, &violations);
     let unexpected = violations.iter().any(|v| !v.expected);
-    let (verdict, exit) = if unexpected {
+    let unwritten = violations.iter().any(|v| v.trace.is_none());
+    let (verdict, exit) = if unwritten {
+        // What was found is told; but a failure that is not on disk is a failure of this command.
+        (Verdict::Violated, Exit::CouldNotRun)
+    } else if unexpected {
         (Verdict::Violated, Exit::Violation)
     } else if !violations.is_empty() {
         (Verdict::FoundAsExpected, Exit::Clean)

@@ -25,10 +25,8 @@ pub(super) fn keep(catalogue: &dyn Catalogue, args: &KeepArgs) -> Result<Exit, P
             Unfollowed::Parted(_) => Problem::misfit(message),
         }
     })?;
-    let name = args.trace.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(".gz").unwrap_or(&name);
-    let stem = stem.strip_suffix(".trace").unwrap_or(stem);
-    let path = trace_file::write_to_keep(&args.dir, stem, &trace.to_bytes()).map_err(|error| {
+    let stem = trace_file::stem(&args.trace);
+    let path = trace_file::write_to_keep(&args.dir, &stem, &trace.to_bytes()).map_err(|error| {
         Problem::new(format!(
             "cannot write into `{}`: {error}",
             args.dir.display()

@@ -45,10 +45,7 @@ pub(super) fn shrink(catalogue: &dyn Catalogue, args: &ShrinkArgs) -> Result<Exi
 
 /// `x.trace.gz` becomes `x-shrunk.trace`: a small trace is not compressed.
 pub(super) fn beside(trace: &Path) -> PathBuf {
-    let name = trace.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(".gz").unwrap_or(&name);
-    let stem = stem.strip_suffix(".trace").unwrap_or(stem);
-    trace.with_file_name(format!("{stem}-shrunk.trace"))
+    trace.with_file_name(format!("{}-shrunk.trace", trace_file::stem(trace)))
 }
 
 fn report(shrunk: &Shrunk, story: &[String], out: &Path) -> String {

@@ -13,6 +13,10 @@ use super::scenario::Scenario;
 
 /// Longer than any start-up, and short enough to write a scenario of.
 const SHORTEST_CALM: Duration = Duration::from_secs(1);
+/// A storm or a calm that lasts longer would take days to simulate.
+const LONGEST_PHASE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// More strikes of one kind than so many are no budget any more.
+const MOST_STRIKES: u32 = 10_000;
 
 /// A scenario being checked, and what was found.
 pub(super) struct Checker<'a> {
@@ -128,7 +132,16 @@ impl Checker<'_> {
     }
 
     fn phases(&mut self) {
-        let calm = self.scenario.calm;
+        let (storm, calm) = (self.scenario.storm, self.scenario.calm);
+        for (phase, lasts) in [("storm", storm), ("calm", calm)] {
+            if lasts > LONGEST_PHASE {
+                let message = format!("a {phase} of {lasts} is too long to simulate");
+                let help = format!(
+                    "give at most {LONGEST_PHASE}; more seeds find more than longer storms"
+                );
+                self.wrong(Path::of(phase), Value, message, help);
+            }
+        }
         if calm < SHORTEST_CALM {
             let message = format!("a calm of {calm} is too short to recover in");
             self.wrong(
@@ -144,6 +157,11 @@ impl Checker<'_> {
         let faults = &self.scenario.faults;
         let path = |kind| Path::of("faults").key(kind);
         for (kind, max) in faults.budgets() {
+            if max > MOST_STRIKES {
+                let message = format!("{max} strikes of `{kind}` in one storm are too many");
+                let help = format!("give at most {MOST_STRIKES}");
+                self.wrong(path(kind).key("max"), Value, message, help);
+            }
             if max > 0 && self.scenario.storm == Duration::ZERO {
                 let help = "give the storm some time, or remove the fault";
                 self.wrong(

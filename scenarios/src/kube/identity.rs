@@ -40,6 +40,13 @@ impl Job {
         identity: &serde_json::Value,
         components: &Components,
     ) -> Result<Job, String> {
+        if identity.get("scenario").is_none() {
+            return Err(
+                "another program wrote it, with cases of its own: replay it with that \
+                        program"
+                    .to_owned(),
+            );
+        }
         let identity: Identity =
             serde_json::from_value(identity.clone()).map_err(|error| error.to_string())?;
         let defects = |names: &[String]| -> Result<Vec<&'static Defect>, String> {

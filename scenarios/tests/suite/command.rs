@@ -3,10 +3,14 @@
 use crate::support;
 
 use std::fs;
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use support::{Done, files, game, game_command, quiet_seed, scratch, wavetank};
 
 #[test]
@@ -85,6 +89,76 @@ fn bad_input_is_told_and_nothing_is_run() {
     );
     game(&dir, &["fly"]).expect(2, &["unrecognized subcommand"]);
     assert_eq!(files(&dir), ["file"]);
+}
+
+/// A gigabyte of zeros in a megabyte.
+#[test]
+fn what_would_fill_the_memory_is_no_trace() {
+    let dir = scratch("bomb");
+    let mut bomb = GzEncoder::new(Vec::new(), Compression::fast());
+    let zeros = vec![0; 1 << 20];
+    for _ in 0..=1024 {
+        bomb.write_all(&zeros).expect("memory");
+    }
+    let bomb = bomb.finish().expect("memory");
+    fs::write(dir.join("bomb.trace.gz"), bomb).expect("a folder of our own");
+    let texts = ["bomb.trace.gz: no trace: it has more than 1024 MiB"];
+    game(&dir, &["replay", "bomb.trace.gz"]).expect(2, &texts);
+}
+
+#[test]
+fn a_million_jobs_are_no_more_than_are_of_use() {
+    let dir = scratch("jobs");
+    let args = ["run", "ping-pong", "--seeds", "0..2", "--jobs", "1000000"];
+    game(&dir, &args).expect(0, &["2 seeds (0..2)"]);
+}
+
+/// What was found is told, and that it is on no disk: the folder goes while the sweep runs.
+#[test]
+fn a_failure_that_cannot_be_written_is_told_and_is_an_error() {
+    let dir = scratch("unwritten");
+    let out = dir.join("out");
+    fs::create_dir(&out).expect("a folder of our own");
+    // A folder stands where the trace is to go.
+    for seed in 0..100 {
+        let taken = format!("ping-pong-every-ball-is-hit-once-seed{seed}.trace");
+        fs::create_dir(out.join(taken)).expect("a folder of our own");
+    }
+    let args = ["run", "ping-pong", "--defect", "blind", "--seeds", "0..100"];
+    let texts = [
+        "VIOLATION of every-ball-is-hit-once",
+        "cannot write the trace",
+    ];
+    game(&dir, &[&args[..], &["--out", "out"]].concat()).expect(2, &texts);
+}
+
+#[test]
+fn the_explorer_says_when_its_port_is_taken() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("bound").port();
+    let explore = format!("--explore={port}");
+    let done = wavetank()
+        .args(["check", "lease-endpoints", &explore])
+        .output();
+    let texts = [
+        &*format!("cannot serve at 127.0.0.1:{port}"),
+        "choose another port",
+    ];
+    Done::from(done.expect("it starts")).expect(2, &texts);
+}
+
+/// Differences that are listed with their reasons are no failure.
+#[test]
+fn conform_apiserver_is_clean_as_shipped() {
+    let done = wavetank().args(["conform", "apiserver"]).output();
+    let done = Done::from(done.expect("it starts"));
+    let done = done.expect(0, &["known-differences.txt lists, 0 more"]);
+    assert!(
+        done.stdout
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with("steps: "))
+    );
 }
 
 #[test]

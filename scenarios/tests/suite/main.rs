@@ -2,6 +2,7 @@
 //! run side by side.
 
 mod bundled;
+mod central;
 mod check;
 mod command;
 mod defects;
@@ -12,12 +13,15 @@ mod helper;
 mod kept;
 mod leader_defects;
 mod matrix;
+mod own_component;
 mod reduction;
 mod schema;
 mod scopes;
 mod service_defects;
+mod soundness;
 mod stale;
 mod support;
 mod sweeps;
 mod traces;
+mod versions;
 mod watch_defects;

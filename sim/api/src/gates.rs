@@ -9,19 +9,16 @@ gates! {
     /// Services have as many addresses as families: `clusterIPs`, `ipFamilies` (PR #91824,
     /// `pkg/apis/core/validation/validation.go`).
     pub CLUSTER_IPS = Gate::since(1, 20);
-    /// What depends on the type of a Service is dropped when it changes (`dropTypeDependentFields`,
-    /// `pkg/registry/core/service/strategy.go`).
-    pub TYPE_DEPENDENT_FIELDS_ARE_DROPPED = Gate::since(1, 20);
     /// Families are completed by defaults and by the strategy, and by the layer before the registry; hooks of the
     /// registry do it later.
     pub FAMILIES_BEFORE_HOOKS = Gate::since(1, 20).gone_since(1, 23);
+    /// What depends on the type of a Service is dropped when it changes (`dropTypeDependentFields`,
+    /// `pkg/registry/core/service/strategy.go`; the first modelled release that has it).
+    pub TYPE_DEPENDENT_FIELDS_ARE_DROPPED = Gate::since(1, 20);
     /// Two families need no gate (`IPv6DualStack`, beta).
     pub DUAL_STACK = Gate::since(1, 21);
     /// Every namespace is labelled with its name (`NamespaceDefaultLabelName`, beta).
     pub NAMESPACES_ARE_LABELLED = Gate::since(1, 21);
-    /// `terminationGracePeriodSeconds` of a pod that was negative may be set to 1 (PR #98866,
-    /// `ValidatePodUpdate`).
-    pub NEGATIVE_GRACE_MAY_BE_MENDED = Gate::since(1, 22);
     /// `allocateLoadBalancerNodePorts` (`ServiceLBNodePortControl`, beta).
     pub LOAD_BALANCER_NODE_PORTS = Gate::since(1, 22);
     /// `internalTrafficPolicy` (`ServiceInternalTrafficPolicy`, beta).
@@ -39,10 +36,10 @@ gates! {
     pub LOAD_BALANCER_IP_MODE = Gate::since(1, 30);
     /// `trafficDistribution` (`ServiceTrafficDistribution`, beta).
     pub TRAFFIC_DISTRIBUTION = Gate::since(1, 31);
-    /// Pods count their generation (PR #130650, `pkg/registry/core/pod/strategy.go`).
-    pub PODS_COUNT_GENERATIONS = Gate::since(1, 33);
     /// Endpoints are deprecated (`APILifecycleDeprecated`).
     pub ENDPOINTS_ARE_DEPRECATED = Gate::since(1, 33);
+    /// Pods count their generation (`pkg/registry/core/pod/strategy.go`).
+    pub PODS_COUNT_GENERATIONS = Gate::since(1, 33);
     /// A watch may ask for initial events (`WatchList`, on for good since then).
     pub WATCH_LIST = Gate::since(1, 34);
     /// A Service with external addresses has a traffic policy whatever its type (`isAccessible`; the first modelled
@@ -55,4 +52,7 @@ gates! {
     pub SERVICE_NAMES_ARE_LABELS = Gate::since(1, 36);
     /// Services are warned about (`pkg/api/service/warnings.go`; the first modelled release that has all of them).
     pub SERVICE_WARNINGS = Gate::since(1, 36);
+    /// `terminationGracePeriodSeconds` of a pod that was negative may be set to 1 (`ValidatePodUpdate`; the first
+    /// modelled release that has it).
+    pub NEGATIVE_GRACE_MAY_BE_MENDED = Gate::since(1, 36);
 }

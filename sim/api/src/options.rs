@@ -3,6 +3,7 @@
 //! `internalversion/defaults.go`, `internalversion/validation/validation.go`).
 
 use std::sync::Arc;
+
 use wavetank_version::Version;
 
 use crate::decode::{self, FieldValidation};

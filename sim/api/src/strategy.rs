@@ -2,10 +2,11 @@
 //! (`apiserver/pkg/registry/rest`: `RESTCreateStrategy`, `RESTUpdateStrategy`,
 //! `RESTGracefulDeleteStrategy`). All of them are pure.
 
+use wavetank_version::Version;
+
 use crate::json::{self, Json};
 use crate::times::Stamp;
 use crate::validation::ErrorList;
-use wavetank_version::Version;
 
 /// What a hook may want to know beside the objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

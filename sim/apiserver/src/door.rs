@@ -23,6 +23,7 @@ use crate::gates;
 use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{Config, InFlight, Serve};
 use crate::services::Allocators;
+use crate::storages::rest_storage;
 
 pub use route::Api;
 pub(crate) use route::{Route, route};
@@ -62,8 +63,14 @@ async fn handle(rx: Rx, config: &Config, served: &Serve) -> Response {
         Route::Api(api) => {
             let request: &Request = served.request.expect();
             let mut warnings = Warnings::new();
+            let cx = RequestContext {
+                rx,
+                config,
+                request,
+                api,
+            };
             // Boxed: it is large, and most requests are probes.
-            let work = Box::pin(serve_api(rx, config, request, api, &mut warnings));
+            let work = Box::pin(serve_api(cx, &mut warnings));
             let answer = work.await;
             let mut response = answer.unwrap_or_else(Response::status);
             response.warnings = deprecation(config.release, api);
@@ -87,17 +94,60 @@ fn deprecation(release: Version, api: &Api) -> Warnings {
     warnings
 }
 
-async fn serve_api(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-    warnings: &mut Warnings,
-) -> Result<Response, Status> {
+/// A request to the API, and the server that serves it: what the handlers hand on (`RequestInfo`, `RequestScope`).
+#[derive(Clone, Copy)]
+pub struct RequestContext<'a> {
+    /// Its routine.
+    pub rx: Rx,
+    /// The server.
+    pub config: &'a Config,
+    /// What was sent.
+    pub request: &'a Request,
+    /// What that is about.
+    pub api: &'a Api,
+}
+
+impl<'a> RequestContext<'a> {
+    /// The name in its path; empty for a collection.
+    fn name(&self) -> &'a str {
+        self.api.name.as_deref().unwrap_or_default()
+    }
+
+    /// The registry that serves it.
+    fn registry(&self, dry_run: bool) -> Registry {
+        let RequestContext {
+            rx, config, api, ..
+        } = *self;
+        Registry {
+            resource: api.resource,
+            storage: config.storage_of(api.resource),
+            cacher: config.cacher(rx, api.resource),
+            part: api.part,
+            namespace: api.namespace.clone(),
+            rest: rest_storage(rx, config, api.resource),
+            dry_run,
+            me: config.number,
+        }
+    }
+
+    /// The allocators of the layer before the registry that Services had until v1.20.
+    fn layer(&self) -> Option<Allocators> {
+        let concerned = *self.api.resource == kinds::SERVICES && self.api.part == Part::Whole;
+        let has = concerned
+            && !self
+                .config
+                .release
+                .has(crate::services::gates::REGISTRY_HOOKS);
+        has.then(|| Allocators::of(self.rx, self.config)).flatten()
+    }
+}
+
+async fn serve_api(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let RequestContext { request, api, .. } = cx;
     // What is of all namespaces can be read, and nothing else.
     let everywhere = api.resource.namespaced && api.namespace.is_empty();
     if api.subresource.is_some() {
-        return subresource::serve(rx, config, request, api, warnings).await;
+        return subresource::serve(cx, warnings).await;
     }
     // `FinalizeREST` has no `Get`, and so no `Patch` either.
     if api.part == Part::Finalize && request.method != Method::Put {
@@ -107,43 +157,15 @@ async fn serve_api(
     match (request.method, api.name.is_some()) {
         (Method::Delete, false) if !collections => Err(Status::method_not_allowed()),
         (Method::Post | Method::Delete, _) if everywhere => Err(Status::method_not_allowed()),
-        (Method::Get, true) => read::get(rx, config, request, api).await,
-        (Method::Get, false) => read::list(rx, config, request, api).await,
-        (Method::Post, _) => write::create(rx, config, request, api, warnings).await,
-        (Method::Put, true) => write::put(rx, config, request, api, warnings).await,
-        (Method::Patch, true) => write::patch(rx, config, request, api, warnings).await,
-        (Method::Delete, true) => write::delete(rx, config, request, api).await,
-        (Method::Delete, false) => write::delete_collection(rx, config, request, api).await,
+        (Method::Get, true) => read::get(cx).await,
+        (Method::Get, false) => read::list(cx).await,
+        (Method::Post, _) => write::create(cx, warnings).await,
+        (Method::Put, true) => write::put(cx, warnings).await,
+        (Method::Patch, true) => write::patch(cx, warnings).await,
+        (Method::Delete, true) => write::delete(cx).await,
+        (Method::Delete, false) => write::delete_collection(cx).await,
         _ => Err(Status::method_not_allowed()),
     }
-}
-
-/// The registry for a request.
-fn registry(rx: Rx, config: &Config, api: &Api, dry_run: bool) -> Registry {
-    Registry {
-        resource: api.resource,
-        storage: config.storage_of(api.resource),
-        cacher: config.cacher(rx, api.resource),
-        part: api.part,
-        namespace: api.namespace.clone(),
-        allocators: allocators(rx, config, api),
-        dry_run,
-        me: config.number,
-    }
-}
-
-/// What a request for a Service allocates from. An update of the status allocates nothing, but it may
-/// take the last finalizer.
-fn allocators(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
-    let concerned = *api.resource == kinds::SERVICES;
-    concerned.then(|| Allocators::of(rx, config)).flatten()
-}
-
-/// The allocators of the layer before the registry that Services had until v1.20.
-fn layer(rx: Rx, config: &Config, api: &Api) -> Option<Allocators> {
-    let has =
-        api.part == Part::Whole && !config.release.has(crate::services::gates::REGISTRY_HOOKS);
-    allocators(rx, config, api).filter(|_| has)
 }
 
 fn answer(code: u16, made: Made) -> Response {

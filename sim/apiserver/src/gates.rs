@@ -1,6 +1,8 @@
 //! What changed between releases in the generic apiserver: its life, its handlers, its storage. The watch cache and the
-//! allocators of Services have tables of their own.
+//! allocators of Services have tables of their own. Where it is not known in which release something changed, the gate
+//! stands at the first modelled release that has it, and says so.
 
+pub use wavetank_api::gates::ENDPOINTS_ARE_DEPRECATED;
 use wavetank_version::{Gate, gates};
 
 gates! {
@@ -9,15 +11,13 @@ gates! {
     /// A stopping server waits for open watches (`WatchRequestWaitGroup` of `Shutdown`; the first modelled release that
     /// has it).
     pub SHUTDOWN_WAITS_FOR_WATCHES = Gate::since(1, 20);
+    /// A request that takes too long has its context ended, and with it the calls to etcd (`WithRequestDeadline`);
+    /// before, the client was answered and the handler went on (`WithTimeoutForNonLongRunningRequests`).
+    pub REQUESTS_HAVE_DEADLINES = Gate::since(1, 21);
     /// Reads of etcd are retried: its client has an interceptor that works (PR #105069).
     pub ETCD_READS_ARE_RETRIED = Gate::since(1, 23);
-    /// A request that takes too long has its context ended, and with it the calls to etcd (`WithRequestDeadline`,
-    /// PR #96901); before, the client was answered and the handler went on (`WithTimeoutForNonLongRunningRequests`).
-    pub REQUESTS_HAVE_DEADLINES = Gate::since(1, 21);
     /// A stopping server closes its listener once its hooks are done (PR #108033).
     pub LISTENER_CLOSES_LAST = Gate::since(1, 24);
     /// A deleted object comes back with the revision of its deletion (k/k#113368).
     pub DELETED_HAVE_THEIR_REVISION = Gate::since(1, 26);
-    /// Endpoints are deprecated (`endpoints/installer.go`).
-    pub ENDPOINTS_ARE_DEPRECATED = Gate::since(1, 33);
 }

@@ -15,6 +15,7 @@ mod registry;
 mod server;
 pub mod services;
 mod storage;
+mod storages;
 
 pub use cacher::CacheDefect;
 pub use defects::{Defects, ServerDefect};

@@ -7,6 +7,7 @@ mod collection;
 mod create;
 pub(crate) mod delete;
 mod namespaces;
+mod rest_storage;
 pub(crate) mod update;
 
 use std::sync::Arc;
@@ -19,12 +20,11 @@ use wavetank_etcd::{EtcdError, Key, Revision};
 
 use crate::cacher::Cacher;
 use crate::options::{ListOptions, Listed, StoreError};
-use crate::services::Allocators;
-use crate::services::gates;
 use crate::storage::Storage;
 
 pub use before::{ensure_namespace, warn, wipe_system_fields};
 pub use delete::Deletion;
+pub use rest_storage::{Begun, Finish, Generic, Gone, Hooked, Reading, RestStorage};
 pub use update::{Change, Update};
 
 /// What went into the uids of this life of the server: its life, and how many there were in it.
@@ -52,9 +52,8 @@ pub struct Registry {
     pub part: Part,
     /// The namespace of the request; empty for all, or for a resource without.
     pub namespace: Arc<str>,
-    /// What the hooks of Services allocate from (`BeginCreate`, `BeginUpdate`, `AfterDelete`); other
-    /// resources have no hooks.
-    pub allocators: Option<Allocators>,
+    /// What the resource adds.
+    pub rest: Arc<dyn RestStorage>,
     /// Is nothing to be stored (`dryRun=All`)?
     pub dry_run: bool,
     /// The server itself: goes into uids.
@@ -92,37 +91,17 @@ impl Registry {
             None => self.storage.get(rx, key, at_least.unwrap_or(0)).await,
         };
         let found = found.map_err(|error| self.refusal(error, "get", name))?;
-        Ok(self.decorate(found))
-    }
-
-    /// The hooks around what is read and written (`Decorator`, `BeginCreate`, `BeginUpdate`), v1.36;
-    /// updates of a status have none.
-    fn hooks(&self) -> Option<&Allocators> {
-        let has = self.part == Part::Whole && self.storage.release.has(gates::REGISTRY_HOOKS);
-        self.allocators.as_ref().filter(|_| has)
-    }
-
-    /// Who completes what is read. Before v1.36 it depends on the gate for two families.
-    fn reads(&self) -> Option<&Allocators> {
-        let has = |gate| self.storage.release.has(gate);
-        let reads = |all: &&Allocators| {
-            has(gates::REGISTRY_HOOKS) || has(gates::FAMILIES_BEFORE_HOOKS) && all.is_dual()
-        };
-        let whole = self
-            .allocators
-            .as_ref()
-            .filter(|_| self.part == Part::Whole);
-        whole.filter(reads)
+        Ok(self.decorate(found, Reading::One))
     }
 
     /// `Decorator`: an object as it is shown. Watches show it as it is stored, and so does a deletion
     /// that has to wait.
-    fn decorate(&self, stored: Stored) -> Stored {
-        let Some(reads) = self.reads() else {
+    fn decorate(&self, stored: Stored, reading: Reading) -> Stored {
+        if !self.rest.decorates(self.part, reading) {
             return stored;
-        };
+        }
         let mut tree = stored.object.json().clone();
-        reads.default_on_read(&mut tree);
+        self.rest.decorate(&mut tree);
         match tree == *stored.object.json() {
             true => stored,
             false => Stored {
@@ -133,13 +112,13 @@ impl Registry {
     }
 
     fn decorate_made(&self, made: Made) -> Made {
-        match (made, self.reads()) {
-            (Made::Stored(stored), _) => Made::Stored(self.decorate(stored)),
-            (Made::Unsaved(mut tree), Some(reads)) => {
-                reads.default_on_read(Arc::make_mut(&mut tree));
+        match made {
+            Made::Stored(stored) => Made::Stored(self.decorate(stored, Reading::One)),
+            Made::Unsaved(mut tree) if self.rest.decorates(self.part, Reading::One) => {
+                self.rest.decorate(Arc::make_mut(&mut tree));
                 Made::Unsaved(tree)
             }
-            (made, _) => made,
+            made => made,
         }
     }
 
@@ -157,9 +136,10 @@ impl Registry {
             }
         };
         let mut listed = listed.map_err(|error| self.refusal(error, "list", ""))?;
-        if self.hooks().is_some() {
-            let items = std::mem::take(&mut listed.items);
-            listed.items = items.into_iter().map(|item| self.decorate(item)).collect();
+        if self.rest.decorates(self.part, Reading::List) {
+            let items = std::mem::take(&mut listed.items).into_iter();
+            let items = items.map(|item| self.decorate(item, Reading::List));
+            listed.items = items.collect();
         }
         Ok(listed)
     }
@@ -189,11 +169,13 @@ impl Registry {
     }
 
     fn context(&self, rx: Rx) -> Context {
-        Context {
+        let mut cx = Context {
             release: self.storage.release,
             now: Stamp::of(rx.clock()),
-            dual_stack: self.allocators.as_ref().is_some_and(Allocators::is_dual),
-        }
+            dual_stack: false,
+        };
+        self.rest.complete(&mut cx);
+        cx
     }
 
     fn new_uid(&self, rx: Rx) -> String {

@@ -23,6 +23,7 @@ pub mod ledger;
 mod node_ports;
 mod ports;
 mod rest;
+mod storage;
 
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ use wavetank_etcd::EtcdError;
 use wavetank_version::{Defect, Set, Version};
 
 use crate::cacher::Cacher;
-use crate::registry::Registry;
+use crate::registry::{Generic, Registry, RestStorage};
 use crate::server::Config;
 use addresses::{Addresses, Holder};
 use ledger::{Ledger, Refusal};
@@ -46,7 +47,6 @@ pub use bitmap::Bitmap;
 pub use block::{Block, ServiceRanges};
 pub use defects::ServiceDefect;
 pub(crate) use detached::routine;
-pub use hooks::Begun;
 pub use rest::Layer;
 
 /// Something could not be given up, and waits for the repair: upstream's log has it.
@@ -75,6 +75,11 @@ pub struct Allocators {
     release: Version,
     defects: Set<ServiceDefect>,
     endpoints: Option<Cacher>,
+}
+
+/// The storage of Services, on a server that has something to give to them.
+pub fn rest_storage(rx: Rx, config: &Config) -> Option<Arc<dyn RestStorage>> {
+    Some(Arc::new(Allocators::of(rx, config)?))
 }
 
 /// Where cluster addresses come from.
@@ -288,7 +293,7 @@ impl Allocators {
             resource: &ENDPOINTS,
             cacher: self.endpoints,
             part: Part::Whole,
-            allocators: None,
+            rest: Arc::new(Generic),
             dry_run: false,
             ..services.clone()
         };

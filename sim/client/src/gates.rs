@@ -10,28 +10,20 @@ gates! {
     pub RELISTS_AT_LAST_SEEN = Gate::since(1, 18);
     /// What a list brings is Replaced, and no Sync (PR #86015).
     pub LISTS_ARE_REPLACED = Gate::since(1, 18);
-    /// The rounds of a reflector back off exponentially, with jitter (PR #87829); before, 1 s apart.
-    pub REFLECTORS_BACK_OFF = Gate::since(1, 18);
     /// A list that is refused as too large is asked for at any revision (PR #92537; also 1.18.6).
     pub TOO_LARGE_FALLS_BACK = Gate::since(1, 19);
-    /// Connections of HTTP/2 are checked by pings (PR #95981, `ReadIdleTimeout`).
-    pub HTTP2_IS_CHECKED = Gate::since(1, 20);
     /// Connections that are refused have a back-off of their own (`initConnBackoffManager`; the modelled release that
     /// has it, and the first that has not).
     pub CONNECTIONS_BACK_OFF_APART = Gate::since(1, 20).gone_since(1, 36);
-    /// A watch that is refused with 429 is begun again (`isWatchErrorRetriable`).
-    pub TOO_MANY_REQUESTS_ARE_RETRIED = Gate::since(1, 22);
-    /// Watches are repeated by the client of REST (PR #102262, `rest/with_retry.go`).
-    pub WATCHES_ARE_REPEATED = Gate::since(1, 23);
-    /// An update that keeps the revision is a sync, whichever delta brings it (PR #107507, `OnUpdate` of
-    /// `shared_informer.go`).
-    pub SAME_REVISION_IS_A_SYNC = Gate::since(1, 24);
+    /// The rounds of a reflector back off exponentially, with jitter (`backoffManager`; the first modelled release
+    /// that has it); before, 1 s apart.
+    pub REFLECTORS_BACK_OFF = Gate::since(1, 20);
+    /// Connections of HTTP/2 are checked by pings (`ReadIdleTimeout`; the first modelled release that has it).
+    pub HTTP2_IS_CHECKED = Gate::since(1, 20);
     /// A list deletes what is only in the queue (PR #115620).
     pub REPLACE_LOOKS_INTO_THE_QUEUE = Gate::since(1, 27);
     /// Handlers say whether they have seen all that the store was filled with (PR #113985).
     pub HANDLERS_HAVE_SYNCED = Gate::since(1, 27);
-    /// Polls look at their condition with a context (`PollUntilContextCancel`; before, `PollImmediateUntil`).
-    pub POLLS_HAVE_CONTEXTS = Gate::since(1, 27);
     /// A reflector begins with a watch-list (`WatchListClient`, beta).
     pub WATCH_LIST_CLIENT = Gate::since(1, 35);
     /// Back-offs begin anew by a clock of their own (`backoffManager.Step` of `wait.Backoff`; before,
@@ -46,4 +38,15 @@ gates! {
     /// Recorders report Events of `events.k8s.io`, in series (`tools/events`; the first modelled release whose recorders
     /// of a server do).
     pub EVENTS_IN_SERIES = Gate::since(1, 36);
+    /// A watch that is refused with 429 is begun again (`isWatchErrorRetriable`; the first modelled release that has
+    /// it).
+    pub TOO_MANY_REQUESTS_ARE_RETRIED = Gate::since(1, 36);
+    /// Watches are repeated by the client of REST (`rest/with_retry.go`; the first modelled release that has it).
+    pub WATCHES_ARE_REPEATED = Gate::since(1, 36);
+    /// An update that keeps the revision is a sync, whichever delta brings it (`OnUpdate` of `shared_informer.go`;
+    /// the first modelled release that has it).
+    pub SAME_REVISION_IS_A_SYNC = Gate::since(1, 36);
+    /// Polls look at their condition with a context (`PollUntilContextCancel`; before, `PollImmediateUntil`; the
+    /// first modelled release that has it).
+    pub POLLS_HAVE_CONTEXTS = Gate::since(1, 36);
 }

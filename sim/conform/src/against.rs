@@ -3,6 +3,7 @@
 //! How a comparison is run is in `campaign.rs`; what is told of it is for the command to decide.
 
 use std::path::Path;
+
 use wavetank_version::EtcdVersion;
 
 use crate::campaign::{Plan, Report, compare};

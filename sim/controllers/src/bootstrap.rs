@@ -117,7 +117,7 @@ impl Hook for Bootstrap {
     fn post_start(&self, rx: Rx) -> HookFuture {
         let me = self.clone();
         Box::pin(async move {
-            let early = me.defects.bootstrap.has(BootstrapDefect::ListedBeforeReady);
+            let early = me.has(BootstrapDefect::ListedBeforeReady);
             if !early {
                 // Of a previous life, if its lease is still there.
                 let _ = reconcilers::remove_endpoints(rx, &me).await;
@@ -194,6 +194,11 @@ pub(crate) const REMOVE_ENDPOINTS_UNBOUNDED: Defect = Defect::known(
 .shows_with("endpoint-reconciler-type", &["lease", "master-count"]);
 
 impl Bootstrap {
+    /// Is it on? Asked after all other conditions.
+    pub(crate) fn has(&self, defect: BootstrapDefect) -> bool {
+        self.defects.bootstrap.has(defect)
+    }
+
     fn identity(&self) -> Option<Identity> {
         Identity::of(&self.server, self.defects.identity).filter(|_| self.identity)
     }
@@ -205,11 +210,7 @@ impl Bootstrap {
         SystemNamespaces::of(&self.server).inspect(|namespaces| namespaces.stop(rx));
         rx.spawn(Task::new(REMOVE, ()));
         if rx.timeout(SHUTDOWN_LIMIT, rx.wait(REMOVED)).await.is_none() {
-            if self
-                .defects
-                .bootstrap
-                .has(BootstrapDefect::RemoveEndpointsUnbounded)
-            {
+            if self.has(BootstrapDefect::RemoveEndpointsUnbounded) {
                 return rx.wait(REMOVED).await;
             }
             rx.update(&GAVE_UP, |gave_up| *gave_up = true);

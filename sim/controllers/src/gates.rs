@@ -18,8 +18,6 @@ gates! {
     pub ENDPOINT_SLICES = Gate::since(1, 20);
     /// The loop begins when `/readyz` answers, before `/healthz` (the first modelled release that has it).
     pub BEGINS_WHEN_READY = Gate::since(1, 20);
-    /// `Destroy` closes the storage of master leases (`reconcilers/lease.go`).
-    pub LEASE_STORAGE_IS_CLOSED = Gate::since(1, 25);
     /// Apiservers have identities (`APIServerIdentity`, beta).
     pub IDENTITY = Gate::since(1, 26);
     /// The flag that stops a reconciler is atomic, and the removal takes the lock (PR #116685, `reconcilers/lease.go`).
@@ -32,4 +30,7 @@ gates! {
     pub SYSTEM_NAMESPACES_APART = Gate::since(1, 36);
     /// The repair of an IPAddress waits for a Service whose new type its cache does not show yet (PR #135503).
     pub REPAIR_WAITS_FOR_TYPE = Gate::since(1, 36);
+    /// `Destroy` closes the storage of master leases (`reconcilers/lease.go`; the first modelled release that has
+    /// it).
+    pub LEASE_STORAGE_IS_CLOSED = Gate::since(1, 36);
 }

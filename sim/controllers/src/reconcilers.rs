@@ -137,12 +137,7 @@ pub(crate) const MASTER_COUNT_KEEPS_CRASHED: Defect = Defect::open(
 /// reconciler, our proposal for k/k#22609.
 fn in_use(me: &Bootstrap) -> Reconciler {
     match me.reconciler {
-        Reconciler::MasterCount
-            if !me
-                .defects
-                .bootstrap
-                .has(BootstrapDefect::MasterCountKeepsCrashed) =>
-        {
+        Reconciler::MasterCount if !me.has(BootstrapDefect::MasterCountKeepsCrashed) => {
             Reconciler::Lease
         }
         reconciler => reconciler,

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use crate::context::Cx;
 use crate::exchange::{self, Answer, Exchange, Op};
 use crate::message::{Message, Payload};
+use crate::mutant::hashed_by_parts;
 use crate::name::{Name, RoutineId};
 use crate::routine::{Pending, Rx};
 
@@ -46,12 +47,18 @@ impl Condition {
 }
 
 /// What a channel holds.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Buffer {
     capacity: u32,
     closed: bool,
     items: VecDeque<Payload>,
 }
+hashed_by_parts!(Buffer {
+    capacity,
+    closed,
+    items
+});
 
 /// The channels of a process that are open or hold something, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -151,7 +158,8 @@ impl Buffers {
 }
 
 /// Who waits at a channel, with the operations that wait, in order of arrival.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Waiters {
     pub channel: Channel,
     pub receivers: Vec<(RoutineId, u32)>,
@@ -161,6 +169,13 @@ pub(crate) struct Waiters {
     /// The same of the senders.
     pub sending: bool,
 }
+hashed_by_parts!(Waiters {
+    channel,
+    receivers,
+    senders,
+    receiving,
+    sending
+});
 
 impl Waiters {
     pub fn new(channel: Channel) -> Waiters {

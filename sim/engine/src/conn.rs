@@ -12,6 +12,7 @@ use triomphe::Arc;
 
 use crate::digest::{Cached, Digest, Sight, pair};
 use crate::message::Payload;
+use crate::mutant::{self, hashed_by_parts};
 use crate::name::{Life, Name, Origin, ProcId};
 use crate::time::{Time, grains};
 
@@ -204,7 +205,8 @@ pub(crate) struct Conn {
 }
 
 /// What the ends of a connection know of it. No instant is here.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Ends {
     pub id: ConnId,
     pub client: Life,
@@ -226,6 +228,20 @@ pub(crate) struct Ends {
     /// A ping is under way.
     pub pinging: bool,
 }
+hashed_by_parts!(Ends {
+    id,
+    client,
+    server,
+    transport,
+    open,
+    client_end,
+    server_end,
+    dead,
+    draining,
+    backlog,
+    inbound,
+    pinging
+});
 
 impl Deref for Conn {
     type Target = Ends;
@@ -293,7 +309,7 @@ impl Conn {
 
     /// The fingerprint, its instants counted from `now`.
     pub fn digest_at(&self, sight: Sight, now: Time) -> Digest {
-        let instant = |at: Time| at.from_now(now);
+        let instant = |at: Time| at.ahead_of(now);
         self.combine(sight, instant, instant)
     }
 
@@ -319,10 +335,18 @@ impl Conn {
         for flights in [up, down] {
             whole = pair(whole, flights.len() as u64);
             for Flight { at, frame } in flights {
-                whole = pair(whole, pair(frame.digest(sight), arrival(*at)));
+                let (mut what, mut when) = (frame.digest(sight), arrival(*at));
+                if mutant::is("digest: frames") {
+                    what = 0;
+                }
+                if mutant::is("digest: arrivals") {
+                    when = 0;
+                }
+                whole = pair(whole, pair(what, when));
             }
         }
         match last_heard {
+            Some(_) if mutant::is("digest: heard") => whole,
             Some(at) => pair(whole, heard(*at)),
             None => whole,
         }
@@ -355,7 +379,7 @@ impl Conn {
             down,
             heard,
         } = self;
-        let instants = |a: Time, b: Time| a.from_now(now) == b.from_now(other_now);
+        let instants = |a: Time, b: Time| a.ahead_of(now) == b.ahead_of(other_now);
         let frames = |a: &VecDeque<Flight>, b: &VecDeque<Flight>| {
             let same = |(a, b): (&Flight, &Flight)| instants(a.at, b.at) && a.frame == b.frame;
             a.len() == b.len() && a.iter().zip(b).all(same)
@@ -379,16 +403,23 @@ impl Ends {
 }
 
 /// A call, seen from the server.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Inbound {
     pub call: u32,
     pub origin: Origin,
     /// Parts that were sent and not acknowledged.
     pub unacknowledged: u32,
 }
+hashed_by_parts!(Inbound {
+    call,
+    origin,
+    unacknowledged
+});
 
 /// A call, seen from the client.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Call {
     pub id: u32,
     pub conn: ConnId,
@@ -396,9 +427,16 @@ pub(crate) struct Call {
     /// `None` for a call with one answer.
     pub stream: Option<StreamState>,
 }
+hashed_by_parts!(Call {
+    id,
+    conn,
+    origin,
+    stream
+});
 
 /// The client's side of a stream of answers.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct StreamState {
     /// Parts that no routine has taken.
     pub parts: VecDeque<Payload>,
@@ -409,3 +447,9 @@ pub(crate) struct StreamState {
     /// How it ended, once it has.
     pub end: Option<Result<(), NetError>>,
 }
+hashed_by_parts!(StreamState {
+    parts,
+    waiter,
+    taken,
+    end
+});

@@ -20,6 +20,8 @@ mod lock;
 mod memo;
 mod memory;
 mod message;
+#[doc(hidden)]
+pub mod mutant;
 mod name;
 mod net;
 mod not_state;

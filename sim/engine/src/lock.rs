@@ -1,16 +1,23 @@
 //! Mutexes of a process. Taking one is an await: the grant is an event, so that two routines
 //! interleave there. First come, first served is the default order; a driver may grant another.
 
+use crate::mutant::hashed_by_parts;
 use crate::name::{Name, RoutineId};
 
 /// One mutex with its queue.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct LockState {
     pub name: Name,
     pub holder: Option<RoutineId>,
     /// Who waits, with the operation that waits, in order of arrival.
     pub waiters: Vec<(RoutineId, u32)>,
 }
+hashed_by_parts!(LockState {
+    name,
+    holder,
+    waiters
+});
 
 /// Who waits for whom in a circle, from `first` on, who has just begun to wait: each with the lock that it
 /// waits for.

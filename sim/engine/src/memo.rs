@@ -48,6 +48,24 @@ pub(crate) enum Question {
     Now,
 }
 
+impl Question {
+    /// The mutant that leaves it out.
+    pub fn left_out(self) -> &'static str {
+        match self {
+            Question::Ends(_) => "question: ends",
+            Question::Heard(_) => "question: heard",
+            Question::UnderWayUp(_) => "question: under way",
+            Question::ConnsOf(_) => "question: connections of",
+            Question::ConnsTo(_) => "question: connections to",
+            Question::Connection(..) => "question: connection",
+            Question::NextConn => "question: next connection",
+            Question::Entry(_) => "question: entry",
+            Question::Timers(..) => "question: timers",
+            Question::Now => "question: now",
+        }
+    }
+}
+
 /// What a step does to pending entries and to what is under way on connections, each by a function of
 /// the world that does just this.
 #[derive(Clone, Debug)]
@@ -72,6 +90,20 @@ pub(crate) enum Edit {
 }
 
 impl Edit {
+    /// The mutant that leaves it out.
+    pub fn left_out(&self) -> &'static str {
+        match self {
+            Edit::Enqueue { .. } => "edit: enqueue",
+            Edit::Cancel(_) => "edit: cancel",
+            Edit::CancelAll(_) => "edit: cancel all",
+            Edit::Land(_) => "edit: land",
+            Edit::Fly { .. } => "edit: fly",
+            Edit::Hear(..) => "edit: hear",
+            Edit::Park => "edit: park",
+            Edit::Unpark(_) => "edit: unpark",
+        }
+    }
+
     pub fn enqueue(after: Duration, process: ProcId, what: What) -> Edit {
         let entry = Entry::new(Time::ZERO, process, what);
         Edit::Enqueue { entry, after }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::channel::Buffers;
 use crate::digest::{Digest, digest, digest_of_type};
+use crate::mutant::hashed_by_parts;
 use crate::name::Name;
 
 /// A variable shared by the routines of a process. Declare it as a `static` or `const`; its value
@@ -137,12 +138,18 @@ impl Hash for Held {
 }
 
 /// The cells, raised signals and channels of one process.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Memory {
     cells: Vec<((Name, u32), Held)>,
     raised: Vec<Name>,
     buffers: Buffers,
 }
+hashed_by_parts!(Memory {
+    cells,
+    raised,
+    buffers
+});
 
 impl Memory {
     pub fn read<T: CellType>(&self, cell: &Cell<T>) -> T {

@@ -14,6 +14,7 @@ use crate::conn::{Caller, NetError, Transport};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::memory::{Cell, CellType, Signal};
 use crate::message::{Message, Payload};
+use crate::mutant::hashed_by_parts;
 use crate::name::{Name, ProcId, RoutineId};
 use crate::not_state::NotState;
 use crate::process::{Process, Timer};
@@ -65,7 +66,8 @@ impl fmt::Debug for Task {
 }
 
 /// A routine of a process.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Routine {
     pub id: RoutineId,
     pub task: Task,
@@ -79,6 +81,16 @@ pub(crate) struct Routine {
     pub inbox: Vec<(u32, Answer)>,
     live: NotState<Live>,
 }
+hashed_by_parts!(Routine {
+    id,
+    task,
+    log,
+    serving,
+    cancelled,
+    descheduled,
+    inbox,
+    live
+});
 
 /// The future of a routine, if one stands where the log ends. A copy of the routine has none.
 #[derive(Default)]

@@ -10,6 +10,7 @@ use crate::conn::Call;
 use crate::digest::{Cached, Sight};
 use crate::lock::LockState;
 use crate::memory::Memory;
+use crate::mutant::hashed_by_parts;
 use crate::name::{Life, Name, ProcId, RoutineId};
 use crate::process::Process;
 use crate::room::Roomy;
@@ -28,13 +29,15 @@ pub enum Status {
 }
 
 /// A process's clock against the world's.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Clock {
     /// Parts per million by which it is fast.
     pub rate_ppm: i64,
     /// What its wall clock is ahead by, in nanoseconds.
     pub ahead: i64,
 }
+hashed_by_parts!(Clock { rate_ppm, ahead });
 
 impl Clock {
     /// World time that passes while this clock counts `local`.
@@ -63,7 +66,8 @@ impl Clock {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Slot {
     pub name: Arc<str>,
     pub incarnation: u32,
@@ -87,6 +91,23 @@ pub(crate) struct Slot {
     pub calls: Roomy<Call>,
     pub next_call: u32,
 }
+hashed_by_parts!(Slot {
+    name,
+    incarnation,
+    status,
+    stopping,
+    paused,
+    clock,
+    process,
+    memory,
+    routines,
+    locks,
+    waiting,
+    channels,
+    changes,
+    calls,
+    next_call
+});
 
 impl Slot {
     pub fn new(name: Arc<str>, process: Box<dyn Process>) -> Slot {
@@ -122,9 +143,14 @@ impl Slot {
             .expect("its own callback is running")
     }
 
+    pub fn routine(&self, id: RoutineId) -> Option<&Routine> {
+        let at = place(&self.routines, id)?;
+        Some(&self.routines[at])
+    }
+
     pub fn routine_mut(&mut self, id: RoutineId) -> Option<&mut Routine> {
-        let routine = self.routines.iter_mut().find(|r| r.id == id)?;
-        Some(change(routine))
+        let at = place(&self.routines, id)?;
+        Some(change(&mut self.routines[at]))
     }
 
     /// Enters a routine under the smallest free ordinal of its kind.
@@ -186,6 +212,13 @@ impl Cached<Slot> {
         slot.memory.cache(sight);
         self.cache(sight);
     }
+}
+
+/// Where a routine is among others.
+pub(crate) fn place(routines: &[Shared<Cached<Routine>>], id: RoutineId) -> Option<usize> {
+    routines
+        .binary_search_by(|routine| routine.id.cmp(&id))
+        .ok()
 }
 
 /// A routine that is about to change.

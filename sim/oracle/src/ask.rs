@@ -1,10 +1,10 @@
 //! Requests of one's own to a server like that of the recordings.
 
 use std::time::Duration;
-use wavetank_controllers::Reconciler;
-use wavetank_releases::V1_36;
 
 use serde_json::{Value as Json, json};
+use wavetank_controllers::Reconciler;
+use wavetank_releases::Release;
 
 use crate::lab::{Cluster, Lab};
 
@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(120);
 /// body that is no text. The answers have `code` and `body`; a `code` of 0 is a broken connection.
 pub fn ask(requests: &[Json]) -> Vec<Json> {
     let mut lab = Lab::new(&Cluster {
-        release: V1_36,
+        release: Release::DEFAULT.version,
         etcd: wavetank_releases::etcd::LATEST,
         ranges: vec!["10.96.0.0/24"],
         servers: 1,

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wavetank_controllers::Reconciler;
 
 use serde_json::{Value as Json, json};
 use wavetank_api::{WatchEvent, WatchPart, json as tree};
 use wavetank_apiserver::services::Bitmap;
+use wavetank_controllers::Reconciler;
 use wavetank_releases::VERSIONS;
 
 use crate::corpus::Recording;

@@ -31,9 +31,9 @@ impl Replayed {
 }
 
 impl Score {
-    /// Is every step equal?
-    pub fn is_perfect(&self) -> bool {
-        self.files.iter().all(|file| file.differences.is_empty())
+    /// How many steps differ.
+    pub fn differences(&self) -> usize {
+        self.files.iter().map(|file| file.differences.len()).sum()
     }
 }
 
@@ -94,6 +94,16 @@ impl Known {
         include_str!("../known-differences.txt")
     }
 
+    /// The differences that the list does not name, as file and step.
+    pub fn unlisted(&self, files: &[Replayed]) -> Vec<(String, u64)> {
+        let differences = files.iter().flat_map(|file| {
+            let steps = file.differences.iter();
+            steps.map(|difference| (file.name.clone(), difference.step))
+        });
+        let is_listed = |place: &(String, u64)| self.0.contains_key(place);
+        differences.filter(|place| !is_listed(place)).collect()
+    }
+
     /// What does not agree with the list: differences that it does not name, and names that do not
     /// differ any more.
     pub fn disagreements(&self, files: &[Replayed]) -> Vec<String> {
@@ -101,15 +111,10 @@ impl Known {
             let file = files.iter().find(|replayed| replayed.name == *file);
             file.is_some_and(|file| file.differences.iter().any(|d| d.step == step))
         };
-        let mut found = Vec::new();
-        for file in files {
-            for difference in &file.differences {
-                let place = (file.name.clone(), difference.step);
-                if !self.0.contains_key(&place) {
-                    found.push(format!("{} {} differs", file.name, difference.step));
-                }
-            }
-        }
+        let unlisted = self.unlisted(files).into_iter();
+        let mut found: Vec<String> = unlisted
+            .map(|(file, step)| format!("{file} {step} differs"))
+            .collect();
         for (file, step) in self.0.keys() {
             if !differ(file, *step) {
                 found.push(format!("{file} {step} does not differ any more"));

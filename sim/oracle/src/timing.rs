@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use wavetank_controllers::{MASTER_LEASES, Reconciler};
 use wavetank_engine::Time;
-use wavetank_releases::V1_36;
+use wavetank_releases::{Release, etcd};
 
 use crate::corpus::Recording;
 use crate::endpoints::lists;
@@ -178,8 +178,8 @@ fn measure(recording: &Recording) -> Vec<Measured> {
 
 fn three_servers() -> Lab {
     Lab::new(&Cluster {
-        release: V1_36,
-        etcd: wavetank_releases::etcd::named("v3.4.23").expect("it is modelled"),
+        release: Release::DEFAULT.version,
+        etcd: etcd::OF_RECORDINGS,
         ranges: vec!["10.96.0.0/24"],
         servers: 3,
         reconciler: Reconciler::Lease,

@@ -35,6 +35,9 @@ pub const VERSIONS: [EtcdVersion; 20] = [
 /// The newest that is known here.
 pub const LATEST: EtcdVersion = v3(6, 13);
 
+/// What the recordings of real servers were made with whose timing is compared.
+pub const OF_RECORDINGS: EtcdVersion = v3(4, 23);
+
 /// kubeadm's default for v1.20, and the nearest that is modelled to that for v1.16, 3.3.15.
 pub(crate) const OF_V1_20: EtcdVersion = v3(4, 13);
 
@@ -51,7 +54,7 @@ mod tests {
     fn names_are_unique_and_in_order() {
         assert!(VERSIONS.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(VERSIONS.last(), Some(&LATEST));
-        assert!(VERSIONS.contains(&OF_V1_20));
+        assert!(VERSIONS.contains(&OF_V1_20) && VERSIONS.contains(&OF_RECORDINGS));
         assert_eq!(named("v3.5.21"), Some(v3(5, 21)));
         assert_eq!(named("v3.5.99"), None);
     }

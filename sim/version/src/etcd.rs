@@ -92,6 +92,7 @@ impl EtcdVersion {
     }
 
     /// Is it on this gate's side of the change?
+    #[inline]
     pub fn has(self, gate: EtcdGate) -> bool {
         self >= gate.since || gate.earlier.iter().any(|line| line.contains(self))
     }

@@ -72,6 +72,7 @@ impl Gate {
         Gate { since, until }
     }
 
+    #[inline]
     pub(crate) const fn admits(self, version: Version) -> bool {
         let gone = match self.until {
             Some(until) => !version.is_before(until),

@@ -21,11 +21,13 @@ impl Version {
     }
 
     /// Is it on this gate's side of the change?
+    #[inline]
     pub const fn has(self, gate: Gate) -> bool {
         gate.admits(self)
     }
 
-    /// Is it not later than another one? Comparisons of traits cannot be made in constants.
+    /// Is it older than another one? Comparisons of traits cannot be made in constants.
+    #[inline]
     pub(crate) const fn is_before(self, other: Version) -> bool {
         self.minor < other.minor || self.minor == other.minor && self.patch < other.patch
     }

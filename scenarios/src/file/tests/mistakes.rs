@@ -50,6 +50,9 @@ mistakes! {
     release_as_a_number: "release: v1.20\n" => "release: 1.20\n";
     wrong_reconciler: "[lease, master-count]" => "[lease, mastercount]";
     no_unit: "storm: 120s" => "storm: 120";
+    storm_without_end: "storm: 120s" => "storm: 1000000h";
+    calm_without_end: "calm: 3m" => "calm: 1000000h";
+    strikes_without_end: "reset: {max: 5}" => "reset: {max: 4000000000}";
     wrong_unit: "storm: 120s" => "storm: 120sec";
     reversed_range: "200us..1ms" => "1ms..200us";
     half_a_range: "200us..1ms" => "200us..";

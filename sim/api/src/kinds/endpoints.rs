@@ -2,6 +2,8 @@
 //! `pkg/apis/core/validation/validation.go`). The server keeps subsets as they are sent; repacking is
 //! the controllers'.
 
+use wavetank_version::Version;
+
 use super::pod_spec::{default, objects_mut};
 use crate::addresses;
 use crate::gates;
@@ -10,7 +12,6 @@ use crate::metadata;
 use crate::names;
 use crate::strategy::{Context, Part, Strategy};
 use crate::validation::ErrorList;
-use wavetank_version::Version;
 
 /// The rules of Endpoints.
 pub struct Endpoints;

@@ -1,6 +1,7 @@
 //! What is wrong with a Service (`kubernetes/pkg/apis/core/validation/validation.go`).
 
 use std::collections::BTreeSet;
+
 use wavetank_version::Version;
 
 use super::endpoints::PROTOCOLS;

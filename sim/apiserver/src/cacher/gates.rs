@@ -1,6 +1,7 @@
 //! What changed between releases in the watch cache. Where it is not known in which release something changed, the gate
 //! stands at the first modelled release that has it, and says so.
 
+pub use wavetank_api::gates::WATCH_LIST;
 use wavetank_version::{EtcdGate, Gate, Line, gates};
 
 /// Is `RequestWatchProgress` of this etcd to be trusted (`storage/feature/feature_support_checker.go`)?
@@ -16,37 +17,19 @@ gates! {
     pub STOPPED_CACHE_ENDS_WATCHES = Gate::since(1, 15);
     /// Watches of etcd require a leader (PR #89881).
     pub WATCHES_REQUIRE_LEADER = Gate::since(1, 19);
-    /// The window grows and shrinks with how fast events come (PR #95055, `resizeCacheLocked`; before,
-    /// `NewHeuristicWatchCacheSizes`).
+    /// The window grows and shrinks with how fast events come (`resizeCacheLocked`; before,
+    /// `NewHeuristicWatchCacheSizes`; the first modelled release that has it).
     pub WINDOW_IS_RESIZED = Gate::since(1, 20);
-    /// Bookmarks come every minute, and not only before the end of a watch (`bookmarkFrequency`).
+    /// Bookmarks come every minute, and not only before the end of a watch (`bookmarkFrequency`; the first modelled
+    /// release that has it).
     pub BOOKMARKS_EVERY_MINUTE = Gate::since(1, 20);
-    /// The window knows whether it has lost an event, and not only whether it is full (`isCacheFullLocked`,
-    /// `startIndex`).
+    /// The window knows whether it has lost an event, and not only whether it is full (`startIndex`; the first
+    /// modelled release that has it).
     pub WINDOW_KNOWS_WHAT_IT_LOST = Gate::since(1, 20);
     /// etcd is asked to notify of progress (`EfficientWatchResumption`, beta).
     pub PROGRESS_IS_NOTIFIED = Gate::since(1, 21);
-    /// The budget of the dispatch loop is counted continuously, and not by a ticker (PR #105530, `time_budget.go`; the
-    /// first modelled release that has it).
-    pub BUDGET_IS_CONTINUOUS = Gate::since(1, 36);
     /// A request that finds a cache torn down is refused (PR #108414).
     pub STOPPED_CACHE_REFUSES = Gate::since(1, 24);
-    /// Initial events are read from the window when they are sent, not copied before (`watch_cache_interval.go`).
-    pub INITIAL_EVENTS_ARE_READ_LATER = Gate::since(1, 24);
-    /// A watch without events begins at the revision of the cache (`getAllEventsSinceLocked` returns it).
-    pub INITIAL_STATE_HAS_ITS_REVISION = Gate::since(1, 24);
-    /// The reflector of a cache tries a list on that failed inside the server (`MaxInternalErrorRetryDuration`).
-    pub INTERNAL_ERRORS_ARE_RETRIED = Gate::since(1, 24);
-    /// The buffer of a watcher follows from how much the window holds and whether there is an index
-    /// (`suggestedWatchChannelSize`).
-    pub BUFFERS_FOLLOW_THE_WINDOW = Gate::since(1, 23);
-    /// Nodes, secrets and config maps are indexed by their names (`nodeNameTriggerFunc` and the like); watchers by
-    /// namespace and name do this later.
-    pub NAMES_ARE_TRIGGERS = Gate::until(1, 26);
-    /// Watchers are kept by their scope, namespace and name (PR #113764, `namespacedName`).
-    pub WATCHERS_HAVE_SCOPES = Gate::since(1, 26);
-    /// Resource slices are indexed by their node (`pkg/registry/resource/resourceslice`).
-    pub RESOURCE_SLICES_HAVE_TRIGGERS = Gate::since(1, 31);
     /// Readiness has generations, and a watch of a former one is closed (PR #116172, `ready.go`).
     pub READY_HAS_GENERATIONS = Gate::since(1, 27);
     /// The dispatch loop begins with the revision of the first list (`lastProcessedResourceVersion`; the first modelled
@@ -60,10 +43,32 @@ gates! {
     pub RESILIENT_INITIALISATION = Gate::since(1, 31);
     /// Lists without a revision are read from the cache (`ConsistentListFromCache`, beta).
     pub CONSISTENT_LISTS = Gate::since(1, 31);
-    /// Watches may ask for initial events (`WatchList`, on for good since then), and a cache is filled by such a one.
-    pub WATCH_LIST = Gate::since(1, 34);
     /// Snapshots of former states are kept (`ListFromCacheSnapshot`, beta).
     pub SNAPSHOTS = Gate::since(1, 34);
     /// A cache compares itself with etcd (`DetectCacheInconsistency`, beta), and follows compactions (`compactor.go`).
     pub CACHE_CHECKS_ITSELF = Gate::since(1, 34);
+    /// The budget of the dispatch loop is counted continuously, and not by a ticker (`time_budget.go`; the first
+    /// modelled release that has it).
+    pub BUDGET_IS_CONTINUOUS = Gate::since(1, 36);
+    /// A watch without events begins at the revision of the cache (`getAllEventsSinceLocked`; the first modelled
+    /// release that has it).
+    pub INITIAL_STATE_HAS_ITS_REVISION = Gate::since(1, 36);
+    /// Initial events are read from the window when they are sent, not copied before (`watch_cache_interval.go`; the
+    /// first modelled release that has it).
+    pub INITIAL_EVENTS_ARE_READ_LATER = Gate::since(1, 36);
+    /// The reflector of a cache tries a list on that failed inside the server (`MaxInternalErrorRetryDuration`; the
+    /// first modelled release that has it).
+    pub INTERNAL_ERRORS_ARE_RETRIED = Gate::since(1, 36);
+    /// The buffer of a watcher follows from how much the window holds and whether there is an index
+    /// (`suggestedWatchChannelSize`; the first modelled release that has it).
+    pub BUFFERS_FOLLOW_THE_WINDOW = Gate::since(1, 36);
+    /// Nodes, secrets and config maps are indexed by their names (`nodeNameTriggerFunc` and the like; the first
+    /// modelled release that has it no more). Scopes of watchers do this later.
+    pub NAMES_ARE_TRIGGERS = Gate::until(1, 36);
+    /// Watchers are kept by their scope, namespace and name (`namespacedName`; the first modelled release that has
+    /// it).
+    pub WATCHERS_HAVE_SCOPES = Gate::since(1, 36);
+    /// Resource slices are indexed by their node (`pkg/registry/resource/resourceslice`; the first modelled release
+    /// that has it).
+    pub RESOURCE_SLICES_HAVE_TRIGGERS = Gate::since(1, 36);
 }

@@ -1,28 +1,19 @@
 //! GET of an object or a collection (`endpoints/handlers/get.go`).
 
 use wavetank_api::http::List;
-use wavetank_api::{Content, Request, Response, Status};
-use wavetank_engine::Rx;
+use wavetank_api::{Content, Response, Status};
 
-use crate::door::{Api, query, registry};
-use crate::server::Config;
+use crate::door::{RequestContext, query};
 
 /// GET of one object.
 ///
 /// # Errors
 /// A Status.
-pub async fn get(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-) -> Result<Response, Status> {
-    let asked = request.query.get("resourceVersion").unwrap_or_default();
+pub async fn get(cx: RequestContext<'_>) -> Result<Response, Status> {
+    let asked = cx.request.query.get("resourceVersion").unwrap_or_default();
     let at_least = query::revision(asked)?;
-    let name = api.name.as_deref().unwrap_or_default();
-    let stored = registry(rx, config, api, false)
-        .get(rx, name, at_least)
-        .await?;
+    let name = cx.name();
+    let stored = cx.registry(false).get(cx.rx, name, at_least).await?;
     Ok(ok(Content::One(stored)))
 }
 
@@ -30,16 +21,12 @@ pub async fn get(
 ///
 /// # Errors
 /// A Status.
-pub async fn list(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-) -> Result<Response, Status> {
-    let (options, _) = query::list_options(&request.query, api.resource, None, config.release)?;
-    let listed = registry(rx, config, api, false).list(rx, &options).await?;
+pub async fn list(cx: RequestContext<'_>) -> Result<Response, Status> {
+    let (options, _) =
+        query::list_options(&cx.request.query, cx.api.resource, None, cx.config.release)?;
+    let listed = cx.registry(false).list(cx.rx, &options).await?;
     Ok(ok(Content::List(List {
-        of: api.resource,
+        of: cx.api.resource,
         items: listed.items,
         resource_version: listed.revision,
         continues: listed.continues,

@@ -11,41 +11,32 @@ use wavetank_api::kinds::{deployments, pod_binding};
 use wavetank_api::options::{DeleteOptions, WriteOptions};
 use wavetank_api::patch::{self, PatchKind};
 use wavetank_api::strategy::Part;
-use wavetank_api::{Body, Method, Object, Request, Response, Stamp, Status, Stored};
+use wavetank_api::{Body, Method, Object, Response, Stamp, Status, Stored};
 use wavetank_engine::Rx;
 
-use crate::door::{Api, answer, registry};
+use crate::door::{Api, RequestContext, answer};
 use crate::options::Preconditions;
 use crate::registry::{Change, Made, Registry, Warnings, warn};
-use crate::server::Config;
 use crate::storage::Updated;
 
 /// Serves a subresource.
 ///
 /// # Errors
 /// A Status.
-pub async fn serve(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-    warnings: &mut Warnings,
-) -> Result<Response, Status> {
+pub async fn serve(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
     let named = (
-        api.resource.plural,
-        api.subresource.as_deref().unwrap_or_default(),
+        cx.api.resource.plural,
+        cx.api.subresource.as_deref().unwrap_or_default(),
     );
-    match (named, request.method) {
+    match (named, cx.request.method) {
         (("deployments", "scale"), Method::Get) => {
-            let name = api.name.as_deref().unwrap_or_default();
-            let found = registry(rx, config, api, false).get(rx, name, None).await?;
+            let name = cx.name();
+            let found = cx.registry(false).get(cx.rx, name, None).await?;
             Ok(tree(200, deployments::scale(&found.json())))
         }
-        (("deployments", "scale"), Method::Put | Method::Patch) => {
-            scale(rx, config, request, api, warnings).await
-        }
-        (("pods", "binding"), Method::Post) => bind(rx, config, request, api, warnings).await,
-        (("pods", "eviction"), Method::Post) => evict(rx, config, request, api, warnings).await,
+        (("deployments", "scale"), Method::Put | Method::Patch) => scale(cx, warnings).await,
+        (("pods", "binding"), Method::Post) => bind(cx, warnings).await,
+        (("pods", "eviction"), Method::Post) => evict(cx, warnings).await,
         (("deployments", "scale") | ("pods", "binding" | "eviction"), _) => {
             Err(Status::method_not_allowed())
         }
@@ -99,23 +90,17 @@ impl Scaling<'_> {
     }
 }
 
-async fn scale(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-    warnings: &mut Warnings,
-) -> Result<Response, Status> {
-    let content_type = request.content_type.as_deref();
-    let (how, options) = if request.method == Method::Patch {
+async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let content_type = cx.request.content_type.as_deref();
+    let (how, options) = if cx.request.method == Method::Patch {
         let kind = PatchKind::of(content_type)?;
-        let options = WriteOptions::of_patch(&request.query, kind, config.release)?;
-        let patch = (kind, request.body.clone(), options.validation);
+        let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
+        let patch = (kind, cx.request.body.clone(), options.validation);
         (Err(patch), options)
     } else {
-        let options = WriteOptions::of_update(&request.query, config.release)?;
+        let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
         let (scale, unknown) = decode::target(
-            &request.body,
+            &cx.request.body,
             content_type,
             decode::SCALE,
             options.validation,
@@ -123,12 +108,12 @@ async fn scale(
         warn(warnings, unknown);
         (Ok(scale), options)
     };
-    let registry = registry(rx, config, api, options.dry_run);
-    let change = Scaling { api, how };
-    let name = api.name.as_deref().unwrap_or_default();
+    let registry = cx.registry(options.dry_run);
+    let change = Scaling { api: cx.api, how };
+    let name = cx.name();
     let always = Preconditions::default();
     let update = registry
-        .update(rx, name, &always, &change, warnings)
+        .update(cx.rx, name, &always, &change, warnings)
         .await?;
     let deployment = match &update.made {
         Made::Stored(stored) => stored.json(),
@@ -139,18 +124,12 @@ async fn scale(
 }
 
 /// `BindingREST.Create`, `assignPod`.
-async fn bind(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-    warnings: &mut Warnings,
-) -> Result<Response, Status> {
-    let name = api.name.as_deref().unwrap_or_default();
-    let options = WriteOptions::of_create(&request.query, config.release)?;
-    let content_type = request.content_type.as_deref();
+async fn bind(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let name = cx.name();
+    let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
+    let content_type = cx.request.content_type.as_deref();
     let read = decode::target(
-        &request.body,
+        &cx.request.body,
         content_type,
         decode::BINDING,
         options.validation,
@@ -158,31 +137,25 @@ async fn bind(
     let (binding, unknown) = read;
     warn(warnings, unknown);
     pod_binding::check(&binding, name)?;
-    let registry = registry(rx, config, api, options.dry_run);
-    let now = Stamp::of(rx.clock());
+    let registry = cx.registry(options.dry_run);
+    let now = Stamp::of(cx.rx.clock());
     let bound = |stored: Option<&Stored>| {
         let pod = stored.map(Stored::json).unwrap_or_default();
         let bound = pod_binding::bind(&pod, &binding, now)?;
         Ok(Updated::of(Object::new(bound)))
     };
-    registry.update_with(rx, name, bound).await?;
+    registry.update_with(cx.rx, name, bound).await?;
     Ok(created())
 }
 
 /// `EvictionREST.Create` in a cluster without PodDisruptionBudgets: the condition is put on the pod,
 /// then it is deleted.
-async fn evict(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-    warnings: &mut Warnings,
-) -> Result<Response, Status> {
-    let name = api.name.as_deref().unwrap_or_default();
-    let options = WriteOptions::of_create(&request.query, config.release)?;
-    let content_type = request.content_type.as_deref();
+async fn evict(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let name = cx.name();
+    let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
+    let content_type = cx.request.content_type.as_deref();
     let read = decode::target(
-        &request.body,
+        &cx.request.body,
         content_type,
         decode::EVICTION,
         options.validation,
@@ -196,8 +169,8 @@ async fn evict(
     let nothing = Json::Null;
     let asked = eviction.get("deleteOptions").unwrap_or(&nothing);
     let mut delete = DeleteOptions::of_json(asked)?;
-    let pods = registry(rx, config, api, options.dry_run || delete.dry_run);
-    let pod = pods.get(rx, name, None).await?.json();
+    let pods = cx.registry(options.dry_run || delete.dry_run);
+    let pod = pods.get(cx.rx, name, None).await?.json();
     let text = |path: &[&str]| json::text(&pod, path);
     let over = matches!(text(&["status", "phase"]), "Succeeded" | "Failed")
         || !text(&["metadata", "deletionTimestamp"]).is_empty();
@@ -207,12 +180,12 @@ async fn evict(
         delete.resource_version = Some(text(&["metadata", "resourceVersion"]).into());
     }
     if !pods.dry_run {
-        let made = mark_as_evicted(rx, &pods, name, &delete).await?;
+        let made = mark_as_evicted(cx.rx, &pods, name, &delete).await?;
         if let (Made::Stored(stored), true) = (made, delete.resource_version.is_some()) {
             delete.resource_version = Some(stored.resource_version.to_string().into());
         }
     }
-    pods.delete(rx, name, delete).await?;
+    pods.delete(cx.rx, name, delete).await?;
     Ok(created())
 }
 

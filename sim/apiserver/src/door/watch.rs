@@ -14,7 +14,7 @@ use wavetank_engine::{
 use wavetank_etcd::{Change, Key, Keys, WatchPart as EtcdPart, WatchStart};
 
 use crate::cacher::{self, Cacher};
-use crate::door::{Api, query, registry};
+use crate::door::{Api, RequestContext, query};
 use crate::options::ListOptions;
 use crate::server::{Config, InFlight, WATCH};
 
@@ -171,10 +171,16 @@ fn failed() -> Status {
 
 async fn begin(rx: Rx, config: &Config, watching: &Watching) -> Result<Open, Status> {
     let api = &watching.api;
-    let name = api.name.as_deref();
-    let query = &watching.request.expect::<Request>().query;
+    let request = watching.request.expect::<Request>();
+    let cx = RequestContext {
+        rx,
+        config,
+        request,
+        api,
+    };
+    let (name, query) = (api.name.as_deref(), &request.query);
     let (options, timeout) = query::list_options(query, api.resource, name, config.release)?;
-    let (under, options) = registry(rx, config, api, false).under(&options);
+    let (under, options) = cx.registry(false).under(&options);
     match config.cacher(rx, api.resource) {
         Some(cacher) => {
             let lasts = match timeout.filter(|seconds| *seconds > 0) {

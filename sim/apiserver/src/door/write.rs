@@ -11,12 +11,11 @@ use wavetank_api::{Body, Content, List, Reason, Request, Response, Status, kinds
 use wavetank_engine::Rx;
 
 use crate::door::admission::{Operation, mutate, namespace_lifecycle};
-use crate::door::{Api, answer, layer, query, registry};
+use crate::door::{RequestContext, answer, query};
 use crate::options::Preconditions;
 use crate::registry::{
     Change, Registry, Update, Warnings, ensure_namespace, warn, wipe_system_fields,
 };
-use crate::server::Config;
 use crate::services::Layer;
 
 /// `MaxRequestBodyBytes`
@@ -41,38 +40,36 @@ fn content_type(request: &Request) -> Option<&str> {
 ///
 /// # Errors
 /// A Status.
-pub async fn create(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-    warnings: &mut Warnings,
-) -> Result<Response, Status> {
-    if api.name.is_some() {
+pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    if cx.api.name.is_some() {
         return Err(Status::method_not_allowed());
     }
-    let resource = api.resource;
-    check_size(request)?;
-    let options = WriteOptions::of_create(&request.query, config.release)?;
+    let resource = cx.api.resource;
+    check_size(cx.request)?;
+    let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
     let validation = options.validation;
-    let (mut object, unknown) =
-        decode::object(&request.body, content_type(request), resource, validation)?;
+    let (mut object, unknown) = decode::object(
+        &cx.request.body,
+        content_type(cx.request),
+        resource,
+        validation,
+    )?;
     warn(warnings, unknown);
     wipe_system_fields(&mut object);
-    ensure_namespace(resource, &api.namespace, &mut object)?;
+    ensure_namespace(resource, &cx.api.namespace, &mut object)?;
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
-    namespace_lifecycle(rx, config, create, resource, &api.namespace, &name).await?;
-    mutate(resource, api.part, &mut object, None);
-    let registry = registry(rx, config, api, options.dry_run);
-    let made = match &layer(rx, config, api) {
-        None => registry.create(rx, object, warnings).await?,
+    namespace_lifecycle(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
+    mutate(resource, cx.api.part, &mut object, None);
+    let registry = cx.registry(options.dry_run);
+    let made = match &cx.layer() {
+        None => registry.create(cx.rx, object, warnings).await?,
         Some(allocators) => {
             let layer = Layer {
                 registry: &registry,
                 allocators,
             };
-            layer.create(rx, object, warnings).await?
+            layer.create(cx.rx, object, warnings).await?
         }
     };
     Ok(answer(201, made))
@@ -82,23 +79,21 @@ pub async fn create(
 ///
 /// # Errors
 /// A Status.
-pub async fn put(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-    warnings: &mut Warnings,
-) -> Result<Response, Status> {
-    let name = api.name.as_deref().unwrap_or_default();
-    let resource = api.resource;
-    check_size(request)?;
-    let options = WriteOptions::of_update(&request.query, config.release)?;
+pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let name = cx.name();
+    let resource = cx.api.resource;
+    check_size(cx.request)?;
+    let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
     let validation = options.validation;
-    let (mut object, unknown) =
-        decode::object(&request.body, content_type(request), resource, validation)?;
-    ensure_namespace(resource, &api.namespace, &mut object)?;
-    check_name(&object, name, &api.namespace)?;
-    let registry = registry(rx, config, api, options.dry_run);
+    let (mut object, unknown) = decode::object(
+        &cx.request.body,
+        content_type(cx.request),
+        resource,
+        validation,
+    )?;
+    ensure_namespace(resource, &cx.api.namespace, &mut object)?;
+    check_name(&object, name, &cx.api.namespace)?;
+    let registry = cx.registry(options.dry_run);
     // `defaultUpdatedObjectInfo.Preconditions`: a uid in the object is one.
     let uid = json::text(&object, &["metadata", "uid"]);
     let preconditions = Preconditions {
@@ -106,11 +101,10 @@ pub async fn put(
         resource_version: None,
     };
     let change = Writing {
-        config,
-        api,
+        cx,
         how: How::Put(object),
     };
-    let update = change.write(rx, &registry, &preconditions, warnings);
+    let update = change.write(&registry, &preconditions, warnings);
     let update = update.await?;
     let mut all = Warnings::new();
     warn(&mut all, unknown);
@@ -145,31 +139,23 @@ fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> 
 ///
 /// # Errors
 /// A Status.
-pub async fn patch(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-    warnings: &mut Warnings,
-) -> Result<Response, Status> {
-    let kind = PatchKind::of(content_type(request))?;
-    check_size(request)?;
-    let options = WriteOptions::of_patch(&request.query, kind, config.release)?;
-    let registry = registry(rx, config, api, options.dry_run);
+pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let kind = PatchKind::of(content_type(cx.request))?;
+    check_size(cx.request)?;
+    let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
+    let registry = cx.registry(options.dry_run);
     let preconditions = Preconditions::default();
     let change = Writing {
-        config,
-        api,
-        how: How::Patch(kind, request.body.clone(), options.validation),
+        cx,
+        how: How::Patch(kind, cx.request.body.clone(), options.validation),
     };
-    let update = change.write(rx, &registry, &preconditions, warnings);
+    let update = change.write(&registry, &preconditions, warnings);
     Ok(answer(200, update.await?.made))
 }
 
 /// A PUT or PATCH, between the stored object and the registry.
 struct Writing<'a> {
-    config: &'a Config,
-    api: &'a Api,
+    cx: RequestContext<'a>,
     how: How,
 }
 
@@ -193,13 +179,12 @@ impl Writing<'_> {
     /// Has the registry, or the layer before it, write.
     async fn write(
         &self,
-        rx: Rx,
         registry: &Registry,
         preconditions: &Preconditions,
         warnings: &mut Warnings,
     ) -> Result<Update, Status> {
-        let name = self.api.name.as_deref().unwrap_or_default();
-        match &layer(rx, self.config, self.api) {
+        let (rx, name) = (self.cx.rx, self.cx.name());
+        match &self.cx.layer() {
             None => {
                 let update = registry.update(rx, name, preconditions, self, warnings);
                 update.await
@@ -220,8 +205,7 @@ impl Writing<'_> {
         old: Option<&Json>,
         warnings: &mut Warnings,
     ) -> Result<Json, Status> {
-        let (config, api) = (self.config, self.api);
-        let name = api.name.as_deref().unwrap_or_default();
+        let (config, api, name) = (self.cx.config, self.cx.api, self.cx.name());
         let mut new = match (&self.how, old) {
             (How::Put(object), _) => object.clone(),
             (How::Patch(..), None) => return Err(Status::not_found(api.resource, name)),
@@ -248,26 +232,33 @@ impl Writing<'_> {
 ///
 /// # Errors
 /// A Status.
-pub async fn delete(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-) -> Result<Response, Status> {
-    let name = api.name.as_deref().unwrap_or_default();
-    check_size(request)?;
-    let options = DeleteOptions::of(&request.query, &request.body, content_type(request))?;
+pub async fn delete(cx: RequestContext<'_>) -> Result<Response, Status> {
+    let name = cx.name();
+    check_size(cx.request)?;
+    let options = DeleteOptions::of(
+        &cx.request.query,
+        &cx.request.body,
+        content_type(cx.request),
+    )?;
     let delete = Operation::Delete;
-    namespace_lifecycle(rx, config, delete, api.resource, &api.namespace, name).await?;
-    let registry = registry(rx, config, api, options.dry_run);
-    let deletion = match &layer(rx, config, api) {
-        None => registry.delete(rx, name, options.clone()).await?,
+    namespace_lifecycle(
+        cx.rx,
+        cx.config,
+        delete,
+        cx.api.resource,
+        &cx.api.namespace,
+        name,
+    )
+    .await?;
+    let registry = cx.registry(options.dry_run);
+    let deletion = match &cx.layer() {
+        None => registry.delete(cx.rx, name, options.clone()).await?,
         Some(allocators) => {
             let layer = Layer {
                 registry: &registry,
                 allocators,
             };
-            layer.delete(rx, name, options.clone()).await?
+            layer.delete(cx.rx, name, options.clone()).await?
         }
     };
     let accepted = !deletion.deleted && options.orphan == Some(false);
@@ -278,27 +269,30 @@ pub async fn delete(
 ///
 /// # Errors
 /// A Status.
-pub async fn delete_collection(
-    rx: Rx,
-    config: &Config,
-    request: &Request,
-    api: &Api,
-) -> Result<Response, Status> {
+pub async fn delete_collection(cx: RequestContext<'_>) -> Result<Response, Status> {
     // The layer of Services has no such method.
-    if *api.resource == kinds::SERVICES
-        && !config.release.has(crate::services::gates::REGISTRY_HOOKS)
+    if *cx.api.resource == kinds::SERVICES
+        && !cx
+            .config
+            .release
+            .has(crate::services::gates::REGISTRY_HOOKS)
     {
         return Err(Status::method_not_allowed());
     }
-    let (list, _) = query::list_options(&request.query, api.resource, None, config.release)?;
-    check_size(request)?;
-    let options = DeleteOptions::of(&request.query, &request.body, content_type(request))?;
-    let registry = registry(rx, config, api, options.dry_run);
-    let listed = registry.delete_collection(rx, &options, &list).await?;
+    let (list, _) =
+        query::list_options(&cx.request.query, cx.api.resource, None, cx.config.release)?;
+    check_size(cx.request)?;
+    let options = DeleteOptions::of(
+        &cx.request.query,
+        &cx.request.body,
+        content_type(cx.request),
+    )?;
+    let registry = cx.registry(options.dry_run);
+    let listed = registry.delete_collection(cx.rx, &options, &list).await?;
     Ok(Response {
         code: 200,
         content: Content::List(List {
-            of: api.resource,
+            of: cx.api.resource,
             items: listed.items,
             resource_version: listed.revision,
             continues: listed.continues,

@@ -49,10 +49,7 @@ impl Registry {
         warnings: &mut Warnings,
     ) -> Result<Made, Status> {
         self.name_and_fill(rx, &mut object).await;
-        let begun = match self.hooks() {
-            Some(all) => Some(all.begin_create(rx, &mut object, self.dry_run).await?),
-            None => None,
-        };
+        let begun = self.rest.begin_create(rx, self, &mut object).await?;
         let created = self.create_begun(rx, object, warnings).await;
         if let Some(begun) = begun {
             begun.conclude(rx, created.as_ref().err()).await;

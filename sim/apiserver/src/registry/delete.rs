@@ -11,7 +11,7 @@ use wavetank_version::Defect;
 
 use crate::ServiceDefect;
 use crate::options::{Preconditions, StoreError};
-use crate::registry::{Made, Registry};
+use crate::registry::{Gone, Made, Registry};
 use crate::services::gates;
 use crate::storage::Updated;
 
@@ -156,10 +156,7 @@ impl Registry {
             }
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
-        // The layer before the registry does it by itself.
-        if self.storage.release.has(gates::REGISTRY_HOOKS) {
-            self.after_delete(rx, &gone, late).await;
-        }
+        self.after_delete(rx, &gone, Gone::Deleted, late).await;
         Ok(Deletion {
             made: self.finalize(gone, true),
             deleted: true,
@@ -167,14 +164,10 @@ impl Registry {
         })
     }
 
-    /// `AfterDelete`, if this resource has it. Upstream's runs also if somebody else was faster.
-    async fn after_delete(&self, rx: Rx, gone: &Made, late: bool) {
-        let defects = self.storage.defects.services;
-        if let Some(allocators) = &self.allocators
-            && !(late && defects.has(ServiceDefect::FixReleaseOnce))
-        {
-            allocators.after_delete(rx, self, gone).await;
-        }
+    /// `AfterDelete`. Upstream's runs also if somebody else was faster.
+    async fn after_delete(&self, rx: Rx, object: &Made, gone: Gone, late: bool) {
+        let after = self.rest.after_delete(rx, self, object, gone, late);
+        after.await;
     }
 
     /// Does whoever takes the last finalizer give up what the object was allocated?
@@ -210,7 +203,7 @@ impl Registry {
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
         if self.gives_up_with_finalizers() {
-            self.after_delete(rx, &gone, late).await;
+            self.after_delete(rx, &gone, Gone::Emptied, late).await;
         }
         Ok(object)
     }

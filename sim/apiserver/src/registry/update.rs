@@ -11,8 +11,7 @@ use wavetank_version::Defect;
 
 use crate::ServiceDefect;
 use crate::options::{Preconditions, StoreError};
-use crate::registry::{MODIFIED, Made, Registry, Warnings};
-use crate::services::Begun;
+use crate::registry::{Begun, MODIFIED, Made, Registry, Warnings};
 use crate::services::gates;
 use crate::storage::Updated;
 
@@ -48,7 +47,7 @@ enum Tried {
 /// What a try comes to.
 enum Next<'a> {
     /// This is to be stored; with what its hook has begun, if that is to end with the write.
-    Store(Json, Option<Begun<'a>>),
+    Store(Json, Begun<'a>),
     /// Nothing is: its last finalizer is gone.
     Emptied(Json),
 }
@@ -203,10 +202,7 @@ impl Registry {
         let cx = self.context(rx);
         let Some(mut old) = old else {
             self.fill_system_fields(rx, &mut new);
-            let begun = match self.hooks() {
-                Some(all) => Some(all.begin_create(rx, &mut new, self.dry_run).await?),
-                None => None,
-            };
+            let begun = self.rest.begin_create(rx, self, &mut new).await?;
             let checked = self.before_create(&cx, &mut new, warnings);
             if let Some(begun) = begun {
                 begun.finish(rx, checked.is_ok()).await;
@@ -228,13 +224,7 @@ impl Registry {
         } else if asked != is {
             return Err(Status::conflict(self.resource, name, MODIFIED).into());
         }
-        let begun = match self.hooks() {
-            Some(all) => {
-                let begun = all.begin_update(rx, &mut new, &mut old, self.dry_run);
-                Some(begun.await?)
-            }
-            None => None,
-        };
+        let begun = self.rest.begin_update(rx, self, &mut new, &mut old).await?;
         let checked = self.before_update(&cx, &mut new, &old, warnings);
         let held = self.resource.strategy.is_held(&new);
         let emptied = checked.is_ok() && !held && is_to_be_deleted(&new, &old);

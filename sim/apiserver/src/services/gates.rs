@@ -1,5 +1,7 @@
-//! What changed between releases in what Services are allocated.
+//! What changed between releases in what Services are allocated. Where it is not known in which release something changed,
+//! the gate stands at the first modelled release that has it, and says so.
 
+pub use wavetank_api::gates::{CLUSTER_IPS, FAMILIES_BEFORE_HOOKS, LOAD_BALANCER_NODE_PORTS};
 use wavetank_version::{Gate, gates};
 
 gates! {
@@ -9,14 +11,9 @@ gates! {
     pub SHARED_PORTS_ARE_KEPT = Gate::since(1, 10);
     /// What is allocated is decided by what etcd holds, and not by the server's copy (PR #86527).
     pub REFUSALS_ARE_OF_ETCD = Gate::since(1, 18);
-    /// Services have as many addresses as families (PR #91824): `clusterIPs`, and messages that speak of them.
-    pub CLUSTER_IPS = Gate::since(1, 20);
-    /// Families are completed by the layer before the registry.
-    pub FAMILIES_BEFORE_HOOKS = Gate::since(1, 20).gone_since(1, 23);
-    /// A range of IPv6 leaves out only the address of its network (`GetIndexedIP`, `RangeSize`).
+    /// A range of IPv6 leaves out only the address of its network (`RangeSize`; the first modelled release that has
+    /// it).
     pub LAST_ADDRESS_IS_GIVEN = Gate::since(1, 20);
-    /// A load balancer may do without node ports (`ServiceLBNodePortControl`, beta).
-    pub LOAD_BALANCER_NODE_PORTS = Gate::since(1, 22);
     /// Hooks of the registry allocate (`storage/storage.go`, k/k#87603); before, a layer in front of it did
     /// (`storage/rest.go`).
     pub REGISTRY_HOOKS = Gate::since(1, 23);

@@ -3,6 +3,7 @@
 //! from whoever draws it.
 
 use std::time::Duration;
+
 use wavetank_version::Version;
 
 use super::jitter;

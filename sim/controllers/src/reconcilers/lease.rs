@@ -64,7 +64,7 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
             let guard = rx.lock(RECONCILING_LOCK).await;
             // Finding 3: upstream does not read it again under the lock.
             let stopped = rx.read(&STOP_RECONCILING_CALLED);
-            if stopped && me.defects.bootstrap.has(BootstrapDefect::FixStopUnderLock) {
+            if stopped && me.has(BootstrapDefect::FixStopUnderLock) {
                 return Ok(());
             }
             guard
@@ -111,10 +111,7 @@ pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, Reconc
         // Finding 2: upstream returns here too, and leaves the address listed.
         Err(ReconcileError::LeaseNotFound)
             if rx.read(&STOP_RECONCILING_CALLED)
-                && me
-                    .defects
-                    .bootstrap
-                    .has(BootstrapDefect::FixRemoveAbsentLease) => {}
+                && me.has(BootstrapDefect::FixRemoveAbsentLease) => {}
         Err(error) => return Err(error),
     }
     loop {
@@ -122,11 +119,7 @@ pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, Reconc
             // Finding 1: upstream returns the conflict, which is only logged.
             Err(ReconcileError::Conflict) => {
                 rx.note(BootstrapNote::RemovalConflicted);
-                if !me
-                    .defects
-                    .bootstrap
-                    .has(BootstrapDefect::FixRetryRemoveEndpoints)
-                {
+                if !me.has(BootstrapDefect::FixRetryRemoveEndpoints) {
                     return Err(ReconcileError::Conflict);
                 }
             }
@@ -180,11 +173,7 @@ pub(crate) const FIX_LEAVE_SHARED_LEASE: Defect = Defect::fix(
 async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
     let address = me.server.address.clone();
     let mut ttl = MASTER_LEASE_TTL.as_secs();
-    if me
-        .defects
-        .bootstrap
-        .has(BootstrapDefect::MasterLeaseTooLong)
-    {
+    if me.has(BootstrapDefect::MasterLeaseTooLong) {
         ttl *= 60;
     }
     let key = master_lease_key(&address);
@@ -239,11 +228,7 @@ pub(crate) const MASTER_LEASE_DOUBLE_SLASH: Defect = Defect::known(
 
 /// `RemoveLease`. The etcd lease itself is not revoked.
 async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
-    let key: Key = match me
-        .defects
-        .bootstrap
-        .has(BootstrapDefect::MasterLeaseDoubleSlash)
-    {
+    let key: Key = match me.has(BootstrapDefect::MasterLeaseDoubleSlash) {
         true => format!("{MASTER_LEASES}/{}", me.server.address).into(),
         false => master_lease_key(&me.server.address),
     };
@@ -254,11 +239,7 @@ async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
     let always = Preconditions::default();
     // An earlier life has left it as it is.
     let of_others = |stored: &Stored| is_of_another(me, stored) || is_marked(stored);
-    let looks = || {
-        me.defects
-            .bootstrap
-            .has(BootstrapDefect::FixLeaveSharedLease)
-    };
+    let looks = || me.has(BootstrapDefect::FixLeaveSharedLease);
     let own = |stored: &Stored| match of_others(stored) && looks() {
         true => Err(StoreError::Precondition(SHARED_LEASE.to_owned())),
         false => Ok(()),
@@ -322,13 +303,8 @@ async fn do_reconcile(
     let config = &me.server;
     // k/k#115804: the last one to stop finds no lease, its own being gone already. PR #116685 lets
     // it go on.
-    let may_empty = || {
-        rx.read(&STOP_RECONCILING_CALLED)
-            && !me
-                .defects
-                .bootstrap
-                .has(BootstrapDefect::LastApiserverKeepsAddress)
-    };
+    let may_empty =
+        || rx.read(&STOP_RECONCILING_CALLED) && !me.has(BootstrapDefect::LastApiserverKeepsAddress);
     let (mut current, absent) = match endpoints::get(rx, me).await {
         Ok(current) => (current, false),
         Err(error) if error.is(Reason::NotFound) => {

@@ -9,6 +9,7 @@ use crate::conn::{Conn, ConnId};
 use crate::digest::{Digest, Sight, StableHasher, digest, pair};
 use crate::fault::Action;
 use crate::memo::{Memo, Question, Record, Taken};
+use crate::mutant;
 use crate::name::ProcId;
 use crate::net::Sent;
 use crate::queue::What;
@@ -72,7 +73,8 @@ impl World {
         }
         let record = self.view.end_record().expect("it was begun");
         if let Ok(struck) = struck {
-            if !record.spoiled && !self.scratch.is_stuck() {
+            let is_spoiled = record.spoiled && !mutant::is("memory: spoiled");
+            if !is_spoiled && !self.scratch.is_stuck() {
                 self.keep(memo, key, *record, struck);
             }
             self.check_notes();
@@ -116,8 +118,10 @@ impl World {
             state.queue.take(seq);
         }
         state.slots[taken.process.index()] = taken.slot.clone();
-        state.next_conn += taken.dialed;
-        for ends in &taken.ends {
+        if !mutant::is("memory: dialed") {
+            state.next_conn += taken.dialed;
+        }
+        for ends in taken.ends.iter().filter(|_| !mutant::is("memory: ends")) {
             let place = state.conns.binary_search_by_key(&ends.id, |(id, _)| *id);
             match place {
                 Ok(place) => Arc::make_mut(&mut state.conns[place].1).ends = ends.clone(),
@@ -130,15 +134,17 @@ impl World {
         for edit in &taken.edits {
             state.make(edit);
         }
-        if !taken.over.is_empty() {
+        if !taken.over.is_empty() && !mutant::is("memory: over") {
             state.conns.retain(|(id, _)| !taken.over.contains(id));
         }
-        self.scratch.notes.extend_from_slice(&taken.notes);
+        if !mutant::is("memory: notes") {
+            self.scratch.notes.extend_from_slice(&taken.notes);
+        }
         self.scratch.delays.extend_from_slice(&taken.delays);
         self.check_notes();
         let report = self.end(first_seq);
         Report {
-            struck: taken.struck,
+            struck: taken.struck || mutant::is("memory: struck"),
             ..report
         }
     }
@@ -150,6 +156,7 @@ impl State {
     fn local(&self, event: Event<'_>) -> Option<Local> {
         let (seq, value) = match event {
             Event::Pending(seq) => (seq, 0),
+            Event::Choice(seq, _) if mutant::is("memory: choice") => (seq, 0),
             Event::Choice(seq, value) => (seq, value),
             Event::Act(Action::Fault(fault)) => {
                 return Some(Local {
@@ -163,6 +170,7 @@ impl State {
         let mut entries = self.queue.iter();
         let entry = entries.find(|entry| entry.seq == seq)?;
         let frame = match entry.what {
+            What::Frame(_) if mutant::is("memory: frame") => 0,
             What::Frame(head) => {
                 let flights = self.conn(head.conn)?.flights(head.dir);
                 flights.front()?.frame.digest(Sight::EXACT)
@@ -179,16 +187,25 @@ impl State {
     /// Where, what, and all that every step depends on.
     fn key(&self, local: Local) -> Digest {
         let mut state = StableHasher::new();
-        state.write_u64(self.slots[local.process.index()].digest(Sight::EXACT));
+        let sight = match mutant::is("memory: instants") {
+            true => Sight::COMMON,
+            false => Sight::EXACT,
+        };
+        state.write_u64(self.slots[local.process.index()].digest(sight));
         state.write_u64(local.digest);
         state.write_u64(local.entry.is_some().into());
-        self.links.hash(&mut state);
+        if !mutant::is("memory: links") {
+            self.links.hash(&mut state);
+        }
         self.spec.hash(&mut state);
         state.finish()
     }
 
     /// The answer of this state, which is as it was when the step began.
     pub(crate) fn answer_to(&self, question: Question) -> Digest {
+        if mutant::is(question.left_out()) {
+            return 0;
+        }
         let all =
             |ids: &mut dyn Iterator<Item = ConnId>| ids.fold(0, |all, id| pair(all, id.0.into()));
         match question {

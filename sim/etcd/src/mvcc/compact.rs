@@ -2,14 +2,14 @@
 //! is in force at once; how long the space takes to be free does not belong here.
 
 use std::collections::BTreeSet;
+
 use wavetank_version::{Defect, Listed};
 
+use super::store::{Changes, Commit, Store};
 use crate::EtcdDefect;
 use crate::api::{Change, EtcdError, Revision, Value};
 use crate::gates;
 use crate::quirks::Quirks;
-
-use super::store::{Changes, Commit, Store};
 
 impl<V: Value> Store<V> {
     /// Forgets what cannot be read from `revision` on. It makes no revision.

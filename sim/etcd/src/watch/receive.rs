@@ -2,13 +2,14 @@
 //!
 //! What they get does not belong here.
 
+use wavetank_version::{Defect, Listed};
+
 use super::stream::Stream;
 use super::watcher::{Place, Watcher};
 use super::{History, Rules, Watches};
 use crate::EtcdDefect;
 use crate::api::{Keys, Revision, Value, WatchId, WatchRequest, WatchResponse, WatchStart};
 use crate::gates;
-use wavetank_version::{Defect, Listed};
 
 const EMPTY_RANGE: &str = "mvcc: watcher range is empty";
 const DUPLICATE_ID: &str = "mvcc: duplicate watch ID provided on the WatchStream";

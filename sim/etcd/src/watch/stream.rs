@@ -4,6 +4,7 @@
 //! Here is what both sides of a channel share; the loops themselves are elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
 use wavetank_version::Listed;
 
 use super::receive::Creating;

@@ -4,6 +4,7 @@
 //! What happens to a response once it is in a channel does not belong here.
 
 use std::time::Duration;
+
 use wavetank_version::{Defect, Listed};
 
 use super::stream::Stream;

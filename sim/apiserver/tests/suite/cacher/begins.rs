@@ -1,8 +1,9 @@
 //! From where a watch can be taken up.
 
-use crate::cacher::lab::*;
 use wavetank_apiserver::CacheDefect;
 use wavetank_releases::{V1_20, VERSIONS};
+
+use crate::cacher::lab::*;
 
 #[test]
 fn a_watch_from_before_the_window_is_told_so() {

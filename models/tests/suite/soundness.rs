@@ -1,0 +1,75 @@
+//! The search against the naive one, over the first worlds of those that `wavetank soundness` compares, and
+//! over the smallest ones on which the two once disagreed.
+
+use std::sync::Once;
+
+use wavetank_models::soundness::{Compared, Figures, Worlds};
+
+/// So many worlds are compared here; the command compares any number.
+const WORLDS: u64 = 300;
+
+/// Worlds that panic are caught by who searches them, on threads of its own.
+fn quietly() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let loud = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if info
+                .location()
+                .is_none_or(|place| place.file().contains("tests"))
+            {
+                loud(info);
+            }
+        }));
+    });
+}
+
+#[test]
+fn both_searches_agree_on_random_worlds() {
+    quietly();
+    let worlds = Worlds::default();
+    let mut figures = Figures::default();
+    for number in 0..WORLDS {
+        let Some(Compared {
+            figures: more,
+            disagreements,
+        }) = worlds.compare(number)
+        else {
+            continue;
+        };
+        figures += more;
+        let wrong: Vec<_> = disagreements
+            .iter()
+            .filter(|found| found.is_wrong())
+            .collect();
+        assert!(
+            wrong.is_empty(),
+            "world {number}: {wrong:?}\n{}",
+            worlds.draw(number).as_rust()
+        );
+    }
+    println!("{figures}");
+    // A suite that compares nothing would agree as well.
+    assert!(figures.worlds * 10 > WORLDS * 9, "{figures}");
+    assert!(figures.known * 4 > figures.steps, "{figures}");
+    let each = [
+        figures.twins,
+        figures.violated,
+        figures.healed,
+        figures.unhealed,
+    ];
+    let rest = [figures.replayed, figures.liars, figures.caught];
+    assert!(
+        each.iter().chain(&rest).all(|count| *count > 0),
+        "{figures}"
+    );
+}
+
+#[test]
+fn a_world_is_a_function_of_its_number() {
+    let worlds = Worlds::default();
+    for number in [0, 7, 123_456] {
+        assert_eq!(worlds.draw(number), Worlds::default().draw(number));
+    }
+    assert_ne!(worlds.draw(1), worlds.draw(11), "of one taste");
+}

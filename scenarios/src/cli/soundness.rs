@@ -1,0 +1,114 @@
+//! `wavetank soundness`: is a clean verdict true?
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::seeds::Seeds;
+use crate::soundness::{Sounded, Soundness};
+use crate::stopwatch::Stopwatch;
+use crate::trace_file::check_writable;
+
+use super::exit::{Exit, Problem};
+use super::progress::Ticker;
+use super::{args, interrupt, print};
+
+#[derive(Debug, Args)]
+pub(super) struct SoundnessArgs {
+    /// The worlds from A up to, but not including, B: each follows from its number
+    #[arg(long, value_name = "A..B", default_value = "0..1000")]
+    worlds: Seeds,
+    /// Threads; 0 is one a core. The result does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Go on after a disagreement
+    #[arg(long)]
+    keep_going: bool,
+    /// A world that takes more real time than this does not come to an end
+    #[arg(long, value_name = "DURATION", value_parser = args::duration, default_value = "2m")]
+    patience: Duration,
+    /// Where disagreements are written
+    #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
+    out: PathBuf,
+}
+
+pub(super) fn soundness(args: &SoundnessArgs) -> Result<Exit, Problem> {
+    check_writable(&args.out).map_err(Problem::new)?;
+    let soundness = Soundness {
+        worlds: args.worlds,
+        jobs: args.jobs,
+        keep_going: args.keep_going,
+        patience: args.patience,
+        out: args.out.clone(),
+        stop: Some(interrupt::listen()),
+    };
+    let (clock, ticker) = (Stopwatch::start(), Ticker::new());
+    let of = args.worlds.count;
+    let watch = |done: u64, disputed: u64| {
+        ticker.tick(|| format!("{done} of {of} worlds, {disputed} disagreements"));
+    };
+    let sounded = soundness.run(watch).map_err(Problem::new)?;
+    eprintln!("{:.1} s", clock.elapsed().as_secs_f64());
+    print(&report(&sounded, args.worlds))?;
+    let unwritten = sounded
+        .disputed
+        .iter()
+        .find_map(|disputed| disputed.written.as_ref().err());
+    if let Some(why) = unwritten {
+        eprintln!("error: a disagreement could not be written: {why}");
+    }
+    Ok(if sounded.stuck.is_some() || !sounded.disputed.is_empty() {
+        Exit::Violation
+    } else if sounded.stopped {
+        Exit::Interrupted
+    } else {
+        Exit::Clean
+    })
+}
+
+fn report(sounded: &Sounded, worlds: Seeds) -> String {
+    let mut lines: Vec<String> = sounded
+        .disputed
+        .iter()
+        .map(|disputed| {
+            let place = match &disputed.written {
+                Ok(path) => path.display().to_string(),
+                Err(why) => why.clone(),
+            };
+            format!(
+                "DISAGREEMENT on world {}: {}\n  {place}",
+                disputed.number, disputed.disagreement
+            )
+        })
+        .collect();
+    if let Some(number) = sounded.stuck {
+        lines.push(format!(
+            "DISAGREEMENT on world {number}: it does not come to an end"
+        ));
+    }
+    lines.push(format!("worlds {worlds}"));
+    lines.push(sounded.figures.to_string().trim_end().to_owned());
+    if !sounded.reduced.is_empty() {
+        let numbers: Vec<String> = sounded
+            .reduced
+            .iter()
+            .take(20)
+            .map(u64::to_string)
+            .collect();
+        lines.push(format!("  the first of these: {}", numbers.join(", ")));
+    }
+    if sounded.left_out > 0 {
+        lines.push(format!(
+            "{} worlds are too large within any limits",
+            sounded.left_out
+        ));
+    }
+    let wrong = sounded.disputed.len() + usize::from(sounded.stuck.is_some());
+    lines.push(match (wrong, sounded.stopped) {
+        (0, false) => "no disagreement".to_owned(),
+        (0, true) => "interrupted; no disagreement until then".to_owned(),
+        (wrong, _) => format!("{wrong} disagreements"),
+    });
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,50 @@
+//! `wavetank soundness`: the figures do not depend on threads, and exit codes are as elsewhere.
+
+use crate::support;
+
+use std::path::Path;
+
+use support::{Done, files, scratch, wavetank};
+
+fn soundness(dir: &Path, args: &[&str]) -> Done {
+    let output = wavetank()
+        .current_dir(dir)
+        .arg("soundness")
+        .args(args)
+        .output();
+    output.expect("the command starts").into()
+}
+
+#[test]
+fn what_it_prints_does_not_depend_on_threads() {
+    let dir = scratch("soundness");
+    let outs = ["1", "2"].map(|jobs| {
+        let done = soundness(&dir, &["--worlds", "40..70", "--jobs", jobs]);
+        let texts = [
+            "worlds 40..70",
+            "30 worlds",
+            "steps compared",
+            "no disagreement",
+        ];
+        done.expect(0, &texts).stdout
+    });
+    assert_eq!(outs[0], outs[1]);
+    assert_eq!(files(&dir.join("wavetank-out")), [""; 0]);
+}
+
+#[test]
+fn a_world_without_end_is_a_disagreement() {
+    // Nobody waits for so many worlds, or for one of them.
+    let args = ["--worlds", "0..1000000", "--patience", "0s"];
+    let done = soundness(&scratch("soundness-stuck"), &args);
+    done.expect(1, &["it does not come to an end"]);
+}
+
+#[test]
+fn bad_input_is_told() {
+    let dir = scratch("soundness-bad");
+    soundness(&dir, &["--worlds", "7"]).expect(2, &["a range has two ends"]);
+    soundness(&dir, &["--worlds", "0..=3"]).expect(2, &["half open"]);
+    std::fs::write(dir.join("file"), "").expect("a folder of our own");
+    soundness(&dir, &["--out", "file"]).expect(2, &["cannot write into"]);
+}
