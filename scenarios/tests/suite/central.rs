@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use wavetank_cluster::Components;
-use wavetank_component::Component;
+use wavetank_component::{Component, Section};
 
 /// The folders that compose components, from the root of the workspace.
 const CENTRAL: [&str; 3] = ["scenarios/src", "sim/cluster/src", "sim/component/src"];
@@ -23,20 +23,15 @@ fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// How code would name it: by its key or its name as a text, or by its module.
+/// How code would name it: by its name or by one of its keys, as a text. Keys of a section of its own are those of
+/// nobody else, and may be called as anything is.
 fn names(component: &dyn Component) -> Vec<String> {
-    let key = component.replicas().map(|replicas| replicas.key);
-    let keys = component
-        .all_keys()
-        .into_iter()
-        .flat_map(|keys| keys.names());
-    let texts = keys
-        .chain(key.map(str::to_owned))
-        .chain([component.name().to_owned()]);
-    let texts = texts.map(|name| format!("\"{name}\""));
-    texts
-        .chain([format!("{}::", component.name().replace('-', "_"))])
-        .collect()
+    let key = component.replicas().map(|replicas| replicas.key.to_owned());
+    let keys = component.all_keys().into_iter();
+    let shared = keys.filter(|keys| !matches!(keys.section(), Section::Own(_)));
+    let shared = shared.flat_map(|keys| keys.names());
+    let texts = shared.chain(key).chain([component.name().to_owned()]);
+    texts.map(|name| format!("\"{name}\"")).collect()
 }
 
 #[test]

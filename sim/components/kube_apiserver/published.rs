@@ -96,10 +96,14 @@ impl PublishedOptions {
         }
         let releases = super::releases(spec);
         let has_them = |release: &Version| release.has(ADDITIONAL_PORTS);
-        if !self.additional_ports.is_empty() && !releases.iter().any(has_them) {
+        if !self.additional_ports.is_empty()
+            && !releases.is_empty()
+            && !releases.iter().any(has_them)
+        {
             let key = "additional-ports";
             let help = format!("remove `{key}`, or let an apiserver be of v1.20");
-            mistakes.key(section, key, "v1.36 has no additional ports", help);
+            let message = format!("{} has no additional ports", releases[0]);
+            mistakes.key(section, key, message, help);
         }
         let Some(range) = range else { return };
         let own = match range.0[0].contains(':') {
