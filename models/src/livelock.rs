@@ -8,7 +8,7 @@ use wavetank_engine::{Digest, Memo, Time, World, mutant};
 use crate::step::step;
 
 /// So many events at one instant are too many.
-pub(crate) const MOST_AT_ONE_INSTANT: u32 = 10_000;
+pub(crate) const MOST_AT_ONE_INSTANT: u32 = 2_000;
 
 /// After so many it is looked whether a state comes again.
 const PATIENCE: u32 = 32;

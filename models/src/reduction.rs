@@ -14,9 +14,10 @@
 //!   meet on the way are seldom walked twice.
 //!
 //! The second loses nothing. The first does not look at orders that come about only because a frame
-//! that is *not sent yet* will be a little earlier or later; that no verdict depends on it is not
-//! proved but tested, by both searches of all scopes: they come to the same verdict, and have seen the
-//! properties remember the same.
+//! that is *not sent yet* will be a little earlier or later: of two worlds in which a timer is due 30 µs
+//! apart, one is taken for the other, and a race that only one of them has is missed. So the verdict of a
+//! reduced search is an empirical one. That none of ours depends on it is tested, by both searches of all
+//! scopes: they come to the same verdict, and have seen the properties remember the same.
 //!
 //! Reducing by which process an event belongs to (a crash of one and an event of another commute) is
 //! unsound here: they do, but what they lead to is a race in virtual time. The tests show that, too.

@@ -309,7 +309,7 @@ impl Conn {
 
     /// The fingerprint, its instants counted from `now`.
     pub fn digest_at(&self, sight: Sight, now: Time) -> Digest {
-        let instant = |at: Time| at.from_now(now);
+        let instant = |at: Time| at.ahead_of(now);
         self.combine(sight, instant, instant)
     }
 
@@ -379,7 +379,7 @@ impl Conn {
             down,
             heard,
         } = self;
-        let instants = |a: Time, b: Time| a.from_now(now) == b.from_now(other_now);
+        let instants = |a: Time, b: Time| a.ahead_of(now) == b.ahead_of(other_now);
         let frames = |a: &VecDeque<Flight>, b: &VecDeque<Flight>| {
             let same = |(a, b): (&Flight, &Flight)| instants(a.at, b.at) && a.frame == b.frame;
             a.len() == b.len() && a.iter().zip(b).all(same)

@@ -34,7 +34,10 @@ impl PartialOrd for Name {
 }
 impl Ord for Name {
     fn cmp(&self, other: &Name) -> std::cmp::Ordering {
-        self.0.cmp(other.0)
+        match self == other {
+            true => std::cmp::Ordering::Equal,
+            false => self.0.cmp(other.0),
+        }
     }
 }
 impl Hash for Name {

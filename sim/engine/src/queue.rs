@@ -160,7 +160,7 @@ impl Entry {
         if mutant::is("digest: when") {
             return self.digest;
         }
-        pair(self.digest, self.at.from_now(now))
+        pair(self.digest, self.at.ahead_of(now))
     }
 
     /// The fingerprint, with the time that is left in whole grains.
@@ -178,10 +178,15 @@ impl Entry {
         Entry { at, ..*self }
     }
 
+    /// The same, by its name for drivers.
+    pub(crate) fn named(self, seq: u64) -> Entry {
+        Entry { seq, ..self }
+    }
+
     pub(crate) fn same(&self, now: Time, other: &Entry, other_now: Time) -> bool {
         self.process == other.process
             && self.what == other.what
-            && self.at.from_now(now) == other.at.from_now(other_now)
+            && self.at.ahead_of(now) == other.at.ahead_of(other_now)
     }
 }
 
@@ -261,15 +266,28 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub fn push(&mut self, entry: Entry) {
+        let at = self.place(&entry);
+        self.entries.insert(at, entry);
+    }
+
+    /// Many with one time and process, one after the other: thousands may wait for one lock.
+    pub fn push_all(&mut self, entries: Vec<Entry>) {
+        if let Some(first) = entries.first() {
+            let at = self.place(first);
+            self.entries.splice(at..at, entries.into_iter().rev());
+        }
+    }
+
+    /// Behind all that have its time and process.
+    fn place(&self, entry: &Entry) -> usize {
         let key = entry.key();
         // Most new entries are soon: search from the near end first.
         let near = self.entries.len().saturating_sub(8);
-        let at = if self.entries.get(near).is_some_and(|e| e.key() > key) {
+        if self.entries.get(near).is_some_and(|e| e.key() > key) {
             near + self.entries[near..].partition_point(|e| e.key() > key)
         } else {
             self.entries[..near.min(self.entries.len())].partition_point(|e| e.key() > key)
-        };
-        self.entries.insert(at, entry);
+        }
     }
 
     pub fn peek(&self) -> Option<&Entry> {

@@ -143,9 +143,14 @@ impl Slot {
             .expect("its own callback is running")
     }
 
+    pub fn routine(&self, id: RoutineId) -> Option<&Routine> {
+        let at = place(&self.routines, id)?;
+        Some(&self.routines[at])
+    }
+
     pub fn routine_mut(&mut self, id: RoutineId) -> Option<&mut Routine> {
-        let routine = self.routines.iter_mut().find(|r| r.id == id)?;
-        Some(change(routine))
+        let at = place(&self.routines, id)?;
+        Some(change(&mut self.routines[at]))
     }
 
     /// Enters a routine under the smallest free ordinal of its kind.
@@ -207,6 +212,13 @@ impl Cached<Slot> {
         slot.memory.cache(sight);
         self.cache(sight);
     }
+}
+
+/// Where a routine is among others.
+pub(crate) fn place(routines: &[Shared<Cached<Routine>>], id: RoutineId) -> Option<usize> {
+    routines
+        .binary_search_by(|routine| routine.id.cmp(&id))
+        .ok()
 }
 
 /// A routine that is about to change.

@@ -73,7 +73,7 @@ impl Hash for Instant {
 impl Time {
     /// How far it is from `now`, in nanoseconds: ahead, or behind as a negative number would be. What is
     /// never is as far from any time.
-    pub(crate) fn from_now(self, now: Time) -> u64 {
+    pub(crate) fn ahead_of(self, now: Time) -> u64 {
         match self {
             Time::NEVER => FOR_EVER,
             at => at.0.wrapping_sub(now.0),

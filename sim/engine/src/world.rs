@@ -113,7 +113,7 @@ pub struct Report {
 }
 
 /// So many routines are polled within one event at most: more is a livelock.
-const MOST_POLLS: u32 = 100_000;
+const MOST_POLLS: u32 = 10_000;
 
 /// What happens within one event; empty between events, and no part of the state.
 #[derive(Debug, Default)]

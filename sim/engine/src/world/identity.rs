@@ -78,6 +78,22 @@ impl fmt::Debug for World {
     }
 }
 
+impl State {
+    /// What has changed is not shared, so nothing is copied here.
+    pub fn cache_digests(&mut self, sight: Sight) {
+        let unknown = |slot: &&mut Arc<Cached<Slot>>| !slot.is_known(sight);
+        for slot in self.slots.iter_mut().filter(unknown) {
+            Arc::make_mut(slot).cache_digests(sight);
+        }
+        for (_, conn) in self.conns.iter_mut() {
+            if !conn.is_known(sight) {
+                Arc::make_mut(conn).cache_digests(sight);
+            }
+        }
+        self.links.cache_digest(sight);
+    }
+}
+
 impl World {
     /// A copy that shares no process with this one, and so has no live futures: every routine is
     /// rebuilt when it is next needed.
@@ -147,18 +163,7 @@ impl World {
     }
 
     fn cache_these(&mut self, sight: Sight) {
-        // What has changed is not shared, so nothing is copied here.
-        let state = self.view.state_beside();
-        let unknown = |slot: &&mut Arc<Cached<Slot>>| !slot.is_known(sight);
-        for slot in state.slots.iter_mut().filter(unknown) {
-            Arc::make_mut(slot).cache_digests(sight);
-        }
-        for (_, conn) in state.conns.iter_mut() {
-            if !conn.is_known(sight) {
-                Arc::make_mut(conn).cache_digests(sight);
-            }
-        }
-        state.links.cache_digest(sight);
+        self.view.cache_digests(sight);
         let unknown = |watcher: &Arc<Cached<Box<dyn Property>>>| !watcher.is_known(sight);
         if self.watchers().iter().any(unknown) {
             let watchers = self.watchers.as_mut().expect("no property is being asked");

@@ -176,8 +176,7 @@ impl State {
     pub fn entry_name(&self, entry: &Entry) -> EventName {
         let life = || self.slots[entry.process.index()].life(entry.process);
         let nth = |routine, op| {
-            let routines = &self.slots[entry.process.index()].routines;
-            let waiting = routines.iter().find(|r| r.id == routine);
+            let waiting = self.slot(entry.process).routine(routine);
             waiting.expect("it waits for this entry").log.steps[op as usize].nth
         };
         let routine = |verb, routine, op| Kind::Routine {

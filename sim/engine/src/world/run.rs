@@ -47,10 +47,10 @@ impl World {
             next_call,
             ..
         } = slot;
-        let Some(routine) = routines.iter_mut().find(|r| r.id == id) else {
+        let Some(place) = slot::place(routines, id) else {
             return;
         };
-        let routine = slot::change(routine);
+        let routine = slot::change(&mut routines[place]);
         let body = state.as_deref().expect("routines run between callbacks");
         let mut future = match arrival {
             Arrival::First => {
@@ -252,8 +252,8 @@ impl World {
             };
             // Who waits for anything besides may be freed by that.
             let waits_besides = |(id, _): &(RoutineId, Name)| {
-                let other = slot.routines.iter().find(|r| r.id == *id);
-                other.is_none_or(|routine| routine.log.open() > 1)
+                slot.routine(*id)
+                    .is_none_or(|routine| routine.log.open() > 1)
             };
             if circle.iter().any(waits_besides) {
                 continue;
@@ -351,13 +351,16 @@ impl World {
         self.answer(p, routine, op, Answer::Unit);
     }
 
-    fn unlock(&mut self, p: ProcId, name: Name) {
-        let lock = self.view.slot_mut(p).lock_mut(name);
-        lock.holder = None;
-        let waiters = lock.waiters.clone();
-        for (routine, op) in waiters {
-            self.offer(p, name, routine, op);
-        }
+    fn unlock(&mut self, p: ProcId, lock: Name) {
+        let state = self.view.slot_mut(p).lock_mut(lock);
+        state.holder = None;
+        let waiters = state.waiters.clone();
+        let grant = |(routine, op): &(RoutineId, u32)| What::Grant {
+            lock,
+            routine: *routine,
+            op: *op,
+        };
+        self.view.enqueue_all(p, waiters.iter().map(grant));
     }
 
     fn raise(&mut self, p: ProcId, signal: Name) {
@@ -366,10 +369,11 @@ impl World {
             return;
         }
         let woken: Vec<_> = slot.waiting.extract_if(.., |w| w.0 == signal).collect();
-        for (_, routine, op) in woken {
-            self.view
-                .enqueue(Duration::ZERO, p, What::Wake { routine, op });
-        }
+        let wake = |(_, routine, op): &(Name, RoutineId, u32)| What::Wake {
+            routine: *routine,
+            op: *op,
+        };
+        self.view.enqueue_all(p, woken.iter().map(wake));
     }
 
     pub(crate) fn arm(&mut self, p: ProcId, timer: Timer, after: Duration) {

@@ -118,7 +118,8 @@ impl State {
                 }),
                 what => what
                     .routine()
-                    .is_some_and(|id| slot.routines.iter().any(|r| r.id == id && r.descheduled)),
+                    .and_then(|id| slot.routine(id))
+                    .is_some_and(|routine| routine.descheduled),
             }
     }
 }
@@ -151,14 +152,31 @@ impl State {
         self.admit(Entry::new(at, process, what));
     }
 
-    fn admit(&mut self, mut entry: Entry) {
-        entry.seq = *self.next_seq;
-        *self.next_seq += 1;
-        if self.is_blocked(&entry) {
-            self.parked.push(entry);
-        } else {
-            self.queue.push(entry);
+    /// Many at a process, all of which may happen now.
+    pub fn enter_all(&mut self, process: ProcId, all: impl Iterator<Item = What>) {
+        let mut free = Vec::new();
+        for what in all {
+            let entry = self.name_entry(Entry::new(self.now, process, what));
+            match self.is_blocked(&entry) {
+                true => self.parked.push(entry),
+                false => free.push(entry),
+            }
         }
+        self.queue.push_all(free);
+    }
+
+    fn admit(&mut self, entry: Entry) {
+        let entry = self.name_entry(entry);
+        match self.is_blocked(&entry) {
+            true => self.parked.push(entry),
+            false => self.queue.push(entry),
+        }
+    }
+
+    fn name_entry(&mut self, entry: Entry) -> Entry {
+        let seq = *self.next_seq;
+        *self.next_seq += 1;
+        entry.named(seq)
     }
 
     pub fn remove(&mut self, sought: Sought) {

@@ -63,7 +63,7 @@ impl World {
         let slot = self.view.slot_mut(p);
         let waiters = slot.waiters_mut(c);
         waiters.senders.retain(|w| *w != (routine, op));
-        let sender = slot.routines.iter().find(|r| r.id == routine);
+        let sender = slot.routine(routine);
         let step = sender.map(|r| &r.log.steps[op as usize].op);
         let Some(Op::SendTo(_, item)) = step else {
             unreachable!("{step:?} does not send");
@@ -138,33 +138,23 @@ impl World {
         if waiters.receivers.is_empty() && waiters.senders.is_empty() {
             slot.channels.remove(at);
         }
+        let recv = |(routine, op): &(RoutineId, u32)| What::Recv {
+            channel: c,
+            routine: *routine,
+            op: *op,
+        };
+        let send_to = |(routine, op): &(RoutineId, u32)| What::Send {
+            channel: c,
+            routine: *routine,
+            op: *op,
+        };
         if receive && !was.0 {
-            for (routine, op) in receivers {
-                self.view.enqueue(
-                    Duration::ZERO,
-                    p,
-                    What::Recv {
-                        channel: c,
-                        routine,
-                        op,
-                    },
-                );
-            }
+            self.view.enqueue_all(p, receivers.iter().map(recv));
         } else if was.0 && !receive {
             self.view.cancel_entries(Which::Receives(p, c));
         }
         if send && !was.1 {
-            for (routine, op) in senders {
-                self.view.enqueue(
-                    Duration::ZERO,
-                    p,
-                    What::Send {
-                        channel: c,
-                        routine,
-                        op,
-                    },
-                );
-            }
+            self.view.enqueue_all(p, senders.iter().map(send_to));
         } else if was.1 && !send {
             self.view.cancel_entries(Which::Sends(p, c));
         }
@@ -177,9 +167,10 @@ impl World {
         }
         let changes = &mut self.view.slot_mut(p).changes;
         let woken: Vec<_> = changes.extract_if(.., |w| w.0 == condition).collect();
-        for (_, routine, op) in woken {
-            self.view
-                .enqueue(Duration::ZERO, p, What::Wake { routine, op });
-        }
+        let wake = |(_, routine, op): &(Condition, RoutineId, u32)| What::Wake {
+            routine: *routine,
+            op: *op,
+        };
+        self.view.enqueue_all(p, woken.iter().map(wake));
     }
 }

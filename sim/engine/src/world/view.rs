@@ -10,7 +10,7 @@ use std::time::Duration;
 use triomphe::Arc;
 
 use crate::conn::{Conn, ConnId, Dir, Ends, Frame, Transport};
-use crate::digest::Cached;
+use crate::digest::{Cached, Sight};
 use crate::memo::{Edit, Question, Record};
 use crate::name::{Life, Name, ProcId};
 use crate::net::{Link, Links};
@@ -75,9 +75,9 @@ impl View {
         &mut self.state
     }
 
-    /// The cached fingerprints, which no step depends on.
-    pub fn state_beside(&mut self) -> &mut State {
-        &mut self.state
+    /// From now on fingerprints are known, which no step depends on.
+    pub fn cache_digests(&mut self, sight: Sight) {
+        self.state.cache_digests(sight);
     }
 
     /// From here on the step of this process is recorded.
@@ -189,6 +189,16 @@ impl View {
         self.write_down(|| Edit::enqueue(after, process, what));
         let at = self.state.now + after;
         self.state.enter(at, process, what);
+    }
+
+    /// Many of the process, all of which may happen now.
+    pub fn enqueue_all(&mut self, process: ProcId, all: impl Iterator<Item = What> + Clone) {
+        if self.record.0.0.is_some() {
+            for what in all.clone() {
+                self.write_down(|| Edit::enqueue(Duration::ZERO, process, what));
+            }
+        }
+        self.state.enter_all(process, all);
     }
 
     /// Removes the first entry that does this at this process, pending or parked.
@@ -322,5 +332,84 @@ impl View {
     pub fn forget(&mut self, id: ConnId) {
         self.state.forget(id);
         self.cancel_entries(Which::AllOf(id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::context::Cx;
+    use crate::message::Payload;
+    use crate::net::LinkSpec;
+    use crate::process::Process;
+
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Idle;
+
+    impl Process for Idle {
+        fn boot(&mut self, _: &mut Cx<'_>) {}
+        fn request(&mut self, _: &mut Cx<'_>, _: crate::Caller, _: &Payload) {}
+        fn crash(&mut self) {}
+    }
+
+    /// Two processes; a step of the first is recorded.
+    fn recorded() -> View {
+        let slot = |name: &str| {
+            let slot = Slot::new(name.into(), Box::new(Idle));
+            Arc::new(Cached::new(slot))
+        };
+        let state = State::new(vec![slot("a"), slot("b")], LinkSpec::default());
+        let mut view = View::new(state);
+        view.begin_record(ProcId(0));
+        view
+    }
+
+    #[test]
+    #[should_panic(expected = "looks past its record")]
+    fn a_step_that_looks_past_its_record_is_noticed() {
+        let _ = recorded().state().now;
+    }
+
+    #[test]
+    #[should_panic(expected = "looks into another process")]
+    fn a_step_that_looks_into_another_process_is_noticed() {
+        let view = recorded();
+        assert_eq!(&*view.slot(ProcId(0)).name, "a");
+        let _ = view.slot(ProcId(1));
+    }
+
+    #[test]
+    fn a_step_that_changes_what_it_cannot_write_down_is_not_kept() {
+        let change: [fn(&mut View); 3] = [
+            |view| view.links_mut().heal(),
+            |view| {
+                let _ = view.state_mut();
+            },
+            |view| view.slot_mut(ProcId(1)).paused = true,
+        ];
+        for change in change {
+            let mut view = recorded();
+            change(&mut view);
+            assert!(view.end_record().expect("it was begun").spoiled);
+        }
+        let mut view = recorded();
+        view.slot_mut(ProcId(0)).paused = true;
+        view.park();
+        assert!(!view.end_record().expect("it was begun").spoiled);
+    }
+
+    #[test]
+    fn a_watch_that_was_read_is_a_question() {
+        let asked = |reads: bool| {
+            let mut view = recorded();
+            let mut watch = view.lend_watch();
+            if reads {
+                watch.read();
+            }
+            view.take_back(watch);
+            view.end_record().expect("it was begun").asked.len()
+        };
+        assert_eq!((asked(false), asked(true)), (0, 1));
     }
 }

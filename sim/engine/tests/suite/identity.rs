@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use common::{Flaw, simulate, world};
 use proptest::prelude::*;
 use wavetank_engine::drive::Limits;
-use wavetank_engine::{Action, Event, Fault, Time, World};
+use wavetank_engine::{
+    Action, Caller, Cell, Check, Cx, Event, Fault, Name, Note, Outcome, Payload, Process, Property,
+    RoutineFuture, Rx, Task, Time, World, WorldBuilder,
+};
 
 fn tell(world: &mut World, process: &str, what: &str, args: u64) {
     let action = Action::Tell {
@@ -124,4 +127,106 @@ proptest! {
         prop_assert_eq!(format!("{kept:?}"), text);
         prop_assert!(!after.contains(&digest));
     }
+}
+
+/// Two types whose values are the same word.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Apple(u64);
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Pear(u64);
+
+static APPLE: Cell<Apple> = Cell::new("fruit");
+static PEAR: Cell<Pear> = Cell::new("fruit");
+
+macro_rules! grower {
+    ($grower:ident) => {
+        #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+        struct $grower(u64);
+
+        impl Process for $grower {
+            fn boot(&mut self, _: &mut Cx<'_>) {}
+            fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+            fn crash(&mut self) {}
+        }
+
+        impl Property for $grower {
+            fn name(&self) -> &'static str {
+                "grower"
+            }
+            fn note(&mut self, _: &World, _: &Note) -> Check {
+                Check::Idle
+            }
+        }
+    };
+}
+
+grower!(GrowsApples);
+grower!(GrowsPears);
+
+/// Has an apple or a pear somewhere.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Grocer;
+
+impl Process for Grocer {
+    fn boot(&mut self, _: &mut Cx<'_>) {}
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+        let waits = Name::new("waits");
+        match what {
+            "apple in a cell" => cx.cell(&APPLE).0 = 1,
+            "pear in a cell" => cx.cell(&PEAR).0 = 1,
+            "apple for a task" => cx.spawn(Task::new(waits, Apple(1))),
+            "pear for a task" => cx.spawn(Task::new(waits, Pear(1))),
+            _ => return Err(format!("does not know what `{what}` means")),
+        }
+        Ok(())
+    }
+    fn crash(&mut self) {}
+    fn routine(&self, _: &Task) -> RoutineFuture {
+        Box::pin(async {
+            Rx::new().done().await;
+            Outcome::Done
+        })
+    }
+}
+
+#[test]
+fn worlds_whose_values_have_two_types_have_two_digests() {
+    let fresh = |builder: &mut WorldBuilder| {
+        let world = builder.build();
+        (world.digest(), world.exact_digest(), world)
+    };
+    let mut pairs = vec![
+        (
+            fresh(WorldBuilder::new().process("grower", GrowsApples(1))),
+            fresh(WorldBuilder::new().process("grower", GrowsPears(1))),
+        ),
+        (
+            fresh(WorldBuilder::new().property(Box::new(GrowsApples(1)))),
+            fresh(WorldBuilder::new().property(Box::new(GrowsPears(1)))),
+        ),
+    ];
+    let grocer = |has: &str| {
+        let mut world = WorldBuilder::new().process("grocer", Grocer).build();
+        let process = "grocer".to_owned();
+        let start = Action::Fault(Fault::Start { process });
+        let started = world.apply(Time::ZERO, Event::Act(&start), &mut |sent| sent.nominal);
+        started.expect("it starts");
+        tell(&mut world, "grocer", has, 0);
+        (world.digest(), world.exact_digest(), world)
+    };
+    for place in ["in a cell", "for a task"] {
+        let has = |fruit: &str| grocer(&format!("{fruit} {place}"));
+        pairs.push((has("apple"), has("pear")));
+    }
+    for ((common, exact, apples), (other_common, other_exact, pears)) in pairs {
+        assert_ne!(apples, pears);
+        assert_ne!(common, other_common, "{apples:?}");
+        assert_ne!(exact, other_exact, "{apples:?}");
+    }
+    assert_ne!(Payload::new(Apple(1)), Payload::new(Pear(1)));
+    assert_ne!(
+        Payload::new(Apple(1)).digest(),
+        Payload::new(Pear(1)).digest()
+    );
 }

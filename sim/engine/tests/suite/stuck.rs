@@ -10,6 +10,9 @@ use wavetank_engine::*;
 
 const PAIR: Name = Name::new("pair");
 const MULTIPLY: Name = Name::new("multiply");
+const IN_TURN: Name = Name::new("in-turn");
+/// So many are told to have the ink in turn.
+const CROWD: usize = 1_500;
 const INK: Lock = Lock::new("ink");
 const PEN: Lock = Lock::new("pen");
 
@@ -25,6 +28,11 @@ impl Process for Clerk {
     fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
         match what {
             "multiply" => cx.spawn(Task::new(MULTIPLY, ())),
+            "crowd" => {
+                for _ in 0..CROWD {
+                    cx.spawn(Task::new(IN_TURN, ()));
+                }
+            }
             "write" | "fill" | "fill-in-time" => cx.spawn(Task::new(PAIR, what.to_owned())),
             _ => return Err(format!("does not know what `{what}` means")),
         }
@@ -33,9 +41,14 @@ impl Process for Clerk {
 
     fn routine(&self, task: &Task) -> RoutineFuture {
         let rx = Rx::new();
-        match task.kind() == PAIR {
-            true => Box::pin(pair(rx, task.args::<String>().clone())),
-            false => Box::pin(multiply(rx)),
+        match task.kind().as_str() {
+            "pair" => Box::pin(pair(rx, task.args::<String>().clone())),
+            "in-turn" => Box::pin(async move {
+                let _ink = rx.lock(INK).await;
+                rx.sleep(Duration::from_millis(1)).await;
+                Outcome::Done
+            }),
+            _ => Box::pin(multiply(rx)),
         }
     }
 }
@@ -92,7 +105,7 @@ fn told(what: &[(u64, &str)]) -> Ran {
         ..Plan::default()
     };
     let limits = Limits {
-        size: 1_000,
+        size: 2 * CROWD,
         ..Limits::until(Time::from_secs(60))
     };
     Run::new(world(), FromPlan::new(&plan), limits, Record::default()).finish()
@@ -147,4 +160,15 @@ fn what_grows_for_ever_is_told_of() {
         "{message}"
     );
     assert!(outcome.at < Time::from_secs(20), "{}", outcome.at);
+}
+
+#[test]
+fn a_crowd_that_wants_one_lock_has_it_in_turn() {
+    // Each time it is free, it is offered to all of them: this takes minutes if that costs more than there
+    // are of them.
+    let outcome = told(&[(0, "crowd")]);
+    assert_eq!(outcome.ending, Ending::Clean);
+    let clerk = outcome.world.find("clerk").expect("the only one");
+    assert_eq!(outcome.world.routines(clerk).len(), 0);
+    assert_eq!(outcome.tallies.events as usize, 2 + 2 * CROWD);
 }
