@@ -22,7 +22,7 @@ use crate::world_model::{Move, Node, WorldModel};
 
 use super::build::{model, told};
 use super::description::{Description, Lie};
-use super::naive::{Led, State, Violated, Walk, heal};
+use super::naive::{Led, State, Unhealed, Violated, Walk, heal};
 use super::toy::{REFUSED, Toy};
 
 /// What is compared.
@@ -474,13 +474,21 @@ impl Side<'_> {
 
     /// What is violated on the way to recovery; nothing if that is not looked at.
     fn unhealed(&mut self) -> Vec<Violated> {
-        let Some(calm) = self.calm else {
-            return Vec::new();
-        };
         let mut all = Vec::new();
         for state in &self.walk.states {
-            self.compared.figures.healed += 1;
-            all.extend(heal(state, &self.model.bounds, calm).err());
+            let Some(calm) = self.calm else { break };
+            match heal(state, &self.model.bounds, calm) {
+                Ok(()) => {}
+                Err(Unhealed::Violated(violated)) => all.push(violated),
+                Err(Unhealed::TooLarge) => {
+                    // Nobody could wait for the search to follow it either.
+                    self.calm = None;
+                    return Vec::new();
+                }
+            }
+        }
+        if self.calm.is_some() {
+            self.compared.figures.healed += self.walk.states.len() as u64;
         }
         self.compared.figures.unhealed += u64::from(!all.is_empty());
         all
