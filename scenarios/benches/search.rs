@@ -59,7 +59,7 @@ fn scopes() -> Vec<String> {
     let parts = std::env::args().skip_while(|arg| !PARTS.contains(&&**arg));
     let named: Vec<String> = parts.skip(1).filter(|arg| !arg.starts_with('-')).collect();
     match named.is_empty() {
-        true => Kube
+        true => Kube::default()
             .scopes()
             .into_iter()
             .map(|s| s.name.to_string())
@@ -81,7 +81,9 @@ fn opened(scope: &str, fixed: bool) -> Search {
         fixed,
         ..Composition::default()
     };
-    let case = Kube.open(scope, &composition).expect("it is bundled");
+    let case = Kube::default()
+        .open(scope, &composition)
+        .expect("it is bundled");
     Search::of(case.as_ref()).expect("it is a scope")
 }
 

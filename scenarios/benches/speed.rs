@@ -60,7 +60,9 @@ fn main() {
         fixed: true,
         ..Composition::default()
     };
-    let case = Kube.open(SCENARIO, &composition).expect("it is bundled");
+    let case = Kube::default()
+        .open(SCENARIO, &composition)
+        .expect("it is bundled");
     let only: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| !a.starts_with('-'))

@@ -52,7 +52,7 @@ pub trait Case: Send + Sync {
 
     /// How notes are put into words.
     fn teller(&self) -> Teller {
-        |_, _| None
+        Teller::new(|_, _| None)
     }
 
     /// Defects that are on and fixes that are off: what a violation may be blamed on.

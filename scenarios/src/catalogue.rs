@@ -46,6 +46,16 @@ pub trait Catalogue: Sync {
         Vec::new()
     }
 
+    /// The kinds of processes, and their parts.
+    fn components(&self) -> Vec<Listed> {
+        Vec::new()
+    }
+
+    /// The JSON Schema of its scenario files, if it has some.
+    fn schema(&self) -> String {
+        "{}\n".to_owned()
+    }
+
     /// The properties.
     fn properties(&self) -> Vec<Listed> {
         Vec::new()

@@ -60,7 +60,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::List(args) => list::list(catalogue, args),
         Command::Conform(args) => conform::conform(args),
         Command::Soundness(args) => soundness::soundness(args),
-        Command::Schema => print(&crate::file::json_schema()).map(|()| Exit::Clean),
+        Command::Schema => print(&catalogue.schema()).map(|()| Exit::Clean),
     };
     match done {
         Ok(exit) => exit.into(),

@@ -1,13 +1,12 @@
-//! The cases of the command: scenario files of a Kubernetes control plane, or of an etcd alone.
+//! The cases of the command: scenario files over the components of a cluster.
 //!
 //! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is how it stands
-//! in a trace, `front` what is in front of its apiservers, `scope` how far a search of it goes, `defects` which
+//! in a trace, `scope` how far a search of it goes, `defects` which
 //! defects and fixes it has, `understood` whether processes can be told what it tells them; `weather` turns its
 //! budget into what the generator draws from; `library` holds the bundled scenarios, `listing` says what there is
 //! to choose from.
 
 mod defects;
-mod front;
 mod identity;
 mod job;
 mod library;
@@ -17,46 +16,57 @@ mod understood;
 mod weather;
 
 pub use job::Job;
-pub use library::bundled;
 
-use wavetank_api::Resource;
-use wavetank_cluster::{Concern, Named, components};
+use wavetank_cluster::Components;
+use wavetank_component::Component;
 use wavetank_releases::{AnyRelease, Release, etcd};
 use wavetank_version::Defect;
 
 use crate::case::Case;
 use crate::catalogue::{Catalogue, Composition, Listed};
 use crate::cli::suggestion;
-use crate::file::{self, Known, Scenario};
+use crate::file::{self, Format, Scenario};
 
-/// The catalogue of the command.
-#[derive(Clone, Copy, Debug)]
-pub struct Kube;
+/// The catalogue of the command: scenario files over these components.
+#[derive(Clone, Debug, Default)]
+pub struct Kube {
+    components: Components,
+}
 
 impl Catalogue for Kube {
     fn scenarios(&self) -> Vec<Listed> {
-        let bundled = library::bundled();
+        let bundled = library::bundled(&self.components);
         bundled.iter().map(listing::scenario).collect()
     }
 
     fn scopes(&self) -> Vec<Listed> {
-        library::scopes().iter().map(listing::scenario).collect()
+        let scopes = library::scopes(&self.components);
+        scopes.iter().map(listing::scenario).collect()
+    }
+
+    fn components(&self) -> Vec<Listed> {
+        listing::components(&self.components)
     }
 
     fn properties(&self) -> Vec<Listed> {
-        listing::properties()
+        listing::properties(&self.components)
     }
 
     fn defects(&self) -> Vec<Listed> {
-        components::defects().map(listing::defect).collect()
+        let all = self.components.defects().into_iter();
+        all.map(|(_, _, defect)| listing::defect(defect)).collect()
+    }
+
+    fn schema(&self) -> String {
+        Format::new(&self.components).json_schema()
     }
 
     fn releases(&self) -> Vec<Listed> {
         let kubernetes = Release::TABLE.iter();
         let kubernetes = kubernetes.map(|release| Listed::new(release.name, release.about));
-        kubernetes
-            .chain(etcd::VERSIONS.into_iter().map(listing::etcd))
-            .collect()
+        let etcd = etcd::VERSIONS.into_iter();
+        let etcd = etcd.map(|version| listing::etcd(&self.components, version));
+        kubernetes.chain(etcd).collect()
     }
 
     fn open(&self, scenario: &str, composition: &Composition) -> Result<Box<dyn Case>, String> {
@@ -68,15 +78,11 @@ impl Catalogue for Kube {
                 (scenario.to_owned(), text)
             }
         };
-        let parsed = read(&name, &text)?;
-        let (release, defects) = self.composed(composition)?;
-        let job = Job::new(parsed, release, defects)?;
-        understood::check(&job, &name, &text)?;
-        Ok(Box::new(job))
+        self.case(&name, &text, composition)
     }
 
     fn reopen(&self, identity: &serde_json::Value) -> Result<Box<dyn Case>, String> {
-        Ok(Box::new(Job::from_identity(identity)?))
+        Ok(Box::new(Job::from_identity(identity, &self.components)?))
     }
 
     fn recompose(
@@ -85,12 +91,67 @@ impl Catalogue for Kube {
         composition: &Composition,
     ) -> Result<Box<dyn Case>, String> {
         let (release, defects) = self.composed(composition)?;
-        let job = Job::from_identity(identity)?;
+        let job = Job::from_identity(identity, &self.components)?;
         Ok(Box::new(job.recomposed(release, defects)?))
     }
 }
 
 impl Kube {
+    /// With one more component.
+    ///
+    /// # Panics
+    /// If it has a name that another has: of itself, of a key, of a property or of a defect.
+    pub fn with(self, component: impl Component) -> Kube {
+        let components = self.components.with(component);
+        Kube { components }
+    }
+
+    /// All bundled scenarios.
+    ///
+    /// # Panics
+    /// If one is wrong; a test reads them all.
+    pub fn bundled(&self) -> Vec<Scenario> {
+        library::bundled(&self.components)
+    }
+
+    /// Reads a scenario from YAML text; the error shows the place.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub fn read(&self, name: &str, text: &str) -> Result<Scenario, String> {
+        read(name, text, &self.components)
+    }
+
+    /// A scenario as a case, under a release of its own or another.
+    ///
+    /// # Errors
+    /// A release of what there is none of, a defect that has no place in it, or a planned fault that is none.
+    pub fn job(
+        &self,
+        scenario: Scenario,
+        release: Option<AnyRelease>,
+        composition: wavetank_version::Composition,
+    ) -> Result<Job, String> {
+        Job::new(scenario, release, composition, &self.components)
+    }
+
+    /// The case of a scenario file that is at hand as text.
+    ///
+    /// # Errors
+    /// What is wrong with the file or the composition, for people.
+    pub fn case(
+        &self,
+        name: &str,
+        text: &str,
+        composition: &Composition,
+    ) -> Result<Box<dyn Case>, String> {
+        let parsed = self.read(name, text)?;
+        let (release, defects) = self.composed(composition)?;
+        let job = self.job(parsed, release, defects)?;
+        understood::check(&job, name, text)?;
+        Ok(Box::new(job))
+    }
+
     /// What a composition names.
     fn composed(
         &self,
@@ -107,31 +168,8 @@ impl Kube {
     }
 }
 
-/// Reads a scenario from YAML text; the error shows the place.
-///
-/// # Errors
-/// What is wrong with it, for people.
-pub fn read(name: &str, text: &str) -> Result<Scenario, String> {
-    let of = |concern| -> Vec<&str> {
-        let all = Named::all().into_iter();
-        let those = all.filter(|entry| entry.property.concern() == concern);
-        those.map(|entry| entry.name).collect()
-    };
-    let names = |resources: &[&Resource]| -> Vec<String> {
-        let all = resources.iter();
-        all.map(|resource| resource.qualified()).collect()
-    };
-    let (informed, cached) = (names(&wavetank_cluster::INFORMED), names(&Resource::ALL));
-    let known = Known {
-        control_plane: &of(Concern::ControlPlane),
-        etcd: &of(Concern::Etcd),
-        informers: &of(Concern::Informers),
-        services: &of(Concern::Services),
-        leaders: &of(Concern::Leaders),
-        informed: &informed.iter().map(String::as_str).collect::<Vec<_>>(),
-        cached: &cached.iter().map(String::as_str).collect::<Vec<_>>(),
-    };
-    file::parse(name, text, &known).map_err(|report| report.to_string())
+fn read(name: &str, text: &str, components: &Components) -> Result<Scenario, String> {
+    file::parse(name, text, components).map_err(|report| report.to_string())
 }
 
 fn named_release(kube: &Kube, name: &str) -> Result<AnyRelease, String> {
@@ -143,7 +181,7 @@ fn named_release(kube: &Kube, name: &str) -> Result<AnyRelease, String> {
 
 fn named_defects(kube: &Kube, names: &[String]) -> Result<Vec<&'static Defect>, String> {
     let named = |name: &String| {
-        components::defect(name).ok_or_else(|| {
+        kube.components.defect(name).ok_or_else(|| {
             let help = suggestion(name, &kube.defects(), "the defects are");
             format!("there is no defect `{name}`; {help}")
         })

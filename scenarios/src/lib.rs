@@ -10,12 +10,13 @@
 //! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
 //! - [`testing`] makes all of that one line in a test.
 //! - [`kube`] is the Kubernetes control plane as a case, with the bundled scenarios.
-//! - [`cli`] is the command.
+//! - [`cli`] is the command; [`command`] makes it with components of one's own, which [`component`] says what they are.
 
 pub mod attribution;
 pub mod case;
 pub mod catalogue;
 pub mod cli;
+mod command;
 pub mod file;
 pub mod head;
 pub mod kube;
@@ -32,3 +33,5 @@ pub mod testing;
 pub mod trace_file;
 
 pub use cli::main_with;
+pub use command::{Command, command};
+pub use wavetank_component as component;

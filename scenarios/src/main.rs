@@ -7,5 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    wavetank::main_with(&wavetank::kube::Kube)
+    wavetank::command().run()
 }

@@ -107,7 +107,7 @@ impl Case for Vaults {
     }
 
     fn teller(&self) -> Teller {
-        tell
+        Teller::new(tell)
     }
 
     fn flips(&self) -> Vec<Flip> {

@@ -3,10 +3,9 @@
 
 use crate::common;
 
+use crate::common::topology::fixed;
 use stateright::{Checker, Path};
-use wavetank_cluster::components::fixed;
-use wavetank_cluster::properties::Name;
-use wavetank_cluster::{ClusterView, ENDPOINTS};
+use wavetank_components::{ClusterView, ENDPOINTS};
 use wavetank_controllers::BootstrapDefect;
 use wavetank_engine::{Time, World};
 use wavetank_models::{Audited, Move, Node, WorldModel};
@@ -41,7 +40,7 @@ fn counterexample(found: Option<Path<Node, Move>>, why: &str) -> Vec<Move> {
     let path = found.expect("the search finds it");
     let violated = path.last_state().violated.clone();
     let violated = violated.expect("the path ends there");
-    assert_eq!(violated.property, Name::StoppedAddressIsRemoved.info().name);
+    assert_eq!(violated.property, "stopped-address-is-removed");
     assert!(violated.message.contains(why), "{violated:?}");
     let (states, moves) = (path.clone().into_states(), path.into_actions());
     let (_, before) = states.split_last().expect("more than none");

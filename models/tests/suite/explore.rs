@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::common::topology::fixed;
 use stateright::{Checker, Model};
-use wavetank_cluster::components::fixed;
-use wavetank_cluster::properties::Name;
 use wavetank_controllers::BootstrapDefect;
 use wavetank_engine::drive::replay::{Fit, Replay};
 use wavetank_engine::trace::{Line, TraceEvent, TraceWhat};
@@ -191,7 +190,7 @@ fn it_says_what_was_reached() {
     let faults = explored.coverage.faults(&model);
     assert_eq!((faults.reached.len(), faults.missed.len()), (3, 0));
     let tested = explored.coverage.properties(&model, Class::Guarantee);
-    assert_eq!(tested.reached, [Name::StoppedAddressIsRemoved.info().name]);
+    assert_eq!(tested.reached, ["stopped-address-is-removed"]);
     model.bounds.at_most = Some(0);
     let explored = explore(&model, 1);
     assert_eq!(explored.coverage.faults(&model).missed.len(), 3);

@@ -5,17 +5,16 @@ use crate::common;
 
 use std::time::Duration;
 
+use crate::common::topology::fixed;
 use stateright::Path;
-use wavetank_cluster::Reconciler;
-use wavetank_cluster::components::fixed;
-use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, EtcdCluster, Topology};
 use wavetank_controllers::BootstrapDefect;
+use wavetank_controllers::Reconciler;
 use wavetank_engine::{Action, Fault, Time};
 use wavetank_models::{Bounds, Move, WorldModel};
 use wavetank_releases::{Release, V1_36};
 use wavetank_version::{Selection, Set};
 
+use common::topology::{Apiserver, EtcdCluster, Topology};
 use common::{search, undisturbed};
 
 /// The second round is about to begin.
@@ -58,7 +57,7 @@ fn scope(defects: Selection) -> WorldModel {
             routine: round(),
         },
     ];
-    let start = undisturbed(&topology, Name::NoLeaseWriteAfterRemoval, BEFORE_A_ROUND);
+    let start = undisturbed(&topology, "no-lease-write-after-removal", BEFORE_A_ROUND);
     WorldModel {
         start,
         bounds: Bounds {
@@ -77,10 +76,7 @@ fn a_round_that_waited_for_the_lock_writes_the_lease_of_a_stopped_apiserver() {
     let path = found.expect("the search finds it");
     let violated = path.last_state().violated.clone();
     let violated = violated.expect("the path ends there");
-    assert_eq!(
-        violated.property,
-        Name::NoLeaseWriteAfterRemoval.info().name
-    );
+    assert_eq!(violated.property, "no-lease-write-after-removal");
     assert!(violated.message.contains("written again after its removal"));
     let moves = path.into_actions();
     let faults = moves.iter().filter(|m| matches!(m, Move::Fault(_)));

@@ -142,7 +142,7 @@ impl Case for Table {
     }
 
     fn teller(&self) -> Teller {
-        tell
+        Teller::new(tell)
     }
 
     fn flips(&self) -> Vec<Flip> {

@@ -340,6 +340,8 @@ pub(super) enum What {
     Scenarios,
     /// Bundled scopes of `check`
     Scopes,
+    /// Kinds of processes and their parts
+    Components,
     /// Properties that are checked
     Properties,
     /// Known bugs and their fixes, as switches

@@ -12,6 +12,7 @@ pub(super) fn list(catalogue: &dyn Catalogue, args: &ListArgs) -> Result<Exit, P
     let (kind, listed) = match args.what {
         What::Scenarios => ("scenarios", catalogue.scenarios()),
         What::Scopes => ("scopes", catalogue.scopes()),
+        What::Components => ("components", catalogue.components()),
         What::Properties => ("properties", catalogue.properties()),
         What::Defects => ("defects", catalogue.defects()),
         What::Releases => ("releases", catalogue.releases()),

@@ -1,10 +1,15 @@
-//! What types cannot say: numbers that are possible, and parts that fit together.
+//! What types cannot say: numbers that are possible, and parts that fit together. What is wrong with the keys of a
+//! component it says itself.
 
-use super::Known;
-use super::duration::Duration;
-use super::path::Path;
+use wavetank_cluster::Components;
+use wavetank_component::file::path::Path;
+use wavetank_component::file::tree::Focus::{Key, Value};
+use wavetank_component::values::Duration;
+use wavetank_component::{Finding, Focus, Mistakes, Section, Setup, Spec};
+use wavetank_engine::FaultKind;
+
+use super::faults::EVERYWHERE;
 use super::scenario::Scenario;
-use super::tree::Focus::{self, Key, Value};
 
 /// Longer than any start-up, and short enough to write a scenario of.
 const SHORTEST_CALM: Duration = Duration::from_secs(1);
@@ -13,46 +18,38 @@ const LONGEST_PHASE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// More strikes of one kind than so many are no budget any more.
 const MOST_STRIKES: u32 = 10_000;
 
-/// Something that makes no sense, and where.
-pub(super) struct Finding {
-    pub path: Path,
-    pub focus: Focus,
-    pub message: String,
-    pub help: String,
-}
-
 /// A scenario being checked, and what was found.
 pub(super) struct Checker<'a> {
     pub scenario: &'a Scenario,
-    pub known: &'a Known<'a>,
-    found: Vec<Finding>,
+    pub components: &'a Components,
+    pub spec: Spec,
+    found: Mistakes,
 }
 
 /// All that makes no sense in a scenario.
-pub(super) fn check(scenario: &Scenario, stem: Option<&str>, known: &Known) -> Vec<Finding> {
+pub(super) fn check(
+    scenario: &Scenario,
+    stem: Option<&str>,
+    components: &Components,
+) -> Vec<Finding> {
     let mut checker = Checker {
         scenario,
-        known,
-        found: Vec::new(),
+        components,
+        spec: scenario.spec(),
+        found: Mistakes::default(),
     };
     checker.title(stem);
-    let possible = checker.topology();
+    let possible = checker.counts();
     if possible {
-        checker.fit();
+        checker.given();
     }
-    checker.options();
     checker.workload();
-    checker.watching();
-    checker.front();
-    checker.published();
-    checker.services();
-    checker.etcd();
     checker.phases();
-    checker.faults();
+    checker.faults(possible);
     checker.plan(possible);
     checker.search(possible);
     checker.properties(possible);
-    checker.found
+    checker.found.found()
 }
 
 impl Checker<'_> {
@@ -63,13 +60,7 @@ impl Checker<'_> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let (message, help) = (message.into(), help.into());
-        self.found.push(Finding {
-            path,
-            focus,
-            message,
-            help,
-        });
+        self.found.at(path, focus, message, help);
     }
 
     fn title(&mut self, stem: Option<&str>) {
@@ -102,6 +93,44 @@ impl Checker<'_> {
         }
     }
 
+    /// Can there be so many processes? Their names are looked at only then: there may be none, or four thousand
+    /// million.
+    fn counts(&mut self) -> bool {
+        let mut mistakes = Mistakes::default();
+        for component in self.components.iter() {
+            component.check_count(&self.spec.given, &mut mistakes);
+        }
+        let possible = mistakes.is_empty();
+        self.found.extend(mistakes);
+        possible
+    }
+
+    fn given(&mut self) {
+        for component in self.components.iter() {
+            component.check(&self.spec, &mut self.found);
+        }
+    }
+
+    /// Is there somebody to do what is to be done?
+    fn workload(&mut self) {
+        let workload = self.spec.given.section(Section::Workload);
+        for load in self.components.iter().flat_map(|own| own.workload()) {
+            let Some(every) = load.every(workload) else {
+                continue;
+            };
+            let path = Path::of("workload").key(load.key);
+            if every == Duration::ZERO {
+                let help = "give a duration of more than 0s";
+                self.found
+                    .at(path.clone().key("every"), Value, load.never, help);
+            }
+            if !(load.need.met)(&self.spec) {
+                let help = format!("add {}, or remove `{}`", load.need.add, load.key);
+                self.found.at(path, Key, load.need.lacking, help);
+            }
+        }
+    }
+
     fn phases(&mut self) {
         let (storm, calm) = (self.scenario.storm, self.scenario.calm);
         for (phase, lasts) in [("storm", storm), ("calm", calm)] {
@@ -124,7 +153,7 @@ impl Checker<'_> {
         }
     }
 
-    fn faults(&mut self) {
+    fn faults(&mut self, possible: bool) {
         let faults = &self.scenario.faults;
         let path = |kind| Path::of("faults").key(kind);
         for (kind, max) in faults.budgets() {
@@ -168,6 +197,51 @@ impl Checker<'_> {
                 message,
                 "give 1 to 999999",
             );
+        }
+        if possible {
+            self.targets();
+        }
+    }
+
+    /// Is there somebody to be hit?
+    fn targets(&mut self) {
+        let setup = Setup {
+            drawn: self.components.draw(&self.spec, 0),
+            spec: self.spec.clone(),
+        };
+        let Ok(processes) = self.components.processes(&setup, None) else {
+            return;
+        };
+        let exist = |name| {
+            processes
+                .iter()
+                .any(|(of, own)| *of == name && !own.is_empty())
+        };
+        let hits = |kind: FaultKind, max| {
+            let all = self.components.iter().filter(|own| exist(own.name()));
+            let hits = all.filter_map(|own| own.hit(&setup, kind, max));
+            hits.collect::<Vec<_>>()
+        };
+        let mut wrong = Vec::new();
+        for (name, max) in self.scenario.faults.budgets() {
+            let kind = FaultKind::ALL.into_iter().find(|kind| kind.name() == name);
+            let Some(kind) = kind.filter(|kind| !EVERYWHERE.contains(kind)) else {
+                continue;
+            };
+            let hits = hits(kind, max);
+            let path = Path::of("faults").key(name);
+            if hits.is_empty() {
+                let message = format!("there is nobody whom `{name}` could strike");
+                wrong.push((path, message, "remove it"));
+            } else if self.scenario.faults.gone(kind) > 0.0
+                && !hits.iter().any(|hit| hit.may_stay_away)
+            {
+                let message = "those who can be struck here always come back".to_owned();
+                wrong.push((path.key("gone"), message, "remove `gone`"));
+            }
+        }
+        for (path, message, help) in wrong {
+            self.wrong(path, Key, message, help);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Puts mistakes into words.
 
 use serde_saphyr::Location;
+use wavetank_component::Finding;
+use wavetank_component::file::path::Path;
+use wavetank_component::file::read::{Error, Kind};
+use wavetank_component::file::suggest;
+use wavetank_component::file::tree::{Focus, Node, Shape};
 
-use super::check::Finding;
-use super::path::Path;
-use super::read::{Error, Kind};
+use super::format::Format;
 use super::report::{Note, Source};
-use super::schema;
-use super::suggest;
-use super::tree::{Focus, Node, Shape};
 
 /// Values longer than this are named by their kind.
 const MOST_QUOTED: usize = 40;
@@ -44,7 +44,7 @@ pub(super) fn yaml(error: &serde_saphyr::Error) -> Note {
 }
 
 /// YAML that is not a scenario.
-pub(super) fn reading(source: &Source, tree: &Node, error: &Error) -> Note {
+pub(super) fn reading(format: &Format, source: &Source, tree: &Node, error: &Error) -> Note {
     let path = error.path();
     let focus = match error.kind {
         Kind::UnknownKey { .. } | Kind::Missing { .. } => Focus::Key,
@@ -54,7 +54,7 @@ pub(super) fn reading(source: &Source, tree: &Node, error: &Error) -> Note {
         Kind::Twice { again, .. } => again,
         _ => tree.place(&path, focus),
     };
-    let (message, help) = words(source, tree, &path, &error.kind);
+    let (message, help) = words(format, source, tree, &path, &error.kind);
     Note {
         location,
         message,
@@ -72,7 +72,13 @@ pub(super) fn finding(tree: &Node, finding: &Finding) -> Note {
     }
 }
 
-fn words(source: &Source, tree: &Node, path: &Path, kind: &Kind) -> (String, String) {
+fn words(
+    format: &Format,
+    source: &Source,
+    tree: &Node,
+    path: &Path,
+    kind: &Kind,
+) -> (String, String) {
     match kind {
         Kind::UnknownKey { key, known } => (format!("unknown key `{key}`"), key_help(key, known)),
         Kind::Twice { key, .. } => {
@@ -82,7 +88,7 @@ fn words(source: &Source, tree: &Node, path: &Path, kind: &Kind) -> (String, Str
                 format!("it is already given on line {first}: remove one"),
             )
         }
-        Kind::Missing { owner, keys } => missing(path, owner, keys),
+        Kind::Missing { owner, keys } => missing(format, path, owner, keys),
         Kind::UnknownValue { known } => {
             let value = source.excerpt(tree.place(path, Focus::Value));
             let help = suggest::help(value.trim_matches(['"', '\'']), known, "the values are");
@@ -97,24 +103,25 @@ fn words(source: &Source, tree: &Node, path: &Path, kind: &Kind) -> (String, Str
     }
 }
 
-fn key_help(key: &str, known: &[&str]) -> String {
+fn key_help(key: &str, known: &[String]) -> String {
     if key == "lasts" {
         return format!(
             "such a fault happens at one instant; the keys here are: {}",
             suggest::list(known)
         );
     }
-    suggest::help(key, known, "the keys here are")
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    suggest::help(key, &known, "the keys here are")
 }
 
-fn missing(path: &Path, owner: &str, keys: &[String]) -> (String, String) {
+fn missing(format: &Format, path: &Path, owner: &str, keys: &[String]) -> (String, String) {
     let noun = if keys.len() == 1 { "key" } else { "keys" };
     let place = if path.0.is_empty() {
         String::new()
     } else {
         format!(" in `{path}`")
     };
-    let line = |key: &String| match schema::meaning(owner, key) {
+    let line = |key: &String| match format.meaning(owner, key) {
         Some(meaning) => format!("`{key}`: {meaning}"),
         None => format!("add `{key}`"),
     };

@@ -2,10 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
-
-use super::duration::Duration;
-use super::range::Range;
-use super::text::Wrong;
+use wavetank_component::values::{Duration, Range, Wrong};
+use wavetank_engine::FaultKind;
 
 /// Declares the kinds once: the budget of each, their names, and how to go through them.
 macro_rules! faults {
@@ -64,6 +62,31 @@ faults! {
     "clock-rate" clock_rate: ClockRate,
     /// A clock jumps.
     "clock-jump" clock_jump: ClockJump,
+}
+
+/// These strike links, clocks and whole processes, so that all are hit alike. Others strike what a process does, and its
+/// component says how often.
+pub const EVERYWHERE: [FaultKind; 7] = [
+    FaultKind::Pause,
+    FaultKind::Partition,
+    FaultKind::PartitionOneWay,
+    FaultKind::Stall,
+    FaultKind::SlowLink,
+    FaultKind::ClockRate,
+    FaultKind::ClockJump,
+];
+
+impl Faults {
+    /// The probability that a process which is taken away by such a fault stays away.
+    pub fn gone(&self, kind: FaultKind) -> f64 {
+        let outage = match kind {
+            FaultKind::Stop => &self.stop,
+            FaultKind::Crash => &self.crash,
+            FaultKind::PowerLoss => &self.power_loss,
+            _ => &None,
+        };
+        outage.as_ref().map_or(0.0, |outage| outage.gone)
+    }
 }
 
 /// A fault that takes a process away.

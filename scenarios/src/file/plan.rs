@@ -1,21 +1,22 @@
 //! Checks of the plan: that its faults strike in time, and strike something.
 
 use serde_json::Value;
+use wavetank_component::Finding;
+use wavetank_component::file::path::Path;
+use wavetank_component::file::suggest;
+use wavetank_component::file::tree::Focus::{Key, Value as OnValue};
 use wavetank_engine::Fault;
 
-use super::check::{Checker, Finding};
-use super::path::Path;
+use super::check::Checker;
 use super::scenario::{Directed, Scenario, Told};
 use super::search::told;
-use super::suggest;
-use super::tree::Focus::{Key, Value as OnValue};
 
 impl Checker<'_> {
     /// In an impossible cluster the names of processes are not looked at: there may be none,
     /// or four thousand million.
     pub(super) fn plan(&mut self, possible: bool) {
         let scenario = self.scenario;
-        let processes = possible.then(|| scenario.topology.processes());
+        let processes = self.processes(possible);
         for (index, directed) in scenario.plan.iter().enumerate() {
             let path = Path::of("plan").item(index);
             self.time(directed, path.clone().key("at"));
@@ -42,10 +43,12 @@ impl Checker<'_> {
                 self.fault(fault, path.clone().key("fault"), processes.as_deref());
             }
             if let Some(hold) = hold {
-                self.held(&hold.process, &hold.resource, &path.clone().key("hold"));
+                let path = path.clone().key("hold");
+                self.held(&hold.process, &hold.resource, &path, possible);
             }
             if let Some(held) = release {
-                self.held(&held.process, &held.resource, &path.clone().key("release"));
+                let path = path.clone().key("release");
+                self.held(&held.process, &held.resource, &path, possible);
             }
             if let Some(told) = tell {
                 let path = path.key("tell").key("process");
@@ -54,26 +57,38 @@ impl Checker<'_> {
         }
     }
 
-    /// An informer, or a cache.
-    fn held(&mut self, process: &str, resource: &str, path: &Path) {
-        let topology = &self.scenario.topology;
-        let number = |letter| process.strip_prefix(letter)?.parse::<u32>().ok();
-        let within = |letter, count| number(letter).is_some_and(|n| (1..=count).contains(&n));
-        let informed = within('i', topology.informers);
-        let cached = topology.watch_cache && within('a', topology.apiservers.count());
-        if !informed && !cached {
-            let message = format!("`{process}` has neither informers nor watch caches");
-            let help = "name a client with informers (`informers: 2`), such as i1, or an apiserver \
-                        with watch caches (`watch-cache: true`), such as a1";
-            self.wrong(path.clone().key("process"), OnValue, message, help);
-            return;
-        }
-        let known = match informed {
-            true => self.known.informed,
-            false => self.known.cached,
+    /// The names of all processes, if there can be such.
+    pub(super) fn processes(&self, possible: bool) -> Option<Vec<String>> {
+        let all = possible.then(|| self.components.processes(&self.spec, None));
+        let all = all?.ok()?.into_iter();
+        Some(all.flat_map(|(_, names)| names).collect())
+    }
+
+    /// Has the process something of this resource that can be held?
+    fn held(&mut self, process: &str, resource: &str, path: &Path, possible: bool) {
+        let all = possible.then(|| self.components.processes(&self.spec, None));
+        let Some(Ok(all)) = all else { return };
+        let can_be_held = |of: &str| -> Vec<String> {
+            let holds = self.components.iter().flat_map(|own| own.holds(&self.spec));
+            let those = holds.filter(|(component, _)| *component == of);
+            those.map(|(_, resource)| resource).collect()
         };
-        if !known.contains(&resource) {
-            let help = suggest::help(resource, known, "there are");
+        let of = all
+            .iter()
+            .find(|(_, names)| names.iter().any(|name| name == process));
+        let known = of.map_or_else(Vec::new, |(of, _)| can_be_held(of));
+        if known.is_empty() {
+            let others = all.iter().filter(|(of, _)| !can_be_held(of).is_empty());
+            let others: Vec<&String> = others.flat_map(|(_, names)| names).collect();
+            let message = format!("`{process}` has neither informers nor watch caches");
+            let help = match others.is_empty() {
+                true => "no process of this cluster has some".to_owned(),
+                false => format!("those that have some are: {}", suggest::list(&others)),
+            };
+            self.wrong(path.clone().key("process"), OnValue, message, help);
+        } else if !known.iter().any(|known| known == resource) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let help = suggest::help(resource, &known, "there are");
             let message = format!("`{process}` has no `{resource}` to be held");
             self.wrong(path.clone().key("resource"), OnValue, message, help);
         }

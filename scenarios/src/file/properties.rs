@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use wavetank_component::file::path::Path;
+use wavetank_component::file::suggest;
+use wavetank_component::file::tree::Focus::Value;
+
 use super::check::Checker;
-use super::path::Path;
-use super::suggest;
-use super::tree::Focus::Value;
 
 impl Checker<'_> {
     /// In an impossible cluster nobody asks what fits.
@@ -40,47 +41,17 @@ impl Checker<'_> {
     }
 
     fn is_property(&mut self, name: &str, path: Path, possible: bool) -> bool {
-        let known = self.known;
-        let topology = &self.scenario.topology;
-        let (of_control_plane, of_etcd, of_informers, of_services, of_leaders) = (
-            known.control_plane.contains(&name),
-            known.etcd.contains(&name),
-            known.informers.contains(&name),
-            known.services.contains(&name),
-            known.leaders.contains(&name),
-        );
-        if !of_control_plane && !of_etcd && !of_informers && !of_services && !of_leaders {
-            let all = [
-                known.control_plane,
-                known.etcd,
-                known.informers,
-                known.services,
-                known.leaders,
-            ];
-            let all = all.concat();
+        let Some(property) = self.components.property(name) else {
+            let all = self.components.properties();
+            let all: Vec<&str> = all.iter().map(|named| named.info.name).collect();
             let help = suggest::help(name, &all, "the properties are");
             self.wrong(path, Value, format!("unknown property `{name}`"), help);
             return false;
-        }
-        if possible && of_control_plane && topology.apiservers.count() == 0 {
-            let message = format!("`{name}` is about apiservers, and there are none");
-            let help = "remove it, or add `apiservers: 3` to `topology`";
-            self.wrong(path, Value, message, help);
-        } else if possible && of_etcd && topology.etcd_clients == 0 {
-            let message = format!("`{name}` is about clients of etcd, and there are none");
-            let help = "remove it, or add `etcd-clients: 3` to `topology`";
-            self.wrong(path, Value, message, help);
-        } else if possible && of_informers && topology.informers == 0 {
-            let message = format!("`{name}` is about informers, and there are none");
-            let help = "remove it, or add `informers: 2` to `topology`";
-            self.wrong(path, Value, message, help);
-        } else if possible && of_leaders && topology.controller_managers == 0 {
-            let message = format!("`{name}` is about controller managers, and there are none");
-            let help = "remove it, or add `controller-managers: 3` to `topology`";
-            self.wrong(path, Value, message, help);
-        } else if of_services && self.scenario.options.service_cluster_ip_range.is_none() {
-            let message = format!("`{name}` is about Services, and there is nothing to give them");
-            let help = "remove it, or add `service-cluster-ip-range: 10.0.0.0/24` to `options`";
+        };
+        let need = property.info.need;
+        if possible && !(need.met)(&self.spec) {
+            let message = format!("`{name}` is about {}", need.lacking);
+            let help = format!("remove it, or add {}", need.add);
             self.wrong(path, Value, message, help);
         }
         true

@@ -3,43 +3,32 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use wavetank_component::values::{Duration, Release, Wrong};
+use wavetank_component::{Given, Spec};
 use wavetank_engine::Fault;
 
-use super::cluster::{Apiservers, Network, Options, Topology};
-use super::duration::Duration;
-use super::etcd::Etcd;
 use super::faults::Faults;
-use super::release::Release;
+use super::network::Network;
 use super::search::Search;
-use super::text::Wrong;
-use super::workload::Workload;
 
 /// A Wavetank scenario: a cluster, what is done to it, and what must hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
 pub struct Scenario {
     /// The scenario's name in kebab-case, the same as its file's.
     #[schemars(regex(pattern = "^[a-z][a-z0-9]*(-[a-z0-9]+)*$"))]
     pub name: String,
     /// What it is about, in a few sentences.
     pub about: String,
-    /// The Kubernetes release whose algorithms the apiservers run.
+    /// The Kubernetes release whose algorithms the processes run.
     #[serde(default)]
     pub release: Release,
-    /// Which processes there are.
-    pub topology: Topology,
-    /// Options of the apiservers, as their flags are called.
-    #[serde(default)]
-    pub options: Options,
-    /// The etcd members: their release, and how much each holds.
-    #[serde(default)]
-    pub etcd: Etcd,
+    /// What it says to components, in sections whose keys are theirs (see `format`).
+    #[serde(skip)]
+    pub given: Given,
     /// How fast messages travel.
     #[serde(default)]
     pub network: Network,
-    /// What the clients do.
-    #[serde(default)]
-    pub workload: Workload,
     /// How long faults strike; meanwhile safety is checked.
     pub storm: Duration,
     /// How long everything has to recover after the storm.
@@ -72,12 +61,23 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The release of each apiserver.
-    pub fn releases(&self) -> Vec<Release> {
-        match &self.topology.apiservers {
-            Apiservers::Count(count) => vec![self.release; *count as usize],
-            Apiservers::Each(each) => each.iter().map(|apiserver| apiserver.release).collect(),
+    /// What it asks for, as it is written.
+    pub fn spec(&self) -> Spec {
+        Spec {
+            given: self.given.clone(),
+            release: self.release,
+            ..Spec::default()
         }
+    }
+
+    /// As it stands in the head of a trace.
+    pub fn to_json(&self) -> Value {
+        let mut json = serde_json::to_value(self).expect("scenarios are JSON");
+        let sections = self.given.sections();
+        let sections = sections.map(|(key, keys)| (key.to_owned(), Value::Object(keys.clone())));
+        let own = json.as_object_mut().expect("a scenario is a mapping");
+        own.extend(sections);
+        json
     }
 }
 
@@ -133,7 +133,7 @@ pub struct Told {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hold {
-    /// A client with informers, or an apiserver with watch caches.
+    /// A process that has what can be held: an informer, a watch cache.
     pub process: String,
     /// The resource of the informer or of the cache, `configmaps`, `deployments.apps`.
     pub resource: String,
@@ -146,7 +146,7 @@ pub struct Hold {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Held {
-    /// A client with informers, or an apiserver with watch caches.
+    /// A process that has what can be held: an informer, a watch cache.
     pub process: String,
     /// The resource of the informer or of the cache.
     pub resource: String,

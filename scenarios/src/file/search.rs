@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wavetank_cluster::components;
+use wavetank_cluster::Components;
+use wavetank_component::file::path::Path;
+use wavetank_component::file::suggest;
+use wavetank_component::file::tree::Focus::{self, Key as OnKey, Value as OnValue};
+use wavetank_component::values::Duration;
 
 use super::check::Checker;
-use super::duration::Duration;
-use super::path::Path;
 use super::scenario::{Told, faults_of_one_kind};
-use super::suggest;
-use super::tree::Focus::{self, Key as OnKey, Value as OnValue};
 
 /// More would not fit the bits of a state.
 const MOST_FAULTS: usize = 64;
@@ -59,17 +59,20 @@ pub struct Search {
     pub cannot_show: BTreeMap<String, String>,
 }
 
+/// `format` says which names there are.
 fn defects(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "array", "items": {"enum": defect_names()}})
+    json_schema!({"type": "array", "items": {"$ref": "#/$defs/Defect"}})
 }
 
 fn reasons(_: &mut SchemaGenerator) -> Schema {
-    let names = json_schema!({"enum": defect_names()});
+    let names = json_schema!({"$ref": "#/$defs/Defect"});
     json_schema!({"type": "object", "propertyNames": names, "additionalProperties": {"type": "string"}})
 }
 
-fn defect_names() -> Vec<&'static str> {
-    components::defects().map(|defect| defect.name).collect()
+/// The names of all defects and fixes.
+pub(super) fn defect_names(components: &Components) -> Vec<&'static str> {
+    let all = components.defects().into_iter();
+    all.map(|(_, _, defect)| defect.name).collect()
 }
 
 /// What is told, if that is what stands among the faults.
@@ -84,19 +87,21 @@ fn sixteen() -> u64 {
 
 impl Checker<'_> {
     fn known_defect(&mut self, name: &str, path: Path, focus: Focus) {
-        if components::defect(name).is_none() {
+        let known = defect_names(self.components);
+        if !known.contains(&name) {
             let message = format!("there is no defect or fix `{name}`");
-            let help = suggest::help(name, &defect_names(), "there are");
+            let help = suggest::help(name, &known, "there are");
             self.wrong(path, focus, message, help);
         }
     }
 
     /// The bounds of the search.
     pub(super) fn search(&mut self, possible: bool) {
-        let Some(search) = &self.scenario.search else {
+        let scenario = self.scenario;
+        let Some(search) = &scenario.search else {
             return;
         };
-        let (root, storm) = (Path::of("search"), self.scenario.storm);
+        let (root, storm) = (Path::of("search"), scenario.storm);
         if search.from >= storm {
             let message = format!(
                 "the search begins at {}, but the storm ends at {storm}",
@@ -142,7 +147,7 @@ impl Checker<'_> {
             }
             self.known_defect(name, path, OnKey);
         }
-        let processes = possible.then(|| self.scenario.topology.processes());
+        let processes = self.processes(possible);
         for (index, fault) in search.faults.iter().enumerate() {
             let path = root.clone().key("faults").item(index);
             match told(fault) {

@@ -1,9 +1,7 @@
 //! The defects and fixes of a job: which have a place in it, and the same job with some the other way.
 
-use serde_json::Value;
-use wavetank_cluster::components::{self, Component};
-use wavetank_cluster::{Named, Parts};
-use wavetank_version::{Defect, Kind, OptionIs};
+use wavetank_component::Component;
+use wavetank_version::{Defect, Kind, List};
 
 use super::job::Job;
 use crate::case::Flip;
@@ -29,52 +27,40 @@ impl Job {
         }
     }
 
-    /// The parts of the world that there are, beside the etcd.
-    pub(super) fn parts(&self) -> Parts {
-        let (topology, options) = (&self.scenario.topology, &self.scenario.options);
-        let releases_locks = options.leader_elect_release_on_cancel.as_ref();
-        Parts {
-            apiservers: topology.apiservers.count() > 0,
-            watch_cache: topology.watch_cache,
-            etcd_clients: topology.etcd_clients > 0,
-            informers: topology.informers > 0,
-            services: self.ranges().is_some(),
-            managers: topology.controller_managers > 0,
-            releases_locks: releases_locks.is_some_and(|may| may.values().contains(&true)),
-            rollout: topology.rollout.is_some(),
-            identity: options.apiserver_identity,
-        }
-    }
-
     /// Where a defect has its place, if there is no such place here.
-    pub(super) fn missing_place(&self, defect: &Defect) -> Option<&'static str> {
-        let component = Component::of(defect);
-        let is_there = component.is_there(self.parts());
-        (!is_there).then_some(component.list.place)
+    fn missing_place(&self, defect: &Defect) -> Option<&'static str> {
+        let all = self.components.defects().into_iter();
+        let mut all = all.filter(|(_, _, declared)| *declared == defect);
+        let (component, list, _) = all.next()?;
+        (!component.exists(&self.spec)).then_some(list.place)
     }
 
-    /// May the option have one of these values?
-    pub(super) fn may_be(&self, wanted: OptionIs) -> bool {
-        let options = serde_json::to_value(&self.scenario.options).expect("options are JSON");
-        let is_wanted = |value: &Value| value.as_str().is_some_and(|v| wanted.one_of.contains(&v));
-        match &options[wanted.option] {
-            Value::Array(choices) => choices.iter().any(is_wanted),
-            one => is_wanted(one),
-        }
+    /// Has every defect that is asked for a place?
+    ///
+    /// # Errors
+    /// The first that has none.
+    pub(super) fn check_defects(&self) -> Result<(), String> {
+        let versions = self.components.releases(&self.spec);
+        let place = |defect: &Defect| self.missing_place(defect);
+        let may_be = |option| self.spec.may_be(option);
+        let checked = self.spec.composition.check(&versions, place, may_be);
+        checked.map_err(|unfit| unfit.to_string())
     }
 
-    /// Do the algorithms have this place: those of an apiserver, or those of the etcd?
+    /// Do the algorithms have this place: those of a process of Kubernetes, or those of the etcd?
     fn fits(&self, defect: &Defect) -> bool {
-        let releases = self.all_releases();
+        let releases = self.components.releases(&self.spec);
         let somewhere = releases.iter().any(|release| defect.fits(*release));
         defect.is_of_etcd() || somewhere && self.missing_place(defect).is_none()
     }
 
     /// Defects that are on and fixes that are off.
     pub(super) fn blamed(&self) -> Vec<Flip> {
-        let blamed =
-            |defect: &&Defect| self.fits(defect) && self.has(defect) == (defect.kind != Kind::Fix);
-        components::defects().filter(blamed).map(flip).collect()
+        let all = self.components.defects().into_iter();
+        let all = all.map(|(_, _, defect)| defect);
+        let blamed = all
+            .filter(|defect| self.fits(defect) && self.has(defect) == (defect.kind != Kind::Fix));
+        blamed.map(flip).collect()
     }
 
     /// Defects that are off, and that would show.
@@ -86,27 +72,30 @@ impl Job {
     /// Those that have a place, and would show: there are properties that judge their component, and the options are
     /// such.
     pub(super) fn showing(&self) -> impl Iterator<Item = &'static Defect> {
-        let shows = |defect: &&Defect| {
-            let concern = Component::of(defect).concern;
-            let judged = self
-                .properties
-                .iter()
-                .any(|p: &Named| p.concern() == concern);
-            let options = defect.needs.into_iter().chain(defect.shows_with);
-            judged && options.into_iter().all(|wanted| self.may_be(wanted))
+        let judged = |component: &dyn Component| {
+            let shown_by = component.shown_by();
+            let mut all = self.properties.iter();
+            all.any(|named| shown_by.contains(&named.of))
         };
-        let all = components::defects().filter(|defect| self.fits(defect));
-        all.filter(shows)
+        let all = self.components.defects().into_iter();
+        let shows = move |(component, _, defect): &(&dyn Component, List, &'static Defect)| {
+            let options = defect.needs.into_iter().chain(defect.shows_with);
+            self.fits(defect)
+                && judged(*component)
+                && options.into_iter().all(|wanted| self.spec.may_be(wanted))
+        };
+        all.filter(shows).map(|(_, _, defect)| defect)
     }
 
     /// The same job with these the other way.
     pub(super) fn with_flipped(&self, flips: &[&str]) -> Option<Job> {
         let mut job = self.clone();
         for name in flips {
-            let defect = components::defect(name)?;
+            let defect = self.components.defect(name)?;
+            let composition = &mut job.spec.composition;
             let (to, from) = match self.has(defect) {
-                false => (&mut job.composition.on, &mut job.composition.off),
-                true => (&mut job.composition.off, &mut job.composition.on),
+                false => (&mut composition.on, &mut composition.off),
+                true => (&mut composition.off, &mut composition.on),
             };
             from.retain(|other| *other != defect);
             if !to.contains(&defect) {

@@ -1,29 +1,29 @@
 //! A job as it stands in a trace's head, and back.
 
 use serde::{Deserialize, Serialize};
-use wavetank_cluster::components;
-use wavetank_releases::{AnyRelease, Release};
-use wavetank_version::{Composition, Defect, EtcdVersion};
+use wavetank_cluster::Components;
+use wavetank_releases::{AnyRelease, Release, etcd};
+use wavetank_version::{Composition, Defect};
 
 use super::defects::names;
 use super::job::Job;
-use crate::file::{self, Scenario};
+use crate::file;
 
 /// What makes a job what it is.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Identity {
-    scenario: Scenario,
+    scenario: serde_json::Value,
     /// The release of all apiservers, if it is not the scenario's own.
     release: Option<String>,
     /// The release of etcd. Heads from before there were several have none: it follows from the
     /// rest.
     #[serde(default)]
-    etcd_release: Option<file::EtcdRelease>,
+    etcd_release: Option<String>,
     fixed: bool,
     on: Vec<String>,
     off: Vec<String>,
-    /// What is on as a result, by apiserver. A defect or fix that is younger than the trace
+    /// What is on as a result, by process. A defect or fix that is younger than the trace
     /// is not among them, and stays off whatever has come to `fixed` since.
     defects: Vec<Vec<String>>,
     /// Those of etcd.
@@ -36,7 +36,10 @@ impl Job {
     ///
     /// # Errors
     /// What does not fit.
-    pub fn from_identity(identity: &serde_json::Value) -> Result<Job, String> {
+    pub fn from_identity(
+        identity: &serde_json::Value,
+        components: &Components,
+    ) -> Result<Job, String> {
         if identity.get("scenario").is_none() {
             return Err(
                 "another program wrote it, with cases of its own: replay it with that \
@@ -48,8 +51,8 @@ impl Job {
             serde_json::from_value(identity.clone()).map_err(|error| error.to_string())?;
         let defects = |names: &[String]| -> Result<Vec<&'static Defect>, String> {
             let named = |name: &String| {
-                components::defect(name)
-                    .ok_or_else(|| format!("this build knows no defect `{name}`"))
+                let found = components.defect(name);
+                found.ok_or_else(|| format!("this build knows no defect `{name}`"))
             };
             names.iter().map(named).collect()
         };
@@ -61,12 +64,17 @@ impl Job {
             on: defects(&identity.on)?,
             off: defects(&identity.off)?,
         };
-        let etcd: Option<EtcdVersion> = identity.etcd_release.map(|release| release.0);
+        let etcd_version = identity.etcd_release.map(|name| {
+            etcd::named(&name)
+                .ok_or_else(|| format!("this build knows no release of etcd `{name}`"))
+        });
+        let etcd_version = etcd_version.transpose()?;
+        let scenario = file::from_json(&identity.scenario, components)?;
         let release = release.transpose()?.map(AnyRelease::from);
         let open = |composition: &Composition| -> Result<Job, String> {
-            let job = Job::new(identity.scenario.clone(), release, composition.clone())?;
-            Ok(match etcd {
-                Some(etcd) => job.with_etcd(etcd),
+            let job = Job::new(scenario.clone(), release, composition.clone(), components)?;
+            Ok(match etcd_version {
+                Some(_) => job.with_etcd(etcd_version),
                 None => job,
             })
         };
@@ -87,20 +95,17 @@ impl Job {
     }
 
     pub(super) fn to_identity(&self) -> serde_json::Value {
-        let etcd = self.etcd();
+        let composition = &self.spec.composition;
+        let selections = self.selections();
         let identity = Identity {
-            scenario: self.scenario.clone(),
-            release: self.release.map(|release| release.name.to_owned()),
-            etcd_release: Some(file::EtcdRelease(etcd.release)),
-            fixed: self.composition.fixed,
-            on: names(self.composition.on.iter().copied()),
-            off: names(self.composition.off.iter().copied()),
-            defects: self
-                .selections()
-                .iter()
-                .map(|all| names(all.iter()))
-                .collect(),
-            etcd_defects: names(etcd.defects.iter()),
+            scenario: self.scenario.to_json(),
+            release: self.spec.kubernetes.map(|release| release.name.to_owned()),
+            etcd_release: self.etcd_release().map(|version| version.to_string()),
+            fixed: composition.fixed,
+            on: names(composition.on.iter().copied()),
+            off: names(composition.off.iter().copied()),
+            defects: selections.iter().map(|all| names(all.iter())).collect(),
+            etcd_defects: names(self.etcd_selection().iter()),
         };
         serde_json::to_value(identity).expect("a scenario is JSON")
     }

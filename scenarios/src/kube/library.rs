@@ -1,5 +1,7 @@
 //! The bundled scenarios and scopes, embedded in the binary.
 
+use wavetank_cluster::Components;
+
 use crate::file::Scenario;
 
 const FILES: [(&str, &str); 10] = [
@@ -91,21 +93,22 @@ pub fn text(name: &str) -> Option<&'static str> {
 ///
 /// # Panics
 /// If one is wrong; a test reads them all.
-pub fn bundled() -> Vec<Scenario> {
-    parsed(&FILES)
+pub fn bundled(components: &Components) -> Vec<Scenario> {
+    parsed(&FILES, components)
 }
 
 /// All bundled scopes.
 ///
 /// # Panics
 /// If one is wrong; a test reads them all.
-pub fn scopes() -> Vec<Scenario> {
-    parsed(SCOPES)
+pub fn scopes(components: &Components) -> Vec<Scenario> {
+    parsed(SCOPES, components)
 }
 
-fn parsed(files: &[(&str, &str)]) -> Vec<Scenario> {
+fn parsed(files: &[(&str, &str)], components: &Components) -> Vec<Scenario> {
     let parse = |(name, text): &(&str, &str)| {
-        super::read(&format!("{name}.yaml"), text).unwrap_or_else(|report| panic!("{report}"))
+        let read = super::read(&format!("{name}.yaml"), text, components);
+        read.unwrap_or_else(|report| panic!("{report}"))
     };
     files.iter().map(parse).collect()
 }

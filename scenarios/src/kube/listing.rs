@@ -1,19 +1,30 @@
 //! What there is to choose from, in one line each: properties, defects, releases.
 
-use wavetank_cluster::{Named, components};
+use wavetank_cluster::{Components, Named};
 use wavetank_releases::Release;
-use wavetank_version::{Defect, EtcdVersion};
+use wavetank_version::{Composition, Defect, EtcdVersion};
 
 use crate::catalogue::Listed;
 use crate::file::Scenario;
 
+/// All components.
+pub(super) fn components(components: &Components) -> Vec<Listed> {
+    let all = components.iter();
+    all.map(|own| Listed::new(own.name(), own.about()))
+        .collect()
+}
+
 /// All properties.
-pub(super) fn properties() -> Vec<Listed> {
-    let listed = |entry: wavetank_cluster::Entry| {
-        let class = if entry.sometimes { "sometimes: " } else { "" };
-        Listed::new(entry.name, format!("{class}{}", entry.about))
+pub(super) fn properties(components: &Components) -> Vec<Listed> {
+    let listed = |Named { info, .. }: Named| {
+        let class = if info.is_sometimes() {
+            "sometimes: "
+        } else {
+            ""
+        };
+        Listed::new(info.name, format!("{class}{}", info.about))
     };
-    Named::all().into_iter().map(listed).collect()
+    components.properties().into_iter().map(listed).collect()
 }
 
 /// A defect or a fix, and what shipped with it.
@@ -36,8 +47,9 @@ pub(super) fn defect(defect: &Defect) -> Listed {
 }
 
 /// A release of etcd.
-pub(super) fn etcd(release: EtcdVersion) -> Listed {
-    let bugs = components::shipped_with(release).iter().count();
+pub(super) fn etcd(components: &Components, release: EtcdVersion) -> Listed {
+    let bugs = components.selection(&Composition::default(), release);
+    let bugs = bugs.iter().count();
     let under: Vec<&str> = Release::TABLE
         .iter()
         .filter(|kubernetes| kubernetes.etcd == release)

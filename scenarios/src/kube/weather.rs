@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use wavetank_cluster::Topology;
+use wavetank_cluster::Components;
+use wavetank_component::{Component, Hit, Section, Setup};
 use wavetank_engine::drive::seeded::{Budget, Latency, Weather, Workload};
 use wavetank_engine::{Action, Fault, FaultKind, Time};
 
-use crate::file::{self, Outage, Range, Scenario, Spell};
+use crate::file::{self, EVERYWHERE, Faults, Outage, Range, Scenario, Spell};
 
 /// Apiservers and clients start within this time, the members of etcd at once.
 const START_WITHIN: Duration = Duration::from_secs(10);
@@ -24,59 +25,18 @@ fn millionths(chance: f64) -> u32 {
     (chance * 1e6).round() as u32
 }
 
-/// The weather of a scenario over a topology.
-pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
-    let connect = scenario.workload.connect.iter().map(|connect| Workload {
-        processes: topology.client_names(),
-        what: "connect".to_owned(),
-        every: nanos(connect.every),
-        ends: false,
-    });
-    let operations = &scenario.workload.etcd_operations;
-    let operate = operations.iter().map(|operations| Workload {
-        processes: topology.etcd_client_names(),
-        what: "operate".to_owned(),
-        every: nanos(operations.every),
-        ends: false,
-    });
-    let load = |often: &Option<file::Often>, what: &str, processes: Vec<String>, ends| {
-        let every = nanos(often.as_ref()?.every);
-        Some(Workload {
-            processes,
-            what: what.to_owned(),
-            every,
-            ends,
-        })
-    };
-    let own = &scenario.workload;
-    // What is written later would hide what was missed.
-    let watching = [
-        load(&own.write, "write", topology.writer_names(), true),
-        load(&own.read, "read", topology.writer_names(), false),
-        load(&own.services, "use", topology.service_writer_names(), true),
-        load(
-            &own.probe_services,
-            "probe",
-            topology.service_writer_names(),
-            false,
-        ),
-        load(&own.move_informers, "move", topology.informer_names(), true),
-        load(&own.lag_caches, "lag", topology.apiserver_names(), true),
-        load(
-            &own.rebuild_caches,
-            "rebuild",
-            topology.apiserver_names(),
-            true,
-        ),
-        load(&own.roll, "roll", topology.roller_names(), true),
-    ];
-    let watching = watching.into_iter().flatten();
+/// The weather of a scenario over what is composed of it.
+pub(super) fn of(scenario: &Scenario, components: &Components, setup: &Setup) -> Weather {
+    let processes = components.processes(setup, Some(&setup.drawn));
+    let processes = processes.expect("checked when the world was built");
+    let first = components.iter().filter(|own| own.starts_first());
+    let first = first.flat_map(|own| of_component(&processes, own.name()));
     Weather {
         storm: Time::ZERO + nanos(scenario.storm),
         start_within: START_WITHIN.min(nanos(scenario.storm)),
-        start_first: topology.etcd_names(),
-        budgets: budgets(scenario, topology),
-        workload: connect.chain(operate).chain(watching).collect(),
+        start_first: first.cloned().collect(),
+        budgets: budgets(&scenario.faults, components, setup, &processes),
+        workload: workload(components, setup, &processes),
         latency: Latency {
             base: range(&scenario.network.latency),
             tail_per_million: millionths(scenario.network.tail.chance),
@@ -84,6 +44,32 @@ pub(super) fn of(scenario: &Scenario, topology: &Topology) -> Weather {
         },
         directed: directed(scenario).expect("checked when the job was made"),
     }
+}
+
+/// The names of processes, by component.
+type Processes = [(&'static str, Vec<String>)];
+
+fn of_component<'a>(processes: &'a Processes, component: &str) -> &'a [String] {
+    let mut all = processes.iter();
+    let found = all.find(|(of, _)| *of == component);
+    found.map_or(&[], |(_, names)| names)
+}
+
+fn workload(components: &Components, setup: &Setup, processes: &Processes) -> Vec<Workload> {
+    let asked = setup.given.section(Section::Workload);
+    let all = components.iter().flat_map(|own| {
+        let loads = own.workload().into_iter();
+        loads.map(move |load| (load.to.unwrap_or(own.name()), load))
+    });
+    let workload = all.filter_map(|(who, load)| {
+        Some(Workload {
+            processes: of_component(processes, who).to_vec(),
+            what: load.command.to_owned(),
+            every: nanos(load.every(asked)?),
+            ends: load.ends,
+        })
+    });
+    workload.collect()
 }
 
 /// The planned faults.
@@ -120,74 +106,63 @@ pub(super) fn told(process: &str, what: &str, args: Json) -> Action {
     }
 }
 
-fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
-    let faults = &scenario.faults;
-    let servers = topology.apiserver_names();
-    let etcd = topology.etcd_names();
-    // A single etcd under apiservers is hit less, and its connections where they are theirs.
-    let is_aim = etcd.len() > 1 || servers.is_empty();
-    let informers = topology.informer_names();
-    let managers = topology.manager_names();
-    let all = topology.names();
-    let mut budgets = Vec::new();
-    let mut add = |kind, max: u32, lasts, gone: f64, amount, targets: &[String]| {
-        if targets.is_empty() {
-            return;
-        }
-        budgets.push(Budget {
+/// What the budget of a scenario allows of one kind of fault.
+struct Allowed {
+    kind: FaultKind,
+    max: u32,
+    lasts: (Duration, Duration),
+    gone: f64,
+    amount: (u64, u64),
+}
+
+impl Allowed {
+    fn on(&self, max: u32, gone: f64, targets: Vec<String>) -> Option<Budget> {
+        let is_some = !targets.is_empty();
+        is_some.then(|| Budget {
+            kind: self.kind,
+            max,
+            lasts: self.lasts,
+            gone_per_million: millionths(gone),
+            amount: self.amount,
+            targets,
+        })
+    }
+}
+
+/// All that is allowed, in the order in which kinds are drawn.
+fn allowed(faults: &Faults) -> Vec<Allowed> {
+    let mut all = Vec::new();
+    let none = (Duration::ZERO, Duration::ZERO);
+    let mut add = |kind, max, lasts, gone, amount| {
+        all.push(Allowed {
             kind,
             max,
             lasts,
-            gone_per_million: millionths(gone),
+            gone,
             amount,
-            targets: targets.to_vec(),
         });
     };
-    let none = (Duration::ZERO, Duration::ZERO);
     let outages: [(FaultKind, &Option<Outage>); 3] = [
         (FaultKind::Stop, &faults.stop),
         (FaultKind::Crash, &faults.crash),
         (FaultKind::PowerLoss, &faults.power_loss),
     ];
     for (kind, outage) in outages {
-        let Some(outage) = outage else { continue };
-        let lasts = range(&outage.lasts);
-        add(kind, outage.max, lasts, outage.gone, (0, 0), &servers);
-        add(kind, outage.max, lasts, 0.0, (0, 0), &managers);
-        // Members of etcd come back: without a majority of them a cluster promises nothing.
-        if kind != FaultKind::Stop {
-            let max = match is_aim {
-                true => outage.max,
-                false => outage.max.div_ceil(2),
-            };
-            add(kind, max, lasts, 0.0, (0, 0), &etcd);
-            add(kind, outage.max, lasts, 0.0, (0, 0), &informers);
+        if let Some(outage) = outage {
+            add(kind, outage.max, range(&outage.lasts), outage.gone, (0, 0));
         }
     }
-    let spells: [(FaultKind, &Option<Spell>, &[String]); 6] = [
-        (FaultKind::Pause, &faults.pause, &all),
-        (FaultKind::Deschedule, &faults.deschedule, &servers),
-        (FaultKind::Partition, &faults.partition, &all),
-        (FaultKind::PartitionOneWay, &faults.partition_one_way, &all),
-        (FaultKind::Stall, &faults.stall, &all),
-        (FaultKind::Delay, &faults.delay, &servers),
+    let spells: [(FaultKind, &Option<Spell>); 6] = [
+        (FaultKind::Pause, &faults.pause),
+        (FaultKind::Deschedule, &faults.deschedule),
+        (FaultKind::Partition, &faults.partition),
+        (FaultKind::PartitionOneWay, &faults.partition_one_way),
+        (FaultKind::Stall, &faults.stall),
+        (FaultKind::Delay, &faults.delay),
     ];
-    for (kind, spell, targets) in spells {
-        let Some(spell) = spell else { continue };
-        add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), targets);
-        if kind == FaultKind::Deschedule || kind == FaultKind::Delay {
-            add(
-                kind,
-                spell.max,
-                range(&spell.lasts),
-                0.0,
-                (0, 0),
-                &informers,
-            );
-            add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), &managers);
-        }
-        if kind == FaultKind::Delay && is_aim {
-            add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0), &etcd);
+    for (kind, spell) in spells {
+        if let Some(spell) = spell {
+            add(kind, spell.max, range(&spell.lasts), 0.0, (0, 0));
         }
     }
     let moments = [
@@ -196,28 +171,52 @@ fn budgets(scenario: &Scenario, topology: &Topology) -> Vec<Budget> {
         (FaultKind::LoseAnswer, &faults.lose_answer),
     ];
     for (kind, moment) in moments {
-        let Some(moment) = moment else { continue };
-        add(kind, moment.max, none, 0.0, (0, 0), &servers);
-        add(kind, moment.max, none, 0.0, (0, 0), &informers);
-        add(kind, moment.max, none, 0.0, (0, 0), &managers);
-        if is_aim {
-            add(kind, moment.max, none, 0.0, (0, 0), &etcd);
+        if let Some(moment) = moment {
+            add(kind, moment.max, none, 0.0, (0, 0));
         }
     }
     if let Some(slow) = &faults.slow_link {
         let factor = (u64::from(slow.factor.low), u64::from(slow.factor.high));
         let lasts = range(&slow.lasts);
-        add(FaultKind::SlowLink, slow.max, lasts, 0.0, factor, &all);
+        add(FaultKind::SlowLink, slow.max, lasts, 0.0, factor);
     }
     if let Some(rate) = &faults.clock_rate {
         let ppm = (1, u64::from(rate.ppm));
         let lasts = range(&rate.lasts);
-        add(FaultKind::ClockRate, rate.max, lasts, 0.0, ppm, &all);
+        add(FaultKind::ClockRate, rate.max, lasts, 0.0, ppm);
     }
     if let Some(jump) = &faults.clock_jump {
         let millis = |d: file::Duration| d.nanos() / 1_000_000;
         let by = (millis(jump.by.low), millis(jump.by.high));
-        add(FaultKind::ClockJump, jump.max, none, 0.0, by, &all);
+        add(FaultKind::ClockJump, jump.max, none, 0.0, by);
+    }
+    all
+}
+
+/// Faults that strike everywhere have one budget; of the others each component has its own.
+fn budgets(
+    faults: &Faults,
+    components: &Components,
+    setup: &Setup,
+    processes: &Processes,
+) -> Vec<Budget> {
+    let everybody = || processes.iter().flat_map(|(_, names)| names.clone());
+    let mut budgets = Vec::new();
+    for allowed in allowed(faults) {
+        if EVERYWHERE.contains(&allowed.kind) {
+            budgets.extend(allowed.on(allowed.max, 0.0, everybody().collect()));
+            continue;
+        }
+        let hit = |own: &dyn Component| {
+            let hit = own.hit(setup, allowed.kind, allowed.max)?;
+            Some((hit, of_component(processes, own.name()).to_vec()))
+        };
+        let mut hits: Vec<(Hit, Vec<String>)> = components.iter().filter_map(hit).collect();
+        hits.sort_by_key(|(hit, _)| hit.turn);
+        budgets.extend(hits.into_iter().filter_map(|(hit, targets)| {
+            let gone = if hit.may_stay_away { allowed.gone } else { 0.0 };
+            allowed.on(hit.max, gone, targets)
+        }));
     }
     budgets
 }

@@ -3,7 +3,7 @@
 
 use wavetank::case::Case;
 use wavetank::catalogue::{Catalogue as _, Composition};
-use wavetank::kube::{self, Kube};
+use wavetank::kube::Kube;
 use wavetank::sweep::{Sweep, Unwatched};
 
 fn fixed(scenario: &str, release: &str) -> Box<dyn Case> {
@@ -12,7 +12,7 @@ fn fixed(scenario: &str, release: &str) -> Box<dyn Case> {
         fixed: true,
         ..Composition::default()
     };
-    let opened = Kube.open(scenario, &composition);
+    let opened = Kube::default().open(scenario, &composition);
     opened.unwrap_or_else(|why| panic!("{why}"))
 }
 
@@ -123,7 +123,11 @@ wavetank::seeds!(service_storm_v1_36, fixed("service-storm", "v1.36"), 0..6);
 
 #[test]
 fn every_bundled_scenario_is_here() {
-    let names: Vec<String> = kube::bundled().into_iter().map(|s| s.name).collect();
+    let names: Vec<String> = Kube::default()
+        .bundled()
+        .into_iter()
+        .map(|s| s.name)
+        .collect();
     assert_eq!(
         names,
         [

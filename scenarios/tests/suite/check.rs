@@ -26,7 +26,9 @@ fn has_states(scope: &str, states: u64) {
         fixed: true,
         ..Composition::default()
     };
-    let case = Kube.open(scope, &composition).expect("it is bundled");
+    let case = Kube::default()
+        .open(scope, &composition)
+        .expect("it is bundled");
     let search = Search::of(case.as_ref()).expect("it is a scope");
     let recovery = search.calm.map(Recovery::within);
     let explored = Explorer {
@@ -68,10 +70,10 @@ fn service_updates_is_clean() {
 
 #[test]
 fn every_bundled_scope_can_be_searched() {
-    let scopes = Kube.scopes();
+    let scopes = Kube::default().scopes();
     assert!(scopes.len() > 5);
     for scope in scopes {
-        let case = Kube.open(&scope.name, &Composition::default());
+        let case = Kube::default().open(&scope.name, &Composition::default());
         let case = case.expect("it is bundled");
         let search = Search::of(case.as_ref()).unwrap_or_else(|why| panic!("{why}"));
         assert!(search.model.start.pending().len() > 0, "{}", scope.name);

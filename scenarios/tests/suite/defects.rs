@@ -10,10 +10,10 @@ use wavetank::attribution::{Attribution, Depth, attribute};
 use wavetank::case::Case;
 use wavetank::catalogue::Catalogue as _;
 use wavetank::file::Scenario;
-use wavetank::kube::{Job, Kube, bundled, read};
+use wavetank::kube::Kube;
 use wavetank::sweep::{Ended, Sweep, Swept, Unwatched};
 use wavetank::trace_file;
-use wavetank_cluster::components::{self, COMPONENTS};
+use wavetank_cluster::Components;
 use wavetank_releases::Release;
 use wavetank_version::{Composition, Defect, Kind};
 
@@ -153,15 +153,18 @@ impl Row {
 
     fn scenario(&self) -> Scenario {
         if let Some((name, text)) = OWN.iter().find(|(name, _)| *name == self.scenario) {
-            return read(&format!("{name}.yaml"), text).unwrap_or_else(|why| panic!("{why}"));
+            return Kube::default()
+                .read(&format!("{name}.yaml"), text)
+                .unwrap_or_else(|why| panic!("{why}"));
         }
-        let mut all = bundled().into_iter();
+        let mut all = Kube::default().bundled().into_iter();
         let found = all.find(|scenario| scenario.name == self.scenario);
         found.expect("it is bundled")
     }
 
     fn sweep(&self, release: &'static Release, composition: Composition) -> Swept {
-        let case = Job::new(self.scenario(), Some(release.into()), composition)
+        let case = Kube::default()
+            .job(self.scenario(), Some(release.into()), composition)
             .unwrap_or_else(|why| panic!("{why}"));
         let out = scratch(&format!("defect-{}-{}", self.defect, release.name));
         let sweep = Sweep {
@@ -181,7 +184,9 @@ fn fix_stop_under_lock() {
     let name = "../snapshots/traces/finding-3-lease-written-again.trace";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let trace = trace_file::read(&path).expect("it is kept");
-    let case = Kube.reopen(&trace.head.identity).expect("it opens");
+    let case = Kube::default()
+        .reopen(&trace.head.identity)
+        .expect("it opens");
     let own = Attribution::Each(vec!["fix-stop-under-lock".to_owned()]);
     assert_eq!(attribute(case.as_ref(), &trace, Depth::Each), own);
 }
@@ -208,7 +213,7 @@ fn mended() -> Composition {
 
 /// In every release that has a place for it.
 fn is_found_and_blamed(name: &str) {
-    let defect = components::defect(name).expect("it is declared");
+    let defect = Components::default().defect(name).expect("it is declared");
     let row = Row::of(defect);
     let releases = Release::TABLE.iter();
     for release in releases.filter(|release| defect.fits(release.version)) {
@@ -245,8 +250,10 @@ macro_rules! defects {
             let tested = [$(stringify!($name).replace('_', "-")),*];
             // The defects of etcd show to its own clients: the storm over an etcd finds those. Those of
             // informers and watch caches are found where informers and watch caches are, and so on.
-            let own = COMPONENTS.iter().filter(|component| component.list.place == "apiservers");
-            let own = own.flat_map(|component| component.list.defects);
+            let components = Components::default();
+            let all = components.defects().into_iter();
+            let own = all.filter(|(_, list, _)| list.place == "apiservers");
+            let own = own.map(|(_, _, defect)| defect);
             for defect in own.filter(|defect| defect.name != "fix-stop-under-lock") {
                 assert!(tested.iter().any(|name| name == defect.name), "{}", defect.name);
                 let rows = ROWS.iter().filter(|row| row.defect == defect.name);

@@ -72,7 +72,7 @@ fn main_scenario(fixed: bool) -> Box<dyn Case> {
         fixed,
         ..Composition::default()
     };
-    let opened = Kube.open("kubernetes-endpoints", &composition);
+    let opened = Kube::default().open("kubernetes-endpoints", &composition);
     opened.unwrap_or_else(|why| panic!("{why}"))
 }
 

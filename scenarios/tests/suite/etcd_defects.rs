@@ -17,7 +17,9 @@ fn shows(defect: &str, seeds: Range<u64>, properties: &[&str]) {
             defects,
             ..Composition::default()
         };
-        let case = Kube.open("etcd-storm", &composition).expect("it opens");
+        let case = Kube::default()
+            .open("etcd-storm", &composition)
+            .expect("it opens");
         let mut seeds = seeds.clone();
         seeds.find_map(
             |seed| match run_seed(case.as_ref(), seed, None, Record::default()).ending {

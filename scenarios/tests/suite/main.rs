@@ -2,6 +2,7 @@
 //! run side by side.
 
 mod bundled;
+mod central;
 mod check;
 mod command;
 mod defects;
@@ -12,6 +13,7 @@ mod helper;
 mod kept;
 mod leader_defects;
 mod matrix;
+mod own_component;
 mod reduction;
 mod schema;
 mod scopes;

@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use wavetank::file::json_schema;
+use wavetank::catalogue::Catalogue as _;
+use wavetank::kube::Kube;
 
 #[test]
 fn the_schema_beside_the_scenarios_is_that_of_the_types() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let stored = fs::read_to_string(folder.join("scenario.schema.json")).expect("it is there");
     assert!(
-        stored.trim_end() == json_schema().trim_end(),
+        stored.trim_end() == Kube::default().schema().trim_end(),
         "scenarios/scenario.schema.json is out of date: \
          cargo run --release -- schema > scenarios/scenario.schema.json"
     );
@@ -32,5 +33,5 @@ fn every_bundled_scenario_tells_an_editor_where_its_schema_is() {
             scenarios += 1;
         }
     }
-    assert_eq!(scenarios, wavetank::kube::bundled().len());
+    assert_eq!(scenarios, Kube::default().bundled().len());
 }

@@ -74,7 +74,7 @@ fn mended(scope: &str) -> Box<dyn Case> {
         fixed: true,
         ..Composition::default()
     };
-    Kube.open(scope, &mended).expect("it is bundled")
+    Kube::default().open(scope, &mended).expect("it is bundled")
 }
 
 /// What a scope cannot show is passed, and not found, and there is nothing else whose place it passes.
@@ -190,8 +190,8 @@ scopes! {
 
 #[test]
 fn every_scope_that_shows_something_is_here() {
-    for scope in Kube.scopes() {
-        let case = Kube.open(&scope.name, &Composition::default());
+    for scope in Kube::default().scopes() {
+        let case = Kube::default().open(&scope.name, &Composition::default());
         let shows = case
             .expect("it is bundled")
             .scope()

@@ -1,7 +1,7 @@
 //! Three lines of a scenario make an informer or a watch cache stale, at a revision that they name.
 
 use wavetank::case::{Case as _, run_seed};
-use wavetank::kube::{self, Job};
+use wavetank::kube::Kube;
 use wavetank_client::informer::{INFORMERS, Informer};
 use wavetank_engine::drive::Ending;
 use wavetank_engine::trace::Record;
@@ -19,12 +19,16 @@ calm: 460s
 
 /// What each client's informer of ConfigMaps knows in the end.
 fn run(plan: &str) -> [Informer; 2] {
-    let scenario = kube::read("stale.yaml", &format!("{QUIET}{plan}")).expect("it is right");
+    let scenario = Kube::default()
+        .read("stale.yaml", &format!("{QUIET}{plan}"))
+        .expect("it is right");
     let composition = Composition {
         fixed: true,
         ..Composition::default()
     };
-    let job = Job::new(scenario, None, composition).expect("it fits");
+    let job = Kube::default()
+        .job(scenario, None, composition)
+        .expect("it fits");
     let outcome = run_seed(&job, 0, None, Record::default());
     assert_eq!(outcome.ending, Ending::Clean, "{}", job.name());
     ["i1", "i2"].map(|name| {
@@ -77,7 +81,9 @@ fn what_cannot_be_held_is_said() {
     ] {
         let plan =
             format!("plan:\n  - {{at: 1s, hold: {{process: {process}, resource: {resource}}}}}\n");
-        let error = kube::read("stale.yaml", &format!("{QUIET}{plan}")).expect_err("it is wrong");
+        let error = Kube::default()
+            .read("stale.yaml", &format!("{QUIET}{plan}"))
+            .expect_err("it is wrong");
         assert!(error.contains(why), "{error}");
     }
 }

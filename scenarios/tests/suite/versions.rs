@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use wavetank::case::{Case as _, run_seed};
-use wavetank::kube::{Job, bundled};
-use wavetank_cluster::components;
+use wavetank::kube::Kube;
+use wavetank_cluster::Components;
 use wavetank_engine::drive::Ending;
 use wavetank_engine::trace::Record;
 use wavetank_releases::{Release, V1_20, V1_36, VERSIONS, etcd};
@@ -238,7 +238,7 @@ fn a_release_between_two_is_on_the_right_side_of_every_gate() {
 
 #[test]
 fn a_release_between_two_ships_what_was_not_fixed_yet() {
-    let shipped = components::shipped_with(HYPOTHETICAL.version);
+    let shipped = Components::default().selection(&Composition::default(), HYPOTHETICAL.version);
     let has = |name: &str| shipped.iter().any(|defect| defect.name == name);
     // Fixed in 1.29 and later.
     assert!(has("status-finalizer-leaks") && has("release-from-memory"));
@@ -255,15 +255,15 @@ fn a_release_between_two_ships_what_was_not_fixed_yet() {
 fn a_release_between_two_needs_no_more_than_a_row() {
     let mut ran = 0;
     let mut found = BTreeMap::new();
-    for scenario in bundled() {
+    for scenario in Kube::default().bundled() {
         let fixed = Composition {
             fixed: true,
             ..Composition::default()
         };
-        if scenario.topology.apiservers.count() == 0 {
+        if Components::default().releases(&scenario.spec()).is_empty() {
             continue;
         }
-        let job = Job::new(scenario, Some((&HYPOTHETICAL).into()), fixed);
+        let job = Kube::default().job(scenario, Some((&HYPOTHETICAL).into()), fixed);
         let job = job.unwrap_or_else(|why| panic!("{why}"));
         let outcome = run_seed(&job, 0, None, Record::default());
         if let Ending::Violated(violation) = outcome.ending {

@@ -19,7 +19,9 @@ fn shows(defect: &str, release: &str, seeds: Range<u64>, property: &str) {
             defects,
             ..Composition::default()
         };
-        let case = Kube.open("watch-storm", &composition).expect("it opens");
+        let case = Kube::default()
+            .open("watch-storm", &composition)
+            .expect("it opens");
         let mut seeds = seeds.clone();
         seeds.find_map(
             |seed| match run_seed(case.as_ref(), seed, None, Record::default()).ending {

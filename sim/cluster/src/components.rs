@@ -1,165 +1,195 @@
-//! The components that declare defects and fixes, a line each: what is to be known of all of them is gathered here, and
-//! no other file names them all.
+//! All components, and what is composed of what each declares.
 
-use crate::library::{Concern, Parts};
-use wavetank_apiserver::{CacheDefect, ServerDefect, ServiceDefect};
-use wavetank_client::{ElectionDefect, InformerDefect};
-use wavetank_controllers::{BootstrapDefect, IdentityDefect, RepairDefect};
-use wavetank_etcd::EtcdDefect;
-use wavetank_version::{AnyVersion, Composition, Defect, List, Listed, Selection, Version};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 
-/// A component with what it declares.
-#[derive(Clone, Copy, Debug)]
-pub struct Component {
-    /// Its defects and fixes.
-    pub list: List,
-    /// The properties that judge it.
-    pub concern: Concern,
-    is_there: fn(Parts) -> bool,
+use wavetank_component::{Component, Draw, Drawn, Given, Keys, Section, Spec};
+use wavetank_engine::drive::random::Stream;
+use wavetank_version::{AnyVersion, Composition, Defect, List, Selection, Version};
+
+use crate::list;
+
+/// The components of which worlds are composed: those that are built in, and those that somebody has added.
+#[derive(Clone)]
+pub struct Components {
+    all: Vec<Arc<dyn Component>>,
+    /// So many of them are built in.
+    built_in: usize,
 }
 
-const fn component<E: Listed>(concern: Concern, is_there: fn(Parts) -> bool) -> Component {
-    Component {
-        list: E::LIST,
-        concern,
-        is_there,
+impl Default for Components {
+    fn default() -> Components {
+        let all = list::all();
+        let components = Components {
+            built_in: all.len(),
+            all,
+        };
+        components.assert_unique();
+        components
     }
 }
 
-/// All of them.
-pub const COMPONENTS: [Component; 9] = [
-    component::<ServerDefect>(Concern::ControlPlane, |parts| parts.apiservers),
-    component::<BootstrapDefect>(Concern::ControlPlane, |parts| parts.apiservers),
-    component::<EtcdDefect>(Concern::Etcd, |_| true),
-    component::<CacheDefect>(Concern::Informers, |parts| parts.watch_cache),
-    component::<InformerDefect>(Concern::Informers, |parts| parts.informers),
-    component::<ServiceDefect>(Concern::Services, |parts| parts.services),
-    component::<RepairDefect>(Concern::Services, |parts| parts.services),
-    component::<ElectionDefect>(Concern::Leaders, |parts| parts.managers),
-    component::<IdentityDefect>(Concern::ControlPlane, |parts| parts.identity),
-];
+impl fmt::Debug for Components {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.iter().map(|own| own.name()))
+            .finish()
+    }
+}
 
-impl Component {
-    /// The one that declares a defect.
+impl Components {
+    /// One more.
     ///
     /// # Panics
-    /// If none does.
-    pub fn of(defect: &Defect) -> &'static Component {
-        let declares = |component: &&Component| component.list.defects.contains(&defect);
-        let found = COMPONENTS.iter().find(declares);
-        found.expect("every component is in the list")
+    /// If it has a name that another has: of itself, of a key, of a property or of a defect.
+    pub fn with(mut self, component: impl Component) -> Components {
+        self.all.push(Arc::new(component));
+        self.assert_unique();
+        self
     }
 
-    /// Has a cluster with these parts such a component?
-    pub fn is_there(&self, parts: Parts) -> bool {
-        (self.is_there)(parts)
+    /// They, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Component> {
+        self.all.iter().map(|own| own.as_ref())
     }
-}
 
-/// The defects and fixes of all components.
-pub fn defects() -> impl Iterator<Item = &'static Defect> {
-    COMPONENTS
-        .iter()
-        .flat_map(|component| component.list.defects.iter().copied())
-}
+    /// The one of this name.
+    pub fn find(&self, name: &str) -> Option<&dyn Component> {
+        self.iter().find(|own| own.name() == name)
+    }
 
-/// The defect or fix with this name.
-pub fn defect(name: &str) -> Option<&'static Defect> {
-    defects().find(|defect| defect.name == name)
-}
-
-/// What is on in a process of this version under a composition.
-pub fn selection(composition: &Composition, version: impl Into<AnyVersion>) -> Selection {
-    composition.selection(version, defects())
-}
-
-/// What a version shipped with.
-pub fn shipped_with(version: impl Into<AnyVersion>) -> Selection {
-    selection(&Composition::default(), version)
-}
-
-/// All defects off and all fixes on: the algorithms as if every known problem were fixed.
-pub fn fixed() -> Selection {
-    let fixed = Composition {
-        fixed: true,
-        ..Composition::default()
-    };
-    selection(&fixed, Version::LATEST)
-}
-
-/// Those whose places this thread has passed since it was asked last.
-pub fn take_passed() -> Vec<&'static Defect> {
-    let passed = COMPONENTS
-        .iter()
-        .flat_map(|component| component.list.take_passed());
-    passed.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use wavetank_releases::{V1_20, V1_36, VERSIONS};
-    use wavetank_version::Kind;
-
-    #[test]
-    fn each_defect_is_declared_once_and_found_by_its_name() {
-        assert_eq!(defects().count(), 78);
-        let mut names: Vec<&str> = defects().map(|defect| defect.name).collect();
-        for name in &names {
-            let found = defect(name).expect("it is declared");
-            assert_eq!(found.name, *name);
-            assert!(Component::of(found).list.defects.contains(&found));
+    /// All keys of scenario files that components claim, by section.
+    pub fn keys(&self) -> BTreeMap<Section, Vec<Keys>> {
+        let mut all: BTreeMap<Section, Vec<Keys>> = BTreeMap::new();
+        for keys in self.iter().flat_map(|own| own.all_keys()) {
+            all.entry(keys.section()).or_default().push(keys);
         }
-        names.sort_unstable();
-        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
-        assert_eq!(defect("no-such-defect"), None);
+        all
     }
 
-    #[test]
-    fn only_defects_ship_and_only_where_they_fit() {
-        for defect in defects() {
-            let is_fix = defect.kind == Kind::Fix;
-            assert_eq!(is_fix, defect.name.starts_with("fix-"), "{}", defect.name);
-            for version in VERSIONS {
-                let ships = defect.ships_with(version);
-                assert!(!ships || defect.fits(version), "{}", defect.name);
-                assert!(!ships || !is_fix, "{}", defect.name);
+    /// What a scenario file says that says nothing.
+    pub fn nothing_given(&self) -> Given {
+        let mut given = Given::default();
+        for keys in self.keys().into_values().flatten() {
+            given.add(keys.section(), keys.default());
+        }
+        given
+    }
+
+    /// What a seed decides. One who was added draws from streams of its own, so that ours decide what they did.
+    pub fn draw(&self, spec: &Spec, seed: u64) -> Drawn {
+        let mut draw = Draw::new(Stream::new(seed, "options"));
+        for own in self.iter() {
+            if let Some(replicas) = own.replicas() {
+                draw.set(replicas.key, own.count(&spec.given));
             }
         }
+        for section in self.keys().into_keys() {
+            let given = spec.given.section(section);
+            for (at, own) in self.iter().enumerate() {
+                let stream = format!("options/{}/{}", own.name(), section.key());
+                let added = at >= self.built_in;
+                let ours = added.then(|| draw.draw_from(Stream::new(seed, &stream)));
+                for keys in own.all_keys() {
+                    if keys.section() == section {
+                        keys.draw(given, &mut draw);
+                    }
+                }
+                if let Some(ours) = ours {
+                    draw.draw_from(ours);
+                }
+            }
+        }
+        draw.done()
     }
 
-    /// The set of a component is that of the selection, and nothing of others.
-    #[test]
-    fn each_component_takes_its_own_of_a_selection() {
-        let old = shipped_with(V1_20).of::<CacheDefect>();
-        assert!(old.contains(CacheDefect::QuietCacheFallsBehind));
-        let names: Vec<&str> = old.iter().map(|defect| defect.name).collect();
-        assert!(
-            !names.contains(&"last-apiserver-keeps-address"),
-            "{names:?}"
-        );
-        assert!(
-            shipped_with(V1_36)
-                .of::<CacheDefect>()
-                .iter()
-                .next()
-                .is_none()
-        );
+    /// What the same seed could have decided with fewer processes, the smallest first.
+    pub fn smaller(&self, drawn: &Drawn) -> Vec<Drawn> {
+        let replicas = self.iter().filter_map(|own| own.replicas());
+        let fewer = replicas.flat_map(|replicas| {
+            let count = drawn.count(replicas.key).unwrap_or_default();
+            let counts = (replicas.fewest..count).step_by(replicas.step as usize);
+            counts.map(move |count| drawn.with_count(replicas.key, count))
+        });
+        fewer.collect()
     }
 
-    #[test]
-    fn passed_places_are_gathered_of_all_components_once() {
-        take_passed();
-        let none = Selection::NONE;
-        assert!(!none.of::<EtcdDefect>().has(EtcdDefect::StaleReadIndex));
-        assert!(!none.of::<RepairDefect>().has(RepairDefect::FixCountRounds));
-        let names = || {
-            take_passed()
-                .iter()
-                .map(|defect| defect.name)
-                .collect::<Vec<_>>()
+    /// The names of all processes, by component.
+    ///
+    /// # Errors
+    /// What is wrong with what was decided (it may come from a trace).
+    pub fn processes(
+        &self,
+        spec: &Spec,
+        drawn: Option<&Drawn>,
+    ) -> Result<Vec<(&'static str, Vec<String>)>, String> {
+        let all = self.iter();
+        all.map(|own| Ok((own.name(), own.processes(spec, drawn)?)))
+            .collect()
+    }
+
+    /// The releases of Kubernetes that processes have, or may have during a run.
+    pub fn releases(&self, spec: &Spec) -> Vec<Version> {
+        self.iter().flat_map(|own| own.releases(spec)).collect()
+    }
+
+    /// All defects and fixes, each with the component that has its place, and with the list in which it stands.
+    pub fn defects(&self) -> Vec<(&dyn Component, List, &'static Defect)> {
+        let of = |own| {
+            let lists = Component::defects(own).into_iter();
+            lists.flat_map(move |list| list.defects.iter().map(move |defect| (own, list, *defect)))
         };
-        assert_eq!(names(), ["stale-read-index", "fix-count-rounds"]);
-        assert_eq!(names(), [""; 0]);
+        self.iter().flat_map(of).collect()
+    }
+
+    /// The defect or fix of this name.
+    pub fn defect(&self, name: &str) -> Option<&'static Defect> {
+        let all = self.defects().into_iter();
+        let mut all = all.map(|(_, _, defect)| defect);
+        all.find(|defect| defect.name == name)
+    }
+
+    /// What is on in a process of this version, of whichever component.
+    pub fn selection(
+        &self,
+        composition: &Composition,
+        version: impl Into<AnyVersion>,
+    ) -> Selection {
+        let all = self.defects().into_iter();
+        composition.selection(version, all.map(|(_, _, defect)| defect))
+    }
+
+    /// Those whose places this thread has passed since it was asked last.
+    pub fn take_passed(&self) -> Vec<&'static Defect> {
+        let lists = self.iter().flat_map(|own| own.defects());
+        lists.flat_map(|list| list.take_passed()).collect()
+    }
+
+    /// What is told from each other by name must not be called alike.
+    fn assert_unique(&self) {
+        let mut names = BTreeSet::new();
+        let mut claim = |what: &str, name: &str| {
+            let is_new = names.insert(format!("{what} `{name}`"));
+            assert!(is_new, "there are two components with the {what} `{name}`");
+        };
+        for own in self.iter() {
+            claim("name", own.name());
+            for keys in own.all_keys() {
+                let section = format!("key of `{}`", keys.section().key());
+                for key in keys.names() {
+                    claim(&section, &key);
+                }
+            }
+            if let Some(replicas) = own.replicas() {
+                claim("prefix of processes", replicas.prefix);
+            }
+            for property in own.properties() {
+                claim("property", property.name);
+            }
+            for defect in own.defects().iter().flat_map(|list| list.defects) {
+                claim("defect", defect.name);
+            }
+        }
     }
 }

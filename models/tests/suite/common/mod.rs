@@ -3,16 +3,19 @@
 use std::time::Duration;
 
 use stateright::{Checker, Model, Path};
-use wavetank_cluster::Reconciler;
-use wavetank_cluster::properties::Name;
-use wavetank_cluster::{Apiserver, EtcdCluster, Topology};
+use wavetank_controllers::Reconciler;
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::Record;
-use wavetank_engine::{Action, Fault, LinkSpec, Time, World};
+use wavetank_engine::{Action, Fault, Time, World};
 use wavetank_models::{Bounds, Move, Node, WorldModel};
 use wavetank_releases::{Release, V1_20};
 use wavetank_version::{Selection, Set};
+
+#[path = "../../../../sim/cluster/tests/suite/common/topology.rs"]
+pub mod topology;
+
+use topology::{Apiserver, EtcdCluster, Topology};
 
 /// Two apiservers of v1.20 with these defects, over one etcd.
 fn two_apiservers(defects: Selection) -> Topology {
@@ -41,7 +44,7 @@ pub const WINDOW: Duration = Duration::from_millis(25);
 /// about `from`.
 pub fn stoppable(defects: Selection, from: Time, deviations: u32) -> WorldModel {
     let topology = two_apiservers(defects);
-    let start = undisturbed(&topology, Name::StoppedAddressIsRemoved, from);
+    let start = undisturbed(&topology, "stopped-address-is-removed", from);
     let stop = |process| Action::Fault(Fault::Stop { process });
     WorldModel {
         bounds: Bounds {
@@ -55,7 +58,7 @@ pub fn stoppable(defects: Selection, from: Time, deviations: u32) -> WorldModel 
 }
 
 /// Everything is started, and goes on without any trouble until `until`.
-pub fn undisturbed(topology: &Topology, property: Name, until: Time) -> World {
+pub fn undisturbed(topology: &Topology, property: &str, until: Time) -> World {
     let start = |process| Planned {
         at: Time::ZERO,
         after: None,
@@ -65,7 +68,8 @@ pub fn undisturbed(topology: &Topology, property: Name, until: Time) -> World {
         actions: topology.names().into_iter().map(start).collect(),
         ..Plan::default()
     };
-    let world = topology.world(&[property.into()], LinkSpec::default());
+    let property = topology.components().property(property);
+    let world = topology.world(&[property.expect("there is such")]);
     let choices = FromPlan::new(&plan);
     let outcome = Run::new(world, choices, Limits::until(until), Record::default()).finish();
     assert_eq!(outcome.ending, Ending::Clean);

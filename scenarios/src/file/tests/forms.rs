@@ -1,6 +1,8 @@
 //! Text forms, and the schema that describes them.
 
-use super::super::{Duration, Faults, Range, Written, json_schema};
+use wavetank_cluster::Components;
+
+use super::super::{Duration, Faults, Format, Range, Written};
 
 fn nanos(text: &str) -> Option<u64> {
     text.parse().ok().map(Duration::nanos)
@@ -60,7 +62,9 @@ fn ranges_hold_both_ends() {
 
 #[test]
 fn the_schema_knows_every_kind_of_fault() {
-    let schema: serde_json::Value = serde_json::from_str(&json_schema()).expect("it is JSON");
+    let schema: serde_json::Value =
+        serde_json::from_str(&Format::new(&Components::default()).json_schema())
+            .expect("it is JSON");
     let kinds = schema["$defs"]["Faults"]["properties"]
         .as_object()
         .expect("faults have kinds");

@@ -80,10 +80,10 @@ mistakes! {
     negative_count: "  clients: 2" => "  clients: -2";
     a_list_for_a_mapping: "  connect: {every: 2s}" => "  connect: [{every: 2s}]";
     a_mapping_for_a_duration: "storm: 120s" => "storm: {lasts: 120s}";
-    a_word_for_a_list: "[stopped-address-is-removed, live-address-is-kept]" => "all";
+    a_word_for_a_list: "[stopped-address-is-removed, only-ready-are-listed]" => "all";
     a_number_for_text: "name: full" => "name: 12";
     nothing_to_choose_from: "[0s, 5s]" => "[]";
-    no_properties: "[stopped-address-is-removed, live-address-is-kept]" => "[]";
+    no_properties: "[stopped-address-is-removed, only-ready-are-listed]" => "[]";
     lasts_missing: "pause: {max: 3, lasts: 100ms..30s}" => "pause: {max: 3}";
     lasts_too_much: "reset: {max: 5}" => "reset: {max: 5, lasts: 3s}";
 
@@ -111,8 +111,8 @@ mistakes! {
     plan_with_another_target: "right: [etcd]" => "rihgt: [etcd]";
     plan_of_no_kind: "fault: {stop: {process: a1}}" => "fault: {stopp: {process: a1}}";
     plan_of_two_kinds: "fault: {stop: {process: a1}}" => "fault: {stop: {process: a1}, crash: {}}";
-    misspelt_property: "[stopped-address-is-removed, live-address-is-kept]" => "[stopped-adress-is-removed]";
-    property_listed_twice: ", live-address-is-kept]" => ", stopped-address-is-removed]";
+    misspelt_property: "[stopped-address-is-removed, only-ready-are-listed]" => "[stopped-adress-is-removed]";
+    property_listed_twice: ", only-ready-are-listed]" => ", stopped-address-is-removed]";
     unexpected_expectation: "expect: stopped-address-is-removed" => "expect: endpoints-converge";
     clock_running_backwards: "ppm: 50000" => "ppm: 1000000";
     factor_of_nothing: "factor: 10..200" => "factor: 0..3";
@@ -148,7 +148,7 @@ fn a_property_of_etcd_needs_its_clients() {
         &[
             ("  etcd-clients: 3\n", ""),
             ("  etcd-operations: {every: 150ms}\n", ""),
-            ("live-address-is-kept]", "watch-is-reliable]"),
+            ("only-ready-are-listed]", "watch-reliable]"),
         ],
     );
 }

@@ -2,27 +2,15 @@ mod forms;
 mod mistakes;
 mod round_trip;
 
-use super::{Known, Report, Scenario, parse};
+use wavetank_cluster::Components;
+
+use super::{Report, Scenario, parse};
 
 /// The whole format in one file.
 const FULL: &str = include_str!("full.yaml");
 
-const KNOWN: Known = Known {
-    control_plane: &[
-        "stopped-address-is-removed",
-        "live-address-is-kept",
-        "endpoints-converge",
-    ],
-    etcd: &["watch-is-reliable"],
-    informers: &["informers-converge"],
-    services: &["cluster-ips-are-unique"],
-    leaders: &["somebody-leads"],
-    informed: &["configmaps"],
-    cached: &["configmaps", "endpoints"],
-};
-
 fn read(text: &str) -> Result<Scenario, Report> {
-    parse("scenarios/full.yaml", text, &KNOWN)
+    parse("scenarios/full.yaml", text, &Components::default())
 }
 
 /// Compares with a snapshot beside all others of the workspace.

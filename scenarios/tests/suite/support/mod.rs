@@ -41,7 +41,9 @@ pub fn scope(name: &str, defects: &[&str]) -> Search {
         defects: defects.iter().map(|&defect| defect.to_owned()).collect(),
         ..Composition::default()
     };
-    let case = Kube.open(name, &composition).expect("it is bundled");
+    let case = Kube::default()
+        .open(name, &composition)
+        .expect("it is bundled");
     Search::of(case.as_ref()).expect("it is a scope")
 }
 

@@ -21,7 +21,9 @@ fn violated(
         defects: names(defect),
         without: names(fix),
     };
-    let case = Kube.open(scenario, &composition).expect("it opens");
+    let case = Kube::default()
+        .open(scenario, &composition)
+        .expect("it opens");
     match run_seed(case.as_ref(), seed, None, Record::default()).ending {
         Ending::Clean => None,
         Ending::Violated(found) => Some(found.property),

@@ -2,13 +2,14 @@
 
 use crate::common;
 
+use common::topology::{Checks, Topology, shipped_with};
+use wavetank_components::{ClusterView, ENDPOINTS};
+
 use std::time::Duration;
 
 use common::{Bench, addresses, crash, plane, start, stop, with};
 use wavetank_actors::Attempt;
 use wavetank_client::Checked;
-use wavetank_cluster::components::shipped_with;
-use wavetank_cluster::{Checks, ClusterView, ENDPOINTS, Topology};
 use wavetank_controllers::BootstrapDefect;
 use wavetank_releases::V1_36;
 use wavetank_version::Selection;

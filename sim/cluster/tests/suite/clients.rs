@@ -2,11 +2,12 @@
 
 use crate::common;
 
+use common::topology::Topology;
+
 use std::sync::Arc;
 
 use common::{Bench, address, crash, seconds, shipped, start, stop};
 use wavetank_actors::{Attempt, KNOWN};
-use wavetank_cluster::Topology;
 use wavetank_engine::Fault;
 use wavetank_releases::{V1_36, VERSIONS};
 use wavetank_version::Version;

@@ -1,10 +1,13 @@
 //! A cluster of etcd members under clients: it serves, it loses its leader and gets another.
 
+use crate::common;
+
+use common::topology::{EtcdCluster, Topology};
+use wavetank_controllers::Reconciler;
+
 use std::time::Duration;
 
 use wavetank_api::Object;
-use wavetank_cluster::Reconciler;
-use wavetank_cluster::{EtcdCluster, Topology};
 use wavetank_engine::*;
 use wavetank_etcd::observed::ProgressAsked;
 use wavetank_etcd::observed::{Answered, Watched};
@@ -53,7 +56,7 @@ struct Bench {
 impl Bench {
     fn new(members: u32) -> Bench {
         let topology = topology(members);
-        let world = topology.world(&[], LinkSpec::default());
+        let world = topology.world(&[]);
         let mut bench = Bench {
             world,
             draws: 0,

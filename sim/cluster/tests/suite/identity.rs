@@ -2,11 +2,12 @@
 
 use crate::common;
 
+use common::topology::{Topology, shipped_with};
+use wavetank_components::ClusterView;
+
 use common::{Bench, crash, plane, stop, with};
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::components::shipped_with;
-use wavetank_cluster::{ClusterView, Topology};
 use wavetank_controllers::IdentityDefect;
 use wavetank_controllers::IdentityStopped;
 use wavetank_engine::{Fault, RoutineId};

@@ -2,12 +2,13 @@
 
 use crate::common;
 
+use common::topology::{Manager, Topology, fixed};
+use wavetank_client::leader_election::LockKind;
+
 use common::{Bench, crash, pause, plane, resume, seconds, start, stop};
 use wavetank_api::{Object, json};
 use wavetank_client::ElectionDefect;
 use wavetank_client::leader_election::{ELECTOR, ElectionNote, Record};
-use wavetank_cluster::components::fixed;
-use wavetank_cluster::{LockKind, Manager, Topology};
 use wavetank_engine::{Action, Fault, Payload};
 use wavetank_etcd::Request;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};

@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 
 use crate::common;
 
+use common::topology::Topology;
+use wavetank_apiserver::services::ServiceRanges;
+use wavetank_cluster::Components;
+use wavetank_controllers::Reconciler;
+
 use common::{Bench, crash, shipped, start};
-use wavetank_cluster::Reconciler;
-use wavetank_cluster::{ServiceRanges, Topology, tell};
 use wavetank_controllers::RepairNote;
 use wavetank_engine::Note;
 use wavetank_etcd::Committed;
@@ -39,6 +42,7 @@ fn tells(bench: &Bench, from: usize, crashed: f64) -> String {
     let mut line = |at: f64, name: &str, what: &str| {
         writeln!(text, "{at:>10.4} s  {name:<5} {what}").expect("it is text");
     };
+    let components = Components::default();
     let mut crash = Some(crashed);
     let mut cleaned = false;
     for (at, note) in &bench.notes[from..] {
@@ -49,7 +53,7 @@ fn tells(bench: &Bench, from: usize, crashed: f64) -> String {
         let name = bench.world.name(note.process);
         // The rounds write the bitmap although nothing has changed.
         let round = allocates(note) && at > crashed && !cleaned;
-        if let Some(told) = tell(&bench.world, note).filter(|_| !round) {
+        if let Some(told) = components.tell(&bench.world, note).filter(|_| !round) {
             cleaned = told.text.ends_with("cleaning up");
             line(at, name, &told.text);
         }

@@ -2,10 +2,12 @@
 
 use crate::common;
 
+use common::topology::Topology;
+use wavetank_components::ENDPOINTS;
+use wavetank_controllers::Reconciler;
+
 use common::{Bench, addresses, crash, seconds, shipped, start, stop};
 use wavetank_api::{Object, views};
-use wavetank_cluster::Reconciler;
-use wavetank_cluster::{ENDPOINTS, Topology};
 use wavetank_controllers::BootstrapDefect;
 use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_controllers::{ReconcileError, RemovalOutcome};

@@ -2,10 +2,12 @@
 
 use crate::common;
 
+use common::topology::{Apiserver, Rollout, Topology};
+use wavetank_components::{ClusterView, ENDPOINTS, SLICE};
+
 use common::{Bench, addresses, crash, plane, with};
 use wavetank_apiserver::ServerDefect;
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::{Apiserver, ClusterView, ENDPOINTS, Rollout, SLICE, Topology};
 use wavetank_releases::{Release, V1_20, V1_36};
 use wavetank_version::Version;
 

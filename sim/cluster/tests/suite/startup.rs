@@ -1,14 +1,14 @@
 //! A control plane that starts: who is listed, how, and what keeps it so.
 
-use std::sync::Arc;
-
 use crate::common;
 
 use common::{Bench, address, addresses, shipped};
 use wavetank_api::json;
 use wavetank_api::views::{self, Port};
-use wavetank_cluster::{AdditionalPort, ENDPOINTS, Published, SLICE, ServiceRanges};
+use wavetank_apiserver::services::ServiceRanges;
+use wavetank_components::{ENDPOINTS, SLICE};
 use wavetank_controllers::master_lease_key;
+use wavetank_controllers::{AdditionalPort, Published};
 use wavetank_engine::Fault;
 use wavetank_etcd::Cause;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
@@ -59,14 +59,14 @@ fn slice_and_label_came_with_v1_20() {
 fn additional_ports_are_listed_until_v1_20() {
     for release in VERSIONS {
         let mut topology = shipped(release);
-        topology.watching.front.published = Arc::new(Published {
+        topology.watching.front.published = Published {
             node_port: 30443,
             additional: vec![AdditionalPort {
                 name: "metrics".into(),
                 port: 9443,
                 target: 9444,
             }],
-        });
+        };
         topology.services = Some(ServiceRanges::of(&["10.96.0.0/24"]));
         topology.watching.cache = true;
         let bench = Bench::settled(&topology);

@@ -2,11 +2,12 @@
 
 use crate::common;
 
+use common::topology::Topology;
+
 use common::{
     Bench, address, addresses, pause, plane, resume, seconds, shipped, start, stop, with,
 };
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::Topology;
 use wavetank_controllers::BootstrapDefect;
 use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_controllers::{BootstrapNote, ReconcileError, RemovalOutcome};

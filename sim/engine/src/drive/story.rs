@@ -4,6 +4,8 @@
 //! one routine follow each other; what is told about an object follows what was last told about it.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{Dfs, Reversed};
@@ -24,8 +26,29 @@ pub struct Told {
     pub about: Vec<String>,
 }
 
+type Tell = dyn Fn(&World, &Note) -> Option<Told> + Send + Sync;
+
 /// Puts the notes into words that a story tells; `None` for those that no story needs.
-pub type Teller = fn(&World, &Note) -> Option<Told>;
+#[derive(Clone)]
+pub struct Teller(Arc<Tell>);
+
+impl Teller {
+    /// One that does so.
+    pub fn new(tell: impl Fn(&World, &Note) -> Option<Told> + Send + Sync + 'static) -> Teller {
+        Teller(Arc::new(tell))
+    }
+
+    /// A note in words.
+    pub fn tell(&self, world: &World, note: &Note) -> Option<Told> {
+        (self.0)(world, note)
+    }
+}
+
+impl fmt::Debug for Teller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Teller")
+    }
+}
 
 #[derive(Debug)]
 struct Node {
@@ -87,7 +110,7 @@ impl Chronicle {
             self.link_to_routine(node, name);
         }
         for note in &report.notes {
-            let Some(told) = (self.teller)(world, note) else {
+            let Some(told) = self.teller.tell(world, note) else {
                 continue;
             };
             for about in told.about {

@@ -3,27 +3,25 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub mod requests;
+pub mod topology;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
-use wavetank_cluster::Reconciler;
-use wavetank_cluster::components::shipped_with;
-use wavetank_cluster::{
-    Apiserver, ClusterView, ENDPOINTS, EtcdCluster, Named, Parts, SLICE, Topology,
-};
+use wavetank_components::{ClusterView, ENDPOINTS, SLICE};
+use wavetank_controllers::Reconciler;
 use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{
-    Action, Check, Entry, Event, Fault, LinkSpec, Note, ProcId, Report, RoutineId, Status, Time,
-    What, World,
+    Action, Check, Entry, Event, Fault, Note, ProcId, Report, RoutineId, Status, Time, What, World,
 };
 use wavetank_etcd::{Cause, Committed, KeyValue, Keys};
 use wavetank_releases::Release;
 use wavetank_version::{Listed, Selection, Set, Version};
 
 use requests::{Log, Watching};
+use topology::{Apiserver, EtcdCluster, Topology, shipped_with};
 
 /// Three apiservers of this release as it shipped, with a shutdown delay that leaves the removal
 /// its listener.
@@ -112,22 +110,8 @@ pub struct Bench {
 impl Bench {
     /// Everything is down. All properties are watched.
     pub fn new(topology: &Topology) -> Bench {
-        let releases: Vec<Version> = topology.apiservers.iter().map(|a| a.release).collect();
-        let managers = &topology.watching.managers;
-        let parts = Parts {
-            apiservers: true,
-            watch_cache: topology.watching.cache,
-            etcd_clients: topology.etcd_clients > 0,
-            informers: false,
-            services: topology.services.is_some(),
-            managers: !managers.is_empty(),
-            releases_locks: managers.iter().any(|manager| manager.releases),
-            rollout: topology.watching.front.rollout.is_some(),
-            identity: topology.watching.front.identity,
-        };
-        let properties = Named::fitting(&releases, topology.reconciler, parts);
         Bench {
-            world: topology.world(&properties, LinkSpec::default()),
+            world: topology.world(&topology.properties()),
             now: Time::ZERO,
             notes: Vec::new(),
             violations: Vec::new(),

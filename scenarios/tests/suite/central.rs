@@ -1,0 +1,75 @@
+//! Central files name no component: the list does, and nothing else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use wavetank_cluster::Components;
+use wavetank_component::{Component, Section};
+
+/// The folders that compose components, from the root of the workspace.
+const CENTRAL: [&str; 3] = ["scenarios/src", "sim/cluster/src", "sim/component/src"];
+/// The list, and the texts that are bundled.
+const LISTS: [&str; 2] = ["sim/cluster/src/list.rs", "scenarios/src/kube/library.rs"];
+
+fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("it is a folder") {
+        let path = entry.expect("it can be listed").path();
+        match path.is_dir() {
+            true if path.ends_with("tests") => {}
+            true => sources(&path, all),
+            false if path.extension().is_some_and(|own| own == "rs") => all.push(path),
+            false => {}
+        }
+    }
+}
+
+/// How code would name it: by its name or by one of its keys, as a text. Keys of a section of its own are those of
+/// nobody else, and may be called as anything is.
+fn names(component: &dyn Component) -> Vec<String> {
+    let key = component.replicas().map(|replicas| replicas.key.to_owned());
+    let keys = component.all_keys().into_iter();
+    let shared = keys.filter(|keys| !matches!(keys.section(), Section::Own(_)));
+    let shared = shared.flat_map(|keys| keys.names());
+    let texts = shared.chain(key).chain([component.name().to_owned()]);
+    texts.map(|name| format!("\"{name}\"")).collect()
+}
+
+#[test]
+fn central_files_name_no_component() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut all = Vec::new();
+    for folder in CENTRAL {
+        sources(&root.join(folder), &mut all);
+    }
+    assert!(all.len() > 60, "{}", all.len());
+    let components = Components::default();
+    let names: Vec<String> = components.iter().flat_map(names).collect();
+    assert!(names.contains(&"\"apiservers\"".to_owned()));
+    assert!(names.contains(&"\"shutdown-delay\"".to_owned()));
+    let mut found = Vec::new();
+    for path in all
+        .iter()
+        .filter(|path| !LISTS.iter().any(|list| path.ends_with(list)))
+    {
+        let text = fs::read_to_string(path).expect("it is text");
+        let code = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for line in code {
+            if line.contains("wavetank_components")
+                || names.iter().any(|name| line.contains(name.as_str()))
+            {
+                found.push(format!("{}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn every_component_is_one_line_of_the_list() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let list = fs::read_to_string(root.join("sim/cluster/src/list.rs")).expect("it is text");
+    let lines = list.lines().filter(|line| line.contains("Arc::new("));
+    assert_eq!(lines.count(), Components::default().iter().count());
+}

@@ -1,0 +1,29 @@
+//! The components that are built in, a line each. The order is that in which they are drawn and listed: new ones come
+//! last, so that seeds keep their meaning.
+
+use std::sync::Arc;
+
+use wavetank_component::Component;
+use wavetank_components::{
+    clients, etcd, etcd_clients, identity, informers, kube_apiserver, kube_controller_manager,
+    load_balancer, rollout, service_writers, services, watch_cache, writers,
+};
+
+/// All of them.
+pub(crate) fn all() -> Vec<Arc<dyn Component>> {
+    vec![
+        Arc::new(kube_apiserver::KubeApiserver),
+        Arc::new(services::Services),
+        Arc::new(identity::Identity),
+        Arc::new(watch_cache::WatchCache),
+        Arc::new(clients::Clients),
+        Arc::new(etcd::Etcd),
+        Arc::new(etcd_clients::EtcdClients),
+        Arc::new(informers::InformerClients),
+        Arc::new(writers::Writers),
+        Arc::new(kube_controller_manager::KubeControllerManager),
+        Arc::new(service_writers::ServiceWriters),
+        Arc::new(rollout::RolloutOperator),
+        Arc::new(load_balancer::LoadBalancer),
+    ]
+}

@@ -1,0 +1,179 @@
+//! The declaration of a component.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use wavetank_engine::{FaultKind, Note, World};
+use wavetank_version::{EtcdVersion, List, Version};
+
+use crate::drawn::Drawn;
+use crate::given::Given;
+use crate::hit::Hit;
+use crate::load::Load;
+use crate::mistakes::Mistakes;
+use crate::part::Keys;
+use crate::property::PropertyInfo;
+use crate::replicas::Replicas;
+use crate::setup::{Setup, Spec};
+use crate::told::{Stored, Told};
+use crate::wiring::Wiring;
+
+/// A kind of process, or a part of one that has options, defects and properties of its own. Only `name` and `about`
+/// have to be said; everything else is what a component without it would say.
+///
+/// The functions stand in the order in which they are asked: what a scenario file may say, whether it makes sense,
+/// which processes there are, how they are built and struck, what they are held to, and how that is told.
+pub trait Component: Send + Sync + 'static {
+    /// Its name, in kebab-case.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in one line.
+    fn about(&self) -> &'static str;
+
+    /// Keys of scenario files that are its own, besides those of its [`replicas`](Component::replicas) and
+    /// [`workload`](Component::workload).
+    fn keys(&self) -> Vec<Keys> {
+        Vec::new()
+    }
+
+    /// How many processes it has, if it has some that are told apart by numbers.
+    fn replicas(&self) -> Option<Replicas> {
+        None
+    }
+
+    /// How many processes a scenario asks for.
+    fn count(&self, given: &Given) -> u32 {
+        self.replicas()
+            .map_or(0, |replicas| given.count(replicas.key))
+    }
+
+    /// What its processes are told again and again.
+    fn workload(&self) -> Vec<Load> {
+        Vec::new()
+    }
+
+    /// What is wrong with the number of its processes. Names of processes are looked at only where nothing is.
+    fn check_count(&self, given: &Given, mistakes: &mut Mistakes) {
+        let Some(replicas) = self.replicas() else {
+            return;
+        };
+        replicas.check(self.count(given), mistakes);
+    }
+
+    /// What else is wrong with what a scenario says to it.
+    fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
+        let _ = (spec, mistakes);
+    }
+
+    /// What is impossible with the releases that the flags ask for.
+    ///
+    /// # Errors
+    /// Why, for people.
+    fn check_releases(&self, spec: &Spec) -> Result<(), String> {
+        let _ = spec;
+        Ok(())
+    }
+
+    /// The names of its processes: as many as the seed has decided, or without one as the scenario asks for.
+    ///
+    /// # Errors
+    /// What is wrong with what was decided (it may come from a trace).
+    fn processes(&self, spec: &Spec, drawn: Option<&Drawn>) -> Result<Vec<String>, String> {
+        let Some(replicas) = self.replicas() else {
+            return Ok(Vec::new());
+        };
+        let asked = self.count(&spec.given);
+        let count = match drawn {
+            None => asked,
+            Some(drawn) => drawn.count(replicas.key)?,
+        };
+        if count > asked || (count == 0 && asked > 0 && replicas.fewest > 0) {
+            return Err(format!("the options: {count} {}", replicas.key));
+        }
+        Ok(replicas.names(count))
+    }
+
+    /// Do its processes start before all others?
+    fn starts_first(&self) -> bool {
+        false
+    }
+
+    /// The releases of Kubernetes that its processes have, or may have during a run.
+    fn releases(&self, spec: &Spec) -> Vec<Version> {
+        let _ = spec;
+        Vec::new()
+    }
+
+    /// The release of etcd that its processes have, if they are of etcd.
+    fn etcd_release(&self, spec: &Spec) -> Option<EtcdVersion> {
+        let _ = spec;
+        None
+    }
+
+    /// Adds its processes to a world.
+    fn build(&self, setup: &Setup, wiring: &mut Wiring) {
+        let _ = (setup, wiring);
+    }
+
+    /// How faults of this kind hit its processes, of which a scenario allows so many; `None` if they do not. Faults of
+    /// the network, pauses and clocks hit all processes of a world alike and are not asked for.
+    fn hit(&self, setup: &Setup, kind: FaultKind, max: u32) -> Option<Hit> {
+        let _ = (setup, kind);
+        Some(Hit::at_most(max))
+    }
+
+    /// What can be held back and let go again at each process of a component: an informer, a cache. The component, and
+    /// the resource.
+    fn holds(&self, spec: &Spec) -> Vec<(&'static str, String)> {
+        let _ = spec;
+        Vec::new()
+    }
+
+    /// The defects and fixes that have their places in it.
+    fn defects(&self) -> Vec<List> {
+        Vec::new()
+    }
+
+    /// Is there such a one? Then its defects have a place.
+    fn exists(&self, spec: &Spec) -> bool {
+        self.count(&spec.given) > 0
+    }
+
+    /// The components whose properties show its defects.
+    fn shown_by(&self) -> Vec<&'static str> {
+        vec![self.name()]
+    }
+
+    /// What it is held to.
+    fn properties(&self) -> Vec<PropertyInfo> {
+        Vec::new()
+    }
+
+    /// How long after calm it has settled, at the latest.
+    fn settles(&self, setup: &Setup) -> Duration {
+        let _ = setup;
+        Duration::ZERO
+    }
+
+    /// What it tells, in words; `None` for what is not its own, or what no story needs.
+    fn describe(&self, world: &World, note: &Note) -> Option<Told> {
+        let _ = (world, note);
+        None
+    }
+
+    /// What it keeps in etcd under this key, in words, or that it is deleted; `None` for keys of others.
+    fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
+        let _ = (key, value);
+        None
+    }
+}
+
+impl dyn Component {
+    /// All keys of scenario files that are its own.
+    pub fn all_keys(&self) -> Vec<Keys> {
+        let replicas = self.replicas().and_then(Replicas::keys);
+        let loads = self.workload().into_iter().filter_map(Load::keys);
+        let own = self.keys().into_iter();
+        own.chain(replicas).chain(loads).collect()
+    }
+}

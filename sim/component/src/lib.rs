@@ -1,0 +1,43 @@
+//! What a component of a simulated cluster declares, and the words that it is declared in. A component is a kind of
+//! process (a server, a controller, a client) or a part of one; [`Component`] is all that the rest of Wavetank knows
+//! of it. Scenario files, their JSON schema, worlds, faults, attribution, shrinking and stories are composed from
+//! these declarations.
+//!
+//! - [`Component`]: the declaration. [`Replicas`], [`Load`], [`Hit`], [`PropertyInfo`] are its parts.
+//! - [`Part`]: keys of a scenario file, as a type; [`Given`] what a file says, [`Drawn`] what a seed decides.
+//! - [`Spec`] is what a world is composed for; [`Setup`] the same with what a seed has decided; [`Wiring`] takes the
+//!   processes.
+//! - [`Mistakes`]: what types cannot say of a scenario, with the place in the file.
+//! - [`values`]: durations, ranges and choices, as files write them. [`file`](mod@file): how text becomes values.
+//!
+//! Nothing here names a component, and nothing here runs.
+
+mod component;
+mod drawn;
+pub mod file;
+mod given;
+mod hit;
+mod load;
+mod mistakes;
+mod part;
+mod property;
+mod replicas;
+mod setup;
+mod told;
+pub mod values;
+mod wiring;
+
+pub use component::Component;
+pub use drawn::{Draw, Drawn};
+pub use file::path::Path;
+pub use file::tree::Focus;
+pub use given::Given;
+pub use hit::Hit;
+pub use load::{Load, Often};
+pub use mistakes::{Finding, Mistakes};
+pub use part::{Keys, Part, Section};
+pub use property::{Need, PropertyInfo};
+pub use replicas::Replicas;
+pub use setup::{Setup, Spec};
+pub use told::{Stored, Told};
+pub use wiring::Wiring;

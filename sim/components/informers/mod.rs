@@ -1,0 +1,134 @@
+//! Clients with informers and nothing else: what they see is what informers promise.
+
+mod specs;
+
+use std::time::Duration;
+
+use wavetank_actors::InformerClient;
+use wavetank_apiserver::ApiServer;
+use wavetank_client::monitors::{self, Name};
+use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
+use wavetank_component::{
+    Component, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Told, Wiring,
+};
+use wavetank_controllers::Bootstrap;
+use wavetank_engine::{FaultKind, Note, World};
+use wavetank_version::{List, Listed};
+
+use crate::{kube_apiserver, watch_cache, writers};
+
+/// Its name.
+pub const NAME: &str = "informers";
+
+/// Clients with informers, of the newest release that there is.
+#[derive(Clone, Copy, Debug)]
+pub struct InformerClients;
+
+/// What properties of informers need.
+pub const NEEDED: Need = Need {
+    met: |spec| spec.count(NAME) > 0,
+    lacking: "informers, and there are none",
+    add: "`informers: 2` to `topology`",
+};
+
+/// Behind a load balancer: each connection goes to any apiserver.
+fn balancer(wiring: &Wiring) -> LoadBalancer {
+    LoadBalancer {
+        servers: wiring.ids(kube_apiserver::NAME),
+        policy: Policy::Drawn,
+    }
+}
+
+/// A client of the apiservers, of the newest release that there is.
+pub fn rest(spec: &Spec, wiring: &Wiring) -> Option<RestClient> {
+    let release = kube_apiserver::newest(spec)?;
+    let servers = Servers::Balanced(balancer(wiring));
+    Some(RestClient { release, servers })
+}
+
+impl Component for InformerClients {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "clients with informers"
+    }
+
+    fn replicas(&self) -> Option<Replicas> {
+        let about = "The number of clients with informers, named i1, i2 and so on; their release is that of the \
+                     newest apiserver.";
+        Some(Replicas::counted(NAME, "i", about))
+    }
+
+    fn workload(&self) -> Vec<Load> {
+        let need = Need {
+            lacking: "there are no informers to move",
+            ..NEEDED
+        };
+        let about = "Until the storm ends, the load balancer moves clients with informers to another apiserver.";
+        vec![Load::told("move-informers", "move", about, need).until_calm()]
+    }
+
+    fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
+        kube_apiserver::needed_by(NAME, spec, mistakes);
+    }
+
+    fn build(&self, setup: &Setup, wiring: &mut Wiring) {
+        let Some(release) = kube_apiserver::newest(setup) else {
+            return;
+        };
+        for name in wiring.names(NAME) {
+            let (defects, balancer) = (setup.set(release), balancer(wiring));
+            let client = InformerClient::new(release, defects, balancer, specs::specs());
+            wiring.process(name, client);
+        }
+    }
+
+    /// They are not stopped gracefully: they have nothing to give up.
+    fn hit(&self, _: &Setup, kind: FaultKind, max: u32) -> Option<Hit> {
+        match kind {
+            FaultKind::Stop => None,
+            FaultKind::Crash | FaultKind::PowerLoss => Some(Hit::at_most(max).in_turn(3)),
+            _ => Some(Hit::at_most(max).in_turn(1)),
+        }
+    }
+
+    fn holds(&self, _: &Spec) -> Vec<(&'static str, String)> {
+        let all = specs::INFORMED.iter();
+        all.map(|resource| (NAME, resource.qualified())).collect()
+    }
+
+    fn defects(&self) -> Vec<List> {
+        vec![InformerDefect::LIST]
+    }
+
+    fn shown_by(&self) -> Vec<&'static str> {
+        vec![NAME, watch_cache::NAME, writers::NAME]
+    }
+
+    fn properties(&self) -> Vec<PropertyInfo> {
+        let all = Name::TABLE.iter();
+        all.map(|info| {
+            PropertyInfo::new(info.name, info.about, NEEDED, |settled| {
+                info.monitor.property(settled)
+            })
+            .fits(|spec| info.monitor.fits(&kube_apiserver::all_releases(spec)))
+        })
+        .collect()
+    }
+
+    fn settles(&self, setup: &Setup) -> Duration {
+        match (setup.count(NAME), kube_apiserver::newest(setup)) {
+            (0, _) | (_, None) => Duration::ZERO,
+            (_, Some(release)) => monitors::settling(release),
+        }
+    }
+
+    /// The informers inside of an apiserver are its own business.
+    fn describe(&self, world: &World, note: &Note) -> Option<Told> {
+        let told = wavetank_client::tell(world, note)?;
+        let inside = world.process::<ApiServer<Bootstrap>>(note.process);
+        Some(told).filter(|_| inside.is_none())
+    }
+}

@@ -1,0 +1,330 @@
+//! The apiservers with their bootstrap controllers: who keeps the Endpoints `kubernetes`, and what becomes of them when
+//! apiservers start, stop and die. What they give to Services, their watch caches and their identities are parts of
+//! them with folders of their own.
+
+mod options;
+mod properties;
+mod published;
+mod words;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect, ServiceDefect};
+use wavetank_component::Focus;
+use wavetank_component::{
+    Component, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas, Section,
+    Setup, Spec, Stored, Told, Wiring,
+};
+use wavetank_controllers::gates::BEGINS_WHEN_READY;
+use wavetank_controllers::{
+    Bootstrap, BootstrapDefect, IDENTITY_LIMIT, IdentityDefect, MASTER_LEASES, Reconciler,
+    RepairDefect,
+};
+use wavetank_engine::{FaultKind, Note, ProcId, World};
+use wavetank_version::{List, Listed, Selection, Version};
+
+use crate::{clients, etcd, identity, load_balancer, rollout, services, watch_cache};
+
+use options::{Decided, Topology};
+
+pub use options::{Apiserver, Apiservers, Options, ReconcilerType};
+pub(crate) use properties::converge::clients as clients_reach_an_apiserver;
+pub(crate) use properties::removal::has_transactions;
+pub use properties::settling;
+pub use published::{AdditionalPort, Family, PublishedOptions};
+
+/// Its name.
+pub const NAME: &str = "kube-apiserver";
+
+/// The apiservers.
+#[derive(Clone, Copy, Debug)]
+pub struct KubeApiserver;
+
+/// What properties of the control plane need.
+pub const NEEDED: Need = Need {
+    met: |spec| count(&spec.given) > 0,
+    lacking: "apiservers, and there are none",
+    add: "`apiservers: 3` to `topology`",
+};
+
+/// How many a scenario asks for.
+pub fn count(given: &Given) -> u32 {
+    given.part::<Topology>().apiservers.count()
+}
+
+/// The release of each that a scenario asks for.
+pub fn releases(spec: &Spec) -> Vec<Version> {
+    match spec.part::<Topology>().apiservers {
+        Apiservers::Count(count) => vec![spec.version(spec.release); count as usize],
+        Apiservers::Each(each) => {
+            let each = each.iter();
+            each.map(|own| spec.version(own.release)).collect()
+        }
+    }
+}
+
+/// Those, and what they may be before a rollout.
+pub fn all_releases(spec: &Spec) -> Vec<Version> {
+    let before = rollout::RolloutOperator.releases(spec);
+    releases(spec).into_iter().chain(before).collect()
+}
+
+/// The newest release of them.
+pub fn newest(spec: &Spec) -> Option<Version> {
+    releases(spec).into_iter().max()
+}
+
+/// The release of each that there is, once a seed has decided how many there are.
+pub fn running(setup: &Setup) -> Vec<Version> {
+    let count = setup.drawn.count(SERVERS.key).unwrap_or_default();
+    releases(setup).into_iter().take(count as usize).collect()
+}
+
+/// The address that each advertises.
+pub fn addresses(setup: &Setup, wiring: &Wiring) -> Vec<(Arc<str>, ProcId)> {
+    let all = (1..).zip(wiring.ids(NAME));
+    all.map(|(n, id)| (address(setup, n), id)).collect()
+}
+
+/// The address that the `n`-th (from 1) advertises.
+fn address(setup: &Setup, n: usize) -> Arc<str> {
+    // The load balancer is the hundredth of them.
+    let n = match load_balancer::is_advertised(setup) {
+        true => 100,
+        false => n,
+    };
+    match setup.part::<PublishedOptions>().advertise_address_family {
+        Family::IPv6 => format!("fd00::{n}").into(),
+        Family::IPv4 => format!("10.0.0.{n}").into(),
+    }
+}
+
+/// What says of an apiserver of this release that it is ready.
+pub fn ready_probe(release: Version) -> &'static str {
+    match release.has(BEGINS_WHEN_READY) {
+        true => "/readyz",
+        false => "/healthz",
+    }
+}
+
+/// The reconciler of a scenario that has only one.
+fn reconciler_of(spec: &Spec) -> Reconciler {
+    reconcilers(spec)[0]
+}
+
+/// The reconcilers among which a seed chooses.
+fn reconcilers(spec: &Spec) -> Vec<Reconciler> {
+    let choices = spec.part::<Options>().endpoint_reconciler_type;
+    choices.values().iter().map(|own| (*own).into()).collect()
+}
+
+/// Does a reconciler keep the Endpoints?
+pub(crate) fn keeps_endpoints(spec: &Spec) -> bool {
+    reconciler_of(spec) != Reconciler::None
+}
+
+/// Points at a number of processes in `topology` that need apiservers where there are none.
+pub fn needed_by(key: &str, spec: &Spec, mistakes: &mut Mistakes) {
+    if spec.count(key) > 0 {
+        needed_for(key, spec, mistakes);
+    }
+}
+
+/// Points at a key of `topology` that needs apiservers where there are none.
+pub fn needed_for(key: &str, spec: &Spec, mistakes: &mut Mistakes) {
+    if count(&spec.given) == 0 {
+        let message = format!("`{key}` needs apiservers, and there are none");
+        let help = format!("add `apiservers: 3`, or remove `{key}`");
+        mistakes.key(Section::Topology, key, message, help);
+    }
+}
+
+const SERVERS: Replicas = Replicas {
+    most: 9,
+    own_key: true,
+    ..Replicas::counted("apiservers", "a", "")
+};
+
+/// What a shutdown takes besides the removal of the address: the delay, and the deletion of the identity.
+fn shutdown_takes(setup: &Setup) -> Duration {
+    let identity = match identity::is_on(setup) {
+        true => IDENTITY_LIMIT,
+        false => Duration::ZERO,
+    };
+    let decided: Decided = setup.decided();
+    Duration::from_nanos(decided.shutdown_delay.nanos()) + identity
+}
+
+/// How long after calm the control plane has settled.
+pub fn settles(setup: &Setup) -> Duration {
+    settling(shutdown_takes(setup))
+}
+
+/// What is on in an apiserver of this version, with all of its parts.
+fn selection(spec: &Spec, version: Version) -> Selection {
+    spec.selection(
+        version,
+        &[
+            ServerDefect::LIST,
+            BootstrapDefect::LIST,
+            CacheDefect::LIST,
+            ServiceDefect::LIST,
+            RepairDefect::LIST,
+            IdentityDefect::LIST,
+        ],
+    )
+}
+
+fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
+    let decided: Decided = setup.decided();
+    vec![Bootstrap {
+        server: Arc::new(config.clone()),
+        reconciler: decided.endpoint_reconciler_type.into(),
+        apiserver_count: decided.apiserver_count,
+        identity: identity::is_on(setup),
+        published: Arc::new(setup.part::<PublishedOptions>().published()),
+        defects: wavetank_controllers::Defects::of(&selection(setup, config.release)),
+    }]
+}
+
+/// The `n`-th apiserver (from 0), of this release.
+fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config {
+    let decided: Decided = setup.decided();
+    Config {
+        release,
+        defects: wavetank_apiserver::Defects::of(&selection(setup, release)),
+        me: wiring.ids(NAME)[n],
+        etcd: etcd::member_of(wiring, n),
+        address: address(setup, n + 1),
+        shutdown_delay: Duration::from_nanos(decided.shutdown_delay.nanos()),
+        hooks: 1,
+        number: n as u32 + 1,
+        services: services::ranges(setup),
+        namespace_lifecycle: false,
+        events_etcd: None,
+        watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
+        compaction: watch_cache::compaction(setup),
+    }
+}
+
+/// Has anything been said about apiservers that is not the default?
+fn has_options(spec: &Spec) -> bool {
+    fn given<P: Part + PartialEq>(spec: &Spec) -> bool {
+        spec.part::<P>() != P::default()
+    }
+    given::<Options>(spec)
+        || given::<PublishedOptions>(spec)
+        || given::<services::Options>(spec)
+        || given::<watch_cache::Options>(spec)
+        || given::<identity::Options>(spec)
+}
+
+impl Component for KubeApiserver {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "apiservers, with the bootstrap controllers that keep the Endpoints `kubernetes`"
+    }
+
+    fn keys(&self) -> Vec<Keys> {
+        vec![
+            Keys::of::<Topology>(),
+            Keys::of::<Options>(),
+            Keys::of::<PublishedOptions>(),
+        ]
+    }
+
+    fn replicas(&self) -> Option<Replicas> {
+        Some(SERVERS)
+    }
+
+    fn count(&self, given: &Given) -> u32 {
+        count(given)
+    }
+
+    fn check_count(&self, given: &Given, mistakes: &mut Mistakes) {
+        let count = count(given);
+        if count > SERVERS.most {
+            let message = format!("a cluster of {count} apiservers is not possible");
+            let help = "give 1 to 9 of them";
+            mistakes.value(Section::Topology, SERVERS.key, message, help);
+        }
+    }
+
+    fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
+        if count(&spec.given) == 0 {
+            if has_options(spec) {
+                let message = "these are options of apiservers, and there are none";
+                let help = "remove `options`, or add `apiservers: 3` to `topology`";
+                mistakes.at(Path::of("options"), Focus::Key, message, help);
+            }
+            if spec.release != Default::default() {
+                let message = "this is the release of apiservers, and there are none";
+                let help = "remove `release`; that of etcd is written `etcd: {release: v3.5.21}`";
+                mistakes.at(Path::of("release"), Focus::Key, message, help);
+            }
+        }
+        spec.part::<Options>().check(mistakes);
+        spec.part::<PublishedOptions>().check(spec, mistakes);
+    }
+
+    fn releases(&self, spec: &Spec) -> Vec<Version> {
+        releases(spec)
+    }
+
+    fn build(&self, setup: &Setup, wiring: &mut Wiring) {
+        let releases = running(setup).into_iter().enumerate();
+        for ((n, release), name) in releases.zip(wiring.names(NAME)) {
+            let own = config(setup, wiring, n, release);
+            let hooks_of_own = hooks(setup, &own);
+            let server = match rollout::before(setup, release) {
+                Some(before) if before != release => {
+                    let before = config(setup, wiring, n, before);
+                    let server = ApiServer::new(before.clone(), hooks(setup, &before));
+                    server.upgraded_to(own, hooks_of_own)
+                }
+                _ => ApiServer::new(own, hooks_of_own),
+            };
+            wiring.process(name, server);
+        }
+    }
+
+    fn hit(&self, _: &Setup, _: FaultKind, max: u32) -> Option<Hit> {
+        Some(Hit {
+            may_stay_away: true,
+            ..Hit::at_most(max).in_turn(0)
+        })
+    }
+
+    fn defects(&self) -> Vec<List> {
+        vec![ServerDefect::LIST, BootstrapDefect::LIST]
+    }
+
+    fn shown_by(&self) -> Vec<&'static str> {
+        vec![NAME, identity::NAME, clients::NAME, rollout::NAME]
+    }
+
+    fn properties(&self) -> Vec<PropertyInfo> {
+        properties::all()
+    }
+
+    fn settles(&self, setup: &Setup) -> Duration {
+        settles(setup)
+    }
+
+    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
+        words::tell(note)
+    }
+
+    fn describe_stored(&self, key: &str, _: Option<&Json>) -> Option<Stored> {
+        let leased = key.strip_prefix(MASTER_LEASES)?;
+        Some(Stored {
+            text: None,
+            about: vec![leased.to_owned()],
+        })
+    }
+}

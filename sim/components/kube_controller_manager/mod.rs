@@ -1,0 +1,155 @@
+//! Controller managers, which elect a leader.
+
+mod leaders;
+mod options;
+mod words;
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use wavetank_client::ElectionDefect;
+use wavetank_client::leader_election::LockKind;
+use wavetank_component::values::Choices;
+use wavetank_component::{
+    Component, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section, Setup, Spec, Stored,
+    Told, Wiring,
+};
+use wavetank_controllers::ControllerManager;
+use wavetank_engine::{FaultKind, Note, World};
+use wavetank_version::{List, Listed};
+
+use crate::{informers, kube_apiserver};
+use options::Decided;
+
+pub use options::{Options, ResourceLock};
+
+/// Its name.
+pub const NAME: &str = "kube-controller-manager";
+/// The key of their number.
+const KEY: &str = "controller-managers";
+
+/// Controller managers, of the newest release that there is.
+#[derive(Clone, Copy, Debug)]
+pub struct KubeControllerManager;
+
+/// What properties of elections need.
+const NEEDED: Need = Need {
+    met: |spec| spec.count(KEY) > 0,
+    lacking: "controller managers, and there are none",
+    add: "`controller-managers: 3` to `topology`",
+};
+
+/// May managers give up their lock when they stop?
+fn releases(spec: &Spec) -> bool {
+    let may = spec.part::<Options>().leader_elect_release_on_cancel;
+    may.is_some_and(|may| may.values().contains(&true))
+}
+
+impl Component for KubeControllerManager {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "controller managers, which elect a leader"
+    }
+
+    fn keys(&self) -> Vec<Keys> {
+        vec![Keys::of::<Options>()]
+    }
+
+    fn replicas(&self) -> Option<Replicas> {
+        let about = "The number of controller managers, which elect a leader, named m1, m2 and so on; their release \
+                     is that of the newest apiserver.";
+        Some(Replicas::counted(KEY, "m", about))
+    }
+
+    fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
+        kube_apiserver::needed_by(KEY, spec, mistakes);
+        if spec.count(KEY) > 0 {
+            return;
+        }
+        let options: Options = spec.part();
+        let given = [
+            (
+                "leader-elect-resource-lock",
+                options.leader_elect_resource_lock.is_some(),
+            ),
+            (
+                "leader-elect-release-on-cancel",
+                options.leader_elect_release_on_cancel.is_some(),
+            ),
+        ];
+        for (key, _) in given.into_iter().filter(|(_, given)| *given) {
+            let message = format!("`{key}` is for controller managers, and there are none");
+            let help = format!("add `controller-managers: 3` to `topology`, or remove `{key}`");
+            mistakes.key(Section::Options, key, message, help);
+        }
+    }
+
+    /// They are of the newest release that there is: does it know the locks?
+    fn check_releases(&self, spec: &Spec) -> Result<(), String> {
+        let locks = spec.part::<Options>().leader_elect_resource_lock;
+        let locks = locks.as_ref().map_or(&[][..], Choices::values);
+        let Some(newest) = kube_apiserver::newest(spec) else {
+            return Ok(());
+        };
+        let mut unknown = locks.iter().filter(|of| !LockKind::from(**of).fits(newest));
+        match unknown.next() {
+            None => Ok(()),
+            Some(of) => Err(format!(
+                "controller managers of {newest} have no lock {of:?}"
+            )),
+        }
+    }
+
+    fn build(&self, setup: &Setup, wiring: &mut Wiring) {
+        let Some(rest) = informers::rest(setup, wiring) else {
+            return;
+        };
+        let decided: Decided = setup.decided();
+        let lock = decided.leader_elect_resource_lock.map(LockKind::from);
+        let lock = lock.unwrap_or(LockKind::of(rest.release));
+        for name in wiring.names(NAME) {
+            let defects = setup.set(rest.release);
+            let releases = decided.leader_elect_release_on_cancel;
+            let manager = ControllerManager::new(name, rest.clone(), defects, lock, releases);
+            wiring.process(name, manager);
+        }
+    }
+
+    fn hit(&self, _: &Setup, kind: FaultKind, max: u32) -> Option<Hit> {
+        let turn = match kind {
+            FaultKind::Stop | FaultKind::Crash | FaultKind::PowerLoss => 1,
+            _ => 2,
+        };
+        Some(Hit::at_most(max).in_turn(turn))
+    }
+
+    fn defects(&self) -> Vec<List> {
+        vec![ElectionDefect::LIST]
+    }
+
+    fn properties(&self) -> Vec<PropertyInfo> {
+        leaders::all()
+    }
+
+    fn settles(&self, setup: &Setup) -> Duration {
+        match (setup.count(KEY), kube_apiserver::newest(setup)) {
+            (0, _) | (_, None) => Duration::ZERO,
+            (_, Some(release)) => leaders::leading(release, kube_apiserver::settles(setup)),
+        }
+    }
+
+    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
+        words::tell(note)
+    }
+
+    fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
+        let text = words::lock(key, value?)?;
+        Some(Stored {
+            text: Some(text),
+            about: vec!["leader".to_owned()],
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! The components of the control plane, a folder each: what it says in scenario files, which processes it has, how
+//! faults hit them, its defects, what it is held to, and how that is told. How the world is composed of them belongs to
+//! `wavetank-cluster`, which has the list of them; what the words mean in which they are declared to
+//! `wavetank-component`.
+//!
+//! A component may look into the folder of another by that one's name: an apiserver asks `etcd` for its release, as a
+//! user would read its flags.
+
+pub mod clients;
+pub mod etcd;
+pub mod etcd_clients;
+pub mod identity;
+pub mod informers;
+pub mod kube_apiserver;
+pub mod kube_controller_manager;
+pub mod load_balancer;
+mod promises;
+pub mod rollout;
+pub mod service_writers;
+pub mod services;
+mod view;
+pub mod watch_cache;
+pub mod writers;
+
+pub use view::{ClusterView, ENDPOINTS, SLICE};

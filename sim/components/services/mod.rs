@@ -1,0 +1,89 @@
+//! What apiservers give to Services: cluster addresses and node ports.
+
+mod options;
+mod properties;
+mod words;
+
+use serde_json::Value as Json;
+use wavetank_apiserver::ServiceDefect;
+use wavetank_apiserver::services::ServiceRanges;
+use wavetank_component::{
+    Component, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored, Told,
+};
+use wavetank_controllers::RepairDefect;
+use wavetank_engine::{FaultKind, Note, World};
+use wavetank_version::{List, Listed};
+
+pub use options::{Cidrs, Options, PortRange, add_ranges};
+
+/// Its name.
+pub const NAME: &str = "services";
+
+/// The allocators of addresses and ports, with their repair loops: a part of apiservers.
+#[derive(Clone, Copy, Debug)]
+pub struct Services;
+
+/// What the apiservers give to Services, if they give anything.
+pub fn ranges(spec: &Spec) -> Option<ServiceRanges> {
+    let options: Options = spec.part();
+    let cluster_ips = options.service_cluster_ip_range?;
+    let cluster_ips: Vec<&str> = cluster_ips.0.iter().map(String::as_str).collect();
+    let ranges = ServiceRanges::of(&cluster_ips);
+    Some(match options.service_node_port_range {
+        None => ranges,
+        Some(PortRange { first, last }) => ServiceRanges {
+            node_ports: (first, last - first + 1),
+            ..ranges
+        },
+    })
+}
+
+const NEEDED: Need = Need {
+    met: |spec| ranges(spec).is_some(),
+    lacking: "Services, and there is nothing to give them",
+    add: "`service-cluster-ip-range: 10.0.0.0/24` to `options`",
+};
+
+impl Component for Services {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "what apiservers give to Services: addresses and ports, and the loops that repair what leaked"
+    }
+
+    fn keys(&self) -> Vec<Keys> {
+        vec![Keys::of::<Options>()]
+    }
+
+    fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
+        spec.part::<Options>().check(mistakes);
+    }
+
+    fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {
+        None
+    }
+
+    fn exists(&self, spec: &Spec) -> bool {
+        ranges(spec).is_some()
+    }
+
+    fn defects(&self) -> Vec<List> {
+        vec![ServiceDefect::LIST, RepairDefect::LIST]
+    }
+
+    fn properties(&self) -> Vec<PropertyInfo> {
+        properties::all(NEEDED)
+    }
+
+    fn describe(&self, world: &World, note: &Note) -> Option<Told> {
+        words::tell(world, note)
+    }
+
+    fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
+        let (text, about) = words::stored(key, value?)?;
+        let text = Some(text);
+        Some(Stored { text, about })
+    }
+}

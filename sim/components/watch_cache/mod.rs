@@ -1,0 +1,212 @@
+//! The watch caches of apiservers, and what keeps etcd small for them.
+
+mod leaderless;
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wavetank_api::Resource;
+use wavetank_apiserver::CacheDefect;
+use wavetank_apiserver::cacher::CacheNote;
+use wavetank_component::values::{Choices, Duration as Written};
+use wavetank_component::{
+    Component, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Section, Setup,
+    Spec, Told,
+};
+use wavetank_engine::{FaultKind, Note, World};
+use wavetank_version::{List, Listed};
+
+use crate::{informers, kube_apiserver, writers};
+
+/// Its name.
+pub const NAME: &str = "watch-cache";
+
+/// Watch caches: a part of apiservers.
+#[derive(Clone, Copy, Debug)]
+pub struct WatchCache;
+
+/// Of `topology`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Topology {
+    /// Whether the apiservers have watch caches (`--watch-cache`).
+    #[serde(skip_serializing_if = "is_off")]
+    pub watch_cache: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_off(flag: &bool) -> bool {
+    !flag
+}
+
+impl Part for Topology {
+    const SECTION: Section = Section::Topology;
+}
+
+/// Of `options`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Options {
+    /// How often etcd is compacted, with watch caches only; 0s is never, upstream's default 5m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub etcd_compaction_interval: Option<Choices<Written>>,
+}
+
+/// `--etcd-compaction-interval`
+const FIVE_MINUTES: Written = Written::from_secs(300);
+
+/// What a seed decides.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Decided {
+    etcd_compaction_interval: Written,
+}
+
+impl Part for Options {
+    const SECTION: Section = Section::Options;
+
+    fn draw(&self, draw: &mut Draw) {
+        let intervals = self.etcd_compaction_interval.as_ref();
+        draw.choose_or("etcd-compaction-interval", intervals, FIVE_MINUTES);
+    }
+
+    fn check_drawn(drawn: &Drawn) -> Result<(), String> {
+        drawn.read::<Decided>().map(drop)
+    }
+}
+
+/// `--watch-cache`
+pub fn is_on(spec: &Spec) -> bool {
+    spec.part::<Topology>().watch_cache
+}
+
+/// `--etcd-compaction-interval`; `None`: there is no compaction.
+pub fn compaction(setup: &Setup) -> Option<Duration> {
+    let decided: Decided = setup.decided();
+    let every = Duration::from_nanos(decided.etcd_compaction_interval.nanos());
+    Some(every).filter(|every| !every.is_zero())
+}
+
+const fn needed(lacking: &'static str) -> Need {
+    Need {
+        met: is_on,
+        lacking,
+        add: "`watch-cache: true` to `topology`",
+    }
+}
+
+impl Component for WatchCache {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "watch caches of apiservers"
+    }
+
+    fn keys(&self) -> Vec<Keys> {
+        vec![Keys::of::<Topology>(), Keys::of::<Options>()]
+    }
+
+    fn workload(&self) -> Vec<Load> {
+        let lag =
+            "Until the storm ends, watch caches of apiservers take nothing from etcd for a while.";
+        let rebuild = "Until the storm ends, watch caches make way for new ones, as those of a custom resource do \
+                       when its definition changes.";
+        let of = kube_apiserver::NAME;
+        vec![
+            Load::told(
+                "lag-caches",
+                "lag",
+                lag,
+                needed("there are no watch caches to lag"),
+            )
+            .to(of)
+            .until_calm(),
+            Load::told(
+                "rebuild-caches",
+                "rebuild",
+                rebuild,
+                needed("there are no watch caches to rebuild"),
+            )
+            .to(of)
+            .until_calm(),
+        ]
+    }
+
+    fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
+        if is_on(spec) {
+            kube_apiserver::needed_for(NAME, spec, mistakes);
+            return;
+        }
+        if spec.part::<Options>().etcd_compaction_interval.is_some() {
+            let message = "apiservers without watch caches do not compact etcd";
+            let help = "add `watch-cache: true` to `topology`, or remove it";
+            mistakes.key(Section::Options, "etcd-compaction-interval", message, help);
+        }
+    }
+
+    fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {
+        None
+    }
+
+    /// It holds what of an apiserver can be held.
+    fn holds(&self, spec: &Spec) -> Vec<(&'static str, String)> {
+        let resources = Resource::ALL.iter().filter(|_| is_on(spec));
+        let held = resources.map(|resource| (kube_apiserver::NAME, resource.qualified()));
+        held.collect()
+    }
+
+    fn exists(&self, spec: &Spec) -> bool {
+        is_on(spec)
+    }
+
+    fn defects(&self) -> Vec<List> {
+        vec![CacheDefect::LIST]
+    }
+
+    fn shown_by(&self) -> Vec<&'static str> {
+        vec![NAME, informers::NAME, writers::NAME]
+    }
+
+    fn properties(&self) -> Vec<PropertyInfo> {
+        let about =
+            "the watch caches of an apiserver are not filled while its etcd has no leader for long";
+        vec![PropertyInfo::new(
+            "leaderless-caches-end",
+            about,
+            informers::NEEDED,
+            |_| Box::new(leaderless::LeaderlessCachesEnd::default()),
+        )]
+    }
+
+    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
+        note.body.get().map(tell)
+    }
+}
+
+fn tell(note: &CacheNote) -> Told {
+    let (text, of) = match note {
+        CacheNote::Filled(of, revision) => (format!("is filled at {revision}"), of),
+        CacheNote::Broke(of, why) => (format!("loses its watch of etcd: {why}"), of),
+        CacheNote::TornDown(of) => ("is torn down".to_owned(), of),
+        CacheNote::Held(of) => ("is held back".to_owned(), of),
+        CacheNote::LetGo(of) => ("goes on".to_owned(), of),
+        CacheNote::TooSlow(of, _) => ("closes a watch whose client does not read".to_owned(), of),
+        CacheNote::Inconsistent(of, at) => (format!("differs from etcd at {at}"), of),
+        CacheNote::Compacted(revision) => {
+            return about_nothing(format!("compacts etcd at {revision}"));
+        }
+    };
+    let of = of.qualified();
+    Told {
+        text: format!("its cache of {of} {text}"),
+        about: vec![format!("cache of {of}")],
+    }
+}
+
+fn about_nothing(text: String) -> Told {
+    let about = Vec::new();
+    Told { text, about }
+}
