@@ -210,21 +210,29 @@ impl Shared<'_> {
         }
     }
 
-    /// What is to be done from a state, unless it is known.
-    fn enter(&self, key: Digest, node: Node) -> Option<Frame> {
+    /// What is to be done from a state; the state itself, if it is known.
+    fn enter(&self, key: Digest, node: Node) -> Result<Frame, Node> {
         if self.explorer.reduction.keeps(key) {
-            return self.seen.insert(key).then(|| self.frame(node));
+            return match self.seen.insert(key) {
+                true => Ok(self.frame(node)),
+                false => Err(node),
+            };
         }
         if mutant::is("reduction: way") {
             return None;
         }
         let frame = self.frame(node);
-        if frame.moves.len() > 1 {
-            return self.seen.insert(key).then_some(frame);
+        let is_new = if frame.moves.len() > 1 {
+            self.seen.insert(key)
+        } else {
+            let is_new = self.passed_lately.insert(key);
+            self.passed.fetch_add(u64::from(is_new), Relaxed);
+            is_new
+        };
+        match is_new {
+            true => Ok(frame),
+            false => Err(frame.node.expect("just put there")),
         }
-        let is_new = self.passed_lately.insert(key);
-        self.passed.fetch_add(u64::from(is_new), Relaxed);
-        is_new.then_some(frame)
     }
 
     fn progress(&self) -> Progress {
@@ -336,9 +344,19 @@ impl Shared<'_> {
                 break;
             }
             let key = (self.explorer.reduction.key)(model, &next);
-            let Some(frame) = self.enter(key, next) else {
-                path.pop();
-                continue;
+            let frame = match self.enter(key, next) {
+                Ok(frame) => frame,
+                // Where time stands still a state that is known may be one on the way here.
+                Err(known) => match model.stands_still(memo, &known) {
+                    Some(violation) => {
+                        self.found(start, path, *violation);
+                        break;
+                    }
+                    None => {
+                        path.pop();
+                        continue;
+                    }
+                },
             };
             self.depth.fetch_max(path.len() as u64, Relaxed);
             if let Some(violation) =

@@ -62,35 +62,35 @@ pub(crate) fn endless(world: &World) -> Box<FoundViolation> {
     )))
 }
 
-/// How many more events of the default order there are until time goes on, up to the one that is planned;
-/// the violation, if there is no end of them. A choice has its usual answer, so that whoever draws lots
-/// until it wins is not taken for one who cannot.
-pub(crate) fn until_time_goes_on(
+/// The violation, if the default order never leads on from this instant, neither to a later one nor to what is
+/// planned. A choice has its usual answer, so that whoever draws lots until it wins is not taken for one who
+/// cannot.
+pub(crate) fn endless_from(
     memo: &mut Memo,
     world: &World,
     planned: Option<Time>,
-) -> Result<u32, Box<FoundViolation>> {
+) -> Option<Box<FoundViolation>> {
     let now = world.now();
-    let is_standing = |world: &World| {
+    let stands = |world: &World| {
         let next = world.next_entry().map(|entry| entry.at);
         next.is_some_and(|at| at <= now && planned.is_none_or(|planned| planned > at))
     };
-    if !is_standing(world) || mutant::is("livelock") {
-        return Ok(0);
+    if !stands(world) || mutant::is("livelock") {
+        return None;
     }
-    let (mut ahead, mut events) = (world.clone(), 0);
+    let mut ahead = world.clone();
     let mut standstill = Standstill::new(world);
-    while is_standing(&ahead) {
+    while stands(&ahead) {
         let usual = ahead.next_entry().expect("it is due").usual();
-        let stepped = step(memo, &mut ahead, now, usual);
-        if stepped.violated.is_some() {
-            break; // as the search will see
+        // What is violated on the way the search sees itself.
+        if step(memo, &mut ahead, now, usual).violated.is_some() {
+            return None;
         }
-        if let Some(violation) = standstill.goes_on(&ahead) {
-            return Err(violation);
+        let endless = standstill.goes_on(&ahead);
+        if endless.is_some() {
+            return endless;
         }
         ahead.cache_all_digests();
-        events += 1;
     }
-    Ok(events)
+    None
 }

@@ -63,7 +63,8 @@ pub fn retrace(
         });
         node = next;
     }
-    retraced.violated = node.violated;
+    let violated = model.stands_still(&mut memo, &node);
+    retraced.violated = violated.or(node.violated);
     retraced
 }
 

@@ -11,7 +11,7 @@ use stateright::{Model, Property};
 use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Action, Digest, Event, Memo, Time, What, World, digest, exactly, mutant};
 
-use crate::livelock::{MOST_AT_ONE_INSTANT, endless, until_time_goes_on};
+use crate::livelock::{MOST_AT_ONE_INSTANT, endless, endless_from};
 use crate::step::{Stepped, step};
 
 /// A world with what is left of the budgets.
@@ -35,10 +35,11 @@ pub struct Node {
 /// How virtual time stands still.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Standing {
-    /// So many moves were made at this instant.
+    /// So many moves were made at this instant,
     moves: u32,
-    /// After so many more of the default order it is known to go on.
-    ahead: u32,
+    /// the last of them in the default order, as all are that lead in a circle: any other uses up
+    /// something of the bounds.
+    by_default: bool,
 }
 
 impl PartialEq for Node {
@@ -248,17 +249,13 @@ impl WorldModel {
         let planned_is_next = self.planned_is_next(&node);
         let now = node.world.now();
         let entry = |place: usize| node.world.pending().nth(place).copied();
-        let mut is_usual = false;
         let (at, event) = match taken {
             Move::Pending(place) => {
                 let entry = entry(place)?;
-                is_usual = place == 0;
                 (entry.at, Event::Pending(entry.seq))
             }
             Move::Choice(place, value) => {
                 let entry = entry(place)?;
-                let usual = matches!(entry.what, What::Choose { usual, .. } if usual == value);
-                is_usual = place == 0 && usual;
                 (entry.at, Event::Choice(entry.seq, value))
             }
             Move::Planned => {
@@ -295,37 +292,22 @@ impl WorldModel {
         }
         node.violated = stepped.violated.clone();
         node.world.cache_all_digests();
-        self.stand(memo, &mut node, now, taken, is_usual && !planned_is_next);
+        let stands = node.world.now() == now;
+        node.standing = Standing {
+            moves: if stands { node.standing.moves + 1 } else { 0 },
+            by_default: stands && matches!(taken, Move::Pending(0) | Move::Choice(0, _)),
+        };
+        if node.violated.is_none() && node.standing.moves > MOST_AT_ONE_INSTANT {
+            node.violated = Some(endless(&node.world));
+        }
         Some((node, stepped))
     }
 
-    /// Does time stand still, and for ever?
-    fn stand(&self, memo: &mut Memo, node: &mut Node, since: Time, taken: Move, is_usual: bool) {
-        if node.violated.is_some() {
-            return;
-        }
-        if node.world.now() != since {
-            node.standing = Standing::default();
-            return;
-        }
-        node.standing.moves += 1;
-        let Standing { moves, ahead } = node.standing;
-        // Any other move is made a few times only: it uses up something of the bounds.
-        if !matches!(taken, Move::Pending(0) | Move::Choice(0, _)) {
-            node.standing.ahead = 0;
-            return;
-        }
-        if is_usual && ahead > 0 {
-            node.standing.ahead -= 1;
-            return;
-        }
-        match until_time_goes_on(memo, &node.world, self.planned(node)) {
-            Ok(ahead) => node.standing.ahead = ahead,
-            Err(endless) => node.violated = Some(endless),
-        }
-        if moves > MOST_AT_ONE_INSTANT {
-            node.violated = Some(endless(&node.world));
-        }
+    /// The violation, if events of the default order go on for ever at the instant of this state. A circle of
+    /// states ends with a step to one that is known: whoever searches asks then, others after each step.
+    pub fn stands_still(&self, memo: &mut Memo, node: &Node) -> Option<Box<FoundViolation>> {
+        let may_be = node.standing.by_default && node.violated.is_none();
+        may_be.then(|| endless_from(memo, &node.world, self.planned(node)))?
     }
 
     /// When the next of the plan is due.
@@ -356,8 +338,13 @@ impl Model for WorldModel {
     }
 
     fn next_state(&self, node: &Node, taken: Move) -> Option<Node> {
-        let next = self.next(&mut Memo::off(), node, taken);
-        next.map(|(next, _)| next)
+        let mut memo = Memo::off();
+        let (next, _) = self.next(&mut memo, node, taken)?;
+        let violated = self.stands_still(&mut memo, &next);
+        Some(Node {
+            violated: violated.or(next.violated),
+            ..next
+        })
     }
 
     fn properties(&self) -> Vec<Property<Self>> {

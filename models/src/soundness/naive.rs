@@ -58,6 +58,9 @@ pub(super) struct Walk {
     pub false_deadlocks: Vec<String>,
 }
 
+/// A world with more that is pending, and more routines, is too large to be copied for each state.
+const LARGE: usize = 150;
+
 /// So many twins are kept, and then one in so many.
 const TWINS: (usize, usize) = (40, 16);
 
@@ -249,7 +252,7 @@ fn run(world: &mut World, at: Time, event: Event<'_>) -> Result<bool, Violated> 
 }
 
 impl Walk {
-    /// All states, unless there are more than so many.
+    /// All states, unless there are more than so many, or too large ones.
     pub fn of(model: &WorldModel, most: usize) -> Option<Walk> {
         let mut walk = Walk::default();
         let mut places: BTreeMap<Digest, Vec<usize>> = BTreeMap::new();
@@ -266,6 +269,7 @@ impl Walk {
                         Led::Violated(violated)
                     }
                     Ok(None) => Led::Nowhere,
+                    Ok(Some(next)) if next.world.size() > LARGE => return None,
                     Ok(Some(next)) => {
                         let known = places.entry(next.digest()).or_default();
                         let same = |at: &&usize| walk.states[**at].is_same(&next);
@@ -367,8 +371,22 @@ impl Walk {
     }
 }
 
+/// Why a state is not seen to recover.
+#[derive(Debug)]
+pub(super) enum Unhealed {
+    Violated(Violated),
+    /// The world grows too large to be followed.
+    TooLarge,
+}
+
+impl From<Violated> for Unhealed {
+    fn from(violated: Violated) -> Unhealed {
+        Unhealed::Violated(violated)
+    }
+}
+
 /// Ends what has struck, and lets everything go its default way for so long.
-pub(super) fn heal(state: &State, bounds: &Bounds, calm: Duration) -> Result<(), Violated> {
+pub(super) fn heal(state: &State, bounds: &Bounds, calm: Duration) -> Result<(), Unhealed> {
     let mut world = state.world.unshared();
     let until = world.now() + calm;
     let struck = bounds.faults.iter().zip(&state.struck);
@@ -409,9 +427,12 @@ pub(super) fn heal(state: &State, bounds: &Bounds, calm: Duration) -> Result<(),
             at_once + 1
         };
         if at_once > ENDLESS {
-            return Err(livelock());
+            return Err(livelock().into());
         }
         run(&mut world, entry.at, entry.usual())?;
+        if world.size() > LARGE {
+            return Err(Unhealed::TooLarge);
+        }
     }
 }
 

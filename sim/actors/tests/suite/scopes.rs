@@ -121,11 +121,7 @@ fn two_controllers_of_one_process_have_informers_and_queues_of_their_own() {
     for release in [V1_16, V1_20, V1_36] {
         let mut bench = bench(release, [FIRST, SECOND]);
         for of in [FIRST, SECOND] {
-            assert_eq!(
-                worked(&bench, of, 0.0),
-                ["default/a", "default/b"],
-                "{release}"
-            );
+            assert_eq!(worked(&bench, of, 0.0), ["ns/a", "ns/b"], "{release}");
         }
         let ready: Vec<_> = bench.told::<Ready>();
         let informers: Vec<_> = ready
