@@ -29,6 +29,7 @@ options: {endpoint-reconciler-type: none, patience: [1s, 2s]}
 workload: {look: {every: 1s}}
 storm: 40s
 calm: 30s
+properties: [looks-awake]
 faults: {crash: {max: 3, lasts: 1s..5s}, pause: {max: 1, lasts: 1s..5s}}
 ";
 
@@ -239,6 +240,24 @@ fn mistake(right: &str, wrong: &str, words: &str) {
     assert!(report.contains(words), "{report}");
 }
 
+/// The scenario without sitters.
+fn nobody_sits() -> String {
+    let mine = [
+        ", sitters: 2",
+        ", patience: [1s, 2s]",
+        "workload: {look: {every: 1s}}\n",
+        "properties: [looks-awake]\n",
+    ];
+    mine.iter()
+        .fold(TEXT.to_owned(), |text, mine| text.replace(mine, ""))
+}
+
+wavetank::seeds!(
+    a_test_is_one_line,
+    case(TEXT, &[]).expect("it is right"),
+    0..3
+);
+
 #[test]
 fn its_keys_stand_beside_ours() {
     let schema: serde_json::Value = serde_json::from_str(&kube().schema()).expect("it is JSON");
@@ -292,11 +311,7 @@ fn faults_hit_it_and_the_others_decide_what_they_did() {
             .iter()
             .any(|load| load.processes == targets)
     );
-    let ours = TEXT
-        .replace(", sitters: 2", "")
-        .replace(", patience: [1s, 2s]", "");
-    let ours = ours.replace("workload: {look: {every: 1s}}\n", "");
-    let ours = Kube::default().case("sitters.yaml", &ours, &Composition::default());
+    let ours = Kube::default().case("sitters.yaml", &nobody_sits(), &Composition::default());
     let ours = ours.expect("it is right").derive(7);
     for (key, value) in ours.as_object().expect("a mapping") {
         assert_eq!(options[key], *value, "{key}");
@@ -348,12 +363,8 @@ fn its_defect_is_found_and_blamed_and_its_story_told() {
     assert_eq!(flips, ["sitter-sleeps"]);
     let reopened = kube().reopen(&own.identity()).expect("it is ours");
     assert_eq!(reopened.identity(), own.identity());
-    let without = TEXT
-        .replace(", sitters: 2", "")
-        .replace("workload: {look: {every: 1s}}\n", "");
-    let error = case(&without, &["sitter-sleeps"])
-        .err()
-        .expect("nobody sleeps");
+    let error = case(&nobody_sits(), &["sitter-sleeps"]);
+    let error = error.err().expect("nobody sleeps");
     assert!(
         error.contains("has a place only in sitters, and there are none"),
         "{error}"
