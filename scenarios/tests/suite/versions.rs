@@ -69,7 +69,10 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// The code of a file without its comments and its tests.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code = text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default();
     let lines = code.lines();
     let code = lines.map(|line| line.split("//").next().unwrap_or_default());
     (1..).zip(code)
