@@ -100,6 +100,14 @@ impl Frame {
     }
 }
 
+/// A state, when the search comes to it.
+enum Entered {
+    /// What is to be done from there.
+    New(Frame),
+    /// Nothing: it is known.
+    Known(Node),
+}
+
 /// A part of the search that a thread takes.
 struct Job {
     start: usize,
@@ -210,16 +218,16 @@ impl Shared<'_> {
         }
     }
 
-    /// What is to be done from a state; the state itself, if it is known.
-    fn enter(&self, key: Digest, node: Node) -> Result<Frame, Node> {
+    /// Is a state known?
+    fn enter(&self, key: Digest, node: Node) -> Entered {
         if self.explorer.reduction.keeps(key) {
             return match self.seen.insert(key) {
-                true => Ok(self.frame(node)),
-                false => Err(node),
+                true => Entered::New(self.frame(node)),
+                false => Entered::Known(node),
             };
         }
         if mutant::is("reduction: way") {
-            return Err(node);
+            return Entered::Known(node);
         }
         let frame = self.frame(node);
         let is_new = if frame.moves.len() > 1 {
@@ -230,8 +238,8 @@ impl Shared<'_> {
             is_new
         };
         match is_new {
-            true => Ok(frame),
-            false => Err(frame.node.expect("just put there")),
+            true => Entered::New(frame),
+            false => Entered::Known(frame.node.expect("just put there")),
         }
     }
 
@@ -345,9 +353,9 @@ impl Shared<'_> {
             }
             let key = (self.explorer.reduction.key)(model, &next);
             let frame = match self.enter(key, next) {
-                Ok(frame) => frame,
+                Entered::New(frame) => frame,
                 // Where time stands still a state that is known may be one on the way here.
-                Err(known) => match model.stands_still(memo, &known) {
+                Entered::Known(known) => match model.stands_still(memo, &known) {
                     Some(violation) => {
                         self.found(start, path, *violation);
                         break;
