@@ -13,6 +13,7 @@ use wavetank_engine::trace::Line;
 use wavetank_engine::{Event, Memo, World, exactly};
 
 use crate::audited::Audited;
+use crate::coverage::Coverage;
 use crate::explore::{Ended, Explored, Explorer, Found};
 use crate::path::retrace;
 use crate::recovery::Recovery;
@@ -257,10 +258,11 @@ struct Side<'a> {
 impl Side<'_> {
     fn honest(&mut self) {
         self.digests();
-        self.steps();
+        let unhealed = self.unhealed();
+        self.steps(&unhealed);
         self.successors();
         self.shifts();
-        let unhealed = self.unhealed();
+        let unhealed: Vec<Violated> = unhealed.into_iter().flatten().collect();
         self.searches(&unhealed);
         self.refusals();
     }
@@ -281,10 +283,12 @@ impl Side<'_> {
         }
     }
 
-    /// The same walk with the model's own moves, by memory.
-    fn steps(&mut self) {
+    /// The same walk with the model's own moves, by memory. From each state that comes to the search its
+    /// recovery is followed as well.
+    fn steps(&mut self, unhealed: &[Option<Violated>]) {
         let walk = self.walk;
         let mut memo = Memo::new();
+        let recovery = self.calm.map(Recovery::within);
         let mut nodes: Vec<Option<Node>> = vec![None; walk.states.len()];
         nodes[0] = Some(self.model.first());
         let mut edges = walk.edges.iter().peekable();
@@ -292,6 +296,15 @@ impl Side<'_> {
             let Some(node) = nodes[from].take() else {
                 return;
             };
+            if let Some(recovery) = &recovery {
+                let found = recovery.fails(self.model, &mut memo, &node, &mut Coverage::default());
+                let theirs = found.map(|found| found.property.clone());
+                let ours = unhealed[from].as_ref().map(|(property, _)| property);
+                if theirs.as_ref() != ours {
+                    let how = || format!("{theirs:?}, and not {ours:?}, from {}", here(state));
+                    self.compared.disagree(Kind::Recovery, how);
+                }
+            }
             let mut theirs = Vec::new();
             self.model.moves(&node, &mut theirs);
             let mut ours = Vec::new();
@@ -472,14 +485,14 @@ impl Side<'_> {
         }
     }
 
-    /// What is violated on the way to recovery; nothing if that is not looked at.
-    fn unhealed(&mut self) -> Vec<Violated> {
+    /// What each state violates on its way to recovery; nothing if that is not looked at.
+    fn unhealed(&mut self) -> Vec<Option<Violated>> {
         let mut all = Vec::new();
         for state in &self.walk.states {
             let Some(calm) = self.calm else { break };
             match heal(state, &self.model.bounds, calm) {
-                Ok(()) => {}
-                Err(Unhealed::Violated(violated)) => all.push(violated),
+                Ok(()) => all.push(None),
+                Err(Unhealed::Violated(violated)) => all.push(Some(violated)),
                 Err(Unhealed::TooLarge) => {
                     // Nobody could wait for the search to follow it either.
                     self.calm = None;
@@ -487,10 +500,8 @@ impl Side<'_> {
                 }
             }
         }
-        if self.calm.is_some() {
-            self.compared.figures.healed += self.walk.states.len() as u64;
-        }
-        self.compared.figures.unhealed += u64::from(!all.is_empty());
+        self.compared.figures.healed += all.len() as u64;
+        self.compared.figures.unhealed += u64::from(all.iter().any(Option::is_some));
         all
     }
 
