@@ -9,7 +9,12 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use wavetank_engine::mutant;
-use wavetank_models::soundness::{Kind, Worlds};
+use wavetank_models::soundness::description::Description;
+use wavetank_models::soundness::{Kind, Worlds, compare};
+
+#[path = "suite/worlds.rs"]
+#[allow(dead_code, reason = "the suite looks at more of them")]
+mod worlds;
 
 /// A mutant, and the first world on which it was noticed: the one that is looked at first.
 type Mutant = (&'static str, u64);
@@ -40,6 +45,11 @@ const MEMORY: &[Mutant] = &[
     ("memory: links", 21),
     ("memory: frame", 2),
     ("memory: choice", 0),
+    ("memory: dialed", 0),
+    ("memory: ends", 0),
+    ("memory: over", 1),
+    ("memory: notes", 10),
+    ("memory: struck", 10),
 ];
 
 /// What a state is told apart by.
@@ -53,6 +63,15 @@ const DIGESTS: &[Mutant] = &[
     ("digest: heard", 11),
     ("digest: next connection", 27),
     ("digest: first process", 0),
+    ("digest: connections", 2),
+    ("digest: entries", 5),
+    ("digest: order", 13),
+    ("digest: properties", 35),
+    ("node: deviations", 9),
+    ("node: faults", 8),
+    ("node: planned", 22),
+    ("node: now", 8),
+    ("seen: short", 2),
 ];
 
 /// The same, within a process, a routine, a connection.
@@ -66,7 +85,14 @@ const PARTS: &[Mutant] = &[
     ("Slot: routines", 0),
     ("Slot: calls", 117),
     ("Slot: next_call", 240),
+    ("Slot: waiting", 53),
+    ("Slot: locks", 246),
     ("Clock: rate_ppm", 5),
+    ("Routine: log", 0),
+    ("Routine: task", 5),
+    ("Routine: descheduled", 11),
+    ("Routine: cancelled", 221),
+    ("Call: origin", 411),
 ];
 
 /// How far is searched, in which way, and how states recover.
@@ -80,6 +106,29 @@ const SEARCH: &[Mutant] = &[
     ("bounds: deviations", 9),
     ("bounds: free", 9),
     ("reduction: way", 3),
+    ("recovery: until", 48),
+    ("recovery: short", 21),
+    ("recovery: calm", 21),
+    ("recovery: start", 277),
+    ("recovery: ends", 277),
+];
+
+/// A world, and the mutant that it shows.
+type Shown = (&'static str, fn() -> Description, Kind);
+
+/// What the first random worlds do not show, or once was wrong: small worlds that were made for it.
+const SHOWN: &[Shown] = &[
+    ("digest: type", worlds::types, Kind::Digest),
+    ("digest: order", worlds::parked, Kind::Digest),
+    ("question: connections of", worlds::go_away, Kind::Verdict),
+    ("livelock", worlds::circle, Kind::Verdict),
+    ("recovery: until", worlds::late, Kind::Recovery),
+    ("recovery: now", worlds::ages, Kind::Recovery),
+    ("recovery: instants", worlds::instants, Kind::Recovery),
+    ("recovery: stopping", worlds::stopping, Kind::Recovery),
+    ("recovery: stopped", worlds::stopped, Kind::Recovery),
+    ("reduction: grain", worlds::race, Kind::Reduced),
+    ("reduction: now", worlds::clock, Kind::Reduced),
 ];
 
 fn quietly() {
@@ -154,4 +203,20 @@ fn what_is_left_out_of_the_digest_of_a_part_is_noticed() {
 #[test]
 fn other_bounds_reductions_and_recoveries_are_noticed() {
     each_is_noticed(SEARCH);
+}
+
+#[test]
+fn what_was_made_for_a_mutant_shows_it() {
+    quietly();
+    for (mutated, world, kind) in SHOWN {
+        let kinds = |mutated| -> BTreeSet<Kind> {
+            let compared = mutant::with(mutated, || compare(&world()));
+            let all = compared.expect("it is small").disagreements;
+            all.into_iter().map(|found| found.kind).collect()
+        };
+        assert_eq!(kinds(None), BTreeSet::new(), "{mutated}");
+        let shown = kinds(Some(*mutated));
+        assert!(shown.contains(kind), "{mutated}: {shown:?}");
+        println!("{mutated:<28} {shown:?}");
+    }
 }

@@ -13,6 +13,7 @@ use wavetank_engine::trace::Line;
 use wavetank_engine::{Event, Memo, World, exactly};
 
 use crate::audited::Audited;
+use crate::coverage::Coverage;
 use crate::explore::{Ended, Explored, Explorer, Found};
 use crate::path::retrace;
 use crate::recovery::Recovery;
@@ -202,6 +203,10 @@ const MOST: usize = 600;
 /// The search may take so many times as many steps as there are.
 const PATIENCE: u64 = 100;
 
+/// After so many states that never recover, because time stands still, no more are followed: each takes long,
+/// and nothing of it is remembered.
+const ENDLESS: u32 = 10;
+
 /// Searches a world both ways. Nothing, if even within the narrowest limits it is too large, or if it
 /// panics before it is begun.
 pub fn compare(description: &Description) -> Option<Compared> {
@@ -257,10 +262,11 @@ struct Side<'a> {
 impl Side<'_> {
     fn honest(&mut self) {
         self.digests();
-        self.steps();
+        let unhealed = self.unhealed();
+        self.steps(&unhealed);
         self.successors();
         self.shifts();
-        let unhealed = self.unhealed();
+        let unhealed: Vec<Violated> = unhealed.into_iter().flatten().collect();
         self.searches(&unhealed);
         self.refusals();
     }
@@ -281,17 +287,33 @@ impl Side<'_> {
         }
     }
 
-    /// The same walk with the model's own moves, by memory.
-    fn steps(&mut self) {
+    /// The same walk with the model's own moves, by memory. From each state that comes to the search its
+    /// recovery is followed as well.
+    fn steps(&mut self, unhealed: &[Option<Violated>]) {
         let walk = self.walk;
         let mut memo = Memo::new();
+        let mut recovery = self.calm.map(|calm| (Recovery::within(calm), Memo::new()));
         let mut nodes: Vec<Option<Node>> = vec![None; walk.states.len()];
         nodes[0] = Some(self.model.first());
         let mut edges = walk.edges.iter().peekable();
+        let mut endless = 0;
         for (from, state) in walk.states.iter().enumerate() {
             let Some(node) = nodes[from].take() else {
                 return;
             };
+            let ours = unhealed.get(from).and_then(Option::as_ref);
+            let ours = ours.map(|(property, _)| property.as_str());
+            endless += u32::from(ours == Some("no-livelock"));
+            if let Some((recovery, memo)) = &mut recovery
+                && endless <= ENDLESS
+            {
+                let found = recovery.fails(self.model, memo, &node, &mut Coverage::default());
+                let theirs = found.as_ref().map(|found| found.property.as_str());
+                if theirs != ours {
+                    let how = || format!("{theirs:?}, and not {ours:?}, from {}", here(state));
+                    self.compared.disagree(Kind::Recovery, how);
+                }
+            }
             let mut theirs = Vec::new();
             self.model.moves(&node, &mut theirs);
             let mut ours = Vec::new();
@@ -472,14 +494,14 @@ impl Side<'_> {
         }
     }
 
-    /// What is violated on the way to recovery; nothing if that is not looked at.
-    fn unhealed(&mut self) -> Vec<Violated> {
+    /// What each state violates on its way to recovery; nothing if that is not looked at.
+    fn unhealed(&mut self) -> Vec<Option<Violated>> {
         let mut all = Vec::new();
         for state in &self.walk.states {
             let Some(calm) = self.calm else { break };
             match heal(state, &self.model.bounds, calm) {
-                Ok(()) => {}
-                Err(Unhealed::Violated(violated)) => all.push(violated),
+                Ok(()) => all.push(None),
+                Err(Unhealed::Violated(violated)) => all.push(Some(violated)),
                 Err(Unhealed::TooLarge) => {
                     // Nobody could wait for the search to follow it either.
                     self.calm = None;
@@ -487,10 +509,8 @@ impl Side<'_> {
                 }
             }
         }
-        if self.calm.is_some() {
-            self.compared.figures.healed += self.walk.states.len() as u64;
-        }
-        self.compared.figures.unhealed += u64::from(!all.is_empty());
+        self.compared.figures.healed += all.len() as u64;
+        self.compared.figures.unhealed += u64::from(all.iter().any(Option::is_some));
         all
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Numbers that choose one of several (a process, a lock, a routine) count round: whatever they are, they
 //! choose one. So a world stays a world when a part of it is left out, and can be made smaller piece by
-//! piece. What `{:#?}` prints is Rust, but for `vec!` ([`Description::as_rust`]).
+//! piece, and be pasted into a test ([`Description::as_rust`]).
 
 use std::fmt;
 
@@ -393,12 +393,36 @@ pub enum Strike {
 }
 
 impl Description {
-    /// As it can stand in a test.
+    /// As it can stand in a test that uses everything in this module.
     pub fn as_rust(&self) -> String {
-        let text = format!("{self:#?}");
-        let lists = text.replace('[', "vec![");
-        // The one that is no vector.
-        lists.replace("channels: vec![", "channels: [")
+        let mut rust = String::new();
+        // The fields that a line is in, and how far each is indented.
+        let mut fields: Vec<(usize, &str)> = Vec::new();
+        for line in format!("{self:#?}").lines() {
+            let text = line.trim_start();
+            let indent = line.len() - text.len();
+            fields.retain(|(outer, _)| *outer < indent);
+            let (field, value) = match text.split_once(": ") {
+                Some((field, value)) => (field, value),
+                None => ("", text),
+            };
+            if !field.is_empty() {
+                fields.push((indent, field));
+                rust += &format!("{field}: ");
+            }
+            let kind = fields.iter().rev().find_map(|(_, field)| kind_of(field));
+            rust += &match value.trim_end_matches(['(', ' ', '{', ',']) {
+                "[" if field == "channels" => value.to_owned(),
+                "Hour" | "Ever" | "Us" => format!("Delay::{value}"),
+                name if is_variant(name, field) => match kind {
+                    Some(kind) if !kind.is_empty() => format!("{kind}::{value}"),
+                    _ => value.to_owned(),
+                },
+                _ => value.replace('[', "vec!["),
+            };
+            rust.push('\n');
+        }
+        rust
     }
 
     /// The same within narrower limits; nothing if they are the narrowest.
@@ -420,6 +444,27 @@ impl Description {
         }
         Some(narrow)
     }
+}
+
+/// The enum whose variants stand in a field; of some it is known that they hold structs.
+fn kind_of(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "steps" | "held" | "then" => "Do",
+        "boot" | "timers" | "request" | "part" | "cast" | "told" | "stop" => "On",
+        "serve" => "Serve",
+        "rule" => "Rule",
+        "goal" => "Goal",
+        "plan" | "faults" => "Strike",
+        "lie" => "Lie",
+        "processes" | "routines" | "watched" | "settles" | "limits" => "",
+        _ => return None,
+    })
+}
+
+/// Is this the name of a variant, and none of `Option`?
+fn is_variant(name: &str, field: &str) -> bool {
+    let is_option = name == "Some" || name == "None" && field != "lie";
+    name.starts_with(char::is_uppercase) && !is_option
 }
 
 impl fmt::Display for Delay {

@@ -11,3 +11,4 @@ mod small;
 mod soundness;
 mod stuck;
 mod verdicts;
+mod worlds;

@@ -38,9 +38,13 @@ impl Time {
         self.0 as f64 / 1e9
     }
 
-    /// The time from `earlier` to `self`, zero if `earlier` is the later one.
+    /// The time from `earlier` to `self`, zero if `earlier` is the later one. It is as long to never from any
+    /// time.
     pub fn since(self, earlier: Time) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(match self {
+            Time::NEVER if earlier != Time::NEVER => FOR_EVER,
+            at => at.0.saturating_sub(earlier.0),
+        })
     }
 }
 

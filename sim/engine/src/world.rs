@@ -115,6 +115,10 @@ pub struct Report {
 /// So many routines are polled within one event at most: more is a livelock.
 const MOST_POLLS: u32 = 10_000;
 
+/// So many lives begin within one event at most: more is a livelock. A life costs more than a poll: what it
+/// sent is not forgotten before the event is over, and the end of each later life looks through all of it.
+const MOST_LIVES: u32 = 100;
+
 /// What happens within one event; empty between events, and no part of the state.
 #[derive(Debug, Default)]
 struct Scratch {
@@ -418,12 +422,16 @@ impl World {
 
     /// Runs routines until all wait, then ends the processes that asked for it.
     fn settle(&mut self) {
-        let mut polls = 0;
+        let (mut polls, mut lives) = (0, 0);
         loop {
             while let Some((process, routine, arrival)) = self.scratch.ready.pop_front() {
                 polls += 1;
                 if polls > MOST_POLLS {
-                    return self.give_up(process, routine);
+                    let name = self.view.name(process);
+                    let last = format!("{name}/{routine}");
+                    return self.give_up(format!(
+                        "{MOST_POLLS} routines ran within one event, the last one {last}"
+                    ));
                 }
                 self.poll(process, routine, arrival);
             }
@@ -431,6 +439,13 @@ impl World {
                 Some((process, again)) => {
                     self.end_process(process, Status::Down);
                     if again {
+                        lives += 1;
+                        if lives > MOST_LIVES {
+                            let last = self.view.name(process);
+                            return self.give_up(format!(
+                                "{MOST_LIVES} lives began within one event, the last one of {last}"
+                            ));
+                        }
                         self.begin_life(process);
                     }
                 }
@@ -439,12 +454,9 @@ impl World {
         }
     }
 
-    /// Routines go on and on without waiting for anything.
-    fn give_up(&mut self, process: ProcId, routine: RoutineId) {
-        let name = self.view.name(process);
-        let text =
-            format!("{MOST_POLLS} routines ran within one event, the last one {name}/{routine}");
-        self.scratch.livelock = Some(text);
+    /// It goes on and on without waiting for anything.
+    fn give_up(&mut self, words: String) {
+        self.scratch.livelock = Some(words);
         self.scratch.clear();
     }
 

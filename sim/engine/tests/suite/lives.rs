@@ -63,3 +63,34 @@ fn a_process_that_restarts_begins_its_next_life_at_once() {
     ];
     assert_eq!(seen, expected);
 }
+
+/// Restarts as soon as it begins.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Mayfly;
+
+impl Process for Mayfly {
+    fn boot(&mut self, cx: &mut Cx<'_>) {
+        cx.spawn(Task::new(RUN, ()));
+    }
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+    fn crash(&mut self) {}
+    fn routine(&self, _: &Task) -> RoutineFuture {
+        Box::pin(async {
+            Rx::new().restart();
+            Outcome::Done
+        })
+    }
+}
+
+#[test]
+fn a_process_that_does_nothing_but_restart_is_a_livelock_after_a_hundred_lives() {
+    let mut world = WorldBuilder::new().process("mayfly", Mayfly).build();
+    let process = "mayfly".to_owned();
+    let start = Event::Act(&Action::Fault(Fault::Start { process }));
+    let report = world.apply(Time::ZERO, start, &mut |sent: Sent| sent.nominal);
+    let livelock = report.expect("it is there").livelock;
+    assert_eq!(
+        livelock.as_deref(),
+        Some("100 lives began within one event, the last one of mayfly")
+    );
+}
