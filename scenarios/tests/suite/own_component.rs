@@ -325,7 +325,7 @@ fn what_it_decides_is_looked_at_when_a_trace_is_read() {
     let own = case(TEXT, &[]).expect("it is right");
     let mut options = own.derive(0);
     options["patience"] = "long".into();
-    let error = own.world(&options).err().expect("it is no duration");
+    let error = own.world(&options).expect_err("it is no duration");
     assert!(error.contains("`long` is not a duration"), "{error}");
     let mut options = own.derive(0);
     options["sitters"] = 3.into();

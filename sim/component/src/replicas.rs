@@ -71,7 +71,7 @@ impl Claim for Replicas {
     /// None are as if nothing was said of them.
     fn read(&self, section: &Node) -> Result<Map<String, Json>, Error> {
         let count = one_key::<u32>(self.key, section)?;
-        let some = count.filter(|count| *count != Json::from(0));
+        let some = count.filter(|count| count.as_u64() != Some(0));
         let entry = some.map(|count| (self.key.to_owned(), count));
         Ok(entry.into_iter().collect())
     }

@@ -80,8 +80,8 @@ impl RestStorage for Allocators {
         late: bool,
     ) -> Hooked<'a, ()> {
         Box::pin(async move {
-            let by_layer = gone == Gone::Deleted && !self.release.has(gates::REGISTRY_HOOKS);
-            if !by_layer && !(late && self.defects.has(ServiceDefect::FixReleaseOnce)) {
+            let gives_up = gone != Gone::Deleted || self.release.has(gates::REGISTRY_HOOKS);
+            if gives_up && !(late && self.defects.has(ServiceDefect::FixReleaseOnce)) {
                 Allocators::after_delete(self, rx, registry, object).await;
             }
         })
