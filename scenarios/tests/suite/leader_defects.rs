@@ -31,7 +31,7 @@ fn release_without_duration() {
 #[test]
 fn release_from_memory() {
     let property = "clean-stop-frees-the-lock";
-    shows("release-from-memory", "v1.36", 5, property);
+    shows("release-from-memory", "v1.36", 26, property);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn a_matrix_that_cannot_be_is_told() {
     matrix(&dir, &misspelt).expect(2, &texts);
     let texts = ["is no defect that has a place in `etcd-storm`"];
     matrix(&dir, &["etcd-storm", "--defect", FOUND]).expect(2, &texts);
-    let texts = ["`etcd-storm` has no apiservers that could be of v1.20"];
+    let texts = ["`etcd-storm` has nobody who could be of v1.20"];
     matrix(&dir, &["etcd-storm", "--release", "v1.20"]).expect(2, &texts);
     assert_eq!(files(&dir).len(), 0);
 }
