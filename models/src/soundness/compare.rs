@@ -337,7 +337,13 @@ impl Side<'_> {
                     self.compared.disagree(Kind::Step, how);
                     None
                 });
-                let next = next.map(|(next, _)| next);
+                let next = next.map(|(mut next, _)| {
+                    // A search asks only where it comes to a known state; here each state is asked.
+                    if let Some(endless) = self.model.stands_still(&mut memo, &next) {
+                        next.violated = Some(endless);
+                    }
+                    next
+                });
                 self.step(state, edge.taken, &edge.led, next.as_ref());
                 if let (Led::To(at), Some(next)) = (&edge.led, next) {
                     // A later state's node is the one that first leads there.
