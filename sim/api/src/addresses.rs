@@ -7,7 +7,7 @@ use crate::quote;
 use crate::validation::ErrorList;
 
 /// `netutils.ParseIPSloppy`: numbers may begin with zeros.
-pub fn parse_sloppy(text: &str) -> Option<IpAddr> {
+pub fn parse_ip_sloppy(text: &str) -> Option<IpAddr> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Some(match ip {
             IpAddr::V6(six) => six.to_ipv4_mapped().map_or(ip, IpAddr::V4),
@@ -31,7 +31,7 @@ pub fn parse_sloppy(text: &str) -> Option<IpAddr> {
 /// A range in CIDR notation with an address below its prefix, if there is one.
 pub fn parse_range(text: &str) -> Option<(IpAddr, u8)> {
     let (ip, length) = text.split_once('/')?;
-    let ip = parse_sloppy(ip)?;
+    let ip = parse_ip_sloppy(ip)?;
     let length: u8 = length.parse().ok()?;
     let bits = if ip.is_ipv4() { 32 } else { 128 };
     (length <= bits).then_some((ip, length))
@@ -52,8 +52,12 @@ pub fn masked(ip: IpAddr, length: u8) -> IpAddr {
 }
 
 /// `IsValidIPForLegacyField`, strictly.
-pub(crate) fn validate_legacy(text: &str, field: &str, errors: &mut ErrorList) -> Option<IpAddr> {
-    let Some(ip) = parse_sloppy(text) else {
+pub(crate) fn is_valid_ip_for_legacy_field(
+    text: &str,
+    field: &str,
+    errors: &mut ErrorList,
+) -> Option<IpAddr> {
+    let Some(ip) = parse_ip_sloppy(text) else {
         let detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
         errors.invalid(field, text, detail);
         return None;
@@ -69,13 +73,13 @@ pub(crate) fn validate_legacy(text: &str, field: &str, errors: &mut ErrorList) -
 }
 
 /// `IsValidIP`
-pub(crate) fn validate(text: &str, field: &str, errors: &mut ErrorList) {
+pub(crate) fn is_valid_ip(text: &str, field: &str, errors: &mut ErrorList) {
     let before = errors.len();
-    let ip = validate_legacy(text, field, errors);
+    let ip = is_valid_ip_for_legacy_field(text, field, errors);
     if let Some(ip) = ip.filter(|_| errors.len() == before) {
         let canonical = ip.to_string();
         if canonical != text {
-            let canonical = quote::go(&canonical);
+            let canonical = quote::quote(&canonical);
             errors.invalid(
                 field,
                 text,
@@ -86,7 +90,7 @@ pub(crate) fn validate(text: &str, field: &str, errors: &mut ErrorList) {
 }
 
 /// `IsValidCIDR`
-pub(crate) fn validate_range(text: &str, field: &str, errors: &mut ErrorList) {
+pub(crate) fn is_valid_cidr(text: &str, field: &str, errors: &mut ErrorList) {
     let Some((ip, length)) = parse_range(text) else {
         let detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
         errors.invalid(field, text, detail);
@@ -112,7 +116,7 @@ pub(crate) fn validate_range(text: &str, field: &str, errors: &mut ErrorList) {
     } else {
         let canonical = format!("{network}/{length}");
         if canonical != text {
-            let canonical = quote::go(&canonical);
+            let canonical = quote::quote(&canonical);
             errors.invalid(
                 field,
                 text,
@@ -123,8 +127,8 @@ pub(crate) fn validate_range(text: &str, field: &str, errors: &mut ErrorList) {
 }
 
 /// `ValidateEndpointIP`: what no endpoint may be.
-pub(crate) fn not_special(text: &str, field: &str, errors: &mut ErrorList) {
-    let Some(ip) = parse_sloppy(text) else {
+pub(crate) fn validate_endpoint_ip(text: &str, field: &str, errors: &mut ErrorList) {
+    let Some(ip) = parse_ip_sloppy(text) else {
         errors.invalid(field, text, "must be a valid IP address");
         return;
     };
@@ -154,21 +158,21 @@ pub(crate) fn not_special(text: &str, field: &str, errors: &mut ErrorList) {
 }
 
 /// `GetWarningsForIP`
-pub(crate) fn warning(text: &str, field: &str) -> Option<String> {
-    let ip = parse_sloppy(text)?;
-    let shown = quote::go(text);
+pub(crate) fn get_warnings_for_ip(text: &str, field: &str) -> Option<String> {
+    let ip = parse_ip_sloppy(text)?;
+    let shown = quote::quote(text);
     match text.parse::<IpAddr>() {
         Err(_) => {}
         Ok(IpAddr::V6(six)) if six.to_ipv4_mapped().is_some() => {}
         Ok(IpAddr::V6(six)) if six.to_string() != text => {
-            let canonical = quote::go(&six.to_string());
+            let canonical = quote::quote(&six.to_string());
             return Some(format!(
                 "{field}: IPv6 address {shown} should be in RFC 5952 canonical format ({canonical})"
             ));
         }
         Ok(_) => return None,
     }
-    let canonical = quote::go(&ip.to_string());
+    let canonical = quote::quote(&ip.to_string());
     Some(format!(
         "{field}: non-standard IP address {shown} is invalid: use {canonical}"
     ))
@@ -186,25 +190,25 @@ mod tests {
 
     #[test]
     fn addresses_are_told_from_what_looks_like_one() {
-        assert_eq!(parse_sloppy("192.0.2.020"), "192.0.2.20".parse().ok());
+        assert_eq!(parse_ip_sloppy("192.0.2.020"), "192.0.2.20".parse().ok());
         for bad in ["", "1.2.3", "1.2.3.4.5", "256.1.1.1", "+1.2.3.4", "x"] {
-            assert_eq!(parse_sloppy(bad), None, "{bad}");
+            assert_eq!(parse_ip_sloppy(bad), None, "{bad}");
         }
-        assert_eq!(all(validate, "10.0.0.1"), "[]");
-        assert!(all(validate, "2001:DB8::1").contains("canonical form (\"2001:db8::1\")"));
-        assert!(all(validate, "010.0.0.1").ends_with("must not have leading 0s"));
-        assert!(all(validate, "::ffff:1.2.3.4").contains("IPv4-mapped"));
-        assert!(all(not_special, "fe80::1").contains("link-local range"));
-        assert!(all(not_special, "224.0.0.1").contains("multicast"));
+        assert_eq!(all(is_valid_ip, "10.0.0.1"), "[]");
+        assert!(all(is_valid_ip, "2001:DB8::1").contains("canonical form (\"2001:db8::1\")"));
+        assert!(all(is_valid_ip, "010.0.0.1").ends_with("must not have leading 0s"));
+        assert!(all(is_valid_ip, "::ffff:1.2.3.4").contains("IPv4-mapped"));
+        assert!(all(validate_endpoint_ip, "fe80::1").contains("link-local range"));
+        assert!(all(validate_endpoint_ip, "224.0.0.1").contains("multicast"));
     }
 
     #[test]
     fn ranges_begin_with_their_first_address() {
-        assert_eq!(all(validate_range, "10.98.0.0/29"), "[]");
-        assert!(all(validate_range, "10.98.0.1/29").contains("beyond the prefix length"));
-        assert_eq!(all(validate_range, "0.0.0.0/0"), "[]");
-        assert_eq!(all(validate_range, "::/0"), "[]");
-        assert!(all(validate_range, "10.0.0.0/33").contains("valid CIDR value"));
-        assert!(all(validate_range, "10.0.0.0/08").contains("leading 0s"));
+        assert_eq!(all(is_valid_cidr, "10.98.0.0/29"), "[]");
+        assert!(all(is_valid_cidr, "10.98.0.1/29").contains("beyond the prefix length"));
+        assert_eq!(all(is_valid_cidr, "0.0.0.0/0"), "[]");
+        assert_eq!(all(is_valid_cidr, "::/0"), "[]");
+        assert!(all(is_valid_cidr, "10.0.0.0/33").contains("valid CIDR value"));
+        assert!(all(is_valid_cidr, "10.0.0.0/08").contains("leading 0s"));
     }
 }

@@ -149,16 +149,16 @@ fn kind(
     kind: &str,
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
-    let format = format(content_type)?;
+    let format = negotiate_input_serializer(content_type)?;
     let refused = |(said, error): Refusal| match said {
-        Some(said) => Status::bad_request(format!(
+        Some(said) => Status::new_bad_request(format!(
             "{} in version {} cannot be handled as a {kind}: {error}",
             said.kind,
-            quote::go(said.version()),
+            quote::quote(said.version()),
         )),
-        None => Status::bad_request(format!(
+        None => Status::new_bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): {error} ({})",
-            summary(body)
+            summarize_data(body)
         )),
     };
     let read = match (body, format) {
@@ -166,7 +166,7 @@ fn kind(
         (_, Format::Json) => text::parse(bytes(body))
             .map_err(|error| (None, no_kind(&error)))
             .and_then(|node| tree(&node, api_version, kind)),
-        (_, Format::Yaml) => yaml(bytes(body))
+        (_, Format::Yaml) => yaml_to_json(bytes(body))
             .map_err(|error| (None, error))
             .and_then(|json| tree(&json, api_version, kind)),
     };
@@ -175,12 +175,12 @@ fn kind(
         FieldValidation::Ignore => Ok((json, Vec::new())),
         FieldValidation::Warn => Ok((json, strict)),
         FieldValidation::Strict if strict.is_empty() => Ok((json, strict)),
-        FieldValidation::Strict => Err(refused((Some(said), strict_error(&strict)))),
+        FieldValidation::Strict => Err(refused((Some(said), strict_decoding_error(&strict)))),
     }
 }
 
 /// `strictDecodingError`
-pub(crate) fn strict_error(errors: &[String]) -> String {
+pub(crate) fn strict_decoding_error(errors: &[String]) -> String {
     format!("strict decoding error: {}", errors.join(", "))
 }
 
@@ -196,7 +196,7 @@ fn bytes(body: &Body) -> &[u8] {
 }
 
 /// `summarizeData`
-fn summary(body: &Body) -> String {
+fn summarize_data(body: &Body) -> String {
     const LENGTH: usize = 30;
     let text;
     let data = match body {
@@ -222,7 +222,7 @@ fn tree<T: Tree>(
     api_version: &str,
     kind: &str,
 ) -> Result<(Json, Said, Vec<String>), Refusal> {
-    let (mut json, said, strict) = registered(tree, api_version, kind, SCHEME)?;
+    let (mut json, said, strict) = decode(tree, api_version, kind, SCHEME)?;
     if (said.kind.as_str(), said.api_version.as_str()) != (kind, api_version) {
         let error = format!(
             "converting (v1.{}) to ({}.{kind}): unknown conversion",
@@ -258,13 +258,13 @@ fn internal_package(api_version: &str) -> &str {
 }
 
 /// `Serializer.Decode`: reads a tree as what it says it is, or else as what is expected.
-fn registered<T: Tree>(
+fn decode<T: Tree>(
     tree: &T,
     api_version: &str,
     kind: &str,
     scheme: &str,
 ) -> Result<(Json, Said, Vec<String>), Refusal> {
-    let mut said = said(tree).map_err(|error| (None, error))?;
+    let mut said = interpret(tree).map_err(|error| (None, error))?;
     if said.kind.is_empty() {
         said.kind = kind.to_owned();
     }
@@ -283,9 +283,9 @@ fn registered<T: Tree>(
         }
         let error = format!(
             "no kind {} is registered for version {} in scheme {}",
-            quote::go(&said.kind),
-            quote::go(&said.api_version),
-            quote::go(scheme),
+            quote::quote(&said.kind),
+            quote::quote(&said.api_version),
+            quote::quote(scheme),
         );
         return Err((Some(said), error));
     };
@@ -293,9 +293,9 @@ fn registered<T: Tree>(
     if scheme == META_SCHEME && !of_meta {
         let error = format!(
             "no kind {} is registered for version {} in scheme {}",
-            quote::go(&said.kind),
-            quote::go(&said.api_version),
-            quote::go(scheme),
+            quote::quote(&said.kind),
+            quote::quote(&said.api_version),
+            quote::quote(scheme),
         );
         return Err((Some(said), error));
     }
@@ -314,7 +314,7 @@ fn known(said: &Said) -> Option<StructId> {
 }
 
 /// `SimpleMetaFactory.Interpret`: kind and apiVersion, whose names are read without regard to case.
-fn said<T: Tree>(tree: &T) -> Result<Said, String> {
+fn interpret<T: Tree>(tree: &T) -> Result<Said, String> {
     const GO: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
                       \"json:\\\"kind,omitempty\\\"\" }";
     let mut said = Said::default();
@@ -372,7 +372,7 @@ enum Format {
 }
 
 /// `NegotiateInputSerializer`
-fn format(content_type: Option<&str>) -> Result<Format, Status> {
+fn negotiate_input_serializer(content_type: Option<&str>) -> Result<Format, Status> {
     match media_type(content_type.unwrap_or_default()).as_str() {
         "" | "application/json" => Ok(Format::Json),
         "application/yaml" => Ok(Format::Yaml),
@@ -391,7 +391,7 @@ pub(crate) fn media_type(content_type: &str) -> String {
 }
 
 /// `yaml.YAMLToJSON`; what is wrong with a text is worded by another parser than upstream's.
-pub(crate) fn yaml(bytes: &[u8]) -> Result<Json, String> {
+pub(crate) fn yaml_to_json(bytes: &[u8]) -> Result<Json, String> {
     let text = String::from_utf8_lossy(bytes);
     serde_saphyr::from_str::<Json>(&text)
         .map_err(|error| format!("error converting YAML to JSON: yaml: {error}"))
@@ -407,16 +407,16 @@ pub fn delete_options(body: &Body, content_type: Option<&str>) -> Result<Option<
     if empty {
         return Ok(None);
     }
-    let read = match (body, format(content_type)?) {
-        (Body::Json(json), _) => registered(&**json, "v1", "DeleteOptions", META_SCHEME),
+    let read = match (body, negotiate_input_serializer(content_type)?) {
+        (Body::Json(json), _) => decode(&**json, "v1", "DeleteOptions", META_SCHEME),
         (_, Format::Json) => text::parse(bytes(body))
             .map_err(|error| (None, no_kind(&error)))
-            .and_then(|node: Node| registered(&node, "v1", "DeleteOptions", META_SCHEME)),
-        (_, Format::Yaml) => yaml(bytes(body))
+            .and_then(|node: Node| decode(&node, "v1", "DeleteOptions", META_SCHEME)),
+        (_, Format::Yaml) => yaml_to_json(bytes(body))
             .map_err(|error| (None, error))
-            .and_then(|json| registered(&json, "v1", "DeleteOptions", META_SCHEME)),
+            .and_then(|json| decode(&json, "v1", "DeleteOptions", META_SCHEME)),
     };
-    let (options, ..) = read.map_err(|(_, error)| Status::bad_request(error))?;
+    let (options, ..) = read.map_err(|(_, error)| Status::new_bad_request(error))?;
     Ok(Some(options))
 }
 

@@ -12,12 +12,12 @@ const CONTEXT: usize = 3;
 pub(crate) fn unified(a: &str, b: &str) -> String {
     let (a, b): (Vec<&str>, Vec<&str>) = (a.split('\n').collect(), b.split('\n').collect());
     let mut out = String::new();
-    for group in groups(&Matcher::new(&a, &b).changes()) {
+    for group in get_grouped_op_codes(&Matcher::new(&a, &b).get_op_codes()) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
             continue;
         };
-        let of_a = range(first.a.start..last.a.end);
-        let of_b = range(first.b.start..last.b.end);
+        let of_a = format_range_unified(first.a.start..last.a.end);
+        let of_b = format_range_unified(first.b.start..last.b.end);
         let _ = writeln!(out, "@@ -{of_a} +{of_b} @@");
         for change in group {
             if change.equal {
@@ -38,7 +38,7 @@ fn lines(sign: char, lines: &[&str], out: &mut String) {
 }
 
 /// `formatRangeUnified`
-fn range(lines: Range<usize>) -> String {
+fn format_range_unified(lines: Range<usize>) -> String {
     match lines.len() {
         1 => format!("{}", lines.start + 1),
         0 => format!("{},0", lines.start),
@@ -55,7 +55,7 @@ struct Change {
 }
 
 /// `GetGroupedOpCodes`: changes with their surroundings.
-fn groups(changes: &[Change]) -> Vec<Vec<Change>> {
+fn get_grouped_op_codes(changes: &[Change]) -> Vec<Vec<Change>> {
     let mut codes = changes.to_vec();
     if codes.is_empty() {
         return Vec::new();
@@ -116,7 +116,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// `findLongestMatch`
-    fn longest(&self, a: Range<usize>, b: Range<usize>) -> Match {
+    fn find_longest_match(&self, a: Range<usize>, b: Range<usize>) -> Match {
         let (mut i, mut j, mut size) = (a.start, b.start, 0);
         let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
         for at in a.clone() {
@@ -150,7 +150,7 @@ impl<'a> Matcher<'a> {
         let mut found = BTreeSet::new();
         let mut open = vec![(0..self.a.len(), 0..self.b.len())];
         while let Some((a, b)) = open.pop() {
-            let (i, j, size) = self.longest(a.clone(), b.clone());
+            let (i, j, size) = self.find_longest_match(a.clone(), b.clone());
             if size == 0 {
                 continue;
             }
@@ -172,7 +172,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// `GetOpCodes`
-    fn changes(&self) -> Vec<Change> {
+    fn get_op_codes(&self) -> Vec<Change> {
         let (mut i, mut j) = (0, 0);
         let mut all = Vec::new();
         for (ai, bj, size) in self.matches() {

@@ -21,7 +21,7 @@ pub type NameErrors<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;
 /// What the registry checks on every object (`ValidateObjectMetaAccessor` with
 /// `validatePathSegment`).
 pub fn validate_common(object: &Json, namespaced: bool) -> ErrorList {
-    validate_accessor(object, namespaced, &names::path_segment)
+    validate_object_meta_accessor(object, namespaced, &names::is_valid_path_segment_name)
 }
 
 /// What the registry checks on every update, after [`validate_common`]
@@ -77,26 +77,26 @@ pub fn validate_common_update(object: &Json, old: &Json) -> ErrorList {
             errors.invalid(format!("metadata.{field}"), bad, IMMUTABLE);
         }
     }
-    labels(
+    validate_labels(
         object,
         &["metadata", "labels"],
         "metadata.labels",
         &mut errors,
     );
-    annotations(
+    validate_annotations(
         object,
         &["metadata", "annotations"],
         "metadata.annotations",
         &mut errors,
     );
-    owner_references(object, &mut errors);
-    managed_fields(object, &mut errors);
+    validate_owner_references(object, &mut errors);
+    validate_managed_fields(object, &mut errors);
     errors
 }
 
 /// `ValidateObjectMeta` of the core API, as `Validate` of most kinds calls it.
 pub fn validate_object_meta(object: &Json, namespaced: bool, names: NameErrors<'_>) -> ErrorList {
-    let mut errors = validate_accessor(object, namespaced, names);
+    let mut errors = validate_object_meta_accessor(object, namespaced, names);
     legacy_finalizers(object, &mut errors);
     errors
 }
@@ -109,7 +109,7 @@ pub fn validate_object_meta_update(object: &Json, old: &Json) -> ErrorList {
 }
 
 /// `ValidateObjectMetaAccessor`
-pub(crate) fn validate_accessor(
+pub(crate) fn validate_object_meta_accessor(
     object: &Json,
     namespaced: bool,
     names: NameErrors<'_>,
@@ -127,7 +127,7 @@ pub(crate) fn validate_accessor(
     match (namespaced, text("namespace")) {
         (true, "") => errors.required("metadata.namespace", ""),
         (true, namespace) => {
-            let found = names::name_is_label(namespace, false);
+            let found = names::name_is_dns_label(namespace, false);
             errors.invalid_each("metadata.namespace", namespace, found);
         }
         (false, "") => {}
@@ -137,28 +137,31 @@ pub(crate) fn validate_accessor(
     if generation < 0 {
         errors.invalid("metadata.generation", generation, NOT_NEGATIVE);
     }
-    labels(
+    validate_labels(
         object,
         &["metadata", "labels"],
         "metadata.labels",
         &mut errors,
     );
-    annotations(
+    validate_annotations(
         object,
         &["metadata", "annotations"],
         "metadata.annotations",
         &mut errors,
     );
-    owner_references(object, &mut errors);
-    finalizers(object, &mut errors);
-    managed_fields(object, &mut errors);
+    validate_owner_references(object, &mut errors);
+    validate_finalizers(object, &mut errors);
+    validate_managed_fields(object, &mut errors);
     errors
 }
 
 /// `dedupOwnerReferencesAndAddWarning`: takes owner references away that are there twice, with the
 /// warning that tells so. On a create and an update before admission (`after_admission` is false) and
 /// again after it; on a patch only after it.
-pub fn deduplicate_owners(object: &mut Json, after_admission: bool) -> Option<String> {
+pub fn dedup_owner_references_and_add_warning(
+    object: &mut Json,
+    after_admission: bool,
+) -> Option<String> {
     let owners = json::list(object, &["metadata", "ownerReferences"]);
     let (mut kept, mut twice): (Vec<Json>, Vec<&str>) = (Vec::new(), Vec::new());
     for owner in owners {
@@ -202,18 +205,23 @@ pub(crate) fn entries<'a>(
 }
 
 /// `ValidateLabels`
-pub(crate) fn labels(object: &Json, path: &[&str], field: &str, errors: &mut ErrorList) {
+pub(crate) fn validate_labels(object: &Json, path: &[&str], field: &str, errors: &mut ErrorList) {
     for (key, value) in entries(object, path) {
-        errors.invalid_each(field, key, names::qualified_name(key));
-        errors.invalid_each(field, value, names::label_value(value));
+        errors.invalid_each(field, key, names::is_qualified_name(key));
+        errors.invalid_each(field, value, names::is_valid_label_value(value));
     }
 }
 
 /// `ValidateAnnotations`
-pub(crate) fn annotations(object: &Json, path: &[&str], field: &str, errors: &mut ErrorList) {
+pub(crate) fn validate_annotations(
+    object: &Json,
+    path: &[&str],
+    field: &str,
+    errors: &mut ErrorList,
+) {
     let mut size = 0;
     for (key, value) in entries(object, path) {
-        errors.invalid_each(field, key, names::qualified_name(&key.to_lowercase()));
+        errors.invalid_each(field, key, names::is_qualified_name(&key.to_lowercase()));
         size += key.len() + value.len();
     }
     if size > ANNOTATIONS_LIMIT {
@@ -222,7 +230,7 @@ pub(crate) fn annotations(object: &Json, path: &[&str], field: &str, errors: &mu
 }
 
 /// `ValidateOwnerReferences`
-fn owner_references(object: &Json, errors: &mut ErrorList) {
+fn validate_owner_references(object: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "metadata.ownerReferences";
     let owners = json::list(object, &["metadata", "ownerReferences"]);
     let mut controller: Option<String> = None;
@@ -265,10 +273,10 @@ fn owner_references(object: &Json, errors: &mut ErrorList) {
 }
 
 /// `ValidateFinalizers`
-fn finalizers(object: &Json, errors: &mut ErrorList) {
+fn validate_finalizers(object: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "metadata.finalizers";
     for finalizer in texts(object, "finalizers") {
-        errors.invalid_each(FIELD, finalizer, names::qualified_name(finalizer));
+        errors.invalid_each(FIELD, finalizer, names::is_qualified_name(finalizer));
     }
     let has = |name| texts(object, "finalizers").any(|finalizer| finalizer == name);
     if has("orphan") && has("foregroundDeletion") {
@@ -282,12 +290,12 @@ fn finalizers(object: &Json, errors: &mut ErrorList) {
 
 fn legacy_finalizers(object: &Json, errors: &mut ErrorList) {
     for (at, finalizer) in texts(object, "finalizers").enumerate() {
-        legacy_finalizer(finalizer, &format!("metadata.finalizers[{at}]"), errors);
+        validate_kube_finalizer_name(finalizer, &format!("metadata.finalizers[{at}]"), errors);
     }
 }
 
 /// `validateKubeFinalizerName`
-pub(crate) fn legacy_finalizer(finalizer: &str, field: &str, errors: &mut ErrorList) {
+pub(crate) fn validate_kube_finalizer_name(finalizer: &str, field: &str, errors: &mut ErrorList) {
     let standard = ["kubernetes", "orphan", "foregroundDeletion"];
     if !finalizer.contains('/') && !standard.contains(&finalizer) {
         let detail = "name is neither a standard finalizer name nor is it fully qualified";
@@ -296,7 +304,7 @@ pub(crate) fn legacy_finalizer(finalizer: &str, field: &str, errors: &mut ErrorL
 }
 
 /// `ValidateManagedFields`
-fn managed_fields(object: &Json, errors: &mut ErrorList) {
+fn validate_managed_fields(object: &Json, errors: &mut ErrorList) {
     let all = json::list(object, &["metadata", "managedFields"]);
     for (at, entry) in all.iter().enumerate() {
         let path = format!("metadata.managedFields[{at}]");
@@ -310,7 +318,7 @@ fn managed_fields(object: &Json, errors: &mut ErrorList) {
         if !matches!(kind, "" | "FieldsV1") {
             errors.invalid(format!("{path}.fieldsType"), kind, "must be `FieldsV1`");
         }
-        field_manager(text("manager"), &format!("{path}.manager"), errors);
+        validate_field_manager(text("manager"), &format!("{path}.manager"), errors);
         if text("subresource").len() > 256 {
             errors.too_long(format!("{path}.subresource"), 256);
         }
@@ -318,12 +326,12 @@ fn managed_fields(object: &Json, errors: &mut ErrorList) {
 }
 
 /// `ValidateFieldManager`
-pub(crate) fn field_manager(manager: &str, field: &str, errors: &mut ErrorList) {
+pub(crate) fn validate_field_manager(manager: &str, field: &str, errors: &mut ErrorList) {
     if manager.len() > 128 {
         errors.too_long(field, 128);
     }
     for (at, char) in manager.char_indices() {
-        if !quote::is_printable(char) {
+        if !quote::is_print(char) {
             let detail = format!("invalid character U+{:04X} (at position {at})", char as u32);
             errors.invalid(field, manager, detail);
         }
@@ -337,7 +345,7 @@ mod tests {
 
     fn create(metadata: Json) -> String {
         let object = json!({"metadata": metadata});
-        validate_object_meta(&object, true, &names::name_is_subdomain).to_string()
+        validate_object_meta(&object, true, &names::name_is_dns_subdomain).to_string()
     }
 
     #[test]
@@ -368,13 +376,17 @@ mod tests {
     fn owners_are_told_once() {
         let owner = json!({"uid": "u", "name": "o"});
         let mut object = json!({"metadata": {"ownerReferences": [owner, {"uid": "u"}, owner]}});
-        let warning = deduplicate_owners(&mut object, false).expect("a warning");
+        let warning =
+            dedup_owner_references_and_add_warning(&mut object, false).expect("a warning");
         assert!(warning.ends_with("duplicate UID(s) observed: u"));
         assert_eq!(
             object["metadata"]["ownerReferences"],
             json!([owner, {"uid": "u"}])
         );
-        assert_eq!(deduplicate_owners(&mut object, true), None);
+        assert_eq!(
+            dedup_owner_references_and_add_warning(&mut object, true),
+            None
+        );
     }
 
     #[test]

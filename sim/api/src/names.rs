@@ -9,7 +9,7 @@ const SUBDOMAIN: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 const KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 
 /// `RegexError`
-fn shape(what: &str, regex: &str, examples: &[&str]) -> String {
+fn regex_error(what: &str, regex: &str, examples: &[&str]) -> String {
     if examples.is_empty() {
         return format!("{what} (regex used for validation is '{regex}')");
     }
@@ -25,7 +25,7 @@ fn too_long(limit: usize, unit: &str) -> String {
 }
 
 /// `InclusiveRangeError`
-pub(crate) fn between(low: impl fmt::Display, high: impl fmt::Display) -> String {
+pub(crate) fn inclusive_range_error(low: impl fmt::Display, high: impl fmt::Display) -> String {
     format!("must be between {low} and {high}, inclusive")
 }
 
@@ -66,7 +66,7 @@ fn is_key(text: &str) -> bool {
 }
 
 fn label_shape() -> String {
-    shape(
+    regex_error(
         "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and \
          must start and end with an alphanumeric character",
         LABEL,
@@ -75,7 +75,7 @@ fn label_shape() -> String {
 }
 
 fn subdomain_shape() -> String {
-    shape(
+    regex_error(
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or \
          '.', and must start and end with an alphanumeric character",
         SUBDOMAIN,
@@ -84,7 +84,7 @@ fn subdomain_shape() -> String {
 }
 
 /// `IsDNS1123Label`
-pub fn dns_label(text: &str) -> Vec<String> {
+pub fn is_dns1123_label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
         errors.push(too_long(63, "characters"));
@@ -100,7 +100,7 @@ pub fn dns_label(text: &str) -> Vec<String> {
 }
 
 /// `IsDNS1123Subdomain`
-pub fn dns_subdomain(text: &str) -> Vec<String> {
+pub fn is_dns1123_subdomain(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 253 {
         errors.push(too_long(253, "characters"));
@@ -112,7 +112,7 @@ pub fn dns_subdomain(text: &str) -> Vec<String> {
 }
 
 /// `IsDNS1035Label`
-pub fn dns_1035_label(text: &str) -> Vec<String> {
+pub fn is_dns1035_label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
         errors.push(too_long(63, "characters"));
@@ -123,7 +123,7 @@ pub fn dns_1035_label(text: &str) -> Vec<String> {
         lower,
         |byte| byte == b'-',
     ) {
-        errors.push(shape(
+        errors.push(regex_error(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with \
              an alphabetic character, and end with an alphanumeric character",
             "[a-z]([-a-z0-9]*[a-z0-9])?",
@@ -134,7 +134,7 @@ pub fn dns_1035_label(text: &str) -> Vec<String> {
 }
 
 /// `IsQualifiedName`, `IsLabelKey`: a name, with or without a prefix.
-pub fn qualified_name(text: &str) -> Vec<String> {
+pub fn is_qualified_name(text: &str) -> Vec<String> {
     const KEY_SHAPE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start \
                              and end with an alphanumeric character";
     const EXAMPLES: [&str; 3] = ["MyName", "my.name", "123-abc"];
@@ -159,7 +159,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
             return vec![format!(
                 "a valid label key {} with an optional DNS subdomain prefix and '/' (e.g. \
                  'example.com/MyName')",
-                shape(KEY_SHAPE, KEY, &EXAMPLES)
+                regex_error(KEY_SHAPE, KEY, &EXAMPLES)
             )];
         }
     };
@@ -169,19 +169,22 @@ pub fn qualified_name(text: &str) -> Vec<String> {
         errors.push(format!("name part {}", too_long(63, "bytes")));
     }
     if !is_key(name) {
-        errors.push(format!("name part {}", shape(KEY_SHAPE, KEY, &EXAMPLES)));
+        errors.push(format!(
+            "name part {}",
+            regex_error(KEY_SHAPE, KEY, &EXAMPLES)
+        ));
     }
     errors
 }
 
 /// `IsValidLabelValue`
-pub fn label_value(text: &str) -> Vec<String> {
+pub fn is_valid_label_value(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 63 {
         errors.push(too_long(63, "bytes"));
     }
     if !text.is_empty() && !is_key(text) {
-        errors.push(shape(
+        errors.push(regex_error(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' \
              or '.', and must start and end with an alphanumeric character",
             "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?",
@@ -192,7 +195,7 @@ pub fn label_value(text: &str) -> Vec<String> {
 }
 
 /// `hasChDirPrefix`
-fn change_of_directory(text: &str) -> Option<String> {
+fn has_ch_dir_prefix(text: &str) -> Option<String> {
     match text {
         "." => Some("must not be '.'".to_owned()),
         ".." => Some("must not be '..'".to_owned()),
@@ -202,25 +205,25 @@ fn change_of_directory(text: &str) -> Option<String> {
 }
 
 /// `IsConfigMapKey`
-pub fn config_map_key(text: &str) -> Vec<String> {
+pub fn is_config_map_key(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 253 {
         errors.push(too_long(253, "characters"));
     }
     let good = |byte: u8| alphanumeric(byte) || matches!(byte, b'-' | b'_' | b'.');
     if text.is_empty() || !text.bytes().all(good) {
-        errors.push(shape(
+        errors.push(regex_error(
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
             "[-._a-zA-Z0-9]+",
             &["key.name", "KEY_NAME", "key-name"],
         ));
     }
-    errors.extend(change_of_directory(text));
+    errors.extend(has_ch_dir_prefix(text));
     errors
 }
 
 /// `IsRelaxedEnvVarName`
-pub(crate) fn env_var_name(text: &str) -> Vec<String> {
+pub(crate) fn is_relaxed_env_var_name(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.is_empty() {
         errors.push("environment variable name must be non-empty".to_owned());
@@ -239,7 +242,7 @@ pub(crate) fn env_var_name(text: &str) -> Vec<String> {
 }
 
 /// `IsValidPortName`
-pub(crate) fn port_name(text: &str) -> Vec<String> {
+pub(crate) fn is_valid_port_name(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > 15 {
         errors.push(too_long(15, "characters"));
@@ -262,17 +265,17 @@ pub(crate) fn port_name(text: &str) -> Vec<String> {
 }
 
 /// `IsValidPortNum`
-pub(crate) fn port_number(port: i64) -> Vec<String> {
+pub(crate) fn is_valid_port_num(port: i64) -> Vec<String> {
     if (1..=65535).contains(&port) {
         Vec::new()
     } else {
-        vec![between(1, 65535)]
+        vec![inclusive_range_error(1, 65535)]
     }
 }
 
 /// `path.IsValidPathSegmentName` and, for a prefix, `IsValidPathSegmentPrefix`: the rules for every
 /// kind.
-pub fn path_segment(text: &str, prefix: bool) -> Vec<String> {
+pub fn is_valid_path_segment_name(text: &str, prefix: bool) -> Vec<String> {
     if !prefix && matches!(text, "." | "..") {
         return vec![format!("may not be '{text}'")];
     }
@@ -285,7 +288,7 @@ pub fn path_segment(text: &str, prefix: bool) -> Vec<String> {
 }
 
 /// `maskTrailingDash`: the generateName `a-` is fine where the name `a-` is not.
-fn masked(text: &str, prefix: bool) -> String {
+fn mask_trailing_dash(text: &str, prefix: bool) -> String {
     if prefix && text.len() > 1 && text.ends_with('-') {
         // Upstream takes two bytes away; a text cut inside a character is no name either way.
         let cut = text.get(..text.len() - 2).unwrap_or("-");
@@ -295,18 +298,18 @@ fn masked(text: &str, prefix: bool) -> String {
 }
 
 /// `NameIsDNSSubdomain`
-pub fn name_is_subdomain(text: &str, prefix: bool) -> Vec<String> {
-    dns_subdomain(&masked(text, prefix))
+pub fn name_is_dns_subdomain(text: &str, prefix: bool) -> Vec<String> {
+    is_dns1123_subdomain(&mask_trailing_dash(text, prefix))
 }
 
 /// `NameIsDNSLabel`
-pub fn name_is_label(text: &str, prefix: bool) -> Vec<String> {
-    dns_label(&masked(text, prefix))
+pub fn name_is_dns_label(text: &str, prefix: bool) -> Vec<String> {
+    is_dns1123_label(&mask_trailing_dash(text, prefix))
 }
 
 /// `NameIsDNS1035Label`
-pub fn name_is_1035_label(text: &str, prefix: bool) -> Vec<String> {
-    dns_1035_label(&masked(text, prefix))
+pub fn name_is_dns1035_label(text: &str, prefix: bool) -> Vec<String> {
+    is_dns1035_label(&mask_trailing_dash(text, prefix))
 }
 
 #[cfg(test)]
@@ -316,34 +319,37 @@ mod tests {
     #[test]
     fn names_are_told_apart() {
         for good in ["a", "a-b", "1.b", "a.b-c.d"] {
-            assert!(dns_subdomain(good).is_empty(), "{good}");
+            assert!(is_dns1123_subdomain(good).is_empty(), "{good}");
         }
         for bad in ["", "-a", "a-", "a..b", "A", "a_b", "a b", "."] {
-            assert_eq!(dns_subdomain(bad), [subdomain_shape()], "{bad}");
+            assert_eq!(is_dns1123_subdomain(bad), [subdomain_shape()], "{bad}");
         }
-        assert_eq!(dns_label("a.b"), ["must not contain dots"]);
+        assert_eq!(is_dns1123_label("a.b"), ["must not contain dots"]);
         assert_eq!(
-            dns_label(&"x".repeat(64)),
+            is_dns1123_label(&"x".repeat(64)),
             ["must be no more than 63 characters"]
         );
-        assert!(dns_1035_label("1a").len() == 1 && dns_1035_label("a1").is_empty());
+        assert!(is_dns1035_label("1a").len() == 1 && is_dns1035_label("a1").is_empty());
     }
 
     #[test]
     fn keys_have_prefixes() {
-        assert!(qualified_name("example.com/Some_key.x").is_empty());
-        assert_eq!(qualified_name("/x"), ["prefix part must be non-empty"]);
-        assert_eq!(qualified_name("a/b/c").len(), 1);
-        assert_eq!(qualified_name("A/").len(), 3);
-        assert!(label_value("").is_empty() && label_value("-").len() == 1);
-        assert_eq!(config_map_key("..a"), ["must not start with '..'"]);
+        assert!(is_qualified_name("example.com/Some_key.x").is_empty());
+        assert_eq!(is_qualified_name("/x"), ["prefix part must be non-empty"]);
+        assert_eq!(is_qualified_name("a/b/c").len(), 1);
+        assert_eq!(is_qualified_name("A/").len(), 3);
+        assert!(is_valid_label_value("").is_empty() && is_valid_label_value("-").len() == 1);
+        assert_eq!(is_config_map_key("..a"), ["must not start with '..'"]);
     }
 
     #[test]
     fn prefixes_may_end_with_a_dash() {
-        assert!(name_is_subdomain("a-", true).is_empty());
-        assert_eq!(name_is_subdomain("a-", false).len(), 1);
-        assert_eq!(name_is_subdomain("Bad_", true).len(), 1);
-        assert_eq!(path_segment("a/b", false), ["may not contain '/'"]);
+        assert!(name_is_dns_subdomain("a-", true).is_empty());
+        assert_eq!(name_is_dns_subdomain("a-", false).len(), 1);
+        assert_eq!(name_is_dns_subdomain("Bad_", true).len(), 1);
+        assert_eq!(
+            is_valid_path_segment_name("a/b", false),
+            ["may not contain '/'"]
+        );
     }
 }

@@ -95,7 +95,7 @@ fn bool(text: &str) -> bool {
 
 /// `strconv.ParseInt`
 fn int(text: &str) -> Result<i64, Status> {
-    parse_int(text).map_err(Status::bad_request)
+    parse_int(text).map_err(Status::new_bad_request)
 }
 
 /// `strconv.ParseInt` with its error.
@@ -121,14 +121,14 @@ fn number_error(function: &str, text: &str, signs: usize) -> String {
     } else {
         "invalid syntax"
     };
-    format!("strconv.{function}: parsing {}: {why}", quote::go(text))
+    format!("strconv.{function}: parsing {}: {why}", quote::quote(text))
 }
 
 fn invalid(kind: &str, errors: &ErrorList) -> Result<(), Status> {
     if errors.is_empty() {
         return Ok(());
     }
-    Err(Status::invalid(kind, "meta.k8s.io", "", errors))
+    Err(Status::new_invalid(kind, "meta.k8s.io", "", errors))
 }
 
 impl ListOptions {
@@ -152,9 +152,9 @@ impl ListOptions {
             ..ListOptions::default()
         };
         options.labels =
-            LabelSelector::parse(text("labelSelector")).map_err(Status::bad_request)?;
+            LabelSelector::parse(text("labelSelector")).map_err(Status::new_bad_request)?;
         options.fields =
-            FieldSelector::parse(text("fieldSelector")).map_err(Status::bad_request)?;
+            FieldSelector::parse(text("fieldSelector")).map_err(Status::new_bad_request)?;
         let mut version_match = match release.has(gates::RESOURCE_VERSION_MATCH) {
             true => text("resourceVersionMatch"),
             false => "",
@@ -175,7 +175,7 @@ impl ListOptions {
         options.fields = options
             .fields
             .convert(resource.strategy)
-            .map_err(Status::bad_request)?;
+            .map_err(Status::new_bad_request)?;
         if let Some(name) = name {
             if options.fields.0.is_empty() {
                 options.fields.0.push(FieldTerm {
@@ -185,7 +185,7 @@ impl ListOptions {
                 });
             } else if options.fields.exactly("metadata.name") != Some(name) {
                 let message = "fieldSelector metadata.name doesn't match requested name";
-                return Err(Status::bad_request(message));
+                return Err(Status::new_bad_request(message));
             }
         }
         Ok(options)
@@ -287,7 +287,7 @@ impl WriteOptions {
         mut errors: ErrorList,
     ) -> Result<WriteOptions, Status> {
         let manager = query.get("fieldManager").unwrap_or_default();
-        metadata::field_manager(manager, "fieldManager", &mut errors);
+        metadata::validate_field_manager(manager, "fieldManager", &mut errors);
         let dry_run: Vec<&str> = query.all("dryRun").collect();
         validate_dry_run(&dry_run, &mut errors);
         // Before, nobody asked, and fields were dropped in silence.

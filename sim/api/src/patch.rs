@@ -132,7 +132,7 @@ struct Patch<'a> {
 }
 
 fn undecodable(error: &str) -> Status {
-    Status::bad_request(format!("error decoding patch: {error}"))
+    Status::new_bad_request(format!("error decoding patch: {error}"))
 }
 
 /// What Go's errors call a value.
@@ -164,7 +164,7 @@ fn unprocessable() -> Status {
 fn invalid(patch: impl Into<Bad>, error: String) -> Status {
     let mut errors = ErrorList::default();
     errors.invalid("patch", patch, error);
-    Status::invalid("", "", "", &errors)
+    Status::new_invalid("", "", "", &errors)
 }
 
 impl Patch<'_> {
@@ -174,14 +174,14 @@ impl Patch<'_> {
 
     fn operations(&self, current: &Json) -> Result<(Json, Vec<String>), Status> {
         let node = text::parse(self.text).map_err(|error| match self.ignores() {
-            true => Status::bad_request(error),
+            true => Status::new_bad_request(error),
             false => undecodable(&error),
         })?;
         let list = match &node {
             Node::Array(items) => items.as_slice(),
             Node::Null => &[],
             node if self.ignores() => {
-                return Err(Status::bad_request(cannot_unmarshal(
+                return Err(Status::new_bad_request(cannot_unmarshal(
                     node,
                     "jsonpatch.Patch",
                 )));
@@ -223,14 +223,14 @@ impl Patch<'_> {
             Node::Null => &[],
             node if self.ignores() => {
                 let error = cannot_unmarshal(node, "jsonpatch.Operation");
-                return Err(Status::bad_request(error));
+                return Err(Status::new_bad_request(error));
             }
             node => return Err(undecodable(&cannot_unmarshal(node, "handlers.jsonPatchOp"))),
         };
         let mut operation = Operation::default();
         let mut given: Vec<&str> = Vec::new();
         for (name, value) in fields {
-            let path = |name: &str| quote::go(&format!("[{at}].{name}"));
+            let path = |name: &str| quote::quote(&format!("[{at}].{name}"));
             let known = matches!(name.as_str(), "op" | "path" | "from" | "value");
             if !known {
                 strict.push(format!("unknown field {}", path(name)));
@@ -268,7 +268,7 @@ impl Patch<'_> {
     }
 
     fn merge(&self, current: &Json) -> Result<(Json, Vec<String>), Status> {
-        let bad = || Status::bad_request("Invalid JSON Patch");
+        let bad = || Status::new_bad_request("Invalid JSON Patch");
         let node = text::parse(self.text).map_err(|error| match self.ignores() {
             true => bad(),
             false => undecodable(&error),
@@ -314,20 +314,20 @@ impl Patch<'_> {
         match self.validation {
             FieldValidation::Ignore => Ok((read, Vec::new())),
             FieldValidation::Strict if !all.is_empty() => {
-                Err(invalid(shown(), decode::strict_error(&all)))
+                Err(invalid(shown(), decode::strict_decoding_error(&all)))
             }
             _ => Ok((read, all)),
         }
     }
 
     fn strategic(&self, current: &Json) -> Result<(Json, Vec<String>), Status> {
-        let node = text::parse(self.text).map_err(Status::bad_request)?;
-        let (patch, strict) = self.map(&node).map_err(Status::bad_request)?;
+        let node = text::parse(self.text).map_err(Status::new_bad_request)?;
+        let (patch, strict) = self.map(&node).map_err(Status::new_bad_request)?;
         let shown = quote::go_plain(&Json::Object(patch.clone()));
         let document = current.as_object().cloned().unwrap_or_default();
         let merged =
             strategic::apply(document, patch, self.id).map_err(|failure| match failure {
-                Failure::BadRequest(text) => Status::bad_request(text),
+                Failure::BadRequest(text) => Status::new_bad_request(text),
                 Failure::Unprocessable => unprocessable(),
                 Failure::Untyped(text) => Status::untyped(text),
             })?;
@@ -343,7 +343,7 @@ impl Patch<'_> {
         match self.validation {
             FieldValidation::Ignore => Ok((json, Vec::new())),
             FieldValidation::Strict if !all.is_empty() => {
-                Err(invalid(shown, decode::strict_error(&all)))
+                Err(invalid(shown, decode::strict_decoding_error(&all)))
             }
             _ => Ok((json, all)),
         }
@@ -361,7 +361,7 @@ fn duplicates(node: &Node, path: &str, out: &mut Vec<String>) {
                     path => format!("{path}.{name}"),
                 };
                 if given.contains(&name.as_str()) {
-                    let error = format!("duplicate field {}", quote::go(&path));
+                    let error = format!("duplicate field {}", quote::quote(&path));
                     if !out.contains(&error) {
                         out.push(error);
                     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::json::Json;
 
 /// `strconv.Quote`, `%q`.
-pub fn go(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for char in text.chars() {
@@ -22,7 +22,7 @@ pub fn go(text: &str) -> String {
             char if (char as u32) < 0x20 || char as u32 == 0x7f => {
                 let _ = write!(out, "\\x{:02x}", char as u32);
             }
-            char if is_printable(char) => out.push(char),
+            char if is_print(char) => out.push(char),
             char if (char as u32) < 0x10000 => {
                 let _ = write!(out, "\\u{:04x}", char as u32);
             }
@@ -36,7 +36,7 @@ pub fn go(text: &str) -> String {
 }
 
 /// `strconv.IsPrint`, but for what Rust's and Go's tables see differently.
-pub(crate) fn is_printable(char: char) -> bool {
+pub(crate) fn is_print(char: char) -> bool {
     if char.is_ascii() {
         return (' '..='~').contains(&char);
     }
@@ -48,7 +48,7 @@ pub(crate) fn is_printable(char: char) -> bool {
 
 /// `%#v` of a list of strings, `[]string{"a", "b"}`.
 pub(crate) fn go_strings<S: AsRef<str>>(texts: &[S]) -> String {
-    let quoted: Vec<String> = texts.iter().map(|text| go(text.as_ref())).collect();
+    let quoted: Vec<String> = texts.iter().map(|text| quote(text.as_ref())).collect();
     format!("[]string{{{}}}", quoted.join(", "))
 }
 
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn texts_are_quoted_as_go_quotes_them() {
-        assert_eq!(go("a\"b\\\n\u{1}\u{7f}"), r#""a\"b\\\n\x01\x7f""#);
-        assert_eq!(go("ü€\u{81}\u{feff}"), r#""ü€\u0081\ufeff""#);
+        assert_eq!(quote("a\"b\\\n\u{1}\u{7f}"), r#""a\"b\\\n\x01\x7f""#);
+        assert_eq!(quote("ü€\u{81}\u{feff}"), r#""ü€\u0081\ufeff""#);
         assert_eq!(go_strings(&["a", "b"]), r#"[]string{"a", "b"}"#);
     }
 

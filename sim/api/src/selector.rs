@@ -105,7 +105,7 @@ impl FieldSelector {
     /// (`ConvertFieldLabel`).
     pub fn convert(self, strategy: &dyn Strategy) -> Result<FieldSelector, String> {
         let terms = self.0.into_iter().map(|term| {
-            let field = strategy.field_label(&term.field)?.into();
+            let field = strategy.convert_field_label(&term.field)?.into();
             Ok(FieldTerm { field, ..term })
         });
         terms.collect::<Result<_, String>>().map(FieldSelector)

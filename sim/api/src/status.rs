@@ -152,19 +152,19 @@ fn of(resource: &Resource, name: &str) -> Option<Details> {
 
 impl Status {
     /// `NewNotFound`.
-    pub fn not_found(resource: &Resource, name: &str) -> Status {
+    pub fn new_not_found(resource: &Resource, name: &str) -> Status {
         let message = format!("{} {name:?} not found", resource.qualified());
         failure(Reason::NotFound, message, of(resource, name))
     }
 
     /// `NewAlreadyExists`.
-    pub fn already_exists(resource: &Resource, name: &str) -> Status {
+    pub fn new_already_exists(resource: &Resource, name: &str) -> Status {
         let message = format!("{} {name:?} already exists", resource.qualified());
         failure(Reason::AlreadyExists, message, of(resource, name))
     }
 
     /// `NewGenerateNameConflict`.
-    pub fn generate_name_conflict(resource: &Resource, name: &str) -> Status {
+    pub fn new_generate_name_conflict(resource: &Resource, name: &str) -> Status {
         let message = format!(
             "{} {name:?} already exists, the server was not able to generate a unique name for \
              the object",
@@ -174,7 +174,7 @@ impl Status {
     }
 
     /// `NewConflict`.
-    pub fn conflict(resource: &Resource, name: &str, why: &str) -> Status {
+    pub fn new_conflict(resource: &Resource, name: &str, why: &str) -> Status {
         let message = format!(
             "Operation cannot be fulfilled on {} {name:?}: {why}",
             resource.qualified()
@@ -183,7 +183,7 @@ impl Status {
     }
 
     /// `NewForbidden`.
-    pub fn forbidden(resource: &Resource, name: &str, why: &str) -> Status {
+    pub fn new_forbidden(resource: &Resource, name: &str, why: &str) -> Status {
         let message = if name.is_empty() {
             format!("{} is forbidden: {why}", resource.qualified())
         } else {
@@ -193,7 +193,7 @@ impl Status {
     }
 
     /// `NewInvalid`: `qualified` is a kind with its group, `Deployment.apps`.
-    pub fn invalid(kind: &str, group: &str, name: &str, errors: &ErrorList) -> Status {
+    pub fn new_invalid(kind: &str, group: &str, name: &str, errors: &ErrorList) -> Status {
         let qualified = match group {
             "" => kind.to_owned(),
             group => format!("{kind}.{group}"),
@@ -213,7 +213,7 @@ impl Status {
     }
 
     /// `NewBadRequest`.
-    pub fn bad_request(message: impl Into<String>) -> Status {
+    pub fn new_bad_request(message: impl Into<String>) -> Status {
         failure(Reason::BadRequest, message, None)
     }
 
@@ -236,7 +236,7 @@ impl Status {
     }
 
     /// `NewInternalError`.
-    pub fn internal(error: impl fmt::Display) -> Status {
+    pub fn new_internal_error(error: impl fmt::Display) -> Status {
         let message = format!("Internal error occurred: {error}");
         let cause = Cause {
             message: error.to_string(),
@@ -250,13 +250,13 @@ impl Status {
     }
 
     /// `NewResourceExpired`.
-    pub fn expired(message: impl Into<String>) -> Status {
+    pub fn new_resource_expired(message: impl Into<String>) -> Status {
         failure(Reason::Expired, message, None)
     }
 
     /// `NewServerTimeout`: the operation on the resource may be tried again after `retry_after`
     /// seconds.
-    pub fn server_timeout(resource: &Resource, operation: &str, retry_after: u32) -> Status {
+    pub fn new_server_timeout(resource: &Resource, operation: &str, retry_after: u32) -> Status {
         let message = format!(
             "The {operation} operation against {} could not be completed at this time, please try \
              again.",
@@ -273,7 +273,7 @@ impl Status {
     }
 
     /// `NewTimeoutError`; with `retry_after` seconds.
-    pub fn timeout(message: &str, retry_after: u32) -> Status {
+    pub fn new_timeout_error(message: &str, retry_after: u32) -> Status {
         let details = Details {
             retry_after,
             ..Details::default()
@@ -286,9 +286,13 @@ impl Status {
     }
 
     /// `storage.NewTooLargeResourceVersionError`.
-    pub fn too_large_resource_version(asked: u64, current: u64, retry_after: u32) -> Status {
+    pub fn new_too_large_resource_version_error(
+        asked: u64,
+        current: u64,
+        retry_after: u32,
+    ) -> Status {
         let what = format!("Too large resource version: {asked}, current: {current}");
-        let mut status = Status::timeout(&what, retry_after);
+        let mut status = Status::new_timeout_error(&what, retry_after);
         if let Some(details) = &mut status.details {
             details.causes.push(Cause {
                 reason: "ResourceVersionTooLarge".to_owned(),
@@ -300,7 +304,7 @@ impl Status {
     }
 
     /// `NewTooManyRequests`.
-    pub fn too_many_requests(message: impl Into<String>, retry_after: u32) -> Status {
+    pub fn new_too_many_requests(message: impl Into<String>, retry_after: u32) -> Status {
         let details = Details {
             retry_after,
             ..Details::default()

@@ -77,19 +77,19 @@ pub trait Strategy: Sync {
 
     /// Errors of a name, as `ValidateName` (a name or, with `prefix`, a generateName).
     fn name_errors(&self, name: &str, prefix: bool) -> Vec<String> {
-        crate::names::name_is_subdomain(name, prefix)
+        crate::names::name_is_dns_subdomain(name, prefix)
     }
 
     /// `Canonicalize`: after validation, before it is stored.
     fn canonicalize(&self, _object: &mut Json) {}
 
     /// `ConvertFieldLabel`: the label by which a selector may name a field, or why it may not.
-    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+    fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "metadata.name" | "metadata.namespace" => Ok(label),
             label => Err(format!(
                 "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
-                crate::quote::go(label)
+                crate::quote::quote(label)
             )),
         }
     }
@@ -116,7 +116,7 @@ pub trait Strategy: Sync {
 
     /// `CheckGracefulDelete`: how long the object may take to go if the request asks for so many
     /// seconds, or for none in particular.
-    fn grace(&self, _object: &Json, _asked: Option<i64>) -> Grace {
+    fn check_graceful_delete(&self, _object: &Json, _asked: Option<i64>) -> Grace {
         Grace::None
     }
 

@@ -21,17 +21,17 @@ impl Bad {
 
 impl From<&str> for Bad {
     fn from(text: &str) -> Bad {
-        Bad(quote::go(text))
+        Bad(quote::quote(text))
     }
 }
 impl From<&String> for Bad {
     fn from(text: &String) -> Bad {
-        Bad(quote::go(text))
+        Bad(quote::quote(text))
     }
 }
 impl From<String> for Bad {
     fn from(text: String) -> Bad {
-        Bad(quote::go(&text))
+        Bad(quote::quote(&text))
     }
 }
 impl From<i64> for Bad {
@@ -192,7 +192,7 @@ impl ErrorList {
         self.add(ErrorType::Invalid(value.into()), field, detail);
     }
 
-    /// `field.Invalid` for each of these details.
+    /// An error for each of these details, as `field.Invalid` makes one.
     pub fn invalid_each(&mut self, field: &str, value: impl Into<Bad>, details: Vec<String>) {
         let value = value.into();
         for detail in details {
@@ -212,7 +212,7 @@ impl ErrorList {
         value: impl Into<Bad>,
         supported: &[&str],
     ) {
-        let quoted: Vec<String> = supported.iter().map(|text| quote::go(text)).collect();
+        let quoted: Vec<String> = supported.iter().map(|text| quote::quote(text)).collect();
         let detail = format!("supported values: {}", quoted.join(", "));
         self.add(ErrorType::NotSupported(value.into()), field, detail);
     }

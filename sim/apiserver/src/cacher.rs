@@ -136,7 +136,7 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
     } else if kind == DISPATCH {
         Box::pin(dispatch::dispatch(rx, *task.args()))
     } else if kind == WATCHER {
-        Box::pin(watcher::process(
+        Box::pin(watcher::process_interval(
             rx,
             task.args::<watcher::Watcher>().clone(),
         ))

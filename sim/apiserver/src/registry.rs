@@ -22,7 +22,9 @@ use crate::cacher::Cacher;
 use crate::options::{ListOptions, Listed, StoreError};
 use crate::storage::Storage;
 
-pub use before::{ensure_namespace, warn, wipe_system_fields};
+pub use before::{
+    ensure_object_namespace_matches_request_namespace, warn, wipe_object_meta_system_fields,
+};
 pub use delete::Deletion;
 pub use rest_storage::{Begun, Finish, Generic, Gone, Hooked, Reading, RestStorage};
 pub use update::{Change, Update};
@@ -101,7 +103,7 @@ impl Registry {
             return stored;
         }
         let mut tree = stored.object.json().clone();
-        self.rest.decorate(&mut tree);
+        self.rest.decorator(&mut tree);
         match tree == *stored.object.json() {
             true => stored,
             false => Stored {
@@ -115,7 +117,7 @@ impl Registry {
         match made {
             Made::Stored(stored) => Made::Stored(self.decorate(stored, Reading::One)),
             Made::Unsaved(mut tree) if self.rest.decorates(self.part, Reading::One) => {
-                self.rest.decorate(Arc::make_mut(&mut tree));
+                self.rest.decorator(Arc::make_mut(&mut tree));
                 Made::Unsaved(tree)
             }
             made => made,
@@ -126,10 +128,10 @@ impl Registry {
     ///
     /// # Errors
     /// A Status.
-    pub async fn list(&self, rx: Rx, options: &ListOptions) -> Result<Listed, Status> {
+    pub async fn list_predicate(&self, rx: Rx, options: &ListOptions) -> Result<Listed, Status> {
         let (under, options) = self.under(options);
         let listed = match self.cacher {
-            Some(cacher) => cacher.list(rx, under, &options).await,
+            Some(cacher) => cacher.get_list(rx, under, &options).await,
             None => {
                 let list = self.storage.get_list(rx, under, &options, self.resource);
                 list.await
@@ -150,14 +152,15 @@ impl Registry {
         let mut options = options.clone();
         let fields = &options.predicate.fields;
         let selected = fields.exactly("metadata.namespace");
-        let selected = selected.filter(|name| self.resource.namespaced && is_path_segment(name));
+        let selected =
+            selected.filter(|name| self.resource.namespaced && is_valid_path_segment_name(name));
         let namespace: Arc<str> = match selected {
             Some(name) if self.namespace.is_empty() => name.into(),
             _ => self.namespace.clone(),
         };
         let named = fields.exactly("metadata.name");
         let reachable = !self.resource.namespaced || !namespace.is_empty();
-        let named = named.filter(|name| reachable && is_path_segment(name));
+        let named = named.filter(|name| reachable && is_valid_path_segment_name(name));
         let under = self.resource.key(&namespace, named.unwrap_or_default());
         options.one = named.is_some();
         (under, options)
@@ -194,11 +197,11 @@ impl Registry {
         let resource = self.resource;
         match error {
             StoreError::Status(status) => *status,
-            StoreError::NotFound => Status::not_found(resource, name),
-            StoreError::Exists if verb == "create" => Status::already_exists(resource, name),
-            StoreError::Exists => Status::conflict(resource, name, "the key exists"),
-            StoreError::Conflict => Status::conflict(resource, name, MODIFIED),
-            StoreError::Precondition(why) => Status::conflict(resource, name, &why),
+            StoreError::NotFound => Status::new_not_found(resource, name),
+            StoreError::Exists if verb == "create" => Status::new_already_exists(resource, name),
+            StoreError::Exists => Status::new_conflict(resource, name, "the key exists"),
+            StoreError::Conflict => Status::new_conflict(resource, name, MODIFIED),
+            StoreError::Precondition(why) => Status::new_conflict(resource, name, &why),
             StoreError::Etcd(EtcdError::Cancelled) => {
                 let late = "The request timed out before the server could complete it";
                 Status::of(wavetank_api::Reason::Timeout, late)
@@ -213,6 +216,6 @@ const MODIFIED: &str = "the object has been modified; please apply your changes 
                         version and try again";
 
 /// `path.IsValidPathSegmentName`.
-fn is_path_segment(name: &str) -> bool {
+fn is_valid_path_segment_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '%'])
 }

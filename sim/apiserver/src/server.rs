@@ -389,7 +389,7 @@ async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcom
     let delay = rx.sleep(config.shutdown_delay);
     let limits = hooks.iter().map(Hook::shutdown_limit);
     let limit = limits.sum::<Duration>() + HOOKS_GRACE;
-    let hooks = watch_over(rx, limit, pre_shutdown_hooks(rx, hooks));
+    let hooks = watch_over(rx, limit, run_pre_shutdown_hooks(rx, hooks));
     if config
         .defects
         .server
@@ -432,7 +432,7 @@ async fn watch_over(rx: Rx, limit: Duration, hooks: impl Future<Output = ()>) {
 }
 
 /// `RunPreShutdownHooks`: one after another, in the order of a Go map.
-async fn pre_shutdown_hooks<H: Hook>(rx: Rx, mut hooks: Vec<H>) {
+async fn run_pre_shutdown_hooks<H: Hook>(rx: Rx, mut hooks: Vec<H>) {
     while !hooks.is_empty() {
         let next = match hooks.len() {
             1 => 0,

@@ -163,11 +163,11 @@ impl Allocators {
             let taken = match &self.ips {
                 Ips::Bitmaps(all) => {
                     let ledger = self.ledger(all, family);
-                    let taken = ledger.take_any(rx).await;
+                    let taken = ledger.allocate_next(rx).await;
                     taken.map(|offset| ledger.block().item(offset))
                 }
                 Ips::Objects(all) => match all.iter().find(|one| one.family == family) {
-                    Some(addresses) => addresses.take_any(rx, service, dry_run).await,
+                    Some(addresses) => addresses.allocate_next_service(rx, service, dry_run).await,
                     None => Err(Refusal::NotReady),
                 },
             };
@@ -177,21 +177,21 @@ impl Allocators {
                     false => String::new(),
                     true => {
                         let name = json::text(service, &["metadata", "name"]);
-                        format!(" for Service {}", wavetank_api::quote::go(name))
+                        format!(" for Service {}", wavetank_api::quote::quote(name))
                     }
                 };
-                Status::internal(format!("failed to allocate a serviceIP{of}: {why}"))
+                Status::new_internal_error(format!("failed to allocate a serviceIP{of}: {why}"))
             });
         }
         let Some(ip) = addresses::parse(asked) else {
             let why = format!("failed to parse service IP {asked:?}");
-            return Err(Status::internal(why));
+            return Err(Status::new_internal_error(why));
         };
         let taken = match &self.ips {
             Ips::Bitmaps(all) => {
                 let ledger = self.ledger(all, family);
                 match ledger.block().offset_of(ip) {
-                    Some(offset) => ledger.take(rx, offset).await,
+                    Some(offset) => ledger.allocate(rx, offset).await,
                     None => Err(Refusal::Outside(format!(
                         "provided IP is not in the valid range. The range of valid IPs is {}",
                         ledger.block().spec
@@ -199,7 +199,7 @@ impl Allocators {
                 }
             }
             Ips::Objects(all) => match all.iter().find(|one| one.family == family) {
-                Some(addresses) => addresses.take(rx, ip, service, dry_run).await,
+                Some(addresses) => addresses.allocate_service(rx, ip, service, dry_run).await,
                 None => Err(Refusal::NotReady),
             },
         };
@@ -207,7 +207,7 @@ impl Allocators {
             let trouble = matches!(refusal, Refusal::Failed(_));
             let why = words(refusal);
             match trouble && !self.defects.has(ServiceDefect::TroubleIsInvalid) {
-                true => Status::internal(format!("failed to allocate IP {asked}: {why}")),
+                true => Status::new_internal_error(format!("failed to allocate IP {asked}: {why}")),
                 false => self.refused(service, asked, &why),
             }
         })?;
@@ -268,7 +268,7 @@ impl Allocators {
     }
 
     /// `releaseAllocatedResources`: all that a Service has.
-    async fn release_all(&self, rx: Rx, service: &Json) {
+    async fn release_allocated_resources(&self, rx: Rx, service: &Json) {
         let holder = self.asks_whose().then(|| Holder::past(service));
         self.release_ips(rx, &ips_of(service), holder.as_ref())
             .await;
@@ -347,7 +347,7 @@ fn list(service: &Json, field: &str) -> Vec<String> {
 
 fn invalid(service: &Json, errors: &ErrorList) -> Status {
     let name = json::text(service, &["metadata", "name"]);
-    Status::invalid("Service", "", name, errors)
+    Status::new_invalid("Service", "", name, errors)
 }
 
 fn words(refusal: Refusal) -> String {

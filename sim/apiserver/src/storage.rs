@@ -47,7 +47,7 @@ impl Storage {
     pub async fn get(self, rx: Rx, key: Key, at_least: Revision) -> Result<Stored, StoreError> {
         let range = Range::of(Keys::One(key));
         let ranged = self.etcd.range::<Object>(rx, range).await?;
-        not_older(at_least, ranged.revision)?;
+        validate_minimum_resource_version(at_least, ranged.revision)?;
         let found = ranged.kvs.into_iter().next();
         found.map(stored).ok_or(StoreError::NotFound)
     }
@@ -56,7 +56,11 @@ impl Storage {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn current_revision(self, rx: Rx, key: Key) -> Result<Revision, StoreError> {
+    pub async fn get_current_resource_version(
+        self,
+        rx: Rx,
+        key: Key,
+    ) -> Result<Revision, StoreError> {
         let range = Range {
             limit: 1,
             count_only: true,
@@ -76,7 +80,7 @@ impl Storage {
         object: Object,
         ttl: Option<u64>,
     ) -> Result<Stored, StoreError> {
-        let lease = self.lease(rx, ttl).await?;
+        let lease = self.get_lease(rx, ttl).await?;
         let put = Put {
             lease,
             ..Put::new(key.clone(), object.clone())
@@ -169,11 +173,14 @@ impl Storage {
 }
 
 /// `validateMinimumResourceVersion`.
-fn not_older(at_least: Revision, actual: Revision) -> Result<(), StoreError> {
+fn validate_minimum_resource_version(
+    at_least: Revision,
+    actual: Revision,
+) -> Result<(), StoreError> {
     if at_least <= actual {
         return Ok(());
     }
-    let status = wavetank_api::Status::too_large_resource_version(at_least, actual, 0);
+    let status = wavetank_api::Status::new_too_large_resource_version_error(at_least, actual, 0);
     Err(status.into())
 }
 

@@ -130,10 +130,10 @@ impl EventRecorder {
     pub fn eventf(&self, rx: Rx, about: &Json, report: Report) {
         let at = self.instant(rx);
         if self.rest.release.has(gates::EVENTS_IN_SERIES) {
-            let event = self.series_event(about, &report, at);
+            let event = self.make_series_event(about, &report, at);
             return self.record_in_series(rx, event);
         }
-        let event = self.core_event(about, &report, at);
+        let event = self.make_event(about, &report, at);
         let starts = rx.update(&self.sink(), |sink| {
             if sink.queue.len() < QUEUED {
                 sink.queue.push_back(event);
@@ -161,18 +161,18 @@ impl EventRecorder {
     pub fn routine(&self, task: &Task) -> Option<RoutineFuture> {
         if task.kind() == RECORD {
             let own = *task.args::<Name>() == self.component;
-            return own.then(|| Box::pin(self.clone().record(Rx::new())) as RoutineFuture);
+            return own.then(|| Box::pin(self.clone().record_to_sink(Rx::new())) as RoutineFuture);
         }
         series::routine(self, task)
     }
 
     /// `recordToSink`, for the Event that has waited longest.
-    async fn record(self, rx: Rx) -> Outcome {
+    async fn record_to_sink(self, rx: Rx) -> Outcome {
         let now = rx.clock();
         let next = rx.update(&self.sink(), |sink| {
             let next = sink.queue.pop_front();
             sink.writes = next.is_some();
-            next.map(|event| sink.correlator.correlate(event, now))
+            next.map(|event| sink.correlator.event_correlate(event, now))
         });
         match next {
             None => return Outcome::Done,
@@ -184,10 +184,12 @@ impl EventRecorder {
 
     async fn try_to_write(&self, rx: Rx, correlated: Correlated) {
         for tries in 1..=TRIES {
-            match self.write(rx, &correlated).await {
+            match self.record_event(rx, &correlated).await {
                 Wrote::Stored(event) => {
                     let sink = self.sink();
-                    rx.update(&sink, |sink| sink.correlator.was_stored(Event::new(event)));
+                    rx.update(&sink, |sink| {
+                        sink.correlator.update_state(Event::new(event))
+                    });
                     return;
                 }
                 Wrote::Refused => return,
@@ -203,7 +205,7 @@ impl EventRecorder {
     }
 
     /// `recordEvent`: a patch if it is known, and if it is gone, or new, a create.
-    async fn write(&self, rx: Rx, correlated: &Correlated) -> Wrote {
+    async fn record_event(&self, rx: Rx, correlated: &Correlated) -> Wrote {
         if let Some(patch) = &correlated.patch {
             let patched = self.send(rx, correlated.event.patch(patch.clone())).await;
             if !matches!(&patched, Err(error) if error.is(Reason::NotFound)) {
@@ -219,13 +221,13 @@ impl EventRecorder {
     }
 
     /// `makeEvent` of `tools/record`
-    fn core_event(&self, about: &Json, report: &Report, at: Time) -> Event {
+    fn make_event(&self, about: &Json, report: &Report, at: Time) -> Event {
         let seconds = Stamp::of(at).seconds();
         Event::new(json!({
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": metadata(about, at),
-            "involvedObject": reference(about),
+            "involvedObject": get_reference(about),
             "reason": report.reason,
             "message": report.note,
             "source": {"component": self.component.as_str()},
@@ -262,7 +264,7 @@ fn metadata(about: &Json, at: Time) -> Json {
 }
 
 /// `reference.GetReference`
-fn reference(about: &Json) -> Json {
+fn get_reference(about: &Json) -> Json {
     let of = |field| json::text(about, &["metadata", field]);
     let all = [
         ("kind", json::text(about, &["kind"])),

@@ -177,15 +177,15 @@ impl Informers {
         }
         if kind == POP {
             let id = *task.args::<InformerId>();
-            return Some(Box::pin(pop(rx, own(id.scope)?, id)));
+            return Some(Box::pin(process_loop(rx, own(id.scope)?, id)));
         }
         if kind == HANDLE {
             let (id, handler) = *task.args::<(InformerId, u32)>();
-            return Some(Box::pin(handle(rx, own(id.scope)?, id, handler)));
+            return Some(Box::pin(run(rx, own(id.scope)?, id, handler)));
         }
         if kind == WAIT {
             let own = own(*task.args::<Name>())?;
-            return Some(Box::pin(wait_for_caches(rx, own)));
+            return Some(Box::pin(wait_for_cache_sync(rx, own)));
         }
         None
     }
@@ -245,7 +245,7 @@ async fn lag(rx: Rx, lag: Lag) {
 }
 
 /// `processLoop`, one turn: waits for something, and takes it into the store.
-async fn pop(rx: Rx, own: Arc<Informers>, id: InformerId) -> Outcome {
+async fn process_loop(rx: Rx, own: Arc<Informers>, id: InformerId) -> Outcome {
     let (spec, informer) = (&own.specs[id.at as usize], id.number);
     // What is left from the last turn must not be taken before others had theirs.
     match spec.queue_lag {
@@ -277,7 +277,7 @@ async fn pop(rx: Rx, own: Arc<Informers>, id: InformerId) -> Outcome {
 }
 
 /// `processorListener.run`, one turn: the handler is told one thing.
-async fn handle(rx: Rx, own: Arc<Informers>, id: InformerId, handler: u32) -> Outcome {
+async fn run(rx: Rx, own: Arc<Informers>, id: InformerId, handler: u32) -> Outcome {
     let spec = &own.specs[id.at as usize].handlers[handler as usize];
     let informer = id.number;
     let take = |all: &mut Vec<Informer>| all[informer as usize].take(handler);
@@ -306,7 +306,7 @@ async fn handle(rx: Rx, own: Arc<Informers>, id: InformerId, handler: u32) -> Ou
 }
 
 /// `WaitForCacheSync`; then their owner begins to work.
-async fn wait_for_caches(rx: Rx, own: Arc<Informers>) -> Outcome {
+async fn wait_for_cache_sync(rx: Rx, own: Arc<Informers>) -> Outcome {
     let (scope, defects) = (own.scope, own.defects);
     let (first, ready) = rx.update(&INFORMERS, |all| {
         let first = all.iter().position(|informer| informer.id.scope == scope);

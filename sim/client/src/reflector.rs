@@ -188,8 +188,9 @@ impl Reflector {
         let Failure::Status(status) = failure else {
             return false;
         };
-        is_expired(status)
-            || is_too_large(status) && !self.own.defects.has(InformerDefect::TooLargeIsNoFallback)
+        is_expired_error(status)
+            || is_too_large_resource_version_error(status)
+                && !self.own.defects.has(InformerDefect::TooLargeIsNoFallback)
     }
 
     /// A watch is over. Tells why.
@@ -203,19 +204,19 @@ impl Reflector {
 }
 
 /// `isExpiredError`
-fn is_expired(status: &Status) -> bool {
+fn is_expired_error(status: &Status) -> bool {
     status.is(Reason::Expired) || status.is(Reason::Gone)
 }
 
 /// `isTooLargeResourceVersionError`
-fn is_too_large(status: &Status) -> bool {
+fn is_too_large_resource_version_error(status: &Status) -> bool {
     let text = "Too large resource version";
     let says = || status.is(Reason::Timeout) && status.message.contains(text);
     status.has_cause("ResourceVersionTooLarge") || says()
 }
 
 /// `isWatchErrorRetriable`: v1.16 and v1.20 know only the first.
-fn is_retriable(release: Version, failure: &Failure) -> bool {
+fn is_watch_error_retriable(release: Version, failure: &Failure) -> bool {
     match failure {
         Failure::Net(error) => *error == wavetank_engine::NetError::Refused,
         Failure::Status(status) => {
@@ -245,20 +246,18 @@ mod tests {
 
     #[test]
     fn refusals_are_told_apart() {
-        let too_large = Status::too_large_resource_version(9, 5, 1);
-        assert!(is_too_large(&too_large) && !is_expired(&too_large));
-        assert!(is_too_large(&Status::timeout(
-            "Too large resource version: 9",
-            1
-        )));
-        assert!(!is_too_large(&Status::timeout(
-            "request did not complete",
-            1
-        )));
-        assert!(is_expired(&Status::expired(
+        let too_large = Status::new_too_large_resource_version_error(9, 5, 1);
+        assert!(is_too_large_resource_version_error(&too_large) && !is_expired_error(&too_large));
+        assert!(is_too_large_resource_version_error(
+            &Status::new_timeout_error("Too large resource version: 9", 1)
+        ));
+        assert!(!is_too_large_resource_version_error(
+            &Status::new_timeout_error("request did not complete", 1)
+        ));
+        assert!(is_expired_error(&Status::new_resource_expired(
             "too old resource version: 1 (5)"
         )));
-        let busy = Failure::Status(Status::too_many_requests("later", 1));
-        assert!(is_retriable(V1_36, &busy) && !is_retriable(V1_20, &busy));
+        let busy = Failure::Status(Status::new_too_many_requests("later", 1));
+        assert!(is_watch_error_retriable(V1_36, &busy) && !is_watch_error_retriable(V1_20, &busy));
     }
 }

@@ -135,7 +135,7 @@ impl Hook for Bootstrap {
                 start_namespaces();
             }
             if early {
-                round(rx, &me).await;
+                update_kubernetes_service(rx, &me).await;
             }
             rx.spawn(Task::new(POLL_HEALTH, ()));
             if let Some(identity) = me.identity() {
@@ -171,7 +171,7 @@ impl Hook for Bootstrap {
     fn routine(&self, task: &Task) -> Option<RoutineFuture> {
         let (rx, me) = (Rx::new(), self.clone());
         if task.kind() == POLL_HEALTH {
-            return Some(Box::pin(poll_health(rx, me)));
+            return Some(Box::pin(run_kubernetes_service(rx, me)));
         }
         if task.kind() == RECONCILE {
             return Some(Box::pin(reconcile(rx, me)));
@@ -231,7 +231,7 @@ impl Bootstrap {
 
 /// `RunKubernetesService` begins when the server is healthy, looked at every 100 ms; only a 200
 /// counts.
-async fn poll_health(rx: Rx, me: Bootstrap) -> Outcome {
+async fn run_kubernetes_service(rx: Rx, me: Bootstrap) -> Outcome {
     let probe = match me.server.release.has(gates::BEGINS_WHEN_READY) {
         true => "/readyz",
         false => "/healthz",
@@ -251,7 +251,7 @@ async fn poll_health(rx: Rx, me: Bootstrap) -> Outcome {
 }
 
 /// `UpdateKubernetesService`: an error ends the round and is logged.
-async fn round(rx: Rx, me: &Bootstrap) {
+async fn update_kubernetes_service(rx: Rx, me: &Bootstrap) {
     let done = async {
         kubernetes_service::ensure(rx, me).await?;
         reconcilers::reconcile_endpoints(rx, me).await
@@ -264,7 +264,10 @@ async fn round(rx: Rx, me: &Bootstrap) {
 /// One turn of `NonSlidingUntil`.
 async fn reconcile(rx: Rx, me: Bootstrap) -> Outcome {
     let every = Every::period(RECONCILE_INTERVAL);
-    match every.non_sliding(rx, &STOP, round(rx, &me)).await {
+    match every
+        .non_sliding(rx, &STOP, update_kubernetes_service(rx, &me))
+        .await
+    {
         Turn::Over => Outcome::Done,
         Turn::Again => Outcome::Become(Task::new(RECONCILE, ())),
     }

@@ -171,15 +171,15 @@ impl Identity {
             return;
         }
         if let Some(latest) = rx.read(&LATEST)
-            && self.update(rx, latest).await
+            && self.retry_update_lease(rx, latest).await
         {
             return;
         }
-        let ensured = self.ensure(rx).await;
+        let ensured = self.backoff_ensure_lease(rx).await;
         let lease = ensured.as_ref().map(|(lease, _)| lease.clone());
         rx.update(&LATEST, |latest| *latest = lease);
         if let Some((lease, false)) = ensured {
-            self.update(rx, lease).await;
+            self.retry_update_lease(rx, lease).await;
         }
     }
 
@@ -197,7 +197,7 @@ impl Identity {
     }
 
     /// `retryUpdateLease`
-    async fn update(&self, rx: Rx, mut base: Stored) -> bool {
+    async fn retry_update_lease(&self, rx: Rx, mut base: Stored) -> bool {
         for _ in 0..ATTEMPTS {
             let mut object = base.json();
             self.refresh(rx, &mut object);
@@ -207,10 +207,12 @@ impl Identity {
                     rx.update(&LATEST, |latest| *latest = Some(stored));
                     return true;
                 }
-                Err(error) if error.is(Reason::Conflict) => match self.ensure(rx).await {
-                    Some((lease, _)) => base = lease,
-                    None => return false,
-                },
+                Err(error) if error.is(Reason::Conflict) => {
+                    match self.backoff_ensure_lease(rx).await {
+                        Some((lease, _)) => base = lease,
+                        None => return false,
+                    }
+                }
                 Err(_) => {}
             }
         }
@@ -218,10 +220,10 @@ impl Identity {
     }
 
     /// `backoffEnsureLease`, and whether it made the Lease; nothing if the controller is stopped meanwhile.
-    async fn ensure(&self, rx: Rx) -> Option<(Stored, bool)> {
+    async fn backoff_ensure_lease(&self, rx: Rx) -> Option<(Stored, bool)> {
         let mut wait = FIRST_WAIT;
         loop {
-            if let Ok(ensured) = self.ensure_once(rx).await {
+            if let Ok(ensured) = self.ensure_lease(rx).await {
                 return Some(ensured);
             }
             match self.defects.has(IdentityDefect::IdentityStopWaits) {
@@ -234,12 +236,12 @@ impl Identity {
     }
 
     /// `ensureLease`
-    async fn ensure_once(&self, rx: Rx) -> Result<(Stored, bool), Failure> {
+    async fn ensure_lease(&self, rx: Rx) -> Result<(Stored, bool), Failure> {
         match self.ask(rx, self.request(Method::Get)).await {
             Ok(stored) => Ok((stored, false)),
             Err(error) if error.is(Reason::NotFound) => {
                 let post = Request::new(Method::Post, LEASES.path(NAMESPACE, ""));
-                let made = self.ask(rx, post.with(self.lease(rx))).await?;
+                let made = self.ask(rx, post.with(self.new_lease(rx))).await?;
                 Ok((made, true))
             }
             Err(error) => Err(error),
@@ -247,7 +249,7 @@ impl Identity {
     }
 
     /// `newLease`
-    fn lease(&self, rx: Rx) -> Json {
+    fn new_lease(&self, rx: Rx) -> Json {
         let name = self.name();
         let mut lease = json!({
             "apiVersion": "coordination.k8s.io/v1",
@@ -294,12 +296,16 @@ impl Identity {
         else {
             return;
         };
-        for lease in leases.items.iter().filter(|lease| is_expired(rx, lease)) {
+        for lease in leases
+            .items
+            .iter()
+            .filter(|lease| is_lease_expired(rx, lease))
+        {
             let name = json::text(lease.object.json(), &["metadata", "name"]);
             let path = LEASES.path(NAMESPACE, name);
             let latest = Request::new(Method::Get, path.clone());
             let latest = loopback.object(rx, latest).await;
-            if latest.is_ok_and(|latest| is_expired(rx, &latest)) {
+            if latest.is_ok_and(|latest| is_lease_expired(rx, &latest)) {
                 let _ = loopback
                     .request(rx, Request::new(Method::Delete, path))
                     .await;
@@ -309,7 +315,7 @@ impl Identity {
 }
 
 /// `isLeaseExpired`
-fn is_expired(rx: Rx, lease: &Stored) -> bool {
+fn is_lease_expired(rx: Rx, lease: &Stored) -> bool {
     let lease = lease.object.json();
     let renewed = Stamp::parse(json::text(lease, &["spec", "renewTime"]));
     let duration = json::number(lease, &["spec", "leaseDurationSeconds"]);

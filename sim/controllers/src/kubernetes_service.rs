@@ -25,7 +25,7 @@ pub async fn ensure(rx: Rx, me: &Bootstrap) -> Result<(), Failure> {
         return Ok(());
     };
     if !server.release.has(gates::SYSTEM_NAMESPACES_APART) {
-        system_namespaces::ensure(rx, server, NAMESPACE).await?;
+        system_namespaces::create_namespace_if_needed(rx, server, NAMESPACE).await?;
     }
     loop {
         let get = Request::new(Method::Get, SERVICES.path(NAMESPACE, NAME));

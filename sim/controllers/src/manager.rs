@@ -123,7 +123,7 @@ impl Process for ControllerManager {
         if task.kind() == SHUT_DOWN {
             return Box::pin(shut_down(rx));
         }
-        Box::pin(stopped(rx))
+        Box::pin(on_stopped_leading(rx))
     }
 }
 
@@ -139,7 +139,7 @@ async fn shut_down(rx: Rx) -> Outcome {
 }
 
 /// `OnStoppedLeading`: the process ends. Who was asked to stop stays down.
-async fn stopped(rx: Rx) -> Outcome {
+async fn on_stopped_leading(rx: Rx) -> Outcome {
     match rx.read(&STOPPING) {
         true => rx.exit(),
         false => rx.restart(),

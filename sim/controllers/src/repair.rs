@@ -258,7 +258,7 @@ impl ServiceRepair {
         }
     }
 
-    /// `runOnce`: what is stored, then what Services there are, then the writes, family by family in the
+    /// Upstream's inner `runOnce`: what is stored, then what Services there are, then the writes, family by family in the
     /// order of a Go map, here the default one first.
     async fn try_once(&self, rx: Rx, which: Loop) -> Result<(), Failed> {
         let release = self.server.release;
@@ -286,7 +286,7 @@ impl ServiceRepair {
             {
                 ports_only
             }
-            Loop::NodePorts => node_ports,
+            Loop::NodePorts => collect_service_node_ports,
         };
         let used = services.iter().flat_map(|service| {
             let in_use = move |item| InUse { service, item };
@@ -378,7 +378,7 @@ fn cluster_ips(service: &Json) -> Vec<String> {
 fn ports_only(service: &Json) -> Vec<String> {
     let mut service = service.clone();
     json::remove(&mut service, &HEALTH_CHECK);
-    node_ports(&service)
+    collect_service_node_ports(&service)
 }
 
 fn has_health_check(service: &Json) -> bool {
@@ -386,7 +386,7 @@ fn has_health_check(service: &Json) -> bool {
 }
 
 /// `collectServiceNodePorts`: one number for two protocols counts once.
-fn node_ports(service: &Json) -> Vec<String> {
+fn collect_service_node_ports(service: &Json) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut seen: Vec<(i64, &str)> = Vec::new();
     let mut see = |port: i64, protocol| {

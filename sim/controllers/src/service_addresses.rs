@@ -173,7 +173,7 @@ impl ServiceAddresses {
             return Some(Box::pin(me.keep_default_range(rx)));
         }
         if task.kind() == FIRST {
-            return Some(Box::pin(me.first(rx)));
+            return Some(Box::pin(me.run_until(rx)));
         }
         if task.kind() == WORK {
             return Some(Box::pin(me.work(rx, *task.args())));
@@ -193,12 +193,12 @@ impl ServiceAddresses {
 
     /// `RunUntil`: once the caches are synced and the default ServiceCIDR is there, everything is gone
     /// over once; then there are only workers. An error ends it, and with it the server's start.
-    async fn first(self, rx: Rx) -> Outcome {
+    async fn run_until(self, rx: Rx) -> Outcome {
         if !have_synced(rx) || get(rx, Of::Ranges, default_range::NAME).is_none() {
             rx.sleep(POLL).await;
             return Outcome::Become(Task::new(FIRST, ()));
         }
-        if let Err(failed) = self.go_over_all(rx).await {
+        if let Err(failed) = self.do_run_once(rx).await {
             say(rx, failed.to_string());
             return Outcome::Done;
         }
@@ -216,11 +216,11 @@ impl ServiceAddresses {
         let item: Item = queue.get(rx).await;
         let done = match queue == SERVICE_QUEUE {
             true => self.sync_service(rx, &item).await,
-            false => self.sync_address(rx, &item).await,
+            false => self.sync_ip_address(rx, &item).await,
         };
         match done {
             Ok(()) => queue.forget(rx, &item),
-            Err(_) if queue.requeues(rx, &item) < RETRIES => {
+            Err(_) if queue.num_requeues(rx, &item) < RETRIES => {
                 queue.add_rate_limited(rx, item.clone());
             }
             Err(failed) => {

@@ -58,7 +58,7 @@ impl SystemNamespaces {
         };
         let turn = Every::period(INTERVAL).sliding(rx, &STOP, async {
             for name in names {
-                let _ = ensure(rx, &self.server, name).await;
+                let _ = create_namespace_if_needed(rx, &self.server, name).await;
             }
             Turn::Again
         });
@@ -70,7 +70,11 @@ impl SystemNamespaces {
 }
 
 /// `createNamespaceIfNeeded`
-pub(crate) async fn ensure(rx: Rx, server: &Config, name: &str) -> Result<(), Failure> {
+pub(crate) async fn create_namespace_if_needed(
+    rx: Rx,
+    server: &Config,
+    name: &str,
+) -> Result<(), Failure> {
     let get = Request::new(Method::Get, NAMESPACES.path("", name));
     if server.loopback().request(rx, get).await.is_ok() {
         return Ok(());

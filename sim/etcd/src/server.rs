@@ -210,12 +210,12 @@ impl<V: Value> Process for Etcd<V> {
     }
 
     fn part(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
-        self.watch_request(cx, caller, body.expect::<WatchRequest>());
+        self.recv_loop(cx, caller, body.expect::<WatchRequest>());
         self.keep_watches(cx);
     }
 
     fn acknowledged(&mut self, cx: &mut Cx<'_>, caller: Caller) {
-        self.send(cx, caller);
+        self.send_loop(cx, caller);
     }
 
     fn cast(&mut self, cx: &mut Cx<'_>, from: ProcId, body: &Payload) {

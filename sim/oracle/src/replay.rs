@@ -261,7 +261,7 @@ impl Replay<'_> {
                     taken = Bitmap::parse(range["data"].as_str().unwrap_or_default())
                         .unwrap_or_default();
                 }
-                taken.take(port.saturating_sub(FIRST_PORT));
+                taken.allocate(port.saturating_sub(FIRST_PORT));
                 (NODE_PORTS, taken.text().into())
             }
         };

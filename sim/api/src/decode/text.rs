@@ -50,7 +50,7 @@ impl Reader<'_> {
     fn unexpected(&self, context: &str) -> String {
         match self.peek() {
             None => "unexpected end of JSON input".to_owned(),
-            Some(byte) => format!("invalid character {} {context}", quoted(byte)),
+            Some(byte) => format!("invalid character {} {context}", quote_char(byte)),
         }
     }
 
@@ -73,7 +73,7 @@ impl Reader<'_> {
     fn literal(&mut self, word: &str) -> Result<(), String> {
         for byte in word.bytes() {
             if self.peek() != Some(byte) {
-                let context = format!("in literal {word} (expecting {})", quoted(byte));
+                let context = format!("in literal {word} (expecting {})", quote_char(byte));
                 return Err(self.unexpected(&context));
             }
             self.at += 1;
@@ -245,12 +245,12 @@ impl Reader<'_> {
 }
 
 /// `quoteChar` of Go's scanner: the byte as a character between single quotes.
-fn quoted(byte: u8) -> String {
+fn quote_char(byte: u8) -> String {
     match byte {
         b'\'' => r"'\''".to_owned(),
         b'"' => r#"'"'"#.to_owned(),
         _ => {
-            let text = crate::quote::go(&char::from(byte).to_string());
+            let text = crate::quote::quote(&char::from(byte).to_string());
             format!("'{}'", &text[1..text.len() - 1])
         }
     }

@@ -134,7 +134,7 @@ impl Reader {
     }
 
     /// `UnmarshalTypeError`, with what the decoder adds to it.
-    fn type_error(&self, value: &str, go: &str) -> String {
+    fn unmarshal_type_error(&self, value: &str, go: &str) -> String {
         match self.holder {
             None => format!("json: cannot unmarshal {value} into Go value of type {go}"),
             Some(holder) => format!(
@@ -155,8 +155,10 @@ impl Reader {
         }
         let whole = matches!(ty.shape, Shape::Int32 | Shape::Int64);
         let error = match view {
-            View::Number(text) if whole => self.type_error(&format!("number {text}"), &ty.go),
-            view => self.type_error(value_name(view), &ty.go),
+            View::Number(text) if whole => {
+                self.unmarshal_type_error(&format!("number {text}"), &ty.go)
+            }
+            view => self.unmarshal_type_error(value_name(view), &ty.go),
         };
         self.save(error);
         Ok(())
@@ -164,8 +166,8 @@ impl Reader {
 
     fn save_strict(&mut self, what: &str, field: &str) {
         let path = match self.path.as_str() {
-            "" => quote::go(field),
-            path => quote::go(&format!("{path}.{field}")),
+            "" => quote::quote(field),
+            path => quote::quote(&format!("{path}.{field}")),
         };
         let error = format!("{what} field {path}");
         if self.strict.len() < 100 && self.seen.insert(error.clone()) {
@@ -300,7 +302,7 @@ impl Reader {
                 // The zero of Go's instants is written as null.
                 Ok((!text.starts_with("0001-01-01T00:00:00")).then(|| text.into()))
             }
-            view => Err(self.type_error(value_name(view), "string")),
+            view => Err(self.unmarshal_type_error(value_name(view), "string")),
         }
     }
 
@@ -310,9 +312,9 @@ impl Reader {
             View::String(text) => Ok(Some((*text).into())),
             View::Number(text) => match text.parse::<i32>() {
                 Ok(number) => Ok(Some(number.into())),
-                Err(_) => Err(self.type_error(&format!("number {text}"), "int32")),
+                Err(_) => Err(self.unmarshal_type_error(&format!("number {text}"), "int32")),
             },
-            view => Err(self.type_error(value_name(view), "int32")),
+            view => Err(self.unmarshal_type_error(value_name(view), "int32")),
         }
     }
 
@@ -356,7 +358,7 @@ impl Reader {
                         view => Err(value_name(&view).to_owned()),
                     };
                     bytes.push(byte.unwrap_or_else(|value| {
-                        let error = self.type_error(&value, "uint8");
+                        let error = self.unmarshal_type_error(&value, "uint8");
                         self.save(error);
                         0
                     }));

@@ -39,12 +39,12 @@ pub(crate) fn time(text: &str, layout: Layout) -> Result<String, String> {
     let stamp = parse(text, layout).map_err(|miss| match miss {
         Miss::Element(rest, element) => format!(
             "parsing time {} as {}: cannot parse {} as {}",
-            quote::go(text),
-            quote::go(layout.go()),
-            quote::go(rest),
-            quote::go(element),
+            quote::quote(text),
+            quote::quote(layout.go()),
+            quote::quote(rest),
+            quote::quote(element),
         ),
-        Miss::Message(message) => format!("parsing time {}: {message}", quote::go(text)),
+        Miss::Message(message) => format!("parsing time {}: {message}", quote::quote(text)),
     })?;
     let format = match layout {
         Layout::Seconds => "%Y-%m-%dT%H:%M:%SZ",
@@ -184,7 +184,7 @@ fn parse(text: &str, layout: Layout) -> Result<Timestamp, Miss<'_>> {
     let nanos = cursor.fraction((layout == Layout::Micros).then_some(6))?;
     let east = cursor.zone()?;
     if !cursor.rest.is_empty() {
-        let rest = quote::go(cursor.rest);
+        let rest = quote::quote(cursor.rest);
         return Err(Miss::Message(format!("extra text: {rest}")));
     }
     let small = |number: i32| i8::try_from(number).unwrap_or_default();
@@ -367,7 +367,7 @@ mod tests {
                 format!("as \"{layout}\": cannot parse \"/1\" as \"-\""),
             ),
         ] {
-            let expected = format!("parsing time {} {error}", quote::go(text));
+            let expected = format!("parsing time {} {error}", quote::quote(text));
             assert_eq!(seconds(text), Err(expected));
         }
         let far = seconds("2020-02-30T00:00:00Z").expect_err("no day");

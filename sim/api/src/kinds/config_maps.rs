@@ -44,11 +44,11 @@ pub(super) fn immutable(object: &Json, old: &Json, fields: &[&str], errors: &mut
 }
 
 fn validate(object: &Json) -> ErrorList {
-    let mut errors = metadata::validate_object_meta(object, true, &names::name_is_subdomain);
+    let mut errors = metadata::validate_object_meta(object, true, &names::name_is_dns_subdomain);
     let mut size = 0;
     for (key, value) in metadata::entries(object, &["data"]) {
         let field = format!("data[{key}]");
-        errors.invalid_each(&field, key, names::config_map_key(key));
+        errors.invalid_each(&field, key, names::is_config_map_key(key));
         if json::at(object, &["binaryData", key]).is_some() {
             errors.invalid(field, key, "duplicate of key present in binaryData");
         }
@@ -58,7 +58,7 @@ fn validate(object: &Json) -> ErrorList {
         errors.invalid_each(
             &format!("binaryData[{key}]"),
             key,
-            names::config_map_key(key),
+            names::is_config_map_key(key),
         );
         size += binary_size(value);
     }

@@ -53,8 +53,8 @@ impl Strategy for Deployments {
 
     fn validate(&self, _cx: &Context, deployment: &Json) -> ErrorList {
         let mut errors =
-            metadata::validate_object_meta(deployment, true, &names::name_is_subdomain);
-        validate_spec(deployment, &mut errors);
+            metadata::validate_object_meta(deployment, true, &names::name_is_dns_subdomain);
+        validate_deployment_spec(deployment, &mut errors);
         errors
     }
 
@@ -82,10 +82,10 @@ impl Strategy for Deployments {
     ) -> ErrorList {
         let mut errors = metadata::validate_object_meta_update(deployment, old);
         if part == Part::Status {
-            validate_status(deployment, old, &mut errors);
+            validate_deployment_status_update(deployment, old, &mut errors);
             return errors;
         }
-        validate_spec(deployment, &mut errors);
+        validate_deployment_spec(deployment, &mut errors);
         let selector = |of| json::at(of, &["spec", "selector"]).cloned();
         let new = selector(deployment);
         if new != selector(old) {
@@ -95,7 +95,7 @@ impl Strategy for Deployments {
     }
 
     fn warnings(&self, _cx: &Context, deployment: &Json, old: Option<&Json>) -> Vec<String> {
-        let found = names::dns_label(json::text(deployment, &["metadata", "name"]));
+        let found = names::is_dns1123_label(json::text(deployment, &["metadata", "name"]));
         if old.is_some() || found.is_empty() {
             return Vec::new();
         }
@@ -121,7 +121,7 @@ fn shown(selector: Option<&Json>) -> Bad {
 }
 
 /// `LabelSelectorAsSelector`; `None` if an operator is none.
-fn as_selector(selector: &Json) -> Option<LabelSelector> {
+fn label_selector_as_selector(selector: &Json) -> Option<LabelSelector> {
     let mut all = Vec::new();
     for (key, value) in metadata::entries(selector, &["matchLabels"]) {
         all.push(Requirement {
@@ -150,8 +150,8 @@ fn as_selector(selector: &Json) -> Option<LabelSelector> {
 }
 
 /// `ValidateLabelSelector`
-fn validate_selector(selector: &Json, path: &str, errors: &mut ErrorList) {
-    metadata::labels(
+fn validate_label_selector(selector: &Json, path: &str, errors: &mut ErrorList) {
+    metadata::validate_labels(
         selector,
         &["matchLabels"],
         &format!("{path}.matchLabels"),
@@ -176,11 +176,11 @@ fn validate_selector(selector: &Json, path: &str, errors: &mut ErrorList) {
             other => errors.invalid(at("operator"), other, "not a valid selector operator"),
         }
         let key = json::text(expression, &["key"]);
-        errors.invalid_each(&at("key"), key, names::qualified_name(key));
+        errors.invalid_each(&at("key"), key, names::is_qualified_name(key));
         for (index, value) in values.iter().enumerate() {
             let value = value.as_str().unwrap_or_default();
             let field = format!("{}[{index}]", at("values"));
-            errors.invalid_each(&field, value, names::label_value(value));
+            errors.invalid_each(&field, value, names::is_valid_label_value(value));
         }
     }
 }
@@ -193,7 +193,7 @@ fn not_negative(object: &Json, path: &[&str], errors: &mut ErrorList) {
 }
 
 /// `ValidateDeploymentSpec`
-fn validate_spec(deployment: &Json, errors: &mut ErrorList) {
+fn validate_deployment_spec(deployment: &Json, errors: &mut ErrorList) {
     not_negative(deployment, &["spec", "replicas"], errors);
     let selector = json::at(deployment, &["spec", "selector"]).filter(|s| !s.is_null());
     let template = json::at(deployment, &["spec", "template"]).unwrap_or(&Json::Null);
@@ -204,8 +204,8 @@ fn validate_spec(deployment: &Json, errors: &mut ErrorList) {
             Some(nothing)
         }
         Some(selector) => {
-            validate_selector(selector, "spec.selector", errors);
-            let parsed = as_selector(selector);
+            validate_label_selector(selector, "spec.selector", errors);
+            let parsed = label_selector_as_selector(selector);
             if parsed.as_ref().is_some_and(|parsed| parsed.0.is_empty()) {
                 let detail = "empty selector is invalid for deployment";
                 errors.invalid("spec.selector", shown(Some(selector)), detail);
@@ -215,9 +215,9 @@ fn validate_spec(deployment: &Json, errors: &mut ErrorList) {
     };
     match parsed {
         None => errors.invalid("spec.selector", shown(selector), "invalid label selector"),
-        Some(parsed) => validate_template(template, &parsed, errors),
+        Some(parsed) => validate_pod_template_spec_for_replica_set(template, &parsed, errors),
     }
-    validate_strategy(deployment, errors);
+    validate_deployment_strategy(deployment, errors);
     for field in [
         "minReadySeconds",
         "revisionHistoryLimit",
@@ -235,13 +235,17 @@ fn validate_spec(deployment: &Json, errors: &mut ErrorList) {
 }
 
 /// `ValidatePodTemplateSpecForReplicaSet`
-fn validate_template(template: &Json, selector: &LabelSelector, errors: &mut ErrorList) {
+fn validate_pod_template_spec_for_replica_set(
+    template: &Json,
+    selector: &LabelSelector,
+    errors: &mut ErrorList,
+) {
     if !selector.0.is_empty() && !selector.matches(template) {
         let labels = json::at(template, &["metadata", "labels"]);
         let detail = "`selector` does not match template `labels`";
         errors.invalid("spec.template.metadata.labels", labels, detail);
     }
-    pod_spec::validate_template(template, "spec.template", errors);
+    pod_spec::validate_pod_template_spec(template, "spec.template", errors);
     let restart = json::text(template, &["spec", "restartPolicy"]);
     if restart != "Always" {
         errors.not_supported("spec.template.spec.restartPolicy", restart, &["Always"]);
@@ -256,7 +260,7 @@ fn validate_template(template: &Json, selector: &LabelSelector, errors: &mut Err
 }
 
 /// `ValidateDeploymentStrategy`
-fn validate_strategy(deployment: &Json, errors: &mut ErrorList) {
+fn validate_deployment_strategy(deployment: &Json, errors: &mut ErrorList) {
     const ROLLING: &str = "spec.strategy.rollingUpdate";
     let strategy = json::at(deployment, &["spec", "strategy"]).unwrap_or(&Json::Null);
     let rolling = strategy.get("rollingUpdate").filter(|r| !r.is_null());
@@ -275,18 +279,20 @@ fn validate_strategy(deployment: &Json, errors: &mut ErrorList) {
                 int_or_percent(value(field), &format!("{ROLLING}.{field}"), errors);
             }
             let unavailable = value("maxUnavailable");
-            if amount(unavailable) == 0 && amount(value("maxSurge")) == 0 {
+            if get_int_or_percent_value(unavailable) == 0
+                && get_int_or_percent_value(value("maxSurge")) == 0
+            {
                 let detail = "may not be 0 when `maxSurge` is 0";
                 errors.invalid(format!("{ROLLING}.maxUnavailable"), unavailable, detail);
             }
-            if unavailable.is_string() && amount(unavailable) > 100 {
+            if unavailable.is_string() && get_int_or_percent_value(unavailable) > 100 {
                 let detail = "must not be greater than 100%";
                 errors.invalid(format!("{ROLLING}.maxUnavailable"), unavailable, detail);
             }
         }
         _ => {
             let bad = Bad::from(strategy);
-            let supported = ["Recreate", "RollingUpdate"].map(quote::go).join(", ");
+            let supported = ["Recreate", "RollingUpdate"].map(quote::quote).join(", ");
             errors.add(
                 crate::validation::ErrorType::NotSupported(bad),
                 "spec.strategy",
@@ -297,7 +303,7 @@ fn validate_strategy(deployment: &Json, errors: &mut ErrorList) {
 }
 
 /// `getIntOrPercentValue`
-fn amount(value: &Json) -> i64 {
+fn get_int_or_percent_value(value: &Json) -> i64 {
     match value {
         Json::String(text) => text.trim_end_matches('%').parse().unwrap_or(0),
         value => value.as_i64().unwrap_or(0),
@@ -327,7 +333,7 @@ fn int_or_percent(value: &Json, field: &str, errors: &mut ErrorList) {
 }
 
 /// `ValidateDeploymentStatusUpdate`
-fn validate_status(deployment: &Json, old: &Json, errors: &mut ErrorList) {
+fn validate_deployment_status_update(deployment: &Json, old: &Json, errors: &mut ErrorList) {
     for field in [
         "observedGeneration",
         "replicas",
@@ -364,7 +370,7 @@ fn validate_status(deployment: &Json, old: &Json, errors: &mut ErrorList) {
 }
 
 /// `scaleFromDeployment`: the Scale of a Deployment, which carries its resourceVersion.
-pub fn scale(deployment: &Json) -> Json {
+pub fn scale_from_deployment(deployment: &Json) -> Json {
     let mut scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale"});
     for field in [
         "name",
@@ -388,7 +394,7 @@ pub fn scale(deployment: &Json) -> Json {
         &["status", "replicas"],
         number(&["status", "replicas"]),
     );
-    let selector = json::at(deployment, &["spec", "selector"]).and_then(as_selector);
+    let selector = json::at(deployment, &["spec", "selector"]).and_then(label_selector_as_selector);
     json::set(
         &mut scale,
         &["status", "selector"],
@@ -423,11 +429,11 @@ fn in_words(selector: &LabelSelector) -> String {
 
 /// The Deployment as an update of its Scale makes it; it carries the Scale's resourceVersion.
 pub fn rescale(deployment: &Json, scale: &Json) -> Result<Json, Status> {
-    let mut errors = metadata::validate_object_meta(scale, true, &names::name_is_subdomain);
+    let mut errors = metadata::validate_object_meta(scale, true, &names::name_is_dns_subdomain);
     not_negative(scale, &["spec", "replicas"], &mut errors);
     if !errors.is_empty() {
         let name = json::text(scale, &["metadata", "name"]);
-        return Err(Status::invalid("Scale", "autoscaling", name, &errors));
+        return Err(Status::new_invalid("Scale", "autoscaling", name, &errors));
     }
     let mut scaled = deployment.clone();
     let replicas = json::number(scale, &["spec", "replicas"]).unwrap_or(0);
@@ -477,7 +483,7 @@ mod tests {
             Deployments.validate(&context(), &deployment).to_string(),
             "[]"
         );
-        let words = scale(&deployment);
+        let words = scale_from_deployment(&deployment);
         assert_eq!(words["status"], json!({"replicas": 0, "selector": "app=d"}));
         let none = rescale(
             &deployment,

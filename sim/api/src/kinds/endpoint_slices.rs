@@ -47,11 +47,11 @@ impl Strategy for EndpointSlices {
     }
 
     fn validate(&self, _cx: &Context, slice: &Json) -> ErrorList {
-        validate(slice, None)
+        validate_endpoint_slice(slice, None)
     }
 
     fn validate_update(&self, _cx: &Context, _part: Part, slice: &Json, old: &Json) -> ErrorList {
-        let mut errors = validate(slice, Some(old));
+        let mut errors = validate_endpoint_slice(slice, Some(old));
         let kind = |of| json::text(of, &["addressType"]).to_owned();
         if kind(slice) != kind(old) {
             errors.invalid("addressType", kind(slice), metadata::IMMUTABLE);
@@ -68,8 +68,8 @@ impl Strategy for EndpointSlices {
 }
 
 /// `ValidateEndpointSlice`; addresses that were there before are not looked at again.
-fn validate(slice: &Json, old: Option<&Json>) -> ErrorList {
-    let mut errors = metadata::validate_object_meta(slice, true, &names::name_is_subdomain);
+fn validate_endpoint_slice(slice: &Json, old: Option<&Json>) -> ErrorList {
+    let mut errors = metadata::validate_object_meta(slice, true, &names::name_is_dns_subdomain);
     let kind = json::text(slice, &["addressType"]);
     let kinds = ["FQDN", "IPv4", "IPv6"];
     match kind {
@@ -123,7 +123,8 @@ fn validate_endpoint(
         }
         match kind {
             "IPv4" | "IPv6" => {
-                let Some(ip) = addresses::validate_legacy(address, &each, errors) else {
+                let Some(ip) = addresses::is_valid_ip_for_legacy_field(address, &each, errors)
+                else {
                     continue;
                 };
                 match kind {
@@ -133,36 +134,36 @@ fn validate_endpoint(
                     "IPv6" if ip.is_ipv4() => {
                         errors.invalid(field.clone(), address, "must be an IPv6 address");
                     }
-                    _ => addresses::not_special(address, &each, errors),
+                    _ => addresses::validate_endpoint_ip(address, &each, errors),
                 }
             }
-            "FQDN" => domain_name(address, &each, errors),
+            "FQDN" => is_fully_qualified_domain_name(address, &each, errors),
             _ => {}
         }
     }
     if let Some(node) = endpoint.get("nodeName").and_then(Json::as_str) {
-        let found = names::name_is_subdomain(node, false);
+        let found = names::name_is_dns_subdomain(node, false);
         errors.invalid_each(&format!("{path}.nodeName"), node, found);
     }
     let topology = format!("{path}.deprecatedTopology");
-    metadata::labels(endpoint, &["deprecatedTopology"], &topology, errors);
+    metadata::validate_labels(endpoint, &["deprecatedTopology"], &topology, errors);
     if let Some(hostname) = endpoint.get("hostname").and_then(Json::as_str) {
         errors.invalid_each(
             &format!("{path}.hostname"),
             hostname,
-            names::dns_label(hostname),
+            names::is_dns1123_label(hostname),
         );
     }
 }
 
 /// `IsFullyQualifiedDomainName`
-fn domain_name(name: &str, field: &str, errors: &mut ErrorList) {
+fn is_fully_qualified_domain_name(name: &str, field: &str, errors: &mut ErrorList) {
     if name.is_empty() {
         errors.required(field, "");
         return;
     }
     let bare = name.strip_suffix('.').unwrap_or(name);
-    let found = names::dns_subdomain(bare);
+    let found = names::is_dns1123_subdomain(bare);
     if !found.is_empty() {
         errors.invalid(field, bare, found.join(","));
         return;
@@ -173,7 +174,7 @@ fn domain_name(name: &str, field: &str, errors: &mut ErrorList) {
         return;
     }
     for label in bare.split('.') {
-        let found = names::dns_label(label);
+        let found = names::is_dns1123_label(label);
         if !found.is_empty() {
             errors.invalid(field, label, found.join(","));
             return;
@@ -191,7 +192,7 @@ fn validate_ports(ports: &[Json], errors: &mut ErrorList) {
         let at = |field: &str| format!("ports[{index}].{field}");
         let name = json::text(port, &["name"]);
         if !name.is_empty() {
-            errors.invalid_each(&at("name"), name, names::dns_label(name));
+            errors.invalid_each(&at("name"), name, names::is_dns1123_label(name));
         }
         if !all.insert(name) {
             errors.duplicate(at("name"), name);
@@ -202,13 +203,13 @@ fn validate_ports(ports: &[Json], errors: &mut ErrorList) {
             Some(other) => errors.not_supported(at("protocol"), other, &PROTOCOLS),
         }
         if let Some(number) = json::number(port, &["port"]) {
-            errors.invalid_each(&at("port"), number, names::port_number(number));
+            errors.invalid_each(&at("port"), number, names::is_valid_port_num(number));
         }
         if let Some(protocol) = port.get("appProtocol").and_then(Json::as_str) {
             errors.invalid_each(
                 &at("appProtocol"),
                 protocol,
-                names::qualified_name(protocol),
+                names::is_qualified_name(protocol),
             );
         }
     }

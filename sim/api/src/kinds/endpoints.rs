@@ -29,7 +29,7 @@ impl Strategy for Endpoints {
     }
 
     fn validate(&self, _cx: &Context, endpoints: &Json) -> ErrorList {
-        validate(endpoints, None)
+        validate_endpoints(endpoints, None)
     }
 
     fn validate_update(
@@ -40,7 +40,7 @@ impl Strategy for Endpoints {
         old: &Json,
     ) -> ErrorList {
         let mut errors = metadata::validate_object_meta_update(endpoints, old);
-        errors.extend(validate(endpoints, Some(old)));
+        errors.extend(validate_endpoints(endpoints, Some(old)));
         errors
     }
 
@@ -60,8 +60,8 @@ pub fn deprecation(release: Version) -> Option<&'static str> {
 }
 
 /// `ValidateEndpoints`; subsets that stay as they were are not looked at again.
-fn validate(endpoints: &Json, old: Option<&Json>) -> ErrorList {
-    let mut errors = metadata::validate_object_meta(endpoints, true, &names::name_is_subdomain);
+fn validate_endpoints(endpoints: &Json, old: Option<&Json>) -> ErrorList {
+    let mut errors = metadata::validate_object_meta(endpoints, true, &names::name_is_dns_subdomain);
     let subsets = |of| json::list(of, &["subsets"]);
     if old.is_some_and(|old| subsets(old) == subsets(endpoints)) {
         return errors;
@@ -93,20 +93,20 @@ fn validate(endpoints: &Json, old: Option<&Json>) -> ErrorList {
 fn validate_address(address: &Json, path: &str, errors: &mut ErrorList) {
     let text = |field| json::text(address, &[field]);
     let ip = text("ip");
-    addresses::validate_legacy(ip, &format!("{path}.ip"), errors);
+    addresses::is_valid_ip_for_legacy_field(ip, &format!("{path}.ip"), errors);
     let hostname = text("hostname");
     if !hostname.is_empty() {
         errors.invalid_each(
             &format!("{path}.hostname"),
             hostname,
-            names::dns_label(hostname),
+            names::is_dns1123_label(hostname),
         );
     }
     if let Some(node) = address.get("nodeName").and_then(Json::as_str) {
-        let found = names::name_is_subdomain(node, false);
+        let found = names::name_is_dns_subdomain(node, false);
         errors.invalid_each(&format!("{path}.nodeName"), node, found);
     }
-    addresses::not_special(ip, &format!("{path}.ip"), errors);
+    addresses::validate_endpoint_ip(ip, &format!("{path}.ip"), errors);
 }
 
 fn validate_port(port: &Json, named: bool, path: &str, errors: &mut ErrorList) {
@@ -114,10 +114,10 @@ fn validate_port(port: &Json, named: bool, path: &str, errors: &mut ErrorList) {
     match json::text(port, &["name"]) {
         "" if named => errors.required(at("name"), ""),
         "" => {}
-        name => errors.invalid_each(&at("name"), name, names::dns_label(name)),
+        name => errors.invalid_each(&at("name"), name, names::is_dns1123_label(name)),
     }
     let number = json::number(port, &["port"]).unwrap_or(0);
-    errors.invalid_each(&at("port"), number, names::port_number(number));
+    errors.invalid_each(&at("port"), number, names::is_valid_port_num(number));
     match json::text(port, &["protocol"]) {
         "" => errors.required(at("protocol"), ""),
         protocol if PROTOCOLS.contains(&protocol) => {}
@@ -127,7 +127,7 @@ fn validate_port(port: &Json, named: bool, path: &str, errors: &mut ErrorList) {
         errors.invalid_each(
             &at("appProtocol"),
             protocol,
-            names::qualified_name(protocol),
+            names::is_qualified_name(protocol),
         );
     }
 }

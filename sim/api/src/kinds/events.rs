@@ -14,11 +14,11 @@ const TTL: u64 = 3600;
 
 impl Strategy for Events {
     fn validate(&self, _cx: &Context, event: &Json) -> ErrorList {
-        validate(event)
+        legacy_validate_event(event)
     }
 
     fn validate_update(&self, _cx: &Context, _part: Part, event: &Json, _old: &Json) -> ErrorList {
-        validate(event)
+        legacy_validate_event(event)
     }
 
     fn allow_create_on_update(&self) -> bool {
@@ -29,7 +29,7 @@ impl Strategy for Events {
         Some(TTL)
     }
 
-    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+    fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "involvedObject.kind"
             | "involvedObject.namespace"
@@ -63,7 +63,7 @@ impl Strategy for Events {
 }
 
 /// `legacyValidateEvent`
-fn validate(event: &Json) -> ErrorList {
+fn legacy_validate_event(event: &Json) -> ErrorList {
     const DETAIL: &str = "does not match event.namespace";
     let mut errors = ErrorList::default();
     let involved = json::text(event, &["involvedObject", "namespace"]);
@@ -79,7 +79,7 @@ fn validate(event: &Json) -> ErrorList {
     errors.invalid_each(
         "namespace",
         namespace,
-        names::name_is_label(namespace, false),
+        names::name_is_dns_label(namespace, false),
     );
     errors
 }

@@ -20,7 +20,8 @@ impl Strategy for Leases {
     }
 
     fn validate(&self, _cx: &Context, lease: &Json) -> ErrorList {
-        let mut errors = metadata::validate_accessor(lease, true, &names::name_is_subdomain);
+        let mut errors =
+            metadata::validate_object_meta_accessor(lease, true, &names::name_is_dns_subdomain);
         validate_spec(lease, &mut errors);
         errors
     }

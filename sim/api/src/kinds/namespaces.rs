@@ -94,7 +94,7 @@ impl Strategy for Namespaces {
                 let finalizers = json::list(namespace, &["spec", "finalizers"]);
                 for (at, finalizer) in finalizers.iter().enumerate() {
                     let field = format!("spec.finalizers[{at}]");
-                    finalizer_name(finalizer, &field, &mut errors);
+                    validate_finalizer_name(finalizer, &field, &mut errors);
                 }
                 errors
             }
@@ -109,7 +109,7 @@ impl Strategy for Namespaces {
     }
 
     fn name_errors(&self, name: &str, prefix: bool) -> Vec<String> {
-        names::name_is_label(name, prefix)
+        names::name_is_dns_label(name, prefix)
     }
 
     fn is_held(&self, namespace: &Json) -> bool {
@@ -124,7 +124,7 @@ impl Strategy for Namespaces {
         true
     }
 
-    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+    fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "status.phase" | "metadata.name" => Ok(label),
             label => Err(format!("field label not supported: {label}")),
@@ -160,16 +160,16 @@ fn label(namespace: &mut Json) {
 }
 
 fn validate(namespace: &Json) -> ErrorList {
-    let mut errors = metadata::validate_object_meta(namespace, false, &names::name_is_label);
+    let mut errors = metadata::validate_object_meta(namespace, false, &names::name_is_dns_label);
     for finalizer in json::list(namespace, &["spec", "finalizers"]) {
-        finalizer_name(finalizer, "spec.finalizers", &mut errors);
+        validate_finalizer_name(finalizer, "spec.finalizers", &mut errors);
     }
     errors
 }
 
 /// `validateFinalizerName`
-fn finalizer_name(finalizer: &Json, field: &str, errors: &mut ErrorList) {
+fn validate_finalizer_name(finalizer: &Json, field: &str, errors: &mut ErrorList) {
     let name = finalizer.as_str().unwrap_or_default();
-    errors.invalid_each(field, name, names::qualified_name(name));
-    metadata::legacy_finalizer(name, field, errors);
+    errors.invalid_each(field, name, names::is_qualified_name(name));
+    metadata::validate_kube_finalizer_name(name, field, errors);
 }

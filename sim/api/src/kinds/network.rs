@@ -27,7 +27,11 @@ impl Strategy for IpAddresses {
         let text = |field| json::text(parent, &[field]);
         let group = text("group");
         if !group.is_empty() {
-            errors.invalid_each("spec.parentRef.group", group, names::dns_subdomain(group));
+            errors.invalid_each(
+                "spec.parentRef.group",
+                group,
+                names::is_dns1123_subdomain(group),
+            );
         }
         for field in ["resource", "name", "namespace"] {
             let (value, path) = (text(field), format!("spec.parentRef.{field}"));
@@ -37,7 +41,11 @@ impl Strategy for IpAddresses {
                 }
                 continue;
             }
-            errors.invalid_each(&path, value, names::path_segment(value, false));
+            errors.invalid_each(
+                &path,
+                value,
+                names::is_valid_path_segment_name(value, false),
+            );
         }
         errors
     }
@@ -54,11 +62,11 @@ impl Strategy for IpAddresses {
 
     fn name_errors(&self, name: &str, _prefix: bool) -> Vec<String> {
         let mut errors = ErrorList::default();
-        addresses::validate(name, "", &mut errors);
+        addresses::is_valid_ip(name, "", &mut errors);
         errors.iter().map(|error| error.detail.clone()).collect()
     }
 
-    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+    fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "metadata.name" | "spec.parentRef.resource" | "spec.parentRef.name" => Ok(label),
             label => Err(format!("field label not supported: {label}")),
@@ -96,7 +104,8 @@ impl Strategy for ServiceCidrs {
     }
 
     fn validate(&self, _cx: &Context, range: &Json) -> ErrorList {
-        let mut errors = metadata::validate_object_meta(range, false, &names::name_is_subdomain);
+        let mut errors =
+            metadata::validate_object_meta(range, false, &names::name_is_dns_subdomain);
         let ranges: Vec<&str> = cidrs(range).collect();
         let shown = json::at(range, &["spec", "cidrs"]);
         match ranges.as_slice() {
@@ -112,7 +121,7 @@ impl Strategy for ServiceCidrs {
             _ => errors.invalid("spec.cidrs", shown, "may only hold up to 2 values"),
         }
         for (at, range) in ranges.into_iter().enumerate() {
-            addresses::validate_range(range, &format!("spec.cidrs[{at}]"), &mut errors);
+            addresses::is_valid_cidr(range, &format!("spec.cidrs[{at}]"), &mut errors);
         }
         errors
     }

@@ -30,7 +30,7 @@ impl Strategy for Nodes {
     }
 
     fn validate(&self, _cx: &Context, node: &Json) -> ErrorList {
-        let mut errors = metadata::validate_object_meta(node, false, &names::name_is_subdomain);
+        let mut errors = metadata::validate_object_meta(node, false, &names::name_is_dns_subdomain);
         taints(node, &mut errors);
         errors
     }
@@ -56,7 +56,7 @@ impl Strategy for Nodes {
         matches!(part, Part::Whole | Part::Status)
     }
 
-    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+    fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "metadata.name" | "spec.unschedulable" => Ok(label),
             label => Err(format!("field label not supported: {label}")),
@@ -82,8 +82,8 @@ fn taints(node: &Json, errors: &mut ErrorList) {
         let at = |field: &str| format!("spec.taints[{index}].{field}");
         let text = |field| json::text(taint, &[field]);
         let (key, value, effect) = (text("key"), text("value"), text("effect"));
-        errors.invalid_each(&at("key"), key, names::qualified_name(key));
-        errors.invalid_each(&at("value"), value, names::label_value(value));
+        errors.invalid_each(&at("key"), key, names::is_qualified_name(key));
+        errors.invalid_each(&at("value"), value, names::is_valid_label_value(value));
         let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
         match effect {
             "" => errors.required(at("effect"), ""),

@@ -11,7 +11,7 @@ use crate::validation::ErrorList;
 pub fn check(binding: &Json, name: &str) -> Result<(), Status> {
     if json::text(binding, &["metadata", "name"]) != name {
         let message = "name in URL does not match name in Binding object";
-        return Err(Status::bad_request(message));
+        return Err(Status::new_bad_request(message));
     }
     let mut errors = ErrorList::default();
     let kind = json::text(binding, &["target", "kind"]);
@@ -35,11 +35,11 @@ pub fn bind(pod: &Json, binding: &Json, now: Stamp) -> Result<Json, Status> {
             plural: "pods/binding",
             ..super::PODS
         };
-        Status::conflict(&resource, name, &why)
+        Status::new_conflict(&resource, name, &why)
     };
     let uid = |object| json::text(object, &["metadata", "uid"]).to_owned();
     if !uid(binding).is_empty() && uid(binding) != uid(pod) {
-        return Err(Status::conflict(
+        return Err(Status::new_conflict(
             &super::PODS,
             name,
             &format!(
@@ -72,13 +72,13 @@ pub fn bind(pod: &Json, binding: &Json, now: Stamp) -> Result<Json, Status> {
         json::set(&mut bound, &["metadata", "annotations", key], value);
     }
     let scheduled = json!({"type": "PodScheduled", "status": "True"});
-    put_condition(&mut bound, scheduled, now);
+    update_pod_condition(&mut bound, scheduled, now);
     Ok(bound)
 }
 
 /// `podutil.UpdatePodCondition`: the condition takes the place of one of its type; its last
 /// transition is now, unless its status is as before.
-pub fn put_condition(pod: &mut Json, mut condition: Json, now: Stamp) {
+pub fn update_pod_condition(pod: &mut Json, mut condition: Json, now: Stamp) {
     let conditions = json::map_mut(pod, &["status"])
         .entry("conditions")
         .or_insert(Json::Null);

@@ -53,7 +53,7 @@ pub(super) fn set_defaults(spec: &mut Json) {
         return;
     };
     if let Some(overhead) = spec.get_mut("overhead") {
-        round_up(overhead);
+        set_defaults_resource_list(overhead);
     }
     default(spec, "dnsPolicy", "ClusterFirst");
     default(spec, "restartPolicy", "Always");
@@ -96,7 +96,7 @@ fn default_container(container: &mut Map) {
     }
     if let Some(resources) = container.get_mut("resources").and_then(Json::as_object_mut) {
         for list in ["limits", "requests"] {
-            resources.entry(list).and_modify(round_up);
+            resources.entry(list).and_modify(set_defaults_resource_list);
         }
         resources.retain(|_, value| !value.is_null());
     }
@@ -171,7 +171,7 @@ fn tag(image: &str) -> &str {
 }
 
 /// `SetDefaults_ResourceList`: quantities finer than a thousandth are rounded up.
-fn round_up(list: &mut Json) {
+fn set_defaults_resource_list(list: &mut Json) {
     for value in list.as_object_mut().into_iter().flat_map(Map::values_mut) {
         let parsed = value.as_str().map(Quantity::parse);
         if let Some(Ok(quantity)) = parsed {
@@ -182,17 +182,17 @@ fn round_up(list: &mut Json) {
 }
 
 /// `ValidatePodTemplateSpec`
-pub(super) fn validate_template(template: &Json, path: &str, errors: &mut ErrorList) {
+pub(super) fn validate_pod_template_spec(template: &Json, path: &str, errors: &mut ErrorList) {
     let at = |field| format!("{path}.metadata.{field}");
-    metadata::labels(template, &["metadata", "labels"], &at("labels"), errors);
-    metadata::annotations(
+    metadata::validate_labels(template, &["metadata", "labels"], &at("labels"), errors);
+    metadata::validate_annotations(
         template,
         &["metadata", "annotations"],
         &at("annotations"),
         errors,
     );
     let spec = template.get("spec").unwrap_or(&Json::Null);
-    validate(spec, &format!("{path}.spec"), errors);
+    validate_pod_spec(spec, &format!("{path}.spec"), errors);
     if !json::list(spec, &["ephemeralContainers"]).is_empty() {
         let field = format!("{path}.spec.ephemeralContainers");
         errors.forbidden(field, "ephemeral containers not allowed in pod template");
@@ -200,7 +200,7 @@ pub(super) fn validate_template(template: &Json, path: &str, errors: &mut ErrorL
 }
 
 /// `ValidatePodSpec`
-pub(super) fn validate(spec: &Json, path: &str, errors: &mut ErrorList) {
+pub(super) fn validate_pod_spec(spec: &Json, path: &str, errors: &mut ErrorList) {
     let text = |field| json::text(spec, &[field]);
     let at = |field: &str| format!("{path}.{field}");
     let volumes = validate_volumes(json::list(spec, &["volumes"]), &at("volumes"), errors);
@@ -215,7 +215,7 @@ pub(super) fn validate(spec: &Json, path: &str, errors: &mut ErrorList) {
             validate_container(container, &path, &volumes, &mut all_names, errors);
         }
     }
-    host_ports(containers, &at("containers"), errors);
+    check_host_port_conflicts(containers, &at("containers"), errors);
     one_of(
         text("restartPolicy"),
         &at("restartPolicy"),
@@ -228,17 +228,17 @@ pub(super) fn validate(spec: &Json, path: &str, errors: &mut ErrorList) {
         &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
         errors,
     );
-    metadata::labels(spec, &["nodeSelector"], &at("nodeSelector"), errors);
+    metadata::validate_labels(spec, &["nodeSelector"], &at("nodeSelector"), errors);
     for (field, rule) in [
         (
             "serviceAccountName",
-            names::name_is_subdomain as fn(&str, bool) -> Vec<String>,
+            names::name_is_dns_subdomain as fn(&str, bool) -> Vec<String>,
         ),
-        ("nodeName", names::name_is_subdomain),
-        ("hostname", names::name_is_label),
-        ("subdomain", names::name_is_label),
-        ("priorityClassName", names::name_is_subdomain),
-        ("runtimeClassName", names::name_is_subdomain),
+        ("nodeName", names::name_is_dns_subdomain),
+        ("hostname", names::name_is_dns_label),
+        ("subdomain", names::name_is_dns_label),
+        ("priorityClassName", names::name_is_dns_subdomain),
+        ("runtimeClassName", names::name_is_dns_subdomain),
     ] {
         let value = text(field);
         if !value.is_empty() {
@@ -248,7 +248,7 @@ pub(super) fn validate(spec: &Json, path: &str, errors: &mut ErrorList) {
             deadline(spec, &at("activeDeadlineSeconds"), errors);
         }
     }
-    tolerations(
+    validate_tolerations(
         json::list(spec, &["tolerations"]),
         &at("tolerations"),
         errors,
@@ -263,7 +263,7 @@ fn deadline(spec: &Json, field: &str, errors: &mut ErrorList) {
     if let Some(seconds) = json::number(spec, &["activeDeadlineSeconds"])
         && !(1..=MAX_INT32).contains(&seconds)
     {
-        errors.invalid(field, seconds, names::between(1, MAX_INT32));
+        errors.invalid(field, seconds, names::inclusive_range_error(1, MAX_INT32));
     }
 }
 
@@ -282,7 +282,7 @@ fn validate_volumes(volumes: &[Json], path: &str, errors: &mut ErrorList) -> BTr
         match json::text(volume, &["name"]) {
             "" => errors.required(field, ""),
             name => {
-                let found = names::dns_label(name);
+                let found = names::is_dns1123_label(name);
                 if found.is_empty() {
                     if !all.insert(name.to_owned()) {
                         errors.duplicate(field, name);
@@ -308,7 +308,7 @@ fn validate_container(
     match text("name") {
         "" => errors.required(at("name"), ""),
         name => {
-            errors.invalid_each(&at("name"), name, names::dns_label(name));
+            errors.invalid_each(&at("name"), name, names::is_dns1123_label(name));
             if !all_names.insert(name.to_owned()) {
                 errors.duplicate(at("name"), name);
             }
@@ -403,7 +403,7 @@ fn ports(ports: &[Json], path: &str, errors: &mut ErrorList) {
         let at = |field: &str| format!("{path}[{index}].{field}");
         let name = json::text(port, &["name"]);
         if !name.is_empty() {
-            let found = names::port_name(name);
+            let found = names::is_valid_port_name(name);
             if !found.is_empty() {
                 errors.invalid_each(&at("name"), name, found);
             } else if !all.insert(name) {
@@ -414,12 +414,12 @@ fn ports(ports: &[Json], path: &str, errors: &mut ErrorList) {
         match number("containerPort") {
             0 => errors.required(at("containerPort"), ""),
             port => {
-                errors.invalid_each(&at("containerPort"), port, names::port_number(port));
+                errors.invalid_each(&at("containerPort"), port, names::is_valid_port_num(port));
             }
         }
         match number("hostPort") {
             0 => {}
-            port => errors.invalid_each(&at("hostPort"), port, names::port_number(port)),
+            port => errors.invalid_each(&at("hostPort"), port, names::is_valid_port_num(port)),
         }
         let protocols = ["SCTP", "TCP", "UDP"];
         one_of(
@@ -432,7 +432,7 @@ fn ports(ports: &[Json], path: &str, errors: &mut ErrorList) {
 }
 
 /// `checkHostPortConflicts`
-fn host_ports(containers: &[Json], path: &str, errors: &mut ErrorList) {
+fn check_host_port_conflicts(containers: &[Json], path: &str, errors: &mut ErrorList) {
     let mut all = BTreeSet::new();
     for (index, container) in containers.iter().enumerate() {
         for (at, port) in json::list(container, &["ports"]).iter().enumerate() {
@@ -454,7 +454,7 @@ fn environment(variables: &[Json], path: &str, errors: &mut ErrorList) {
         let field = format!("{path}[{index}].name");
         match json::text(variable, &["name"]) {
             "" => errors.required(field, ""),
-            name => errors.invalid_each(&field, name, names::env_var_name(name)),
+            name => errors.invalid_each(&field, name, names::is_relaxed_env_var_name(name)),
         }
         let from = variable.get("valueFrom").filter(|from| !from.is_null());
         if from.is_some() && !json::text(variable, &["value"]).is_empty() {
@@ -472,7 +472,7 @@ fn resources(container: &Json, path: &str, errors: &mut ErrorList) {
             let standard = matches!(name, "cpu" | "memory" | "ephemeral-storage")
                 || name.starts_with("hugepages-")
                 || name.contains('/');
-            errors.invalid_each(&field, name, names::qualified_name(name));
+            errors.invalid_each(&field, name, names::is_qualified_name(name));
             if !standard {
                 let detail = "must be a standard resource type or fully qualified";
                 errors.invalid(&field, name, detail);
@@ -492,13 +492,13 @@ fn resources(container: &Json, path: &str, errors: &mut ErrorList) {
 }
 
 /// `ValidateTolerations`
-pub(super) fn tolerations(tolerations: &[Json], path: &str, errors: &mut ErrorList) {
+pub(super) fn validate_tolerations(tolerations: &[Json], path: &str, errors: &mut ErrorList) {
     for (index, toleration) in tolerations.iter().enumerate() {
         let text = |field| json::text(toleration, &[field]);
         let at = |field: &str| format!("{path}[{index}].{field}");
         let (key, operator, value) = (text("key"), text("operator"), text("value"));
         if !key.is_empty() {
-            errors.invalid_each(&at("key"), key, names::qualified_name(key));
+            errors.invalid_each(&at("key"), key, names::is_qualified_name(key));
         } else if operator != "Exists" {
             let detail = "operator must be Exists when `key` is empty, which means \"match all \
                           values and all keys\"";
@@ -511,7 +511,7 @@ pub(super) fn tolerations(tolerations: &[Json], path: &str, errors: &mut ErrorLi
         }
         match operator {
             "Equal" | "" => {
-                errors.invalid_each(&at("operator"), value, names::label_value(value));
+                errors.invalid_each(&at("operator"), value, names::is_valid_label_value(value));
             }
             "Exists" => {
                 if !value.is_empty() {
@@ -554,7 +554,7 @@ mod tests {
         ]});
         set_defaults(&mut spec);
         let mut errors = ErrorList::default();
-        validate(&spec, "spec", &mut errors);
+        validate_pod_spec(&spec, "spec", &mut errors);
         let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
         assert_eq!(
             fields,

@@ -43,7 +43,7 @@ impl Strategy for Pods {
     }
 
     fn prepare_for_create(&self, cx: &Context, pod: &mut Json) {
-        let qos = quality_of_service(pod);
+        let qos = get_pod_qos(pod);
         json::set(
             pod,
             &["status"],
@@ -55,7 +55,7 @@ impl Strategy for Pods {
     }
 
     fn validate(&self, _cx: &Context, pod: &Json) -> ErrorList {
-        let mut errors = validate(pod);
+        let mut errors = validate_pod_metadata_and_spec(pod);
         if !json::list(pod, &["spec", "ephemeralContainers"]).is_empty() {
             errors.forbidden("spec.ephemeralContainers", "cannot be set on create");
         }
@@ -88,17 +88,17 @@ impl Strategy for Pods {
                 let name = |pod| json::text(pod, &["status", "nominatedNodeName"]).to_owned();
                 let nominated = name(pod);
                 if nominated != name(old) && !nominated.is_empty() {
-                    let found = names::name_is_subdomain(&nominated, false);
+                    let found = names::name_is_dns_subdomain(&nominated, false);
                     errors.invalid_each("status.nominatedNodeName", nominated, found);
                 }
                 errors
             }
-            _ => validate_update(cx, pod, old),
+            _ => validate_pod_update(cx, pod, old),
         }
     }
 
     fn warnings(&self, _cx: &Context, pod: &Json, old: Option<&Json>) -> Vec<String> {
-        let found = names::dns_label(json::text(pod, &["metadata", "name"]));
+        let found = names::is_dns1123_label(json::text(pod, &["metadata", "name"]));
         if old.is_some() || found.is_empty() {
             return Vec::new();
         }
@@ -109,7 +109,7 @@ impl Strategy for Pods {
         )]
     }
 
-    fn grace(&self, pod: &Json, asked: Option<i64>) -> Grace {
+    fn check_graceful_delete(&self, pod: &Json, asked: Option<i64>) -> Grace {
         let own = json::number(pod, &["spec", "terminationGracePeriodSeconds"]);
         let unscheduled = json::text(pod, &["spec", "nodeName"]).is_empty();
         let phase = json::text(pod, &["status", "phase"]);
@@ -130,7 +130,7 @@ impl Strategy for Pods {
         matches!(part, Part::Whole | Part::Status)
     }
 
-    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+    fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "metadata.name"
             | "metadata.namespace"
@@ -213,7 +213,7 @@ fn host_ports(container: &mut Map) {
 }
 
 /// `qos.GetPodQOS`
-fn quality_of_service(pod: &Json) -> &'static str {
+fn get_pod_qos(pod: &Json) -> &'static str {
     let containers = ["containers", "initContainers"].map(|list| json::list(pod, &["spec", list]));
     let (mut any, mut all) = (false, true);
     for container in containers.into_iter().flatten() {
@@ -235,17 +235,17 @@ fn quality_of_service(pod: &Json) -> &'static str {
 }
 
 /// `validatePodMetadataAndSpec`
-fn validate(pod: &Json) -> ErrorList {
-    let mut errors = metadata::validate_object_meta(pod, true, &names::name_is_subdomain);
+fn validate_pod_metadata_and_spec(pod: &Json) -> ErrorList {
+    let mut errors = metadata::validate_object_meta(pod, true, &names::name_is_dns_subdomain);
     let spec = pod.get("spec").unwrap_or(&Json::Null);
-    pod_spec::validate(spec, "spec", &mut errors);
+    pod_spec::validate_pod_spec(spec, "spec", &mut errors);
     errors
 }
 
 /// `ValidatePodUpdate`
-fn validate_update(cx: &Context, pod: &Json, old: &Json) -> ErrorList {
+fn validate_pod_update(cx: &Context, pod: &Json, old: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta_update(pod, old);
-    errors.extend(validate(pod));
+    errors.extend(validate_pod_metadata_and_spec(pod));
     for list in ["containers", "initContainers"] {
         let (new, old) = (
             json::list(pod, &["spec", list]),
@@ -266,7 +266,7 @@ fn validate_update(cx: &Context, pod: &Json, old: &Json) -> ErrorList {
     let field = "spec.activeDeadlineSeconds";
     match (deadline(pod), deadline(old)) {
         (Some(new), _) if !(0..=i64::from(i32::MAX)).contains(&new) => {
-            errors.invalid(field, new, names::between(0, i32::MAX));
+            errors.invalid(field, new, names::inclusive_range_error(0, i32::MAX));
             return errors;
         }
         (Some(new), Some(old)) if old < new => {
@@ -283,7 +283,7 @@ fn validate_update(cx: &Context, pod: &Json, old: &Json) -> ErrorList {
     let old_spec = old.get("spec").unwrap_or(&Json::Null);
     let mends = cx.release.has(gates::NEGATIVE_GRACE_MAY_BE_MENDED);
     munge(&mut munged, old_spec, mends);
-    added_tolerations(pod, old, &mut errors);
+    validate_only_added_tolerations(pod, old, &mut errors);
     if munged != *old_spec {
         let may = if mends {
             "`spec.containers[*].image`,`spec.initContainers[*].image`,\
@@ -325,7 +325,7 @@ fn munge(spec: &mut Json, old: &Json, mends: bool) {
 }
 
 /// `validateOnlyAddedTolerations`
-fn added_tolerations(pod: &Json, old: &Json, errors: &mut ErrorList) {
+fn validate_only_added_tolerations(pod: &Json, old: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "spec.tolerations";
     let bare = |toleration: &Json| {
         let mut bare = toleration.clone();
@@ -341,7 +341,7 @@ fn added_tolerations(pod: &Json, old: &Json, errors: &mut ErrorList) {
             return;
         }
     }
-    pod_spec::tolerations(new, FIELD, errors);
+    pod_spec::validate_tolerations(new, FIELD, errors);
 }
 
 /// `DefaultTolerationSeconds`: pods stay for five minutes on a node that is not ready
@@ -477,11 +477,14 @@ mod tests {
     #[test]
     fn pods_on_nodes_take_their_time() {
         let mut pod = pod();
-        assert_eq!(Pods.grace(&pod, Some(5)), Grace::Seconds(0));
+        assert_eq!(Pods.check_graceful_delete(&pod, Some(5)), Grace::Seconds(0));
         json::set(&mut pod, &["spec", "nodeName"], "n");
-        assert_eq!(Pods.grace(&pod, None), Grace::Seconds(30));
-        assert_eq!(Pods.grace(&pod, Some(-5)), Grace::Seconds(1));
+        assert_eq!(Pods.check_graceful_delete(&pod, None), Grace::Seconds(30));
+        assert_eq!(
+            Pods.check_graceful_delete(&pod, Some(-5)),
+            Grace::Seconds(1)
+        );
         json::set(&mut pod, &["status", "phase"], "Failed");
-        assert_eq!(Pods.grace(&pod, None), Grace::Seconds(0));
+        assert_eq!(Pods.check_graceful_delete(&pod, None), Grace::Seconds(0));
     }
 }

@@ -55,7 +55,7 @@ impl Strategy for Secrets {
         errors
     }
 
-    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+    fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "type" | "metadata.namespace" | "metadata.name" => Ok(label),
             label => Err(format!("field label not supported: {label}")),
@@ -64,10 +64,10 @@ impl Strategy for Secrets {
 }
 
 fn validate(secret: &Json) -> ErrorList {
-    let mut errors = metadata::validate_object_meta(secret, true, &names::name_is_subdomain);
+    let mut errors = metadata::validate_object_meta(secret, true, &names::name_is_dns_subdomain);
     let mut size = 0;
     for (key, value) in metadata::entries(secret, &["data"]) {
-        errors.invalid_each(&format!("data[{key}]"), key, names::config_map_key(key));
+        errors.invalid_each(&format!("data[{key}]"), key, names::is_config_map_key(key));
         size += binary_size(value);
     }
     if size > MAX_SIZE {

@@ -19,7 +19,7 @@ pub(super) const REQUIRE: &str = "RequireDualStack";
 
 /// The family of an address.
 pub fn family_of(ip: &str) -> &'static str {
-    match addresses::parse_sloppy(ip) {
+    match addresses::parse_ip_sloppy(ip) {
         Some(ip) if ip.is_ipv6() => "IPv6",
         _ => "IPv4",
     }
@@ -43,7 +43,7 @@ pub(super) fn without_selector(service: &Json) -> bool {
 
 /// `isMatchingPreferDualStackClusterIPFields`: a Service that prefers two families is not given a
 /// second one, and loses none, by an update that does not ask for it.
-pub fn prefers_what_it_has(service: &Json, old: &Json) -> bool {
+pub fn is_matching_prefer_dual_stack_cluster_ip_fields(service: &Json, old: &Json) -> bool {
     let kind = |of| json::text(of, &["spec", "type"]).to_owned();
     kind(service) == kind(old)
         && matches!(
@@ -84,7 +84,7 @@ pub(super) fn add_other_family(service: &mut Json) {
 /// What does not go together, or not with this cluster.
 pub fn init(service: &mut Json, old: Option<&Json>, configured: &[&str]) -> Result<(), ErrorList> {
     if json::text(service, &["spec", "type"]) == "ExternalName"
-        || old.is_some_and(|old| prefers_what_it_has(service, old))
+        || old.is_some_and(|old| is_matching_prefer_dual_stack_cluster_ip_fields(service, old))
     {
         return Ok(());
     }
@@ -201,7 +201,7 @@ fn infer(service: &mut Json, configured: &[&str], errors: &mut ErrorList) {
 
 /// `defaultOnReadService`: what a Service lacks that an older release has stored, and what one outside
 /// the cluster is not to show.
-pub fn default_on_read(service: &mut Json, configured: &[&str]) {
+pub fn default_on_read_service(service: &mut Json, configured: &[&str]) {
     super::services::normalize_cluster_ips(service, None);
     let external = json::text(service, &["spec", "type"]) == "ExternalName";
     if external {

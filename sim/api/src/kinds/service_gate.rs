@@ -44,7 +44,7 @@ pub(super) fn default(cx: &Context, service: &mut Json) {
 }
 
 /// `trimFieldsForDualStackDowngrade`: asking for a single family is enough to lose the second one.
-pub(super) fn trim_for_downgrade(cx: &Context, service: &mut Json, old: &Json) {
+pub(super) fn trim_fields_for_dual_stack_downgrade(cx: &Context, service: &mut Json, old: &Json) {
     let gate = cx.release.has(gates::FAMILIES_BEFORE_HOOKS) && cx.dual_stack;
     if gate && matches!(policy(old), REQUIRE | PREFER) && policy(service) == SINGLE {
         for path in [IPS, FAMILIES] {
@@ -142,7 +142,7 @@ fn fits_cluster(service: &Json, configured: &[&str]) -> Result<(), ErrorList> {
 }
 
 /// `defaultOnReadService`, v1.20: what a Service lacks that was stored without the gate.
-pub fn default_on_read(service: &mut Json, configured: &[&str]) {
+pub fn default_on_read_service(service: &mut Json, configured: &[&str]) {
     super::services::normalize_cluster_ips(service, None);
     if !json::list(service, &FAMILIES).is_empty() {
         return;

@@ -30,7 +30,7 @@ pub(super) fn of_type(service: &Json, errors: &mut ErrorList) {
 /// Whether it is one.
 pub(super) fn itself(service: &Json, errors: &mut ErrorList) {
     let ip = text(service, "clusterIP");
-    if !matches!(ip, "" | "None") && crate::addresses::parse_sloppy(ip).is_none() {
+    if !matches!(ip, "" | "None") && crate::addresses::parse_ip_sloppy(ip).is_none() {
         let detail = "must be empty, 'None', or a valid IP address";
         errors.invalid(FIELD, ip, detail);
     }

@@ -6,7 +6,7 @@ use wavetank_version::Version;
 
 use super::endpoints::PROTOCOLS;
 use super::service_one_ip;
-use super::services::{is_accessible, is_headless, name_errors, needs_health_check};
+use super::services::{externally_accessible, is_headless, name_errors, needs_health_check};
 use crate::addresses;
 use crate::gates;
 use crate::internal;
@@ -50,7 +50,7 @@ pub fn shown_ips(release: Version, service: &Json) -> Bad {
 }
 
 /// `ValidateService`
-pub(super) fn validate(release: Version, service: &Json) -> ErrorList {
+pub(super) fn validate_service(release: Version, service: &Json) -> ErrorList {
     let names = |name: &str, prefix: bool| name_errors(release, name, prefix);
     let mut errors = metadata::validate_object_meta(service, true, &names);
     let kind = text(service, "type");
@@ -86,20 +86,20 @@ pub(super) fn validate(release: Version, service: &Json) -> ErrorList {
     let mut all_names = BTreeSet::new();
     for (at, port) in ports.iter().enumerate() {
         let path = format!("spec.ports[{at}]");
-        validate_port(port, ports.len() > 1, &mut all_names, &path, &mut errors);
+        validate_service_port(port, ports.len() > 1, &mut all_names, &path, &mut errors);
     }
-    metadata::labels(service, &["spec", "selector"], "spec.selector", &mut errors);
+    metadata::validate_labels(service, &["spec", "selector"], "spec.selector", &mut errors);
     affinity(service, &mut errors);
     if !plural {
         service_one_ip::itself(service, &mut errors);
     } else if kind != "ExternalName" {
-        cluster_ips(release, service, &mut errors);
+        validate_service_cluster_ips_related_fields(release, service, &mut errors);
     }
     for (at, ip) in list(service, "externalIPs").iter().enumerate() {
         let ip = ip.as_str().unwrap_or_default();
         let field = format!("spec.externalIPs[{at}]");
-        if addresses::validate_legacy(ip, &field, &mut errors).is_some() {
-            addresses::not_special(ip, &field, &mut errors);
+        if addresses::is_valid_ip_for_legacy_field(ip, &field, &mut errors).is_some() {
+            addresses::validate_endpoint_ip(ip, &field, &mut errors);
         }
     }
     let kinds = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -121,7 +121,7 @@ pub(super) fn validate(release: Version, service: &Json) -> ErrorList {
         if kind != "LoadBalancer" {
             errors.forbidden("spec.loadBalancerClass", only);
         }
-        let found = names::qualified_name(class);
+        let found = names::is_qualified_name(class);
         errors.invalid_each("spec.loadBalancerClass", class, found);
     }
     traffic(release, service, &mut errors);
@@ -140,12 +140,12 @@ fn external_name(service: &Json, errors: &mut ErrorList) {
     let name = text(service, "externalName");
     match name.strip_suffix('.').unwrap_or(name) {
         "" => errors.required("spec.externalName", ""),
-        name => errors.invalid_each("spec.externalName", name, names::dns_subdomain(name)),
+        name => errors.invalid_each("spec.externalName", name, names::is_dns1123_subdomain(name)),
     }
 }
 
 /// `validateServicePort`
-fn validate_port<'a>(
+fn validate_service_port<'a>(
     port: &'a Json,
     named: bool,
     all_names: &mut BTreeSet<&'a str>,
@@ -157,14 +157,14 @@ fn validate_port<'a>(
         "" if named => errors.required(at("name"), ""),
         "" => {}
         name => {
-            errors.invalid_each(&at("name"), name, names::dns_label(name));
+            errors.invalid_each(&at("name"), name, names::is_dns1123_label(name));
             if !all_names.insert(name) {
                 errors.duplicate(at("name"), name);
             }
         }
     }
     let number = json::number(port, &["port"]).unwrap_or(0);
-    errors.invalid_each(&at("port"), number, names::port_number(number));
+    errors.invalid_each(&at("port"), number, names::is_valid_port_num(number));
     match json::text(port, &["protocol"]) {
         "" => errors.required(at("protocol"), ""),
         protocol if PROTOCOLS.contains(&protocol) => {}
@@ -172,18 +172,18 @@ fn validate_port<'a>(
     }
     match port.get("targetPort") {
         Some(Json::String(name)) => {
-            errors.invalid_each(&at("targetPort"), name, names::port_name(name));
+            errors.invalid_each(&at("targetPort"), name, names::is_valid_port_name(name));
         }
         target => {
             let number = target.and_then(Json::as_i64).unwrap_or(0);
-            errors.invalid_each(&at("targetPort"), number, names::port_number(number));
+            errors.invalid_each(&at("targetPort"), number, names::is_valid_port_num(number));
         }
     }
     if let Some(protocol) = port.get("appProtocol").and_then(Json::as_str) {
         errors.invalid_each(
             &at("appProtocol"),
             protocol,
-            names::qualified_name(protocol),
+            names::is_qualified_name(protocol),
         );
     }
 }
@@ -226,12 +226,16 @@ fn affinity(service: &Json, errors: &mut ErrorList) {
 /// `ValidateServiceClusterIPsRelatedFields` of v1.36, which allocation asks for, too.
 pub(super) fn cluster_ips_errors(service: &Json) -> ErrorList {
     let mut errors = ErrorList::default();
-    cluster_ips(Version::LATEST, service, &mut errors);
+    validate_service_cluster_ips_related_fields(Version::LATEST, service, &mut errors);
     errors
 }
 
 /// `validateServiceClusterIPsRelatedFields`
-fn cluster_ips(release: Version, service: &Json, errors: &mut ErrorList) {
+fn validate_service_cluster_ips_related_fields(
+    release: Version,
+    service: &Json,
+    errors: &mut ErrorList,
+) {
     const FIELD: &str = "spec.clusterIPs";
     let ips = list(service, "clusterIPs");
     let one = text(service, "clusterIP");
@@ -284,7 +288,7 @@ fn cluster_ips(release: Version, service: &Json, errors: &mut ErrorList) {
             }
             continue;
         }
-        addresses::validate_legacy(ip, &format!("{FIELD}[{at}]"), errors);
+        addresses::is_valid_ip_for_legacy_field(ip, &format!("{FIELD}[{at}]"), errors);
     }
     let any_is_bad = errors.len() > before;
     if ips.len() > 2 {
@@ -294,7 +298,7 @@ fn cluster_ips(release: Version, service: &Json, errors: &mut ErrorList) {
         return;
     }
     let is_six = |ip: &Json| {
-        let ip = addresses::parse_sloppy(ip.as_str().unwrap_or_default());
+        let ip = addresses::parse_ip_sloppy(ip.as_str().unwrap_or_default());
         ip.is_some_and(|ip| ip.is_ipv6())
     };
     if ips.len() > 1 {
@@ -350,9 +354,9 @@ fn node_ports(ports: &[Json], kind: &str, errors: &mut ErrorList) {
 
 fn traffic(release: Version, service: &Json, errors: &mut ErrorList) {
     if !release.has(gates::TRAFFIC_IS_VALIDATED) {
-        return traffic_values(service, errors);
+        return validate_service_external_traffic_fields_value(service, errors);
     }
-    let accessible = service.get("spec").is_some_and(is_accessible);
+    let accessible = service.get("spec").is_some_and(externally_accessible);
     let policies = ["Cluster", "Local"];
     match (accessible, text(service, "externalTrafficPolicy")) {
         (false, "") => {}
@@ -370,7 +374,11 @@ fn traffic(release: Version, service: &Json, errors: &mut ErrorList) {
                       'Local'";
         errors.invalid("spec.healthCheckNodePort", check, detail);
     } else if check != 0 {
-        errors.invalid_each("spec.healthCheckNodePort", check, names::port_number(check));
+        errors.invalid_each(
+            "spec.healthCheckNodePort",
+            check,
+            names::is_valid_port_num(check),
+        );
     }
     let kind = text(service, "type");
     let internal = json::at(service, &["spec", "internalTrafficPolicy"]).and_then(Json::as_str);
@@ -386,7 +394,7 @@ fn traffic(release: Version, service: &Json, errors: &mut ErrorList) {
 }
 
 /// `validateServiceExternalTrafficFieldsValue`, until v1.20.
-fn traffic_values(service: &Json, errors: &mut ErrorList) {
+fn validate_service_external_traffic_fields_value(service: &Json, errors: &mut ErrorList) {
     let policy = text(service, "externalTrafficPolicy");
     if !matches!(policy, "" | "Cluster" | "Local") {
         let detail = "ExternalTrafficPolicy must be empty, Cluster or Local";
@@ -401,7 +409,7 @@ fn traffic_values(service: &Json, errors: &mut ErrorList) {
 
 /// `ValidateServiceExternalTrafficFieldsCombination`, until v1.20 asked for once addresses and ports
 /// are allocated.
-pub fn traffic_combination(service: &Json) -> ErrorList {
+pub fn validate_service_external_traffic_fields_combination(service: &Json) -> ErrorList {
     let mut errors = ErrorList::default();
     let policy = text(service, "externalTrafficPolicy");
     let has_ports = matches!(text(service, "type"), "NodePort" | "LoadBalancer");
@@ -419,17 +427,17 @@ pub fn traffic_combination(service: &Json) -> ErrorList {
 }
 
 /// `ValidateServiceUpdate`
-pub(super) fn validate_update(release: Version, service: &Json, old: &Json) -> ErrorList {
+pub(super) fn validate_service_update(release: Version, service: &Json, old: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta_update(service, old);
     let external = |of| text(of, "type") == "ExternalName";
     if !release.has(gates::CLUSTER_IPS) {
         service_one_ip::unchanged(service, old, &mut errors);
     } else if !external(service) && !external(old) {
-        changed_ips(release, service, old, &mut errors);
-        changed_families(release, service, old, &mut errors);
+        validate_upgrade_downgrade_cluster_ips(release, service, old, &mut errors);
+        validate_upgrade_downgrade_ip_families(release, service, old, &mut errors);
     }
     errors.extend(changed_balancer(release, service, old));
-    errors.extend(validate(release, service));
+    errors.extend(validate_service(release, service));
     errors
 }
 
@@ -453,7 +461,12 @@ fn changed_balancer(release: Version, service: &Json, old: &Json) -> ErrorList {
 }
 
 /// `validateUpgradeDowngradeClusterIPs`
-fn changed_ips(release: Version, service: &Json, old: &Json, errors: &mut ErrorList) {
+fn validate_upgrade_downgrade_cluster_ips(
+    release: Version,
+    service: &Json,
+    old: &Json,
+    errors: &mut ErrorList,
+) {
     const FIELD: &str = "spec.clusterIPs[0]";
     if is_headless(service) && is_headless(old) {
         return;
@@ -494,7 +507,12 @@ fn changed_ips(release: Version, service: &Json, old: &Json, errors: &mut ErrorL
 }
 
 /// `validateUpgradeDowngradeIPFamilies`
-fn changed_families(release: Version, service: &Json, old: &Json, errors: &mut ErrorList) {
+fn validate_upgrade_downgrade_ip_families(
+    release: Version,
+    service: &Json,
+    old: &Json,
+    errors: &mut ErrorList,
+) {
     const FIELD: &str = "spec.ipFamilies[0]";
     if is_headless(service) || is_headless(old) {
         return;
@@ -531,7 +549,11 @@ fn changed_families(release: Version, service: &Json, old: &Json, errors: &mut E
 }
 
 /// `ValidateServiceStatusUpdate`
-pub(super) fn validate_status(release: Version, service: &Json, old: &Json) -> ErrorList {
+pub(super) fn validate_service_status_update(
+    release: Version,
+    service: &Json,
+    old: &Json,
+) -> ErrorList {
     const INGRESS: &str = "status.loadBalancer.ingress";
     let mut errors = metadata::validate_object_meta_update(service, old);
     let path = ["status", "loadBalancer", "ingress"];
@@ -550,7 +572,7 @@ pub(super) fn validate_status(release: Version, service: &Json, old: &Json) -> E
         let at = |field: &str| format!("{INGRESS}[{at}].{field}");
         let of = |field| json::text(ingress, &[field]);
         if !of("ip").is_empty() {
-            addresses::validate_legacy(of("ip"), &at("ip"), &mut errors);
+            addresses::is_valid_ip_for_legacy_field(of("ip"), &at("ip"), &mut errors);
         }
         let mode = of("ipMode");
         if !release.has(gates::LOAD_BALANCER_IP_MODE) {
@@ -564,8 +586,12 @@ pub(super) fn validate_status(release: Version, service: &Json, old: &Json) -> E
         }
         let hostname = of("hostname");
         if !hostname.is_empty() {
-            errors.invalid_each(&at("hostname"), hostname, names::dns_subdomain(hostname));
-            if addresses::parse_sloppy(hostname).is_some() {
+            errors.invalid_each(
+                &at("hostname"),
+                hostname,
+                names::is_dns1123_subdomain(hostname),
+            );
+            if addresses::parse_ip_sloppy(hostname).is_some() {
                 errors.invalid(
                     at("hostname"),
                     hostname,

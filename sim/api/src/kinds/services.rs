@@ -33,7 +33,7 @@ impl Strategy for Services {
                 *target = number;
             }
         }
-        let accessible = is_accessible(spec);
+        let accessible = externally_accessible(spec);
         if let Some(spec) = spec.as_object_mut() {
             default_affinity(spec);
             default(spec, "type", "ClusterIP");
@@ -71,7 +71,7 @@ impl Strategy for Services {
     }
 
     fn validate(&self, cx: &Context, service: &Json) -> ErrorList {
-        service_rules::validate(cx.release, service)
+        service_rules::validate_service(cx.release, service)
     }
 
     fn prepare_for_update(&self, cx: &Context, part: Part, service: &mut Json, old: &Json) {
@@ -94,8 +94,8 @@ impl Strategy for Services {
                 if !cx.release.has(gates::TYPE_DEPENDENT_FIELDS_ARE_DROPPED) {
                     return;
                 }
-                drop_type_dependent(service, old);
-                service_gate::trim_for_downgrade(cx, service, old);
+                drop_type_dependent_fields(service, old);
+                service_gate::trim_fields_for_dual_stack_downgrade(cx, service, old);
                 let balanced = |of| json::text(of, &["spec", "type"]) == "LoadBalancer";
                 if balanced(old) && !balanced(service) {
                     json::set(service, &["status", "loadBalancer"], json!({}));
@@ -106,8 +106,8 @@ impl Strategy for Services {
 
     fn validate_update(&self, cx: &Context, part: Part, service: &Json, old: &Json) -> ErrorList {
         match part {
-            Part::Status => service_rules::validate_status(cx.release, service, old),
-            _ => service_rules::validate_update(cx.release, service, old),
+            Part::Status => service_rules::validate_service_status_update(cx.release, service, old),
+            _ => service_rules::validate_service_update(cx.release, service, old),
         }
     }
 
@@ -123,11 +123,17 @@ impl Strategy for Services {
         };
         if !is_headless(service) {
             for (at, ip) in list("clusterIPs").enumerate() {
-                warnings.extend(addresses::warning(ip, &format!("spec.clusterIPs[{at}]")));
+                warnings.extend(addresses::get_warnings_for_ip(
+                    ip,
+                    &format!("spec.clusterIPs[{at}]"),
+                ));
             }
         }
         for (at, ip) in list("externalIPs").enumerate() {
-            warnings.extend(addresses::warning(ip, &format!("spec.externalIPs[{at}]")));
+            warnings.extend(addresses::get_warnings_for_ip(
+                ip,
+                &format!("spec.externalIPs[{at}]"),
+            ));
         }
         if list("externalIPs").next().is_some() {
             let warning = "spec.externalIPs is deprecated and may no longer be implemented in some \
@@ -162,7 +168,7 @@ impl Strategy for Services {
         matches!(part, Part::Whole | Part::Status)
     }
 
-    fn field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
+    fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "metadata.namespace" | "metadata.name" | "spec.clusterIP" | "spec.type" => Ok(label),
             label => Err(format!("field label not supported: {label}")),
@@ -219,8 +225,8 @@ fn keep_one_address(cx: &Context, service: &mut Json) {
 /// Names of Services are names of hosts; today they may begin with a digit.
 pub(super) fn name_errors(release: Version, name: &str, prefix: bool) -> Vec<String> {
     match release.has(gates::SERVICE_NAMES_ARE_LABELS) {
-        true => names::name_is_label(name, prefix),
-        false => names::name_is_1035_label(name, prefix),
+        true => names::name_is_dns_label(name, prefix),
+        false => names::name_is_dns1035_label(name, prefix),
     }
 }
 
@@ -242,7 +248,7 @@ fn default_affinity(spec: &mut Map) {
 }
 
 /// `ExternallyAccessible`, of a spec.
-pub(super) fn is_accessible(spec: &Json) -> bool {
+pub(super) fn externally_accessible(spec: &Json) -> bool {
     match json::text(spec, &["type"]) {
         "LoadBalancer" | "NodePort" => true,
         "ClusterIP" | "" => !json::list(spec, &["externalIPs"]).is_empty(),
@@ -348,7 +354,7 @@ fn patch_node_ports(service: &mut Json, old: &Json) {
 
 /// `dropTypeDependentFields`: what the old type needed and the new one does not, unless the client
 /// has changed it.
-fn drop_type_dependent(service: &mut Json, old: &Json) {
+fn drop_type_dependent_fields(service: &mut Json, old: &Json) {
     let kind = |of: &Json| json::text(of, &["spec", "type"]).to_owned();
     let (new_kind, old_kind) = (kind(service), kind(old));
     let same = |service: &Json, field| {
@@ -395,7 +401,7 @@ fn drop_type_dependent(service: &mut Json, old: &Json) {
                 .filter(|field| same(service, field)),
         );
     }
-    let accessible = |of: &Json| of.get("spec").is_some_and(is_accessible);
+    let accessible = |of: &Json| of.get("spec").is_some_and(externally_accessible);
     let hidden = accessible(old) && !accessible(service);
     if hidden && same(service, "externalTrafficPolicy") {
         drops.push("externalTrafficPolicy");
@@ -437,7 +443,7 @@ mod tests {
         assert_eq!(new["spec"], old["spec"]);
         let mut outside = old.clone();
         json::set(&mut outside, &["spec", "type"], "ExternalName");
-        drop_type_dependent(&mut outside, &old);
+        drop_type_dependent_fields(&mut outside, &old);
         let dropped = json!([
             outside["spec"].get("clusterIP"),
             outside["spec"]["ports"][0].get("nodePort")

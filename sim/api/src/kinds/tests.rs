@@ -402,7 +402,7 @@ proptest! {
                     strategy.prepare_for_create(&cx, &mut object);
                     let _ = strategy.validate(&cx, &object).to_string();
                     let _ = strategy.warnings(&cx, &object, None);
-                    let _ = strategy.grace(&object, asked);
+                    let _ = strategy.check_graceful_delete(&object, asked);
                     for part in [Part::Whole, Part::Status, Part::Finalize] {
                         let mut object = new.clone();
                         strategy.prepare_for_update(&cx, part, &mut object, &old);
@@ -411,7 +411,7 @@ proptest! {
                     }
                 }
             }
-            let scale = deployments::scale(&a);
+            let scale = deployments::scale_from_deployment(&a);
             let _ = deployments::rescale(&b, &scale);
             let _ = pod_binding::check(&a, "x").and_then(|()| pod_binding::bind(&b, &a, context(V1_36).now));
             let mut service = a.clone();

@@ -47,11 +47,11 @@ impl Target<'_> {
         let value = || operation.value.clone().unwrap_or(Json::Null);
         match operation.op.as_deref() {
             Some("add") => {
-                let (container, key) = self.find(path?)?;
+                let (container, key) = self.find_object(path?)?;
                 add(container, &key, value())
             }
             Some("remove") => {
-                let (container, key) = self.find(path?)?;
+                let (container, key) = self.find_object(path?)?;
                 remove(container, &key)
             }
             Some("replace") => match path? {
@@ -65,22 +65,22 @@ impl Target<'_> {
                     Ok(())
                 }
                 path => {
-                    let (container, key) = self.find(path)?;
+                    let (container, key) = self.find_object(path)?;
                     get(container, &key)?;
                     set(container, &key, value())
                 }
             },
             Some("move") => {
-                let (container, key) = self.find(from?)?;
+                let (container, key) = self.find_object(from?)?;
                 let value = get(container, &key)?.clone();
                 remove(container, &key)?;
-                let (container, key) = self.find(path?)?;
+                let (container, key) = self.find_object(path?)?;
                 add(container, &key, value)
             }
             Some("copy") => {
-                let (container, key) = self.find(from?)?;
+                let (container, key) = self.find_object(from?)?;
                 let value = get(container, &key)?.clone();
-                let (container, key) = self.find(path?)?;
+                let (container, key) = self.find_object(path?)?;
                 add(container, &key, value)
             }
             Some("test") => {
@@ -88,7 +88,7 @@ impl Target<'_> {
                 let found = match path {
                     "" => &*self.document,
                     path => {
-                        let (container, key) = self.find(path)?;
+                        let (container, key) = self.find_object(path)?;
                         get(container, &key)?
                     }
                 };
@@ -102,7 +102,7 @@ impl Target<'_> {
     }
 
     /// `findObject`: the container that the last part of a path lies in.
-    fn find(&mut self, path: &str) -> Applied<(&mut Json, String)> {
+    fn find_object(&mut self, path: &str) -> Applied<(&mut Json, String)> {
         let mut parts: Vec<&str> = path.split('/').collect();
         let last = parts.pop().unwrap_or_default();
         if parts.is_empty() {

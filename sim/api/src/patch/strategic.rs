@@ -8,7 +8,10 @@ use crate::json::{Json, Map};
 use crate::quote;
 use crate::schema::{self, Merge, Shape, StructId, Type};
 
-use lists::{check_order, element_type, merge_list, normalize, partition};
+use lists::{
+    merge_slice, normalize_element_order, partition_maps_by_present_in_list, slice_element_type,
+    validate_patch_with_set_order_list,
+};
 
 const PATCH: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
@@ -79,7 +82,7 @@ enum Place<'a> {
 
 impl<'a> Place<'a> {
     /// `LookupPatchMetadataForStruct`
-    fn field(self, name: &str) -> Merged<(Place<'a>, Merge)> {
+    fn lookup_patch_metadata_for_struct(self, name: &str) -> Merged<(Place<'a>, Merge)> {
         let shape = match self {
             Place::Root(id) => Some(id),
             Place::Type(ty) => match &pointee(ty).shape {
@@ -100,14 +103,14 @@ impl<'a> Place<'a> {
             None => untyped(format!(
                 "unable to find api field in struct {} for the json field {}",
                 of.name,
-                quote::go(name)
+                quote::quote(name)
             )),
         }
     }
 
     /// `LookupPatchMetadataForSlice`
-    fn list(self, name: &str) -> Merged<(Place<'a>, Merge)> {
-        let (place, merge) = self.field(name)?;
+    fn lookup_patch_metadata_for_slice(self, name: &str) -> Merged<(Place<'a>, Merge)> {
+        let (place, merge) = self.lookup_patch_metadata_for_struct(name)?;
         match place {
             Place::Type(Type {
                 shape: Shape::List(inner),
@@ -162,8 +165,8 @@ fn merge_map(mut original: Map, mut patch: Map, place: Place<'_>) -> Merged<Map>
             }
         };
     }
-    retain_keys(&mut original, &mut patch)?;
-    set_element_orders(&mut original, &mut patch, place)?;
+    apply_retain_keys_directive(&mut original, &mut patch)?;
+    merge_patch_into_original(&mut original, &mut patch, place)?;
     for (name, value) in patch {
         let (name, deletes) = match name.strip_prefix(DELETE_FROM) {
             Some(name) => (name.to_owned(), true),
@@ -181,25 +184,25 @@ fn merge_map(mut original: Map, mut patch: Map, place: Place<'_>) -> Merged<Map>
         let merged = match old {
             Some(old) if same(&old) => match (old, value) {
                 (Json::Object(old), Json::Object(value)) => {
-                    let (inner, _) = place.field(&name)?;
+                    let (inner, _) = place.lookup_patch_metadata_for_struct(&name)?;
                     // No strategy of a struct is "replace".
                     Some(Json::Object(merge_map(old, value, inner)?))
                 }
                 (Json::Array(old), Json::Array(value)) => {
-                    let (inner, merge) = place.list(&name)?;
+                    let (inner, merge) = place.lookup_patch_metadata_for_slice(&name)?;
                     let list = match merge.merge || deletes {
-                        true => merge_list(old, value, inner, merge.key, deletes)?,
+                        true => merge_slice(old, value, inner, merge.key, deletes)?,
                         false => value,
                     };
                     Some(Json::Array(list))
                 }
-                (_, value) => without_directives(value),
+                (_, value) => remove_directives(value),
             },
             old if deletes => old,
             _ => {
                 let mut value = value;
-                discard_nulls(&mut value);
-                without_directives(value)
+                discard_null_values_from_patch(&mut value);
+                remove_directives(value)
             }
         };
         if let Some(merged) = merged {
@@ -219,7 +222,7 @@ fn bad_patch_type<T>(directive: &Json, map: Map) -> Merged<T> {
 }
 
 /// `applyRetainKeysDirective`
-fn retain_keys(original: &mut Map, patch: &mut Map) -> Merged<()> {
+fn apply_retain_keys_directive(original: &mut Map, patch: &mut Map) -> Merged<()> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else {
         return Ok(());
     };
@@ -239,7 +242,7 @@ fn retain_keys(original: &mut Map, patch: &mut Map) -> Merged<()> {
 }
 
 /// `mergePatchIntoOriginal`: lists whose order the patch gives.
-fn set_element_orders(original: &mut Map, patch: &mut Map, place: Place<'_>) -> Merged<()> {
+fn merge_patch_into_original(original: &mut Map, patch: &mut Map, place: Place<'_>) -> Merged<()> {
     let prefix = ELEMENT_ORDER.trim_end_matches('/');
     let orders: Vec<String> = patch
         .keys()
@@ -254,26 +257,26 @@ fn set_element_orders(original: &mut Map, patch: &mut Map, place: Place<'_>) -> 
         };
         let old = original.get(name).map(as_list).transpose()?.cloned();
         let new = patch.get(name).map(as_list).transpose()?.cloned();
-        let (inner, merge) = place.list(name)?;
+        let (inner, merge) = place.lookup_patch_metadata_for_slice(name)?;
         if let Some(new) = &new {
-            check_order(new, order, merge.key)?;
+            validate_patch_with_set_order_list(new, order, merge.key)?;
         }
         let merged = match (&old, &new) {
             (None, None) => continue,
             (Some(old), None) => old.clone(),
-            (None, Some(new)) => match without_directives(Json::Array(new.clone())) {
+            (None, Some(new)) => match remove_directives(Json::Array(new.clone())) {
                 Some(Json::Array(items)) => items,
                 _ => continue,
             },
             (Some(old), Some(new)) if merge.merge => {
-                merge_list(old.clone(), new.clone(), inner, merge.key, false)?
+                merge_slice(old.clone(), new.clone(), inner, merge.key, false)?
             }
             (Some(_), Some(new)) => new.clone(),
         };
-        let (of_patch, of_server) = partition(merged, order, merge.key)?;
+        let (of_patch, of_server) = partition_maps_by_present_in_list(merged, order, merge.key)?;
         let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-        let maps = element_type(&old, &new)? == "map[string]interface {}";
-        let both = normalize(of_patch, of_server, order, &old, merge.key, maps)?;
+        let maps = slice_element_type(&old, &new)? == "map[string]interface {}";
+        let both = normalize_element_order(of_patch, of_server, order, &old, merge.key, maps)?;
         original.insert(name.to_owned(), Json::Array(both));
         patch.remove(name);
     }
@@ -281,28 +284,28 @@ fn set_element_orders(original: &mut Map, patch: &mut Map, place: Place<'_>) -> 
 }
 
 /// `discardNullValuesFromPatch`
-fn discard_nulls(value: &mut Json) {
+fn discard_null_values_from_patch(value: &mut Json) {
     match value {
         Json::Object(map) => {
             map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(discard_nulls);
+            map.values_mut().for_each(discard_null_values_from_patch);
         }
-        Json::Array(items) => items.iter_mut().for_each(discard_nulls),
+        Json::Array(items) => items.iter_mut().for_each(discard_null_values_from_patch),
         _ => {}
     }
 }
 
 /// `removeDirectives`
-fn without_directives(value: Json) -> Option<Json> {
+fn remove_directives(value: Json) -> Option<Json> {
     match value {
         Json::Object(map) if map.contains_key(PATCH) => None,
         Json::Object(map) => {
             let kept = map
                 .into_iter()
-                .filter_map(|(n, v)| Some((n, without_directives(v)?)));
+                .filter_map(|(n, v)| Some((n, remove_directives(v)?)));
             Some(Json::Object(kept.collect()))
         }
-        Json::Array(items) => Some(items.into_iter().filter_map(without_directives).collect()),
+        Json::Array(items) => Some(items.into_iter().filter_map(remove_directives).collect()),
         other => Some(other),
     }
 }

@@ -153,19 +153,19 @@ impl Parser {
         if token != Token::Identifier {
             return Err(format!("found '{key}', expected: identifier"));
         }
-        let errors = names::qualified_name(&key);
+        let errors = names::is_qualified_name(&key);
         if !errors.is_empty() {
-            let key = quote::go(&key);
+            let key = quote::quote(&key);
             return Err(format!(
                 "<nil>: Invalid value: {key}: {}",
                 errors.join("; ")
             ));
         }
         if not {
-            return requirement(key, Operator::DoesNotExist, BTreeSet::new());
+            return new_requirement(key, Operator::DoesNotExist, BTreeSet::new());
         }
         if matches!(self.peek().0, Token::End | Token::Comma) {
-            return requirement(key, Operator::Exists, BTreeSet::new());
+            return new_requirement(key, Operator::Exists, BTreeSet::new());
         }
         let (token, text) = self.token(self.at);
         self.at += 1;
@@ -184,7 +184,7 @@ impl Parser {
             Token::In | Token::NotIn => self.values()?,
             _ => self.exact_value()?,
         };
-        requirement(key, operator, values)
+        new_requirement(key, operator, values)
     }
 
     fn values(&mut self) -> Result<BTreeSet<String>, String> {
@@ -252,7 +252,7 @@ impl Parser {
 }
 
 /// `NewRequirement`
-fn requirement(
+fn new_requirement(
     key: String,
     operator: Operator,
     values: BTreeSet<String>,
@@ -267,7 +267,7 @@ fn requirement(
         }
     }
     for (at, value) in values.iter().enumerate() {
-        let wrong = names::label_value(value);
+        let wrong = names::is_valid_label_value(value);
         if !wrong.is_empty() {
             errors.invalid(format!("values[{at}][{key}]"), value, wrong.join("; "));
         }
@@ -296,7 +296,7 @@ impl FieldSelector {
     /// Reads a selector, `metadata.name=x,status.phase!=Running`. The error is upstream's
     /// (`fields.ParseSelector`).
     pub fn parse(text: &str) -> Result<FieldSelector, String> {
-        let mut terms = split(text);
+        let mut terms = split_terms(text);
         terms.sort_unstable();
         let mut all = Vec::new();
         for term in terms {
@@ -311,7 +311,7 @@ impl FieldSelector {
             all.push(FieldTerm {
                 field: field.into(),
                 equal,
-                value: unescape(value)?.into(),
+                value: unescape_value(value)?.into(),
             });
         }
         Ok(FieldSelector(all))
@@ -319,7 +319,7 @@ impl FieldSelector {
 }
 
 /// `splitTerms`: at commas that are not escaped.
-fn split(text: &str) -> Vec<&str> {
+fn split_terms(text: &str) -> Vec<&str> {
     let mut terms = Vec::new();
     let mut start = 0;
     let mut escaped = false;
@@ -352,7 +352,7 @@ fn split_term(term: &str) -> Option<(&str, bool, &str)> {
 }
 
 /// `UnescapeValue`
-fn unescape(text: &str) -> Result<String, String> {
+fn unescape_value(text: &str) -> Result<String, String> {
     let wrong = |sequence: String| {
         Err(format!(
             "invalid field selector: invalid escape sequence: {sequence}"

@@ -50,7 +50,7 @@ pub(super) async fn keep_time(rx: Rx, keeper: Timekeeper) -> Outcome {
         number,
         left,
     } = keeper;
-    let Some(due) = cacher.next_bookmark(rx, number, left) else {
+    let Some(due) = cacher.next_bookmark_time(rx, number, left) else {
         return Outcome::Done;
     };
     let round = async {
@@ -72,7 +72,7 @@ pub(super) async fn keep_time(rx: Rx, keeper: Timekeeper) -> Outcome {
 
 impl Cacher {
     /// `nextBookmarkTime`; `None` if there is none any more.
-    fn next_bookmark(self, rx: Rx, number: u64, left: Option<Duration>) -> Option<Duration> {
+    fn next_bookmark_time(self, rx: Rx, number: u64, left: Option<Duration>) -> Option<Duration> {
         let awaiting = rx.look(&self.cell(), |cache| {
             cache.watchers.get(&number).map(|watcher| watcher.awaiting)
         })?;

@@ -33,7 +33,7 @@ impl Budget {
     }
 
     /// `takeAvailable`. Until v1.20 a ticker adds once a second, v1.36 counts continuously.
-    pub fn take(&mut self, now: Time, release: Version) -> Duration {
+    pub fn take_available(&mut self, now: Time, release: Version) -> Duration {
         let passed = now.since(self.counted.0);
         let passed = match release.has(gates::BUDGET_IS_CONTINUOUS) {
             true => passed,
@@ -48,7 +48,7 @@ impl Budget {
     }
 
     /// `returnUnused`: what was taken and not used.
-    pub fn give_back(&mut self, taken: Duration, now: Time) {
+    pub fn return_unused(&mut self, taken: Duration, now: Time) {
         if let Some(left) = taken.checked_sub(now.since(self.taken.0)) {
             self.saved = (self.saved + left).min(MOST);
         }

@@ -23,7 +23,7 @@ pub(super) async fn check(rx: Rx, cacher: Cacher) -> Outcome {
         return Outcome::Done;
     }
     if let Some((revision, same)) = cacher.compare(rx).await {
-        rx.update(&cacher.cell(), |cache| cache.trust(same));
+        rx.update(&cacher.cell(), |cache| cache.mark_consistent(same));
         if !same {
             rx.note(CacheNote::Inconsistent(cacher.resource, revision));
         }

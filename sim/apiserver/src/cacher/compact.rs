@@ -117,7 +117,7 @@ pub(super) async fn follow(rx: Rx, mut follower: Follower) -> Outcome {
             if let Some(revision) = texts.filter_map(|text| text.parse().ok()).next_back() {
                 let poll = rx.choose(POLL).await;
                 rx.sleep(Duration::from_secs(poll)).await;
-                drop_snapshots(rx, follower.config, revision);
+                compact_if_needed(rx, follower.config, revision);
             }
         }
         _ => {
@@ -130,7 +130,7 @@ pub(super) async fn follow(rx: Rx, mut follower: Follower) -> Outcome {
 }
 
 /// `compactIfNeeded`
-fn drop_snapshots(rx: Rx, config: Config, revision: Revision) {
+fn compact_if_needed(rx: Rx, config: Config, revision: Revision) {
     for resource in Resource::ALL {
         let cell = Cacher::serving(rx, config, resource).cell();
         if rx.look(&cell, |cache| cache.ready.is_ready()) {

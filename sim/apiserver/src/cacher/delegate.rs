@@ -17,7 +17,7 @@ use wavetank_etcd::{Key, Revision};
 
 use super::Cacher;
 use super::event::covers;
-use super::fresh::is_too_large;
+use super::fresh::is_too_large_resource_version;
 use super::state::{Cache, Store};
 use crate::cacher::gates;
 use crate::options::{ListOptions, Listed, Match, StoreError};
@@ -71,7 +71,7 @@ impl Cacher {
             return self.storage().get(rx, key, at_least).await;
         }
         self.generation(rx).await?;
-        self.wait_until_fresh(rx, at_least, true).await?;
+        self.wait_until_fresh_and_block(rx, at_least, true).await?;
         self.cached(rx, &key).ok_or(StoreError::NotFound)
     }
 
@@ -79,7 +79,7 @@ impl Cacher {
     ///
     /// # Errors
     /// [`StoreError`]
-    pub async fn list(
+    pub async fn get_list(
         self,
         rx: Rx,
         under: Key,
@@ -99,7 +99,7 @@ impl Cacher {
             return self.list_etcd_for(rx, under, options).await;
         }
         self.generation(rx).await?;
-        self.wait_until_fresh(rx, at_least, true).await?;
+        self.wait_until_fresh_and_block(rx, at_least, true).await?;
         let found = rx.look(&self.cell(), |cache| cache.newest(&under, None));
         Ok(self.pick(&under, options, found, 0))
     }
@@ -122,7 +122,7 @@ impl Cacher {
         under: Key,
         options: &ListOptions,
     ) -> Result<Listed, StoreError> {
-        let Some(wanted) = self.wanted(rx, options)? else {
+        let Some(wanted) = self.should_delegate_list(rx, options)? else {
             return self.list_etcd_for(rx, under, options).await;
         };
         let plain = options.predicate.is_everything() && options.limit > 0;
@@ -132,7 +132,8 @@ impl Cacher {
         let consistent = matches!(wanted, Wanted::Consistent(_));
         match self.list_cache(rx, &under, options, wanted).await {
             Err(StoreError::Status(status))
-                if status.is(Reason::Expired) || consistent && is_too_large(&status) =>
+                if status.is(Reason::Expired)
+                    || consistent && is_too_large_resource_version(&status) =>
             {
                 self.list_etcd_for(rx, under, options).await
             }
@@ -141,7 +142,11 @@ impl Cacher {
     }
 
     /// `ShouldDelegateList`; `None`: etcd.
-    fn wanted(self, rx: Rx, options: &ListOptions) -> Result<Option<Wanted>, StoreError> {
+    fn should_delegate_list(
+        self,
+        rx: Rx,
+        options: &ListOptions,
+    ) -> Result<Option<Wanted>, StoreError> {
         let asked = options.resource_version;
         let can_ask = self.asks_for_progress();
         let exactly = |revision, from| {
@@ -163,7 +168,7 @@ impl Cacher {
             if options.one || asked.is_some_and(|revision| revision > 0) {
                 return Ok(None);
             }
-            let page = continues::decode(token)?;
+            let page = continues::decode_continue(token)?;
             return Ok(match page.revision {
                 Some(revision) => exactly(revision, Some(page.start)),
                 None => consistent(Some(page.start)),
@@ -186,9 +191,13 @@ impl Cacher {
         self.check_ready(rx)?;
         let at_least = match &wanted {
             Wanted::Latest(revision) | Wanted::Exactly(revision, _) => *revision,
-            Wanted::Consistent(_) => self.storage().current_revision(rx, self.prefix()).await?,
+            Wanted::Consistent(_) => {
+                self.storage()
+                    .get_current_resource_version(rx, self.prefix())
+                    .await?
+            }
         };
-        self.wait_until_fresh(rx, at_least, true).await?;
+        self.wait_until_fresh_and_block(rx, at_least, true).await?;
         let found = rx.look(&self.cell(), |cache| match &wanted {
             Wanted::Latest(_) => Some(cache.newest(under, None)),
             Wanted::Consistent(from) => Some(cache.newest(under, from.as_deref())),
@@ -196,7 +205,7 @@ impl Cacher {
         });
         let Some(found) = found else {
             let why = format!("too old resource version: {at_least}");
-            return Err(Status::expired(why).into());
+            return Err(Status::new_resource_expired(why).into());
         };
         // A list at 0 has no limit.
         let limit = match options.resource_version {
@@ -223,7 +232,8 @@ impl Cacher {
                 if at + 1 < all {
                     let last = key.strip_prefix(under).unwrap_or(&key);
                     // Unlike that of a list from etcd it begins with the slash of the prefix.
-                    let next = continues::encode(&format!("/{last}\0"), Some(found.revision));
+                    let next =
+                        continues::encode_continue(&format!("/{last}\0"), Some(found.revision));
                     listed.continues = Some(next.into());
                     let everything = options.predicate.is_everything();
                     listed.remaining = everything.then(|| all as u64 - limit);

@@ -50,7 +50,7 @@ pub(super) async fn dispatch(rx: Rx, dispatch: Dispatch) -> Outcome {
         Either::Left(Some(item)) => {
             let received = item.expect::<Item>();
             if let Item::Event(event) = received {
-                cacher.deliver(rx, &item, event).await;
+                cacher.dispatch_event(rx, &item, event).await;
             }
             last = received.revision();
         }
@@ -78,14 +78,16 @@ impl Cacher {
 
     /// `dispatchEvent`. The lock in `startDispatching` is no await here: nothing can happen there
     /// that could not as well happen before the event was taken.
-    async fn deliver(self, rx: Rx, item: &Payload, event: &Arc<Event>) {
+    async fn dispatch_event(self, rx: Rx, item: &Payload, event: &Arc<Event>) {
         let mut slow = rx.look(&self.cell(), |cache| cache.concerned(self, event));
         slow.retain(|number| !rx.try_send(input(*number), item.clone()));
         if slow.is_empty() {
             return;
         }
         let release = self.config.release;
-        let limit = rx.update_at(&self.cell(), |cache, now| cache.budget.take(now, release));
+        let limit = rx.update_at(&self.cell(), |cache, now| {
+            cache.budget.take_available(now, release)
+        });
         let mut timer = pin!(rx.sleep(limit));
         let mut fired = false;
         for number in slow {
@@ -102,7 +104,7 @@ impl Cacher {
             self.close_slow(rx, number);
         }
         rx.update_at(&self.cell(), |cache, now| {
-            cache.budget.give_back(limit, now);
+            cache.budget.return_unused(limit, now);
         });
     }
 }

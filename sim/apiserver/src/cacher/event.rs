@@ -49,16 +49,16 @@ pub(super) struct Selection {
 
 impl Selection {
     /// `hasPathPrefix`.
-    pub fn covers(&self, key: &str) -> bool {
+    pub fn has_path_prefix(&self, key: &str) -> bool {
         covers(&self.under, key)
     }
 
     pub fn passes(&self, key: &str, object: &Stored) -> bool {
-        self.covers(key) && self.predicate.matches(self.resource, object.object.json())
+        self.has_path_prefix(key) && self.predicate.matches(self.resource, object.object.json())
     }
 
     /// `convertToWatchEvent`: an object that begins or ceases to match is added or deleted.
-    pub fn convert(&self, event: &Event) -> Option<WatchEvent> {
+    pub fn convert_to_watch_event(&self, event: &Event) -> Option<WatchEvent> {
         let now = !event.deleted && self.passes(&event.key, &event.object);
         let before = event.before.as_ref();
         let before = before.filter(|before| self.passes(&event.key, before));

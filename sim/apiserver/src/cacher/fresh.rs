@@ -19,7 +19,7 @@ impl Cacher {
     ///
     /// # Errors
     /// 504, too large.
-    pub(super) async fn wait_until_fresh(
+    pub(super) async fn wait_until_fresh_and_block(
         self,
         rx: Rx,
         revision: Revision,
@@ -44,13 +44,16 @@ impl Cacher {
             Some(()) => Ok(()),
             None => {
                 let current = rx.look(&cell, |cache| cache.revision);
-                Err(Status::too_large_resource_version(revision, current, RETRY_AFTER).into())
+                Err(
+                    Status::new_too_large_resource_version_error(revision, current, RETRY_AFTER)
+                        .into(),
+                )
             }
         }
     }
 }
 
 /// `IsTooLargeResourceVersion`
-pub(super) fn is_too_large(status: &Status) -> bool {
+pub(super) fn is_too_large_resource_version(status: &Status) -> bool {
     status.has_cause("ResourceVersionTooLarge")
 }

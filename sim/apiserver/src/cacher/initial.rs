@@ -15,7 +15,7 @@ use wavetank_engine::Instant;
 
 impl Cache {
     /// `getAllEventsSince`: from where a watch begins.
-    pub(super) fn initial(
+    pub(super) fn get_all_events_since(
         &self,
         cacher: Cacher,
         under: &str,
@@ -36,7 +36,7 @@ impl Cache {
         }
         if since < oldest {
             let why = format!("too old resource version: {since} ({oldest})");
-            return Err(Status::expired(why).into());
+            return Err(Status::new_resource_expired(why).into());
         }
         let (from, to) = (self.window.after(since), self.window.end());
         // Until v1.20 they are copied here, v1.36 reads them when it sends them.

@@ -66,7 +66,7 @@ impl Ready {
             State::Stopped => STOPPED,
             State::Pending | State::Ready => "storage is (re)initializing",
         };
-        Status::too_many_requests(message, retry_after(now.since(self.since.0)))
+        Status::new_too_many_requests(message, retry_after(now.since(self.since.0)))
     }
 }
 

@@ -116,7 +116,7 @@ impl Cacher {
     async fn fill(self, rx: Rx) -> Option<Source> {
         {
             let _cacher = rx.lock(CACHER).await;
-            self.terminate_all(rx);
+            self.terminate_all_watchers(rx);
         }
         self.unheld(rx, Revision::MAX).await;
         let Ok((items, revision)) = self.list_etcd(rx).await else {
@@ -159,7 +159,9 @@ impl Cacher {
             }
             match last.filter(|_| ranged.more) {
                 None => return Ok((items, revision)),
-                Some(last) => keys = Keys::Between(format!("{last}\0").into(), after(&prefix)),
+                Some(last) => {
+                    keys = Keys::Between(format!("{last}\0").into(), get_prefix_range_end(&prefix))
+                }
             }
         }
     }
@@ -169,12 +171,12 @@ impl Cacher {
         let failed = match source.next(rx, self).await {
             Got::Nothing => None,
             Got::Progress(revision) => {
-                self.progress(rx, revision).await;
+                self.update_resource_version(rx, revision).await;
                 None
             }
             Got::Changes(changes, failed) => {
                 for change in changes {
-                    self.change(rx, change).await;
+                    self.process_event(rx, change).await;
                 }
                 failed
             }
@@ -202,18 +204,20 @@ impl Cacher {
     }
 
     /// `processEvent`: the cache under its lock, the dispatch loop after it.
-    async fn change(self, rx: Rx, change: Change) {
+    async fn process_event(self, rx: Rx, change: Change) {
         self.unheld(rx, change.object.resource_version).await;
         let event = {
             let _cache = rx.lock(self.lock()).await;
-            rx.update_at(&self.cell(), |cache, now| cache.apply(&change, self, now))
+            rx.update_at(&self.cell(), |cache, now| {
+                cache.process_event(&change, self, now)
+            })
         };
         rx.broadcast(self.changed());
         self.hand_on(rx, Item::Event(event)).await;
     }
 
     /// `UpdateResourceVersion`.
-    async fn progress(self, rx: Rx, revision: Revision) {
+    async fn update_resource_version(self, rx: Rx, revision: Revision) {
         self.unheld(rx, revision).await;
         {
             let _cache = rx.lock(self.lock()).await;
@@ -238,14 +242,14 @@ impl Cacher {
             .has(CacheDefect::StoppedCacheKeepsWatches)
         {
             let _cacher = rx.lock(CACHER).await;
-            self.terminate_all(rx);
+            self.terminate_all_watchers(rx);
         }
         Outcome::Done
     }
 }
 
 /// `clientv3.GetPrefixRangeEnd` of a prefix that ends with a slash.
-fn after(prefix: &str) -> Key {
+fn get_prefix_range_end(prefix: &str) -> Key {
     let stem = prefix.strip_suffix('/').unwrap_or(prefix);
     format!("{stem}0").into()
 }

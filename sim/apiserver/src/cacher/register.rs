@@ -50,7 +50,7 @@ impl Watch {
 
     /// `forget`: nobody listens any more. Once more is no mistake.
     pub fn stop(self, rx: Rx) {
-        self.cacher.forget(rx, self.number, false);
+        self.cacher.forget_watcher(rx, self.number, false);
     }
 }
 
@@ -86,13 +86,13 @@ impl Cacher {
         let generation = self.generation(rx).await?;
         match self.begin(rx, under, options, lasts, generation).await {
             Ok(watch) => Ok(watch),
-            Err(StoreError::Status(status)) => Ok(self.failed(rx, *status)),
-            Err(other) => Ok(self.failed(rx, internal(&format!("{other:?}")))),
+            Err(StoreError::Status(status)) => Ok(self.new_err_watcher(rx, *status)),
+            Err(other) => Ok(self.new_err_watcher(rx, internal(&format!("{other:?}")))),
         }
     }
 
     /// `newErrWatcher`
-    fn failed(self, rx: Rx, status: Status) -> Watch {
+    fn new_err_watcher(self, rx: Rx, status: Status) -> Watch {
         let watch = self.numbered(rx);
         rx.make(watch.events(), 1);
         rx.try_send(watch.events(), Payload::new(WatchEvent::Error(status)));
@@ -132,18 +132,22 @@ impl Cacher {
         let required = match (options.resource_version, initial) {
             (Some(revision), _) => revision,
             (None, None) => 0,
-            (None, Some(_)) => self.storage().current_revision(rx, self.prefix()).await?,
+            (None, Some(_)) => {
+                self.storage()
+                    .get_current_resource_version(rx, self.prefix())
+                    .await?
+            }
         };
         if initial == Some(true) {
             let ask = !self
                 .config
                 .defects
                 .has(CacheDefect::WatchListWithoutProgress);
-            self.wait_until_fresh(rx, required, ask).await?;
+            self.wait_until_fresh_and_block(rx, required, ask).await?;
         }
         let cache = rx.lock(self.lock()).await;
         let (initial, interval_end, buffer) = rx.look(&cell, |cache| {
-            let initial = cache.initial(self, &under, options, initial, required)?;
+            let initial = cache.get_all_events_since(self, &under, options, initial, required)?;
             let end = (list).then_some(cache.revision);
             let size = self.buffer(cache.window.capacity(), self.triggered(options).is_some());
             Ok::<_, StoreError>((initial, end, size))
@@ -197,7 +201,7 @@ impl Cacher {
     }
 
     /// `forgetWatcher`; with `drain` what is in its buffer still goes out.
-    pub(super) fn forget(self, rx: Rx, number: u64, drain: bool) {
+    pub(super) fn forget_watcher(self, rx: Rx, number: u64, drain: bool) {
         rx.update(&self.cell(), |cache| match drain {
             true => {
                 let watcher = cache.watchers.get_mut(&number);
@@ -223,11 +227,11 @@ impl Cacher {
             watcher.is_some_and(|watcher| watcher.awaiting == Awaiting::Received)
         });
         rx.note(CacheNote::TooSlow(self.resource, number));
-        self.forget(rx, number, drain);
+        self.forget_watcher(rx, number, drain);
     }
 
     /// `terminateAllWatchers`
-    pub(super) fn terminate_all(self, rx: Rx) {
+    pub(super) fn terminate_all_watchers(self, rx: Rx) {
         let all: Vec<u64> = rx.look(&self.cell(), |cache| {
             let all = cache
                 .watchers
@@ -236,7 +240,7 @@ impl Cacher {
             all.map(|(number, _)| *number).collect()
         });
         for number in all {
-            self.forget(rx, number, false);
+            self.forget_watcher(rx, number, false);
         }
     }
 }

@@ -101,7 +101,7 @@ impl Source {
                     let again = error.code() == Code::Unavailable && *error != EtcdError::NoLeader;
                     match again {
                         true => self.reopen(rx, cacher, REOPEN).await,
-                        false => Got::Failed(Status::internal(error)),
+                        false => Got::Failed(Status::new_internal_error(error)),
                     }
                 }
             },
@@ -128,10 +128,12 @@ impl Source {
     fn message(&mut self, message: &WatchResponse<Object>, cacher: Cacher) -> Got {
         if message.canceled {
             return Got::Failed(match message.compact_revision {
-                0 => Status::internal(message.cancel_reason),
+                0 => Status::new_internal_error(message.cancel_reason),
                 _ => {
                     // `interpretWatchError`
-                    Status::expired("The resourceVersion for the provided watch is too old.")
+                    Status::new_resource_expired(
+                        "The resourceVersion for the provided watch is too old.",
+                    )
                 }
             });
         }
@@ -157,7 +159,7 @@ impl Source {
                 (None, None) => {
                     let key = &event.key;
                     let why = format!("etcd event received with PrevKv=nil (key={key:?})");
-                    return Got::Changes(changes, Some(Status::internal(why)));
+                    return Got::Changes(changes, Some(Status::new_internal_error(why)));
                 }
             };
             self.next = event.revision + 1;

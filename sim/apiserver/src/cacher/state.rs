@@ -112,7 +112,7 @@ pub(super) struct Change {
 
 /// `newErrWatcher`: an error that has no Status of its own.
 pub(super) fn internal(why: &str) -> Status {
-    let mut status = Status::internal(why);
+    let mut status = Status::new_internal_error(why);
     why.clone_into(&mut status.message);
     status.details = None;
     status
@@ -127,7 +127,7 @@ pub(crate) const EMPTY_WINDOW_MISSES_EVENT: Defect = Defect::known(
 
 impl Cache {
     /// `processEvent`, under the lock.
-    pub fn apply(&mut self, change: &Change, cacher: Cacher, now: Time) -> Arc<Event> {
+    pub fn process_event(&mut self, change: &Change, cacher: Cacher, now: Time) -> Arc<Event> {
         let release = cacher.config.release;
         let event = Arc::new(Event {
             key: change.key.clone(),
@@ -168,7 +168,7 @@ impl Cache {
     }
 
     /// `MarkConsistent`
-    pub fn trust(&mut self, consistent: bool) {
+    pub fn mark_consistent(&mut self, consistent: bool) {
         self.snapshots.distrusted = !consistent;
         if !consistent {
             self.snapshots.kept.clear();

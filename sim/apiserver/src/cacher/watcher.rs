@@ -107,7 +107,7 @@ impl Watcher {
         while let Some(event) = initial.events.get(*done) {
             *done += 1;
             self.since = self.since.max(event.revision);
-            if let Some(event) = self.selection.convert(event) {
+            if let Some(event) = self.selection.convert_to_watch_event(event) {
                 return self.send(rx, event).await;
             }
         }
@@ -139,7 +139,7 @@ impl Watcher {
         };
         match item.expect::<Item>() {
             Item::Event(event) if event.revision > self.since => {
-                match self.selection.convert(event) {
+                match self.selection.convert_to_watch_event(event) {
                     Some(event) => self.send(rx, event).await,
                     None => true,
                 }
@@ -156,7 +156,7 @@ impl Watcher {
 }
 
 /// `processInterval`, `process`.
-pub(super) async fn process(rx: Rx, mut watcher: Watcher) -> Outcome {
+pub(super) async fn process_interval(rx: Rx, mut watcher: Watcher) -> Outcome {
     let goes_on = match watcher.initial {
         Some(_) => watcher.begin(rx).await,
         None => watcher.go_on(rx).await,
@@ -164,6 +164,6 @@ pub(super) async fn process(rx: Rx, mut watcher: Watcher) -> Outcome {
     if goes_on {
         return Outcome::Become(Task::new(WATCHER, watcher));
     }
-    watcher.cacher.forget(rx, watcher.number, false);
+    watcher.cacher.forget_watcher(rx, watcher.number, false);
     Outcome::Done
 }

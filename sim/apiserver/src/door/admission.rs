@@ -43,7 +43,7 @@ pub async fn namespace_lifecycle(
         return match operation {
             Operation::Delete if stays => {
                 let why = "this namespace may not be deleted";
-                Err(Status::forbidden(resource, name, why))
+                Err(Status::new_forbidden(resource, name, why))
             }
             _ => Ok(()),
         };
@@ -54,16 +54,18 @@ pub async fn namespace_lifecycle(
     let key = kinds::NAMESPACES.key("", namespace);
     let found = match config.storage().get(rx, key, 0).await {
         Ok(found) => found,
-        Err(StoreError::NotFound) => return Err(Status::not_found(&kinds::NAMESPACES, namespace)),
-        Err(StoreError::Etcd(error)) => return Err(Status::internal(error)),
-        Err(error) => return Err(Status::internal(format!("{error:?}"))),
+        Err(StoreError::NotFound) => {
+            return Err(Status::new_not_found(&kinds::NAMESPACES, namespace));
+        }
+        Err(StoreError::Etcd(error)) => return Err(Status::new_internal_error(error)),
+        Err(error) => return Err(Status::new_internal_error(format!("{error:?}"))),
     };
     let phase = json::text(found.object.json(), &["status", "phase"]);
     if operation == Operation::Create && phase == "Terminating" {
         let why = format!(
             "unable to create new content in namespace {namespace} because it is being terminated"
         );
-        let mut status = Status::forbidden(resource, name, &why);
+        let mut status = Status::new_forbidden(resource, name, &why);
         debug_assert!(status.is(Reason::Forbidden));
         if let Some(details) = &mut status.details {
             details.causes.push(Cause {

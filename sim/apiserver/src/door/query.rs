@@ -12,7 +12,7 @@ use crate::options::{ListOptions, Match};
 ///
 /// # Errors
 /// 500.
-pub fn revision(text: &str) -> Result<Option<Revision>, Status> {
+pub fn parse_resource_version(text: &str) -> Result<Option<Revision>, Status> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -35,12 +35,12 @@ pub fn list_options(
 ) -> Result<(ListOptions, Option<i64>), Status> {
     let asked = options::ListOptions::of(query, resource, name, release)?;
     let options = ListOptions {
-        resource_version: revision(&asked.resource_version).map_err(|status| {
+        resource_version: parse_resource_version(&asked.resource_version).map_err(|status| {
             // Lists word it as a bad request, watches do not.
             if asked.watch {
                 return status;
             }
-            Status::bad_request(format!("invalid resource version: {}", status.message))
+            Status::new_bad_request(format!("invalid resource version: {}", status.message))
         })?,
         resource_version_match: asked.version_match.map(|asked| match asked {
             VersionMatch::Exact => Match::Exact,

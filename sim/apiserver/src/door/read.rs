@@ -11,7 +11,7 @@ use crate::door::{RequestContext, query};
 /// A Status.
 pub async fn get(cx: RequestContext<'_>) -> Result<Response, Status> {
     let asked = cx.request.query.get("resourceVersion").unwrap_or_default();
-    let at_least = query::revision(asked)?;
+    let at_least = query::parse_resource_version(asked)?;
     let name = cx.name();
     let stored = cx.registry(false).get(cx.rx, name, at_least).await?;
     Ok(ok(Content::One(stored)))
@@ -24,7 +24,7 @@ pub async fn get(cx: RequestContext<'_>) -> Result<Response, Status> {
 pub async fn list(cx: RequestContext<'_>) -> Result<Response, Status> {
     let (options, _) =
         query::list_options(&cx.request.query, cx.api.resource, None, cx.config.release)?;
-    let listed = cx.registry(false).list(cx.rx, &options).await?;
+    let listed = cx.registry(false).list_predicate(cx.rx, &options).await?;
     Ok(ok(Content::List(List {
         of: cx.api.resource,
         items: listed.items,

@@ -45,12 +45,12 @@ pub enum Route {
     Refused(Response),
 }
 
-fn not_found() -> Route {
+fn no_such_path() -> Route {
     Route::Refused(Response::status(Status::no_such_path()))
 }
 
 /// `http.NotFound`: nothing of the API is there.
-fn no_page() -> Route {
+fn not_found() -> Route {
     Route::Refused(Response::text(404, "404 page not found\n"))
 }
 
@@ -67,10 +67,10 @@ pub fn route(request: &Request) -> Route {
         ["readyz"] => return Route::Probe(Probe::Readyz),
         ["api", version, rest @ ..] => ("", *version, rest),
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
-        _ => return no_page(),
+        _ => return not_found(),
     };
     if !group.is_empty() && !Resource::ALL.iter().any(|r| r.group == group) {
-        return no_page();
+        return not_found();
     }
     let mut watch = false;
     if let ["watch", after @ ..] = rest {
@@ -86,21 +86,21 @@ pub fn route(request: &Request) -> Route {
         rest => ("", rest.to_vec()),
     };
     let [plural, named @ ..] = rest.as_slice() else {
-        return not_found();
+        return no_such_path();
     };
     let Some(resource) = Resource::find(group, version, plural) else {
-        return not_found();
+        return no_such_path();
     };
     let (name, subresource) = match named {
         [] => (None, None),
         [name] => (Some(*name), None),
         [name, subresource] => (Some(*name), Some(*subresource)),
-        _ => return not_found(),
+        _ => return no_such_path(),
     };
     let misplaced =
         resource.namespaced == namespace.is_empty() && !(name.is_none() && resource.namespaced);
     if misplaced {
-        return not_found();
+        return no_such_path();
     }
     let part = match subresource {
         None => Part::Whole,
@@ -110,7 +110,7 @@ pub fn route(request: &Request) -> Route {
     };
     let is_part = subresource.is_none() || part != Part::Whole;
     if is_part && !resource.strategy.has(part) {
-        return not_found();
+        return no_such_path();
     }
     let get = matches!(request.method, Method::Get | Method::Head);
     let asked = request.query.get("watch");

@@ -32,7 +32,7 @@ pub async fn serve(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
         (("deployments", "scale"), Method::Get) => {
             let name = cx.name();
             let found = cx.registry(false).get(cx.rx, name, None).await?;
-            Ok(tree(200, deployments::scale(&found.json())))
+            Ok(tree(200, deployments::scale_from_deployment(&found.json())))
         }
         (("deployments", "scale"), Method::Put | Method::Patch) => scale(cx, warnings).await,
         (("pods", "binding"), Method::Post) => bind(cx, warnings).await,
@@ -75,11 +75,11 @@ impl Change for Scaling<'_> {
 impl Scaling<'_> {
     fn rescaled(&self, old: Option<&Json>, warnings: &mut Warnings) -> Result<Json, Status> {
         let name = self.api.name.as_deref().unwrap_or_default();
-        let old = old.ok_or_else(|| Status::not_found(self.api.resource, name))?;
+        let old = old.ok_or_else(|| Status::new_not_found(self.api.resource, name))?;
         let scale = match &self.how {
             Ok(scale) => scale.clone(),
             Err((kind, body, validation)) => {
-                let now = deployments::scale(old);
+                let now = deployments::scale_from_deployment(old);
                 let patched = patch::apply_to_target(*kind, &now, body, decode::SCALE, *validation);
                 let (scale, unknown) = patched?;
                 warn(warnings, unknown);
@@ -120,7 +120,7 @@ async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respon
         Made::Unsaved(tree) => (**tree).clone(),
         Made::Status(status) => return Err(status.clone()),
     };
-    Ok(tree(200, deployments::scale(&deployment)))
+    Ok(tree(200, deployments::scale_from_deployment(&deployment)))
 }
 
 /// `BindingREST.Create`, `assignPod`.
@@ -164,7 +164,7 @@ async fn evict(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respon
     warn(warnings, unknown);
     if json::text(&eviction, &["metadata", "name"]) != name {
         let why = "name in URL does not match name in Eviction object";
-        return Err(Status::bad_request(why));
+        return Err(Status::new_bad_request(why));
     }
     let nothing = Json::Null;
     let asked = eviction.get("deleteOptions").unwrap_or(&nothing);
@@ -206,7 +206,7 @@ impl Change for Evicting {
                 "reason": "EvictionByEvictionAPI",
                 "message": "Eviction API: evicting",
             });
-            pod_binding::put_condition(&mut pod, condition, Stamp::of(rx.clock()));
+            pod_binding::update_pod_condition(&mut pod, condition, Stamp::of(rx.clock()));
             Ok(pod)
         })
     }

@@ -118,9 +118,11 @@ async fn from_cache(rx: Rx, watch: cacher::Watch) -> Turn {
 async fn from_etcd(rx: Rx, resource: &Resource, stream: Stream, predicate: &Predicate) -> Turn {
     match rx.next(stream).await {
         Ok(Some(part)) => match part.expect::<EtcdPart<Object>>() {
-            EtcdPart::Message(response) if response.canceled => Turn::Over(Some(Status::expired(
-                "The resourceVersion for the provided watch is too old.",
-            ))),
+            EtcdPart::Message(response) if response.canceled => {
+                Turn::Over(Some(Status::new_resource_expired(
+                    "The resourceVersion for the provided watch is too old.",
+                )))
+            }
             EtcdPart::Message(response) => {
                 let events = response.events.iter();
                 let seen = events.filter_map(|event| transform(resource, predicate, event));

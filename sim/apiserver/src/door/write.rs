@@ -14,7 +14,8 @@ use crate::door::admission::{Operation, mutate, namespace_lifecycle};
 use crate::door::{RequestContext, answer, query};
 use crate::options::Preconditions;
 use crate::registry::{
-    Change, Registry, Update, Warnings, ensure_namespace, warn, wipe_system_fields,
+    Change, Registry, Update, Warnings, ensure_object_namespace_matches_request_namespace, warn,
+    wipe_object_meta_system_fields,
 };
 use crate::services::Layer;
 
@@ -22,7 +23,7 @@ use crate::services::Layer;
 const LARGEST_BODY: usize = 3 * 1024 * 1024;
 
 /// `limitedReadBody`.
-fn check_size(request: &Request) -> Result<(), Status> {
+fn limited_read_body(request: &Request) -> Result<(), Status> {
     match &request.body {
         Body::Bytes(bytes) if bytes.len() > LARGEST_BODY => Err(Status::of(
             Reason::RequestEntityTooLarge,
@@ -45,7 +46,7 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
         return Err(Status::method_not_allowed());
     }
     let resource = cx.api.resource;
-    check_size(cx.request)?;
+    limited_read_body(cx.request)?;
     let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
     let validation = options.validation;
     let (mut object, unknown) = decode::object(
@@ -55,8 +56,8 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
         validation,
     )?;
     warn(warnings, unknown);
-    wipe_system_fields(&mut object);
-    ensure_namespace(resource, &cx.api.namespace, &mut object)?;
+    wipe_object_meta_system_fields(&mut object);
+    ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
     namespace_lifecycle(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
@@ -82,7 +83,7 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
 pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
     let name = cx.name();
     let resource = cx.api.resource;
-    check_size(cx.request)?;
+    limited_read_body(cx.request)?;
     let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
     let validation = options.validation;
     let (mut object, unknown) = decode::object(
@@ -91,7 +92,7 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
         resource,
         validation,
     )?;
-    ensure_namespace(resource, &cx.api.namespace, &mut object)?;
+    ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
     check_name(&object, name, &cx.api.namespace)?;
     let registry = cx.registry(options.dry_run);
     // `defaultUpdatedObjectInfo.Preconditions`: a uid in the object is one.
@@ -116,18 +117,18 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
 fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> {
     let named = json::text(object, &["metadata", "name"]);
     if named.is_empty() {
-        return Err(Status::bad_request(format!(
+        return Err(Status::new_bad_request(format!(
             "the name of the object ({name} based on URL) was undeterminable: name must be provided"
         )));
     }
     if named != name {
-        return Err(Status::bad_request(format!(
+        return Err(Status::new_bad_request(format!(
             "the name of the object ({named}) does not match the name on the URL ({name})"
         )));
     }
     let in_namespace = json::text(object, &["metadata", "namespace"]);
     if !namespace.is_empty() && !in_namespace.is_empty() && in_namespace != namespace {
-        return Err(Status::bad_request(format!(
+        return Err(Status::new_bad_request(format!(
             "the namespace of the object ({in_namespace}) does not match the namespace on the \
              request ({namespace})"
         )));
@@ -141,7 +142,7 @@ fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> 
 /// A Status.
 pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
     let kind = PatchKind::of(content_type(cx.request))?;
-    check_size(cx.request)?;
+    limited_read_body(cx.request)?;
     let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
     let registry = cx.registry(options.dry_run);
     let preconditions = Preconditions::default();
@@ -208,12 +209,16 @@ impl Writing<'_> {
         let (config, api, name) = (self.cx.config, self.cx.api, self.cx.name());
         let mut new = match (&self.how, old) {
             (How::Put(object), _) => object.clone(),
-            (How::Patch(..), None) => return Err(Status::not_found(api.resource, name)),
+            (How::Patch(..), None) => return Err(Status::new_not_found(api.resource, name)),
             (How::Patch(kind, body, validation), Some(old)) => {
                 let (new, unknown) = patch::apply(*kind, old, body, api.resource, *validation)?;
                 warn(warnings, unknown);
                 let mut new = new;
-                ensure_namespace(api.resource, &api.namespace, &mut new)?;
+                ensure_object_namespace_matches_request_namespace(
+                    api.resource,
+                    &api.namespace,
+                    &mut new,
+                )?;
                 check_name(&new, name, &api.namespace)?;
                 new
             }
@@ -234,7 +239,7 @@ impl Writing<'_> {
 /// A Status.
 pub async fn delete(cx: RequestContext<'_>) -> Result<Response, Status> {
     let name = cx.name();
-    check_size(cx.request)?;
+    limited_read_body(cx.request)?;
     let options = DeleteOptions::of(
         &cx.request.query,
         &cx.request.body,
@@ -281,7 +286,7 @@ pub async fn delete_collection(cx: RequestContext<'_>) -> Result<Response, Statu
     }
     let (list, _) =
         query::list_options(&cx.request.query, cx.api.resource, None, cx.config.release)?;
-    check_size(cx.request)?;
+    limited_read_body(cx.request)?;
     let options = DeleteOptions::of(
         &cx.request.query,
         &cx.request.body,

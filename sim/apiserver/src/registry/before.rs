@@ -10,7 +10,7 @@ use wavetank_api::{Resource, Status};
 use crate::registry::{Registry, Warnings};
 
 /// `WipeObjectMetaSystemFields`.
-pub fn wipe_system_fields(object: &mut Json) {
+pub fn wipe_object_meta_system_fields(object: &mut Json) {
     for field in [
         "creationTimestamp",
         "uid",
@@ -26,7 +26,11 @@ pub fn wipe_system_fields(object: &mut Json) {
 ///
 /// # Errors
 /// 400 if both name one, and not the same.
-pub fn ensure_namespace(resource: &Resource, asked: &str, object: &mut Json) -> Result<(), Status> {
+pub fn ensure_object_namespace_matches_request_namespace(
+    resource: &Resource,
+    asked: &str,
+    object: &mut Json,
+) -> Result<(), Status> {
     let expected = if resource.namespaced { asked } else { "" };
     let named = json::text(object, &["metadata", "namespace"]);
     if named == expected {
@@ -40,7 +44,7 @@ pub fn ensure_namespace(resource: &Resource, asked: &str, object: &mut Json) -> 
         json::remove(object, &["metadata", "namespace"]);
         return Ok(());
     }
-    Err(Status::bad_request(
+    Err(Status::new_bad_request(
         "the namespace of the provided object does not match the namespace sent on the request",
     ))
 }
@@ -48,7 +52,7 @@ pub fn ensure_namespace(resource: &Resource, asked: &str, object: &mut Json) -> 
 impl Registry {
     fn invalid(&self, object: &Json, errors: &ErrorList) -> Status {
         let name = json::text(object, &["metadata", "name"]);
-        Status::invalid(self.resource.kind, self.resource.group, name, errors)
+        Status::new_invalid(self.resource.kind, self.resource.group, name, errors)
     }
 
     /// `BeforeCreate`.
@@ -58,7 +62,7 @@ impl Registry {
         object: &mut Json,
         warnings: &mut Warnings,
     ) -> Result<(), Status> {
-        ensure_namespace(self.resource, &self.namespace, object)?;
+        ensure_object_namespace_matches_request_namespace(self.resource, &self.namespace, object)?;
         let strategy = self.resource.strategy;
         strategy.prepare_for_create(cx, object);
         let mut errors = strategy.validate(cx, object);
@@ -81,7 +85,7 @@ impl Registry {
         old: &Json,
         warnings: &mut Warnings,
     ) -> Result<(), Status> {
-        ensure_namespace(self.resource, &self.namespace, object)?;
+        ensure_object_namespace_matches_request_namespace(self.resource, &self.namespace, object)?;
         keep(object, old, "generation", |_| true);
         let strategy = self.resource.strategy;
         strategy.prepare_for_update(cx, self.part, object, old);

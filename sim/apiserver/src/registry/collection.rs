@@ -30,7 +30,7 @@ impl Registry {
         let mut all: Vec<Stored> = Vec::new();
         let mut first: Option<Listed> = None;
         loop {
-            let page = self.list(rx, &list).await?;
+            let page = self.list_predicate(rx, &list).await?;
             for item in &page.items {
                 let namespaced = Registry {
                     namespace: item.object.namespace().into(),

@@ -32,7 +32,7 @@ async fn generate_name(rx: Rx, base: &str) -> String {
 
 impl Registry {
     /// `FillObjectMetaSystemFields`.
-    pub(super) fn fill_system_fields(&self, rx: Rx, object: &mut Json) {
+    pub(super) fn fill_object_meta_system_fields(&self, rx: Rx, object: &mut Json) {
         let now = self.context(rx).now.seconds();
         json::set(object, &["metadata", "creationTimestamp"], now);
         json::set(object, &["metadata", "uid"], self.new_uid(rx));
@@ -59,7 +59,7 @@ impl Registry {
 
     /// What is done to an object before the hooks see it: system fields, and a name.
     async fn name_and_fill(&self, rx: Rx, object: &mut Json) {
-        self.fill_system_fields(rx, object);
+        self.fill_object_meta_system_fields(rx, object);
         let base = json::text(object, &["metadata", "generateName"]).to_owned();
         let unnamed = json::text(object, &["metadata", "name"]).is_empty();
         if unnamed && !base.is_empty() {
@@ -68,7 +68,7 @@ impl Registry {
         }
     }
 
-    /// `BeforeCreate` alone, for a layer before the registry.
+    /// Runs `BeforeCreate` alone, for a layer before the registry.
     ///
     /// # Errors
     /// A Status.
@@ -94,7 +94,7 @@ impl Registry {
         let key = self.resource.key(&self.namespace, &name);
         if self.dry_run {
             return match self.storage.get(rx, key, 0).await {
-                Ok(_) => Err(self.exists(&name, &base)),
+                Ok(_) => Err(self.check_generated_name_error(&name, &base)),
                 Err(_) => Ok(Made::Unsaved(Arc::new(object))),
             };
         }
@@ -107,7 +107,7 @@ impl Registry {
         match self.storage.create(rx, key.clone(), new, ttl).await {
             Ok(stored) => Ok(Made::Stored(stored)),
             Err(StoreError::Exists) => {
-                let mut status = self.exists(&name, &base);
+                let mut status = self.check_generated_name_error(&name, &base);
                 if let Ok(other) = self.storage.get(rx, key, 0).await
                     && other.object.is_being_deleted()
                 {
@@ -120,11 +120,11 @@ impl Registry {
     }
 
     /// `CheckGeneratedNameError`.
-    fn exists(&self, name: &str, base: &str) -> Status {
+    fn check_generated_name_error(&self, name: &str, base: &str) -> Status {
         if base.is_empty() {
-            Status::already_exists(self.resource, name)
+            Status::new_already_exists(self.resource, name)
         } else {
-            Status::generate_name_conflict(self.resource, name)
+            Status::new_generate_name_conflict(self.resource, name)
         }
     }
 }

@@ -100,7 +100,7 @@ impl Registry {
         let before = self.before_delete(&self.context(rx), &mut object, &mut options)?;
         if let Before::Pending = before {
             return Ok(Deletion {
-                made: self.finalize(Made::Stored(found), false),
+                made: self.finalize_delete(Made::Stored(found), false),
                 deleted: false,
                 late: false,
             });
@@ -109,8 +109,15 @@ impl Registry {
         let has_finalizers = !finalizers(&object).is_empty();
         let mut preconditions = preconditions(&options);
         let mut last_existing = None;
-        if graceful || has_finalizers || self.gc_finalizers(&object, &options).is_some() {
-            let updated = self.update_for_deletion(rx, name, &found, &options).await?;
+        if graceful
+            || has_finalizers
+            || self
+                .deletion_finalizers_for_garbage_collection(&object, &options)
+                .is_some()
+        {
+            let updated = self
+                .update_for_graceful_deletion_and_finalizers(rx, name, &found, &options)
+                .await?;
             if let Some(out) = &updated.out {
                 if !updated.delete_now {
                     let made = out.clone();
@@ -158,7 +165,7 @@ impl Registry {
         };
         self.after_delete(rx, &gone, Gone::Deleted, late).await;
         Ok(Deletion {
-            made: self.finalize(gone, true),
+            made: self.finalize_delete(gone, true),
             deleted: true,
             late,
         })
@@ -209,7 +216,7 @@ impl Registry {
     }
 
     /// `finalizeDelete`: kinds that return the deleted object do, others a Status.
-    fn finalize(&self, made: Made, _gone: bool) -> Made {
+    fn finalize_delete(&self, made: Made, _gone: bool) -> Made {
         if self.resource.strategy.returns_deleted_object() {
             return self.decorate_made(made);
         }
@@ -240,7 +247,11 @@ impl Registry {
         if json::number(object, &GRACE).is_some_and(|grace| grace < 0) {
             json::set(object, &GRACE, 1);
         }
-        let Grace::Seconds(default) = self.resource.strategy.grace(object, options.grace) else {
+        let Grace::Seconds(default) = self
+            .resource
+            .strategy
+            .check_graceful_delete(object, options.grace)
+        else {
             return Ok(Before::Ungraceful);
         };
         if let Some(at) = json::at(object, &DELETION) {
@@ -275,7 +286,7 @@ impl Registry {
     fn check_early(&self, object: &Json, asked: &Preconditions) -> Result<(), Status> {
         let conflict = |why: &str| {
             let name = json::text(object, &["metadata", "name"]);
-            let mut status = Status::conflict(self.resource, name, why);
+            let mut status = Status::new_conflict(self.resource, name, why);
             // Upstream puts the kind where the resource belongs.
             let kind = self.resource.kind;
             if let Some(details) = &mut status.details {
@@ -308,7 +319,11 @@ impl Registry {
 
     /// `deletionFinalizersForGarbageCollection`: the finalizers that the propagation policy asks
     /// for, if they differ from those that there are.
-    fn gc_finalizers(&self, object: &Json, options: &DeleteOptions) -> Option<Vec<Json>> {
+    fn deletion_finalizers_for_garbage_collection(
+        &self,
+        object: &Json,
+        options: &DeleteOptions,
+    ) -> Option<Vec<Json>> {
         let now = finalizers(object);
         let has = |name: &str| now.iter().any(|finalizer| finalizer == name);
         let (orphan, foreground) = match (options.orphan, options.propagation) {
@@ -341,7 +356,7 @@ impl Registry {
     }
 
     /// `updateForGracefulDeletionAndFinalizers`.
-    async fn update_for_deletion(
+    async fn update_for_graceful_deletion_and_finalizers(
         &self,
         rx: Rx,
         name: &str,
@@ -369,7 +384,7 @@ impl Registry {
             let (next, wanted) = match next {
                 Ok(Marked::AlreadyDeleting) => {
                     return Ok(ForDeletion {
-                        out: Some(self.finalize(Made::Stored(found.clone()), false)),
+                        out: Some(self.finalize_delete(Made::Stored(found.clone()), false)),
                         delete_now: false,
                         last_existing: None,
                     });
@@ -418,7 +433,8 @@ impl Registry {
         if let Before::Pending = before {
             return Ok(Marked::AlreadyDeleting);
         }
-        if let Some(finalizers) = self.gc_finalizers(&object, &options) {
+        if let Some(finalizers) = self.deletion_finalizers_for_garbage_collection(&object, &options)
+        {
             json::set(&mut object, &["metadata", "finalizers"], finalizers);
         }
         let has_finalizers = !finalizers(&object).is_empty();

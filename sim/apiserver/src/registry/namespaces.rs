@@ -28,7 +28,7 @@ impl Registry {
             let why = format!(
                 "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {is}"
             );
-            Err(Status::conflict(self.resource, name, &why))
+            Err(Status::new_conflict(self.resource, name, &why))
         };
         let uid = json::text(&object, &["metadata", "uid"]);
         match options.uid.as_deref() {

@@ -46,7 +46,7 @@ pub trait RestStorage: fmt::Debug + Send + Sync {
     }
 
     /// `Decorator`: completes an object that is read.
-    fn decorate(&self, _object: &mut Json) {}
+    fn decorator(&self, _object: &mut Json) {}
 
     /// `BeginCreate`
     fn begin_create<'a, 'o>(
@@ -91,7 +91,7 @@ pub trait RestStorage: fmt::Debug + Send + Sync {
 /// What a hook has begun: to be ended as the write of the object ends.
 pub trait Finish: Send {
     /// `FinishFunc`
-    fn finish<'a>(self: Box<Self>, rx: Rx, success: bool) -> Hooked<'a, ()>
+    fn finish_func<'a>(self: Box<Self>, rx: Rx, success: bool) -> Hooked<'a, ()>
     where
         Self: 'a;
 

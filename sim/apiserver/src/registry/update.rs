@@ -116,7 +116,7 @@ impl Registry {
         result.map_err(|error| self.refusal(error, "update", name))
     }
 
-    /// `BeforeUpdate` alone, for a layer before the registry.
+    /// Runs `BeforeUpdate` alone, for a layer before the registry.
     ///
     /// # Errors
     /// A Status.
@@ -174,7 +174,7 @@ impl Registry {
             let offered = update.offer(rx, wanted).await;
             if let Some(begun) = begun {
                 match &offered {
-                    Ok(stored) => begun.finish(rx, stored.is_some()).await,
+                    Ok(stored) => begun.finish_func(rx, stored.is_some()).await,
                     Err(error) => {
                         let failed = self.refusal(error.clone(), "update", name);
                         begun.conclude(rx, Some(&failed)).await;
@@ -201,11 +201,11 @@ impl Registry {
         let mut new = change.change(rx, old.as_ref(), warnings).await?;
         let cx = self.context(rx);
         let Some(mut old) = old else {
-            self.fill_system_fields(rx, &mut new);
+            self.fill_object_meta_system_fields(rx, &mut new);
             let begun = self.rest.begin_create(rx, self, &mut new).await?;
             let checked = self.before_create(&cx, &mut new, warnings);
             if let Some(begun) = begun {
-                begun.finish(rx, checked.is_ok()).await;
+                begun.finish_func(rx, checked.is_ok()).await;
             }
             checked?;
             return Ok(Next::Store(new, None));
@@ -222,12 +222,12 @@ impl Registry {
             }
             json::set(&mut new, &version, is);
         } else if asked != is {
-            return Err(Status::conflict(self.resource, name, MODIFIED).into());
+            return Err(Status::new_conflict(self.resource, name, MODIFIED).into());
         }
         let begun = self.rest.begin_update(rx, self, &mut new, &mut old).await?;
         let checked = self.before_update(&cx, &mut new, &old, warnings);
         let held = self.resource.strategy.is_held(&new);
-        let emptied = checked.is_ok() && !held && is_to_be_deleted(&new, &old);
+        let emptied = checked.is_ok() && !held && should_delete_during_update(&new, &old);
         let stores = checked.is_ok() && !emptied;
         let late = || {
             stores
@@ -241,7 +241,7 @@ impl Registry {
         let mut open = None;
         match begun {
             Some(begun) if late() => open = Some(begun),
-            Some(begun) => begun.finish(rx, stores).await,
+            Some(begun) => begun.finish_func(rx, stores).await,
             None => {}
         }
         checked?;
@@ -256,12 +256,12 @@ impl Registry {
         let field = "metadata.resourceVersion";
         let why = "must be specified for an update";
         errors.invalid(field, Bad::from(0), why);
-        Status::invalid(self.resource.plural, self.resource.group, name, &errors)
+        Status::new_invalid(self.resource.plural, self.resource.group, name, &errors)
     }
 }
 
 /// `ShouldDeleteDuringUpdate`: it is being deleted without grace, and no finalizer is left.
-fn is_to_be_deleted(new: &Json, old: &Json) -> bool {
+fn should_delete_during_update(new: &Json, old: &Json) -> bool {
     json::list(new, &["metadata", "finalizers"]).is_empty()
         && json::at(old, &["metadata", "deletionTimestamp"]).is_some()
         && json::number(old, &["metadata", "deletionGracePeriodSeconds"]).unwrap_or(0) == 0

@@ -120,7 +120,7 @@ impl Addresses {
     ///
     /// # Errors
     /// [`Refusal`]
-    pub async fn take(
+    pub async fn allocate_service(
         &self,
         rx: Rx,
         ip: IpAddr,
@@ -143,7 +143,7 @@ impl Addresses {
             Refusal::Failed(why.to_owned())
         })?;
         check(of, ip)?;
-        self.create(rx, &ip.to_string(), service).await
+        self.create_ip_address(rx, &ip.to_string(), service).await
     }
 
     async fn locked(&self, rx: Rx) -> Vec<Ranged> {
@@ -156,7 +156,12 @@ impl Addresses {
     ///
     /// # Errors
     /// [`Refusal`]
-    pub async fn take_any(&self, rx: Rx, service: &Json, dry_run: bool) -> Result<String, Refusal> {
+    pub async fn allocate_next_service(
+        &self,
+        rx: Rx,
+        service: &Json,
+        dry_run: bool,
+    ) -> Result<String, Refusal> {
         if dry_run {
             let ranged = self.locked(rx).await;
             let any = ranged.first().filter(|ranged| ranged.ready);
@@ -196,7 +201,7 @@ impl Addresses {
                 if self.is_listed(rx, &name).await {
                     continue;
                 }
-                match self.create(rx, &name, service).await {
+                match self.create_ip_address(rx, &name, service).await {
                     Ok(()) => return Ok(name),
                     // The cache was stale.
                     Err(Refusal::Taken) => {}
@@ -209,7 +214,7 @@ impl Addresses {
     }
 
     /// `createIPAddress`
-    async fn create(&self, rx: Rx, name: &str, service: &Json) -> Result<(), Refusal> {
+    async fn create_ip_address(&self, rx: Rx, name: &str, service: &Json) -> Result<(), Refusal> {
         let post = Request::new(Method::Post, IP_ADDRESSES.path("", ""));
         let post = post.with(ip_address(name, self.family, service));
         match through_loopback(rx, self.loopback.clone(), post).await {
@@ -346,5 +351,5 @@ fn is_ready(range: &Json) -> bool {
 
 /// An address of a Service.
 pub fn parse(ip: &str) -> Option<IpAddr> {
-    addresses::parse_sloppy(ip)
+    addresses::parse_ip_sloppy(ip)
 }

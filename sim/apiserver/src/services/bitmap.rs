@@ -33,7 +33,7 @@ impl Bitmap {
     }
 
     /// `Allocate`: takes an item; `false` if it was taken.
-    pub fn take(&mut self, offset: u32) -> bool {
+    pub fn allocate(&mut self, offset: u32) -> bool {
         self.0.insert(offset)
     }
 
@@ -80,8 +80,8 @@ mod tests {
         ] {
             let mut bitmap = Bitmap::default();
             for offset in taken {
-                assert!(bitmap.take(offset));
-                assert!(!bitmap.take(offset), "it is taken");
+                assert!(bitmap.allocate(offset));
+                assert!(!bitmap.allocate(offset), "it is taken");
             }
             assert_eq!(bitmap.text(), text);
             assert_eq!(Bitmap::parse(text), Some(bitmap));
@@ -92,7 +92,7 @@ mod tests {
     fn a_scan_goes_around_its_part() {
         let mut bitmap = Bitmap::default();
         for offset in [3, 4, 7] {
-            bitmap.take(offset);
+            bitmap.allocate(offset);
         }
         assert_eq!(bitmap.free(&(2..8), 1), Some(5));
         assert_eq!(
@@ -102,7 +102,7 @@ mod tests {
         );
         bitmap.release(4);
         assert_eq!(bitmap.free(&(3..5), 0), Some(4));
-        bitmap.take(4);
+        bitmap.allocate(4);
         assert_eq!(bitmap.free(&(3..5), 0), None);
     }
 }

@@ -80,7 +80,11 @@ impl Block {
             size: u32::try_from(size).ok()?,
             six,
             ports: false,
-            reserved: if banded { band(all, 16, 256) } else { 0 },
+            reserved: if banded {
+                calculate_range_offset(all, 16, 256)
+            } else {
+                0
+            },
         })
     }
 
@@ -95,7 +99,7 @@ impl Block {
             six: false,
             ports: true,
             reserved: if banded {
-                band(size.into(), 32, 128)
+                calculate_range_offset(size.into(), 32, 128)
             } else {
                 0
             },
@@ -137,7 +141,7 @@ impl Block {
     pub fn offset(&self, item: &str) -> Option<u32> {
         match self.ports {
             true => self.offset_of_port(item.parse().ok()?),
-            false => self.offset_of(addresses::parse_sloppy(item)?),
+            false => self.offset_of(addresses::parse_ip_sloppy(item)?),
         }
     }
 
@@ -156,7 +160,7 @@ impl Block {
 }
 
 /// `calculateRangeOffset`: a share of the range, at least 16 and at most so many.
-fn band(size: u128, share: u128, most: u128) -> u32 {
+fn calculate_range_offset(size: u128, share: u128, most: u128) -> u32 {
     match size {
         0..=16 => 0,
         size => (size / share).clamp(16, most) as u32,

@@ -38,14 +38,14 @@ impl Begun<'_> {
     /// Ends it as the write of the Service has ended.
     pub async fn conclude(self, rx: Rx, failed: Option<&Status>) {
         match failed {
-            None => self.finish(rx, true).await,
-            Some(status) if self.allocators.gives_back(status) => self.finish(rx, false).await,
+            None => self.finish_func(rx, true).await,
+            Some(status) if self.allocators.gives_back(status) => self.finish_func(rx, false).await,
             Some(_) => {} // it may have been stored, and then it has what was taken for it
         }
     }
 
     /// `FinishFunc`
-    pub async fn finish(self, rx: Rx, success: bool) {
+    pub async fn finish_func(self, rx: Rx, success: bool) {
         let (ips, holder) = match success {
             true => (&self.to_release, &self.old),
             false => (&self.taken, &self.new),
@@ -57,7 +57,7 @@ impl Begun<'_> {
         }
         match success {
             true => self.ports.commit(rx).await,
-            false => self.ports.roll_back(rx).await,
+            false => self.ports.rollback(rx).await,
         }
     }
 }
@@ -97,13 +97,13 @@ impl Allocators {
         service: &mut Json,
         begun: &mut Begun<'_>,
     ) -> Result<(), Status> {
-        self.take_all_ips(rx, service, begun).await?;
+        self.alloc_cluster_ips(rx, service, begun).await?;
         let ports = &mut begun.ports;
         if node_ports::has_ports(service) {
-            node_ports::init(rx, service, ports, self.release).await?;
+            node_ports::init_node_ports(rx, service, ports, self.release).await?;
         }
         if needs_health_check(service) {
-            node_ports::take_health_check(rx, service, ports).await?;
+            node_ports::allocate_health_check_node_port(rx, service, ports).await?;
         }
         Ok(())
     }
@@ -135,18 +135,18 @@ impl Allocators {
         old: &Json,
         begun: &mut Begun<'_>,
     ) -> Result<(), Status> {
-        self.update_ips(rx, service, old, begun).await?;
+        self.update_cluster_ips(rx, service, old, begun).await?;
         let (had, has) = (node_ports::has_ports(old), node_ports::has_ports(service));
         let ports = &mut begun.ports;
         if had && !has {
-            for port in node_ports::of(old) {
-                ports.release_later(port);
+            for port in node_ports::collect_service_node_ports(old) {
+                ports.release_deferred(port);
             }
         }
         if has {
-            node_ports::update(rx, service, old, ports, self.release).await?;
+            node_ports::update_node_ports(rx, service, old, ports, self.release).await?;
         }
-        node_ports::update_health_check(rx, service, old, ports, self.release).await
+        node_ports::health_check_node_port_update(rx, service, old, ports, self.release).await
     }
 
     fn families(&self, service: &mut Json, old: Option<&Json>) -> Result<(), Status> {
@@ -162,7 +162,7 @@ impl Allocators {
             new: asked.then(|| Box::new(Holder::to_be(new))),
             to_release: Vec::new(),
             old: asked.then(|| Box::new(Holder::past(old))),
-            ports: PortOperation::new(&self.ports, dry_run),
+            ports: PortOperation::start_operation(&self.ports, dry_run),
             dry_run,
         }
     }
@@ -178,7 +178,7 @@ impl Allocators {
         match done {
             Ok(()) => Ok(begun),
             Err(status) => {
-                begun.ports.roll_back(rx).await;
+                begun.ports.rollback(rx).await;
                 if !begun.dry_run {
                     self.release_ips(rx, &begun.taken, begun.new.as_deref())
                         .await;
@@ -189,7 +189,7 @@ impl Allocators {
     }
 
     /// `allocClusterIPs`: one address of each family that has none yet.
-    async fn take_all_ips(
+    async fn alloc_cluster_ips(
         &self,
         rx: Rx,
         service: &mut Json,
@@ -202,7 +202,7 @@ impl Allocators {
         let families = list(service, "ipFamilies");
         ips.resize(ips.len().max(families.len()), String::new());
         let taken = self
-            .take_ips(rx, service, &families, &ips, begun.dry_run)
+            .alloc_ips(rx, service, &families, &ips, begun.dry_run)
             .await?;
         for (ip, taken) in ips.iter_mut().zip(&taken) {
             ip.clone_from(taken);
@@ -217,7 +217,7 @@ impl Allocators {
 
     /// `allocIPs`: in the order of a Go map, here IPv4 first. If the second family gets none, upstream
     /// forgets what the first one was given (FINDINGS.md, 19).
-    async fn take_ips(
+    async fn alloc_ips(
         &self,
         rx: Rx,
         service: &Json,
@@ -247,18 +247,18 @@ impl Allocators {
     }
 
     /// `updateClusterIPs`
-    async fn update_ips(
+    async fn update_cluster_ips(
         &self,
         rx: Rx,
         service: &mut Json,
         old: &Json,
         begun: &mut Begun<'_>,
     ) -> Result<(), Status> {
-        if families::prefers_what_it_has(service, old) {
+        if families::is_matching_prefer_dual_stack_cluster_ip_fields(service, old) {
             return Ok(());
         }
         if is_external(old) && !is_external(service) {
-            return self.take_all_ips(rx, service, begun).await;
+            return self.alloc_cluster_ips(rx, service, begun).await;
         }
         if is_headless(old) {
             return Ok(());
@@ -276,7 +276,7 @@ impl Allocators {
                 let marked = ips.clone();
                 json::set(service, &["spec", "clusterIPs"], marked);
                 let taken = self
-                    .take_ips(rx, service, &now[1..], &ips[1..2], begun.dry_run)
+                    .alloc_ips(rx, service, &now[1..], &ips[1..2], begun.dry_run)
                     .await?;
                 ips[1].clone_from(&taken[0]);
                 json::set(service, &["spec", "clusterIPs"], ips);
@@ -291,8 +291,8 @@ impl Allocators {
     /// `defaultOnRead`
     pub fn default_on_read(&self, service: &mut Json) {
         match self.release.has(gates::REGISTRY_HOOKS) {
-            true => families::default_on_read(service, &self.families),
-            false => service_gate::default_on_read(service, &self.families),
+            true => families::default_on_read_service(service, &self.families),
+            false => service_gate::default_on_read_service(service, &self.families),
         }
     }
 
@@ -309,6 +309,6 @@ impl Allocators {
         self.default_on_read(&mut service);
         let name = json::text(&service, &["metadata", "name"]).to_owned();
         let _ = self.delete_endpoints(rx, registry, &name).await;
-        self.release_all(rx, &service).await;
+        self.release_allocated_resources(rx, &service).await;
     }
 }

@@ -173,7 +173,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`Refusal::Taken`], or a failure whose outcome may be unknown.
-    pub async fn take(&self, rx: Rx, offset: u32) -> Result<(), Refusal> {
+    pub async fn allocate(&self, rx: Rx, offset: u32) -> Result<(), Refusal> {
         match detached::with_ledger(rx, self, Use::Take(offset)).await? {
             Some(_) => Ok(()),
             None => Err(Refusal::Taken),
@@ -184,7 +184,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`Refusal::Full`], or a failure whose outcome may be unknown.
-    pub async fn take_any(&self, rx: Rx) -> Result<u32, Refusal> {
+    pub async fn allocate_next(&self, rx: Rx) -> Result<u32, Refusal> {
         let taken = detached::with_ledger(rx, self, Use::TakeAny).await?;
         taken.ok_or(Refusal::Full)
     }
@@ -202,7 +202,7 @@ impl Ledger {
     pub(super) async fn carry_out(&self, rx: Rx, work: Use) -> Result<Option<u32>, Refusal> {
         let _lock = rx.lock(self.of.lock()).await;
         let done = self.carry_out_locked(rx, work).await;
-        if done.is_err() && !self.has(ServiceDefect::MemoryOutlivesFailure) {
+        if done.is_err() && !self.has_defect(ServiceDefect::MemoryOutlivesFailure) {
             // Memory may be ahead of etcd: whatever is stored there, it is taken over.
             rx.update(&self.of.memory(), |memory| memory.last = 0);
         }
@@ -210,7 +210,7 @@ impl Ledger {
     }
 
     async fn carry_out_locked(&self, rx: Rx, work: Use) -> Result<Option<u32>, Refusal> {
-        if !self.has(ServiceDefect::MemoryRefuses) {
+        if !self.has_defect(ServiceDefect::MemoryRefuses) {
             return self.try_update(rx, work, None).await;
         }
         let Some(offset) = self.work(rx, work).await else {
@@ -227,7 +227,7 @@ impl Ledger {
     }
 
     /// Is it on?
-    pub fn has(&self, defect: ServiceDefect) -> bool {
+    pub fn has_defect(&self, defect: ServiceDefect) -> bool {
         self.defects().has(defect)
     }
 
@@ -237,7 +237,7 @@ impl Ledger {
     }
 
     /// `Has`: as far as memory knows.
-    pub async fn remembers(&self, rx: Rx, offset: u32) -> bool {
+    pub async fn has(&self, rx: Rx, offset: u32) -> bool {
         let _lock = rx.lock(self.of.lock()).await;
         rx.look(&self.of.memory(), |memory| memory.taken.has(offset))
     }
@@ -249,7 +249,7 @@ impl Ledger {
         work: Use,
         done: Option<u32>,
     ) -> Result<Option<u32>, Refusal> {
-        let failed = |error| Refusal::Failed(self.words(error));
+        let failed = |error| Refusal::Failed(self.interpret_update_error(error));
         let always = Preconditions::default();
         let key = self.of.key();
         let begun = self.storage.begin_update(rx, key, true, &always, None);
@@ -303,11 +303,13 @@ impl Ledger {
     async fn work(&self, rx: Rx, work: Use) -> Option<u32> {
         let memory = self.of.memory();
         match work {
-            Use::TakeOrAny(offset) if rx.update(&memory, |memory| memory.taken.take(offset)) => {
+            Use::TakeOrAny(offset)
+                if rx.update(&memory, |memory| memory.taken.allocate(offset)) =>
+            {
                 Some(offset)
             }
             Use::Take(offset) => rx
-                .update(&memory, |memory| memory.taken.take(offset))
+                .update(&memory, |memory| memory.taken.allocate(offset))
                 .then_some(offset),
             Use::Release(offset) => {
                 rx.update(&memory, |memory| memory.taken.release(offset));
@@ -317,13 +319,13 @@ impl Ledger {
                 if rx.look(&memory, |memory| memory.taken.count()) >= self.block.size() {
                     return None;
                 }
-                let keep_first =
-                    self.of == Of::ClusterIps && !self.has(ServiceDefect::FirstAddressIsGivenAway);
+                let keep_first = self.of == Of::ClusterIps
+                    && !self.has_defect(ServiceDefect::FirstAddressIsGivenAway);
                 for part in self.block.parts(keep_first) {
                     let start = rx.choose((part.end - part.start).into()).await as u32;
                     let taken = rx.update(&memory, |memory| {
                         let free = memory.taken.free(&part, start)?;
-                        memory.taken.take(free).then_some(free)
+                        memory.taken.allocate(free).then_some(free)
                     });
                     if taken.is_some() {
                         return taken;
@@ -342,7 +344,7 @@ impl Ledger {
         match self.storage.get(rx, self.of.key(), 0).await {
             Ok(stored) => Ok(snapshot(&stored)),
             Err(StoreError::NotFound) => Ok(Snapshot::default()),
-            Err(error) => Err(self.words(error)),
+            Err(error) => Err(self.interpret_update_error(error)),
         }
     }
 
@@ -386,7 +388,7 @@ impl Ledger {
             .guaranteed_update(rx, key, true, &always, write);
         written.await.map_err(|error| match error {
             StoreError::Status(status) => *status,
-            error => Status::untyped(self.words(error)),
+            error => Status::untyped(self.interpret_update_error(error)),
         })?;
         let taken = snapshot.taken.clone();
         rx.update(&self.of.memory(), |memory| {
@@ -397,7 +399,7 @@ impl Ledger {
     }
 
     /// `InterpretUpdateError`
-    fn words(&self, error: StoreError) -> String {
+    fn interpret_update_error(&self, error: StoreError) -> String {
         match error {
             StoreError::Status(status) => status.message,
             StoreError::Etcd(error) => error.to_string(),

@@ -30,7 +30,7 @@ pub fn has_ports(service: &Json) -> bool {
 }
 
 /// `collectServiceNodePorts`
-pub fn of(service: &Json) -> Vec<i64> {
+pub fn collect_service_node_ports(service: &Json) -> Vec<i64> {
     let ports = json::list(service, &PORTS).iter().map(node_port);
     ports.filter(|port| *port != 0).collect()
 }
@@ -44,7 +44,7 @@ pub(crate) const FIX_OWN_NODE_PORTS: Defect = Defect::fix(
 /// Those that it gives up when it goes, or keeps when it changes. Upstream does not ask for its type: an
 /// ExternalName Service may name ports, and is not given them.
 pub fn owned(service: &Json, defects: Set<ServiceDefect>) -> Vec<i64> {
-    let all = of(service);
+    let all = collect_service_node_ports(service);
     let named_only = !has_ports(service) && !all.is_empty();
     match named_only && defects.has(ServiceDefect::FixOwnNodePorts) {
         true => Vec::new(),
@@ -66,7 +66,7 @@ fn number(port: &Json) -> i64 {
 }
 
 /// `shouldAllocateNodePorts`: until v1.20 a load balancer could not do without.
-fn wants_ports(service: &Json, release: Version) -> bool {
+fn should_allocate_node_ports(service: &Json, release: Version) -> bool {
     let path = ["spec", "allocateLoadBalancerNodePorts"];
     match kind(service) {
         "LoadBalancer" if release.has(gates::LOAD_BALANCER_NODE_PORTS) => {
@@ -93,7 +93,7 @@ fn refused(
     let trouble = matches!(why, Refusal::Failed(_));
     let why = words(why);
     if trouble && !operation.has(ServiceDefect::TroubleIsInvalid) {
-        return Status::internal(format!("failed to allocate nodePort {port}: {why}"));
+        return Status::new_internal_error(format!("failed to allocate nodePort {port}: {why}"));
     }
     let mut errors = ErrorList::default();
     errors.invalid(format!("spec.ports[{at}].nodePort"), port, why);
@@ -101,14 +101,14 @@ fn refused(
 }
 
 fn none_left(why: String) -> Status {
-    Status::internal(format!("failed to allocate a nodePort: {why}"))
+    Status::new_internal_error(format!("failed to allocate a nodePort: {why}"))
 }
 
 /// `initNodePorts`: ports with one number (TCP and UDP, say) share a node port.
 ///
 /// # Errors
 /// A Status.
-pub async fn init(
+pub async fn init_node_ports(
     rx: Rx,
     service: &mut Json,
     operation: &mut PortOperation<'_>,
@@ -118,7 +118,7 @@ pub async fn init(
     for at in 0..json::list(service, &PORTS).len() {
         let ports = json::list(service, &PORTS);
         let (port, now) = (number(&ports[at]), node_port(&ports[at]));
-        if now == 0 && !wants_ports(service, release) {
+        if now == 0 && !should_allocate_node_ports(service, release) {
             continue;
         }
         match allocated.get(&port) {
@@ -128,18 +128,18 @@ pub async fn init(
                     .find(|p| number(p) == port && node_port(p) != 0);
                 let taken = match asked.map(node_port) {
                     Some(asked) => {
-                        let taken = operation.take(rx, asked).await;
+                        let taken = operation.allocate(rx, asked).await;
                         taken.map_err(|why| refused(service, at, asked, why, operation))?;
                         asked
                     }
-                    None => operation.take_any(rx).await.map_err(none_left)?,
+                    None => operation.allocate_next(rx).await.map_err(none_left)?,
                 };
                 put(service, at, taken);
                 allocated.insert(port, taken);
             }
             Some(shared) if now == 0 => put(service, at, *shared),
             Some(shared) if now != *shared => {
-                let taken = operation.take(rx, now).await;
+                let taken = operation.allocate(rx, now).await;
                 taken.map_err(|why| refused(service, at, now, why, operation))?;
             }
             Some(_) => {}
@@ -159,7 +159,7 @@ pub(crate) const SHARED_PORT_IS_RELEASED: Defect = Defect::known(
 ///
 /// # Errors
 /// A Status.
-pub async fn update(
+pub async fn update_node_ports(
     rx: Rx,
     service: &mut Json,
     old: &Json,
@@ -173,14 +173,14 @@ pub async fn update(
         let port = &json::list(service, &PORTS)[at];
         let protocol = json::text(port, &["protocol"]).to_owned();
         let mut now = node_port(port);
-        if now == 0 && !wants_ports(service, release) {
+        if now == 0 && !should_allocate_node_ports(service, release) {
             continue;
         }
         if now == 0 {
-            now = operation.take_any(rx).await.map_err(none_left)?;
+            now = operation.allocate_next(rx).await.map_err(none_left)?;
             put(service, at, now);
         } else if !before.contains(&now) && taken.insert(now) {
-            let taken = operation.take(rx, now).await;
+            let taken = operation.allocate(rx, now).await;
             taken.map_err(|why| refused(service, at, now, why, operation))?;
         }
         if !all.insert((protocol.clone(), now)) {
@@ -188,7 +188,7 @@ pub async fn update(
             return Err(Status::untyped(why));
         }
     }
-    let after = of(service);
+    let after = collect_service_node_ports(service);
     for (at, port) in before.iter().enumerate() {
         let times = |ports: &[i64]| ports.iter().filter(|other| *other == port).count();
         let (earlier, kept) = (times(&before[..at]), times(&after));
@@ -196,7 +196,7 @@ pub async fn update(
         let gone =
             kept == 0 || earlier >= kept && operation.has(ServiceDefect::SharedPortIsReleased);
         if gone {
-            operation.release_later(*port);
+            operation.release_deferred(*port);
         }
     }
     Ok(())
@@ -213,23 +213,23 @@ pub(crate) const HEALTH_CHECK_PORT_LEAKS: Defect = Defect::known(
 ///
 /// # Errors
 /// A Status.
-pub async fn take_health_check(
+pub async fn allocate_health_check_node_port(
     rx: Rx,
     service: &mut Json,
     operation: &mut PortOperation<'_>,
 ) -> Result<(), Status> {
     match health_check(service) {
         0 => {
-            let taken = operation.take_any(rx).await.map_err(|why| {
-                Status::internal(format!(
+            let taken = operation.allocate_next(rx).await.map_err(|why| {
+                Status::new_internal_error(format!(
                     "failed to allocate a HealthCheck NodePort 0: {why}"
                 ))
             })?;
             json::set(service, &CHECK, taken);
         }
-        asked => operation.take(rx, asked).await.map_err(|why| {
+        asked => operation.allocate(rx, asked).await.map_err(|why| {
             let why = words(why);
-            Status::internal(format!(
+            Status::new_internal_error(format!(
                 "failed to allocate requested HealthCheck NodePort {asked}: {why}"
             ))
         })?,
@@ -244,7 +244,7 @@ pub async fn take_health_check(
 ///
 /// # Errors
 /// A Status.
-pub async fn update_health_check(
+pub async fn health_check_node_port_update(
     rx: Rx,
     service: &mut Json,
     old: &Json,
@@ -253,10 +253,10 @@ pub async fn update_health_check(
 ) -> Result<(), Status> {
     let (before, after) = (needs_health_check(old), needs_health_check(service));
     if !before && after {
-        return take_health_check(rx, service, operation).await;
+        return allocate_health_check_node_port(rx, service, operation).await;
     }
     if before && !after {
-        operation.release_later(health_check(old));
+        operation.release_deferred(health_check(old));
         if !release.has(gates::REGISTRY_HOOKS) {
             json::remove(service, &CHECK);
         }

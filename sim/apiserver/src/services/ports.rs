@@ -19,7 +19,7 @@ pub struct PortOperation<'a> {
 
 impl<'a> PortOperation<'a> {
     /// `StartOperation`
-    pub fn new(ledger: &'a Ledger, dry_run: bool) -> PortOperation<'a> {
+    pub fn start_operation(ledger: &'a Ledger, dry_run: bool) -> PortOperation<'a> {
         PortOperation {
             ledger,
             taken: Vec::new(),
@@ -32,12 +32,12 @@ impl<'a> PortOperation<'a> {
     ///
     /// # Errors
     /// Why not.
-    pub async fn take(&mut self, rx: Rx, port: i64) -> Result<(), Refusal> {
+    pub async fn allocate(&mut self, rx: Rx, port: i64) -> Result<(), Refusal> {
         let block = self.ledger.block();
         let offset = block.offset_of_port(port);
         if self.dry_run {
             let has = match offset {
-                Some(offset) => self.ledger.remembers(rx, offset).await,
+                Some(offset) => self.ledger.has(rx, offset).await,
                 None => false,
             };
             if has || self.taken.contains(&port) {
@@ -50,7 +50,7 @@ impl<'a> PortOperation<'a> {
                     "provided port is not in the valid range. The range of valid ports is {all}"
                 ))
             })?;
-            self.ledger.take(rx, offset).await?;
+            self.ledger.allocate(rx, offset).await?;
         }
         self.taken.push(port);
         Ok(())
@@ -60,11 +60,11 @@ impl<'a> PortOperation<'a> {
     ///
     /// # Errors
     /// Why not, in upstream's words.
-    pub async fn take_any(&mut self, rx: Rx) -> Result<i64, String> {
+    pub async fn allocate_next(&mut self, rx: Rx) -> Result<i64, String> {
         let port = if self.dry_run {
             self.taken.iter().max().map_or(32768, |last| *last) + 1
         } else {
-            let offset = self.ledger.take_any(rx).await.map_err(words)?;
+            let offset = self.ledger.allocate_next(rx).await.map_err(words)?;
             let item = self.ledger.block().item(offset);
             item.parse().expect("a port is a number")
         };
@@ -74,7 +74,7 @@ impl<'a> PortOperation<'a> {
 
     /// Is it on?
     pub fn has(&self, defect: ServiceDefect) -> bool {
-        self.ledger.has(defect)
+        self.ledger.has_defect(defect)
     }
 
     /// What is on.
@@ -88,7 +88,7 @@ impl<'a> PortOperation<'a> {
     }
 
     /// `ReleaseDeferred`: once the Service is written.
-    pub fn release_later(&mut self, port: i64) {
+    pub fn release_deferred(&mut self, port: i64) {
         self.to_release.push(port);
     }
 
@@ -98,7 +98,7 @@ impl<'a> PortOperation<'a> {
     }
 
     /// `Rollback`. Errors are left to the repair loop.
-    pub async fn roll_back(&self, rx: Rx) {
+    pub async fn rollback(&self, rx: Rx) {
         self.release(rx, &self.taken).await;
     }
 
@@ -119,7 +119,7 @@ pub(crate) const FIX_RELEASE_PORT_ONCE: Defect = Defect::fix(
 /// and somebody else may have it in between.
 pub async fn release(rx: Rx, ledger: &Ledger, ports: &[i64]) {
     for (at, port) in ports.iter().enumerate() {
-        if ports[..at].contains(port) && ledger.has(ServiceDefect::FixReleasePortOnce) {
+        if ports[..at].contains(port) && ledger.has_defect(ServiceDefect::FixReleasePortOnce) {
             continue;
         }
         if let Some(offset) = ledger.block().offset_of_port(*port)

@@ -118,7 +118,7 @@ impl Layer<'_> {
     }
 
     fn ports(&self) -> PortOperation<'_> {
-        PortOperation::new(&self.allocators.ports, self.registry.dry_run)
+        PortOperation::start_operation(&self.allocators.ports, self.registry.dry_run)
     }
 
     fn release(&self) -> Version {
@@ -127,7 +127,7 @@ impl Layer<'_> {
 
     /// Deferred functions run in reverse: ports, then addresses.
     async fn undo(&self, rx: Rx, ips: &Addresses, ports: &PortOperation<'_>) {
-        ports.roll_back(rx).await;
+        ports.rollback(rx).await;
         self.allocators.release_ips(rx, &ips.taken, None).await;
     }
 
@@ -138,13 +138,13 @@ impl Layer<'_> {
         ips: &mut Addresses,
         ports: &mut PortOperation<'_>,
     ) -> Result<(), Status> {
-        self.families(service)?;
-        self.take_ips(rx, service, ips).await?;
+        self.try_default_validate_service_cluster_ip_fields(service)?;
+        self.alloc_service_cluster_ips(rx, service, ips).await?;
         if node_ports::has_ports(service) {
-            node_ports::init(rx, service, ports, self.release()).await?;
+            node_ports::init_node_ports(rx, service, ports, self.release()).await?;
         }
         if needs_health_check(service) {
-            node_ports::take_health_check(rx, service, ports).await?;
+            node_ports::allocate_health_check_node_port(rx, service, ports).await?;
         }
         check_traffic(service)
     }
@@ -155,7 +155,10 @@ impl Layer<'_> {
     }
 
     /// `tryDefaultValidateServiceClusterIPFields`
-    fn families(&self, service: &mut Json) -> Result<(), Status> {
+    fn try_default_validate_service_cluster_ip_fields(
+        &self,
+        service: &mut Json,
+    ) -> Result<(), Status> {
         if !self.is_plural() {
             return Ok(());
         }
@@ -164,7 +167,7 @@ impl Layer<'_> {
     }
 
     /// `allocServiceClusterIPs`, `initClusterIP`. A dry run takes none and shows none.
-    async fn take_ips(
+    async fn alloc_service_cluster_ips(
         &self,
         rx: Rx,
         service: &mut Json,
@@ -174,7 +177,7 @@ impl Layer<'_> {
             return Ok(());
         }
         if self.is_plural() {
-            return self.take_ip_of_each_family(rx, service, 0, ips).await;
+            return self.alloc_cluster_ips(rx, service, 0, ips).await;
         }
         let family = match json::text(service, &["spec", "ipFamily"]) {
             "" => self.allocators.families[0].to_owned(),
@@ -190,7 +193,7 @@ impl Layer<'_> {
 
     /// `allocClusterIPs`, of the families from this one on: in the order of a Go map, here IPv4 first. What
     /// was taken is given back if there is none for the other.
-    async fn take_ip_of_each_family(
+    async fn alloc_cluster_ips(
         &self,
         rx: Rx,
         service: &mut Json,
@@ -213,7 +216,7 @@ impl Layer<'_> {
     }
 
     /// `handleClusterIPsForUpdatedService`, but for what comes from ExternalName or goes to it.
-    async fn change_families(
+    async fn handle_cluster_ips_for_updated_service(
         &self,
         rx: Rx,
         service: &mut Json,
@@ -226,7 +229,7 @@ impl Layer<'_> {
         }
         let count = |of| json::list(of, &["spec", "ipFamilies"]).len();
         match (count(old), count(service)) {
-            (1, 2) => self.take_ip_of_each_family(rx, service, 1, ips).await?,
+            (1, 2) => self.alloc_cluster_ips(rx, service, 1, ips).await?,
             (2, 1) => ips
                 .to_release
                 .extend(list(old, "clusterIPs").get(1).cloned()),
@@ -314,9 +317,7 @@ impl Layer<'_> {
         match &updated {
             Ok(_) => ports.commit(rx).await,
             Err(status) if !self.allocators.gives_back(status) => {}
-            Err(_) if self.has(ServiceDefect::FailedUpdateCountsAsDone) => {
-                ports.roll_back(rx).await
-            }
+            Err(_) if self.has(ServiceDefect::FailedUpdateCountsAsDone) => ports.rollback(rx).await,
             Err(_) => self.undo(rx, &ips, &ports).await,
         }
         if updated.is_ok() || self.has(ServiceDefect::FailedUpdateCountsAsDone) {
@@ -333,11 +334,12 @@ impl Layer<'_> {
         ips: &mut Addresses,
         ports: &mut PortOperation<'_>,
     ) -> Result<(), Status> {
-        self.families(service)?;
+        self.try_default_validate_service_cluster_ip_fields(service)?;
         if is_external(old) && !is_external(service) {
-            self.take_ips(rx, service, ips).await?;
+            self.alloc_service_cluster_ips(rx, service, ips).await?;
         }
-        self.change_families(rx, service, old, ips).await?;
+        self.handle_cluster_ips_for_updated_service(rx, service, old, ips)
+            .await?;
         if !self.registry.dry_run && !is_external(old) && is_external(service) {
             ips.to_release = ips_of(old);
             if self.has(ServiceDefect::ReleasedBeforeWritten) {
@@ -348,12 +350,12 @@ impl Layer<'_> {
         }
         let (had, has) = (node_ports::has_ports(old), node_ports::has_ports(service));
         if had && !has {
-            for port in node_ports::of(old) {
-                ports.release_later(port);
+            for port in node_ports::collect_service_node_ports(old) {
+                ports.release_deferred(port);
             }
         }
         if has {
-            node_ports::update(rx, service, old, ports, self.release()).await?;
+            node_ports::update_node_ports(rx, service, old, ports, self.release()).await?;
         }
         if json::text(service, &["spec", "type"]) != "LoadBalancer" {
             json::set(
@@ -362,7 +364,7 @@ impl Layer<'_> {
                 Json::Object(Default::default()),
             );
         }
-        node_ports::update_health_check(rx, service, old, ports, self.release()).await?;
+        node_ports::health_check_node_port_update(rx, service, old, ports, self.release()).await?;
         if had && !has {
             json::remove(service, &["spec", "externalTrafficPolicy"]);
         }
@@ -390,7 +392,9 @@ impl Layer<'_> {
             self.allocators
                 .delete_endpoints(rx, self.registry, name)
                 .await?;
-            self.allocators.release_all(rx, &service).await;
+            self.allocators
+                .release_allocated_resources(rx, &service)
+                .await;
         }
         let uid = json::text(&service, &["metadata", "uid"]);
         Ok(Deletion {
@@ -402,7 +406,7 @@ impl Layer<'_> {
 }
 
 fn check_traffic(service: &Json) -> Result<(), Status> {
-    let errors = service_rules::traffic_combination(service);
+    let errors = service_rules::validate_service_external_traffic_fields_combination(service);
     match errors.is_empty() {
         true => Ok(()),
         false => Err(invalid(service, &errors)),

@@ -10,7 +10,7 @@ use super::{Allocators, ServiceDefect, gates, hooks};
 use crate::registry::{Begun, Finish, Gone, Hooked, Made, Reading, Registry, RestStorage};
 
 impl Allocators {
-    /// `BeginCreate` and `BeginUpdate`, v1.36; updates of a status have none.
+    /// Are there `BeginCreate` and `BeginUpdate`? v1.36; updates of a status have none.
     fn has_hooks(&self, part: Part) -> bool {
         part == Part::Whole && self.release.has(gates::REGISTRY_HOOKS)
     }
@@ -29,7 +29,7 @@ impl RestStorage for Allocators {
             && (has(gates::REGISTRY_HOOKS) || before_hooks && reading == Reading::One)
     }
 
-    fn decorate(&self, object: &mut Json) {
+    fn decorator(&self, object: &mut Json) {
         self.default_on_read(object);
     }
 
@@ -89,11 +89,11 @@ impl RestStorage for Allocators {
 }
 
 impl Finish for hooks::Begun<'_> {
-    fn finish<'a>(self: Box<Self>, rx: Rx, success: bool) -> Hooked<'a, ()>
+    fn finish_func<'a>(self: Box<Self>, rx: Rx, success: bool) -> Hooked<'a, ()>
     where
         Self: 'a,
     {
-        Box::pin(hooks::Begun::finish(*self, rx, success))
+        Box::pin(hooks::Begun::finish_func(*self, rx, success))
     }
 
     fn conclude<'a>(self: Box<Self>, rx: Rx, failed: Option<&'a Status>) -> Hooked<'a, ()>

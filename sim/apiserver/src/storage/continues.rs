@@ -29,9 +29,9 @@ pub struct Continue {
 ///
 /// # Errors
 /// 400 for a token that this server did not make.
-pub fn decode(token: &str) -> Result<Continue, Status> {
+pub fn decode_continue(token: &str) -> Result<Continue, Status> {
     let invalid = |why: String| {
-        Status::bad_request(format!(
+        Status::new_bad_request(format!(
             "invalid continue token: continue key is not valid{why}"
         ))
     };
@@ -83,7 +83,7 @@ fn is_clean(start: &str) -> bool {
 }
 
 /// `EncodeContinue`.
-pub fn encode(start: &str, revision: Option<Revision>) -> String {
+pub fn encode_continue(start: &str, revision: Option<Revision>) -> String {
     let revision = revision.map_or(json!(-1), |revision| json!(revision));
     let token = format!(
         "{{\"v\":\"meta.k8s.io/v1\",\"rv\":{revision},\"start\":{}}}",

@@ -39,7 +39,7 @@ impl Previous {
 
 impl Storage {
     /// `GetLease`. A TTL below 20 s leaves nothing to share: every call grants.
-    pub(super) async fn lease(
+    pub(super) async fn get_lease(
         self,
         rx: Rx,
         ttl: Option<u64>,

@@ -5,7 +5,7 @@ use wavetank_engine::Rx;
 use wavetank_etcd::{EtcdError, Key, Keys, Range, Revision};
 
 use crate::options::{ListOptions, Listed, Match, StoreError};
-use crate::storage::{Storage, continues, not_older, stored};
+use crate::storage::{Storage, continues, stored, validate_minimum_resource_version};
 
 /// `maxLimit`: the most that is asked of etcd at a time once a selector drops much.
 const MAX_LIMIT: u64 = 10_000;
@@ -26,13 +26,13 @@ struct Place {
 }
 
 /// `storage.ValidateListOptions`.
-fn place(options: &ListOptions) -> Result<Place, Status> {
+fn validate_list_options(options: &ListOptions) -> Result<Place, Status> {
     let asked = options.resource_version.unwrap_or(0);
     if let (Some(token), false) = (&options.continues, options.one) {
-        let token = continues::decode(token)?;
+        let token = continues::decode_continue(token)?;
         if asked > 0 {
             let why = "specifying resource version is not allowed when using continue";
-            return Err(Status::bad_request(why));
+            return Err(Status::new_bad_request(why));
         }
         return Ok(Place {
             revision: token.revision.unwrap_or(0),
@@ -63,7 +63,7 @@ impl Storage {
         options: &ListOptions,
         resource: &Resource,
     ) -> Result<Listed, StoreError> {
-        let Place { mut revision, from } = place(options)?;
+        let Place { mut revision, from } = validate_list_options(options)?;
         let paging = options.limit > 0;
         let mut limit = options.limit;
         let mut from = from.map(|start| format!("{key}{start}"));
@@ -72,7 +72,7 @@ impl Storage {
             let keys = match &from {
                 _ if options.one => Keys::One(key.clone()),
                 None => Keys::Prefix(key.clone()),
-                Some(from) => Keys::Between(from.as_str().into(), end_of_prefix(&key)),
+                Some(from) => Keys::Between(from.as_str().into(), get_prefix_range_end(&key)),
             };
             let range = Range {
                 revision,
@@ -83,11 +83,16 @@ impl Storage {
                 Ok(ranged) => ranged,
                 Err(error) => {
                     let from = options.continues.as_ref().and(from.as_deref());
-                    return Err(self.list_error(rx, error, &key, revision, from).await);
+                    return Err(self
+                        .interpret_list_error(rx, error, &key, revision, from)
+                        .await);
                 }
             };
             if !matches!(options.resource_version_match, Some(Match::Exact)) {
-                not_older(options.resource_version.unwrap_or(0), ranged.revision)?;
+                validate_minimum_resource_version(
+                    options.resource_version.unwrap_or(0),
+                    ranged.revision,
+                )?;
             }
             let got = ranged.kvs.len() as u64;
             let mut more = got < ranged.count;
@@ -109,7 +114,7 @@ impl Storage {
             if !more || !paging || full {
                 let next = last.filter(|_| more).map(|last| {
                     let start = last.strip_prefix(&*key).unwrap_or(&last);
-                    continues::encode(&format!("{start}\0"), Some(revision)).into()
+                    continues::encode_continue(&format!("{start}\0"), Some(revision)).into()
                 });
                 let remaining = (more && options.predicate.is_everything())
                     .then(|| ranged.count.saturating_sub(options.limit));
@@ -127,7 +132,7 @@ impl Storage {
     }
 
     /// `interpretListError`, and the answer for a revision that has not come yet.
-    async fn list_error(
+    async fn interpret_list_error(
         self,
         rx: Rx,
         error: EtcdError,
@@ -137,15 +142,18 @@ impl Storage {
     ) -> StoreError {
         match error {
             EtcdError::FutureRevision => {
-                let current = self.current_revision(rx, key.clone()).await.unwrap_or(0);
-                Status::too_large_resource_version(asked, current, 0).into()
+                let current = self
+                    .get_current_resource_version(rx, key.clone())
+                    .await
+                    .unwrap_or(0);
+                Status::new_too_large_resource_version_error(asked, current, 0).into()
             }
             EtcdError::Compacted => match from {
-                None => Status::expired(EXPIRED).into(),
+                None => Status::new_resource_expired(EXPIRED).into(),
                 Some(from) => {
                     let start = from.strip_prefix(&**key).unwrap_or(from);
-                    let mut status = Status::expired(INCONSISTENT);
-                    status.continues = Some(continues::encode(start, None));
+                    let mut status = Status::new_resource_expired(INCONSISTENT);
+                    status.continues = Some(continues::encode_continue(start, None));
                     status.into()
                 }
             },
@@ -155,7 +163,7 @@ impl Storage {
 }
 
 /// `clientv3.GetPrefixRangeEnd`.
-fn end_of_prefix(prefix: &str) -> Key {
+fn get_prefix_range_end(prefix: &str) -> Key {
     let mut end = prefix.to_owned();
     let last = end.pop().expect("a prefix ends with a slash");
     end.push(char::from_u32(last as u32 + 1).unwrap_or(last));

@@ -152,7 +152,7 @@ impl GuaranteedUpdate<'_> {
             }
             return Ok(self.original.clone());
         }
-        let lease = self.storage.lease(rx, wanted.ttl).await?;
+        let lease = self.storage.get_lease(rx, wanted.ttl).await?;
         let put = TxnOp::Put(Put {
             lease,
             ..Put::new(self.key.clone(), wanted.object.clone())

@@ -73,20 +73,20 @@ fn key(event: &Json, fields: &[&[&str]]) -> String {
 }
 
 /// `getEventKey`
-fn whole_key(event: &Json) -> String {
+fn get_event_key(event: &Json) -> String {
     key(event, &[&["type"], &["reason"], &["message"]])
 }
 
 /// `EventAggregatorByReasonFunc`
-fn similar_key(event: &Json) -> String {
+fn event_aggregator_by_reason_func(event: &Json) -> String {
     key(event, &[&["type"], &["reason"]])
 }
 
 impl Correlator {
     /// `EventCorrelate`; `None` if it is one too many.
-    pub fn correlate(&mut self, event: Event, now: Time) -> Option<Correlated> {
-        let (event, of) = self.aggregate(event, now);
-        let correlated = self.observe(event, of);
+    pub fn event_correlate(&mut self, event: Event, now: Time) -> Option<Correlated> {
+        let (event, of) = self.event_aggregate(event, now);
+        let correlated = self.event_observe(event, of);
         let object = key(correlated.event.tree(), &[]);
         let bucket = self.buckets.entry(object).or_insert(Bucket {
             taken: Duration::ZERO,
@@ -96,9 +96,9 @@ impl Correlator {
     }
 
     /// `EventAggregate`
-    fn aggregate(&mut self, event: Event, now: Time) -> (Event, String) {
+    fn event_aggregate(&mut self, event: Event, now: Time) -> (Event, String) {
         let tree = event.tree();
-        let key = similar_key(tree);
+        let key = event_aggregator_by_reason_func(tree);
         let message = json::text(tree, &["message"]).to_owned();
         let similar = self.similar.entry(key.clone()).or_insert(Similar {
             messages: BTreeSet::new(),
@@ -110,7 +110,7 @@ impl Correlator {
         similar.last = Instant(now);
         similar.messages.insert(message.clone());
         if similar.messages.len() < SIMILAR {
-            let key = whole_key(tree);
+            let key = get_event_key(tree);
             return (event, key);
         }
         // Upstream drops any of them.
@@ -125,7 +125,7 @@ impl Correlator {
     }
 
     /// `eventObserve`: one that was written counts one more.
-    fn observe(&mut self, event: Event, key: String) -> Correlated {
+    fn event_observe(&mut self, event: Event, key: String) -> Correlated {
         let count = |event: &Event| json::number(event.tree(), &["count"]).unwrap_or(0);
         let before = self.written.get(&key).filter(|before| count(before) > 0);
         let correlated = match before {
@@ -153,8 +153,8 @@ impl Correlator {
     }
 
     /// `updateState`
-    pub fn was_stored(&mut self, event: Event) {
-        self.written.insert(whole_key(event.tree()), event);
+    pub fn update_state(&mut self, event: Event) {
+        self.written.insert(get_event_key(event.tree()), event);
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn the_same_again_counts() {
         let mut correlator = Correlator::default();
-        let mut at = |name: &str| sent(correlator.correlate(event(name, "m"), Time::ZERO));
+        let mut at = |name: &str| sent(correlator.event_correlate(event(name, "m"), Time::ZERO));
         assert_eq!(at("a"), Some(("a".into(), 1, false)));
         assert_eq!(at("b"), Some(("a".into(), 2, true)));
         assert_eq!(at("c"), Some(("a".into(), 3, true)));
@@ -197,7 +197,7 @@ mod tests {
     fn ten_of_a_reason_become_one() {
         let mut correlator = Correlator::default();
         let mut at = |seconds, name: &str| {
-            sent(correlator.correlate(event(name, name), Time::from_secs(seconds)))
+            sent(correlator.event_correlate(event(name, name), Time::from_secs(seconds)))
         };
         for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
             assert_eq!(at(1, name), Some((name.into(), 1, false)));
@@ -213,7 +213,7 @@ mod tests {
     fn an_object_has_25_and_then_one_in_five_minutes() {
         let mut correlator = Correlator::default();
         let mut passes = |seconds| {
-            let correlated = correlator.correlate(event("a", "m"), Time::from_secs(seconds));
+            let correlated = correlator.event_correlate(event("a", "m"), Time::from_secs(seconds));
             correlated.is_some()
         };
         assert!((0..25).all(|_| passes(10)));

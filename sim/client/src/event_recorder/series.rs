@@ -9,7 +9,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::{Reason, Stamp};
 use wavetank_engine::{Cell, Lock, Name, Outcome, RoutineFuture, Rx, Task, Time};
 
-use super::{Event, EventRecorder, RETRY, Report, TRIES, Wrote, metadata, reference, wrote};
+use super::{Event, EventRecorder, RETRY, Report, TRIES, Wrote, get_reference, metadata, wrote};
 use crate::wait::{JITTER, jitter};
 
 /// `finishTime`
@@ -30,19 +30,19 @@ pub(super) fn routine(own: &EventRecorder, task: &Task) -> Option<RoutineFuture>
     let (rx, of) = (Rx::new(), own.component);
     if task.kind() == RECORD {
         let (component, event) = task.args::<(Name, Event)>().clone();
-        let future = || Box::pin(own.clone().record_one(rx, event)) as RoutineFuture;
+        let future = || Box::pin(own.clone().record_series_to_sink(rx, event)) as RoutineFuture;
         return (component == of).then(future);
     }
     if task.kind() == FINISHER {
         let (component, turn) = *task.args::<(Name, u32)>();
-        let future = || Box::pin(own.clone().finish(rx, turn)) as RoutineFuture;
+        let future = || Box::pin(own.clone().finish_series(rx, turn)) as RoutineFuture;
         return (component == of).then(future);
     }
     None
 }
 
 /// `getKey`; who reports is the same in all of them.
-fn key(event: &Json) -> String {
+fn get_key(event: &Json) -> String {
     let text = |field| json::text(event, &[field]);
     let regarding = &event["involvedObject"];
     format!("{}\n{}\n{regarding}", text("action"), text("reason"))
@@ -62,14 +62,14 @@ impl EventRecorder {
         Cell::numbered(self.component.as_str(), 1)
     }
 
-    /// `makeEvent`, in the form in which the server stores it.
-    pub(super) fn series_event(&self, about: &Json, report: &Report, at: Time) -> Event {
+    /// As `makeEvent` of `tools/events` does, in the form in which the server stores it.
+    pub(super) fn make_series_event(&self, about: &Json, report: &Report, at: Time) -> Event {
         let (component, host) = (self.component.as_str(), &self.host);
         Event::new(json!({
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": metadata(about, at),
-            "involvedObject": reference(about),
+            "involvedObject": get_reference(about),
             "reason": report.reason,
             "message": report.note,
             "source": {},
@@ -87,8 +87,8 @@ impl EventRecorder {
         rx.spawn(Task::new(RECORD, (self.component, event)));
     }
 
-    /// `recordToSink`
-    async fn record_one(self, rx: Rx, event: Event) -> Outcome {
+    /// As `recordToSink` of `tools/events` does.
+    async fn record_series_to_sink(self, rx: Rx, event: Event) -> Outcome {
         let event = {
             let _mu = rx.lock(MU).await;
             self.observe(rx, event)
@@ -104,8 +104,8 @@ impl EventRecorder {
         let now = Stamp::of(rx.clock()).micros();
         let (was_empty, to_write) = rx.update(&self.cache(), |cache| {
             let was_empty = cache.is_empty();
-            let Some(known) = cache.get_mut(&key(event.tree())) else {
-                cache.insert(key(event.tree()), event.clone());
+            let Some(known) = cache.get_mut(&get_key(event.tree())) else {
+                cache.insert(get_key(event.tree()), event.clone());
                 return (was_empty, Some(event));
             };
             let count = json::number(known.tree(), &["series", "count"]);
@@ -124,7 +124,7 @@ impl EventRecorder {
     /// `attemptRecording`
     async fn attempt_recording(&self, rx: Rx, event: &Event) {
         for tries in 1..=TRIES {
-            let wrote = self.record_event(rx, event).await;
+            let wrote = self.record_series_event(rx, event).await;
             if tries == TRIES || !matches!(wrote, Wrote::Unreached) {
                 return;
             }
@@ -133,8 +133,8 @@ impl EventRecorder {
         }
     }
 
-    /// `recordEvent`: a series is a patch, and a create if there is nothing to patch.
-    async fn record_event(&self, rx: Rx, event: &Event) -> Wrote {
+    /// As `recordEvent` of `tools/events` does: a series is a patch, and a create if there is nothing to patch.
+    async fn record_series_event(&self, rx: Rx, event: &Event) -> Wrote {
         let Some(series) = event.tree().get("series") else {
             return wrote(self.send(rx, event.post()).await);
         };
@@ -152,7 +152,7 @@ impl EventRecorder {
     /// `finishSeries` and `refreshExistingEventSeries`: what has not been observed for a while is
     /// forgotten, a series after its count is written. Upstream ticks from its start on, here from the
     /// first Event.
-    async fn finish(self, rx: Rx, turn: u32) -> Outcome {
+    async fn finish_series(self, rx: Rx, turn: u32) -> Outcome {
         rx.sleep(FINISH).await;
         let _mu = rx.lock(MU).await;
         for (key, event) in rx.read(&self.cache()) {
@@ -161,7 +161,8 @@ impl EventRecorder {
             let refresh = turn.is_multiple_of(REFRESH) && series && !is_old;
             let mut forget = is_old;
             if (is_old && series) || refresh {
-                let unreached = matches!(self.record_event(rx, &event).await, Wrote::Unreached);
+                let unreached =
+                    matches!(self.record_series_event(rx, &event).await, Wrote::Unreached);
                 forget &= !unreached;
             }
             if forget {

@@ -64,26 +64,26 @@ impl DeltaFifo {
     /// Add and Update.
     pub fn push(&mut self, delta: Delta) {
         self.populated = true;
-        self.queue_action(delta);
+        self.queue_action_locked(delta);
     }
 
     /// Delete; one that nobody has heard of is passed over.
     pub fn delete(&mut self, gone: Gone, indexer: &Indexer) {
         self.populated = true;
         if indexer.get(&gone.key).is_some() || self.items.contains_key(&gone.key) {
-            self.queue_action(Delta::Deleted(gone));
+            self.queue_action_locked(Delta::Deleted(gone));
         }
     }
 
     /// `queueActionLocked`
-    fn queue_action(&mut self, delta: Delta) {
+    fn queue_action_locked(&mut self, delta: Delta) {
         let Some(key) = delta.key() else {
             unreachable!("it is about one object");
         };
         match self.items.get_mut(&key) {
             Some(deltas) => {
                 deltas.push(delta);
-                merge_deletions(deltas);
+                dedup_deltas(deltas);
             }
             None => {
                 self.queue.push_back(key.clone());
@@ -98,7 +98,7 @@ impl DeltaFifo {
             list.iter().map(|stored| key_of(&stored.object)).collect();
         let length = list.len();
         for stored in list {
-            self.queue_action(
+            self.queue_action_locked(
                 match InformerDefect::RelistIsASync.passed(self.form.lists_are_syncs) {
                     true => Delta::Sync(stored),
                     false => Delta::Replaced(stored),
@@ -121,7 +121,7 @@ impl DeltaFifo {
         }
         let deletions = missing.len();
         for (key, last) in missing {
-            self.queue_action(Delta::Deleted(Gone {
+            self.queue_action_locked(Delta::Deleted(Gone {
                 key,
                 last,
                 unseen: true,
@@ -137,7 +137,7 @@ impl DeltaFifo {
     pub fn resync(&mut self, indexer: &Indexer) {
         for (key, stored) in indexer.iter() {
             if !self.items.contains_key(key) {
-                self.queue_action(Delta::Sync(stored.clone()));
+                self.queue_action_locked(Delta::Sync(stored.clone()));
             }
         }
     }
@@ -173,7 +173,7 @@ impl DeltaFifo {
 }
 
 /// `dedupDeltas`: of two deletions in a row one stays, rather the one that was seen.
-fn merge_deletions(deltas: &mut Vec<Delta>) {
+fn dedup_deltas(deltas: &mut Vec<Delta>) {
     if let [.., Delta::Deleted(before), Delta::Deleted(last)] = &mut deltas[..] {
         if before.unseen {
             std::mem::swap(before, last);

@@ -91,7 +91,7 @@ pub(super) fn apply(release: Version, indexer: &mut Indexer, popped: &Popped) ->
                 });
             }
             Delta::ReplacedAll(list, revision) => {
-                replaced_all(indexer, list, *revision, popped.initial, &mut told);
+                process_replaced_all_info(indexer, list, *revision, popped.initial, &mut told);
             }
             Delta::SyncAll => told.extend(indexer.iter().map(|(_, stored)| Told {
                 notice: Notice::Updated {
@@ -139,7 +139,7 @@ fn written(
 }
 
 /// `processReplacedAllInfo`: the store first, then deletions, then what stands in the list.
-fn replaced_all(
+fn process_replaced_all_info(
     indexer: &mut Indexer,
     list: &[Stored],
     revision: Revision,

@@ -254,7 +254,7 @@ impl Informer {
         self.fifo.has_synced()
     }
 
-    /// `HasSynced` of a handler's registration: it has seen all that the store was filled with.
+    /// As `HasSynced` of a handler's registration: it has seen all that the store was filled with.
     pub fn handler_has_synced(&self, handler: usize) -> bool {
         self.has_synced() && self.listeners[handler].initial == 0
     }

@@ -9,7 +9,7 @@ use super::{DUE, ELECTOR, Election, ElectionNote, LAPSED, LEADS_FOR, LEASE_DURAT
 use crate::leader_election::gates;
 
 /// `tryAcquireOrRenew`: true if the lock is held now.
-pub(super) async fn attempt(rx: Rx, own: &Election) -> bool {
+pub(super) async fn try_acquire_or_renew(rx: Rx, own: &Election) -> bool {
     rx.note(ElectionNote::Tries);
     let number = with(rx, |elector| {
         elector.attempts += 1;
@@ -48,7 +48,7 @@ async fn acquire_or_renew(rx: Rx, own: &Election) -> bool {
         record.acquired = known.observed.acquired;
         record.transitions = known.observed.transitions;
         if lock::update(rx, own, &record).await.is_ok() {
-            observe(rx, own, record);
+            set_observed_record(rx, own, record);
             return true;
         }
     }
@@ -57,7 +57,7 @@ async fn acquire_or_renew(rx: Rx, own: &Election) -> bool {
         Err(error) if error.is(Reason::NotFound) => {
             let created = lock::create(rx, own, &record).await.is_ok();
             if created {
-                observe(rx, own, record);
+                set_observed_record(rx, own, record);
             }
             return created;
         }
@@ -77,7 +77,7 @@ async fn acquire_or_renew(rx: Rx, own: &Election) -> bool {
     }
     let updated = lock::update(rx, own, &record).await.is_ok();
     if updated {
-        observe(rx, own, record);
+        set_observed_record(rx, own, record);
     }
     updated
 }
@@ -92,13 +92,13 @@ fn compare(rx: Rx, own: &Election, read: Read) -> bool {
     let changed = !rx.look(&ELECTOR, |elector| alike(&elector.raw));
     if changed {
         with(rx, |elector| elector.raw = raw);
-        observe(rx, own, record);
+        set_observed_record(rx, own, record);
     }
     changed
 }
 
 /// `setObservedRecord`
-pub(super) fn observe(rx: Rx, own: &Election, record: Record) {
+pub(super) fn set_observed_record(rx: Rx, own: &Election, record: Record) {
     rx.arm(LAPSED, own.lease(&record));
     with(rx, |elector| {
         elector.observed = record;

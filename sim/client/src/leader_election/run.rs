@@ -6,7 +6,7 @@ use wavetank_api::{Reason, Stamp};
 use wavetank_engine::{Either, Outcome, Rx, Task};
 use wavetank_version::Defect;
 
-use super::attempt::{attempt, observe};
+use super::attempt::{set_observed_record, try_acquire_or_renew};
 use super::record::Record;
 use super::{
     ATTEMPT, ATTEMPTED, ELECT, ELECTION, ELECTOR, Election, ElectionNote, JITTER_FACTOR,
@@ -43,9 +43,11 @@ async fn acquire(rx: Rx, own: &Election) -> Outcome {
     let every = Every::jittered(RETRY_PERIOD, JITTER_FACTOR);
     let turn = every.sliding(rx, &ELECTION, async {
         acquired = match own.release().has(gates::REQUESTS_HAVE_CONTEXTS) {
-            false => attempt(rx, own).await,
+            false => try_acquire_or_renew(rx, own).await,
             true => {
-                let tried = rx.select(ELECTION.closed(rx), attempt(rx, own)).await;
+                let tried = rx
+                    .select(ELECTION.closed(rx), try_acquire_or_renew(rx, own))
+                    .await;
                 tried == Either::Right(true)
             }
         };
@@ -134,7 +136,7 @@ async fn renewed_in_time(rx: Rx, own: &Election) -> bool {
     let once = || async move {
         match by_itself {
             true => ended(rx).await,
-            false => attempt(rx, own).await,
+            false => try_acquire_or_renew(rx, own).await,
         }
     };
     let deadline = rx.select(rx.sleep(RENEW_DEADLINE), ELECTION.closed(rx));
@@ -170,7 +172,7 @@ async fn ended(rx: Rx) -> bool {
 
 /// The goroutine of a renewal, which nobody may wait for any more.
 pub(super) async fn by_itself(rx: Rx, own: Arc<Election>, number: u64) -> Outcome {
-    let renewed = attempt(rx, &own).await;
+    let renewed = try_acquire_or_renew(rx, &own).await;
     let waits = with(rx, |elector| {
         let waits = elector.ended.0 == number;
         if waits {
@@ -259,7 +261,7 @@ async fn release(rx: Rx, own: &Election) {
         rx.note(ElectionNote::Releases { identity });
         match lock::update(rx, own, &record).await {
             Ok(()) => {
-                observe(rx, own, record);
+                set_observed_record(rx, own, record);
                 return rx.note(ElectionNote::Released);
             }
             Err(error) if error.is(Reason::Conflict) && !gives_up => {}

@@ -37,7 +37,7 @@ pub(crate) const RELIST_AT_ZERO: Defect = Defect::known(
 impl Reflector {
     /// `list`: then it watches.
     pub(super) async fn list(&self) -> Place {
-        let mut asked = self.relist_revision();
+        let mut asked = self.relist_resource_version();
         let paginated = self.with(|informer| informer.reflector.paginated);
         let limit = match asked {
             // From the watch cache, which knows no pages.
@@ -52,7 +52,7 @@ impl Reflector {
         {
             self.not_listed(asked, failure);
             self.with(|informer| informer.reflector.unavailable = true);
-            asked = self.relist_revision();
+            asked = self.relist_resource_version();
             list = self.all_pages(asked, limit).await;
         }
         let list = match list {
@@ -101,7 +101,7 @@ impl Reflector {
     }
 
     /// `relistResourceVersion`
-    fn relist_revision(&self) -> Option<Revision> {
+    fn relist_resource_version(&self) -> Option<Revision> {
         if self.starts_anew() {
             return Some(0);
         }

@@ -7,7 +7,7 @@ use wavetank_engine::{Either, NetError, Payload, ProcId, Stream};
 use wavetank_etcd::Revision;
 use wavetank_version::Defect;
 
-use super::{Between, Place, Reflector, is_expired};
+use super::{Between, Place, Reflector, is_expired_error};
 use crate::InformerDefect;
 use crate::fifo::{StoreKey, key_of};
 use crate::gates;
@@ -220,7 +220,7 @@ impl Reflector {
                 Place::Watch
             }
             Some(Trouble::Status(status))
-                if is_expired(&status)
+                if is_expired_error(&status)
                     && self.own.defects.has(InformerDefect::ExpiredGoesUnnoticed) =>
             {
                 self.back_off(Between::Rounds).await;

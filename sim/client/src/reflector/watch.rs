@@ -10,7 +10,7 @@ use wavetank_engine::{Either, NetError, Payload};
 use wavetank_etcd::Revision;
 
 use super::stream::{Part, Streaming, Use};
-use super::{Between, Place, Reflector, is_retriable, revision_parameter, trouble};
+use super::{Between, Place, Reflector, is_watch_error_retriable, revision_parameter, trouble};
 use crate::gates;
 use crate::load_balancer::BALANCED;
 use crate::observed::{Trouble, WatchBegan};
@@ -48,7 +48,7 @@ impl Reflector {
             }
             Err(failure) => {
                 self.over(0, Some(trouble(&failure)));
-                if is_retriable(self.release(), &failure) {
+                if is_watch_error_retriable(self.release(), &failure) {
                     self.back_off(Between::Connections).await;
                     return Place::Watch;
                 }
@@ -93,7 +93,7 @@ impl Reflector {
 
     /// Goes on after a watch-list that failed (`isErrorRetriableWithSideEffectsFn`).
     pub(super) async fn after_watch_list(&self, failure: &Failure) -> Place {
-        if is_retriable(self.release(), failure) {
+        if is_watch_error_retriable(self.release(), failure) {
             self.back_off(Between::Connections).await;
             return Place::WatchList;
         }

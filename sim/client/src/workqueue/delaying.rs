@@ -30,7 +30,7 @@ impl<T> Default for Delaying<T> {
 impl<T: Ord> Delaying<T> {
     /// `AddAfter` with a delay. (Without one the item goes to the queue at once, and a delay that it also
     /// has stays: k/k#126027.)
-    pub fn delay(&mut self, item: T) -> Ticket {
+    pub fn add_after(&mut self, item: T) -> Ticket {
         let next = &mut self.next;
         let round = self.waiting.entry(item).or_insert_with(|| {
             *next += 1;
@@ -88,7 +88,7 @@ mod tests {
                     added.sort();
                     prop_assert_eq!(added, expected);
                 }
-                tickets.push((now + delay, item, delaying.delay(item)));
+                tickets.push((now + delay, item, delaying.add_after(item)));
                 heap.entry(item).and_modify(|at| *at = (*at).min(now + delay)).or_insert(now + delay);
                 prop_assert_eq!(delaying.len(), heap.len());
             }

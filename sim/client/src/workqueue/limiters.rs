@@ -40,7 +40,7 @@ impl<T: Ord> ItemBackoff<T> {
     }
 
     /// `NumRequeues`
-    pub fn requeues(&self, item: &T) -> u32 {
+    pub fn num_requeues(&self, item: &T) -> u32 {
         self.failures.get(item).copied().unwrap_or(0)
     }
 }
@@ -114,7 +114,7 @@ mod tests {
         }
         assert_eq!(limiter.when("a"), ITEM_LONGEST);
         assert_eq!(
-            (limiter.when("b").as_millis(), limiter.requeues(&"a")),
+            (limiter.when("b").as_millis(), limiter.num_requeues(&"a")),
             (5, 45)
         );
         limiter.forget(&"a");

@@ -62,7 +62,7 @@ impl<T: Ord + Clone> Queue<T> {
     }
 
     /// `ShuttingDown`
-    pub fn is_shutting_down(&self) -> bool {
+    pub fn shutting_down(&self) -> bool {
         self.shutting_down
     }
 
@@ -132,7 +132,7 @@ mod tests {
         let mut queue = Queue::default();
         queue.add(1);
         queue.shut_down();
-        assert!(!queue.add(2) && queue.is_shutting_down());
+        assert!(!queue.add(2) && queue.shutting_down());
         assert_eq!((queue.get(), queue.get()), (Some(1), None));
     }
 }

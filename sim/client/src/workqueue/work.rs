@@ -107,7 +107,7 @@ impl WorkQueue {
         if by.is_zero() {
             return self.add(rx, item);
         }
-        let ticket = self.with(rx, |state, _| state.delaying.delay(item.clone()));
+        let ticket = self.with(rx, |state, _| state.delaying.add_after(item.clone()));
         let delayed = Delayed {
             queue: self,
             item,
@@ -136,8 +136,8 @@ impl WorkQueue {
     }
 
     /// `NumRequeues`
-    pub fn requeues(self, rx: Rx, item: &Item) -> u32 {
-        self.with(rx, |state, _| state.limiter.items.requeues(item))
+    pub fn num_requeues(self, rx: Rx, item: &Item) -> u32 {
+        self.with(rx, |state, _| state.limiter.items.num_requeues(item))
     }
 
     /// `Get`: waits for an item. It is in work until [`WorkQueue::done`].

@@ -58,7 +58,7 @@ async fn work(rx: Rx) -> Outcome {
     let item = QUEUE.get(rx).await;
     rx.note(Worked(item.clone()));
     rx.sleep(Duration::from_secs(1)).await;
-    if &*item == "fails" && QUEUE.requeues(rx, &item) < 3 {
+    if &*item == "fails" && QUEUE.num_requeues(rx, &item) < 3 {
         QUEUE.add_rate_limited(rx, item.clone());
     } else {
         QUEUE.forget(rx, &item);

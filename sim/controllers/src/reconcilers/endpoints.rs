@@ -43,7 +43,7 @@ impl Current {
     }
 
     /// `setSkipMirrorTrue`: did it change anything?
-    pub fn set_skip_mirror(&mut self) -> bool {
+    pub fn set_skip_mirror_true(&mut self) -> bool {
         let path = ["metadata", "labels", SKIP_MIRROR];
         if json::text(&self.object, &path) == "true" {
             return false;
@@ -65,7 +65,7 @@ pub fn ports(me: &Bootstrap) -> Vec<Port> {
 }
 
 /// `RepackSubsets`, as far as one subset needs it: no address twice, no subset without addresses.
-pub fn repack(mut subsets: Vec<Subset>) -> Vec<Subset> {
+pub fn repack_subsets(mut subsets: Vec<Subset>) -> Vec<Subset> {
     for subset in &mut subsets {
         subset.addresses.sort();
         subset.addresses.dedup();
@@ -131,12 +131,12 @@ async fn written(
     current: &Current,
     stored: &Stored,
 ) -> Result<Revision, ReconcileError> {
-    ensure_slice(rx, me, &current.subsets).await?;
+    ensure_endpoint_slice_from_endpoints(rx, me, &current.subsets).await?;
     Ok(stored.resource_version)
 }
 
 /// `EnsureEndpointSliceFromEndpoints` (v1.20, v1.36): from the first subset, unconditionally.
-pub async fn ensure_slice(
+pub async fn ensure_endpoint_slice_from_endpoints(
     rx: Rx,
     me: &Bootstrap,
     subsets: &[Subset],

@@ -12,7 +12,7 @@ use wavetank_engine::{Cell, Cx, Either, Name, Rx, Signal, Timer};
 use wavetank_etcd::{Key, Revision};
 use wavetank_version::{Defect, Gate, Listed};
 
-use super::endpoints::{self, Current, repack};
+use super::endpoints::{self, Current, repack_subsets};
 use super::{
     MASTER_LEASE_TTL, MASTER_LEASES, RECONCILING_LOCK, ReconcileError, STOP_RECONCILING_CALLED,
     master_lease_key,
@@ -319,13 +319,14 @@ async fn do_reconcile(
     if leases.is_empty() && !may_empty() {
         return Err(ReconcileError::NoLeases);
     }
-    let labelled = config.release.has(gates::ENDPOINT_SLICES) && current.set_skip_mirror();
+    let labelled = config.release.has(gates::ENDPOINT_SLICES) && current.set_skip_mirror_true();
     let format_right = current.subsets.len() == 1;
-    let addresses_right = format_right && same_set(&current.subsets[0].addresses, &leases);
+    let addresses_right = format_right
+        && check_endpoint_subset_format_with_lease(&current.subsets[0].addresses, &leases);
     let ports = endpoints::ports(me);
     let ports_right = format_right && (!reconcile_ports || current.subsets[0].ports == ports);
     if format_right && addresses_right && ports_right && !labelled {
-        endpoints::ensure_slice(rx, me, &current.subsets).await?;
+        endpoints::ensure_endpoint_slice_from_endpoints(rx, me, &current.subsets).await?;
         return Ok(current.resource_version);
     }
     if !format_right {
@@ -336,7 +337,7 @@ async fn do_reconcile(
     }
     if !format_right || !addresses_right {
         current.subsets[0].addresses = leases;
-        current.subsets = repack(current.subsets);
+        current.subsets = repack_subsets(current.subsets);
     }
     if !ports_right && let Some(subset) = current.subsets.first_mut() {
         subset.ports = ports;
@@ -348,7 +349,7 @@ async fn do_reconcile(
 }
 
 /// `checkEndpointSubsetFormatWithLease`: as many, each expected, none twice.
-fn same_set(addresses: &[Arc<str>], expected: &[Arc<str>]) -> bool {
+fn check_endpoint_subset_format_with_lease(addresses: &[Arc<str>], expected: &[Arc<str>]) -> bool {
     let mut seen: Vec<&Arc<str>> = addresses.iter().filter(|a| expected.contains(a)).collect();
     seen.sort();
     seen.dedup();

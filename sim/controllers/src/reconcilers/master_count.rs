@@ -8,7 +8,7 @@ use wavetank_api::views::Subset;
 use wavetank_engine::Rx;
 use wavetank_etcd::Revision;
 
-use super::endpoints::{self, Current, ports, repack};
+use super::endpoints::{self, Current, ports, repack_subsets};
 use super::{RECONCILING_LOCK, ReconcileError, STOP_RECONCILING_CALLED};
 use crate::bootstrap::Bootstrap;
 use crate::gates;
@@ -28,7 +28,7 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
     let absent = matches!(&got, Err(error) if error.is(Reason::NotFound));
     let failed = got.is_err() && !absent;
     let mut current = got.unwrap_or_else(|_| Current::absent());
-    let labelled = me.server.release.has(gates::ENDPOINT_SLICES) && current.set_skip_mirror();
+    let labelled = me.server.release.has(gates::ENDPOINT_SLICES) && current.set_skip_mirror_true();
     let alone = || {
         vec![Subset {
             addresses: vec![own.clone()],
@@ -52,10 +52,10 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
     let count = me.apiserver_count as usize;
     let subset = &current.subsets[0];
     if subset.addresses.contains(&own) && subset.addresses.len() <= count && !labelled {
-        return endpoints::ensure_slice(rx, me, &current.subsets).await;
+        return endpoints::ensure_endpoint_slice_from_endpoints(rx, me, &current.subsets).await;
     }
     current.subsets[0].addresses.push(own.clone());
-    current.subsets = repack(current.subsets);
+    current.subsets = repack_subsets(current.subsets);
     let addresses = &mut current.subsets[0].addresses;
     // Too many: away with the one that follows the own one.
     while addresses.len() > count {
@@ -78,7 +78,7 @@ pub async fn remove_endpoints(rx: Rx, me: &Bootstrap) -> Result<Revision, Reconc
         return Ok(current.resource_version);
     };
     subset.addresses.retain(|a| *a != me.server.address);
-    current.subsets = repack(current.subsets);
+    current.subsets = repack_subsets(current.subsets);
     let mut pause = BACKOFF;
     for _ in 1..ATTEMPTS {
         match endpoints::update(rx, me, &current).await {

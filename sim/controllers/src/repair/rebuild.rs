@@ -222,7 +222,7 @@ pub(super) fn rebuild(
             messages.push(words.outside(of, block).about(at));
             continue;
         };
-        if !rebuilt.take(offset) {
+        if !rebuilt.allocate(offset) {
             messages.push(words.used_twice(of).about(at));
             continue;
         }
@@ -257,7 +257,7 @@ pub(super) fn rebuild(
                 suspected.insert(item.clone(), count - 1);
                 if !block
                     .offset(&item)
-                    .is_some_and(|offset| rebuilt.take(offset))
+                    .is_some_and(|offset| rebuilt.allocate(offset))
                 {
                     messages.push(Said::logged(format!(
                         "the {shown} may have leaked, but can not be allocated"
@@ -287,7 +287,7 @@ mod tests {
         let mut snapshot = Snapshot::default();
         snapshot.range = "10.0.0.0/28".into();
         for offset in offsets {
-            snapshot.taken.take(*offset);
+            snapshot.taken.allocate(*offset);
         }
         snapshot
     }

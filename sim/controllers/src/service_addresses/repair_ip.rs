@@ -63,7 +63,7 @@ fn cluster_ips(service: &Json) -> impl Iterator<Item = &str> {
 }
 
 /// `isIPOutOfRange`: it is in no ServiceCIDR, ready or not.
-fn is_out_of_range(rx: Rx, ip: &str) -> bool {
+fn is_ip_out_of_range(rx: Rx, ip: &str) -> bool {
     let ranges = all(rx, Of::Ranges);
     let mut blocks = ranges.iter().flat_map(|range| {
         let specs = json::list(range.object.json(), &["spec", "cidrs"]).iter();
@@ -96,14 +96,14 @@ pub(crate) const FIX_LOOK_BEFORE_RECREATE: Defect = Defect::fix(
 
 impl ServiceAddresses {
     /// `doRunOnce`
-    pub(super) async fn go_over_all(&self, rx: Rx) -> Result<(), Failed> {
+    pub(super) async fn do_run_once(&self, rx: Rx) -> Result<(), Failed> {
         for service in all(rx, Of::Services) {
             let key = format!("{}/{}", service.object.namespace(), service.object.name());
             self.sync_service(rx, &key).await?;
         }
         for address in all(rx, Of::Addresses) {
             if is_ours(address.object.json()) {
-                self.sync_address(rx, address.object.name()).await?;
+                self.sync_ip_address(rx, address.object.name()).await?;
             }
         }
         Ok(())
@@ -145,7 +145,7 @@ impl ServiceAddresses {
             return Ok(());
         };
         let name = parsed.to_string();
-        if is_out_of_range(rx, ip) {
+        if is_ip_out_of_range(rx, ip) {
             let note = format!(
                 "Cluster IP [{family}]: {ip} is not within any configured Service CIDR; please recreate \
                  service"
@@ -182,7 +182,7 @@ impl ServiceAddresses {
         };
         if !group.is_empty() || resource != "services" {
             self.report(rx, service, "ClusterIPNotAllocated", wrong());
-            return self.recreate(rx, &seen, service).await;
+            return self.recreate_ip_address(rx, &seen, service).await;
         }
         if named != key {
             let Some(other) = get(rx, Of::Services, &named) else {
@@ -192,7 +192,7 @@ impl ServiceAddresses {
                     return Ok(());
                 }
                 self.report(rx, service, "ClusterIPNotAllocated", wrong());
-                return self.recreate(rx, &seen, service).await;
+                return self.recreate_ip_address(rx, &seen, service).await;
             };
             if cluster_ips(other.object.json()).any(|ip| ip == name) {
                 let note = format!(
@@ -210,7 +210,7 @@ impl ServiceAddresses {
             }
         }
         if label(address, "ip-family") != family || !is_ours(address) {
-            return self.recreate(rx, &seen, service).await;
+            return self.recreate_ip_address(rx, &seen, service).await;
         }
         Ok(())
     }
@@ -227,7 +227,12 @@ impl ServiceAddresses {
     }
 
     /// `recreateIPAddress`: in between it is free.
-    async fn recreate(&self, rx: Rx, seen: &Stored, service: &Json) -> Result<(), Failed> {
+    async fn recreate_ip_address(
+        &self,
+        rx: Rx,
+        seen: &Stored,
+        service: &Json,
+    ) -> Result<(), Failed> {
         self.delete_address(rx, seen).await?;
         let name = seen.object.name();
         let address = ip_address(name, family_of(name), service);
@@ -235,7 +240,7 @@ impl ServiceAddresses {
     }
 
     /// `syncIPAddress`
-    pub(super) async fn sync_address(&self, rx: Rx, key: &str) -> Result<(), Failed> {
+    pub(super) async fn sync_ip_address(&self, rx: Rx, key: &str) -> Result<(), Failed> {
         let Some(address) = get(rx, Of::Addresses, key) else {
             return Ok(());
         };

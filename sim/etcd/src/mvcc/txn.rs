@@ -107,9 +107,9 @@ impl<V: Value> Store<V> {
     fn holds(&self, compare: &Compare<V>) -> bool {
         let mut kvs = self.iter(&compare.keys).peekable();
         if kvs.peek().is_none() {
-            return holds_of(compare, None);
+            return compare_kv(compare, None);
         }
-        kvs.all(|kv| holds_of(compare, Some(kv)))
+        kvs.all(|kv| compare_kv(compare, Some(kv)))
     }
 
     /// All that can be wrong with the steps, before the first is done.
@@ -170,7 +170,7 @@ impl<V: Value> Store<V> {
 }
 
 /// `compareKV`. A key that is not there has 0 everywhere, and no value that anything holds of.
-fn holds_of<V: Value>(compare: &Compare<V>, kv: Option<&KeyValue<V>>) -> bool {
+fn compare_kv<V: Value>(compare: &Compare<V>, kv: Option<&KeyValue<V>>) -> bool {
     let number = |of: fn(&KeyValue<V>) -> u64, to: u64| kv.map_or(0, of).cmp(&to);
     let is = match &compare.target {
         Target::Version(version) => number(|kv| kv.version, *version),

@@ -67,12 +67,7 @@ impl<V: Value> Etcd<V> {
     }
 
     /// `recvLoop`
-    pub(super) fn watch_request(
-        &mut self,
-        cx: &mut Cx<'_>,
-        caller: Caller,
-        request: &WatchRequest,
-    ) {
+    pub(super) fn recv_loop(&mut self, cx: &mut Cx<'_>, caller: Caller, request: &WatchRequest) {
         let Some(stream) = self.streams.open.iter().find(|s| s.caller == caller) else {
             return;
         };
@@ -95,13 +90,13 @@ impl<V: Value> Etcd<V> {
         for at in 0..self.streams.open.len() {
             let caller = self.streams.open[at].caller;
             if self.watches.has_to_send(caller) {
-                self.send(cx, caller);
+                self.send_loop(cx, caller);
             }
         }
     }
 
     /// `sendLoop`: as long as the client takes what is sent.
-    pub(super) fn send(&mut self, cx: &mut Cx<'_>, caller: Caller) {
+    pub(super) fn send_loop(&mut self, cx: &mut Cx<'_>, caller: Caller) {
         let window = self.config.sizes.watch_window;
         while cx.unacknowledged(caller) < window
             && let Some(response) = self.watches.next(&self.state.store, caller)

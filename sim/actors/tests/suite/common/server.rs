@@ -396,7 +396,10 @@ impl Process for Front {
             "close" => self.end_all(cx, None),
             "expire" => {
                 self.floor = self.revision();
-                self.end_all(cx, Some(Status::expired("too old resource version")));
+                self.end_all(
+                    cx,
+                    Some(Status::new_resource_expired("too old resource version")),
+                );
             }
             "bookmark" => {
                 for watch in &self.watches {
@@ -404,7 +407,7 @@ impl Process for Front {
                 }
             }
             "busy" => {
-                let status = Status::too_many_requests("busy", 1);
+                let status = Status::new_too_many_requests("busy", 1);
                 let mut response = Response::status(status);
                 if args["retry"] == false {
                     response.retry_after = None;
@@ -467,7 +470,7 @@ async fn serve(rx: Rx, truth: ProcId, like: Like, caller: Caller, request: Reque
                 }
                 newest(history)
             }
-            Err(_) => return refuse(Status::internal("no etcd")),
+            Err(_) => return refuse(Status::new_internal_error("no etcd")),
         },
     };
     let fresh = async {
@@ -481,7 +484,7 @@ async fn serve(rx: Rx, truth: ProcId, like: Like, caller: Caller, request: Reque
     };
     if rx.timeout(FRESH_WITHIN, fresh).await.is_none() {
         let known = rx.process(|front: &mut Front| front.revision());
-        let status = Status::too_large_resource_version(needed, known, 1);
+        let status = Status::new_too_large_resource_version_error(needed, known, 1);
         if initial {
             // The watch cache says so on the stream.
             rx.push(caller, Payload::new(WatchPart::Accepted));
@@ -502,7 +505,7 @@ async fn serve(rx: Rx, truth: ProcId, like: Like, caller: Caller, request: Reque
         let token = Token::of(&request);
         let response = rx.process(move |front: &mut Front| match token {
             Some(token) if token.revision < front.floor => {
-                Response::status(Status::expired("the token is too old"))
+                Response::status(Status::new_resource_expired("the token is too old"))
             }
             token => page(&front.history, &request, token, like.pages, &selects),
         });
@@ -570,7 +573,7 @@ fn begin_watch(
     let (parts, number) = rx.process(move |front: &mut Front| {
         let mut parts = vec![WatchPart::Accepted];
         if from.is_some_and(|from| from < front.floor) {
-            let status = Status::expired("too old resource version");
+            let status = Status::new_resource_expired("too old resource version");
             parts.push(WatchPart::Event(WatchEvent::Error(status)));
             return (parts, 0);
         }

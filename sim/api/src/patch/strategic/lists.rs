@@ -9,7 +9,11 @@ use crate::json::Json;
 use crate::quote;
 
 /// `validatePatchWithSetOrderList`
-pub(super) fn check_order(new: &[Json], order: &[Json], key: &str) -> Merged<()> {
+pub(super) fn validate_patch_with_set_order_list(
+    new: &[Json],
+    order: &[Json],
+    key: &str,
+) -> Merged<()> {
     if new.is_empty() || order.is_empty() {
         return Ok(());
     }
@@ -59,7 +63,7 @@ fn value_of<'a>(item: &'a Json, key: &str) -> Merged<&'a Json> {
 }
 
 /// `sliceElementType`
-pub(super) fn element_type(old: &[Json], new: &[Json]) -> Merged<&'static str> {
+pub(super) fn slice_element_type(old: &[Json], new: &[Json]) -> Merged<&'static str> {
     let mut all = old.iter().chain(new).map(go_type);
     let Some(first) = all.next() else {
         return untyped("no elements in any of the given slices");
@@ -76,7 +80,7 @@ pub(super) fn element_type(old: &[Json], new: &[Json]) -> Merged<&'static str> {
 }
 
 /// `mergeSlice`
-pub(super) fn merge_list(
+pub(super) fn merge_slice(
     old: Vec<Json>,
     new: Vec<Json>,
     place: Place<'_>,
@@ -86,15 +90,15 @@ pub(super) fn merge_list(
     if old.is_empty() && new.is_empty() {
         return Ok(old);
     }
-    let maps = element_type(&old, &new)? == "map[string]interface {}";
+    let maps = slice_element_type(&old, &new)? == "map[string]interface {}";
     let (old, new, merged) = if maps {
         if key.is_empty() {
             let kind = place.kind();
             return untyped(format!("cannot merge lists without merge key for {kind}"));
         }
-        let (old, new) = special_elements(old, new, key)?;
+        let (old, new) = merge_slice_with_special_elements(old, new, key)?;
         // Elements that are merged change in the list that orders them, too; their keys do not.
-        let merged = merge_elements(old.clone(), new.clone(), key, place)?;
+        let merged = merge_slice_without_special_elements(old.clone(), new.clone(), key, place)?;
         (old, new, merged)
     } else {
         if deletes {
@@ -102,15 +106,15 @@ pub(super) fn merge_list(
         }
         let mut both = old.clone();
         both.extend(new.iter().cloned());
-        let merged = deduplicate(both);
+        let merged = deduplicate_scalars(both);
         (old, new, merged)
     };
-    let (of_patch, of_server) = partition(merged, &new, key)?;
-    normalize(of_patch, of_server, &new, &old, key, maps)
+    let (of_patch, of_server) = partition_maps_by_present_in_list(merged, &new, key)?;
+    normalize_element_order(of_patch, of_server, &new, &old, key, maps)
 }
 
 /// `mergeSliceWithSpecialElements`: what the patch deletes, and whether it replaces all.
-fn special_elements(
+fn merge_slice_with_special_elements(
     mut old: Vec<Json>,
     new: Vec<Json>,
     key: &str,
@@ -144,7 +148,7 @@ fn special_elements(
 }
 
 /// `mergeSliceWithoutSpecialElements`
-fn merge_elements(
+fn merge_slice_without_special_elements(
     mut old: Vec<Json>,
     new: Vec<Json>,
     key: &str,
@@ -165,7 +169,7 @@ fn merge_elements(
 }
 
 /// `deduplicateScalars`: a duplicate's place is taken by the last element.
-fn deduplicate(mut items: Vec<Json>) -> Vec<Json> {
+fn deduplicate_scalars(mut items: Vec<Json>) -> Vec<Json> {
     let mut at = 0;
     while at + 1 < items.len() {
         let mut other = at + 1;
@@ -182,7 +186,7 @@ fn deduplicate(mut items: Vec<Json>) -> Vec<Json> {
 }
 
 /// `partitionMapsByPresentInList`, `partitionPrimitivesByPresentInList`
-pub(super) fn partition(
+pub(super) fn partition_maps_by_present_in_list(
     items: Vec<Json>,
     by: &[Json],
     key: &str,
@@ -216,7 +220,7 @@ fn place_in(list: &[Json], item: &Json, key: &str, maps: bool) -> Option<usize> 
 }
 
 /// `normalizeElementOrder`: both parts in their own order, the server's put where they stood.
-pub(super) fn normalize(
+pub(super) fn normalize_element_order(
     of_patch: Vec<Json>,
     of_server: Vec<Json>,
     patch_order: &[Json],
@@ -224,8 +228,8 @@ pub(super) fn normalize(
     key: &str,
     maps: bool,
 ) -> Merged<Vec<Json>> {
-    let of_patch = sort(of_patch, patch_order, key, maps)?;
-    let of_server = sort(of_server, server_order, key, maps)?;
+    let of_patch = normalize_slice_order(of_patch, patch_order, key, maps)?;
+    let of_server = normalize_slice_order(of_server, server_order, key, maps)?;
     let place = |item: &Json| place_in(server_order, item, key, maps);
     let mut left = of_server.into_iter().peekable();
     let mut right = of_patch.into_iter().peekable();
@@ -249,7 +253,12 @@ pub(super) fn normalize(
 
 /// `normalizeSliceOrder`, with Go's insertion sort: its comparison is no order where an element is
 /// missing.
-fn sort(items: Vec<Json>, order: &[Json], key: &str, maps: bool) -> Merged<Vec<Json>> {
+fn normalize_slice_order(
+    items: Vec<Json>,
+    order: &[Json],
+    key: &str,
+    maps: bool,
+) -> Merged<Vec<Json>> {
     let mut last = Vec::new();
     let mut sorted = items;
     if maps {

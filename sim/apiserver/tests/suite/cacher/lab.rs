@@ -100,7 +100,7 @@ async fn ask(rx: Rx, config: cacher::Config, number: usize, ask: Ask) -> Outcome
         }
         Ask::List(resource, options) => {
             let cacher = Cacher::new(config, resource);
-            let listed = cacher.list(rx, resource.key("", ""), &options).await;
+            let listed = cacher.get_list(rx, resource.key("", ""), &options).await;
             listed.map(|listed| list(&listed))
         }
         Ask::Watch(resource, namespace, options, lasts) => {

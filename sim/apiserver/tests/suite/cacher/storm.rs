@@ -119,7 +119,7 @@ async fn roam(rx: Rx, cacher: Cacher, roam: Roam) -> Outcome {
             rx.note(Roamed::Asks(roam.number));
         }
         let options = at(if newest { None } else { Some(0) });
-        let Ok(listed) = cacher.list(rx, prefix.clone(), &options).await else {
+        let Ok(listed) = cacher.get_list(rx, prefix.clone(), &options).await else {
             return again(None);
         };
         let items = listed.items.iter();
