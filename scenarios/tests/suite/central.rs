@@ -1,27 +1,16 @@
 //! Central files name no component: the list does, and nothing else.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use wavetank_cluster::Components;
 use wavetank_component::{Component, Section};
+
+use crate::support::{root, sources};
 
 /// The folders that compose components, from the root of the workspace.
 const CENTRAL: [&str; 3] = ["scenarios/src", "sim/cluster/src", "sim/component/src"];
 /// The list, and the texts that are bundled.
 const LISTS: [&str; 2] = ["sim/cluster/src/list.rs", "scenarios/src/kube/library.rs"];
-
-fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("it is a folder") {
-        let path = entry.expect("it can be listed").path();
-        match path.is_dir() {
-            true if path.ends_with("tests") => {}
-            true => sources(&path, all),
-            false if path.extension().is_some_and(|own| own == "rs") => all.push(path),
-            false => {}
-        }
-    }
-}
 
 /// How code would name it: by its name or by one of its keys, as a text. Keys of a section of its own are those of
 /// nobody else, and may be called as anything is.
@@ -36,7 +25,7 @@ fn names(component: &dyn Component) -> Vec<String> {
 
 #[test]
 fn central_files_name_no_component() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let mut all = Vec::new();
     for folder in CENTRAL {
         sources(&root.join(folder), &mut all);
@@ -68,7 +57,7 @@ fn central_files_name_no_component() {
 
 #[test]
 fn every_component_is_one_line_of_the_list() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let list = fs::read_to_string(root.join("sim/cluster/src/list.rs")).expect("it is text");
     let lines = list.lines().filter(|line| line.contains("Arc::new("));
     assert_eq!(lines.count(), Components::default().iter().count());

@@ -13,6 +13,7 @@ mod helper;
 mod kept;
 mod leader_defects;
 mod matrix;
+mod names;
 mod own_component;
 mod reduction;
 mod schema;

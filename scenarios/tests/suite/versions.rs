@@ -13,6 +13,8 @@ use wavetank_engine::trace::Record;
 use wavetank_releases::{Release, V1_20, V1_36, VERSIONS, etcd};
 use wavetank_version::{Composition, NamedGate, Version};
 
+use crate::support::{root, sources};
+
 /// A release between two of the table's.
 static HYPOTHETICAL: Release = Release {
     name: "v1.28",
@@ -45,26 +47,6 @@ const CONTROLLERS: (&str, &[NamedGate]) = ("sim/controllers/src", wavetank_contr
 
 fn tables() -> impl Iterator<Item = (&'static str, &'static [NamedGate])> {
     TABLES.into_iter().chain([CONTROLLERS])
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// All Rust files under a folder, but for tests, examples and what is built.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("it can be listed") {
-        let path = entry.expect("it can be listed").path();
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
-        if path.is_dir() && !["tests", "target", "examples", "fuzz"].contains(&name) {
-            sources(&path, found);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
-            found.push(path);
-        }
-    }
 }
 
 /// The code of a file without its comments and its tests.

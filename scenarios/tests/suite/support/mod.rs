@@ -18,6 +18,27 @@ pub mod storm;
 #[path = "../../../examples/ping-pong/table.rs"]
 pub mod table;
 
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// All Rust files under a folder, but for tests, examples and what is built.
+pub fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("it can be listed") {
+        let path = entry.expect("it can be listed").path();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        if path.is_dir() && !["tests", "target", "examples", "fuzz"].contains(&name) {
+            sources(&path, found);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            found.push(path);
+        }
+    }
+}
+
 /// A seed under which no ball is lost, and even a blind player makes no mistake.
 pub fn quiet_seed() -> String {
     let counts = |defects: &[&str], seed| {

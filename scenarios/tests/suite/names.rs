@@ -1,0 +1,207 @@
+//! A function whose comment opens with an upstream name bears it, in Rust's spelling: who knows upstream finds it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{root, sources};
+
+/// Functions that bear another name, and why: the end of the file's path, and the function.
+const EXCEPTIONS: [(&str, &[(&str, &str)]); 6] = [
+    (
+        "a method of an upstream type that has many of that name: here it is a function among others",
+        &[
+            ("api/src/kinds.rs", "qualified"),
+            ("kinds/deployments.rs", "in_words"),
+            ("kinds/pods.rs", "default_priority"),
+            ("kinds/pods.rs", "keep_priority"),
+            ("kinds/pods.rs", "default_tolerations"),
+            ("patch/strategic.rs", "go_type"),
+            ("patch/strategic.rs", "kind"),
+            ("door/subresource.rs", "bind"),
+            ("door/subresource.rs", "evict"),
+            ("registry/delete.rs", "delete_object"),
+            ("registry/namespaces.rs", "delete_namespace"),
+            ("controllers/src/bootstrap.rs", "post_start"),
+            ("controllers/src/bootstrap.rs", "pre_shutdown"),
+        ],
+    ),
+    (
+        "one constructor or type of upstream, used here in several fixed ways",
+        &[
+            ("api/src/patch.rs", "unprocessable"),
+            ("api/src/status.rs", "method_not_allowed"),
+            ("api/src/status.rs", "no_such_path"),
+            ("door/subresource.rs", "created"),
+            ("cacher/state.rs", "internal"),
+            ("api/src/times.rs", "seconds"),
+            ("api/src/times.rs", "micros"),
+            ("client/src/wait.rs", "period"),
+            ("client/src/wait.rs", "jittered"),
+        ],
+    ),
+    (
+        "a part of the upstream function, or two of them in one",
+        &[
+            ("kinds/service_gate.rs", "default"),
+            ("kinds/service_gate.rs", "init"),
+            ("kinds/service_rules.rs", "cluster_ips_errors"),
+            ("api/src/strategy.rs", "warnings"),
+            ("cacher/state.rs", "oldest"),
+            ("cacher/progress.rs", "asks_for_progress"),
+            ("apiserver/src/registry.rs", "decorate"),
+            ("services/addresses.rs", "take_from"),
+            ("services/bitmap.rs", "taken"),
+            ("reflector/list.rs", "all_pages"),
+            ("mvcc/check.rs", "by"),
+        ],
+    ),
+    (
+        "the word of the world of processes: one boots, is asked to stop, and closes what it listens on",
+        &[
+            ("apiserver/src/server.rs", "boot"),
+            ("apiserver/src/server.rs", "shutdown"),
+            ("apiserver/src/server.rs", "close_listener"),
+            ("client/src/leader_election.rs", "request_limit"),
+        ],
+    ),
+    (
+        "upstream's function of a library, which says nothing of what it is for",
+        &[
+            ("decode/base64.rs", "encode"),
+            ("decode/base64.rs", "decode"),
+            ("api/src/options.rs", "bool"),
+            ("api/src/options.rs", "int"),
+        ],
+    ),
+    (
+        "Rust's trait gives the name, or the word is none of upstream's",
+        &[
+            ("src/seeds.rs", "from_str"),
+            ("src/validation.rs", "fmt"),
+            ("src/validation.rs", "body"),
+        ],
+    ),
+];
+
+/// An upstream name in Rust's spelling: `alloc.allocateNextService` is `allocate_next_service`.
+fn in_rust(upstream: &str) -> String {
+    let own = upstream.rsplit('.').next().unwrap_or_default();
+    let plurals = own.replace('_', "").replace("CIDRs", "Cidrs");
+    let plurals = plurals.replace("IPs", "Ips").replace("QOS", "Qos");
+    let letters: Vec<char> = plurals.chars().collect();
+    let mut spelled = String::new();
+    for (at, letter) in letters.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| letters[before]);
+        let after = letters.get(at + 1);
+        let begins_word = before.is_some_and(|before| {
+            let ends_acronym = after.is_some_and(|after| after.is_lowercase());
+            before.is_lowercase() || before.is_ascii_digit() || ends_acronym
+        });
+        if letter.is_uppercase() && begins_word {
+            spelled.push('_');
+        }
+        spelled.extend(letter.to_lowercase());
+    }
+    spelled
+}
+
+/// The upstream name that a comment opens with, in backquotes and with a capital letter somewhere.
+fn opens_with(comment: &str) -> Option<&str> {
+    let (name, _) = comment.strip_prefix('`')?.split_once('`')?;
+    let name = name.strip_suffix("()").unwrap_or(name);
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
+    let named = name.chars().all(is_name) && name.contains(|letter: char| letter.is_uppercase());
+    named.then_some(name)
+}
+
+/// The function that is declared in this line.
+fn declared(line: &str) -> Option<&str> {
+    let mut words = line.trim_start().split([' ', '(']);
+    let qualifiers = ["pub", "const", "async", "super)", "crate)"];
+    let first = words.find(|word| !qualifiers.contains(word))?;
+    let name = (first == "fn").then(|| words.next())??;
+    name.split('<').next()
+}
+
+/// Functions whose comment opens with an upstream name: that name in Rust's spelling, and their own.
+fn functions(text: &str) -> Vec<(String, &str)> {
+    let mut found = Vec::new();
+    let mut opening: Option<&str> = None;
+    for line in text.lines() {
+        let line = line.trim_start();
+        if let Some(comment) = line.strip_prefix("///") {
+            opening = opening.or(Some(comment.trim_start()));
+            continue;
+        }
+        if line.starts_with("#[") {
+            continue;
+        }
+        let upstream = opening.take().and_then(opens_with);
+        if let (Some(upstream), Some(name)) = (upstream, declared(line)) {
+            found.push((in_rust(upstream), name));
+        }
+    }
+    found
+}
+
+#[test]
+fn functions_bear_their_upstream_names() {
+    let root = root();
+    let mut files = Vec::new();
+    for folder in ["sim", "models", "scenarios"] {
+        sources(&root.join(folder), &mut files);
+    }
+    let exceptions = || EXCEPTIONS.iter().flat_map(|(_, functions)| functions.iter());
+    let excepted = |path: &Path, name: &str| {
+        let mut all = exceptions();
+        all.any(|(file, function)| path.ends_with_text(file) && *function == name)
+    };
+    let mut used = 0;
+    let mut total = 0;
+    let mut wrong = Vec::new();
+    for path in &files {
+        let text = fs::read_to_string(path).expect("it is text");
+        for (upstream, name) in functions(&text) {
+            total += 1;
+            if name == upstream {
+                continue;
+            }
+            match excepted(path, name) {
+                true => used += 1,
+                false => wrong.push(format!("{}: {name} should be {upstream}", path.display())),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(total > 300, "only {total} were found");
+    assert_eq!(used, exceptions().count(), "an exception that is none");
+}
+
+/// The end of a path, which need not begin at a folder's name.
+trait EndsWithText {
+    fn ends_with_text(&self, end: &str) -> bool;
+}
+
+impl EndsWithText for Path {
+    fn ends_with_text(&self, end: &str) -> bool {
+        self.to_str().is_some_and(|path| path.ends_with(end))
+    }
+}
+
+#[test]
+fn a_function_of_another_name_would_be_noticed() {
+    let text = "/// `allocateNextService`: from a random address on.\n#[must_use]\npub(super) async fn take_any() {}\n\
+                /// Takes one.\nfn take() {}\n/// `Handler`\nstruct Handler;\n";
+    assert_eq!(
+        functions(text),
+        [("allocate_next_service".to_owned(), "take_any")]
+    );
+    for (upstream, spelled) in [
+        ("netutils.ParseIPSloppy", "parse_ip_sloppy"),
+        ("allocClusterIPs", "alloc_cluster_ips"),
+        ("SetDefaults_Service", "set_defaults_service"),
+        ("IsDNS1123Label", "is_dns1123_label"),
+    ] {
+        assert_eq!(in_rust(upstream), spelled);
+    }
+}
