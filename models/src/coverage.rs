@@ -25,7 +25,7 @@ const KINDS: [&str; 11] = [
 /// What was reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// Faults that struck, one bit each.
+    /// Faults that injected, one bit each.
     faults: u64,
     /// Properties that held when they were put to the test, one bit each.
     held: u128,

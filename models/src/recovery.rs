@@ -126,8 +126,8 @@ pub(crate) fn heal(
         calm
     };
     let until = node.world.now() + calm;
-    let struck = model.bounds.faults.iter().enumerate();
-    let struck = struck.filter(|(at, _)| node.faults >> at & 1 == 0);
+    let injected = model.bounds.faults.iter().enumerate();
+    let injected = injected.filter(|(at, _)| node.faults >> at & 1 == 0);
     let goes_on = |end: &Fault| {
         let starts = matches!(end, Fault::Start { .. });
         !(starts && (model.bounds.stay_down || mutant::is("recovery: start")))
@@ -137,7 +137,7 @@ pub(crate) fn heal(
         stopping: Vec::new(),
     };
     let mut ends = Vec::new();
-    for end in struck
+    for end in injected
         .filter_map(|(_, fault)| end_of(fault))
         .filter(goes_on)
     {

@@ -41,13 +41,13 @@ impl Shortening<'_> {
             start: start.clone(),
             found,
         };
-        let struck = |path: &[Move]| {
+        let injected = |path: &[Move]| {
             let faults = path.iter().filter(|taken| matches!(taken, Move::Fault(_)));
             faults.count() as u32
         };
         // A start in the middle of a trace has used up some of its budgets.
         let used = start_used(start, &self.model.bounds);
-        let most = used + struck(&best.found.path);
+        let most = used + injected(&best.found.path);
         self.first_that_finds(
             &mut best,
             (used..=most).map(|most| Bounds {

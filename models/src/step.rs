@@ -11,7 +11,7 @@ use wavetank_engine::{Check, Class, Event, Memo, Time, World};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stepped {
     /// It was no fault, or one that found its target.
-    pub struck: bool,
+    pub injected: bool,
     /// What is simulated panicked: the world is of no use any more.
     pub panicked: bool,
     /// The first guarantee that was violated.
@@ -30,11 +30,11 @@ pub fn step(memo: &mut Memo, world: &mut World, at: Time, event: Event<'_>) -> S
     let applied = catch_unwind(AssertUnwindSafe(|| world.apply_known(memo, at, event)));
     let mut report = match applied {
         // A fault that no world knows must not look like one that does no harm.
-        Ok(fits) => fits.unwrap_or_else(|misfit| panic!("the search's own mistake: {misfit}")),
+        Ok(fits) => fits.unwrap_or_else(|error| panic!("the search's own mistake: {error}")),
         Err(panic) => return broken(panic.as_ref()),
     };
     let mut stepped = Stepped {
-        struck: report.struck,
+        injected: report.injected,
         delays: std::mem::take(&mut report.delays),
         violated: stuck(&mut report)
             .or_else(|| overgrown(world, MOST))
@@ -70,7 +70,7 @@ fn broken(panic: &(dyn Any + Send)) -> Stepped {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied());
     Stepped {
-        struck: true,
+        injected: true,
         panicked: true,
         violated: Some(Box::new(FoundViolation {
             property: "no-panic".to_owned(),

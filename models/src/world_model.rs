@@ -21,7 +21,7 @@ pub struct Node {
     pub world: World,
     /// Deviations left.
     pub deviations: u32,
-    /// Which of the faults have not struck, one bit each.
+    /// Which of the faults have not injected, one bit each.
     pub faults: u64,
     /// How much of the plan is done.
     pub planned: usize,
@@ -223,9 +223,9 @@ impl WorldModel {
         if deviates && !planned_is_next && planned.is_some_and(may_overtake) {
             moves.push(Move::Planned);
         }
-        let mut struck = bounds.faults.len() as u32 - node.faults.count_ones();
-        struck += u32::from(mutant::is("bounds: at most"));
-        if bounds.at_most.is_none_or(|most| struck < most) {
+        let mut injected = bounds.faults.len() as u32 - node.faults.count_ones();
+        injected += u32::from(mutant::is("bounds: at most"));
+        if bounds.at_most.is_none_or(|most| injected < most) {
             let is_left = |fault: &usize| node.faults >> fault & 1 == 1;
             // Faults that are the same are interchangeable: the first of them goes first.
             let same = |a: usize, b: usize| bounds.faults[a] == bounds.faults[b];
@@ -282,7 +282,7 @@ impl WorldModel {
             node.deviations = node.deviations.checked_sub(cost)?;
         }
         let stepped = step(memo, &mut node.world, at.max(now), event);
-        if !stepped.struck && matches!(taken, Move::Fault(_)) {
+        if !stepped.injected && matches!(taken, Move::Fault(_)) {
             return None;
         }
         if stepped.panicked {

@@ -49,7 +49,7 @@ const MEMORY: &[Mutant] = &[
     ("memory: ends", 0),
     ("memory: over", 1),
     ("memory: notes", 10),
-    ("memory: struck", 10),
+    ("memory: injected", 10),
 ];
 
 /// What a state is told apart by.

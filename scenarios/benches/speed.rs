@@ -151,7 +151,7 @@ fn bare_loop(events: u64) -> Duration {
 fn worlds(case: &dyn Case) -> Vec<World> {
     let options = case.derive(1);
     let world = case.world(&options).expect("its own options");
-    let choices = Seeded::new(1, &world, case.weather(&options));
+    let choices = Seeded::new(1, &world, case.fault_schedule(&options));
     let limits = Limits::until(case.until(&options));
     let mut run = Run::new(world, choices, limits, Record::default());
     let (mut worlds, mut events) = (Vec::new(), 0);

@@ -17,7 +17,7 @@ pub enum Attribution {
     Each(Vec<String>),
     /// Only without all of these is it gone.
     Together(Vec<String>),
-    /// It is gone when all that is known is mended; by what, nobody asked.
+    /// It is gone when all that is known is fixed; by what, nobody asked.
     Known,
     /// No known bug explains it: a candidate finding.
     Nothing,
@@ -30,7 +30,7 @@ impl fmt::Display for Attribution {
         match self {
             Attribution::Each(names) => f.write_str(&names.join(" or ")),
             Attribution::Together(names) => f.write_str(&names.join(" together with ")),
-            Attribution::Known => f.write_str("what is known: all of it mended, it is gone"),
+            Attribution::Known => f.write_str("what is known: all of it fixed, it is gone"),
             Attribution::Nothing => f.write_str("none: candidate finding"),
             Attribution::Unclear(why) => write!(f, "unclear: {why}"),
         }
@@ -82,7 +82,7 @@ impl Suspect<'_> {
         }
     }
 
-    /// Is it gone when all that is known is mended?
+    /// Is it gone when all that is known is fixed?
     fn is_known(&self, plan: &Plan) -> bool {
         let flips = self.case.flips();
         let names: Vec<&str> = flips.iter().map(|flip| flip.name.as_str()).collect();

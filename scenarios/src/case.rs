@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use wavetank_engine::drive::plan::{FromPlan, Plan};
-use wavetank_engine::drive::seeded::{Seeded, Weather};
-use wavetank_engine::drive::story::Teller;
+use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
+use wavetank_engine::drive::story::Describer;
 use wavetank_engine::drive::{Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Time, World};
@@ -45,14 +45,14 @@ pub trait Case: Send + Sync {
     fn world(&self, options: &Options) -> Result<World, String>;
 
     /// What the seed's generator has to work with.
-    fn weather(&self, options: &Options) -> Weather;
+    fn fault_schedule(&self, options: &Options) -> FaultSchedule;
 
     /// How long the calm lasts.
     fn calm(&self) -> Duration;
 
     /// How notes are put into words.
-    fn teller(&self) -> Teller {
-        Teller::new(|_, _| None)
+    fn describer(&self) -> Describer {
+        Describer::new(|_, _| None)
     }
 
     /// Defects that are on and fixes that are off: what a violation may be blamed on.
@@ -98,7 +98,7 @@ pub trait Case: Send + Sync {
 
     /// When a run under these options ends.
     fn until(&self, options: &Options) -> Time {
-        self.weather(options).storm + self.calm()
+        self.fault_schedule(options).storm + self.calm()
     }
 }
 
@@ -111,9 +111,9 @@ pub fn run_seed(case: &dyn Case, seed: u64, limits: Option<Limits>, record: Reco
     let world = case
         .world(&options)
         .expect("a case accepts its own options");
-    let weather = case.weather(&options);
+    let fault_schedule = case.fault_schedule(&options);
     let limits = limits.unwrap_or_else(|| Limits::until(case.until(&options)));
-    let choices = Seeded::new(seed, &world, weather);
+    let choices = Seeded::new(seed, &world, fault_schedule);
     quietly(|| Run::new(world, choices, limits, record).finish())
 }
 

@@ -2,18 +2,18 @@
 //!
 //! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is how it stands
 //! in a trace, `scope` how far a search of it goes, `defects` which
-//! defects and fixes it has, `understood` whether processes can be told what it tells them; `weather` turns its
+//! defects and fixes it has, `validate_commands` whether processes can be told what it tells them; `fault_schedule` turns its
 //! budget into what the generator draws from; `library` holds the bundled scenarios, `listing` says what there is
 //! to choose from.
 
 mod defects;
+mod fault_schedule;
 mod identity;
 mod job;
 mod library;
 mod listing;
 mod scope;
-mod understood;
-mod weather;
+mod validate_commands;
 
 pub use job::Job;
 
@@ -148,7 +148,7 @@ impl Kube {
         let parsed = self.read(name, text)?;
         let (release, defects) = self.composed(composition)?;
         let job = self.job(parsed, release, defects)?;
-        understood::check(&job, name, text)?;
+        validate_commands::check(&job, name, text)?;
         Ok(Box::new(job))
     }
 

@@ -3,10 +3,10 @@
 //!
 //! - A [`case`] is something that can be simulated under seeds; [`catalogue`] says which there are.
 //! - [`sweep`] runs one over many seeds; [`attribution`] says what a violation is to be blamed on;
-//!   [`shrink`] makes it small; [`retell`] replays it and tells its story.
+//!   [`shrink`] makes it small; [`replay`] replays it and tells its story.
 //! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
 //! - [`soundness`] holds that search against a naive one.
-//! - [`lasso`] says whether a violation comes back for ever.
+//! - [`livelock_cycle`] says whether a violation comes back for ever.
 //! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
 //! - [`testing`] makes all of that one line in a test.
 //! - [`kube`] is the Kubernetes control plane as a case, with the bundled scenarios.
@@ -20,9 +20,9 @@ mod command;
 pub mod file;
 pub mod head;
 pub mod kube;
-pub mod lasso;
+pub mod livelock_cycle;
 mod quiet;
-pub mod retell;
+pub mod replay;
 pub mod search;
 pub mod seeds;
 pub mod shrink;

@@ -26,7 +26,7 @@ pub struct Scope {
     pub bounds: Bounds,
     /// Every state has to recover within so much virtual time, if given.
     pub recovers_within: Option<Duration>,
-    /// What it is for: switches that it finds, each turned on its own when all else is mended.
+    /// What it is for: switches that it finds, each turned on its own when all else is fixed.
     pub shows: Vec<String>,
     /// Switches of which it passes the place and that it cannot find, with the reason.
     pub cannot_show: BTreeMap<String, String>,
@@ -214,7 +214,7 @@ fn can_be_done(world: &World, bounds: &Bounds) -> Result<(), String> {
         let applied = world
             .clone()
             .apply(world.now(), Event::Act(action), &mut |sent| sent.nominal);
-        applied.map_err(|misfit| format!("what is asked for cannot be done: {misfit}"))?;
+        applied.map_err(|error| format!("what is asked for cannot be done: {error}"))?;
     }
     Ok(())
 }
@@ -231,7 +231,7 @@ fn step(run: &mut Run<FromPlan>) -> Result<bool, String> {
 
 /// Everything is started at time zero, and what is planned happens.
 fn undisturbed(case: &dyn Case, options: &Options, world: &World, scope: &Scope) -> Plan {
-    let first = case.weather(options).start_first;
+    let first = case.fault_schedule(options).start_first;
     let names = world
         .processes()
         .map(|process| world.name(process).to_owned());

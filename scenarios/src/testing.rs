@@ -19,7 +19,7 @@ use wavetank_engine::drive::replay::Fit;
 
 use crate::case::{Case, run_seed};
 use crate::catalogue::Catalogue;
-use crate::retell::{self, follow};
+use crate::replay::{self, follow};
 use crate::seeds::{Seeds, parse_seed};
 use crate::sweep::{Found, Sweep, Swept, Unwatched};
 use crate::trace_file::{self, Trace};
@@ -130,7 +130,7 @@ fn failure(case: &dyn Case, found: &Found) -> String {
     let mut text = format!(
         "{}, seed {seed}: violation of {}\n  options  {}\n",
         case.name(),
-        retell::in_words(&found.violation),
+        replay::in_words(&found.violation),
         case.derive(seed)
     );
     let mut line = |name: &str, value: &str| {
@@ -150,7 +150,7 @@ fn failure(case: &dyn Case, found: &Found) -> String {
         Err(why) => Err(why.clone()),
     };
     let told =
-        trace.and_then(|trace| retell::story(case, &trace).map_err(|error| error.to_string()));
+        trace.and_then(|trace| replay::story(case, &trace).map_err(|error| error.to_string()));
     match told {
         Ok(story) => text + "  story\n    " + &story.join("\n    "),
         Err(why) => text + "  no story: " + &why,
@@ -182,7 +182,7 @@ fn replay_one(case: &dyn Case, path: &Path) {
             "{}, seed {}: violation of {}\n  story\n    {}",
             trace.head.case,
             trace.head.seed,
-            retell::in_words(found),
+            replay::in_words(found),
             followed.story().join("\n    ")
         );
     }

@@ -1,6 +1,6 @@
 //! Vault and writers as something that can be simulated under seeds.
 //!
-//! A case says how to build the world, which weather it is put through, and what there is to blame.
+//! A case says how to build the world, which faults it is put through, and what there is to blame.
 //! From a trace's head it can be built again: [`Case::identity`] and the options are all of it.
 
 use std::time::Duration;
@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank::case::{Case, Flip, Options};
 use wavetank_engine::drive::random::Stream;
-use wavetank_engine::drive::seeded::{Budget, Latency, Weather, Workload};
-use wavetank_engine::drive::story::{Teller, Told};
+use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Workload};
+use wavetank_engine::drive::story::{Describer, Told};
 use wavetank_engine::{FaultKind, Note, Time, World, WorldBuilder};
 
 use crate::properties::{self, VAULT};
@@ -65,7 +65,7 @@ impl Case for Vaults {
     }
 
     /// What makes a writer late, and a vault that crashes now and then: the seed draws from it.
-    fn weather(&self, options: &Options) -> Weather {
+    fn fault_schedule(&self, options: &Options) -> FaultSchedule {
         let writers = writers(options).unwrap_or_default();
         let budget = |kind, targets: &[String]| Budget {
             kind,
@@ -76,7 +76,7 @@ impl Case for Vaults {
             amount: (1_000, 20_000),
             targets: targets.to_vec(),
         };
-        Weather {
+        FaultSchedule {
             storm: Time::from_secs(60),
             start_within: ms(1_000),
             start_first: vec![VAULT.to_owned()],
@@ -106,8 +106,8 @@ impl Case for Vaults {
         Duration::from_secs(20)
     }
 
-    fn teller(&self) -> Teller {
-        Teller::new(tell)
+    fn describer(&self) -> Describer {
+        Describer::new(tell)
     }
 
     fn flips(&self) -> Vec<Flip> {

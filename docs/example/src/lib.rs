@@ -16,7 +16,7 @@
 //! 3. [`properties`]: what must always hold, what must hold in the end, and what should happen
 //!    somewhere so that the others mean something.
 //! 4. [`case`]: all of it put together as something that can be simulated under seeds: the world,
-//!    the weather it is put through, and the defect, which a violation can be blamed on.
+//!    the faults it is put through, and the defect, which a violation can be blamed on.
 //!
 //! `tests/seeds.rs` is the line that a project adds to its tests; `tests/defect.rs` follows a
 //! violation from the sweep that finds it to the smallest trace that shows it.

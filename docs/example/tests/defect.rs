@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use wavetank::attribution::{Attribution, Depth, attribute};
 use wavetank::case::Case;
-use wavetank::retell::follow;
+use wavetank::replay::follow;
 use wavetank::shrink::{Effort, shrink};
 use wavetank::sweep::{Candidate, Ended, Sweep, Swept, Unwatched};
 use wavetank::trace_file::{self, Trace};
@@ -62,8 +62,8 @@ fn every_property_is_put_to_the_test() {
     for (name, total) in &swept.totals.properties {
         assert!(total.tested.seeds > 0, "{name}: {total:?}");
     }
-    // Every kind of fault struck somewhere.
-    assert!(swept.totals.struck.values().all(|count| count.seeds > 0));
+    // Every kind of fault injected somewhere.
+    assert!(swept.totals.injected.values().all(|count| count.seeds > 0));
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn the_trace_on_disk_replays_to_the_same_verdict() {
 
 #[test]
 fn without_the_defect_the_same_trace_does_not_fit() {
-    let (_, trace) = find("mended");
-    let mended = Vaults::default();
-    assert!(follow(&mended, &trace, Fit::Strict, None, &mut |_, _, _| {}).is_err());
+    let (_, trace) = find("fixed");
+    let fixed = Vaults::default();
+    assert!(follow(&fixed, &trace, Fit::Strict, None, &mut |_, _, _| {}).is_err());
 }
 
 #[test]

@@ -394,10 +394,10 @@ impl Side<'_> {
             && world.now() == ran.world.now()
             && (node.deviations, node.planned) == (ran.deviations, ran.planned)
             && ran
-                .struck
+                .injected
                 .iter()
                 .enumerate()
-                .all(|(at, struck)| (node.faults >> at & 1 == 0) == *struck);
+                .all(|(at, injected)| (node.faults >> at & 1 == 0) == *injected);
         if !same {
             let differ = difference(world, &ran.world);
             let how = || format!("{taken:?} from {} by memory: {differ}", here(from));

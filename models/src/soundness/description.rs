@@ -357,7 +357,7 @@ pub struct Limits {
     pub late_by: Option<u32>,
     /// A choice among more is always the last.
     pub widest_choice: Option<u8>,
-    /// Who was struck down stays down when faults end.
+    /// Who was injected down stays down when faults end.
     pub stay_down: bool,
     /// So many microseconds are searched.
     pub horizon: u32,

@@ -24,7 +24,7 @@ pub(super) type Violated = (String, String);
 pub(super) struct State {
     pub world: World,
     pub deviations: u32,
-    pub struck: Vec<bool>,
+    pub injected: Vec<bool>,
     pub planned: usize,
 }
 
@@ -69,7 +69,7 @@ impl State {
         State {
             world: model.start.clone(),
             deviations: model.bounds.deviations,
-            struck: vec![false; model.bounds.faults.len()],
+            injected: vec![false; model.bounds.faults.len()],
             planned: 0,
         }
     }
@@ -77,13 +77,13 @@ impl State {
     /// Its digest, made from scratch.
     pub fn digest(&self) -> Digest {
         let world = exactly(|| self.world.digest_from_scratch());
-        let budgets = (self.deviations, &self.struck, self.planned);
+        let budgets = (self.deviations, &self.injected, self.planned);
         digest(&(budgets, self.world.now(), world))
     }
 
     pub fn is_same(&self, other: &State) -> bool {
-        (self.deviations, &self.struck, self.planned)
-            == (other.deviations, &other.struck, other.planned)
+        (self.deviations, &self.injected, self.planned)
+            == (other.deviations, &other.injected, other.planned)
             && self.world.now() == other.world.now()
             && exactly(|| self.world == other.world)
     }
@@ -130,10 +130,10 @@ impl State {
                 _ => moves.push(Move::Pending(place)),
             }
         }
-        let struck = self.struck.iter().filter(|struck| **struck).count();
-        if bounds.at_most.is_none_or(|most| struck < most as usize) {
-            let left: Vec<usize> = (0..self.struck.len())
-                .filter(|at| !self.struck[*at])
+        let injected = self.injected.iter().filter(|injected| **injected).count();
+        if bounds.at_most.is_none_or(|most| injected < most as usize) {
+            let left: Vec<usize> = (0..self.injected.len())
+                .filter(|at| !self.injected[*at])
                 .collect();
             // Of faults that are the same it does not matter which strikes.
             let is_first = |at: &&usize| {
@@ -180,18 +180,18 @@ impl State {
                 }
             }
             Move::Fault(fault) => {
-                next.struck[fault] = true;
+                next.injected[fault] = true;
                 (self.world.now(), Event::Act(&bounds.faults[fault]))
             }
             Move::Recover => unreachable!("it is no move of a walk"),
         };
-        let struck = run(&mut next.world, at, event)?;
+        let injected = run(&mut next.world, at, event)?;
         let is_first = matches!(taken, Move::Pending(0) | Move::Choice(0, _));
         if is_first && next.world.now() == self.world.now() && next.is_endless(bounds) {
             return Err(livelock());
         }
         let is_fault = matches!(taken, Move::Fault(_));
-        Ok((struck || !is_fault).then_some(next))
+        Ok((injected || !is_fault).then_some(next))
     }
 }
 
@@ -248,7 +248,7 @@ fn run(world: &mut World, at: Time, event: Event<'_>) -> Result<bool, Violated> 
             return Err((property.name().to_owned(), violation.message.clone()));
         }
     }
-    Ok(report.struck)
+    Ok(report.injected)
 }
 
 impl Walk {
@@ -385,13 +385,13 @@ impl From<Violated> for Unhealed {
     }
 }
 
-/// Ends what has struck, and lets everything go its default way for so long.
+/// Ends what has injected, and lets everything go its default way for so long.
 pub(super) fn heal(state: &State, bounds: &Bounds, calm: Duration) -> Result<(), Unhealed> {
     let mut world = state.world.unshared();
     let until = world.now() + calm;
-    let struck = bounds.faults.iter().zip(&state.struck);
-    let struck = struck.filter_map(|(fault, struck)| struck.then_some(fault));
-    let mut ends: Vec<Fault> = struck.filter_map(end_of).collect();
+    let injected = bounds.faults.iter().zip(&state.injected);
+    let injected = injected.filter_map(|(fault, injected)| injected.then_some(fault));
+    let mut ends: Vec<Fault> = injected.filter_map(end_of).collect();
     ends.retain(|end| !(bounds.stay_down && matches!(end, Fault::Start { .. })));
     ends.push(Fault::HealAll {});
     // Who was asked to stop, and takes its time, is started when it has ended.

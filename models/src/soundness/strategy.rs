@@ -560,9 +560,9 @@ fn plan(taste: Taste) -> impl Strategy<Value = Vec<(u32, Option<Strike>)>> {
     let late = option::weighted(0.25, (select(vec![2000, 2500]), strike));
     let calm = option::weighted(0.4, select(vec![3000, 3500]));
     (early, late, calm).prop_map(|(early, late, calm)| {
-        let struck = early.into_iter().chain(late);
-        let struck = struck.map(|(when, strike)| (when, Some(strike)));
-        struck.chain(calm.map(|when| (when, None))).collect()
+        let injected = early.into_iter().chain(late);
+        let injected = injected.map(|(when, strike)| (when, Some(strike)));
+        injected.chain(calm.map(|when| (when, None))).collect()
     })
 }
 

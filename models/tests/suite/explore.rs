@@ -214,10 +214,10 @@ fn recovery_is_looked_at_from_every_state() {
         };
         explorer.run()
     };
-    let mended = scope(fixed(), 0);
-    let explored = explore(&mended);
+    let fixed = scope(fixed(), 0);
+    let explored = explore(&fixed);
     assert_eq!(explored.ended, Ended::Complete);
-    let without = self::explore(&mended, 1);
+    let without = self::explore(&fixed, 1);
     assert_eq!(explored.progress.unique, without.progress.unique);
 
     // Some states are about to go wrong: their calm does, before they do.
@@ -270,15 +270,15 @@ fn known_steps_of_servers_that_crash_again_are_right() {
 #[test]
 fn faults_that_are_the_same_are_interchangeable() {
     let model = crashes_twice();
-    let struck = |node: &Node, fault: usize| node.faults >> fault & 1 == 0;
+    let injected = |node: &Node, fault: usize| node.faults >> fault & 1 == 0;
     let states = walk(&model, Memo::new());
     for (first, second) in [(0, 2), (1, 3)] {
-        let both = |node: &&Node| struck(node, first) && struck(node, second);
+        let both = |node: &&Node| injected(node, first) && injected(node, second);
         assert!(states.iter().any(|node| both(&node)));
         assert!(
             states
                 .iter()
-                .all(|node| struck(node, first) || !struck(node, second))
+                .all(|node| injected(node, first) || !injected(node, second))
         );
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use wavetank::case::{Case, Flip, Options};
 use wavetank::catalogue::{Catalogue, Composition, Listed};
 use wavetank_engine::drive::random::Stream;
-use wavetank_engine::drive::seeded::{Budget, Latency, Weather, Workload};
-use wavetank_engine::drive::story::Teller;
+use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Workload};
+use wavetank_engine::drive::story::Describer;
 use wavetank_engine::{FaultKind, Time, World, WorldBuilder};
 
 use super::game::{Ping, Pong, Spectator, properties, tell};
@@ -102,7 +102,7 @@ impl Case for Table {
         Ok(builder.build())
     }
 
-    fn weather(&self, _: &Options) -> Weather {
+    fn fault_schedule(&self, _: &Options) -> FaultSchedule {
         let players = || vec!["ping".to_owned(), "pong".to_owned()];
         let budget = |kind, max| Budget {
             kind,
@@ -112,7 +112,7 @@ impl Case for Table {
             amount: (0, 0),
             targets: players(),
         };
-        Weather {
+        FaultSchedule {
             storm: Time::from_secs(40),
             start_within: Duration::from_secs(1),
             start_first: Vec::new(),
@@ -141,8 +141,8 @@ impl Case for Table {
         Duration::from_secs(20)
     }
 
-    fn teller(&self) -> Teller {
-        Teller::new(tell)
+    fn describer(&self) -> Describer {
+        Describer::new(tell)
     }
 
     fn flips(&self) -> Vec<Flip> {

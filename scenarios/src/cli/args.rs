@@ -52,9 +52,9 @@ pub(super) enum Command {
     /// are due earlier. The verdict states its bounds. A counterexample is a trace, as `run` writes
     /// them.
     Check(CheckArgs),
-    /// Find every defect of a scenario, each on its own, and nothing when all is mended
+    /// Find every defect of a scenario, each on its own, and nothing when all is fixed
     ///
-    /// The scenario is run with every known problem mended (as `run --fixed`), then with one defect
+    /// The scenario is run with every known problem fixed (as `run --fixed`), then with one defect
     /// at a time on top of that (as `run --fixed --defect D`), each until a few seeds have shown it.
     ///
     /// Each defect has to be found and to be what its violations are blamed on, and without any
@@ -269,7 +269,7 @@ pub(super) struct MatrixArgs {
 }
 
 impl MatrixArgs {
-    /// All that is mended, but for these defects.
+    /// All that is fixed, but for these defects.
     pub fn composition(&self, defects: &[String]) -> Composition {
         Composition {
             release: self.release.clone(),

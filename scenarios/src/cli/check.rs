@@ -14,9 +14,9 @@ use wavetank_models::{
 use crate::case::Case;
 use crate::catalogue::Catalogue;
 use crate::head::build;
-use crate::lasso;
+use crate::livelock_cycle;
 use crate::quiet::quietly;
-use crate::retell;
+use crate::replay;
 use crate::search::{Around, Search};
 use crate::stopwatch::Stopwatch;
 use crate::trace_file::{self, check_writable};
@@ -353,12 +353,12 @@ fn write(
     let path = save(&trace)?;
     let what = trace.end().violation.clone();
     let what = what.ok_or_else(|| Problem::new("the path that was found violates nothing"))?;
-    let story = retell::story(case, &trace).unwrap_or_else(|why| vec![format!("no story: {why}")]);
+    let story = replay::story(case, &trace).unwrap_or_else(|why| vec![format!("no story: {why}")]);
     Ok(Found {
         expected: matches!(turned, Some(Turned::Shows(_)))
             || case.expects() == Some(what.property.as_str()),
         what,
-        lasso: lasso::of(case, &trace).map(|lasso| lasso.to_string()),
+        cycle: livelock_cycle::of(case, &trace).map(|cycle| cycle.to_string()),
         events: trace.end().events,
         replay: replay_line(&path),
         trace: path.display().to_string(),

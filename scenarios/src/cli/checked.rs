@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use wavetank_engine::trace::FoundViolation;
 
-use crate::retell::in_words as violation_in_words;
+use crate::replay::in_words as violation_in_words;
 
 use super::exit::Exit;
 use super::human;
@@ -33,7 +33,7 @@ pub(super) enum Verdict {
     Interrupted,
 }
 
-/// The one switch that was turned in a mended world, by what the scope says of it.
+/// The one switch that was turned in a fixed world, by what the scope says of it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Turned {
@@ -90,7 +90,7 @@ pub(super) struct Figures {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Coverage {
-    /// Faults that struck.
+    /// Faults that injected.
     pub faults: Vec<String>,
     pub planned: Vec<String>,
     /// Guarantees that were put to the test.
@@ -123,7 +123,7 @@ pub(super) struct Found {
     pub expected: bool,
     /// The cycle in which it comes back for ever, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lasso: Option<String>,
+    pub cycle: Option<String>,
     pub events: u64,
     pub trace: String,
     pub replay: String,
@@ -214,8 +214,8 @@ pub(super) fn in_words(checked: &Checked) -> String {
         writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");
     };
     line("events", &human::thousands(found.events));
-    if let Some(lasso) = &found.lasso {
-        line("lasso", lasso);
+    if let Some(cycle) = &found.cycle {
+        line("cycle", cycle);
     }
     line("trace", &found.trace);
     line("replay", &found.replay);

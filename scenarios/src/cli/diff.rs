@@ -8,7 +8,7 @@ use wavetank_engine::trace::Line;
 
 use crate::catalogue::Catalogue;
 use crate::head::Head;
-use crate::retell::follow;
+use crate::replay::follow;
 use crate::trace_file::Trace;
 
 use super::args::DiffArgs;

@@ -13,7 +13,7 @@ pub enum Exit {
     /// Bad input, or a file system that does not play along.
     CouldNotRun = 2,
     /// A trace does not fit.
-    Misfit = 3,
+    ApplyError = 3,
     /// Nothing is violated, but the search has not shown all that it has to show.
     Incomplete = 4,
     /// Interrupted, and nothing found until then.
@@ -45,7 +45,7 @@ impl Problem {
     /// A trace does not fit.
     pub fn misfit(message: impl Into<String>) -> Problem {
         Problem {
-            exit: Exit::Misfit,
+            exit: Exit::ApplyError,
             message: message.into(),
         }
     }

@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 
 use crate::case::Case;
-use crate::retell;
+use crate::replay;
 use crate::sweep::{Candidate, Found};
 use crate::trace_file;
 
@@ -38,7 +38,7 @@ pub(super) fn tell(case: &dyn Case, candidate: &Candidate) -> Violation {
 fn story(case: &dyn Case, found: &Found) -> Result<Vec<String>, String> {
     let path = found.trace.as_ref().map_err(String::clone)?;
     let trace = trace_file::read(path).map_err(|error| error.to_string())?;
-    retell::story(case, &trace).map_err(|error| error.to_string())
+    replay::story(case, &trace).map_err(|error| error.to_string())
 }
 
 /// What to type to replay a trace, by the way in which this command was started.

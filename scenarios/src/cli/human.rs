@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use crate::retell::in_words;
+use crate::replay::in_words;
 
 use super::report::{Report, Verdict, Violation};
 
@@ -38,12 +38,12 @@ fn summary(report: &Report) -> String {
 }
 
 fn faults(report: &Report) -> String {
-    let mut table = table(&["fault", "struck", "in seeds"]);
+    let mut table = table(&["fault", "injected", "in seeds"]);
     for fault in &report.faults {
         table.add_row([
             fault.kind.to_owned(),
-            thousands(fault.struck.times),
-            share(fault.struck.seeds, report.totals.seeds),
+            thousands(fault.injected.times),
+            share(fault.injected.seeds, report.totals.seeds),
         ]);
     }
     format!("\n{}\n", aligned(table))

@@ -104,11 +104,11 @@ fn shortcomings(
 }
 
 fn faults(swept: &Swept) -> Vec<Fault> {
-    let struck = swept.totals.struck.iter();
-    struck
+    let injected = swept.totals.injected.iter();
+    injected
         .map(|(kind, count)| Fault {
             kind: kind.name(),
-            struck: (*count).into(),
+            injected: (*count).into(),
         })
         .collect()
 }

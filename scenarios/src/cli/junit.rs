@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::retell::in_words;
+use crate::replay::in_words;
 
 use super::checked::{self, Checked, Turned, Verdict};
 use super::exit::Problem;

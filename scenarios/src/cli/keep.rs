@@ -1,7 +1,7 @@
 //! `wavetank keep`: adds a trace to those that tests replay.
 
 use crate::catalogue::Catalogue;
-use crate::retell::{Unfollowed, follow};
+use crate::replay::{Unfollowed, follow};
 use crate::trace_file;
 
 use super::args::KeepArgs;

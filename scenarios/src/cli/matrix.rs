@@ -1,4 +1,4 @@
-//! `wavetank matrix`: a scenario with all that is known mended, and with one defect at a time.
+//! `wavetank matrix`: a scenario with all that is known fixed, and with one defect at a time.
 //!
 //! Here the sweeps are made; `report` has what came out and the verdict, `table` shows it.
 
@@ -34,15 +34,15 @@ const FEWEST_ATTEMPTS: u64 = 20;
 pub(super) fn matrix(catalogue: &dyn Catalogue, args: &MatrixArgs) -> Result<Exit, Problem> {
     let open =
         |defects: &[String]| find::scenario(catalogue, &args.scenario, &args.composition(defects));
-    let mended = open(&[])?;
+    let fixed = open(&[])?;
     let mut cases = Vec::new();
-    for defect in chosen(mended.as_ref(), args)? {
+    for defect in chosen(fixed.as_ref(), args)? {
         cases.push((open(std::slice::from_ref(&defect.name))?, defect));
     }
     check_writable(&args.out).map_err(Problem::new)?;
     let stop = interrupt::listen();
-    eprintln!("mended");
-    let mut rows = vec![row(mended.as_ref(), None, args, stop)?];
+    eprintln!("fixed");
+    let mut rows = vec![row(fixed.as_ref(), None, args, stop)?];
     for (case, defect) in &cases {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -51,7 +51,7 @@ pub(super) fn matrix(catalogue: &dyn Catalogue, args: &MatrixArgs) -> Result<Exi
         rows.push(row(case.as_ref(), Some(defect), args, stop)?);
     }
     let is_whole = !stop.load(Ordering::Relaxed);
-    let (report, exit) = Report::new(mended.as_ref(), args, rows, is_whole);
+    let (report, exit) = Report::new(fixed.as_ref(), args, rows, is_whole);
     match args.format {
         Format::Human => print(&table::table(&report))?,
         Format::Json => print_json(&report)?,
@@ -60,8 +60,8 @@ pub(super) fn matrix(catalogue: &dyn Catalogue, args: &MatrixArgs) -> Result<Exi
 }
 
 /// The defects to look for.
-fn chosen(mended: &dyn Case, args: &MatrixArgs) -> Result<Vec<Flip>, Problem> {
-    let all = mended.missing_defects();
+fn chosen(fixed: &dyn Case, args: &MatrixArgs) -> Result<Vec<Flip>, Problem> {
+    let all = fixed.missing_defects();
     if args.defect.is_empty() {
         return Ok(all);
     }
@@ -72,7 +72,7 @@ fn chosen(mended: &dyn Case, args: &MatrixArgs) -> Result<Vec<Flip>, Problem> {
             let listed: Vec<Listed> = all.iter().map(listed).collect();
             Problem::new(format!(
                 "`{name}` is no defect that has a place in `{}`; {}",
-                mended.name(),
+                fixed.name(),
                 find::help(name, &listed, "those that have are")
             ))
         })
@@ -87,9 +87,7 @@ fn row(
     args: &MatrixArgs,
     stop: &AtomicBool,
 ) -> Result<Row, Problem> {
-    let out = args
-        .out
-        .join(defect.map_or("mended", |defect| &defect.name));
+    let out = args.out.join(defect.map_or("fixed", |defect| &defect.name));
     let sweep = Sweep {
         jobs: args.jobs,
         keep_going: args.keep_going,

@@ -9,7 +9,7 @@ use wavetank_engine::trace::Line;
 use crate::case::Case;
 use crate::catalogue::Catalogue;
 use crate::head::build;
-use crate::retell::{Followed, Unfollowed, follow, in_words};
+use crate::replay::{Followed, Unfollowed, follow, in_words};
 use crate::trace_file::Trace;
 
 use super::args::ReplayArgs;
@@ -85,7 +85,7 @@ fn told(case: &dyn Case, world: &World, line: &Line, replayed: &Replayed) -> Str
     };
     if let Replayed::Event { report, .. } = replayed {
         for note in &report.notes {
-            let told = match case.teller().tell(world, note) {
+            let told = match case.describer().tell(world, note) {
                 Some(told) => told.text,
                 None => format!("{:?}", note.body),
             };

@@ -73,7 +73,7 @@ impl From<Count> for Often {
 pub(super) struct Fault {
     pub kind: &'static str,
     #[serde(flatten)]
-    pub struck: Often,
+    pub injected: Often,
 }
 
 #[derive(Debug, Serialize)]

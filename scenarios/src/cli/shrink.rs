@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::catalogue::Catalogue;
-use crate::retell;
+use crate::replay;
 use crate::shrink::{Effort, Shrunk};
 use crate::trace_file;
 
@@ -37,7 +37,7 @@ pub(super) fn shrink(catalogue: &dyn Catalogue, args: &ShrinkArgs) -> Result<Exi
     })?;
     trace_file::write_at(&out, &shrunk.trace.to_bytes())
         .map_err(|error| Problem::new(format!("cannot write `{}`: {error}", out.display())))?;
-    let story = retell::story(case.as_ref(), &shrunk.trace)
+    let story = replay::story(case.as_ref(), &shrunk.trace)
         .map_err(|error| Problem::misfit(error.to_string()))?;
     print(&report(&shrunk, &story, &out))?;
     Ok(Exit::Clean)
@@ -54,7 +54,7 @@ fn report(shrunk: &Shrunk, story: &[String], out: &Path) -> String {
     format!(
         "{}\n\nviolation of {}\n  blame       {}\n  trace       {}\n{}",
         sizes(shrunk),
-        retell::in_words(found),
+        replay::in_words(found),
         shrunk.attribution,
         out.display(),
         human::story(story),

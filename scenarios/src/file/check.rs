@@ -236,7 +236,7 @@ impl Checker<'_> {
             } else if self.scenario.faults.gone(kind) > 0.0
                 && !hits.iter().any(|hit| hit.may_stay_away)
             {
-                let message = "those who can be struck here always come back".to_owned();
+                let message = "those who can be injected here always come back".to_owned();
                 wrong.push((path.key("gone"), message, "remove `gone`"));
             }
         }

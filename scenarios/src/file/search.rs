@@ -48,7 +48,7 @@ pub struct Search {
     #[serde(default)]
     pub stay_down: bool,
     /// What this scope is for: defects that it finds, and fixes without which it finds something, each on its
-    /// own in a world that is mended otherwise. `wavetank check --fixed --each` makes sure.
+    /// own in a world that is fixed otherwise. `wavetank check --fixed --each` makes sure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "defects")]
     pub shows: Vec<String>,

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use wavetank_cluster::{Components, Named};
 use wavetank_component::{Drawn, Setup, Spec};
-use wavetank_engine::drive::seeded::Weather;
-use wavetank_engine::drive::story::Teller;
+use wavetank_engine::drive::seeded::FaultSchedule;
+use wavetank_engine::drive::story::Describer;
 use wavetank_engine::{LinkSpec, World};
 use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
-use super::weather;
+use super::fault_schedule;
 use crate::case::{Case, Flip, Options};
 use crate::file::Scenario;
 use crate::search::Scope;
@@ -71,7 +71,7 @@ impl Job {
             properties,
         };
         job.check_defects()?;
-        weather::directed(&job.scenario)?;
+        fault_schedule::directed(&job.scenario)?;
         for component in job.components.iter() {
             component.check_releases(&job.spec)?;
         }
@@ -165,19 +165,19 @@ impl Case for Job {
             .world(&setup, &self.properties, LinkSpec::default())
     }
 
-    fn weather(&self, options: &Options) -> Weather {
+    fn fault_schedule(&self, options: &Options) -> FaultSchedule {
         let setup = self.setup(options);
         let setup = setup.expect("checked when the world was built");
-        weather::of(&self.scenario, &self.components, &setup)
+        fault_schedule::of(&self.scenario, &self.components, &setup)
     }
 
     fn calm(&self) -> Duration {
         Duration::from_nanos(self.scenario.calm.nanos())
     }
 
-    fn teller(&self) -> Teller {
+    fn describer(&self) -> Describer {
         let components = self.components.clone();
-        Teller::new(move |world, note| components.tell(world, note))
+        Describer::new(move |world, note| components.tell(world, note))
     }
 
     fn flips(&self) -> Vec<Flip> {
@@ -205,7 +205,7 @@ impl Case for Job {
         passed.map(|defect| defect.name).collect()
     }
 
-    /// An expectation is of the scenario as it is written: mended it expects nothing.
+    /// An expectation is of the scenario as it is written: fixed it expects nothing.
     fn expects(&self) -> Option<&str> {
         let composition = &self.spec.composition;
         let as_written = !composition.fixed && composition.off.is_empty();

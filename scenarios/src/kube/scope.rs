@@ -5,7 +5,7 @@ use std::time::Duration;
 use wavetank_engine::{Action, Fault, Time};
 use wavetank_models::{Bounds, Due};
 
-use super::weather;
+use super::fault_schedule;
 use crate::file::{self, Scenario};
 use crate::search::Scope;
 
@@ -19,14 +19,14 @@ pub(super) fn of(scenario: &Scenario) -> Option<Scope> {
     let fault = |fault: &serde_json::Value| match file::told(fault) {
         Some(told) => {
             let told = told.expect("it was read before");
-            weather::told(&told.process, &told.what, told.with)
+            fault_schedule::told(&told.process, &told.what, told.with)
         }
         None => {
             let fault: Fault = serde_json::from_value(fault.clone()).expect("it was read before");
             Action::Fault(fault)
         }
     };
-    let planned = weather::directed(scenario).expect("checked when the job was made");
+    let planned = fault_schedule::directed(scenario).expect("checked when the job was made");
     Some(Scope {
         from: Time::ZERO + nanos(search.from),
         bounds: Bounds {

@@ -35,7 +35,7 @@ pub(super) struct Fold {
 impl Fold {
     pub fn new(sweep: &Sweep<'_>) -> Fold {
         let options = sweep.case.derive(sweep.seeds.first);
-        let budgets = sweep.case.weather(&options).budgets;
+        let budgets = sweep.case.fault_schedule(&options).budgets;
         Fold {
             enough: match sweep.keep_going {
                 true => usize::MAX,

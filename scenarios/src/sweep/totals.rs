@@ -44,7 +44,7 @@ pub struct Totals {
     /// Virtual time.
     pub simulated: Duration,
     /// Faults that found their target; budgeted ones are here even if they never did.
-    pub struck: BTreeMap<FaultKind, Count>,
+    pub injected: BTreeMap<FaultKind, Count>,
     /// Properties by name.
     pub properties: BTreeMap<&'static str, PropertyTotal>,
 }
@@ -53,7 +53,7 @@ impl Totals {
     /// Nothing yet; these kinds of faults are in the budget.
     pub(super) fn new(budgeted: impl Iterator<Item = FaultKind>) -> Totals {
         Totals {
-            struck: budgeted.map(|kind| (kind, Count::default())).collect(),
+            injected: budgeted.map(|kind| (kind, Count::default())).collect(),
             ..Totals::default()
         }
     }
@@ -63,9 +63,9 @@ impl Totals {
         self.seeds += 1;
         self.events += tallies.events;
         self.simulated += Duration::from_nanos(result.at.nanos());
-        for (kind, times) in FaultKind::ALL.into_iter().zip(&tallies.struck) {
-            if *times > 0 || self.struck.contains_key(&kind) {
-                self.struck.entry(kind).or_default().add(*times);
+        for (kind, times) in FaultKind::ALL.into_iter().zip(&tallies.injected) {
+            if *times > 0 || self.injected.contains_key(&kind) {
+                self.injected.entry(kind).or_default().add(*times);
             }
         }
         let counts = tallies.tested.iter().zip(&tallies.violated);

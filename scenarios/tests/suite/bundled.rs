@@ -1,5 +1,5 @@
 //! The bundled scenarios are clean in every release that fits them, once all known problems are
-//! mended. `WAVETANK_SEED` and `WAVETANK_SEEDS` choose other seeds.
+//! fixed. `WAVETANK_SEED` and `WAVETANK_SEEDS` choose other seeds.
 
 use wavetank::case::Case;
 use wavetank::catalogue::{Catalogue as _, Composition};

@@ -18,7 +18,7 @@ fn check(dir: &Path, args: &[&str]) -> Done {
     command.output().expect("it starts").into()
 }
 
-/// A bundled scope, mended, has so many states: another number is another behaviour of what is
+/// A bundled scope, fixed, has so many states: another number is another behaviour of what is
 /// simulated.
 #[track_caller]
 fn has_states(scope: &str, states: u64) {
@@ -108,7 +108,7 @@ fn a_counterexample_is_a_trace_that_replays() {
     ];
     replay(&trace).expect(1, &said);
 
-    // The neighbourhood of a failure: as it was, and mended.
+    // The neighbourhood of a failure: as it was, and fixed.
     check(&dir, &["--around", &trace]).expect(1, &["VIOLATION of stopped-address-is-removed"]);
     let said = ["no violation within 0 faults, 1 deviation"];
     check(&dir, &["--around", &trace, "--fixed"]).expect(0, &said);
@@ -225,8 +225,8 @@ fn an_expected_violation_has_to_be_found() {
 }
 
 #[test]
-fn a_livelock_is_shown_as_a_lasso() {
-    let dir = scratch("check-lasso");
+fn a_livelock_is_shown_as_a_cycle() {
+    let dir = scratch("check-cycle");
     let said = [
         "the expected violation was found",
         "expected VIOLATION of quiet-when-stable",
@@ -238,7 +238,7 @@ fn a_livelock_is_shown_as_a_lasso() {
     check(&dir, &["master-count-fight", "--fixed"]).expect(0, &said);
     // A violation that does not come back is none.
     let done = check(&dir, &["lease-endpoints"]).expect(1, &[]);
-    assert!(!done.stdout.contains("lasso"), "{}", done.stdout);
+    assert!(!done.stdout.contains("cycle"), "{}", done.stdout);
 }
 
 #[test]

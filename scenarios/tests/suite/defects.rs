@@ -1,5 +1,5 @@
 //! Every defect and fix: with the defect (or without the fix) a violation of the property that it breaks is
-//! found and blamed on that one and no other, and the same seeds are clean when all is mended.
+//! found and blamed on that one and no other, and the same seeds are clean when all is fixed.
 
 use crate::support;
 
@@ -191,7 +191,7 @@ fn fix_stop_under_lock() {
     assert_eq!(attribute(case.as_ref(), &trace, Depth::Each), own);
 }
 
-/// All that is mended, but for this one.
+/// All that is fixed, but for this one.
 fn broken(defect: &'static Defect) -> Composition {
     let (on, off) = match defect.kind {
         Kind::Fix => (vec![], vec![defect]),
@@ -204,7 +204,7 @@ fn broken(defect: &'static Defect) -> Composition {
     }
 }
 
-fn mended() -> Composition {
+fn fixed() -> Composition {
     Composition {
         fixed: true,
         ..Composition::default()
@@ -231,7 +231,7 @@ fn is_found_and_blamed(name: &str) {
             let own = Attribution::Each(vec![name.to_owned()]);
             assert_eq!(*blame, own, "{of}: {:?}", candidate.first.violation);
         }
-        let clean = row.sweep(release, mended());
+        let clean = row.sweep(release, fixed());
         assert!(clean.candidates.is_empty(), "{of}: {:?}", clean.candidates);
         let held = &clean.totals.properties[row.property];
         assert!(held.tested.total > 0, "{of}: never put to the test");

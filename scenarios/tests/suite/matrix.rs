@@ -27,7 +27,7 @@ fn small(dir: &Path, format: &str) -> Done {
 #[test]
 fn the_table_reads_well() {
     let dir = scratch("matrix-human");
-    let done = small(&dir, "human").expect(1, &["mended", "with `last-apiserver"]);
+    let done = small(&dir, "human").expect(1, &["fixed", "with `last-apiserver"]);
     snapshot("matrix-human", &done.stdout);
     let kept = files(&dir.join("wavetank-out").join(FOUND));
     let shrunk = kept.iter().filter(|name| name.ends_with("-shrunk.trace"));
@@ -58,7 +58,7 @@ fn a_matrix_of_what_is_found_is_as_it_should_be() {
     let dir = scratch("matrix-found");
     let seeds = ["--seeds", SEEDS, "--defect", FOUND];
     let args = [&["kubernetes-endpoints", "--release", "v1.20"], &seeds[..]].concat();
-    let said = ["clean when mended, and every defect is found"];
+    let said = ["clean when fixed, and every defect is found"];
     matrix(&dir, &args).expect(0, &said);
 }
 

@@ -300,13 +300,13 @@ fn faults_hit_it_and_the_others_decide_what_they_did() {
     let own = case(TEXT, &[]).expect("it is right");
     let options = own.derive(7);
     assert_eq!(options["sitters"], 2);
-    let weather = own.weather(&options);
+    let fault_schedule = own.fault_schedule(&options);
     let targets = ["sitter1".to_owned(), "sitter2".to_owned()];
-    let mut budgets = weather.budgets.iter();
+    let mut budgets = fault_schedule.budgets.iter();
     let crash = budgets.find(|own| own.kind == FaultKind::Crash && own.targets == targets);
     assert_eq!(crash.map(|own| own.max), Some(3));
     assert!(
-        weather
+        fault_schedule
             .workload
             .iter()
             .any(|load| load.processes == targets)

@@ -1,4 +1,4 @@
-//! What each scope is for: what it says that it shows is found, each on its own in a world that is mended
+//! What each scope is for: what it says that it shows is found, each on its own in a world that is fixed
 //! otherwise, and what is found happens again when the path is run; what it says that it cannot show is not; and
 //! it says one of the two of every switch whose place it passes. What is too large for a test is looked at by
 //! `wavetank check --all --fixed --each`.
@@ -48,7 +48,7 @@ fn explore(case: &dyn Case) -> Explored {
 
 /// What is turned, and the property that is violated then.
 fn found(scope: &str) -> String {
-    let case = mended(scope);
+    let case = fixed(scope);
     let shows = case.scope().expect("it is a scope").shows;
     let property = |switch: &String| {
         let case = case.flipped(&[switch]).expect("it is a switch");
@@ -69,18 +69,18 @@ fn found(scope: &str) -> String {
     lines.collect()
 }
 
-fn mended(scope: &str) -> Box<dyn Case> {
-    let mended = Composition {
+fn fixed(scope: &str) -> Box<dyn Case> {
+    let fixed = Composition {
         fixed: true,
         ..Composition::default()
     };
-    Kube::default().open(scope, &mended).expect("it is bundled")
+    Kube::default().open(scope, &fixed).expect("it is bundled")
 }
 
 /// What a scope cannot show is passed, and not found, and there is nothing else whose place it passes.
 #[track_caller]
 fn is_blind_to_what_it_says(scope: &str) {
-    let case = mended(scope);
+    let case = fixed(scope);
     let Explored { ended, passed, .. } = explore(case.as_ref());
     assert_eq!(ended, Ended::Complete);
     let says = case.scope().expect("it is a scope");

@@ -168,7 +168,7 @@ fn everything_is_counted() {
     assert_eq!(observed.violated.total, lost, "an observation ends no run");
     assert!(swept.candidates.is_empty());
     assert!(swept.untested().is_empty());
-    assert!(swept.totals.struck.values().all(|count| count.seeds > 0));
+    assert!(swept.totals.injected.values().all(|count| count.seeds > 0));
 }
 
 #[test]
@@ -221,8 +221,11 @@ fn without_a_switch_a_violation_is_a_candidate_finding() {
         fn world(&self, options: &Options) -> Result<wavetank_engine::World, String> {
             self.0.world(options)
         }
-        fn weather(&self, options: &Options) -> wavetank_engine::drive::seeded::Weather {
-            self.0.weather(options)
+        fn fault_schedule(
+            &self,
+            options: &Options,
+        ) -> wavetank_engine::drive::seeded::FaultSchedule {
+            self.0.fault_schedule(options)
         }
         fn calm(&self) -> std::time::Duration {
             self.0.calm()

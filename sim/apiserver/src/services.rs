@@ -92,7 +92,7 @@ enum Ips {
 
 pub(crate) const TROUBLE_IS_INVALID: Defect = Defect::open(
     "trouble-is-invalid",
-    "k/k#118921 (not mended)",
+    "k/k#118921 (not fixed)",
     "what etcd fails to allocate by name is refused as invalid, 422. Off: 500",
 );
 

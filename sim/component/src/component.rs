@@ -22,7 +22,7 @@ use crate::wiring::Wiring;
 /// have to be said; everything else is what a component without it would say.
 ///
 /// The functions stand in the order in which they are asked: what a scenario file may say, whether it makes sense,
-/// which processes there are, how they are built and struck, what they are held to, and how that is told.
+/// which processes there are, how they are built and injected, what they are held to, and how that is told.
 pub trait Component: Send + Sync + 'static {
     /// Its name, in kebab-case.
     fn name(&self) -> &'static str;

@@ -5,7 +5,7 @@
 
 pub(crate) mod converge;
 mod departed;
-mod emptied;
+mod endpoints_not_emptied;
 mod ready;
 pub(crate) mod removal;
 mod sometimes;
@@ -59,7 +59,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "endpoints-are-not-emptied",
             "a stopping apiserver does not empty the Endpoints while another one serves and keeps its lease",
             NEEDED,
-            |_| Box::new(emptied::NotEmptied::default()),
+            |_| Box::new(endpoints_not_emptied::NotEmptied::default()),
         )
         .fits(lease),
         PropertyInfo::new(

@@ -83,7 +83,7 @@ pub(crate) const FIX_IDENTITY_UNDER_LOCK: Defect = Defect::fix(
 
 pub(crate) const IDENTITY_STOP_WAITS: Defect = Defect::known(
     "identity-stop-waits",
-    "k/k#140242, PR #140241 (mended after 1.36)",
+    "k/k#140242, PR #140241 (fixed after 1.36)",
     "a stopping apiserver waits until its identity can be renewed, which is tried for ever",
 )
 .fits_only(gates::IDENTITY);

@@ -128,7 +128,7 @@ impl From<Failure> for ReconcileError {
 
 pub(crate) const MASTER_COUNT_KEEPS_CRASHED: Defect = Defect::open(
     "master-count-keeps-crashed",
-    "k/k#22609 (never mended; PR #51698 offers the lease reconciler instead)",
+    "k/k#22609 (never fixed; PR #51698 offers the lease reconciler instead)",
     "the master-count reconciler itself: nobody removes a crashed apiserver. Off: the lease reconciler is used in its place",
 )
 .needs("endpoint-reconciler-type", &["master-count"]);

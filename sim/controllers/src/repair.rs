@@ -157,7 +157,7 @@ pub(crate) const REPAIR_FORGETS_HEALTH_CHECK: Defect = Defect::known(
 
 pub(crate) const REPAIR_START_GIVES_UP: Defect = Defect::open(
     "repair-start-gives-up",
-    "k/k#130377 (not mended)",
+    "k/k#130377 (not fixed)",
     "a server ends when its first round of repair meets other writers four times. Off: it tries on",
 );
 

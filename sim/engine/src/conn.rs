@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use triomphe::Arc;
 
-use crate::digest::{Cached, Digest, Sight, pair};
+use crate::digest::{Cached, Digest, DigestKind, pair};
 use crate::message::Payload;
 use crate::mutant::{self, hashed_by_parts};
 use crate::name::{Life, Name, Origin, ProcId};
@@ -292,6 +292,12 @@ impl Conn {
         }
     }
 
+    /// How many frames it carries, or will once it is open.
+    pub fn frames(&self) -> usize {
+        let flying = [Dir::Up, Dir::Down].map(|dir| self.flights(dir).len());
+        flying.into_iter().sum::<usize>() + self.backlog.len()
+    }
+
     pub fn flights_mut(&mut self, dir: Dir) -> &mut VecDeque<Flight> {
         match dir {
             Dir::Up => &mut self.up,
@@ -308,20 +314,20 @@ impl Conn {
     }
 
     /// The fingerprint, its instants counted from `now`.
-    pub fn digest_at(&self, sight: Sight, now: Time) -> Digest {
+    pub fn digest_at(&self, sight: DigestKind, now: Time) -> Digest {
         let instant = |at: Time| at.ahead_of(now);
         self.combine(sight, instant, instant)
     }
 
     /// The fingerprint of all but exact instants: of those of frames, how many whole `grain`s it is until
     /// then. Only the first frame of a direction is among what is pending.
-    pub fn coarse_digest_at(&self, sight: Sight, now: Time, grain: Duration) -> Digest {
+    pub fn coarse_digest_at(&self, sight: DigestKind, now: Time, grain: Duration) -> Digest {
         self.combine(sight, |at| grains(at.since(now), grain), |_| 0)
     }
 
     fn combine(
         &self,
-        sight: Sight,
+        sight: DigestKind,
         arrival: impl Fn(Time) -> u64,
         heard: impl Fn(Time) -> u64,
     ) -> Digest {
@@ -353,7 +359,7 @@ impl Conn {
     }
 
     /// Are all its fingerprints known?
-    pub fn is_known(&self, sight: Sight) -> bool {
+    pub fn is_known(&self, sight: DigestKind) -> bool {
         // Frames become known in their order.
         let known = |flights: &VecDeque<Flight>| {
             let last = flights.back();
@@ -362,7 +368,7 @@ impl Conn {
         self.ends.is_known(sight) && known(&self.up) && known(&self.down)
     }
 
-    pub fn cache_digests(&mut self, sight: Sight) {
+    pub fn cache_digests(&mut self, sight: DigestKind) {
         if !self.ends.is_known(sight) {
             Arc::make_mut(&mut self.ends).cache(sight);
         }

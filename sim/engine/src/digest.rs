@@ -71,7 +71,7 @@ pub fn digest<T: Hash + ?Sized>(value: &T) -> Digest {
 
 /// Which fingerprint is being made, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sight {
+pub(crate) struct DigestKind {
     /// Does it tell instants apart?
     pub exact: bool,
     /// Is nothing taken from what is known?
@@ -79,30 +79,30 @@ pub(crate) struct Sight {
 }
 
 thread_local! {
-    static SIGHT: Cell<Sight> = const { Cell::new(Sight { exact: false, scratch: false }) };
+    static SIGHT: Cell<DigestKind> = const { Cell::new(DigestKind { exact: false, scratch: false }) };
 }
 
-impl Sight {
+impl DigestKind {
     /// That of the fingerprint that is being made.
-    pub fn now() -> Sight {
+    pub fn now() -> DigestKind {
         SIGHT.get()
     }
 
     /// That which passes over instants.
-    pub const COMMON: Sight = Sight {
+    pub const COMMON: DigestKind = DigestKind {
         exact: false,
         scratch: false,
     };
     /// That which tells them apart.
-    pub const EXACT: Sight = Sight {
+    pub const EXACT: DigestKind = DigestKind {
         exact: true,
         scratch: false,
     };
-    pub const BOTH: [Sight; 2] = [Sight::COMMON, Sight::EXACT];
+    pub const BOTH: [DigestKind; 2] = [DigestKind::COMMON, DigestKind::EXACT];
 
     /// Makes fingerprints of this kind.
     fn look<R>(self, make: impl FnOnce() -> R) -> R {
-        struct Restore(Sight);
+        struct Restore(DigestKind);
         impl Drop for Restore {
             fn drop(&mut self) {
                 SIGHT.set(self.0);
@@ -116,23 +116,23 @@ impl Sight {
 /// Is the fingerprint that is being made, or the comparison, an exact one? What passes over instants in
 /// its equality and hash asks this, and takes them in if so.
 pub fn is_exact() -> bool {
-    Sight::now().exact
+    DigestKind::now().exact
 }
 
 /// All fingerprints and comparisons that `make` asks for are exact.
 pub fn exactly<R>(make: impl FnOnce() -> R) -> R {
-    let sight = Sight {
+    let sight = DigestKind {
         exact: true,
-        ..Sight::now()
+        ..DigestKind::now()
     };
     sight.look(make)
 }
 
 /// All fingerprints that `make` asks for are made anew, whatever is known.
 pub(crate) fn from_scratch<R>(make: impl FnOnce() -> R) -> R {
-    let sight = Sight {
+    let sight = DigestKind {
         scratch: true,
-        ..Sight::now()
+        ..DigestKind::now()
     };
     sight.look(make)
 }
@@ -199,14 +199,14 @@ struct Known {
 }
 
 impl Known {
-    fn get(&self, sight: Sight) -> Option<Digest> {
+    fn get(&self, sight: DigestKind) -> Option<Digest> {
         match sight.exact {
             false => self.common,
             true => self.exact,
         }
     }
 
-    fn set(&mut self, sight: Sight, digest: Digest) {
+    fn set(&mut self, sight: DigestKind, digest: Digest) {
         match sight.exact {
             false => self.common = Some(digest),
             true => self.exact = Some(digest),
@@ -228,7 +228,7 @@ impl<T> Cached<T> {
     }
 
     /// Is the fingerprint known that is being made?
-    pub fn is_known(&self, sight: Sight) -> bool {
+    pub fn is_known(&self, sight: DigestKind) -> bool {
         self.known.get(sight).is_some()
     }
 
@@ -245,7 +245,7 @@ impl<T> Cached<T> {
 
 impl<T: Hash> Cached<T> {
     /// The fingerprint that is being made.
-    pub fn digest(&self, sight: Sight) -> Digest {
+    pub fn digest(&self, sight: DigestKind) -> Digest {
         match self.known.get(sight) {
             Some(digest) if !sight.scratch => digest,
             _ => sight.look(|| digest(&self.value)),
@@ -253,7 +253,7 @@ impl<T: Hash> Cached<T> {
     }
 
     /// From now on it is known.
-    pub fn cache(&mut self, sight: Sight) {
+    pub fn cache(&mut self, sight: DigestKind) {
         if !self.is_known(sight) {
             let digest = sight.look(|| digest(&self.value));
             self.known.set(sight, digest);
@@ -263,7 +263,7 @@ impl<T: Hash> Cached<T> {
 
 impl<T: Hash> Hash for Cached<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.digest(Sight::now()));
+        state.write_u64(self.digest(DigestKind::now()));
     }
 }
 

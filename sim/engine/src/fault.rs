@@ -27,7 +27,7 @@ fn in_due_order(order: &u16) -> bool {
 }
 
 /// A fault or the end of one. Processes are named; a fault whose target does not exist (any more)
-/// does nothing and does not count as having struck.
+/// does nothing and does not count as having injected.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(
     rename_all = "kebab-case",

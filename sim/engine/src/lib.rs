@@ -54,4 +54,4 @@ pub use queue::{Entry, What};
 pub use routine::{Either, Lock, LockGuard, Outcome, RoutineFuture, Rx, Stream, Task};
 pub use slot::Status;
 pub use time::{Instant, Time};
-pub use world::{Event, Misfit, Phase, Report, World, WorldBuilder};
+pub use world::{ApplyError, Event, Phase, Report, World, WorldBuilder};

@@ -15,7 +15,7 @@ use hashbrown::hash_table::Entry as Place;
 use triomphe::Arc;
 
 use crate::conn::{ConnId, Dir, Ends, Frame, Transport};
-use crate::digest::{Cached, Digest, Sight, pair};
+use crate::digest::{Cached, Digest, DigestKind, pair};
 use crate::name::{Life, Name, ProcId};
 use crate::property::Note;
 use crate::queue::{Entry, FrameHead, Sought, What, Which};
@@ -111,7 +111,7 @@ impl Edit {
 
     pub fn fly(conn: ConnId, dir: Dir, frame: &Cached<Frame>, after: Duration) -> Edit {
         let mut frame = Box::new(frame.clone());
-        for sight in Sight::BOTH {
+        for sight in DigestKind::BOTH {
             frame.cache(sight);
         }
         Edit::Fly {
@@ -128,7 +128,7 @@ impl Edit {
 pub(crate) struct Taken {
     pub process: ProcId,
     /// For a fault: did it find its target?
-    pub struck: bool,
+    pub injected: bool,
     /// What became of the process.
     pub slot: Arc<Cached<Slot>>,
     /// What became of the ends of connections.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::digest::{Cached, Sight};
+use crate::digest::{Cached, DigestKind};
 use crate::name::ProcId;
 
 /// The nominal one-way latency of links.
@@ -76,7 +76,7 @@ impl Links {
         *self = Links::default();
     }
 
-    pub fn cache_digest(&mut self, sight: Sight) {
+    pub fn cache_digest(&mut self, sight: DigestKind) {
         self.0.cache(sight);
     }
 }

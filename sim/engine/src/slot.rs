@@ -7,7 +7,7 @@ use triomphe::Arc as Shared;
 
 use crate::channel::{Channel, Condition, Waiters};
 use crate::conn::Call;
-use crate::digest::{Cached, Sight};
+use crate::digest::{Cached, DigestKind};
 use crate::lock::LockState;
 use crate::memory::Memory;
 use crate::mutant::hashed_by_parts;
@@ -203,7 +203,7 @@ impl Slot {
 
 impl Cached<Slot> {
     /// From now on its fingerprint is known, and those of its parts are.
-    pub fn cache_digests(&mut self, sight: Sight) {
+    pub fn cache_digests(&mut self, sight: DigestKind) {
         let slot = self.beside();
         let unknown = |r: &&mut Shared<Cached<Routine>>| !r.is_known(sight);
         for routine in slot.routines.iter_mut().filter(unknown) {

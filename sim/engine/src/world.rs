@@ -73,7 +73,7 @@ pub enum Event<'a> {
 
 /// Why an event could not be applied. The world is as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misfit {
+pub enum ApplyError {
     /// No such entry is pending.
     NotPending(u64),
     /// An action names a process that this world does not have.
@@ -82,22 +82,22 @@ pub enum Misfit {
     NotUnderstood(String),
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for ApplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Misfit::NotPending(_) => f.write_str("the event is not pending"),
-            Misfit::NoProcess(name) => write!(f, "there is no process `{name}`"),
-            Misfit::NotUnderstood(what) => f.write_str(what),
+            ApplyError::NotPending(_) => f.write_str("the event is not pending"),
+            ApplyError::NoProcess(name) => write!(f, "there is no process `{name}`"),
+            ApplyError::NotUnderstood(what) => f.write_str(what),
         }
     }
 }
-impl std::error::Error for Misfit {}
+impl std::error::Error for ApplyError {}
 
 /// What one event caused.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// For a fault: did it find its target?
-    pub struck: bool,
+    pub injected: bool,
     /// What processes told.
     pub notes: Vec<Note>,
     /// What properties said, by their index; those that were not concerned are left out.
@@ -298,30 +298,30 @@ impl World {
     /// frame takes that is sent; on one connection and direction no frame overtakes another.
     ///
     /// # Errors
-    /// [`Misfit`], if the event is not possible here; the world is then as it was.
+    /// [`ApplyError`], if the event is not possible here; the world is then as it was.
     pub fn apply(
         &mut self,
         at: Time,
         event: Event<'_>,
         latency: &mut dyn FnMut(Sent) -> Duration,
-    ) -> Result<Report, Misfit> {
+    ) -> Result<Report, ApplyError> {
         if let Event::Act(action) = event {
             self.resolve(action)?;
         }
         // A process may refuse what it is told after it has done something.
         let before = matches!(event, Event::Act(Action::Tell { .. })).then(|| self.clone());
         let first_seq = self.begin();
-        let struck = self.take_effect(at, event);
-        if struck.is_ok() {
+        let injected = self.take_effect(at, event);
+        if injected.is_ok() {
             self.settle();
             self.flush(latency);
             self.check_notes();
         }
         let report = self.end(first_seq);
-        if let (Err(_), Some(before)) = (&struck, before) {
+        if let (Err(_), Some(before)) = (&injected, before) {
             *self = before;
         }
-        struck.map(|struck| Report { struck, ..report })
+        injected.map(|injected| Report { injected, ..report })
     }
 
     /// An event begins: whatever it makes has a sequence number from here on.
@@ -335,7 +335,7 @@ impl World {
         let mut scratch = self.scratch.0.0.take().expect(APPLIED);
         scratch.clear();
         let report = Report {
-            struck: true,
+            injected: true,
             notes: std::mem::take(&mut scratch.notes),
             checks: std::mem::take(&mut scratch.checks),
             delays: std::mem::take(&mut scratch.delays),
@@ -347,19 +347,22 @@ impl World {
         report
     }
 
-    /// Entries that are pending and routines: what grows if something goes on without end.
+    /// Entries that are pending or parked, routines, and frames that connections carry: what grows if something goes
+    /// on without end.
     pub fn size(&self) -> usize {
         let state = self.view.state();
         let routines = state.slots.iter().map(|slot| slot.routines.len());
-        state.queue.iter().len() + routines.sum::<usize>()
+        let frames = state.conns.iter().map(|(_, conn)| conn.frames());
+        let entries = state.queue.iter().len() + state.parked.iter().len();
+        entries + routines.sum::<usize>() + frames.sum::<usize>()
     }
 
     /// The event itself. Did it find its target?
-    fn take_effect(&mut self, at: Time, event: Event<'_>) -> Result<bool, Misfit> {
-        let mut struck = true;
+    fn take_effect(&mut self, at: Time, event: Event<'_>) -> Result<bool, ApplyError> {
+        let mut injected = true;
         match event {
             Event::Pending(seq) | Event::Choice(seq, _) => {
-                let entry = self.view.take(seq).ok_or(Misfit::NotPending(seq))?;
+                let entry = self.view.take(seq).ok_or(ApplyError::NotPending(seq))?;
                 let value = match event {
                     Event::Choice(_, value) => value,
                     _ => 0,
@@ -369,14 +372,14 @@ impl World {
             }
             Event::Act(action) => {
                 self.view.pass_to(at);
-                struck = self.act(action)?;
+                injected = self.act(action)?;
             }
             Event::Calm => {
                 self.view.pass_to(at);
                 self.begin_calm();
             }
         }
-        Ok(struck)
+        Ok(injected)
     }
 
     /// Takes a report back that nobody needs any more, so that its memory is used again.

@@ -1,7 +1,7 @@
 //! What differs between versions of etcd inside the store. What differs in watches, in the cluster
 //! and in clients does not belong here.
 
-/// How a version behaves. The default is the newest 3.6, with all known defects mended.
+/// How a version behaves. The default is the newest 3.6, with all known defects fixed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Quirks {
     /// etcd#18089, up to 3.4.33 and 3.5.15: compaction also forgets a deletion at exactly the

@@ -83,7 +83,7 @@ impl Default for Limits {
     }
 }
 
-/// In what a version differs from the newest one. All off is the newest, mended.
+/// In what a version differs from the newest one. All off is the newest, fixed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct WatchQuirks {
     /// etcd#15220, until 3.4.24 and 3.5.7: a requested progress is answered at once, over events

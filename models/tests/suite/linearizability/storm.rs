@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
+use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Seeded, Workload};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::*;
@@ -121,7 +121,7 @@ fn world(reads: Reads) -> World {
     builder.property(Box::new(Linearizable::default())).build()
 }
 
-fn weather() -> Weather {
+fn fault_schedule() -> FaultSchedule {
     let ms = Duration::from_millis;
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     let budget = |kind, max, targets: &[&str]| Budget {
@@ -133,7 +133,7 @@ fn weather() -> Weather {
         targets: names(targets),
     };
     let all = [&MEMBERS[..], &CLIENTS[..]].concat();
-    Weather {
+    FaultSchedule {
         storm: STORM,
         start_within: Duration::from_secs(2),
         start_first: names(&MEMBERS),
@@ -166,7 +166,7 @@ fn weather() -> Weather {
 /// One seed: how it ended, and what clients saw.
 pub fn simulate(seed: u64, reads: Reads) -> (Ending, Linearizable) {
     let world = world(reads);
-    let choices = Seeded::new(seed, &world, weather());
+    let choices = Seeded::new(seed, &world, fault_schedule());
     let outcome = Run::new(world, choices, Limits::until(END), Record::default()).finish();
     let mut properties = outcome.world.properties();
     let property = properties.next().expect("there is one");

@@ -17,7 +17,7 @@ const VERSION: u32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Verdict {
-    /// Clean when mended, and every defect was found.
+    /// Clean when fixed, and every defect was found.
     AllFound,
     Wanting,
     Interrupted,
@@ -28,7 +28,7 @@ pub(super) enum Verdict {
 pub(super) struct Report {
     pub version: u32,
     pub case: String,
-    /// Of the mended case.
+    /// Of the fixed case.
     pub identity: serde_json::Value,
     pub build: &'static str,
     pub verdict: Verdict,
@@ -37,7 +37,7 @@ pub(super) struct Report {
     pub because: Vec<String>,
     /// The seeds that were asked for.
     pub seeds: String,
-    /// The mended case first, then each defect.
+    /// The fixed case first, then each defect.
     pub rows: Vec<Row>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Outcome {
-    /// All is mended, and nothing was found.
+    /// All is fixed, and nothing was found.
     Clean,
     /// The defect was found, and is to blame.
     Found,
@@ -62,7 +62,7 @@ pub(super) enum Outcome {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Row {
-    /// The defect that is on; none in the mended case.
+    /// The defect that is on; none in the fixed case.
     pub defect: Option<String>,
     /// What it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ pub(super) struct Row {
     pub outcome: Outcome,
     /// Seeds that were run.
     pub seeds: u64,
-    /// Seeds that showed the defect (in the mended case: anything).
+    /// Seeds that showed the defect (in the fixed case: anything).
     pub hit: u64,
     /// Events of all seeds.
     pub events: u64,
@@ -158,7 +158,7 @@ impl Row {
         let seeds = self.seeds;
         match (&self.defect, self.outcome) {
             (None, Outcome::Unexplained) => {
-                Some("mended it is not clean: see its violations".to_owned())
+                Some("fixed it is not clean: see its violations".to_owned())
             }
             (Some(defect), Outcome::Unexplained) => Some(format!(
                 "with `{defect}` a violation was found that it does not explain"
@@ -178,7 +178,7 @@ impl Row {
 impl Report {
     /// The verdict on these rows, and how the command ends.
     pub fn new(
-        mended: &dyn Case,
+        fixed: &dyn Case,
         args: &MatrixArgs,
         rows: Vec<Row>,
         is_whole: bool,
@@ -191,8 +191,8 @@ impl Report {
         };
         let report = Report {
             version: VERSION,
-            case: mended.name().to_owned(),
-            identity: mended.identity(),
+            case: fixed.name().to_owned(),
+            identity: fixed.identity(),
             build: build(),
             verdict,
             exit_code: exit as u8,

@@ -23,7 +23,7 @@ pub(super) fn table(report: &Report) -> String {
 
 /// One line for each violation; one that says why there is none.
 fn lines(row: &Row) -> Vec<[String; 6]> {
-    let name = row.defect.clone().unwrap_or_else(|| "(mended)".to_owned());
+    let name = row.defect.clone().unwrap_or_else(|| "(fixed)".to_owned());
     let figures = |hit: u64| [thousands(row.seeds), thousands(hit)];
     if row.violations.is_empty() {
         let [seeds, hit] = figures(row.hit);
@@ -74,7 +74,7 @@ fn said(outcome: Outcome) -> &'static str {
 
 fn verdict(report: &Report) -> String {
     let word = match report.verdict {
-        Verdict::AllFound => "clean when mended, and every defect is found",
+        Verdict::AllFound => "clean when fixed, and every defect is found",
         Verdict::Wanting => "not as it should be",
         Verdict::Interrupted => "interrupted; what was run is as it should be",
     };

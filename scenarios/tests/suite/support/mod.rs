@@ -55,7 +55,7 @@ pub fn quiet_seed() -> String {
     (0..).find(is_quiet).expect("there is one").to_string()
 }
 
-/// A bundled scope, mended but for these defects.
+/// A bundled scope, fixed but for these defects.
 pub fn scope(name: &str, defects: &[&str]) -> Search {
     let composition = Composition {
         fixed: true,

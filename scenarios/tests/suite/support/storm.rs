@@ -6,7 +6,7 @@ use wavetank::kube::Kube;
 use wavetank_engine::drive::Ending;
 use wavetank_engine::trace::Record;
 
-/// Which property a seed violates when all is mended but for these, if any.
+/// Which property a seed violates when all is fixed but for these, if any.
 fn violated(
     scenario: &str,
     release: &str,
@@ -35,8 +35,8 @@ fn violated(
 pub fn shows(scenario: &str, defect: &str, release: &str, seed: u64, property: &str) {
     let found = violated(scenario, release, seed, Some(defect), None);
     assert_eq!(found.as_deref(), Some(property));
-    let mended = violated(scenario, release, seed, None, None);
-    assert_eq!(mended, None, "without it");
+    let fixed = violated(scenario, release, seed, None, None);
+    assert_eq!(fixed, None, "without it");
 }
 
 /// Without the mending of a finding this seed violates this property, and with it none.
@@ -44,6 +44,6 @@ pub fn shows(scenario: &str, defect: &str, release: &str, seed: u64, property: &
 pub fn mends(scenario: &str, fix: &str, release: &str, seed: u64, property: &str) {
     let found = violated(scenario, release, seed, None, Some(fix));
     assert_eq!(found.as_deref(), Some(property));
-    let mended = violated(scenario, release, seed, None, None);
-    assert_eq!(mended, None, "with it");
+    let fixed = violated(scenario, release, seed, None, None);
+    assert_eq!(fixed, None, "with it");
 }

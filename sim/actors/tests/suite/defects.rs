@@ -6,7 +6,7 @@ use crate::common;
 use std::time::Duration;
 
 use common::server::Like;
-use common::{Bench, Setup, fitting, mended, only};
+use common::{Bench, Setup, fitting, fixed, only};
 use wavetank_client::InformerDefect;
 use wavetank_client::informer::{HandlerSpec, Lag, Resync};
 
@@ -17,7 +17,7 @@ fn breaks(defect: InformerDefect, properties: &[&str], steps: impl Fn(Setup) -> 
         for on in [true, false] {
             let defects = match on {
                 true => only(defect),
-                false => mended(),
+                false => fixed(),
             };
             let bench = steps(Setup {
                 defects,

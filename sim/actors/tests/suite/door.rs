@@ -1,12 +1,12 @@
 //! Informers against simulated apiservers with their watch caches, over one etcd: storms that are clean when
-//! all that is known is mended.
+//! all that is known is fixed.
 
 use crate::common;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::mended;
+use common::fixed;
 use wavetank_actors::InformerClient;
 use wavetank_api::{Method, Object, Request, kinds};
 use wavetank_apiserver::CacheDefect;
@@ -14,7 +14,7 @@ use wavetank_apiserver::{ApiServer, Config, Defects, Hook, HookFuture};
 use wavetank_client::informer::{HandlerSpec, InformerSpec, Lag, Resync};
 use wavetank_client::monitors::{Name as Monitor, settling};
 use wavetank_client::{HTTPS, LoadBalancer, Policy};
-use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
+use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Seeded, Workload};
 use wavetank_engine::drive::{Ending, Limits, Outcome as Ended, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::*;
@@ -153,7 +153,7 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
         servers,
         policy: Policy::Drawn,
     };
-    let client = InformerClient::new(release, mended(), balancer, vec![spec]);
+    let client = InformerClient::new(release, fixed(), balancer, vec![spec]);
     builder.process("c1", client);
     for info in &Monitor::TABLE {
         builder.property(info.monitor.property(settling(release)));
@@ -161,7 +161,7 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
     builder.build()
 }
 
-fn weather() -> Weather {
+fn fault_schedule() -> FaultSchedule {
     let ms = Duration::from_millis;
     let strings = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
     let all = strings(&["a1", "a2", "c1"]);
@@ -178,7 +178,7 @@ fn weather() -> Weather {
         },
         targets: targets.to_vec(),
     };
-    Weather {
+    FaultSchedule {
         storm: Time::from_secs(STORM),
         start_within: ms(5000),
         start_first: vec!["etcd".to_owned()],
@@ -212,7 +212,7 @@ fn weather() -> Weather {
 
 fn run(release: Version, defects: Set<CacheDefect>, seed: u64) -> Ended {
     let world = world(release, defects);
-    let choices = Seeded::new(seed, &world, weather());
+    let choices = Seeded::new(seed, &world, fault_schedule());
     let until = Time::from_secs(STORM + settling(release).as_secs() + 10);
     Run::new(world, choices, Limits::until(until), Record::default()).finish()
 }

@@ -5,7 +5,7 @@ use crate::common;
 use std::time::Duration;
 
 use common::server::Like;
-use common::{Bench, Setup, like, mended};
+use common::{Bench, Setup, fixed, like};
 use wavetank_api::Reason;
 use wavetank_client::Policy;
 use wavetank_client::informer::{HandlerSpec, InformerSpec, Lag, Resync};
@@ -102,7 +102,7 @@ fn a_selector_selects() {
 #[test]
 fn after_an_expired_watch_it_lists_again() {
     for release in ALL {
-        let defects = [Set::shipped_with(release), mended()];
+        let defects = [Set::shipped_with(release), fixed()];
         for defects in defects {
             let mut bench = Bench::settled(&Setup {
                 defects,
@@ -363,7 +363,7 @@ fn handlers_lag_each_on_its_own() {
         };
         assert_eq!((seen(&bench, 0), seen(&bench, 1)), (2, 0), "{release}");
         assert_eq!(bench.told::<Synced>().len(), 1);
-        // All is mended: the process waits for the slow one.
+        // All is fixed: the process waits for the slow one.
         assert!(bench.told::<Ready>().is_empty());
         bench.run_for(7.0);
         assert_eq!((seen(&bench, 0), seen(&bench, 1)), (2, 2), "{release}");

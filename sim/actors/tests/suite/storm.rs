@@ -1,16 +1,16 @@
-//! Storms over informers: with all that is known mended, nothing is violated, and what is to be tested is.
+//! Storms over informers: with all that is known fixed, nothing is violated, and what is to be tested is.
 
 use crate::common;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::{Setup, fitting, mended, only};
+use common::{Setup, fitting, fixed, only};
 use wavetank_client::InformerDefect;
 use wavetank_client::Policy;
 use wavetank_client::informer::{HandlerSpec, Lag, Resync};
 use wavetank_client::monitors::settling;
-use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
+use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Seeded, Workload};
 use wavetank_engine::drive::{Ending, Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Action, Class, FaultKind, Time};
@@ -47,7 +47,7 @@ fn setup(release: Version, defects: Set<InformerDefect>) -> Setup {
     setup
 }
 
-fn weather(setup: &Setup) -> Weather {
+fn fault_schedule(setup: &Setup) -> FaultSchedule {
     let ms = Duration::from_millis;
     let fronts: Vec<String> = (1..=setup.fronts.len()).map(|n| format!("a{n}")).collect();
     let all: Vec<String> = fronts.iter().cloned().chain(["c1".to_owned()]).collect();
@@ -70,7 +70,7 @@ fn weather(setup: &Setup) -> Weather {
         every: ms(every),
         ends: false,
     };
-    Weather {
+    FaultSchedule {
         storm: Time::from_secs(STORM),
         start_within: ms(5000),
         start_first: vec!["truth".to_owned()],
@@ -115,7 +115,7 @@ fn nap(front: &str, at: u64) -> (Time, Action) {
 
 fn run(setup: &Setup, seed: u64, limits: Limits) -> Outcome {
     let world = setup.world();
-    let choices = Seeded::new(seed, &world, weather(setup));
+    let choices = Seeded::new(seed, &world, fault_schedule(setup));
     Run::new(world, choices, limits, Record::default()).finish()
 }
 
@@ -144,7 +144,7 @@ fn sweep(setup: &Setup, seeds: u64) -> (BTreeMap<String, Vec<u64>>, BTreeMap<Str
 #[test]
 fn all_mended_nothing_is_violated() {
     for release in VERSIONS {
-        let setup = setup(release, mended());
+        let setup = setup(release, fixed());
         let (violated, tested) = sweep(&setup, 20);
         assert_eq!(violated, BTreeMap::new(), "{release}");
         for property in setup.world().properties() {
@@ -194,7 +194,7 @@ fn a_storm_finds_defects() {
 #[test]
 fn a_storm_goes_the_same_way_live_and_rebuilt() {
     for release in VERSIONS {
-        let setup = setup(release, mended());
+        let setup = setup(release, fixed());
         for seed in 0..2 {
             let plain = Limits::until(Time::from_secs(60));
             let strict = Limits {

@@ -131,13 +131,13 @@ pub(crate) const MEMORY_REFUSES: Defect = Defect::known(
 
 pub(crate) const MEMORY_OUTLIVES_FAILURE: Defect = Defect::open(
     "memory-outlives-failure",
-    "k/k#92285 (not mended)",
+    "k/k#92285 (not fixed)",
     "what a server wanted to allocate stays in its copy of a bitmap although etcd failed. Off: the copy is not used again",
 );
 
 pub(crate) const FIRST_ADDRESS_IS_GIVEN_AWAY: Defect = Defect::open(
     "first-address-is-given-away",
-    "kubernetes-sigs/cluster-api#7804 (not mended)",
+    "kubernetes-sigs/cluster-api#7804 (not fixed)",
     "who asks for any address before there is a Service `kubernetes` may get its address. Off: nobody does",
 );
 

@@ -212,7 +212,7 @@ pub(crate) const RELEASE_WITHOUT_DURATION: Defect = Defect::known(
 
 pub(crate) const RELEASE_GIVES_UP_ON_CONFLICT: Defect = Defect::known(
     "release-gives-up-on-conflict",
-    "k/k#112023 (mended after 1.36)",
+    "k/k#112023 (fixed after 1.36)",
     "who meets another write when it gives up its lock keeps it",
 );
 

@@ -58,7 +58,7 @@ pub(crate) const EXPIRED_GOES_UNNOTICED: Defect = Defect::known(
 
 pub(crate) const WATCH_LIST_WITHOUT_END: Defect = Defect::open(
     "watch-list-without-end",
-    "k/k#140890 (not mended)",
+    "k/k#140890 (not fixed)",
     "a watch-list that the server closes before its end is asked for again, at once and for ever. Off: the reflector lists instead",
 )
 .fits_only(gates::WATCH_LIST_CLIENT);

@@ -14,8 +14,8 @@ use wavetank_etcd::Request;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 use wavetank_version::{Set, Version};
 
-/// All that is known is mended.
-fn mended() -> Set<ElectionDefect> {
+/// All that is known is fixed.
+fn elections_fixed() -> Set<ElectionDefect> {
     Set::fixed()
 }
 
@@ -33,7 +33,7 @@ fn two(release: Version, lock: LockKind, defects: Set<ElectionDefect>, releases:
 }
 
 fn by_default(release: Version, releases: bool) -> Topology {
-    two(release, LockKind::of(release), mended(), releases)
+    two(release, LockKind::of(release), elections_fixed(), releases)
 }
 
 /// `m1` leads, `m2` waits.
@@ -82,7 +82,7 @@ fn told(bench: &Bench, since: f64) -> Vec<ElectionNote> {
 fn every_kind_of_lock_has_one_holder() {
     for release in VERSIONS {
         for lock in LockKind::ALL.into_iter().filter(|lock| lock.fits(release)) {
-            let mut bench = settled(&two(release, lock, mended(), false));
+            let mut bench = settled(&two(release, lock, elections_fixed(), false));
             assert_eq!(&*record(&bench, lock).holder, "m1_1", "{release}, {lock:?}");
             bench.strike(crash("m1"));
             let after = succession(&mut bench);
@@ -140,7 +140,7 @@ fn who_knows_one_object_and_who_knows_both_have_one_leader() {
     let release = V1_20;
     let both = LockKind::EndpointsLeases;
     for (first, second) in [(LockKind::Endpoints, both), (both, LockKind::Endpoints)] {
-        let mut topology = two(release, first, mended(), false);
+        let mut topology = two(release, first, elections_fixed(), false);
         topology.watching.managers[1].lock = second;
         let mut bench = settled(&topology);
         bench.run_for(40.0);
@@ -211,7 +211,7 @@ fn a_lock_is_not_taken_from_another() {
     for release in VERSIONS {
         for mends in [true, false] {
             let lock = LockKind::of(release);
-            let defects = mended().with(ElectionDefect::FixReleaseOwnLock, mends);
+            let defects = elections_fixed().with(ElectionDefect::FixReleaseOwnLock, mends);
             // The lease passes before the request that gives up the lock is given up itself.
             let mut bench = settled_apart(&two(release, lock, defects, true), 0.3);
             let notes = cut_off_until_succeeded(&mut bench);
@@ -231,7 +231,9 @@ fn a_renewal_under_way_does_not_keep_the_lock() {
             (None, false),
             (Some(ElectionDefect::ReleaseFromMemory), true),
         ] {
-            let defects = defect.map_or(mended(), |defect| mended().with(defect, true));
+            let defects = defect.map_or(elections_fixed(), |defect| {
+                elections_fixed().with(defect, true)
+            });
             let lock = LockKind::of(release);
             let mut bench = settled(&two(release, lock, defects, true));
             let before = bench.view().get(&lock.key()).expect("it is there").version;
@@ -270,7 +272,7 @@ fn a_renewal_under_way_does_not_keep_the_lock() {
 fn a_renewal_that_nobody_waits_for_may_take_the_lock_again() {
     for outlives in [true, false] {
         let lock = LockKind::Leases;
-        let defects = mended().with(ElectionDefect::RenewalOutlivesDeadline, outlives);
+        let defects = elections_fixed().with(ElectionDefect::RenewalOutlivesDeadline, outlives);
         let mut bench = settled(&two(V1_36, lock, defects, true));
         let server = bench.process("a1");
         let serving = |b: &Bench| -> Vec<String> {
@@ -318,7 +320,7 @@ fn a_renewal_that_nobody_waits_for_may_take_the_lock_again() {
 fn a_renewal_that_comes_between_does_not_keep_the_lock() {
     for gives_up in [true, false] {
         let lock = LockKind::Leases;
-        let defects = mended().with(ElectionDefect::ReleaseGivesUpOnConflict, gives_up);
+        let defects = elections_fixed().with(ElectionDefect::ReleaseGivesUpOnConflict, gives_up);
         let mut topology = two(V1_36, lock, defects, true);
         topology.apiservers.push(topology.apiservers[0].clone());
         let mut bench = settled(&topology);

@@ -109,13 +109,13 @@ fn the_master_count_reconciler_of_v1_20() {
 fn the_fixes_change_nothing_where_nothing_goes_wrong() {
     for release in VERSIONS {
         let shipped = two(release, Reconciler::Lease);
-        let mut mended = shipped.clone();
-        for server in &mut mended.apiservers {
+        let mut fixed = shipped.clone();
+        for server in &mut fixed.apiservers {
             server.defects = server
                 .defects
                 .with(BootstrapDefect::FixRetryRemoveEndpoints, true)
                 .with(BootstrapDefect::FixRemoveAbsentLease, true);
         }
-        assert_eq!(story(&shipped), story(&mended), "{release}");
+        assert_eq!(story(&shipped), story(&fixed), "{release}");
     }
 }

@@ -147,8 +147,8 @@ fn of_two_simultaneous_stops_one_conflicts() {
 
 /// The first lists the leases just before the second deletes its own, and writes just after the
 /// second has read.
-fn a_harmful_conflict(release: Version, mended: bool) -> Bench {
-    let defects = with(release, BootstrapDefect::FixRetryRemoveEndpoints, mended);
+fn a_harmful_conflict(release: Version, fixed: bool) -> Bench {
+    let defects = with(release, BootstrapDefect::FixRetryRemoveEndpoints, fixed);
     let mut bench = Bench::settled(&plane(release, defects, 3));
     bench.strike(stop("a1"));
     bench.run_for(0.0025);
@@ -186,8 +186,8 @@ fn after_a_conflict_the_fix_tries_again() {
 
 /// The only apiserver stands still until its lease has expired, and is asked to stop as soon as it
 /// goes on: its own removal finds no lease. (Any other would have removed it by then.)
-fn stopped_without_a_lease(release: Version, mended: bool) -> Bench {
-    let defects = with(release, BootstrapDefect::FixRemoveAbsentLease, mended)
+fn stopped_without_a_lease(release: Version, fixed: bool) -> Bench {
+    let defects = with(release, BootstrapDefect::FixRemoveAbsentLease, fixed)
         .with(BootstrapDefect::LastApiserverKeepsAddress, false);
     let mut bench = Bench::settled(&plane(release, defects, 1));
     bench.strike(pause("a1"));

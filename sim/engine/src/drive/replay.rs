@@ -148,8 +148,8 @@ impl Replay {
         self.events += 1;
         let mut report = match applied {
             Ok(Ok(report)) => report,
-            Ok(Err(misfit)) => {
-                return Err(self.parting(format!("`{}`", event.what), misfit.to_string()));
+            Ok(Err(error)) => {
+                return Err(self.parting(format!("`{}`", event.what), error.to_string()));
             }
             Err(panic) => {
                 let found = super::run::panicked(panic.as_ref());

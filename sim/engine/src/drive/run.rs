@@ -102,7 +102,7 @@ pub struct Tallies {
     /// Events.
     pub events: u64,
     /// Faults that found their target, by [`FaultKind`] in the order of [`FaultKind::ALL`].
-    pub struck: Vec<u64>,
+    pub injected: Vec<u64>,
     /// How often each property was put to the test and held.
     pub tested: Vec<u64>,
     /// How often each observation or guarantee was violated.
@@ -156,7 +156,7 @@ impl<C: Choices> Run<C> {
         Run {
             tallies: Tallies {
                 events: 0,
-                struck: vec![0; FaultKind::ALL.len()],
+                injected: vec![0; FaultKind::ALL.len()],
                 tested: vec![0; properties],
                 violated: vec![0; properties],
             },
@@ -272,9 +272,9 @@ impl<C: Choices> Run<C> {
                     .applying(&self.world, Applying::Action(&action));
                 let result = self.apply(at, Event::Act(&action));
                 let delays = result.as_ref().map_or(&[][..], |r| &r.delays);
-                let struck = result.as_ref().is_ok_and(|r| r.struck);
+                let injected = result.as_ref().is_ok_and(|r| r.injected);
                 if let Action::Fault(fault) = &action
-                    && struck
+                    && injected
                 {
                     self.count(fault);
                 }
@@ -288,7 +288,7 @@ impl<C: Choices> Run<C> {
 
     fn count(&mut self, fault: &Fault) {
         if let Some(kind) = fault.kind() {
-            self.tallies.struck[kind as usize] += 1;
+            self.tallies.injected[kind as usize] += 1;
         }
     }
 
@@ -299,7 +299,7 @@ impl<C: Choices> Run<C> {
         }));
         match applied {
             Ok(Ok(report)) => Ok(report),
-            Ok(Err(misfit)) => Err(built_in("no-misfit", misfit.to_string())),
+            Ok(Err(error)) => Err(built_in("no-misfit", error.to_string())),
             Err(panic) => Err(panicked(panic.as_ref())),
         }
     }
@@ -368,7 +368,7 @@ pub fn stuck(report: &mut Report) -> Option<FoundViolation> {
 /// The violation that it is to grow without bound: to be larger than this ([`World::size`]).
 pub fn overgrown(world: &World, most: usize) -> Option<FoundViolation> {
     let size = world.size();
-    let grown = || format!("{size} events that are pending and routines");
+    let grown = || format!("{size} pending events, routines and frames under way");
     (size > most).then(|| built_in("no-unbounded-growth", grown()))
 }
 

@@ -62,7 +62,7 @@ pub struct Latency {
 
 /// All that a seed has to work with.
 #[derive(Clone, Debug)]
-pub struct Weather {
+pub struct FaultSchedule {
     /// The storm's end.
     pub storm: Time,
     /// Every process starts at some time before this.
@@ -109,7 +109,7 @@ struct Aimed {
 /// Draws choices from a seed.
 #[derive(Clone, Debug)]
 pub struct Seeded {
-    weather: Weather,
+    fault_schedule: FaultSchedule,
     agenda: BTreeMap<(Time, u64), Item>,
     /// When the first of the agenda is due: looked at before each event.
     due: Option<Time>,
@@ -144,7 +144,7 @@ const IN_COMPANY: u32 = 300_000;
 
 impl Seeded {
     /// The choices of `seed` for `world`, which must be at time zero.
-    pub fn new(seed: u64, world: &World, weather: Weather) -> Seeded {
+    pub fn new(seed: u64, world: &World, fault_schedule: FaultSchedule) -> Seeded {
         let names: Vec<String> = world
             .processes()
             .map(|p| world.name(p).to_owned())
@@ -153,7 +153,7 @@ impl Seeded {
             .iter()
             .map(|name| {
                 let mut stream = Stream::new(seed, &format!("latency/{name}"));
-                let (low, high) = weather.latency.base;
+                let (low, high) = fault_schedule.latency.base;
                 let base = names
                     .iter()
                     .map(|_| nanos(stream.uniform(low, high)))
@@ -161,7 +161,7 @@ impl Seeded {
                 LinkDraw { stream, base }
             })
             .collect();
-        let faults = weather
+        let faults = fault_schedule
             .budgets
             .iter()
             .map(|b| {
@@ -170,7 +170,7 @@ impl Seeded {
                 Stream::new(seed, &concern)
             })
             .collect();
-        let loads = weather
+        let loads = fault_schedule
             .workload
             .iter()
             .map(|load| {
@@ -181,7 +181,7 @@ impl Seeded {
             })
             .collect();
         let mut seeded = Seeded {
-            weather,
+            fault_schedule,
             agenda: BTreeMap::new(),
             due: None,
             number: 0,
@@ -197,10 +197,10 @@ impl Seeded {
         seeded.plan_starts(seed, &names);
         seeded.plan_faults();
         seeded.plan_workload();
-        for (at, action) in seeded.weather.directed.clone() {
+        for (at, action) in seeded.fault_schedule.directed.clone() {
             seeded.put(at, Item::Act(action));
         }
-        seeded.put(seeded.weather.storm, Item::StormEnds);
+        seeded.put(seeded.fault_schedule.storm, Item::StormEnds);
         seeded
     }
 
@@ -221,12 +221,13 @@ impl Seeded {
 
     fn plan_starts(&mut self, seed: u64, names: &[String]) {
         for name in names {
-            let first = self.weather.start_first.contains(name);
+            let first = self.fault_schedule.start_first.contains(name);
             let at = match first {
                 true => Time::ZERO,
                 false => {
                     let mut stream = Stream::new(seed, &format!("start/{name}"));
-                    Time::ZERO + stream.uniform(Duration::from_millis(1), self.weather.start_within)
+                    Time::ZERO
+                        + stream.uniform(Duration::from_millis(1), self.fault_schedule.start_within)
                 }
             };
             let process = name.clone();
@@ -236,10 +237,10 @@ impl Seeded {
 
     /// Some of the kinds are enabled; of each, between one and `max` strikes.
     fn plan_faults(&mut self) {
-        let from = Time::ZERO + self.weather.start_within;
+        let from = Time::ZERO + self.fault_schedule.start_within;
         let mut before = None;
-        for at in 0..self.weather.budgets.len() {
-            let max = self.weather.budgets[at].max;
+        for at in 0..self.fault_schedule.budgets.len() {
+            let max = self.fault_schedule.budgets[at].max;
             let stream = &mut self.faults[at];
             if max == 0 || !stream.chance(ENABLED) {
                 continue;
@@ -247,7 +248,7 @@ impl Seeded {
             let mut times = Vec::new();
             for _ in 0..stream.within(1, u64::from(max)) {
                 let mut when =
-                    from + stream.uniform(Duration::ZERO, self.weather.storm.since(from));
+                    from + stream.uniform(Duration::ZERO, self.fault_schedule.storm.since(from));
                 if let Some(earlier) = before
                     && stream.chance(IN_COMPANY)
                 {
@@ -255,7 +256,7 @@ impl Seeded {
                         earlier + stream.spread(Duration::from_micros(100), Duration::from_secs(2));
                 }
                 before = Some(when);
-                times.push(when.min(self.weather.storm));
+                times.push(when.min(self.fault_schedule.storm));
             }
             for when in times {
                 self.put(when, Item::Strike(at));
@@ -264,15 +265,15 @@ impl Seeded {
     }
 
     fn plan_workload(&mut self) {
-        for load in 0..self.weather.workload.len() {
-            for process in 0..self.weather.workload[load].processes.len() {
+        for load in 0..self.fault_schedule.workload.len() {
+            for process in 0..self.fault_schedule.workload[load].processes.len() {
                 self.next_stimulus(Time::ZERO, load, process);
             }
         }
     }
 
     fn next_stimulus(&mut self, now: Time, load: usize, process: usize) {
-        let every = self.weather.workload[load].every;
+        let every = self.fault_schedule.workload[load].every;
         let pause = self.loads[load][process].uniform(Duration::from_millis(1), every * 2);
         self.put(now + pause, Item::Stimulus { load, process });
     }
@@ -282,7 +283,7 @@ impl Seeded {
         let company = self.faults[budget].chance(IN_COMPANY);
         let aimed = self.faults[budget].chance(AIMED);
         let events = self.faults[budget].within(1, 40);
-        let up: Vec<ProcId> = self.weather.budgets[budget]
+        let up: Vec<ProcId> = self.fault_schedule.budgets[budget]
             .targets
             .iter()
             .filter_map(|name| world.find(name))
@@ -296,7 +297,7 @@ impl Seeded {
             return Turn::Nothing;
         };
         if aimed {
-            let holds = self.weather.budgets[budget].kind == FaultKind::Deschedule;
+            let holds = self.fault_schedule.budgets[budget].kind == FaultKind::Deschedule;
             let at_lock = holds && self.faults[budget].chance(AT_LOCK);
             self.aimed.push(Aimed {
                 budget,
@@ -311,7 +312,7 @@ impl Seeded {
 
     /// The fault itself, with all that it needs, and its end on the agenda.
     fn hit(&mut self, world: &World, now: Time, at: usize, process: ProcId) -> Turn {
-        let budget = &self.weather.budgets[at];
+        let budget = &self.fault_schedule.budgets[at];
         let stream = &mut self.faults[at];
         let Some((fault, end)) = aim(budget, stream, world, process) else {
             return Turn::Nothing;
@@ -323,7 +324,7 @@ impl Seeded {
         match end {
             Some(Fault::Start { process }) if stays_gone => self.gone.push(process),
             Some(end) => {
-                let over = (now + lasts).min(self.weather.storm);
+                let over = (now + lasts).min(self.fault_schedule.storm);
                 self.put(over, Item::End(end));
             }
             None => {}
@@ -341,7 +342,7 @@ impl Seeded {
             match item {
                 Item::End(fault) => ends.push(fault),
                 Item::Strike(_) => {}
-                Item::Stimulus { load, .. } if self.weather.workload[load].ends => {}
+                Item::Stimulus { load, .. } if self.fault_schedule.workload[load].ends => {}
                 other => {
                     self.agenda.insert((at, number), other);
                 }
@@ -383,8 +384,11 @@ impl Choices for Seeded {
         let link = &mut self.links[sent.from.index()];
         let base = link.base[sent.to.index()];
         let mut nanos = base / 2 + link.stream.below(base.max(1));
-        if link.stream.chance(self.weather.latency.tail_per_million) {
-            let (low, high) = self.weather.latency.tail;
+        if link
+            .stream
+            .chance(self.fault_schedule.latency.tail_per_million)
+        {
+            let (low, high) = self.fault_schedule.latency.tail;
             nanos = crate::time::nanos(link.stream.spread(low, high));
         }
         Duration::from_nanos(nanos * u64::from(sent.slow))
@@ -415,7 +419,7 @@ impl Choices for Seeded {
             Item::Strike(budget) => self.strike(world, at, budget),
             Item::Stimulus { load, process } => {
                 self.next_stimulus(at, load, process);
-                let load = &self.weather.workload[load];
+                let load = &self.fault_schedule.workload[load];
                 Turn::Act(Action::Tell {
                     process: load.processes[process].clone(),
                     what: load.what.clone(),

@@ -30,12 +30,12 @@ type Tell = dyn Fn(&World, &Note) -> Option<Told> + Send + Sync;
 
 /// Puts the notes into words that a story tells; `None` for those that no story needs.
 #[derive(Clone)]
-pub struct Teller(Arc<Tell>);
+pub struct Describer(Arc<Tell>);
 
-impl Teller {
+impl Describer {
     /// One that does so.
-    pub fn new(tell: impl Fn(&World, &Note) -> Option<Told> + Send + Sync + 'static) -> Teller {
-        Teller(Arc::new(tell))
+    pub fn new(tell: impl Fn(&World, &Note) -> Option<Told> + Send + Sync + 'static) -> Describer {
+        Describer(Arc::new(tell))
     }
 
     /// A note in words.
@@ -44,9 +44,9 @@ impl Teller {
     }
 }
 
-impl fmt::Debug for Teller {
+impl fmt::Debug for Describer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Teller")
+        f.write_str("Describer")
     }
 }
 
@@ -60,7 +60,7 @@ struct Node {
 /// The history of a run, as far as a story needs it.
 #[derive(Debug)]
 pub struct Chronicle {
-    teller: Teller,
+    describer: Describer,
     graph: DiGraph<Node, ()>,
     /// Where the sequence numbers of each event begin.
     first_seqs: Vec<u64>,
@@ -70,9 +70,9 @@ pub struct Chronicle {
 
 impl Chronicle {
     /// Nothing yet.
-    pub fn new(teller: Teller) -> Chronicle {
+    pub fn new(describer: Describer) -> Chronicle {
         Chronicle {
-            teller,
+            describer,
             graph: DiGraph::new(),
             first_seqs: Vec::new(),
             last_of_routine: BTreeMap::new(),
@@ -95,7 +95,7 @@ impl Chronicle {
         });
         self.first_seqs.push(report.first_seq);
         if let TraceWhat::Act(Action::Fault(fault)) = &event.what
-            && report.struck
+            && report.injected
         {
             self.graph[node].is_fault = tells(fault);
             self.line(node, "fault", fault.to_string());
@@ -110,7 +110,7 @@ impl Chronicle {
             self.link_to_routine(node, name);
         }
         for note in &report.notes {
-            let Some(told) = self.teller.tell(world, note) else {
+            let Some(told) = self.describer.tell(world, note) else {
                 continue;
             };
             for about in told.about {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use triomphe::Arc;
 
 use crate::conn::Conn;
-use crate::digest::{Cached, Digest, Sight, StableHasher, digest, exactly, from_scratch};
+use crate::digest::{Cached, Digest, DigestKind, StableHasher, digest, exactly, from_scratch};
 use crate::mutant;
 use crate::property::Property;
 use crate::queue::{Entry, Queue};
@@ -80,7 +80,7 @@ impl fmt::Debug for World {
 
 impl State {
     /// What has changed is not shared, so nothing is copied here.
-    pub fn cache_digests(&mut self, sight: Sight) {
+    pub fn cache_digests(&mut self, sight: DigestKind) {
         let unknown = |slot: &&mut Arc<Cached<Slot>>| !slot.is_known(sight);
         for slot in self.slots.iter_mut().filter(unknown) {
             Arc::make_mut(slot).cache_digests(sight);
@@ -113,7 +113,7 @@ impl World {
 impl World {
     /// The fingerprint, from the fingerprints that are cached.
     pub fn digest(&self) -> Digest {
-        let sight = Sight::now();
+        let sight = DigestKind::now();
         let state = self.view.state();
         self.combine(
             sight,
@@ -125,7 +125,7 @@ impl World {
     /// The fingerprint of all but exact instants: what is pending counts by its order, and by how many
     /// whole `grain`s it is until then.
     pub fn coarse_digest(&self, grain: Duration) -> Digest {
-        let sight = Sight::now();
+        let sight = DigestKind::now();
         let state = self.view.state();
         self.combine(
             sight,
@@ -152,17 +152,17 @@ impl World {
 
     /// Fills the caches, so that clones share them. Changes nothing that can be observed.
     pub fn cache_digests(&mut self) {
-        self.cache_these(Sight::COMMON);
+        self.cache_these(DigestKind::COMMON);
     }
 
     /// The same of both fingerprints.
     pub fn cache_all_digests(&mut self) {
-        for sight in Sight::BOTH {
+        for sight in DigestKind::BOTH {
             self.cache_these(sight);
         }
     }
 
-    fn cache_these(&mut self, sight: Sight) {
+    fn cache_these(&mut self, sight: DigestKind) {
         self.view.cache_digests(sight);
         let unknown = |watcher: &Arc<Cached<Box<dyn Property>>>| !watcher.is_known(sight);
         if self.watchers().iter().any(unknown) {
@@ -177,7 +177,7 @@ impl World {
 
     fn combine(
         &self,
-        sight: Sight,
+        sight: DigestKind,
         entry: impl Fn(&Entry) -> Digest,
         conn: impl Fn(&Conn) -> Digest,
     ) -> Digest {
@@ -266,7 +266,7 @@ impl World {
                     self.name(c.server),
                     c.transport.name
                 );
-                (name, c.digest_at(Sight::now(), state.now))
+                (name, c.digest_at(DigestKind::now(), state.now))
             }));
             parts.push(("links".to_owned(), digest(&state.links)));
             parts

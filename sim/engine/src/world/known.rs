@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use triomphe::Arc;
 
 use crate::conn::{Conn, ConnId};
-use crate::digest::{Digest, Sight, StableHasher, digest, pair};
+use crate::digest::{Digest, DigestKind, StableHasher, digest, pair};
 use crate::fault::Action;
 use crate::memo::{Memo, Question, Record, Taken};
 use crate::mutant;
@@ -15,7 +15,7 @@ use crate::net::Sent;
 use crate::queue::What;
 use crate::time::Time;
 
-use super::{Event, Misfit, NOBODY, Report, State, World};
+use super::{ApplyError, Event, NOBODY, Report, State, World};
 
 /// An event that concerns one process.
 #[derive(Clone, Copy)]
@@ -31,13 +31,13 @@ impl World {
     /// As [`World::apply`] under nominal latencies, with the help of what is known of earlier steps.
     ///
     /// # Errors
-    /// [`Misfit`], if the event is not possible here; the world is then as it was.
+    /// [`ApplyError`], if the event is not possible here; the world is then as it was.
     pub fn apply_known(
         &mut self,
         memo: &mut Memo,
         at: Time,
         event: Event<'_>,
-    ) -> Result<Report, Misfit> {
+    ) -> Result<Report, ApplyError> {
         let local = match memo.learns() {
             true => self.view.state().local(event),
             false => None,
@@ -62,28 +62,28 @@ impl World {
         key: Digest,
         local: Local,
         event: Event<'_>,
-    ) -> Result<Report, Misfit> {
+    ) -> Result<Report, ApplyError> {
         let now = self.now();
         self.view.begin_record(local.process);
         let first_seq = self.begin();
-        let struck = self.take_effect(now, event);
-        if struck.is_ok() {
+        let injected = self.take_effect(now, event);
+        if injected.is_ok() {
             self.settle();
             self.flush(&mut nominal);
         }
         let record = self.view.end_record().expect("it was begun");
-        if let Ok(struck) = struck {
+        if let Ok(injected) = injected {
             let is_spoiled = record.spoiled && !mutant::is("memory: spoiled");
             if !is_spoiled && !self.scratch.is_stuck() {
-                self.keep(memo, key, *record, struck);
+                self.keep(memo, key, *record, injected);
             }
             self.check_notes();
         }
         let report = self.end(first_seq);
-        struck.map(|struck| Report { struck, ..report })
+        injected.map(|injected| Report { injected, ..report })
     }
 
-    fn keep(&mut self, memo: &mut Memo, key: Digest, record: Record, struck: bool) {
+    fn keep(&mut self, memo: &mut Memo, key: Digest, record: Record, injected: bool) {
         self.cache_all_digests();
         let state = self.view.state();
         let of = |state: &State, id| state.conn(id).map(|conn| conn.ends.clone());
@@ -98,7 +98,7 @@ impl World {
         }
         let taken = Taken {
             process: record.process,
-            struck,
+            injected,
             slot: state.slots[record.process.index()].clone(),
             ends,
             over,
@@ -144,7 +144,7 @@ impl World {
         self.check_notes();
         let report = self.end(first_seq);
         Report {
-            struck: taken.struck || mutant::is("memory: struck"),
+            injected: taken.injected || mutant::is("memory: injected"),
             ..report
         }
     }
@@ -173,7 +173,7 @@ impl State {
             What::Frame(_) if mutant::is("memory: frame") => 0,
             What::Frame(head) => {
                 let flights = self.conn(head.conn)?.flights(head.dir);
-                flights.front()?.frame.digest(Sight::EXACT)
+                flights.front()?.frame.digest(DigestKind::EXACT)
             }
             _ => 0,
         };
@@ -188,8 +188,8 @@ impl State {
     fn key(&self, local: Local) -> Digest {
         let mut state = StableHasher::new();
         let sight = match mutant::is("memory: instants") {
-            true => Sight::COMMON,
-            false => Sight::EXACT,
+            true => DigestKind::COMMON,
+            false => DigestKind::EXACT,
         };
         state.write_u64(self.slots[local.process.index()].digest(sight));
         state.write_u64(local.digest);
@@ -211,7 +211,7 @@ impl State {
         match question {
             Question::Ends(id) => self
                 .conn(id)
-                .map_or(0, |conn| conn.ends.digest(Sight::EXACT)),
+                .map_or(0, |conn| conn.ends.digest(DigestKind::EXACT)),
             Question::Heard(id) => {
                 let heard = self.conn(id).and_then(|conn| conn.heard);
                 heard.map_or(0, |at| pair(1, self.now.since(at).as_nanos() as u64))

@@ -6,11 +6,11 @@ use crate::name::{ProcId, RoutineId};
 use crate::queue::{FrameHead, Sought, What};
 use crate::slot::{Clock, Slot, Status};
 
-use super::{After, Misfit, World};
+use super::{After, ApplyError, World};
 
 impl World {
     /// Do all processes exist that the action names?
-    pub(super) fn resolve(&self, action: &Action) -> Result<(), Misfit> {
+    pub(super) fn resolve(&self, action: &Action) -> Result<(), ApplyError> {
         let names = match action {
             Action::Fault(fault) => fault.processes(),
             Action::Tell { process, .. } => vec![process.as_str()],
@@ -19,13 +19,13 @@ impl World {
             .into_iter()
             .find(|name| self.view.find(name).is_none())
         {
-            Some(name) => Err(Misfit::NoProcess(name.to_owned())),
+            Some(name) => Err(ApplyError::NoProcess(name.to_owned())),
             None => Ok(()),
         }
     }
 
     /// Did it find its target?
-    pub(super) fn act(&mut self, action: &Action) -> Result<bool, Misfit> {
+    pub(super) fn act(&mut self, action: &Action) -> Result<bool, ApplyError> {
         match action {
             Action::Fault(fault) => Ok(self.strike(fault)),
             Action::Tell {
@@ -39,7 +39,7 @@ impl World {
                 }
                 self.callback(p, |process, cx| process.tell(cx, what, args))
                     .map(|()| true)
-                    .map_err(|why| Misfit::NotUnderstood(format!("`{process}` {why}")))
+                    .map_err(|why| ApplyError::NotUnderstood(format!("`{process}` {why}")))
             }
         }
     }
@@ -276,7 +276,7 @@ impl World {
     fn delay(&mut self, from: &str, to: &str, nanos: u64) -> bool {
         let route = (self.id(from), self.id(to));
         let by = std::time::Duration::from_nanos(nanos);
-        let mut struck = false;
+        let mut injected = false;
         let state = self.view.state_mut();
         let ids: Vec<ConnId> = state.conns_where(|_| true).collect();
         for id in ids {
@@ -285,7 +285,7 @@ impl World {
                 if conn.route(dir) != route || conn.flights(dir).is_empty() {
                     continue;
                 }
-                struck = true;
+                injected = true;
                 let flights = conn.flights_mut(dir);
                 flights.iter_mut().for_each(|f| f.at = f.at + by);
                 let at = flights[0].at;
@@ -294,6 +294,6 @@ impl World {
                 state.enter(at, route.1, head);
             }
         }
-        struck
+        injected
     }
 }

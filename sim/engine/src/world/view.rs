@@ -10,7 +10,7 @@ use std::time::Duration;
 use triomphe::Arc;
 
 use crate::conn::{Conn, ConnId, Dir, Ends, Frame, Transport};
-use crate::digest::{Cached, Sight};
+use crate::digest::{Cached, DigestKind};
 use crate::memo::{Edit, Question, Record};
 use crate::name::{Life, Name, ProcId};
 use crate::net::{Link, Links};
@@ -76,7 +76,7 @@ impl View {
     }
 
     /// From now on fingerprints are known, which no step depends on.
-    pub fn cache_digests(&mut self, sight: Sight) {
+    pub fn cache_digests(&mut self, sight: DigestKind) {
         self.state.cache_digests(sight);
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wavetank_engine::drive::replay::{Fit, Replay};
-use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
+use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Seeded, Workload};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::{Line, Record};
 use wavetank_engine::*;
@@ -457,7 +457,7 @@ fn storm(seed: u64, limits: Limits) -> wavetank_engine::drive::Outcome {
         amount: (1, 1),
         targets: vec!["p".to_owned()],
     };
-    let weather = Weather {
+    let fault_schedule = FaultSchedule {
         storm: Time::from_secs(30),
         start_within: ms(10),
         start_first: Vec::new(),
@@ -480,7 +480,7 @@ fn storm(seed: u64, limits: Limits) -> wavetank_engine::drive::Outcome {
         },
         directed: Vec::new(),
     };
-    let choices = Seeded::new(seed, &world, weather);
+    let choices = Seeded::new(seed, &world, fault_schedule);
     Run::new(world, choices, limits, Record::default()).finish()
 }
 

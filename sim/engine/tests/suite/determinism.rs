@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{END, Flaw, lines, simulate, text, weather, world};
+use common::{END, Flaw, fault_schedule, lines, simulate, text, world};
 use wavetank_engine::drive::plan::{FromPlan, Plan};
 use wavetank_engine::drive::replay::{Fit, Replay, Replayed};
 use wavetank_engine::drive::seeded::Seeded;
@@ -12,7 +12,7 @@ use wavetank_engine::{Event, Time};
 
 #[test]
 fn the_storm_is_a_real_one() {
-    let mut struck = [0; 15];
+    let mut injected = [0; 15];
     let mut unknown = 0;
     for seed in 0..60 {
         let outcome = simulate(world(3, false, Flaw::None), seed, Limits::until(END));
@@ -20,11 +20,11 @@ fn the_storm_is_a_real_one() {
         assert!(outcome.tallies.tested[0] > 10, "seed {seed}");
         assert_eq!(outcome.tallies.tested[1], 1, "seed {seed}");
         unknown += outcome.tallies.tested[2];
-        for (total, n) in struck.iter_mut().zip(&outcome.tallies.struck) {
+        for (total, n) in injected.iter_mut().zip(&outcome.tallies.injected) {
             *total += n;
         }
     }
-    assert!(struck.iter().all(|n| *n >= 5), "{struck:?}");
+    assert!(injected.iter().all(|n| *n >= 5), "{injected:?}");
     assert!(unknown > 0);
 }
 
@@ -101,7 +101,7 @@ fn hash_order_is_caught_by_rebuilding_and_by_a_second_run() {
 fn a_clone_in_the_middle_goes_the_same_way() {
     for seed in 0..10 {
         let first = world(3, false, Flaw::None);
-        let choices = Seeded::new(seed, &first, weather(3));
+        let choices = Seeded::new(seed, &first, fault_schedule(3));
         let mut original = Run::new(
             first,
             choices.clone(),
@@ -181,7 +181,7 @@ fn a_shifted_world_is_equal_and_goes_on_equally() {
     use std::time::Duration;
     for seed in 0..10 {
         let first = world(3, false, Flaw::None);
-        let choices = Seeded::new(seed, &first, weather(3));
+        let choices = Seeded::new(seed, &first, fault_schedule(3));
         let mut run = Run::new(first, choices, Limits::until(END), Record::default());
         for _ in 0..300 + seed * 20 {
             assert_eq!(run.step(), Ok(true));

@@ -65,8 +65,11 @@ fn the_worlds_along_many_histories_collide_only_when_they_are_equal() {
     let mut equal = 0;
     for seed in 0..6 {
         let first = world(2, false, Flaw::None);
-        let choices =
-            wavetank_engine::drive::seeded::Seeded::new(seed % 3, &first, common::weather(2));
+        let choices = wavetank_engine::drive::seeded::Seeded::new(
+            seed % 3,
+            &first,
+            common::fault_schedule(2),
+        );
         let mut run = wavetank_engine::drive::Run::new(
             first,
             choices,
@@ -105,7 +108,7 @@ proptest! {
     #[test]
     fn clones_do_not_touch_each_other(seed in any::<u64>(), steps in 50_usize..400) {
         let first = world(2, false, Flaw::None);
-        let choices = wavetank_engine::drive::seeded::Seeded::new(seed, &first, common::weather(2));
+        let choices = wavetank_engine::drive::seeded::Seeded::new(seed, &first, common::fault_schedule(2));
         let mut run =
             wavetank_engine::drive::Run::new(first, choices, Limits::until(common::END), Default::default());
         for _ in 0..steps {

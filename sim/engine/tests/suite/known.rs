@@ -41,7 +41,7 @@ proptest! {
         let first = world(2, false, Flaw::None);
         let mut memo = Memo::new();
         for seed in [seed, seed ^ 1] {
-            let choices = Seeded::new(seed, &first, common::weather(2));
+            let choices = Seeded::new(seed, &first, common::fault_schedule(2));
             let limits = Limits::until(Time::from_secs(8));
             let mut run = Run::new(first.clone(), choices, limits, Default::default());
             while run.step() == Ok(true) {

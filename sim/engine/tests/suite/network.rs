@@ -93,7 +93,7 @@ impl Lab {
                 s.nominal
             })
             .expect("possible")
-            .struck
+            .injected
     }
 
     fn ask(&mut self, limit_secs: u64) {

@@ -64,7 +64,7 @@ fn tell(what: &str) -> Action {
     }
 }
 
-fn apply(world: &mut World, action: &Action) -> Result<Report, Misfit> {
+fn apply(world: &mut World, action: &Action) -> Result<Report, ApplyError> {
     world.apply(Time::ZERO, Event::Act(action), &mut |sent| sent.nominal)
 }
 
@@ -75,7 +75,7 @@ fn a_refused_command_changes_no_world() {
     let mut after = before.clone();
     let refused = apply(&mut after, &tell("nonsense"));
     let why = "`hasty` does not know what `nonsense` means".to_owned();
-    assert_eq!(refused.err(), Some(Misfit::NotUnderstood(why)));
+    assert_eq!(refused.err(), Some(ApplyError::NotUnderstood(why)));
     assert_eq!(after, before);
     assert_eq!(after.digest_from_scratch(), before.digest_from_scratch());
     assert_eq!(after.now(), before.now());

@@ -61,7 +61,7 @@ impl Sizes {
 }
 
 impl Config {
-    /// The only member of its cluster, of the latest release, with all known bugs mended.
+    /// The only member of its cluster, of the latest release, with all known bugs fixed.
     pub fn single(me: ProcId) -> Config {
         let release = EtcdVersion::LATEST;
         Config {

@@ -113,7 +113,7 @@ pub(crate) const OLD_LEADER_REVOKES: Defect = Defect::known(
 
 pub(crate) const PROMOTION_RESTARTS_LEASES: Defect = Defect::open(
     "promotion-restarts-leases",
-    "etcd#9395 (never mended; checkpoints help only above 300 s)",
+    "etcd#9395 (never fixed; checkpoints help only above 300 s)",
     "each new leader gives every lease its whole TTL again. Off: all leases are checkpointed, every second",
 )
 .of_etcd(gates::EVERY_LINE);

@@ -20,8 +20,8 @@ use wavetank_version::{Listed, Set, Version};
 
 use server::{Front, Like, Truth};
 
-/// All that is known is mended.
-pub fn mended() -> Set<InformerDefect> {
+/// All that is known is fixed.
+pub fn fixed() -> Set<InformerDefect> {
     Set::fixed()
 }
 
@@ -33,7 +33,7 @@ pub fn fitting(defect: InformerDefect) -> impl Iterator<Item = Version> {
 
 /// All but this.
 pub fn only(defect: InformerDefect) -> Set<InformerDefect> {
-    mended().with(defect, true)
+    fixed().with(defect, true)
 }
 
 /// A front as the release of the client would find it.
@@ -55,11 +55,11 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Two fronts, all mended, one informer.
+    /// Two fronts, all fixed, one informer.
     pub fn new(release: Version) -> Setup {
         Setup {
             release,
-            defects: mended(),
+            defects: fixed(),
             fronts: vec![like(release); 2],
             policy: Policy::RoundRobin,
             specs: vec![InformerSpec::of(&wavetank_api::kinds::CONFIG_MAPS)],
@@ -218,7 +218,7 @@ impl Bench {
     pub fn strike(&mut self, fault: Fault) {
         let shown = fault.to_string();
         let report = self.act(&Action::Fault(fault));
-        assert!(report.struck, "{shown}: there is no such target");
+        assert!(report.injected, "{shown}: there is no such target");
     }
 
     #[track_caller]

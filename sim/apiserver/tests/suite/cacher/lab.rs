@@ -329,7 +329,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// All known problems mended, one member, one server.
+    /// All known problems fixed, one member, one server.
     pub fn of(release: Version, script: Vec<Ask>) -> Plan {
         Plan {
             release,
@@ -478,7 +478,7 @@ impl Lab {
     fn act(&mut self, action: &Action) -> bool {
         let event = Event::Act(action);
         let applied = self.world.apply(self.now, event, &mut |s| s.nominal);
-        applied.expect("possible").struck
+        applied.expect("possible").injected
     }
 
     pub fn tell(&mut self, process: &str, what: &str, args: serde_json::Value) {

@@ -10,7 +10,7 @@ use wavetank_api::{Object, WatchEvent};
 use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::{self, Cacher, Watch};
 use wavetank_engine::drive::replay::{Fit, Replay};
-use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
+use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Seeded, Workload};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::{Line, Record};
 use wavetank_engine::*;
@@ -442,7 +442,7 @@ fn simulate(world: World, seed: u64, limits: Limits) -> wavetank_engine::drive::
         FaultKind::Stall,
         FaultKind::SlowLink,
     ];
-    let weather = Weather {
+    let fault_schedule = FaultSchedule {
         storm: Time::from_secs(60),
         start_within: ms(2000),
         start_first: first,
@@ -470,7 +470,7 @@ fn simulate(world: World, seed: u64, limits: Limits) -> wavetank_engine::drive::
         },
         directed: Vec::new(),
     };
-    let choices = Seeded::new(seed, &world, weather);
+    let choices = Seeded::new(seed, &world, fault_schedule);
     Run::new(world, choices, limits, Record::default()).finish()
 }
 

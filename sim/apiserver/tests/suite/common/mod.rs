@@ -206,7 +206,7 @@ impl Lab {
 
     #[track_caller]
     pub fn strike(&mut self, fault: Fault) {
-        assert!(self.act(&Action::Fault(fault)).struck);
+        assert!(self.act(&Action::Fault(fault)).injected);
     }
 
     pub fn crash(&mut self, process: &str) {

@@ -145,7 +145,7 @@ impl Bench {
     pub fn strike(&mut self, fault: Fault) {
         let shown = fault.to_string();
         let report = self.act(&Action::Fault(fault));
-        assert!(report.struck, "{shown}: there is no such target");
+        assert!(report.injected, "{shown}: there is no such target");
     }
 
     /// Tells a process something.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::drive::seeded::{Budget, Latency, Seeded, Weather, Workload};
+use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Seeded, Workload};
 use wavetank_engine::drive::{Limits, Run};
 use wavetank_engine::trace::{Line, Record};
 use wavetank_engine::*;
@@ -309,12 +309,12 @@ pub fn world(workers: usize, careless: bool, flaw: Flaw) -> World {
         .build()
 }
 
-pub fn weather(workers: usize) -> Weather {
+pub fn fault_schedule(workers: usize) -> FaultSchedule {
     let names: Vec<String> = (1..=workers).map(|n| format!("w{n}")).collect();
     let mut all = names.clone();
     all.push("store".to_owned());
     let ms = Duration::from_millis;
-    Weather {
+    FaultSchedule {
         storm: Time::from_secs(30),
         start_within: Duration::from_secs(2),
         start_first: vec!["store".to_owned()],
@@ -348,7 +348,7 @@ pub const END: Time = Time::from_secs(60);
 
 pub fn simulate(world: World, seed: u64, limits: Limits) -> Outcome_ {
     let workers = world.processes().len() - 1;
-    let choices = Seeded::new(seed, &world, weather(workers));
+    let choices = Seeded::new(seed, &world, fault_schedule(workers));
     Run::new(world, choices, limits, Record::default()).finish()
 }
 

@@ -273,7 +273,7 @@ fn a_snapshot_brings_events_by_the_next_pass() {
     assert_eq!(b.seen(), ["0 events@4: +a@3 +a@4"]);
 }
 
-/// Also with etcd#15271 mended: `minRev` follows matching events only.
+/// Also with etcd#15271 fixed: `minRev` follows matching events only.
 #[test]
 fn a_snapshot_cancels_an_idle_watch_if_it_is_compacted() {
     let mut b = Bench::plain();

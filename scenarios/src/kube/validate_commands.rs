@@ -1,10 +1,10 @@
 //! Whether processes understand what a scenario tells them, asked of the processes themselves before anything
 //! is simulated. What the file says otherwise is looked at in `file`.
 
-use wavetank_engine::{Action, Event, Fault, Misfit, Report, World};
+use wavetank_engine::{Action, ApplyError, Event, Fault, Report, World};
 
+use super::fault_schedule::told;
 use super::job::Job;
-use super::weather::told;
 use crate::case::Case as _;
 use crate::file::{self, Told};
 
@@ -21,17 +21,17 @@ pub fn check(job: &Job, name: &str, text: &str) -> Result<(), String> {
     for process in world.processes() {
         let process = world.name(process).to_owned();
         let start = Action::Fault(Fault::Start { process });
-        act(&mut world, &start).map_err(|misfit| misfit.to_string())?;
+        act(&mut world, &start).map_err(|error| error.to_string())?;
     }
     let why = |tell: &Told| {
         world.find(&tell.process)?;
         let action = told(&tell.process, &tell.what, tell.with.clone());
-        let misfit = act(&mut world.clone(), &action).err();
-        misfit.map(|misfit| misfit.to_string())
+        let error = act(&mut world.clone(), &action).err();
+        error.map(|error| error.to_string())
     };
     file::understood(name, text, &job.scenario, why).map_err(|report| report.to_string())
 }
 
-fn act(world: &mut World, action: &Action) -> Result<Report, Misfit> {
+fn act(world: &mut World, action: &Action) -> Result<Report, ApplyError> {
     world.apply(world.now(), Event::Act(action), &mut |sent| sent.nominal)
 }

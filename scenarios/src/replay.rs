@@ -81,7 +81,7 @@ pub fn follow(
         .world(&trace.head.options)
         .map_err(Unfollowed::NoWorld)?;
     let mut replay = Replay::new(world, fit);
-    let mut chronicle = Chronicle::new(case.teller());
+    let mut chronicle = Chronicle::new(case.describer());
     let mut violation = None;
     for line in &trace.lines {
         if matches!(line, Line::Event(_)) && until.is_some_and(|until| replay.events() >= until) {

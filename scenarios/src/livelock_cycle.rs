@@ -1,6 +1,6 @@
 //! Livelock: a violation that comes back for ever. Where a trace ends, the world goes on in the default
 //! order, without any fault; if what happens then repeats itself, violation by violation, it is shown as a
-//! *lasso*: the trace leads into the cycle, the cycle never ends.
+//! *livelock cycle*: the trace leads into the cycle, the cycle never ends.
 //!
 //! Worlds cannot be compared for this, since revisions only grow. Compared is what was told at each
 //! violation, revisions aside, with its process and the time since the last one; a cycle has to come
@@ -15,7 +15,7 @@ use wavetank_engine::{Check, Report, Time, World};
 
 use crate::case::Case;
 use crate::quiet::quietly;
-use crate::retell::follow;
+use crate::replay::follow;
 use crate::trace_file::Trace;
 
 /// So often a cycle has to come.
@@ -27,14 +27,14 @@ const GOES_ON: Duration = Duration::from_secs(1_800);
 
 /// A cycle without an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lasso {
+pub struct LivelockCycle {
     /// How long it takes.
     pub period: Duration,
     /// What happens in it.
     pub steps: Vec<String>,
 }
 
-impl fmt::Display for Lasso {
+impl fmt::Display for LivelockCycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.period.as_secs_f64();
         write!(
@@ -53,7 +53,7 @@ struct Again {
 }
 
 /// The cycle in which the violation of a trace comes back for ever, if it does.
-pub fn of(case: &dyn Case, trace: &Trace) -> Option<Lasso> {
+pub fn of(case: &dyn Case, trace: &Trace) -> Option<LivelockCycle> {
     let violation = trace.end().violation.clone()?;
     quietly(|| {
         let followed = follow(case, trace, trace.head.fit(), None, &mut |_, _, _| {}).ok()?;
@@ -98,7 +98,7 @@ fn is_violated(world: &World, report: &Report, violation: &FoundViolation) -> bo
 fn told(case: &dyn Case, world: &World, report: &Report) -> String {
     let notes = report.notes.iter();
     let told = notes.filter_map(|note| {
-        let told = case.teller().tell(world, note)?;
+        let told = case.describer().tell(world, note)?;
         Some(format!("{}: {}", world.name(note.process), told.text))
     });
     let told: Vec<String> = told.collect();
@@ -116,7 +116,7 @@ fn without_revisions(text: &str) -> String {
 }
 
 /// The shortest cycle at the end.
-fn cycle(again: &[Again]) -> Option<Lasso> {
+fn cycle(again: &[Again]) -> Option<LivelockCycle> {
     let repeats = |length: usize| {
         let last = again.len().checked_sub(length * TIMES)?;
         let period = again[last + length].at.since(again[last].at);
@@ -125,7 +125,7 @@ fn cycle(again: &[Again]) -> Option<Lasso> {
             here.told == before.told && here.at.since(before.at) == period
         });
         let steps = again[last..last + length].iter();
-        same.then(|| Lasso {
+        same.then(|| LivelockCycle {
             period,
             steps: steps.map(|step| step.told.clone()).collect(),
         })

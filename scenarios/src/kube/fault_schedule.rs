@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use wavetank_cluster::Components;
 use wavetank_component::{Component, Hit, Section, Setup};
-use wavetank_engine::drive::seeded::{Budget, Latency, Weather, Workload};
+use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Workload};
 use wavetank_engine::{Action, Fault, FaultKind, Time};
 
 use crate::file::{self, EVERYWHERE, Faults, Outage, Range, Scenario, Spell};
@@ -25,13 +25,13 @@ fn millionths(chance: f64) -> u32 {
     (chance * 1e6).round() as u32
 }
 
-/// The weather of a scenario over what is composed of it.
-pub(super) fn of(scenario: &Scenario, components: &Components, setup: &Setup) -> Weather {
+/// The fault schedule of a scenario over what is composed of it.
+pub(super) fn of(scenario: &Scenario, components: &Components, setup: &Setup) -> FaultSchedule {
     let processes = components.processes(setup, Some(&setup.drawn));
     let processes = processes.expect("checked when the world was built");
     let first = components.iter().filter(|own| own.starts_first());
     let first = first.flat_map(|own| of_component(&processes, own.name()));
-    Weather {
+    FaultSchedule {
         storm: Time::ZERO + nanos(scenario.storm),
         start_within: START_WITHIN.min(nanos(scenario.storm)),
         start_first: first.cloned().collect(),
