@@ -223,15 +223,23 @@ proptest! {
             if let Ok((object, _)) = read {
                 prop_assert_eq!(canonical(resource, &object), Ok(object.clone()));
             }
-            let _ = delete_options(&body, None);
+            if let Ok(Some(options)) = delete_options(&body, None) {
+                let again = Body::Json(Arc::new(options.clone()));
+                prop_assert_eq!(delete_options(&again, None), Ok(Some(options)));
+            }
         }
     }
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+    fn any_bytes_are_refused_or_mean_what_they_are_read_as(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
         let body = Body::Bytes(Arc::from(bytes));
         for content in ["application/json", "application/yaml"] {
-            let _ = object(&body, Some(content), &kinds::CONFIG_MAPS, FieldValidation::Warn);
-            let _ = delete_options(&body, Some(content));
+            if let Ok((read, _)) = object(&body, Some(content), &kinds::CONFIG_MAPS, FieldValidation::Warn) {
+                prop_assert_eq!(canonical(&kinds::CONFIG_MAPS, &read), Ok(read));
+            }
+            if let Ok(Some(options)) = delete_options(&body, Some(content)) {
+                let again = Body::Json(Arc::new(options.clone()));
+                prop_assert_eq!(delete_options(&again, None), Ok(Some(options)));
+            }
         }
     }
 }

@@ -358,8 +358,16 @@ mod tests {
             prop_assert!(ours.is_ok() == theirs.is_ok() || text.contains("\\u"));
         }
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let _ = parse(&bytes);
+        fn any_bytes_are_refused_or_can_be_written_and_read_again(
+            bytes in proptest::collection::vec(any::<u8>(), 0..64),
+            dense in r#"[\[\]{}:,"a1\-. tfn\\u0]{0,30}"#,
+        ) {
+            for bytes in [&bytes[..], dense.as_bytes()] {
+                if let Ok(read) = parse(bytes) {
+                    let again = parse(read.json().to_string().as_bytes());
+                    prop_assert_eq!(again.map(|node| node.json()), Ok(read.json()));
+                }
+            }
         }
     }
 }

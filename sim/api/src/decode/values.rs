@@ -409,12 +409,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,20}", numeric in "[-+.0-9eEkKMi]{0,12}") {
-            let _ = time(&text, Layout::Seconds);
-            let _ = time(&text, Layout::Micros);
-            let _ = quantity(&text);
-            if let Ok(once) = quantity(&numeric) {
-                prop_assert_eq!(quantity(&once), Ok(once.clone()));
+        fn what_is_read_is_canonical(
+            text in "\\PC{0,20}",
+            numeric in "[-+.0-9eEkKMi]{0,12}",
+            stamp in "20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]0[0-9]:30)",
+        ) {
+            for text in [&text, &numeric] {
+                if let Ok(once) = quantity(text) {
+                    prop_assert_eq!(quantity(&once), Ok(once.clone()));
+                }
+            }
+            for text in [&text, &stamp] {
+                for layout in [Layout::Seconds, Layout::Micros] {
+                    if let Ok(once) = time(text, layout) {
+                        prop_assert_eq!(time(&once, layout), Ok(once.clone()));
+                    }
+                }
             }
         }
     }

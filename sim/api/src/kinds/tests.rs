@@ -399,21 +399,40 @@ proptest! {
                     let strategy = resource.strategy;
                     let mut object = new.clone();
                     strategy.default(&mut object);
+                    let once = object.clone();
+                    strategy.default(&mut object);
+                    prop_assert_eq!(&object, &once, "{}: defaults are complete", resource.kind);
                     strategy.prepare_for_create(&cx, &mut object);
-                    let _ = strategy.validate(&cx, &object).to_string();
-                    let _ = strategy.warnings(&cx, &object, None);
-                    let _ = strategy.check_graceful_delete(&object, asked);
+                    let errors = strategy.validate(&cx, &object);
+                    prop_assert!(errors.is_empty() || !errors.to_string().is_empty());
+                    let warnings = strategy.warnings(&cx, &object, None);
+                    prop_assert!(warnings.iter().all(|warning| !warning.is_empty()));
+                    prop_assert_eq!(
+                        strategy.check_graceful_delete(&object, asked),
+                        strategy.check_graceful_delete(&object, asked)
+                    );
                     for part in [Part::Whole, Part::Status, Part::Finalize] {
                         let mut object = new.clone();
                         strategy.prepare_for_update(&cx, part, &mut object, &old);
-                        let _ = strategy.validate_update(&cx, part, &object, &old).to_string();
+                        let errors = strategy.validate_update(&cx, part, &object, &old);
+                        prop_assert!(errors.is_empty() || !errors.to_string().is_empty());
                         strategy.canonicalize(&mut object);
+                        let once = object.clone();
+                        strategy.canonicalize(&mut object);
+                        prop_assert_eq!(&object, &once, "{}: a canonical form has one", resource.kind);
                     }
                 }
             }
             let scale = deployments::scale_from_deployment(&a);
-            let _ = deployments::rescale(&b, &scale);
-            let _ = pod_binding::check(&a, "x").and_then(|()| pod_binding::bind(&b, &a, context(V1_36).now));
+            if let Ok(scaled) = deployments::rescale(&b, &scale) {
+                let asked = tree::number(&scale, &["spec", "replicas"]).unwrap_or(0);
+                prop_assert_eq!(tree::number(&scaled, &["spec", "replicas"]), Some(asked));
+            }
+            let bound = pod_binding::check(&a, "x").and_then(|()| pod_binding::bind(&b, &a, context(V1_36).now));
+            if let Ok(bound) = bound {
+                let node = |object: &Json, path: &[&str]| tree::text(object, path).to_owned();
+                prop_assert_eq!(node(&bound, &["spec", "nodeName"]), node(&a, &["target", "name"]));
+            }
             let mut service = a.clone();
             services::patch_allocated_values(&mut service, &b);
             services::normalize_cluster_ips(&mut service, Some(&b));

@@ -181,16 +181,32 @@ proptest! {
         json::set(&mut current, &["metadata", "ownerReferences"], json!([{"uid": "a"}, {"uid": 1}]));
         let body = Body::Json(Arc::new(json));
         for kind in [PatchKind::Json, PatchKind::Merge, PatchKind::Strategic, PatchKind::Apply] {
-            for validation in [FieldValidation::Ignore, FieldValidation::Warn, FieldValidation::Strict] {
-                let _ = apply(kind, &current, &body, &kinds::CONFIG_MAPS, validation);
+            let [ignored, warned, strict] =
+                [FieldValidation::Ignore, FieldValidation::Warn, FieldValidation::Strict]
+                    .map(|validation| apply(kind, &current, &body, &kinds::CONFIG_MAPS, validation));
+            let object = |applied: &Result<(Json, Vec<String>), _>| applied.as_ref().ok().map(|(object, _)| object.clone());
+            prop_assert_eq!(object(&ignored), object(&warned), "what is warned of is dropped all the same");
+            // What is strictly right is right, and there is nothing to warn of.
+            if strict.is_ok() {
+                prop_assert_eq!(strict, warned);
+            }
+            if let (PatchKind::Merge, Ok((once, _))) = (kind, ignored) {
+                let again = apply(kind, &once, &body, &kinds::CONFIG_MAPS, FieldValidation::Ignore);
+                prop_assert_eq!(object(&again), Some(once), "a merge patch says what is to be");
             }
         }
     }
     #[test]
-    fn any_bytes_apply_or_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+    fn any_bytes_apply_as_json_or_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
         let body = Body::Bytes(Arc::from(bytes));
         for kind in [PatchKind::Json, PatchKind::Merge, PatchKind::Strategic] {
-            let _ = apply(kind, &current(), &body, &kinds::CONFIG_MAPS, FieldValidation::Warn);
+            let applied = apply(kind, &current(), &body, &kinds::CONFIG_MAPS, FieldValidation::Warn);
+            if let Ok(applied) = applied {
+                let Body::Bytes(bytes) = &body else { unreachable!("they are bytes") };
+                let read = Body::Json(Arc::new(decode::json(bytes).expect("it applies")));
+                let again = apply(kind, &current(), &read, &kinds::CONFIG_MAPS, FieldValidation::Warn);
+                prop_assert_eq!(again, Ok(applied));
+            }
         }
     }
 }

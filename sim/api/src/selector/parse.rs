@@ -474,13 +474,49 @@ mod tests {
         assert!(parse("a=\\x").is_err() && parse("").is_ok());
     }
 
+    fn written(requirement: &Requirement) -> String {
+        let (key, values) = (&requirement.key, requirement.values.join(","));
+        match requirement.operator {
+            Operator::In => format!("{key} in ({values})"),
+            Operator::NotIn => format!("{key} notin ({values})"),
+            Operator::Exists => key.to_string(),
+            Operator::DoesNotExist => format!("!{key}"),
+            Operator::GreaterThan => format!("{key}>{values}"),
+            Operator::LessThan => format!("{key}<{values}"),
+        }
+    }
+
+    /// `EscapeValue`, as a term.
+    fn escaped(term: &FieldTerm) -> String {
+        let mut value = String::new();
+        for char in term.value.chars() {
+            if "\\,=".contains(char) {
+                value.push('\\');
+            }
+            value.push(char);
+        }
+        let operator = if term.equal { "=" } else { "!=" };
+        format!("{}{operator}{value}", term.field)
+    }
+
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,24}", dense in "[a=!<>(), in\\\\]{0,24}") {
-            for text in [&text, &dense] {
-                let _ = LabelSelector::parse(text);
-                let _ = FieldSelector::parse(text);
+        fn what_is_read_can_be_written_and_read_again(
+            text in "\\PC{0,24}",
+            dense in "[ab=!<>(), in\\\\]{0,24}",
+            terms in "(a|b=c|!d|e in \\((f|g,h|)\\)|i notin \\(j,k\\)|l>1|m<23|n!=o)(,(p|q==r|!s|t in \\(v,u\\))){0,3}",
+        ) {
+            for text in [&text, &dense, &terms] {
+                if let Ok(read) = LabelSelector::parse(text) {
+                    let written: Vec<String> = read.0.iter().map(written).collect();
+                    prop_assert_eq!(LabelSelector::parse(&written.join(",")), Ok(read));
+                }
+                if let Ok(read) = FieldSelector::parse(text) {
+                    let written: Vec<String> = read.0.iter().map(escaped).collect();
+                    prop_assert_eq!(FieldSelector::parse(&written.join(",")), Ok(read));
+                }
             }
+            prop_assert!(LabelSelector::parse(&terms).is_ok(), "{}", terms);
         }
     }
 }
