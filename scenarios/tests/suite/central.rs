@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use wavetank_cluster::Components;
 use wavetank_component::{Component, Section};
+use wavetank_components::kube_controller_manager::new_controller_descriptors;
 
 /// The folders that compose components, from the root of the workspace.
 const CENTRAL: [&str; 3] = ["scenarios/src", "sim/cluster/src", "sim/component/src"];
@@ -71,5 +72,12 @@ fn every_component_is_one_line_of_the_list() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let list = fs::read_to_string(root.join("sim/cluster/src/list.rs")).expect("it is text");
     let lines = list.lines().filter(|line| line.contains("Arc::new("));
-    assert_eq!(lines.count(), Components::default().iter().count());
+    let controllers = new_controller_descriptors().len();
+    let all = Components::default().iter().count();
+    assert_eq!(lines.count() + controllers, all);
+    let folder = "sim/components/kube_controller_manager/controllers.rs";
+    let list = fs::read_to_string(root.join(folder)).expect("it is text");
+    let (_, list) = list.split_once("\ncontrollers! {").expect("the list");
+    let lines = list.lines().filter(|line| line.ends_with(','));
+    assert_eq!(lines.count(), controllers);
 }

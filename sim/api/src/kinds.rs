@@ -128,6 +128,39 @@ impl Resource {
     }
 }
 
+/// Some resources of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ResourceSet(u32);
+
+impl ResourceSet {
+    /// Those that every apiserver has watch caches of, used or not: all that there were when others were first
+    /// cached only for scenarios that use them.
+    pub const CACHED: ResourceSet = ResourceSet((1 << 13) - 1);
+
+    /// With the resource of this name, `jobs.batch`.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn with(self, qualified: &str) -> ResourceSet {
+        let mut all = Resource::ALL.iter();
+        let at = all.position(|resource| resource.qualified() == qualified);
+        let at = at.unwrap_or_else(|| panic!("there is no resource `{qualified}`"));
+        ResourceSet(self.0 | 1 << at)
+    }
+
+    /// They, in the order of the table.
+    pub fn iter(self) -> impl Iterator<Item = &'static Resource> {
+        let all = Resource::ALL.into_iter().enumerate();
+        let own = all.filter(move |(at, _)| self.0 & 1 << at != 0);
+        own.map(|(_, resource)| resource)
+    }
+
+    /// Is it one of them?
+    pub fn contains(self, resource: &'static Resource) -> bool {
+        self.iter().any(|own| std::ptr::eq(own, resource))
+    }
+}
+
 /// v1 configmaps
 pub static CONFIG_MAPS: Resource = Resource {
     group: "",
