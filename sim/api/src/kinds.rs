@@ -11,6 +11,7 @@ pub mod deployments;
 mod endpoint_slices;
 pub mod endpoints;
 mod events;
+pub mod jobs;
 mod leases;
 mod namespaces;
 mod network;
@@ -44,8 +45,8 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// All of them.
-    pub const ALL: [&'static Resource; 13] = [
+    /// All of them. What is numbered by them keeps its number, so a new one comes last.
+    pub const ALL: [&'static Resource; 14] = [
         &CONFIG_MAPS,
         &DEPLOYMENTS,
         &ENDPOINT_SLICES,
@@ -59,6 +60,7 @@ impl Resource {
         &SECRETS,
         &SERVICE_CIDRS,
         &SERVICES,
+        &JOBS,
     ];
 
     /// `apiVersion`: `v1`, `apps/v1`.
@@ -280,6 +282,17 @@ pub static LEASES: Resource = Resource {
     namespaced: true,
     registry: "/registry/leases",
     strategy: &leases::Leases,
+};
+
+/// batch jobs
+pub static JOBS: Resource = Resource {
+    group: "batch",
+    version: "v1",
+    plural: "jobs",
+    kind: "Job",
+    namespaced: true,
+    registry: "/registry/jobs",
+    strategy: &jobs::Jobs,
 };
 
 /// networking.k8s.io ipaddresses
