@@ -11,7 +11,7 @@ use wavetank_client::leader_election::LEADERSHIP;
 use wavetank_client::wait::Turn;
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{Failure, RestClient};
-use wavetank_component::Component;
+use wavetank_component::{Component, Setup};
 use wavetank_engine::{Either, Rx};
 use wavetank_version::{Gate, Selection};
 
@@ -33,7 +33,7 @@ pub trait ControllerDescriptor: Component {
     }
 
     /// `ControllerConstructor`: the controller, with its handlers at the informers that it asks of the factory.
-    fn new_controller(&self, cx: &mut ControllerContext) -> Arc<dyn Controller>;
+    fn new_controller(&self, setup: &Setup, cx: &mut ControllerContext) -> Arc<dyn Controller>;
 }
 
 /// What controllers are made of (`ControllerContext`).

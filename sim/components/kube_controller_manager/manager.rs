@@ -15,6 +15,7 @@ use wavetank_client::leader_election::{self, ELECTOR, Election, LEADERSHIP, Lock
 use wavetank_client::wait::{Stop, Turn};
 use wavetank_client::workqueue::WorkQueue;
 use wavetank_client::{ElectionDefect, InformerDefect, RestClient};
+use wavetank_component::Setup;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
@@ -104,6 +105,7 @@ impl ControllerManager {
     /// runs these controllers, in this context.
     pub fn new(
         name: &str,
+        setup: &Setup,
         mut context: ControllerContext,
         controllers: &[Arc<dyn ControllerDescriptor>],
         defects: Set<ElectionDefect>,
@@ -111,7 +113,7 @@ impl ControllerManager {
         release_on_cancel: bool,
     ) -> ControllerManager {
         let running = controllers.iter();
-        let running = running.map(|controller| controller.new_controller(&mut context));
+        let running = running.map(|controller| controller.new_controller(setup, &mut context));
         let running = running.collect();
         ControllerManager {
             name: name.into(),

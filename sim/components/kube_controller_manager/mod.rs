@@ -51,6 +51,14 @@ pub fn runs(spec: &Spec, controller: &str) -> bool {
     spec.count(KEY) > 0 && names.any(|name| name == controller)
 }
 
+/// How long after calm one of them leads, at the latest.
+pub fn settles(setup: &Setup) -> Duration {
+    match (setup.count(KEY), kube_apiserver::newest(setup)) {
+        (0, _) | (_, None) => Duration::ZERO,
+        (_, Some(release)) => leaders::leading(release, kube_apiserver::settles(setup)),
+    }
+}
+
 /// May managers give up their lock when they stop?
 fn releases(spec: &Spec) -> bool {
     let may = spec.part::<Options>().leader_elect_release_on_cancel;
@@ -147,7 +155,7 @@ impl Component for KubeControllerManager {
             let defects = setup.set(rest.release);
             let releases = decided.leader_elect_release_on_cancel;
             let manager =
-                ControllerManager::new(name, context, &controllers, defects, lock, releases);
+                ControllerManager::new(name, setup, context, &controllers, defects, lock, releases);
             wiring.process(name, manager);
         }
     }
@@ -169,10 +177,7 @@ impl Component for KubeControllerManager {
     }
 
     fn settles(&self, setup: &Setup) -> Duration {
-        match (setup.count(KEY), kube_apiserver::newest(setup)) {
-            (0, _) | (_, None) => Duration::ZERO,
-            (_, Some(release)) => leaders::leading(release, kube_apiserver::settles(setup)),
-        }
+        settles(setup)
     }
 
     fn describe(&self, _: &World, note: &Note) -> Option<Told> {

@@ -48,7 +48,7 @@ pub fn tell(
     let named = args["resource"].as_str().unwrap_or_default();
     let mut all = config.resources.iter();
     let Some(resource) = all.find(|resource| resource.qualified() == named) else {
-        return Some(Err(format!("has no watch cache of `{named}`")));
+        return Some(Err(format!("caches no resource `{named}`")));
     };
     let build = *cx.cell(&serving(resource));
     let cacher = Cacher {

@@ -8,7 +8,7 @@ use wavetank_api::kinds::Resource;
 use wavetank_engine::{Name, Rx};
 use wavetank_version::Set;
 
-use super::{HandlerSpec, Informer, InformerSpec, Informers};
+use super::{HandlerSpec, Informer, InformerSpec, Informers, SYNC_POLL};
 use crate::InformerDefect;
 use crate::rest::RestClient;
 
@@ -118,6 +118,13 @@ impl Lister {
     /// `HasSynced`: has the store been filled?
     pub fn has_synced(self, rx: Rx) -> bool {
         self.look(rx, Informer::has_synced)
+    }
+
+    /// `WaitForNamedCacheSync`
+    pub async fn wait_for_cache_sync(self, rx: Rx) {
+        while !self.has_synced(rx) {
+            rx.sleep(SYNC_POLL).await;
+        }
     }
 
     fn look<R: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(

@@ -11,7 +11,7 @@ use wavetank_api::{Method, Reason, Request};
 use wavetank_client::leader_election::LEADERSHIP;
 use wavetank_client::wait::{Every, Turn};
 use wavetank_client::{Failure, RestClient};
-use wavetank_component::Component;
+use wavetank_component::{Component, Setup};
 use wavetank_engine::{Either, Rx};
 use wavetank_version::Gate;
 
@@ -55,7 +55,7 @@ impl ControllerDescriptor for Tally {
         false
     }
 
-    fn new_controller(&self, cx: &mut ControllerContext) -> Arc<dyn Controller> {
+    fn new_controller(&self, _: &Setup, cx: &mut ControllerContext) -> Arc<dyn Controller> {
         let rest = cx.rest.clone();
         Arc::new(TallyController { rest })
     }

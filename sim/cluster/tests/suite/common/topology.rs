@@ -385,7 +385,7 @@ impl Component for OtherManagers {
         Ok(all[self.after..].to_vec())
     }
 
-    fn build(&self, _: &Setup, wiring: &mut Wiring) {
+    fn build(&self, setup: &Setup, wiring: &mut Wiring) {
         for (name, own) in wiring.names(self.name()).iter().zip(&self.managers) {
             let balancer = LoadBalancer {
                 servers: wiring.ids(kube_apiserver::NAME),
@@ -400,6 +400,7 @@ impl Component for OtherManagers {
             let context = controller_context(rest, Selection::NONE);
             let manager = ControllerManager::new(
                 name,
+                setup,
                 context,
                 &controllers,
                 own.defects,
