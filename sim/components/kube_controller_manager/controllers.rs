@@ -19,4 +19,5 @@ macro_rules! controllers {
 
 controllers! {
     tally::Tally,
+    ttl_after_finished::TtlAfterFinished,
 }
