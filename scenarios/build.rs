@@ -1,5 +1,7 @@
 //! Gives the build a name that changes with its sources, so that a trace knows whether it was
 //! written by this very build. No host, path or date goes into it.
+//!
+//! And lists the scenarios and scopes that lie in their folders, so that they are bundled without being named.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,28 @@ fn main() {
         false => format!("+{:016x}", hash.0),
     };
     println!("cargo::rustc-env=WAVETANK_SOURCES={suffix}");
+    let lists = [("FILES", "."), ("SCOPES", "scopes")];
+    let lists = lists.map(|(name, folder)| bundled(name, folder)).concat();
+    let out = std::env::var("OUT_DIR").expect("cargo says so");
+    fs::write(Path::new(&out).join("bundled.rs"), lists).expect("it can be written");
+}
+
+/// A constant with the name and the text of each scenario in a folder, by name.
+fn bundled(constant: &str, folder: &str) -> String {
+    println!("cargo::rerun-if-changed={folder}");
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path());
+    let files = files.filter(|path| path.extension().is_some_and(|own| own == "yaml"));
+    let names = files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    let lines = names.iter().map(|name| {
+        format!(
+            "    ({name:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{folder}/{name}.yaml\"))),\n"
+        )
+    });
+    let lines: String = lines.collect();
+    format!("const {constant}: &[(&str, &str)] = &[\n{lines}];\n")
 }
 
 /// The Rust sources below `path`, or `path` itself if it is a file.

@@ -4,83 +4,8 @@ use wavetank_cluster::Components;
 
 use crate::file::Scenario;
 
-const FILES: [(&str, &str); 10] = [
-    ("etcd-storm", include_str!("../../etcd-storm.yaml")),
-    (
-        "kubernetes-endpoints",
-        include_str!("../../kubernetes-endpoints.yaml"),
-    ),
-    (
-        "leader-election",
-        include_str!("../../leader-election.yaml"),
-    ),
-    ("master-count", include_str!("../../master-count.yaml")),
-    (
-        "no-shutdown-delay",
-        include_str!("../../no-shutdown-delay.yaml"),
-    ),
-    (
-        "rolling-upgrade",
-        include_str!("../../rolling-upgrade.yaml"),
-    ),
-    ("service-dual", include_str!("../../service-dual.yaml")),
-    ("service-rush", include_str!("../../service-rush.yaml")),
-    ("service-storm", include_str!("../../service-storm.yaml")),
-    ("watch-storm", include_str!("../../watch-storm.yaml")),
-];
-
-/// The bundled scopes of `wavetank check`.
-macro_rules! scopes {
-    ($($name:literal,)*) => {
-        &[$(($name, include_str!(concat!("../../scopes/", $name, ".yaml"))),)*]
-    };
-}
-
-const SCOPES: &[(&str, &str)] = scopes![
-    "cluster-ips-bitmap",
-    "cluster-ips-dual",
-    "cluster-ips-objects",
-    "etcd-compaction",
-    "etcd-leases",
-    "etcd-members",
-    "etcd-old-leader",
-    "etcd-progress",
-    "etcd-snapshot",
-    "etcd-transaction",
-    "etcd-watch",
-    "external-name",
-    "first-address",
-    "held-up-removal",
-    "identity-stop",
-    "informer-start",
-    "last-stop-recovery",
-    "leader-lease",
-    "leader-release",
-    "leaderless-caches",
-    "lease-endpoints",
-    "lease-recovery",
-    "master-count-fight",
-    "node-ports",
-    "reflector",
-    "relist",
-    "relist-too-large",
-    "service-finalizers",
-    "service-late-release",
-    "service-leaks",
-    "service-ports",
-    "service-repair",
-    "service-repair-objects",
-    "service-start",
-    "service-type-change",
-    "service-updates",
-    "service-updates-objects",
-    "shared-address",
-    "three-lease-endpoints",
-    "watch-cache",
-    "watch-cache-refill",
-    "watch-cache-start",
-    "watch-cache-torn-down",
-];
+// `FILES` and `SCOPES`: what lies in the folders, by name.
+include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
 /// The text of a bundled scenario or scope.
 pub fn text(name: &str) -> Option<&'static str> {
@@ -94,7 +19,7 @@ pub fn text(name: &str) -> Option<&'static str> {
 /// # Panics
 /// If one is wrong; a test reads them all.
 pub fn bundled(components: &Components) -> Vec<Scenario> {
-    parsed(&FILES, components)
+    parsed(FILES, components)
 }
 
 /// All bundled scopes.

@@ -4,13 +4,14 @@ use std::fs;
 
 use wavetank_cluster::Components;
 use wavetank_component::{Component, Section};
+use wavetank_components::kube_controller_manager::new_controller_descriptors;
 
 use crate::support::{root, sources};
 
 /// The folders that compose components, from the root of the workspace.
 const CENTRAL: [&str; 3] = ["scenarios/src", "sim/cluster/src", "sim/component/src"];
-/// The list, and the texts that are bundled.
-const LISTS: [&str; 2] = ["sim/cluster/src/list.rs", "scenarios/src/kube/library.rs"];
+/// The list.
+const LIST: &str = "sim/cluster/src/list.rs";
 
 /// How code would name it: by its name or by one of its keys, as a text. Keys of a section of its own are those of
 /// nobody else, and may be called as anything is.
@@ -36,10 +37,7 @@ fn central_files_name_no_component() {
     assert!(names.contains(&"\"apiservers\"".to_owned()));
     assert!(names.contains(&"\"shutdown-delay\"".to_owned()));
     let mut found = Vec::new();
-    for path in all
-        .iter()
-        .filter(|path| !LISTS.iter().any(|list| path.ends_with(list)))
-    {
+    for path in all.iter().filter(|path| !path.ends_with(LIST)) {
         let text = fs::read_to_string(path).expect("it is text");
         let code = text
             .lines()
@@ -60,5 +58,12 @@ fn every_component_is_one_line_of_the_list() {
     let root = root();
     let list = fs::read_to_string(root.join("sim/cluster/src/list.rs")).expect("it is text");
     let lines = list.lines().filter(|line| line.contains("Arc::new("));
-    assert_eq!(lines.count(), Components::default().iter().count());
+    let controllers = new_controller_descriptors().len();
+    let all = Components::default().iter().count();
+    assert_eq!(lines.count() + controllers, all);
+    let folder = "sim/components/kube_controller_manager/controllers.rs";
+    let list = fs::read_to_string(root.join(folder)).expect("it is text");
+    let (_, list) = list.split_once("\ncontrollers! {").expect("the list");
+    let lines = list.lines().filter(|line| line.ends_with(','));
+    assert_eq!(lines.count(), controllers);
 }

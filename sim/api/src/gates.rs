@@ -28,6 +28,8 @@ gates! {
     /// Ports for health checks and traffic policies are checked by validation, and not once the layer before the
     /// registry has allocated (`validateServiceExternalTrafficPolicy`; the layer is gone since).
     pub TRAFFIC_IS_VALIDATED = Gate::since(1, 23);
+    /// `ttlSecondsAfterFinished` of a Job (`TTLAfterFinished`, beta; alpha and off since 1.12).
+    pub TTL_AFTER_FINISHED = Gate::since(1, 21);
     /// `fieldValidation` (KEP-2885, `ServerSideFieldValidation`, beta; alpha and off since 1.23).
     pub FIELD_VALIDATION = Gate::since(1, 25);
     /// Only load balancers have an ingress in their status (`AllowServiceLBStatusOnNonLB`, off).
@@ -36,6 +38,8 @@ gates! {
     pub LOAD_BALANCER_IP_MODE = Gate::since(1, 30);
     /// `trafficDistribution` (`ServiceTrafficDistribution`, beta).
     pub TRAFFIC_DISTRIBUTION = Gate::since(1, 31);
+    /// The status of a Job may change only as its controller changes it (KEP-4368, `getStatusValidationOptions`).
+    pub JOB_STATUS_IS_VALIDATED = Gate::since(1, 31);
     /// Endpoints are deprecated (`APILifecycleDeprecated`).
     pub ENDPOINTS_ARE_DEPRECATED = Gate::since(1, 33);
     /// Pods count their generation (`pkg/registry/core/pod/strategy.go`).

@@ -11,6 +11,7 @@ pub mod deployments;
 mod endpoint_slices;
 pub mod endpoints;
 mod events;
+pub mod jobs;
 mod leases;
 mod namespaces;
 mod network;
@@ -44,8 +45,8 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// All of them.
-    pub const ALL: [&'static Resource; 13] = [
+    /// All of them. What is numbered by them keeps its number, so a new one comes last.
+    pub const ALL: [&'static Resource; 14] = [
         &CONFIG_MAPS,
         &DEPLOYMENTS,
         &ENDPOINT_SLICES,
@@ -59,6 +60,7 @@ impl Resource {
         &SECRETS,
         &SERVICE_CIDRS,
         &SERVICES,
+        &JOBS,
     ];
 
     /// `apiVersion`: `v1`, `apps/v1`.
@@ -125,6 +127,39 @@ impl Resource {
     /// The object of a bookmark, without a resourceVersion: kind and apiVersion.
     pub fn bookmark(&self) -> Json {
         serde_json::json!({"kind": self.kind, "apiVersion": self.api_version(), "metadata": {}})
+    }
+}
+
+/// Some resources of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ResourceSet(u32);
+
+impl ResourceSet {
+    /// Those that every apiserver has watch caches of, used or not: all that there were when others were first
+    /// cached only for scenarios that use them.
+    pub const CACHED: ResourceSet = ResourceSet((1 << 13) - 1);
+
+    /// With the resource of this name, `jobs.batch`.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn with(self, qualified: &str) -> ResourceSet {
+        let mut all = Resource::ALL.iter();
+        let at = all.position(|resource| resource.qualified() == qualified);
+        let at = at.unwrap_or_else(|| panic!("there is no resource `{qualified}`"));
+        ResourceSet(self.0 | 1 << at)
+    }
+
+    /// They, in the order of the table.
+    pub fn iter(self) -> impl Iterator<Item = &'static Resource> {
+        let all = Resource::ALL.into_iter().enumerate();
+        let own = all.filter(move |(at, _)| self.0 & 1 << at != 0);
+        own.map(|(_, resource)| resource)
+    }
+
+    /// Is it one of them?
+    pub fn contains(self, resource: &'static Resource) -> bool {
+        self.iter().any(|own| std::ptr::eq(own, resource))
     }
 }
 
@@ -247,6 +282,17 @@ pub static LEASES: Resource = Resource {
     namespaced: true,
     registry: "/registry/leases",
     strategy: &leases::Leases,
+};
+
+/// batch jobs
+pub static JOBS: Resource = Resource {
+    group: "batch",
+    version: "v1",
+    plural: "jobs",
+    kind: "Job",
+    namespaced: true,
+    registry: "/registry/jobs",
+    strategy: &jobs::Jobs,
 };
 
 /// networking.k8s.io ipaddresses

@@ -104,6 +104,7 @@ pub(crate) fn kind(api_version: &str, kind: &str) -> Option<StructId> {
             _ => "core",
         },
         "apps/v1" => "apps",
+        "batch/v1" => "batch",
         "discovery.k8s.io/v1" => "discovery",
         "coordination.k8s.io/v1" => "coordination",
         "networking.k8s.io/v1" => "networking",

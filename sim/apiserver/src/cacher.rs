@@ -38,6 +38,7 @@ use std::ptr;
 use std::time::Duration;
 
 use wavetank_api::Resource;
+use wavetank_api::kinds::ResourceSet;
 use wavetank_engine::{
     Cell, Channel, Condition, Cx, Lock, Name, ProcId, RoutineFuture, Rx, Task, World,
 };
@@ -82,6 +83,8 @@ pub struct Config {
     pub etcd: Client,
     /// Does that etcd answer requests for progress as it should ([`supports_progress`])?
     pub progress: bool,
+    /// The resources that the server has caches of.
+    pub resources: ResourceSet,
 }
 
 /// `storage/feature/feature_support_checker.go`: is `RequestWatchProgress` to be trusted?

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::kinds::EVENTS;
+use wavetank_api::kinds::ResourceSet;
 use wavetank_api::{Request, Resource};
 use wavetank_client::{RestClient, Servers};
 use wavetank_engine::{
@@ -71,6 +72,8 @@ pub struct Config {
     pub hooks: u64,
     /// `--watch-cache`, over an etcd of this release; `None` without.
     pub watch_cache: Option<EtcdVersion>,
+    /// The resources that it has watch caches of.
+    pub cached: ResourceSet,
     /// `--etcd-compaction-interval`; `None` is 0: it does not compact.
     pub compaction: Option<Duration>,
     /// Its number among the servers: goes into uids.
@@ -116,13 +119,15 @@ impl Config {
             defects: self.defects.cache,
             etcd: self.etcd(),
             progress: cacher::supports_progress(etcd),
+            resources: self.cached,
         })
     }
 
     /// The watch cache of a resource.
     pub(crate) fn cacher(&self, rx: Rx, resource: &'static Resource) -> Option<Cacher> {
         let apart = self.events_etcd.is_some() && *resource == EVENTS;
-        let caches = self.caches().filter(|_| !apart)?;
+        let is_cached = !apart && self.cached.contains(resource);
+        let caches = self.caches().filter(|_| is_cached)?;
         Some(Cacher::serving(rx, caches, resource))
     }
 
@@ -256,7 +261,7 @@ impl<H: Hook> Process for ApiServer<H> {
             count: 0,
         };
         if let Some(caches) = self.config.caches() {
-            for resource in Resource::ALL {
+            for resource in self.config.cached.iter() {
                 Cacher::new(caches, resource).start(cx);
             }
             if let Some(every) = self.config.compaction {

@@ -2,10 +2,11 @@
 //! routine empties it into the store, and each handler is told by a routine of its own, from a buffer
 //! without a bound.
 //!
-//! `spec` says what an informer is about, `state` is what it remembers, `apply` what a popped delta does;
-//! these are pure. This file has the routines and timers. How the queue is filled is in `reflector`.
+//! `spec` says what an informer is about, `factory` shares informers between the controllers of a process, `state` is
+//! what an informer remembers, `apply` what a popped delta does; these are pure. This file has the routines and timers. How the queue is filled is in `reflector`.
 
 mod apply;
+mod factory;
 mod spec;
 pub(crate) mod state;
 
@@ -22,6 +23,7 @@ use crate::reflector::{self, REFLECT, Reflect};
 use crate::wait::backoff::{RESET_AFTER, Rearm};
 
 pub use apply::{Notice, Told};
+pub use factory::{Lister, SharedInformer, SharedInformerFactory};
 pub use spec::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
 pub use state::{Hold, HoldAt, INFORMERS, Informer, InformerId, Listener, first_of};
 

@@ -9,8 +9,16 @@ use wavetank_components::{
     load_balancer, rollout, service_writers, services, watch_cache, writers,
 };
 
-/// All of them.
+/// All of them, and the controllers that controller managers may run, which have a list of their own.
 pub(crate) fn all() -> Vec<Arc<dyn Component>> {
+    let mut all = processes();
+    for controller in kube_controller_manager::new_controller_descriptors() {
+        all.push(controller);
+    }
+    all
+}
+
+fn processes() -> Vec<Arc<dyn Component>> {
     vec![
         Arc::new(kube_apiserver::KubeApiserver),
         Arc::new(services::Services),

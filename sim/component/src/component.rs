@@ -110,6 +110,13 @@ pub trait Component: Send + Sync + 'static {
         None
     }
 
+    /// The resources that it uses besides those that every scenario has, by their qualified names, `jobs.batch`:
+    /// apiservers have watch caches of them only where somebody uses them.
+    fn uses(&self, spec: &Spec) -> Vec<String> {
+        let _ = spec;
+        Vec::new()
+    }
+
     /// Adds its processes to a world.
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
         let _ = (setup, wiring);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use wavetank_api::kinds::ResourceSet;
 use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect, ServiceDefect};
 use wavetank_component::Focus;
 use wavetank_component::{
@@ -189,6 +190,12 @@ fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
     }]
 }
 
+/// The resources that apiservers have watch caches of, if they have any.
+fn cached(wiring: &Wiring) -> ResourceSet {
+    let used = wiring.uses().iter();
+    used.fold(ResourceSet::CACHED, |cached, of| cached.with(of))
+}
+
 /// The `n`-th apiserver (from 0), of this release.
 fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config {
     let decided: Decided = setup.decided();
@@ -205,6 +212,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         namespace_lifecycle: false,
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
+        cached: cached(wiring),
         compaction: watch_cache::compaction(setup),
     }
 }

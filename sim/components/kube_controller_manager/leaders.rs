@@ -30,11 +30,11 @@ use wavetank_client::leader_election::{
     Record,
 };
 use wavetank_component::PropertyInfo;
-use wavetank_controllers::{ControllerManager, RESTART_AFTER};
 use wavetank_engine::{Check, Note, ProcId, Reached, Stable, Status, World};
 use wavetank_etcd::Committed;
 use wavetank_version::Version;
 
+use super::manager::{ControllerManager, RESTART_AFTER};
 use super::{NEEDED, releases};
 use crate::promises::violated;
 use free::{CleanStopFrees, NoLockWriteAfterRelease};

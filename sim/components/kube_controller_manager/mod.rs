@@ -1,26 +1,31 @@
-//! Controller managers, which elect a leader.
+//! Controller managers, which elect a leader. `manager` is the process, `controller` says what a controller is, and
+//! `controllers` which there are, a folder each.
 
+pub mod controller;
+mod controllers;
 mod leaders;
+mod manager;
 mod options;
 mod words;
 
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use wavetank_client::ElectionDefect;
 use wavetank_client::leader_election::LockKind;
+use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_component::values::Choices;
 use wavetank_component::{
     Component, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section, Setup, Spec, Stored,
     Told, Wiring,
 };
-use wavetank_controllers::ControllerManager;
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
 use crate::{informers, kube_apiserver};
 use options::Decided;
 
+pub use controllers::new_controller_descriptors;
+pub use manager::{ControllerManager, controller_context};
 pub use options::{Options, ResourceLock};
 
 /// Its name.
@@ -38,6 +43,21 @@ const NEEDED: Need = Need {
     lacking: "controller managers, and there are none",
     add: "`controller-managers: 3` to `topology`",
 };
+
+/// Do controller managers run the controller of this name?
+pub fn runs(spec: &Spec, controller: &str) -> bool {
+    let running = spec.part::<Options>().descriptors();
+    let mut names = running.iter().map(|own| own.controller_name());
+    spec.count(KEY) > 0 && names.any(|name| name == controller)
+}
+
+/// How long after calm one of them leads, at the latest.
+pub fn settles(setup: &Setup) -> Duration {
+    match (setup.count(KEY), kube_apiserver::newest(setup)) {
+        (0, _) | (_, None) => Duration::ZERO,
+        (_, Some(release)) => leaders::leading(release, kube_apiserver::settles(setup)),
+    }
+}
 
 /// May managers give up their lock when they stop?
 fn releases(spec: &Spec) -> bool {
@@ -66,10 +86,17 @@ impl Component for KubeControllerManager {
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
         kube_apiserver::needed_by(KEY, spec, mistakes);
+        let options: Options = spec.part();
+        if let Some(unknown) = options.unknown().next() {
+            let all = new_controller_descriptors();
+            let all: Vec<&str> = all.iter().map(|own| own.controller_name()).collect();
+            let message = format!("there is no controller `{unknown}`");
+            let help = format!("the controllers are: {}", all.join(", "));
+            mistakes.value(Section::Options, "controllers", message, help);
+        }
         if spec.count(KEY) > 0 {
             return;
         }
-        let options: Options = spec.part();
         let given = [
             (
                 "leader-elect-resource-lock",
@@ -79,6 +106,7 @@ impl Component for KubeControllerManager {
                 "leader-elect-release-on-cancel",
                 options.leader_elect_release_on_cancel.is_some(),
             ),
+            ("controllers", options.controllers.is_some()),
         ];
         for (key, _) in given.into_iter().filter(|(_, given)| *given) {
             let message = format!("`{key}` is for controller managers, and there are none");
@@ -87,13 +115,21 @@ impl Component for KubeControllerManager {
         }
     }
 
-    /// They are of the newest release that there is: does it know the locks?
+    /// They are of the newest release that there is: does it know the locks, and the controllers?
     fn check_releases(&self, spec: &Spec) -> Result<(), String> {
-        let locks = spec.part::<Options>().leader_elect_resource_lock;
-        let locks = locks.as_ref().map_or(&[][..], Choices::values);
+        let options: Options = spec.part();
+        let locks = options.leader_elect_resource_lock.as_ref();
+        let locks = locks.map_or(&[][..], Choices::values);
         let Some(newest) = kube_apiserver::newest(spec) else {
             return Ok(());
         };
+        let mut running = options.descriptors().into_iter();
+        if let Some(missing) = running.find(|own| !newest.has(own.releases_with_it())) {
+            let name = missing.controller_name();
+            return Err(format!(
+                "controller managers of {newest} do not run the controller `{name}`"
+            ));
+        }
         let mut unknown = locks.iter().filter(|of| !LockKind::from(**of).fits(newest));
         match unknown.next() {
             None => Ok(()),
@@ -110,10 +146,16 @@ impl Component for KubeControllerManager {
         let decided: Decided = setup.decided();
         let lock = decided.leader_elect_resource_lock.map(LockKind::from);
         let lock = lock.unwrap_or(LockKind::of(rest.release));
+        let controllers = setup.part::<Options>().descriptors();
+        let mut lists = vec![InformerDefect::LIST];
+        lists.extend(controllers.iter().flat_map(|own| own.defects()));
+        let in_controllers = setup.selection(rest.release, &lists);
         for name in wiring.names(NAME) {
+            let context = controller_context(rest.clone(), in_controllers.clone());
             let defects = setup.set(rest.release);
             let releases = decided.leader_elect_release_on_cancel;
-            let manager = ControllerManager::new(name, rest.clone(), defects, lock, releases);
+            let manager =
+                ControllerManager::new(name, setup, context, &controllers, defects, lock, releases);
             wiring.process(name, manager);
         }
     }
@@ -135,10 +177,7 @@ impl Component for KubeControllerManager {
     }
 
     fn settles(&self, setup: &Setup) -> Duration {
-        match (setup.count(KEY), kube_apiserver::newest(setup)) {
-            (0, _) | (_, None) => Duration::ZERO,
-            (_, Some(release)) => leaders::leading(release, kube_apiserver::settles(setup)),
-        }
+        settles(setup)
     }
 
     fn describe(&self, _: &World, note: &Note) -> Option<Told> {

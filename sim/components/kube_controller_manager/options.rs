@@ -1,10 +1,15 @@
-//! Keys of scenario files: what controller managers lock, and whether they give it up.
+//! Keys of scenario files: what controller managers lock, whether they give it up, and which controllers they run.
+
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_client::leader_election::LockKind;
 use wavetank_component::values::Choices;
 use wavetank_component::{Draw, Drawn, Part, Section};
+
+use super::controller::ControllerDescriptor;
+use super::controllers::new_controller_descriptors;
 
 /// Of `options`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +22,9 @@ pub struct Options {
     /// without it none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader_elect_release_on_cancel: Option<Choices<bool>>,
+    /// The controllers that controller managers run (`--controllers`); without it those that are on by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controllers: Option<Vec<String>>,
 }
 
 /// Values of `--leader-elect-resource-lock`.
@@ -44,6 +52,30 @@ impl From<ResourceLock> for LockKind {
             ResourceLock::EndpointsLeases => LockKind::EndpointsLeases,
             ResourceLock::ConfigMapsLeases => LockKind::ConfigMapsLeases,
         }
+    }
+}
+
+impl Options {
+    /// The controllers that controller managers run.
+    pub(super) fn descriptors(&self) -> Vec<Arc<dyn ControllerDescriptor>> {
+        let mut all = new_controller_descriptors();
+        all.retain(|descriptor| match &self.controllers {
+            None => !descriptor.is_disabled_by_default(),
+            Some(named) => {
+                let name = descriptor.controller_name();
+                named.iter().any(|own| own == name)
+            }
+        });
+        all
+    }
+
+    /// Names of controllers that nobody knows.
+    pub(super) fn unknown(&self) -> impl Iterator<Item = &str> {
+        let named = self.controllers.iter().flatten().map(String::as_str);
+        named.filter(|name| {
+            let mut all = new_controller_descriptors().into_iter();
+            !all.any(|descriptor| descriptor.controller_name() == *name)
+        })
     }
 }
 

@@ -112,7 +112,7 @@ impl Strategy for Deployments {
 }
 
 /// A label selector as messages show it.
-fn shown(selector: Option<&Json>) -> Bad {
+pub(super) fn shown(selector: Option<&Json>) -> Bad {
     let id = schema::named("meta.LabelSelector");
     match (selector, id) {
         (Some(selector), Some(id)) => Bad::shown(render::structure(selector, id)),
@@ -121,7 +121,7 @@ fn shown(selector: Option<&Json>) -> Bad {
 }
 
 /// `LabelSelectorAsSelector`; `None` if an operator is none.
-fn label_selector_as_selector(selector: &Json) -> Option<LabelSelector> {
+pub(super) fn label_selector_as_selector(selector: &Json) -> Option<LabelSelector> {
     let mut all = Vec::new();
     for (key, value) in metadata::entries(selector, &["matchLabels"]) {
         all.push(Requirement {
@@ -150,7 +150,7 @@ fn label_selector_as_selector(selector: &Json) -> Option<LabelSelector> {
 }
 
 /// `ValidateLabelSelector`
-fn validate_label_selector(selector: &Json, path: &str, errors: &mut ErrorList) {
+pub(super) fn validate_label_selector(selector: &Json, path: &str, errors: &mut ErrorList) {
     metadata::validate_labels(
         selector,
         &["matchLabels"],
@@ -185,7 +185,7 @@ fn validate_label_selector(selector: &Json, path: &str, errors: &mut ErrorList) 
     }
 }
 
-fn not_negative(object: &Json, path: &[&str], errors: &mut ErrorList) {
+pub(super) fn not_negative(object: &Json, path: &[&str], errors: &mut ErrorList) {
     let value = json::number(object, path).unwrap_or(0);
     if value < 0 {
         errors.invalid(path.join("."), value, NOT_NEGATIVE);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wavetank_api::{Json, Object, Resource};
+use wavetank_api::{Json, Object};
 use wavetank_engine::{Outcome, Payload, Rx, Stream, Task};
 use wavetank_etcd::{
     Compare, CompareResult, EtcdError, Keys, OpResponse, Put, Range, Request, Revision, Target,
@@ -131,7 +131,7 @@ pub(super) async fn follow(rx: Rx, mut follower: Follower) -> Outcome {
 
 /// `compactIfNeeded`
 fn compact_if_needed(rx: Rx, config: Config, revision: Revision) {
-    for resource in Resource::ALL {
+    for resource in config.resources.iter() {
         let cell = Cacher::serving(rx, config, resource).cell();
         if rx.look(&cell, |cache| cache.ready.is_ready()) {
             rx.update(&cell, |cache| cache.snapshots.remove_before(revision));

@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use wavetank_api::Resource;
 use wavetank_engine::{Cx, Outcome, Rx, Task};
 use wavetank_etcd::Revision;
 
@@ -47,9 +46,9 @@ pub fn tell(
         _ => return None,
     };
     let named = args["resource"].as_str().unwrap_or_default();
-    let mut all = Resource::ALL.into_iter();
+    let mut all = config.resources.iter();
     let Some(resource) = all.find(|resource| resource.qualified() == named) else {
-        return Some(Err(format!("serves no resource `{named}`")));
+        return Some(Err(format!("caches no resource `{named}`")));
     };
     let build = *cx.cell(&serving(resource));
     let cacher = Cacher {
@@ -112,10 +111,12 @@ impl Cacher {
     /// One that the driver draws, of those that are watched if there are any: nobody would notice what
     /// becomes of the others.
     pub(super) async fn any(rx: Rx, config: Config) -> Cacher {
-        let all = Resource::ALL.map(|resource| Cacher::serving(rx, config, resource));
+        let all = config.resources.iter();
+        let all = all.map(|resource| Cacher::serving(rx, config, resource));
+        let all: Vec<Cacher> = all.collect();
         let is_watched =
             |cacher: &Cacher| rx.look(&cacher.cell(), |cache| !cache.watchers.is_empty());
-        let watched: Vec<Cacher> = all.into_iter().filter(is_watched).collect();
+        let watched: Vec<Cacher> = all.iter().copied().filter(is_watched).collect();
         let of = if watched.is_empty() {
             &all[..]
         } else {

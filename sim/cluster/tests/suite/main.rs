@@ -4,6 +4,7 @@
 mod balanced;
 mod clients;
 mod common;
+mod controllers;
 mod crashing;
 mod etcd;
 mod identity;

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::kube_controller_manager::controllers::tally::TALLY;
 use wavetank_api::kinds::CONFIG_MAPS;
 use wavetank_api::{Object, json};
 use wavetank_client::leader_election::ElectionNote;
-use wavetank_controllers::TALLY;
 use wavetank_engine::{Check, Class, Note, Property, World};
 use wavetank_etcd::Committed;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use wavetank_api::kinds::ResourceSet;
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Json, Method, Object, Request, Response};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
@@ -101,6 +102,7 @@ impl Lab {
                 namespace_lifecycle: false,
                 events_etcd: None,
                 watch_cache: Some(Release::of(release).etcd),
+                cached: ResourceSet::CACHED,
                 compaction: None,
             };
             let bootstrap = Bootstrap {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use wavetank_api::kinds::ResourceSet;
 use wavetank_api::kinds::{CONFIG_MAPS, ENDPOINTS};
 use wavetank_api::selector::{FieldSelector, FieldTerm, LabelSelector, Operator, Requirement};
 use wavetank_api::{Object, Resource, Stored, WatchEvent};
@@ -396,6 +397,7 @@ impl Plan {
                         retries: true,
                     },
                     progress: self.progress,
+                    resources: ResourceSet::CACHED,
                 },
                 script: Arc::new(self.script.clone()),
                 compacts: self.compacts,

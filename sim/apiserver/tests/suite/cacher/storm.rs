@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::kinds::ENDPOINTS;
+use wavetank_api::kinds::ResourceSet;
 use wavetank_api::{Object, WatchEvent};
 use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::{self, Cacher, Watch};
@@ -405,6 +406,7 @@ fn world(release: Version, (cache, etcd): On, members: usize) -> World {
             defects: cache,
             etcd: client(at),
             progress: true,
+            resources: ResourceSet::CACHED,
         };
         builder.process(name, Server { config });
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use wavetank_api::kinds::ResourceSet;
 use wavetank_api::{
     Json, Method, Object, Query, Request, Resource, Response, WatchPart, kinds, views,
 };
@@ -174,6 +175,7 @@ impl Lab {
             namespace_lifecycle: false,
             events_etcd: None,
             watch_cache: None,
+            cached: ResourceSet::CACHED,
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
         };
         let mut builder = WorldBuilder::new();

@@ -10,7 +10,10 @@ use wavetank_client::{ElectionDefect, LoadBalancer, Policy, RestClient, Servers}
 use wavetank_cluster::{Components, Named};
 use wavetank_component::{Component, Drawn, Section, Setup, Spec, Wiring};
 use wavetank_components::kube_apiserver;
-use wavetank_controllers::{ControllerManager, Published, Reconciler};
+use wavetank_components::kube_controller_manager::{
+    ControllerManager, controller_context, new_controller_descriptors,
+};
+use wavetank_controllers::{Published, Reconciler};
 use wavetank_engine::{LinkSpec, World};
 use wavetank_etcd::{EtcdDefect, Sizes};
 use wavetank_releases::Release;
@@ -382,7 +385,7 @@ impl Component for OtherManagers {
         Ok(all[self.after..].to_vec())
     }
 
-    fn build(&self, _: &Setup, wiring: &mut Wiring) {
+    fn build(&self, setup: &Setup, wiring: &mut Wiring) {
         for (name, own) in wiring.names(self.name()).iter().zip(&self.managers) {
             let balancer = LoadBalancer {
                 servers: wiring.ids(kube_apiserver::NAME),
@@ -392,7 +395,18 @@ impl Component for OtherManagers {
                 release: own.release,
                 servers: Servers::Balanced(balancer),
             };
-            let manager = ControllerManager::new(name, rest, own.defects, own.lock, own.releases);
+            let mut controllers = new_controller_descriptors();
+            controllers.retain(|controller| !controller.is_disabled_by_default());
+            let context = controller_context(rest, Selection::NONE);
+            let manager = ControllerManager::new(
+                name,
+                setup,
+                context,
+                &controllers,
+                own.defects,
+                own.lock,
+                own.releases,
+            );
             wiring.process(name, manager);
         }
     }

@@ -1,0 +1,137 @@
+//! `SharedInformerFactory` (`client-go/informers/factory.go`): the controllers of a process share one informer of each
+//! resource, and each adds handlers of its own. How informers run belongs to `informer`.
+
+use std::sync::Arc;
+
+use wavetank_api::Stored;
+use wavetank_api::kinds::Resource;
+use wavetank_engine::{Name, Rx};
+use wavetank_version::Set;
+
+use super::{HandlerSpec, Informer, InformerSpec, Informers, SYNC_POLL};
+use crate::InformerDefect;
+use crate::rest::RestClient;
+
+/// The informers of a process, while its controllers are being made.
+#[derive(Debug)]
+pub struct SharedInformerFactory {
+    informers: Informers,
+}
+
+/// An informer that controllers share, while they are being made.
+#[derive(Debug)]
+pub struct SharedInformer<'a> {
+    spec: &'a mut InformerSpec,
+    lister: Lister,
+}
+
+/// What a controller reads of an informer: its store, and whether that is filled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Lister {
+    scope: Name,
+    at: u32,
+}
+
+impl SharedInformerFactory {
+    /// `NewSharedInformerFactory`: no informers yet. No other informers of the process have this name.
+    pub fn new(
+        scope: Name,
+        rest: RestClient,
+        defects: Set<InformerDefect>,
+    ) -> SharedInformerFactory {
+        let specs = Vec::new();
+        let informers = Informers {
+            scope,
+            rest,
+            defects,
+            specs,
+        };
+        SharedInformerFactory { informers }
+    }
+
+    /// `InformerFor`: the one informer of this resource. Nobody but its handlers wants a resync: that of a controller
+    /// manager comes after 12 h.
+    pub fn informer_for(&mut self, resource: &'static Resource) -> SharedInformer<'_> {
+        let scope = self.informers.scope;
+        let specs = &mut self.informers.specs;
+        let known = specs
+            .iter()
+            .position(|spec| spec.selection.resource == resource);
+        let at = known.unwrap_or_else(|| {
+            specs.push(InformerSpec {
+                handlers: Vec::new(),
+                ..InformerSpec::of(resource)
+            });
+            specs.len() - 1
+        });
+        SharedInformer {
+            spec: &mut specs[at],
+            lister: Lister {
+                scope,
+                at: u32::try_from(at).expect("few resources"),
+            },
+        }
+    }
+
+    /// All informers that were asked for. `Start` is [`Informers::boot`].
+    pub fn done(self) -> Arc<Informers> {
+        Arc::new(self.informers)
+    }
+}
+
+impl SharedInformer<'_> {
+    /// `AddEventHandler`
+    ///
+    /// # Panics
+    /// If the informer has a handler of this name: handlers are compared by their names.
+    pub fn add_event_handler(&mut self, handler: HandlerSpec) {
+        let name = handler.name;
+        let is_new = self.spec.handlers.iter().all(|other| other.name != name);
+        let resource = self.spec.selection.resource;
+        assert!(
+            is_new,
+            "the informer of {resource:?} has two handlers called `{name}`: each controller names its own"
+        );
+        self.spec.handlers.push(handler);
+    }
+
+    /// `Lister`
+    pub fn lister(&self) -> Lister {
+        self.lister
+    }
+}
+
+impl Lister {
+    /// `Get`: what the store has under `namespace/name`.
+    pub fn get(self, rx: Rx, key: &str) -> Option<Stored> {
+        self.look(rx, |informer| informer.indexer.get(key).cloned())
+    }
+
+    /// `List`: everything that the store has, in the order of its keys.
+    pub fn list(self, rx: Rx) -> Vec<Stored> {
+        self.look(rx, |informer| {
+            let all = informer.indexer.iter();
+            all.map(|(_, stored)| stored.clone()).collect()
+        })
+    }
+
+    /// `HasSynced`: has the store been filled?
+    pub fn has_synced(self, rx: Rx) -> bool {
+        self.look(rx, Informer::has_synced)
+    }
+
+    /// `WaitForNamedCacheSync`
+    pub async fn wait_for_cache_sync(self, rx: Rx) {
+        while !self.has_synced(rx) {
+            rx.sleep(SYNC_POLL).await;
+        }
+    }
+
+    fn look<R: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(
+        self,
+        rx: Rx,
+        look: impl FnOnce(&Informer) -> R,
+    ) -> R {
+        Informers::look(rx, self.scope, self.at, look)
+    }
+}

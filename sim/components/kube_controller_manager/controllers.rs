@@ -1,0 +1,23 @@
+//! The controllers that controller managers may run, a line each (`NewControllerDescriptors`). Their order is that of
+//! the components: new ones come last, so that seeds keep their meaning.
+
+use std::sync::Arc;
+
+use super::controller::ControllerDescriptor;
+
+/// Declares the module of each controller, and registers its descriptor.
+macro_rules! controllers {
+    ($($module:ident :: $descriptor:ident,)*) => {
+        $(pub mod $module;)*
+
+        /// `NewControllerDescriptors`
+        pub fn new_controller_descriptors() -> Vec<Arc<dyn ControllerDescriptor>> {
+            vec![$(Arc::new($module::$descriptor)),*]
+        }
+    };
+}
+
+controllers! {
+    tally::Tally,
+    ttl_after_finished::TtlAfterFinished,
+}

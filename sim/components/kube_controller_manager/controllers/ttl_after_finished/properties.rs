@@ -1,0 +1,133 @@
+//! What users of Jobs may rely on, as etcd shows it. The controller is the only one that deletes Jobs in the
+//! foreground: by that its deletions are told from those of users. Upstream warns that clocks which differ make it
+//! delete too early; without such clocks it must not.
+
+use std::time::Duration;
+
+use wavetank_api::kinds::JOBS;
+use wavetank_api::{Json, Object, Stamp, json};
+use wavetank_component::{PropertyInfo, Spec};
+use wavetank_engine::{Check, Note, Reached, Stable, Status, World};
+use wavetank_etcd::{Committed, Keys};
+
+use super::controller::expires_at;
+use super::{CONTROLLER, NEEDED};
+use crate::kube_controller_manager::ControllerManager;
+use crate::promises::{always, violated};
+use crate::view::ClusterView;
+
+/// The longest TTL of the workload, and what the queue and a deletion that is tried again take on top of it.
+pub(super) const CLEANS_UP_WITHIN: Duration = Duration::from_secs(30 + 90);
+
+pub(super) fn all() -> Vec<PropertyInfo> {
+    let users = |spec: &Spec| spec.count(super::USERS) > 0;
+    vec![
+        PropertyInfo::new(
+            "job-lives-out-its-ttl",
+            "no Job is deleted by the controller before its TTL has passed since it finished",
+            NEEDED,
+            |_| Box::new(always("job-lives-out-its-ttl", lives_out_its_ttl)),
+        ),
+        PropertyInfo::new(
+            "finished-jobs-go",
+            "some time after calm all finished Jobs whose TTL has passed are being deleted",
+            NEEDED,
+            |settled| Box::new(finished_jobs_go(settled)),
+        ),
+        PropertyInfo::new(
+            "job-was-cleaned-up",
+            "the controller deleted a Job",
+            NEEDED,
+            |_| Box::new(job_was_cleaned_up()),
+        )
+        .fits(users),
+    ]
+}
+
+/// The Jobs that a commit marks as being deleted in the foreground: what each was before, and is now.
+fn marked(note: &Note) -> Vec<(&Json, &Json)> {
+    let Some(commit) = note.body.get::<Committed<Object>>() else {
+        return Vec::new();
+    };
+    let jobs = commit.changes.iter().filter(|change| {
+        let rest = change.key.strip_prefix(JOBS.registry);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    });
+    let both = jobs.filter_map(|change| {
+        let (before, now) = (change.before.as_ref()?, change.now.as_ref()?);
+        Some((before.value.json(), now.value.json()))
+    });
+    both.filter(|(before, now)| is_in_foreground(now) && !is_in_foreground(before))
+        .collect()
+}
+
+fn is_in_foreground(job: &Json) -> bool {
+    let finalizers = json::list(job, &["metadata", "finalizers"]);
+    is_being_deleted(job) && finalizers.iter().any(|own| own == "foregroundDeletion")
+}
+
+fn is_being_deleted(job: &Json) -> bool {
+    json::at(job, &["metadata", "deletionTimestamp"]).is_some()
+}
+
+fn lives_out_its_ttl(_: &World, note: &Note) -> Check {
+    let all = marked(note);
+    for (before, now) in &all {
+        let name = json::text(now, &["metadata", "name"]);
+        let deleted = Stamp::parse(json::text(now, &["metadata", "deletionTimestamp"]));
+        let message = match (expires_at(before), deleted) {
+            (Some(expires), Some(deleted)) if deleted >= expires => continue,
+            (Some(expires), _) => {
+                let expires = expires.seconds();
+                format!("the Job {name} is deleted, although its TTL ends only at {expires}")
+            }
+            (None, _) => format!("the Job {name} is deleted, although it has not finished"),
+        };
+        return violated("job", name, message);
+    }
+    match all.is_empty() {
+        true => Check::Idle,
+        false => Check::Held,
+    }
+}
+
+/// Is there a controller manager that runs?
+fn somebody_runs(world: &World) -> bool {
+    let mut all = world.processes();
+    all.any(|process| {
+        let manager = world.process::<ControllerManager>(process);
+        manager.is_some() && world.status(process) == Status::Up
+    })
+}
+
+fn finished_jobs_go(after: Duration) -> Stable {
+    let holds = |world: &World| {
+        if !somebody_runs(world) {
+            return Check::Idle;
+        }
+        let now = Stamp::of(world.now());
+        let store = ClusterView(world).store();
+        let prefix = Keys::Prefix(format!("{}/", JOBS.registry).into());
+        for kv in store.iter(&prefix) {
+            let job = kv.value.json();
+            let late = expires_at(job).is_some_and(|expires| {
+                let slack = CLEANS_UP_WITHIN.as_secs();
+                expires.plus_seconds(slack as i64) < now
+            });
+            if late && !is_being_deleted(job) {
+                let name = json::text(job, &["metadata", "name"]);
+                let message = format!("{CONTROLLER} leaves the Job {name}, whose TTL has passed");
+                return violated("job", name, message);
+            }
+        }
+        Check::Held
+    };
+    Stable::new("finished-jobs-go", after, |_, _| Check::Idle, holds)
+}
+
+fn job_was_cleaned_up() -> Reached {
+    Reached {
+        name: "job-was-cleaned-up",
+        here: |_, note| !marked(note).is_empty(),
+    }
+}
