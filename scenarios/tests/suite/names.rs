@@ -151,7 +151,11 @@ fn functions_bear_their_upstream_names() {
     for folder in ["sim", "models", "scenarios"] {
         sources(&root.join(folder), &mut files);
     }
-    let exceptions = || EXCEPTIONS.iter().flat_map(|(_, functions)| functions.iter());
+    let exceptions = || {
+        EXCEPTIONS
+            .iter()
+            .flat_map(|(_, functions)| functions.iter())
+    };
     let excepted = |path: &Path, name: &str| {
         let mut all = exceptions();
         all.any(|(file, function)| path.ends_with_text(file) && *function == name)

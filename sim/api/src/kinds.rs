@@ -1,4 +1,5 @@
-//! The kinds that the server serves: one table, and one file of rules for each.
+//! The kinds that every server serves: one table, and one file of rules for each. `served` adds those of one world,
+//! `custom` has their rules.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -7,6 +8,7 @@ use crate::json::Json;
 use crate::strategy::Strategy;
 
 mod config_maps;
+mod custom;
 pub mod deployments;
 mod endpoint_slices;
 pub mod endpoints;
@@ -19,11 +21,15 @@ pub mod pod_binding;
 mod pod_spec;
 pub mod pods;
 mod secrets;
+mod served;
 pub mod service_families;
 pub mod service_gate;
 mod service_one_ip;
 pub mod service_rules;
 pub mod services;
+
+pub use custom::CustomResource;
+pub use served::Kinds;
 
 /// A resource: where it is served, where it is stored, and its rules.
 pub struct Resource {
@@ -116,10 +122,27 @@ impl Resource {
         path
     }
 
-    /// The resource with this name.
-    pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static Resource> {
-        let found = |r: &&Resource| r.group == group && r.version == version && r.plural == plural;
-        Resource::ALL.into_iter().find(found)
+    /// Is it of a group that a user has made?
+    pub fn is_custom(&self) -> bool {
+        crate::schema::is_custom(self.group)
+    }
+
+    /// A number that no other kind has: the place in the table. Those of custom kinds come of their names, so that no
+    /// kind changes the number of another.
+    pub fn number(&self) -> u32 {
+        // By address: this is asked many times an event, and names take long to compare.
+        let mut all = Resource::ALL.into_iter();
+        if let Some(at) = all.position(|r| std::ptr::eq(r, self)) {
+            return at as u32;
+        }
+        const CUSTOM: u32 = 1 << 31;
+        let names = [self.group, "/", self.version, "/", self.plural];
+        let bytes = names.into_iter().flat_map(str::bytes);
+        // FNV-1a
+        let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        hash | CUSTOM
     }
 
     /// The object of a bookmark, without a resourceVersion: kind and apiVersion.

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::kinds::EVENTS;
+use wavetank_api::kinds::{EVENTS, Kinds};
 use wavetank_api::{Request, Resource};
 use wavetank_client::{RestClient, Servers};
 use wavetank_engine::{
@@ -77,6 +77,8 @@ pub struct Config {
     pub number: u32,
     /// What Services are allocated; without ranges they are stored as they come.
     pub services: Option<ServiceRanges>,
+    /// The kinds that it serves.
+    pub kinds: Kinds,
     /// Is the admission plugin `NamespaceLifecycle` on?
     pub namespace_lifecycle: bool,
 }
@@ -256,11 +258,11 @@ impl<H: Hook> Process for ApiServer<H> {
             count: 0,
         };
         if let Some(caches) = self.config.caches() {
-            for resource in Resource::ALL {
+            for resource in self.config.kinds.iter() {
                 Cacher::new(caches, resource).start(cx);
             }
             if let Some(every) = self.config.compaction {
-                cacher::start_compactor(cx, caches, every);
+                cacher::start_compactor(cx, caches, &self.config.kinds, every);
             }
         }
         for hook in &self.hooks {
@@ -281,7 +283,7 @@ impl<H: Hook> Process for ApiServer<H> {
             return self.ordered(cx, caller, *order);
         }
         let request = body.clone();
-        let task = match door::route(request.expect::<Request>()) {
+        let task = match door::route(request.expect::<Request>(), &self.config.kinds) {
             Route::Api(api) if api.watch => {
                 let open = None;
                 let watching = Watching {
@@ -326,7 +328,7 @@ impl<H: Hook> Process for ApiServer<H> {
     ) -> Result<(), String> {
         let caches = self.config.caches();
         let caches = caches.ok_or("has no watch caches")?;
-        let told = cacher::tell(cx, caches, what, args);
+        let told = cacher::tell(cx, caches, &self.config.kinds, what, args);
         told.unwrap_or_else(|| {
             Err(format!(
                 "knows `hold`, `release`, `lag` and `rebuild`, not `{what}`"

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use wavetank_api::Resource;
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
@@ -108,6 +109,11 @@ pub trait Component: Send + Sync + 'static {
     fn etcd_release(&self, spec: &Spec) -> Option<EtcdVersion> {
         let _ = spec;
         None
+    }
+
+    /// The kinds that apiservers serve where there is such a one, besides those that they always serve.
+    fn kinds(&self) -> Vec<&'static Resource> {
+        Vec::new()
     }
 
     /// Adds its processes to a world.

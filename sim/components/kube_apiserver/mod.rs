@@ -202,6 +202,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         hooks: 1,
         number: n as u32 + 1,
         services: services::ranges(setup),
+        kinds: setup.kinds.clone(),
         namespace_lifecycle: false,
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),

@@ -344,6 +344,7 @@ impl Lab {
             hooks: 1,
             number: at as u32 + 1,
             services: Some(ServiceRanges::of(&cluster.ranges)),
+            kinds: Default::default(),
             namespace_lifecycle: true,
             watch_cache: Some(etcd),
             compaction: None,

@@ -113,6 +113,7 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
             hooks: 1,
             number,
             services: None,
+            kinds: Default::default(),
             namespace_lifecycle: false,
             events_etcd: None,
             watch_cache: Some(Release::of(release).etcd),

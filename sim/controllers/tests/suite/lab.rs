@@ -98,6 +98,7 @@ impl Lab {
                     node_ports: (30000, 4),
                     ..ServiceRanges::of(ranges)
                 }),
+                kinds: Default::default(),
                 namespace_lifecycle: false,
                 events_etcd: None,
                 watch_cache: Some(Release::of(release).etcd),

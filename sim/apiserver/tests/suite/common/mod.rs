@@ -171,6 +171,7 @@ impl Lab {
             hooks: 1,
             number: 1,
             services: None,
+            kinds: Default::default(),
             namespace_lifecycle: false,
             events_etcd: None,
             watch_cache: None,
