@@ -4,6 +4,8 @@ use wavetank::prelude::*;
 use crate::operator::WEBSITES;
 
 const EDITORS: &str = "editors";
+/// So many websites there are.
+const WEBSITES_EDITED: u64 = 20;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Person;
@@ -11,10 +13,11 @@ struct Person;
 impl Act for Person {
     const COMMANDS: &'static [&'static str] = &["edit"];
 
-    /// Reads the website, and writes it with another title; the first creates it.
+    /// Reads one of the websites, and writes it with another title; the first creates it.
     async fn act(&self, cx: &Context, _: &str, _: &Json) {
         let spec = |edit: i64| json!({"edit": edit, "title": format!("Edition {edit}")});
-        let _ = match cx.get(&WEBSITES, "default/shop").await {
+        let name = format!("shop{}", cx.rx.choose(WEBSITES_EDITED).await);
+        let _ = match cx.get(&WEBSITES, &format!("default/{name}")).await {
             Ok(website) => {
                 let mut website = website.json();
                 let edit = json::number(&website, &["spec", "edit"]).unwrap_or(0);
@@ -22,8 +25,9 @@ impl Act for Person {
                 cx.update(&WEBSITES, website).await
             }
             Err(error) if error.is(Reason::NotFound) => {
-                let metadata = json!({"namespace": "default", "name": "shop"});
-                cx.create(&WEBSITES, json!({"metadata": metadata, "spec": spec(1)})).await
+                let metadata = json!({"namespace": "default", "name": name});
+                cx.create(&WEBSITES, json!({"metadata": metadata, "spec": spec(1)}))
+                    .await
             }
             Err(error) => Err(error),
         };
@@ -52,7 +56,12 @@ impl Component for Editors {
             lacking: "there is nobody to edit",
             add: "`editors: 1` to `topology`",
         };
-        vec![Load::told("edit", "edit", "Each editor edits the website.", need)]
+        vec![Load::told(
+            "edit",
+            "edit",
+            "Each editor edits one of the websites.",
+            need,
+        )]
     }
 
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {

@@ -1,3 +1,4 @@
+use wavetank::component::Stored as Told;
 use wavetank::operator;
 use wavetank::prelude::*;
 use wavetank::version;
@@ -21,7 +22,7 @@ pub const LABEL: &str = "website";
 const TRUSTS_ITS_CACHE: Defect = Defect::known(
     "website-trusts-its-cache",
     "the first mistake",
-    "a page that the cache does not show yet is created again, under another generated name",
+    "a page that the cache does not show yet is created again, under a name that is made anew",
 )
 .ships(Gate::NEVER);
 
@@ -58,11 +59,10 @@ impl Reconciler for Websites {
         };
         let title = json::text(website.object.json(), &["spec", "title"]).to_owned();
         let named = website.object.name().to_owned();
-        let is_page = |page: &Object| {
-            json::text(page.json(), &["metadata", "labels", LABEL]) == named
-        };
+        let is_page =
+            |page: &Object| json::text(page.json(), &["metadata", "labels", LABEL]) == named;
         let metadata = match self.mistakes.has(Mistake::TrustsItsCache) {
-            true => json!({"generateName": format!("{named}-page-")}),
+            true => json!({"name": format!("{named}-page-{}", website.resource_version)}),
             false => json!({"name": format!("{named}-page")}),
         };
         match cx.cached_list(&kinds::CONFIG_MAPS, is_page).first() {
@@ -91,7 +91,8 @@ impl Reconciler for Websites {
             website["status"] = status;
             cx.update(&WEBSITES, website).await?;
         } else {
-            cx.patch(&WEBSITES, key, json!({ "status": status })).await?;
+            cx.patch(&WEBSITES, key, json!({ "status": status }))
+                .await?;
         }
         Ok(())
     }
@@ -117,7 +118,11 @@ impl Component for WebsiteOperator {
     }
 
     fn replicas(&self) -> Option<Replicas> {
-        Some(Replicas::counted(OPERATORS, "o", "The number of operators."))
+        Some(Replicas::counted(
+            OPERATORS,
+            "o",
+            "The number of operators.",
+        ))
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
@@ -140,6 +145,15 @@ impl Component for WebsiteOperator {
 
     fn defects(&self) -> Vec<List> {
         vec![Mistake::LIST]
+    }
+
+    fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Told> {
+        let what = key.contains("/websites/") || key.contains("/configmaps/");
+        let text = value.map(|value| format!("{} {}", value["spec"], value["data"]));
+        what.then(|| Told {
+            text,
+            about: vec![key.to_owned()],
+        })
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {

@@ -8,8 +8,12 @@ pub fn all() -> Vec<PropertyInfo> {
     let one = "a website has one page at most";
     let spec = "what people ask of a website is not undone";
     vec![
-        PropertyInfo::new("one-page-each", one, NEEDED, |_| Box::new(OnePageEach::default())),
-        PropertyInfo::new("spec-is-kept", spec, NEEDED, |_| always("spec-is-kept", spec_is_kept)),
+        PropertyInfo::new("one-page-each", one, NEEDED, |_| {
+            Box::new(OnePageEach::default())
+        }),
+        PropertyInfo::new("spec-is-kept", spec, NEEDED, |_| {
+            always("spec-is-kept", spec_is_kept)
+        }),
     ]
 }
 

@@ -52,7 +52,7 @@ impl Process for Server {
             Cacher::new(self.config, resource).start(cx);
         }
         if self.compacts {
-            cacher::start_compactor(cx, self.config, cacher::COMPACT_EVERY);
+            cacher::start_compactor(cx, self.config, &Default::default(), cacher::COMPACT_EVERY);
         }
     }
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
@@ -63,7 +63,7 @@ impl Process for Server {
         what: &str,
         args: &serde_json::Value,
     ) -> Result<(), String> {
-        if let Some(told) = cacher::tell(cx, self.config, what, args) {
+        if let Some(told) = cacher::tell(cx, self.config, &Default::default(), what, args) {
             return told;
         }
         let number = args.as_u64().unwrap_or(0) as usize;

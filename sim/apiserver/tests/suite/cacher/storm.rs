@@ -73,7 +73,7 @@ impl Process for Server {
     fn crash(&mut self) {}
     fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
         let args = json!({"resource": "endpoints"});
-        cacher::tell(cx, self.config, what, &args).expect("hold or release")
+        cacher::tell(cx, self.config, &Default::default(), what, &args).expect("hold or release")
     }
     fn routine(&self, task: &Task) -> RoutineFuture {
         cacher::routine(task).unwrap_or_else(|| {
