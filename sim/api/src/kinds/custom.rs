@@ -80,3 +80,66 @@ impl Strategy for CustomResource {
         part == Part::Whole || (part == Part::Status && self.status)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::times::Stamp;
+    use serde_json::json;
+    use wavetank_version::Version;
+
+    fn context() -> Context {
+        Context {
+            release: Version::LATEST,
+            now: Stamp::of(std::time::Duration::ZERO),
+            dual_stack: false,
+        }
+    }
+
+    fn object(spec: i64, status: i64) -> Json {
+        json!({
+            "metadata": {"namespace": "n", "name": "o", "generation": 4, "resourceVersion": "1"},
+            "spec": spec,
+            "status": status,
+        })
+    }
+
+    fn updated(kind: CustomResource, part: Part) -> Json {
+        let (old, mut new) = (object(1, 1), object(2, 2));
+        json::set(&mut new, &["metadata", "labels"], json!({"a": "b"}));
+        json::set(&mut new, &["metadata", "generation"], 9);
+        kind.prepare_for_update(&context(), part, &mut new, &old);
+        new
+    }
+
+    #[test]
+    fn a_status_is_written_by_its_own_path_only() {
+        let kind = CustomResource::WITH_STATUS;
+        let mut new = object(1, 1);
+        kind.prepare_for_create(&context(), &mut new);
+        assert_eq!(
+            (new.get("status"), &new["metadata"]["generation"]),
+            (None, &json!(1))
+        );
+        let whole = updated(kind, Part::Whole);
+        assert_eq!((&whole["spec"], &whole["status"]), (&json!(2), &json!(1)));
+        assert_eq!(whole["metadata"]["generation"], 5);
+        let status = updated(kind, Part::Status);
+        assert_eq!((&status["spec"], &status["status"]), (&json!(1), &json!(2)));
+        assert_eq!(status["metadata"], object(1, 1)["metadata"]);
+        assert!(kind.has(Part::Status) && !CustomResource::WITHOUT_STATUS.has(Part::Status));
+    }
+
+    #[test]
+    fn without_a_path_of_its_own_a_status_counts_as_a_generation() {
+        let kind = CustomResource::WITHOUT_STATUS;
+        let (old, mut new) = (object(1, 1), object(1, 2));
+        kind.prepare_for_update(&context(), Part::Whole, &mut new, &old);
+        assert_eq!(new["metadata"]["generation"], 5);
+        assert_eq!(new["status"], 2);
+        let mut same = object(1, 1);
+        json::set(&mut same, &["metadata", "labels"], json!({"a": "b"}));
+        kind.prepare_for_update(&context(), Part::Whole, &mut same, &old);
+        assert_eq!(same["metadata"]["generation"], 4);
+    }
+}
