@@ -34,4 +34,29 @@ pub mod trace_file;
 
 pub use cli::main_with;
 pub use command::{Command, command};
+/// Objects, kinds and requests of the API.
+pub use wavetank_api as api;
 pub use wavetank_component as component;
+/// Processes, routines, notes and properties.
+pub use wavetank_engine as engine;
+/// What an operator is written with.
+pub use wavetank_operator as operator;
+/// Defects, fixes and releases.
+pub use wavetank_version as version;
+
+/// What the crate of an operator uses.
+pub mod prelude {
+    pub use serde_json::json;
+    pub use wavetank_api::json::{self, Json};
+    pub use wavetank_api::kinds::{self, CustomResource};
+    pub use wavetank_api::{Object, Reason, Resource, Stored};
+    pub use wavetank_component::{
+        Component, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Wiring,
+    };
+    pub use wavetank_engine::{Check, Note, Property, World};
+    pub use wavetank_operator::{
+        self as operator, Act, Context, Failure, Reconciler, Watch, Written, always, violated,
+        written,
+    };
+    pub use wavetank_version::{Defect, Gate, List, Listed, Set, defects};
+}

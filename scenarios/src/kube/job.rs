@@ -43,12 +43,12 @@ impl Job {
             Some(AnyRelease::Etcd(release)) => (None, Some(release)),
             None => (None, None),
         };
-        let spec = Spec {
+        let spec = components.with_kinds(Spec {
             kubernetes,
             etcd: etcd_version,
             composition,
             ..scenario.spec()
-        };
+        });
         if let Some(release) = kubernetes.filter(|_| components.releases(&spec).is_empty()) {
             return Err(format!(
                 "`{}` has nobody who could be of {}; name a release of etcd, such as {}",

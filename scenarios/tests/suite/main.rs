@@ -14,6 +14,7 @@ mod kept;
 mod leader_defects;
 mod matrix;
 mod names;
+mod operator_example;
 mod own_component;
 mod reduction;
 mod schema;

@@ -271,7 +271,12 @@ fn decode<T: Tree>(
     if said.api_version.is_empty() {
         said.api_version = api_version.to_owned();
     }
-    let Some(id) = known(&said) else {
+    let is_expected = said.api_version == api_version && said.kind == kind;
+    let id = match is_expected {
+        true => schema::kind_or_custom(api_version, kind),
+        false => known(&said),
+    };
+    let Some(id) = id else {
         let other = (
             said.api_version.as_str(),
             said.kind.trim_end_matches("List"),
@@ -424,7 +429,7 @@ pub fn delete_options(body: &Body, content_type: Option<&str>) -> Result<Option<
 /// The error is what the decoder would say of it.
 pub fn canonical(resource: &Resource, object: &Json) -> Result<Json, String> {
     let api_version = resource.api_version();
-    let id = schema::kind(&api_version, resource.kind)
+    let id = schema::kind_or_custom(&api_version, resource.kind)
         .ok_or_else(|| format!("no table of {}", resource.kind))?;
     let mut read = typed::read(object, id)?.json;
     json::set(&mut read, &["apiVersion"], api_version);

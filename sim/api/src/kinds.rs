@@ -1,4 +1,5 @@
-//! The kinds that the server serves: one table, and one file of rules for each.
+//! The kinds that every server serves: one table, and one file of rules for each. `served` adds those of one world,
+//! `custom` has their rules.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -7,6 +8,7 @@ use crate::json::Json;
 use crate::strategy::Strategy;
 
 mod config_maps;
+mod custom;
 pub mod deployments;
 mod endpoint_slices;
 pub mod endpoints;
@@ -20,11 +22,15 @@ pub mod pod_binding;
 mod pod_spec;
 pub mod pods;
 mod secrets;
+mod served;
 pub mod service_families;
 pub mod service_gate;
 mod service_one_ip;
 pub mod service_rules;
 pub mod services;
+
+pub use custom::CustomResource;
+pub use served::Kinds;
 
 /// A resource: where it is served, where it is stored, and its rules.
 pub struct Resource {
@@ -118,48 +124,32 @@ impl Resource {
         path
     }
 
-    /// The resource with this name.
-    pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static Resource> {
-        let found = |r: &&Resource| r.group == group && r.version == version && r.plural == plural;
-        Resource::ALL.into_iter().find(found)
+    /// Is it of a group that a user has made?
+    pub fn is_custom(&self) -> bool {
+        crate::schema::is_custom(self.group)
+    }
+
+    /// A number that no other kind has: the place in the table. Those of custom kinds come of their names, so that no
+    /// kind changes the number of another.
+    pub fn number(&self) -> u32 {
+        // By address: this is asked many times an event, and names take long to compare.
+        let mut all = Resource::ALL.into_iter();
+        if let Some(at) = all.position(|r| std::ptr::eq(r, self)) {
+            return at as u32;
+        }
+        const CUSTOM: u32 = 1 << 31;
+        let names = [self.group, "/", self.version, "/", self.plural];
+        let bytes = names.into_iter().flat_map(str::bytes);
+        // FNV-1a
+        let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        hash | CUSTOM
     }
 
     /// The object of a bookmark, without a resourceVersion: kind and apiVersion.
     pub fn bookmark(&self) -> Json {
         serde_json::json!({"kind": self.kind, "apiVersion": self.api_version(), "metadata": {}})
-    }
-}
-
-/// Some resources of the table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct ResourceSet(u32);
-
-impl ResourceSet {
-    /// Those that every apiserver has watch caches of, used or not: all that there were when others were first
-    /// cached only for scenarios that use them.
-    pub const CACHED: ResourceSet = ResourceSet((1 << 13) - 1);
-
-    /// With the resource of this name, `jobs.batch`.
-    ///
-    /// # Panics
-    /// If there is none.
-    pub fn with(self, qualified: &str) -> ResourceSet {
-        let mut all = Resource::ALL.iter();
-        let at = all.position(|resource| resource.qualified() == qualified);
-        let at = at.unwrap_or_else(|| panic!("there is no resource `{qualified}`"));
-        ResourceSet(self.0 | 1 << at)
-    }
-
-    /// They, in the order of the table.
-    pub fn iter(self) -> impl Iterator<Item = &'static Resource> {
-        let all = Resource::ALL.into_iter().enumerate();
-        let own = all.filter(move |(at, _)| self.0 & 1 << at != 0);
-        own.map(|(_, resource)| resource)
-    }
-
-    /// Is it one of them?
-    pub fn contains(self, resource: &'static Resource) -> bool {
-        self.iter().any(|own| std::ptr::eq(own, resource))
     }
 }
 

@@ -45,14 +45,16 @@ impl PatchKind {
             "application/merge-patch+json" => Ok(PatchKind::Merge),
             "application/strategic-merge-patch+json" => Ok(PatchKind::Strategic),
             "application/apply-patch+yaml" => Ok(PatchKind::Apply),
-            _ => {
-                let message = "415: Unsupported Media Type";
-                let mut status = Status::of(Reason::UnsupportedMediaType, message);
-                status.details = Some(Box::default());
-                Err(status)
-            }
+            _ => Err(unsupported()),
         }
     }
+}
+
+fn unsupported() -> Status {
+    let message = "415: Unsupported Media Type";
+    let mut status = Status::of(Reason::UnsupportedMediaType, message);
+    status.details = Some(Box::default());
+    status
 }
 
 /// The object that a patch makes of `current`, which carries its resourceVersion, with warnings.
@@ -64,6 +66,10 @@ pub fn apply(
     resource: &Resource,
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
+    // The server knows no keys by which lists of a custom kind could be merged.
+    if kind == PatchKind::Strategic && resource.is_custom() {
+        return Err(unsupported());
+    }
     let api_version = resource.api_version();
     let (mut json, warnings) = apply_to(
         kind,
@@ -100,7 +106,7 @@ fn apply_to(
     of: &str,
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
-    let id = schema::kind(api_version, of)
+    let id = schema::kind_or_custom(api_version, of)
         .ok_or_else(|| Status::untyped(format!("no table of {api_version} {of}")))?;
     let text: Cow<'_, [u8]> = match patch {
         Body::Empty => Cow::Borrowed(&[]),

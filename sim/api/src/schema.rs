@@ -117,6 +117,20 @@ pub(crate) fn kind(api_version: &str, kind: &str) -> Option<StructId> {
     of(id).field("kind").map(|_| id)
 }
 
+/// Is this a group that a user has made: a domain, and none of ours?
+pub(crate) fn is_custom(group: &str) -> bool {
+    group.contains('.') && !group.ends_with(".k8s.io")
+}
+
+/// The struct of a kind that a scheme or a world knows: also of a custom one, `("example.com/v1", "Website")`.
+pub(crate) fn kind_or_custom(api_version: &str, kind: &str) -> Option<StructId> {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    match is_custom(group) {
+        true => named("custom.Object"),
+        false => self::kind(api_version, kind),
+    }
+}
+
 /// A struct by the name that it has in the table, `core.PodSpec`.
 pub(crate) fn named(name: &str) -> Option<StructId> {
     SCHEMA.names.get(name).copied()

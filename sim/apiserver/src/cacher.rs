@@ -34,11 +34,10 @@ mod state;
 mod watcher;
 mod window;
 
-use std::ptr;
 use std::time::Duration;
 
 use wavetank_api::Resource;
-use wavetank_api::kinds::ResourceSet;
+use wavetank_api::kinds::Kinds;
 use wavetank_engine::{
     Cell, Channel, Condition, Cx, Lock, Name, ProcId, RoutineFuture, Rx, Task, World,
 };
@@ -83,8 +82,6 @@ pub struct Config {
     pub etcd: Client,
     /// Does that etcd answer requests for progress as it should ([`supports_progress`])?
     pub progress: bool,
-    /// The resources that the server has caches of.
-    pub resources: ResourceSet,
 }
 
 /// `storage/feature/feature_support_checker.go`: is `RequestWatchProgress` to be trusted?
@@ -110,20 +107,17 @@ pub struct Cacher {
 
 /// The cache that serves a resource is the one of this build.
 fn serving(resource: &Resource) -> Cell<u32> {
-    Cell::numbered("cache-builds", number(resource))
-}
-
-fn number(resource: &Resource) -> u32 {
-    // By address: this is asked many times an event, and names take long to compare.
-    let at = Resource::ALL.iter().position(|r| ptr::eq(*r, resource));
-    at.expect("a resource of the table") as u32
+    Cell::numbered("cache-builds", resource.number())
 }
 
 /// Starts the compactor, and on v1.36 what follows its traces. Once in the life of a server.
-pub fn start_compactor(cx: &mut Cx<'_>, config: Config, every: Duration) {
+pub fn start_compactor(cx: &mut Cx<'_>, config: Config, kinds: &Kinds, every: Duration) {
     cx.spawn(Task::new(COMPACT, compact::Compactor::new(config, every)));
     if config.release.has(gates::CACHE_CHECKS_ITSELF) {
-        cx.spawn(Task::new(COMPACTED, compact::Follower::new(config)));
+        cx.spawn(Task::new(
+            COMPACTED,
+            compact::Follower::new(config, kinds.clone()),
+        ));
     }
 }
 
@@ -151,9 +145,11 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
         let (cacher, limit) = *task.args();
         Box::pin(hold::end(rx, cacher, limit))
     } else if kind == LAG {
-        Box::pin(hold::lag(rx, *task.args()))
+        let (config, kinds) = task.args::<(Config, Kinds)>().clone();
+        Box::pin(hold::lag(rx, config, kinds))
     } else if kind == REBUILD {
-        Box::pin(rebuild::rebuild(rx, *task.args()))
+        let (config, kinds) = task.args::<(Config, Kinds)>().clone();
+        Box::pin(rebuild::rebuild(rx, config, kinds))
     } else if kind == TEAR_DOWN {
         Box::pin(rebuild::tear_down(rx, *task.args()))
     } else if kind == CHECK {
@@ -161,7 +157,10 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
     } else if kind == COMPACT {
         Box::pin(compact::compact(rx, *task.args()))
     } else if kind == COMPACTED {
-        Box::pin(compact::follow(rx, *task.args()))
+        Box::pin(compact::follow(
+            rx,
+            task.args::<compact::Follower>().clone(),
+        ))
     } else {
         return None;
     })
@@ -245,7 +244,7 @@ impl Cacher {
     }
 
     fn number(self) -> u64 {
-        u64::from(self.build) << 32 | u64::from(number(self.resource))
+        u64::from(self.build) << 32 | u64::from(self.resource.number())
     }
 
     fn cell(self) -> Cell<Cache> {

@@ -8,8 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::kinds::EVENTS;
-use wavetank_api::kinds::ResourceSet;
+use wavetank_api::kinds::{EVENTS, Kinds};
 use wavetank_api::{Request, Resource};
 use wavetank_client::{RestClient, Servers};
 use wavetank_engine::{
@@ -72,14 +71,14 @@ pub struct Config {
     pub hooks: u64,
     /// `--watch-cache`, over an etcd of this release; `None` without.
     pub watch_cache: Option<EtcdVersion>,
-    /// The resources that it has watch caches of.
-    pub cached: ResourceSet,
     /// `--etcd-compaction-interval`; `None` is 0: it does not compact.
     pub compaction: Option<Duration>,
     /// Its number among the servers: goes into uids.
     pub number: u32,
     /// What Services are allocated; without ranges they are stored as they come.
     pub services: Option<ServiceRanges>,
+    /// The kinds that it serves, and has watch caches of.
+    pub kinds: Kinds,
     /// Is the admission plugin `NamespaceLifecycle` on?
     pub namespace_lifecycle: bool,
 }
@@ -119,14 +118,13 @@ impl Config {
             defects: self.defects.cache,
             etcd: self.etcd(),
             progress: cacher::supports_progress(etcd),
-            resources: self.cached,
         })
     }
 
     /// The watch cache of a resource.
     pub(crate) fn cacher(&self, rx: Rx, resource: &'static Resource) -> Option<Cacher> {
         let apart = self.events_etcd.is_some() && *resource == EVENTS;
-        let is_cached = !apart && self.cached.contains(resource);
+        let is_cached = !apart && self.kinds.caches(resource);
         let caches = self.caches().filter(|_| is_cached)?;
         Some(Cacher::serving(rx, caches, resource))
     }
@@ -261,11 +259,11 @@ impl<H: Hook> Process for ApiServer<H> {
             count: 0,
         };
         if let Some(caches) = self.config.caches() {
-            for resource in self.config.cached.iter() {
+            for resource in self.config.kinds.cached() {
                 Cacher::new(caches, resource).start(cx);
             }
             if let Some(every) = self.config.compaction {
-                cacher::start_compactor(cx, caches, every);
+                cacher::start_compactor(cx, caches, &self.config.kinds, every);
             }
         }
         for hook in &self.hooks {
@@ -286,7 +284,7 @@ impl<H: Hook> Process for ApiServer<H> {
             return self.ordered(cx, caller, *order);
         }
         let request = body.clone();
-        let task = match door::route(request.expect::<Request>()) {
+        let task = match door::route(request.expect::<Request>(), &self.config.kinds) {
             Route::Api(api) if api.watch => {
                 let open = None;
                 let watching = Watching {
@@ -331,7 +329,7 @@ impl<H: Hook> Process for ApiServer<H> {
     ) -> Result<(), String> {
         let caches = self.config.caches();
         let caches = caches.ok_or("has no watch caches")?;
-        let told = cacher::tell(cx, caches, what, args);
+        let told = cacher::tell(cx, caches, &self.config.kinds, what, args);
         told.unwrap_or_else(|| {
             Err(format!(
                 "knows `hold`, `release`, `lag` and `rebuild`, not `{what}`"

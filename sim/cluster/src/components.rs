@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use wavetank_api::kinds::Kinds;
 use wavetank_component::{Component, Draw, Drawn, Given, Keys, Section, Spec};
 use wavetank_engine::drive::random::Stream;
 use wavetank_version::{AnyVersion, Composition, Defect, List, Selection, Version};
@@ -134,6 +135,20 @@ impl Components {
         self.iter().flat_map(|own| own.releases(spec)).collect()
     }
 
+    /// The kinds that apiservers serve: those of a component that a scenario has none of are not among them.
+    fn kinds(&self, spec: &Spec) -> Kinds {
+        let there = self.iter().filter(|own| own.exists(spec));
+        let kinds = Kinds::with(there.flat_map(|own| own.kinds()).collect());
+        let used = self.iter().flat_map(|own| own.uses(spec));
+        used.fold(kinds, |kinds, resource| kinds.used(&resource))
+    }
+
+    /// The same, with the kinds that its apiservers serve.
+    pub fn with_kinds(&self, spec: Spec) -> Spec {
+        let kinds = self.kinds(&spec);
+        Spec { kinds, ..spec }
+    }
+
     /// All defects and fixes, each with the component that has its place, and with the list in which it stands.
     pub fn defects(&self) -> Vec<(&dyn Component, List, &'static Defect)> {
         let of = |own| {
@@ -173,6 +188,8 @@ impl Components {
             let is_new = names.insert(format!("{what} `{name}`"));
             assert!(is_new, "there are two components with the {what} `{name}`");
         };
+        // Looks at them.
+        let _ = Kinds::with(self.iter().flat_map(|own| own.kinds()).collect());
         for own in self.iter() {
             claim("name", own.name());
             for keys in own.all_keys() {

@@ -22,8 +22,7 @@ impl Components {
         let processes = self.processes(setup, Some(&setup.drawn))?;
         let mut builder = WorldBuilder::new();
         builder.links(nominal);
-        let uses = self.iter().flat_map(|own| own.uses(setup)).collect();
-        let mut wiring = Wiring::new(&mut builder, &processes, uses);
+        let mut wiring = Wiring::new(&mut builder, &processes);
         for own in self.iter() {
             own.build(setup, &mut wiring);
         }

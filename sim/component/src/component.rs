@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use wavetank_api::Resource;
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
@@ -114,6 +115,11 @@ pub trait Component: Send + Sync + 'static {
     /// apiservers have watch caches of them only where somebody uses them.
     fn uses(&self, spec: &Spec) -> Vec<String> {
         let _ = spec;
+        Vec::new()
+    }
+
+    /// The kinds that apiservers serve where there is such a one, besides those that they always serve.
+    fn kinds(&self) -> Vec<&'static Resource> {
         Vec::new()
     }
 

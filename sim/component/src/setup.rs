@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+use wavetank_api::kinds::Kinds;
 use wavetank_releases::Release;
 use wavetank_version::{
     AnyVersion, Composition, EtcdVersion, List, Listed, OptionIs, Selection, Set, Version,
@@ -27,6 +28,8 @@ pub struct Spec {
     pub etcd: Option<EtcdVersion>,
     /// Which defects and fixes are on.
     pub composition: Composition,
+    /// The kinds that apiservers serve: also those that its components declare.
+    pub kinds: Kinds,
 }
 
 impl Spec {

@@ -8,29 +8,14 @@ pub struct Wiring<'a> {
     builder: &'a mut WorldBuilder,
     names: Vec<String>,
     of: &'a [(&'static str, Vec<String>)],
-    uses: Vec<String>,
 }
 
 impl<'a> Wiring<'a> {
-    /// A world with these processes (the names, by component), which use these resources.
-    pub fn new(
-        builder: &'a mut WorldBuilder,
-        of: &'a [(&'static str, Vec<String>)],
-        uses: Vec<String>,
-    ) -> Wiring<'a> {
+    /// A world with these processes (the names, by component).
+    pub fn new(builder: &'a mut WorldBuilder, of: &'a [(&'static str, Vec<String>)]) -> Wiring<'a> {
         let names = of.iter().flat_map(|(_, names)| names.iter().cloned());
         let names = names.collect();
-        Wiring {
-            builder,
-            names,
-            of,
-            uses,
-        }
-    }
-
-    /// The resources that components of this world say they use, by their qualified names.
-    pub fn uses(&self) -> &[String] {
-        &self.uses
+        Wiring { builder, names, of }
     }
 
     /// The names of the processes of a component.

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use wavetank_api::kinds::ResourceSet;
 use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect, ServiceDefect};
 use wavetank_component::Focus;
 use wavetank_component::{
@@ -190,12 +189,6 @@ fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
     }]
 }
 
-/// The resources that apiservers have watch caches of, if they have any.
-fn cached(wiring: &Wiring) -> ResourceSet {
-    let used = wiring.uses().iter();
-    used.fold(ResourceSet::CACHED, |cached, of| cached.with(of))
-}
-
 /// The `n`-th apiserver (from 0), of this release.
 fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config {
     let decided: Decided = setup.decided();
@@ -209,10 +202,10 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         hooks: 1,
         number: n as u32 + 1,
         services: services::ranges(setup),
+        kinds: setup.kinds.clone(),
         namespace_lifecycle: false,
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
-        cached: cached(wiring),
         compaction: watch_cache::compaction(setup),
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wavetank_api::kinds::ResourceSet;
 use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::CacheNote;
 use wavetank_component::values::{Choices, Duration as Written};
@@ -153,7 +152,7 @@ impl Component for WatchCache {
 
     /// It holds what of an apiserver can be held.
     fn holds(&self, spec: &Spec) -> Vec<(&'static str, String)> {
-        let resources = ResourceSet::CACHED.iter().filter(|_| is_on(spec));
+        let resources = spec.kinds.cached().filter(|_| is_on(spec));
         let held = resources.map(|resource| (kube_apiserver::NAME, resource.qualified()));
         held.collect()
     }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
-use wavetank_api::kinds::ResourceSet;
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
 use wavetank_apiserver::{ApiServer, Config, Defects};
@@ -345,9 +344,9 @@ impl Lab {
             hooks: 1,
             number: at as u32 + 1,
             services: Some(ServiceRanges::of(&cluster.ranges)),
+            kinds: Default::default(),
             namespace_lifecycle: true,
             watch_cache: Some(etcd),
-            cached: ResourceSet::CACHED,
             compaction: None,
         };
         let mut builder = WorldBuilder::new();

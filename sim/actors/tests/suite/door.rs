@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use common::fixed;
 use wavetank_actors::InformerClient;
-use wavetank_api::kinds::ResourceSet;
 use wavetank_api::{Method, Object, Request, kinds};
 use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::{ApiServer, Config, Defects, Hook, HookFuture};
@@ -114,10 +113,10 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
             hooks: 1,
             number,
             services: None,
+            kinds: Default::default(),
             namespace_lifecycle: false,
             events_etcd: None,
             watch_cache: Some(Release::of(release).etcd),
-            cached: ResourceSet::CACHED,
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
         };
         builder.process(name, ApiServer::new(config, vec![Nothing]));

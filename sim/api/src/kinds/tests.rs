@@ -70,7 +70,8 @@ fn every_resource_has_a_table_of_its_kind() {
     for resource in Resource::ALL {
         let id = schema::kind(&resource.api_version(), resource.kind);
         assert!(id.is_some(), "{resource:?}");
-        let found = Resource::find(resource.group, resource.version, resource.plural);
+        let found =
+            crate::kinds::Kinds::default().find(resource.group, resource.version, resource.plural);
         assert_eq!(found, Some(resource));
     }
 }

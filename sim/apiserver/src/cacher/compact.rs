@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use wavetank_api::kinds::Kinds;
 use wavetank_api::{Json, Object};
 use wavetank_engine::{Outcome, Payload, Rx, Stream, Task};
 use wavetank_etcd::{
@@ -85,16 +86,18 @@ pub(super) async fn compact(rx: Rx, mut compactor: Compactor) -> Outcome {
 }
 
 /// Follows what is compacted, by whichever server.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Follower {
     config: Config,
+    kinds: Kinds,
     stream: Option<Stream>,
 }
 
 impl Follower {
-    pub fn new(config: Config) -> Follower {
+    pub fn new(config: Config, kinds: Kinds) -> Follower {
         Follower {
             config,
+            kinds,
             stream: None,
         }
     }
@@ -117,7 +120,7 @@ pub(super) async fn follow(rx: Rx, mut follower: Follower) -> Outcome {
             if let Some(revision) = texts.filter_map(|text| text.parse().ok()).next_back() {
                 let poll = rx.choose(POLL).await;
                 rx.sleep(Duration::from_secs(poll)).await;
-                compact_if_needed(rx, follower.config, revision);
+                compact_if_needed(rx, &follower, revision);
             }
         }
         _ => {
@@ -130,9 +133,9 @@ pub(super) async fn follow(rx: Rx, mut follower: Follower) -> Outcome {
 }
 
 /// `compactIfNeeded`
-fn compact_if_needed(rx: Rx, config: Config, revision: Revision) {
-    for resource in config.resources.iter() {
-        let cell = Cacher::serving(rx, config, resource).cell();
+fn compact_if_needed(rx: Rx, follower: &Follower, revision: Revision) {
+    for resource in follower.kinds.cached() {
+        let cell = Cacher::serving(rx, follower.config, resource).cell();
         if rx.look(&cell, |cache| cache.ready.is_ready()) {
             rx.update(&cell, |cache| cache.snapshots.remove_before(revision));
         }

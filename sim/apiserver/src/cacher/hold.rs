@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use wavetank_api::kinds::Kinds;
 use wavetank_engine::{Cx, Outcome, Rx, Task};
 use wavetank_etcd::Revision;
 
@@ -29,6 +30,7 @@ const LONGEST_LAG: u64 = 90;
 pub fn tell(
     cx: &mut Cx<'_>,
     config: Config,
+    kinds: &Kinds,
     what: &str,
     args: &Value,
 ) -> Option<Result<(), String>> {
@@ -36,17 +38,17 @@ pub fn tell(
         "hold" => true,
         "release" => false,
         "lag" => {
-            cx.spawn(Task::new(LAG, config));
+            cx.spawn(Task::new(LAG, (config, kinds.clone())));
             return Some(Ok(()));
         }
         "rebuild" => {
-            cx.spawn(Task::new(REBUILD, config));
+            cx.spawn(Task::new(REBUILD, (config, kinds.clone())));
             return Some(Ok(()));
         }
         _ => return None,
     };
     let named = args["resource"].as_str().unwrap_or_default();
-    let mut all = config.resources.iter();
+    let mut all = kinds.cached();
     let Some(resource) = all.find(|resource| resource.qualified() == named) else {
         return Some(Err(format!("caches no resource `{named}`")));
     };
@@ -75,8 +77,8 @@ pub fn tell(
 }
 
 /// Holds any cache for any while, unless it is held.
-pub(super) async fn lag(rx: Rx, config: Config) -> Outcome {
-    let cacher = Cacher::any(rx, config).await;
+pub(super) async fn lag(rx: Rx, config: Config, kinds: Kinds) -> Outcome {
+    let cacher = Cacher::any(rx, config, &kinds).await;
     let seconds = rx.choose(LONGEST_LAG).await + 1;
     let held = rx.update(&cacher.cell(), |cache| {
         let is_free = cache.held.is_none();
@@ -110,9 +112,10 @@ pub(super) async fn end(rx: Rx, cacher: Cacher, limit: Duration) -> Outcome {
 impl Cacher {
     /// One that the driver draws, of those that are watched if there are any: nobody would notice what
     /// becomes of the others.
-    pub(super) async fn any(rx: Rx, config: Config) -> Cacher {
-        let all = config.resources.iter();
-        let all = all.map(|resource| Cacher::serving(rx, config, resource));
+    pub(super) async fn any(rx: Rx, config: Config, kinds: &Kinds) -> Cacher {
+        let all = kinds
+            .cached()
+            .map(|resource| Cacher::serving(rx, config, resource));
         let all: Vec<Cacher> = all.collect();
         let is_watched =
             |cacher: &Cacher| rx.look(&cacher.cell(), |cache| !cache.watchers.is_empty());

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use wavetank_api::kinds::Kinds;
 use wavetank_engine::{Outcome, Rx, Task};
 
 use super::note::CacheNote;
@@ -14,8 +15,8 @@ use super::{Cacher, Config, TEAR_DOWN, serving};
 const IN_FLIGHT: Duration = Duration::from_secs(1);
 
 /// From now on another cache serves a resource that the driver draws.
-pub(super) async fn rebuild(rx: Rx, config: Config) -> Outcome {
-    let old = Cacher::any(rx, config).await;
+pub(super) async fn rebuild(rx: Rx, config: Config, kinds: Kinds) -> Outcome {
+    let old = Cacher::any(rx, config, &kinds).await;
     if old.is_stopped(rx) {
         return Outcome::Done; // with its server
     }

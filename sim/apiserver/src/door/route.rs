@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use wavetank_api::kinds::Kinds;
 use wavetank_api::strategy::Part;
 use wavetank_api::{Method, Request, Resource, Response, Status};
 
@@ -55,7 +56,7 @@ fn not_found() -> Route {
 }
 
 /// Where a request goes.
-pub fn route(request: &Request) -> Route {
+pub fn route(request: &Request, kinds: &Kinds) -> Route {
     let path = request.path.trim_start_matches('/');
     let mut parts: Vec<&str> = path.split('/').collect();
     if parts.last() == Some(&"") {
@@ -69,7 +70,7 @@ pub fn route(request: &Request) -> Route {
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
         _ => return not_found(),
     };
-    if !group.is_empty() && !Resource::ALL.iter().any(|r| r.group == group) {
+    if !group.is_empty() && !kinds.iter().any(|r| r.group == group) {
         return not_found();
     }
     let mut watch = false;
@@ -88,7 +89,7 @@ pub fn route(request: &Request) -> Route {
     let [plural, named @ ..] = rest.as_slice() else {
         return no_such_path();
     };
-    let Some(resource) = Resource::find(group, version, plural) else {
+    let Some(resource) = kinds.find(group, version, plural) else {
         return no_such_path();
     };
     let (name, subresource) = match named {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use wavetank_api::kinds::ResourceSet;
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Json, Method, Object, Request, Response};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
@@ -99,10 +98,10 @@ impl Lab {
                     node_ports: (30000, 4),
                     ..ServiceRanges::of(ranges)
                 }),
+                kinds: Default::default(),
                 namespace_lifecycle: false,
                 events_etcd: None,
                 watch_cache: Some(Release::of(release).etcd),
-                cached: ResourceSet::CACHED,
                 compaction: None,
             };
             let bootstrap = Bootstrap {

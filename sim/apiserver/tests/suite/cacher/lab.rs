@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use wavetank_api::kinds::ResourceSet;
 use wavetank_api::kinds::{CONFIG_MAPS, ENDPOINTS};
 use wavetank_api::selector::{FieldSelector, FieldTerm, LabelSelector, Operator, Requirement};
 use wavetank_api::{Object, Resource, Stored, WatchEvent};
@@ -53,7 +52,7 @@ impl Process for Server {
             Cacher::new(self.config, resource).start(cx);
         }
         if self.compacts {
-            cacher::start_compactor(cx, self.config, cacher::COMPACT_EVERY);
+            cacher::start_compactor(cx, self.config, &Default::default(), cacher::COMPACT_EVERY);
         }
     }
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
@@ -64,7 +63,7 @@ impl Process for Server {
         what: &str,
         args: &serde_json::Value,
     ) -> Result<(), String> {
-        if let Some(told) = cacher::tell(cx, self.config, what, args) {
+        if let Some(told) = cacher::tell(cx, self.config, &Default::default(), what, args) {
             return told;
         }
         let number = args.as_u64().unwrap_or(0) as usize;
@@ -397,7 +396,6 @@ impl Plan {
                         retries: true,
                     },
                     progress: self.progress,
-                    resources: ResourceSet::CACHED,
                 },
                 script: Arc::new(self.script.clone()),
                 compacts: self.compacts,

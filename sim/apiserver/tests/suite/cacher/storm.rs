@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::kinds::ENDPOINTS;
-use wavetank_api::kinds::ResourceSet;
 use wavetank_api::{Object, WatchEvent};
 use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::{self, Cacher, Watch};
@@ -74,7 +73,7 @@ impl Process for Server {
     fn crash(&mut self) {}
     fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
         let args = json!({"resource": "endpoints"});
-        cacher::tell(cx, self.config, what, &args).expect("hold or release")
+        cacher::tell(cx, self.config, &Default::default(), what, &args).expect("hold or release")
     }
     fn routine(&self, task: &Task) -> RoutineFuture {
         cacher::routine(task).unwrap_or_else(|| {
@@ -406,7 +405,6 @@ fn world(release: Version, (cache, etcd): On, members: usize) -> World {
             defects: cache,
             etcd: client(at),
             progress: true,
-            resources: ResourceSet::CACHED,
         };
         builder.process(name, Server { config });
     }

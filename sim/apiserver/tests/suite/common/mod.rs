@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use wavetank_api::kinds::ResourceSet;
 use wavetank_api::{
     Json, Method, Object, Query, Request, Resource, Response, WatchPart, kinds, views,
 };
@@ -172,10 +171,10 @@ impl Lab {
             hooks: 1,
             number: 1,
             services: None,
+            kinds: Default::default(),
             namespace_lifecycle: false,
             events_etcd: None,
             watch_cache: None,
-            cached: ResourceSet::CACHED,
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
         };
         let mut builder = WorldBuilder::new();
