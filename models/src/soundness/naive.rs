@@ -385,7 +385,7 @@ impl From<Violated> for Unhealed {
     }
 }
 
-/// Ends what has injected, and lets everything go its default way for so long.
+/// Ends what was injected, and lets everything go its default way for so long.
 pub(super) fn heal(state: &State, bounds: &Bounds, calm: Duration) -> Result<(), Unhealed> {
     let mut world = state.world.unshared();
     let until = world.now() + calm;

@@ -121,7 +121,7 @@ wavetank::seeds!(service_storm_v1_16, fixed("service-storm", "v1.16"), 0..6);
 wavetank::seeds!(service_storm_v1_20, fixed("service-storm", "v1.20"), 0..6);
 wavetank::seeds!(service_storm_v1_36, fixed("service-storm", "v1.36"), 0..6);
 
-/// Scenarios that need no line of their own here: a few seeds of each, with what has to be mended.
+/// Scenarios that need no line of their own here: a few seeds of each, with what has to be fixed.
 #[test]
 fn others_are_clean_when_all_is_mended() {
     let here = include_str!("bundled.rs");

@@ -1,5 +1,5 @@
 //! The operator of docs/operator-example, as somebody outside of the workspace has it: a crate of its own, with one
-//! dependency. What it shares with the workspace is not built again.
+//! dependency. What both take from the registry is not built again.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 
 use crate::support::root;
 
-/// Cargo, on the crate; with line tables for the workspace's own crates, as they are built here.
+/// Cargo, on the crate. To cargo, Wavetank's crates are others than here, and are built again: to optimise them takes
+/// longer than what they save.
 fn cargo(out: &Path, arguments: &[&str]) -> Output {
     let root = root();
     let mut cargo = Command::new(env!("CARGO"));
@@ -19,8 +20,8 @@ fn cargo(out: &Path, arguments: &[&str]) -> Output {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("it is text");
     let own = manifest.lines().filter(|line| line.contains("{ path = "));
     for name in own.filter_map(|line| line.split(' ').next()) {
-        let debug = format!("profile.dev.package.{name}.debug=\"line-tables-only\"");
-        cargo.args(["--config", &debug]);
+        let unoptimised = format!("profile.dev.package.{name}.opt-level=0");
+        cargo.args(["--config", &unoptimised]);
     }
     cargo.args(&arguments[1..]);
     cargo.output().expect("cargo runs")

@@ -32,7 +32,7 @@ pub trait ControllerDescriptor: Component {
         true
     }
 
-    /// `ControllerConstructor`: the controller, with its handlers at the informers that it asks of the factory.
+    /// Upstream's `ControllerConstructor`: the controller, with its handlers at the informers that it asks of the factory.
     fn new_controller(&self, setup: &Setup, cx: &mut ControllerContext) -> Arc<dyn Controller>;
 }
 

@@ -192,7 +192,7 @@ impl ControllerManager {
         Outcome::Done
     }
 
-    /// `InformerFactory.Start`, and what waits for it.
+    /// Upstream's `InformerFactory.Start`, and what waits for it.
     fn start_informers(&self, cx: &mut Cx<'_>, transitions: u32) {
         let Controllers { running, informers } = &*self.controllers;
         for queue in running.iter().flat_map(|controller| controller.queues()) {
@@ -294,7 +294,7 @@ async fn shut_down(rx: Rx) -> Outcome {
     Outcome::Done
 }
 
-/// `OnStoppedLeading`: the process ends. Who was asked to stop stays down.
+/// Upstream's `OnStoppedLeading`: the process ends. Who was asked to stop stays down.
 async fn stopped(rx: Rx) -> Outcome {
     match rx.read(&STOPPING) {
         true => rx.exit(),

@@ -63,7 +63,7 @@ fn queue<R: Reconciler>() -> WorkQueue {
     WorkQueue::new(Name::new(R::NAME), "reconcile")
 }
 
-/// `EnqueueRequestForObject`, `EnqueueRequestsFromMapFunc`
+/// Upstream's `EnqueueRequestForObject`, `EnqueueRequestsFromMapFunc`
 fn enqueue<R: Reconciler>(rx: Rx, at: u32, notice: &Notice) {
     let watch = &R::WATCHES[at as usize];
     let objects = match notice {
@@ -222,7 +222,7 @@ fn is_running(cx: &mut Cx<'_>) -> bool {
     !cx.cell(&wavetank_client::informer::INFORMERS).is_empty()
 }
 
-/// `OnStartedLeading`: once the caches are filled, reconciles.
+/// Upstream's `OnStartedLeading`: once the caches are filled, reconciles.
 async fn lead(rx: Rx, scope: Name) -> Outcome {
     if Informers::have_synced(rx, scope) {
         return Outcome::Become(Task::new(RECONCILE, ()));
@@ -231,7 +231,7 @@ async fn lead(rx: Rx, scope: Name) -> Outcome {
     Outcome::Become(Task::new(LEAD, 0_u32))
 }
 
-/// `processNextWorkItem`. When the leadership ends, what is under way is given up; what was asked for may still be done.
+/// Upstream's `processNextWorkItem`. When the leadership ends, what is under way is given up; what was asked for may still be done.
 async fn turn<R: Reconciler>(cx: Context, reconciler: Arc<R>) -> Outcome {
     let (rx, queue) = (cx.rx, queue::<R>());
     let work = async {

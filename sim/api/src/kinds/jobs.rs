@@ -19,7 +19,7 @@ use crate::names;
 use crate::strategy::{Context, Part, Strategy};
 use crate::validation::ErrorList;
 
-pub use status::{FINISHED, finished_at, is_finished};
+pub use status::{FINISHED, is_job_finished, job_finish_time};
 
 /// Labels of the pods of a Job: where they came from, with and without the prefix of older releases.
 const OF_UID: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
@@ -82,7 +82,7 @@ impl Strategy for Jobs {
     fn validate_update(&self, cx: &Context, part: Part, job: &Json, old: &Json) -> ErrorList {
         let mut errors = metadata::validate_object_meta_update(job, old);
         if part == Part::Status {
-            status::validate_job_status_update(cx, job, old, &mut errors);
+            status::validate_job_update_status(cx, job, old, &mut errors);
             return errors;
         }
         validate_job_spec(job, &mut errors);
@@ -97,7 +97,7 @@ impl Strategy for Jobs {
         errors
     }
 
-    /// `AddFieldLabelConversionsForJob`
+    /// Upstream's `AddFieldLabelConversionsForJob`
     fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "metadata.name" | "metadata.namespace" => Ok(label),

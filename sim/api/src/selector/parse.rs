@@ -486,7 +486,7 @@ mod tests {
         }
     }
 
-    /// `EscapeValue`, as a term.
+    /// Upstream's `EscapeValue`, as a term.
     fn escaped(term: &FieldTerm) -> String {
         let mut value = String::new();
         for char in term.value.chars() {

@@ -33,7 +33,7 @@ pub struct Lister {
 }
 
 impl SharedInformerFactory {
-    /// `NewSharedInformerFactory`: no informers yet. No other informers of the process have this name.
+    /// Upstream's `NewSharedInformerFactory`: no informers yet. No other informers of the process have this name.
     pub fn new(
         scope: Name,
         rest: RestClient,
@@ -120,7 +120,7 @@ impl Lister {
         self.look(rx, Informer::has_synced)
     }
 
-    /// `WaitForNamedCacheSync`
+    /// Upstream's `WaitForNamedCacheSync`
     pub async fn wait_for_cache_sync(self, rx: Rx) {
         while !self.has_synced(rx) {
             rx.sleep(SYNC_POLL).await;

@@ -31,12 +31,12 @@ fn finished_condition(job: &Json) -> Option<&Json> {
 }
 
 /// `IsJobFinished`
-pub fn is_finished(job: &Json) -> bool {
+pub fn is_job_finished(job: &Json) -> bool {
     finished_condition(job).is_some()
 }
 
 /// `jobFinishTime`: when it finished, if its condition says so.
-pub fn finished_at(job: &Json) -> Option<Stamp> {
+pub fn job_finish_time(job: &Json) -> Option<Stamp> {
     let condition = finished_condition(job)?;
     Stamp::parse(json::text(condition, &["lastTransitionTime"]))
 }
@@ -46,7 +46,7 @@ fn is_given(job: &Json, field: &str) -> bool {
 }
 
 /// `ValidateJobUpdateStatus`
-pub(super) fn validate_job_status_update(
+pub(super) fn validate_job_update_status(
     cx: &Context,
     job: &Json,
     old: &Json,
@@ -63,7 +63,7 @@ pub(super) fn validate_job_status_update(
 /// The rules that came with `JobManagedBy`.
 fn validate_transition(job: &Json, old: &Json, errors: &mut ErrorList) {
     let complete = condition(job, FINISHED[0].0).is_some();
-    if is_finished(job) && !is_finished(old) {
+    if is_job_finished(job) && !is_job_finished(old) {
         let active = json::number(job, &["status", "active"]).unwrap_or(0);
         if active > 0 {
             errors.invalid(
@@ -134,7 +134,7 @@ mod tests {
         };
         let mut errors = ErrorList::default();
         let [job, old] = [status, old].map(|status| json!({ "status": status }));
-        validate_job_status_update(&cx, &job, &old, &mut errors);
+        validate_job_update_status(&cx, &job, &old, &mut errors);
         errors.to_string()
     }
 
@@ -152,7 +152,7 @@ mod tests {
     fn a_job_finishes_once_and_in_order() {
         assert_eq!(errors(complete(), json!({})), "[]");
         let job = json!({ "status": complete() });
-        let at = finished_at(&job).map(Stamp::seconds);
+        let at = job_finish_time(&job).map(Stamp::seconds);
         assert_eq!(at.as_deref(), Some("2026-01-01T00:00:00Z"));
         assert!(
             errors(json!({}), complete()).contains("cannot disable the terminal Complete=True")

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::kinds::JOBS;
-use wavetank_api::kinds::jobs::{finished_at, is_finished, ttl_seconds_after_finished};
+use wavetank_api::kinds::jobs::{is_job_finished, job_finish_time, ttl_seconds_after_finished};
 use wavetank_api::{Json, Method, Reason, Request, Stamp, Stored, json};
 use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_client::workqueue::{Item, WorkQueue};
@@ -72,16 +72,16 @@ pub(super) struct TtlController {
 /// `needsCleanup`, of a Job that nobody deletes.
 fn needs_cleanup(job: &Json) -> bool {
     let is_being_deleted = json::at(job, &["metadata", "deletionTimestamp"]).is_some();
-    !is_being_deleted && ttl_seconds_after_finished(job).is_some() && is_finished(job)
+    !is_being_deleted && ttl_seconds_after_finished(job).is_some() && is_job_finished(job)
 }
 
 /// `getFinishAndExpireTime`: when its TTL has passed, if it has one and says when it finished.
-pub(super) fn expires_at(job: &Json) -> Option<Stamp> {
+pub(super) fn get_finish_and_expire_time(job: &Json) -> Option<Stamp> {
     let seconds = ttl_seconds_after_finished(job)?;
-    Some(finished_at(job)?.plus_seconds(seconds))
+    Some(job_finish_time(job)?.plus_seconds(seconds))
 }
 
-/// `addJob`, `updateJob`
+/// Upstream's `addJob`, `updateJob`
 fn enqueue(rx: Rx, _: u32, notice: &Notice) {
     if let Notice::Added { new, .. } | Notice::Updated { new, .. } = notice
         && needs_cleanup(new.object.json())
@@ -156,7 +156,7 @@ impl TtlController {
 /// `processTTL`: has it passed? If it has not, the Job is looked at again when it will have.
 fn process_ttl(rx: Rx, key: &Item, job: &Stored) -> bool {
     let job = job.object.json();
-    let Some(expires) = expires_at(job).filter(|_| needs_cleanup(job)) else {
+    let Some(expires) = get_finish_and_expire_time(job).filter(|_| needs_cleanup(job)) else {
         return false;
     };
     let left = expires.nanos() - Stamp::of(rx.clock()).nanos();

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use wavetank_api::gates::TTL_AFTER_FINISHED;
 use wavetank_api::json;
 use wavetank_api::kinds::JOBS;
-use wavetank_api::kinds::jobs::{is_finished, ttl_seconds_after_finished};
+use wavetank_api::kinds::jobs::{is_job_finished, ttl_seconds_after_finished};
 use wavetank_component::{
     Component, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas, Section, Setup, Spec,
     Stored, Told, Wiring,
@@ -160,7 +160,7 @@ impl Component for TtlAfterFinished {
         let name = key.strip_prefix(JOBS.registry)?.strip_prefix('/')?;
         let text = value.map(|job| {
             let deleted = json::at(job, &["metadata", "deletionTimestamp"]).is_some();
-            let finished = match (deleted, is_finished(job)) {
+            let finished = match (deleted, is_job_finished(job)) {
                 (true, _) => "being deleted",
                 (false, true) => "finished",
                 (false, false) => "running",

@@ -10,7 +10,7 @@ use wavetank_component::{PropertyInfo, Spec};
 use wavetank_engine::{Check, Note, Reached, Stable, Status, World};
 use wavetank_etcd::{Committed, Keys};
 
-use super::controller::expires_at;
+use super::controller::get_finish_and_expire_time;
 use super::{CONTROLLER, NEEDED};
 use crate::kube_controller_manager::ControllerManager;
 use crate::promises::{always, violated};
@@ -75,7 +75,7 @@ fn lives_out_its_ttl(_: &World, note: &Note) -> Check {
     for (before, now) in &all {
         let name = json::text(now, &["metadata", "name"]);
         let deleted = Stamp::parse(json::text(now, &["metadata", "deletionTimestamp"]));
-        let message = match (expires_at(before), deleted) {
+        let message = match (get_finish_and_expire_time(before), deleted) {
             (Some(expires), Some(deleted)) if deleted >= expires => continue,
             (Some(expires), _) => {
                 let expires = expires.seconds();
@@ -110,7 +110,7 @@ fn finished_jobs_go(after: Duration) -> Stable {
         let prefix = Keys::Prefix(format!("{}/", JOBS.registry).into());
         for kv in store.iter(&prefix) {
             let job = kv.value.json();
-            let late = expires_at(job).is_some_and(|expires| {
+            let late = get_finish_and_expire_time(job).is_some_and(|expires| {
                 let slack = CLEANS_UP_WITHIN.as_secs();
                 expires.plus_seconds(slack as i64) < now
             });

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::JOBS;
-use wavetank_api::kinds::jobs::is_finished;
+use wavetank_api::kinds::jobs::is_job_finished;
 use wavetank_api::{Method, Request, Stamp};
 use wavetank_client::RestClient;
 use wavetank_engine::{Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task};
@@ -103,7 +103,7 @@ impl JobUser {
             }
             What::Finish => {
                 let found = self.get(rx, &name).await;
-                if let Some(mut job) = found.filter(|job| !is_finished(job)) {
+                if let Some(mut job) = found.filter(|job| !is_job_finished(job)) {
                     job["status"] = finished(&Stamp::of(rx.clock()).seconds());
                     let path = format!("{path}/status");
                     self.ask(rx, Request::new(Method::Put, path).with(job))
