@@ -3,6 +3,7 @@
 
 mod parse;
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::json::{self, Json};
@@ -90,6 +91,32 @@ impl Requirement {
                 label.is_some() && label < bound
             }
         }
+    }
+}
+
+/// As it stands in a URL.
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (key, values) = (&self.key, self.values.join(","));
+        match self.operator {
+            Operator::In => write!(f, "{key} in ({values})"),
+            Operator::NotIn => write!(f, "{key} notin ({values})"),
+            Operator::Exists => write!(f, "{key}"),
+            Operator::DoesNotExist => write!(f, "!{key}"),
+            Operator::GreaterThan => write!(f, "{key}>{values}"),
+            Operator::LessThan => write!(f, "{key}<{values}"),
+        }
+    }
+}
+
+/// As it stands in a URL; empty if everything is selected.
+impl fmt::Display for LabelSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, requirement) in self.0.iter().enumerate() {
+            let between = if at == 0 { "" } else { "," };
+            write!(f, "{between}{requirement}")?;
+        }
+        Ok(())
     }
 }
 

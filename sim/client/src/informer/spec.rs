@@ -4,7 +4,6 @@ use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use wavetank_api::kinds::Resource;
-use wavetank_api::selector::Operator;
 use wavetank_engine::{Name, Rx};
 use wavetank_version::Set;
 
@@ -150,18 +149,7 @@ impl Selection {
 impl Labels {
     /// As in a URL; empty if everything is selected.
     pub fn text(&self) -> String {
-        let requirements = self.0.0.iter().map(|requirement| {
-            let (key, values) = (&requirement.key, requirement.values.join(","));
-            match requirement.operator {
-                Operator::In => format!("{key} in ({values})"),
-                Operator::NotIn => format!("{key} notin ({values})"),
-                Operator::Exists => key.to_string(),
-                Operator::DoesNotExist => format!("!{key}"),
-                Operator::GreaterThan => format!("{key}>{values}"),
-                Operator::LessThan => format!("{key}<{values}"),
-            }
-        });
-        requirements.collect::<Vec<_>>().join(",")
+        self.0.to_string()
     }
 }
 
