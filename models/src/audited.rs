@@ -4,10 +4,13 @@
 //!
 //! - `digests-are-fresh`: a cached digest is the one computed from scratch;
 //! - `equal-hashes-equal-states`: what has one hash is equal;
-//! - `equal-states-act-alike`: what is equal has equal successors, one step ahead.
+//! - `equal-states-act-alike`: what is equal has equal successors, one step ahead by each move, and
+//!   further ahead in the default order, as far as [`Audited::looking_ahead`] says.
 //!
-//! Each is violated like a guarantee, with a path that leads there. It takes memory for all states
-//! and some steps for each that is skipped: for small scopes, and for tests of one's own processes.
+//! Each is violated like a guarantee, with a path that leads there. A guarantee of the model that is
+//! violated does not end the audit: it goes on until it has found both or has seen everything. It takes
+//! memory for all states and some steps for each that is skipped: for small scopes, and for tests of
+//! one's own processes.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -24,7 +27,18 @@ pub struct Audited {
     model: WorldModel,
     /// The first state with each hash.
     seen: Mutex<BTreeMap<Digest, Node>>,
+    ahead: usize,
 }
+
+/// The property of the audit itself; the other one is that the guarantees of the model hold.
+pub const AUDIT: &str = "states are what they seem";
+
+/// How many steps of the default order are compared by default.
+const AHEAD: usize = 1;
+
+const FRESH: &str = "digests-are-fresh";
+const EQUAL: &str = "equal-hashes-equal-states";
+const ALIKE: &str = "equal-states-act-alike";
 
 impl Audited {
     /// The same states and moves, audited.
@@ -32,6 +46,16 @@ impl Audited {
         Audited {
             model,
             seen: Mutex::default(),
+            ahead: AHEAD,
+        }
+    }
+
+    /// Compares what becomes of two equal states for so many steps of the default order. What a process
+    /// leaves out of its `Eq` may show late: the more steps, the more is caught.
+    pub fn looking_ahead(self, steps: usize) -> Audited {
+        Audited {
+            ahead: steps,
+            ..self
         }
     }
 
@@ -61,16 +85,16 @@ impl Audited {
         let (cached, scratch) = (node.world.digest(), node.world.digest_from_scratch());
         if cached != scratch {
             let why = format!("{cached:016x} is cached, {scratch:016x} it should be");
-            return Some(("digests-are-fresh", why));
+            return Some((FRESH, why));
         }
         let first = self.first_like(node)?;
         if first != *node {
             let why = format!("one hash, two states: {first:?} and {node:?}");
-            return Some(("equal-hashes-equal-states", why));
+            return Some((EQUAL, why));
         }
         let step = self.parts_them(&first, node)?;
         let why = format!("after {step:?} two equal states differ: {node:?}");
-        Some(("equal-states-act-alike", why))
+        Some((ALIKE, why))
     }
 
     /// The state that a search would take this one for; this one is the first of its kind else.
@@ -84,15 +108,38 @@ impl Audited {
         first
     }
 
-    /// A move after which two states are no longer equal.
+    /// A move after which two states are no longer equal: each move of theirs is tried, and then the
+    /// first of each state, which is the default order's, on and on.
     fn parts_them(&self, a: &Node, b: &Node) -> Option<Move> {
-        let mut moves = Vec::new();
-        self.model.actions(a, &mut moves);
-        let after = |node, step: &Move| self.model.next_state(node, *step);
-        moves
-            .into_iter()
-            .find(|step| after(a, step) != after(b, step))
+        let moves = self.moves(a);
+        let after = |node: &Node, step: &Move| self.model.next_state(node, *step);
+        if let Some(step) = moves.iter().find(|step| after(a, step) != after(b, step)) {
+            return Some(*step);
+        }
+        let (mut a, mut b, mut next) = (a.clone(), b.clone(), moves.first().copied());
+        for _ in 1..self.ahead {
+            let step = next?;
+            (a, b) = (after(&a, &step)?, after(&b, &step)?);
+            let (mine, theirs) = (self.moves(&a), self.moves(&b));
+            next = mine.first().copied();
+            let step = next?;
+            if mine != theirs || after(&a, &step) != after(&b, &step) {
+                return Some(step);
+            }
+        }
+        None
     }
+
+    fn moves(&self, node: &Node) -> Vec<Move> {
+        let mut moves = Vec::new();
+        self.model.actions(node, &mut moves);
+        moves
+    }
+}
+
+/// Is what is violated something that the audit looks for?
+fn is_audited(found: &FoundViolation) -> bool {
+    [FRESH, EQUAL, ALIKE].contains(&found.property.as_str())
 }
 
 impl Model for Audited {
@@ -114,8 +161,16 @@ impl Model for Audited {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![Property::always("guarantees hold", |_, node: &Node| {
-            node.violated.is_none()
-        })]
+        vec![
+            Property::always("guarantees hold", |_, node: &Node| {
+                !node
+                    .violated
+                    .as_deref()
+                    .is_some_and(|found| !is_audited(found))
+            }),
+            Property::always(AUDIT, |_, node: &Node| {
+                !node.violated.as_deref().is_some_and(is_audited)
+            }),
+        ]
     }
 }

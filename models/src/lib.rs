@@ -22,7 +22,7 @@ pub mod soundness;
 mod step;
 mod world_model;
 
-pub use audited::Audited;
+pub use audited::{AUDIT, Audited};
 pub use coverage::{Coverage, Reached, words};
 pub use explore::{Ended, Explored, Explorer, Found, Progress};
 pub use path::{Retraced, retrace};

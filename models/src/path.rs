@@ -80,7 +80,10 @@ impl Retraced {
                 Healing::Calm => TraceWhat::Calm,
                 Healing::Next => next.clone(),
             };
-            next = name_of_next(world);
+            // What panicked has left its world half-way: nothing in there can be named.
+            if !stepped.panicked {
+                next = name_of_next(world);
+            }
             events.push(TraceEvent {
                 at: world.now(),
                 what,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use stateright::{Checker, Model};
@@ -12,7 +11,7 @@ use wavetank_engine::drive::replay::{Fit, Replay};
 use wavetank_engine::trace::Line;
 use wavetank_engine::{Event, Memo, World, exactly};
 
-use crate::audited::Audited;
+use crate::audited::{AUDIT, Audited};
 use crate::coverage::Coverage;
 use crate::explore::{Ended, Explored, Explorer, Found};
 use crate::path::retrace;
@@ -115,9 +114,11 @@ pub struct Figures {
     pub unhealed: u64,
     /// Counterexamples that happened again.
     pub replayed: u64,
-    /// Processes that lie about themselves in a way that shows, and those that were caught.
+    /// Worlds with a process that lies about itself, so that two states pass for one.
     pub liars: u64,
-    /// Caught.
+    /// Those of them in which the lie hides a violation.
+    pub hiding: u64,
+    /// Those that the audited search caught.
     pub caught: u64,
     /// Worlds of which the reduced search has another verdict.
     pub reduced_otherwise: u64,
@@ -136,6 +137,7 @@ impl AddAssign for Figures {
         self.unhealed += more.unhealed;
         self.replayed += more.replayed;
         self.liars += more.liars;
+        self.hiding += more.hiding;
         self.caught += more.caught;
         self.reduced_otherwise += more.reduced_otherwise;
     }
@@ -162,8 +164,8 @@ impl fmt::Display for Figures {
         )?;
         writeln!(
             f,
-            "{} lies that show, {} caught by the audited search",
-            self.liars, self.caught
+            "{} lies by which states pass for one, of which {} hide a violation; {} caught by the audited search",
+            self.liars, self.hiding, self.caught
         )?;
         writeln!(
             f,
@@ -196,6 +198,9 @@ impl Compared {
             .find(|disagreement| disagreement.is_wrong())
     }
 }
+
+/// How many steps of the default order the audit compares of two states that pass for one.
+const AHEAD: usize = 32;
 
 /// A world has at most so many states; a larger one is narrowed.
 const MOST: usize = 600;
@@ -235,6 +240,7 @@ fn compare_both(description: &Description) -> Option<Compared> {
     let mut side = Side {
         model: &model,
         walk: &walk,
+        description: &narrow,
         calm,
         compared: Compared::default(),
     };
@@ -255,6 +261,7 @@ fn compare_both(description: &Description) -> Option<Compared> {
 struct Side<'a> {
     model: &'a WorldModel,
     walk: &'a Walk,
+    description: &'a Description,
     calm: Option<Duration>,
     compared: Compared,
 }
@@ -638,26 +645,35 @@ impl Side<'_> {
             return;
         }
         self.compared.figures.liars += 1;
-        let seen = AtomicU64::new(0);
-        let checker = Audited::new(self.model.clone()).checker();
-        let checker = checker.target_state_count(200_000).spawn_bfs().join();
-        seen.store(checker.state_count() as u64, Relaxed);
-        let found = checker.discovery("guarantees hold");
-        let found = found.and_then(|path| path.into_states().pop()?.violated);
-        let is_caught = found.as_ref().is_some_and(|found| {
-            ["equal-hashes-equal-states", "equal-states-act-alike"]
-                .contains(&found.property.as_str())
-        });
+        let audited = Audited::new(self.model.clone()).looking_ahead(AHEAD);
+        let checker = audited.checker().target_state_count(200_000);
+        let is_caught = checker.spawn_bfs().join().discovery(AUDIT).is_some();
         self.compared.figures.caught += u64::from(is_caught);
-        // What violates a guarantee ends the search as well, before it has seen enough.
-        if lie == Lie::Hash && found.is_none() {
+        let hides = self.hides_a_violation();
+        self.compared.figures.hiding += u64::from(hides);
+        if lie == Lie::Hash && !is_caught {
             self.compared.disagree(Kind::Audit, || {
                 "a hash that leaves out a field is not noticed".to_owned()
             });
         }
+        if hides && !is_caught {
+            let how = "a process that lies hides a violation, which is not noticed";
+            self.compared.disagree(Kind::Audit, || how.to_owned());
+        }
     }
 
-    /// Do two states that pass for one differ in what they hide, and go different ways one step ahead?
+    /// Would an honest process have come to a violation that this one does not come to?
+    fn hides_a_violation(&self) -> bool {
+        let honest = Description {
+            lie: Lie::None,
+            ..self.description.clone()
+        };
+        let (model, _) = model(&honest);
+        let honest = Walk::of(&model, MOST);
+        honest.is_some_and(|honest| !honest.violations().is_subset(&self.walk.violations()))
+    }
+
+    /// Do two states that pass for one differ in what they hide?
     fn hides(&self, one: &State, other: &State) -> bool {
         let hidden = |state: &State| {
             let first = state.world.find("p0");

@@ -12,7 +12,7 @@ use wavetank_engine::{
     Action, Always, Caller, Check, Class, Cx, Event, Fault, Name, Outcome, Payload, Process,
     RoutineFuture, Rx, Task, Time, Timer, Violation, World, WorldBuilder,
 };
-use wavetank_models::{Audited, Bounds, Move, Node, WorldModel};
+use wavetank_models::{AUDIT, Audited, Bounds, Move, Node, WorldModel};
 
 const TELL: Timer = Timer::new(Name::new("tell"), 0);
 const KEEP: Name = Name::new("keep");
@@ -157,7 +157,8 @@ where
     M: Model<State = Node, Action = Move> + Send + Sync + 'static,
 {
     let checker = model.checker().spawn_dfs().join();
-    let path = checker.discovery("guarantees hold")?;
+    let path = checker.discovery(AUDIT);
+    let path = path.or_else(|| checker.discovery("guarantees hold"))?;
     let found = path.last_state().violated.as_deref()?;
     Some((found.property.clone(), found.message.clone()))
 }

@@ -8,7 +8,7 @@ use stateright::{Checker, Path};
 use wavetank_components::{ClusterView, ENDPOINTS};
 use wavetank_controllers::BootstrapDefect;
 use wavetank_engine::{Time, World};
-use wavetank_models::{Audited, Move, Node, WorldModel};
+use wavetank_models::{AUDIT, Audited, Move, Node, WorldModel};
 use wavetank_version::Selection;
 
 use common::{WINDOW, search, stoppable};
@@ -94,6 +94,8 @@ fn is_sound(model: WorldModel) {
     let (checker, found) = search(Audited::new(model));
     let violated = found.and_then(|path| path.last_state().violated.clone());
     assert_eq!(violated, None);
+    let objected = checker.discovery(AUDIT);
+    assert_eq!(objected.map(Path::into_actions), None);
     let states = checker.model().states();
     assert_eq!(states.len(), checker.unique_state_count());
     // Copies go on by running their routines again: else their equality would say little.

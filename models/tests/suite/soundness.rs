@@ -115,11 +115,23 @@ fn it_is_as_long_to_never_from_any_time() {
 }
 
 #[test]
+fn who_panics_on_the_way_to_recovery_does_so_again() {
+    let figures = agreed(&worlds::panics());
+    assert_eq!((figures.violated, figures.unhealed), (1, 1), "{figures}");
+}
+
+#[test]
 fn whoever_lies_in_a_hash_or_an_equality_is_caught() {
     assert_eq!(agreed(&worlds::lies(Lie::None)).violated, 1);
     for lie in [Lie::Hash, Lie::Equality] {
         let figures = agreed(&worlds::lies(lie));
-        assert_eq!((figures.liars, figures.caught), (1, 1), "{lie:?}");
+        let Figures {
+            liars,
+            hiding,
+            caught,
+            ..
+        } = figures;
+        assert_eq!((liars, hiding, caught), (1, 1, 1), "{lie:?}");
     }
 }
 

@@ -202,6 +202,28 @@ pub fn for_ever() -> Description {
     }
 }
 
+/// Who panics on the way to recovery, while something else is due for the same routine: that could not be named any
+/// more, so that the path could not be gone again. World 66793 showed it.
+pub fn panics() -> Description {
+    let sleeps = || script(vec![once(vec![asleep(500)])], begins(0..1));
+    let locks = Do::Lock {
+        lock: 0,
+        within: Some(Delay::Us(0)),
+        held: vec![Do::Panic { at: 0 }],
+    };
+    let panics = script(vec![once(vec![locks])], begins(0..1));
+    Description {
+        processes: vec![sleeps(), panics, sleeps()],
+        watched: vec![],
+        settles: None,
+        limits: Limits {
+            calm: Some(3000),
+            ..limits(2000)
+        },
+        lie: Lie::None,
+    }
+}
+
 /// A number that its process hides from whoever looks, and that it tells later.
 pub fn lies(lie: Lie) -> Description {
     let keeps = once(vec![
