@@ -314,6 +314,7 @@ impl Conn {
     }
 
     /// The fingerprint, its instants counted from `now`.
+    #[inline]
     pub fn digest_at(&self, sight: DigestKind, now: Time) -> Digest {
         let instant = |at: Time| at.ahead_of(now);
         self.combine(sight, instant, instant)
@@ -325,6 +326,7 @@ impl Conn {
         self.combine(sight, |at| grains(at.since(now), grain), |_| 0)
     }
 
+    #[inline]
     fn combine(
         &self,
         sight: DigestKind,

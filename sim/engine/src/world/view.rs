@@ -25,7 +25,8 @@ use super::state::{After, State};
 /// The state of a world, as a step may come to it.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
-    state: State,
+    /// Apart, since a search moves worlds far more often than it copies them.
+    state: Box<State>,
     /// What is written down of this step, if it is to be known later. No copy of a world has one.
     record: NotState<OnlyHere>,
 }
@@ -56,8 +57,10 @@ impl Watch {
 /// What is no step, or none that is recorded.
 impl View {
     pub fn new(state: State) -> View {
-        let record = NotState::default();
-        View { state, record }
+        View {
+            state: Box::new(state),
+            record: NotState::default(),
+        }
     }
 
     /// Everything, to look at.
@@ -82,7 +85,7 @@ impl View {
 
     /// From here on the step of this process is recorded.
     pub fn begin_record(&mut self, process: ProcId) {
-        let before = self.state.clone();
+        let before = State::clone(&self.state);
         self.record.0.0 = Some(Box::new(Record::new(process, before)));
     }
 
