@@ -52,34 +52,21 @@ macro_rules! reduced {
 
 // Those that are not here take longer than a test should: `cargo bench --bench search -- reduction`.
 reduced! {
-    cluster_ips_bitmap: "cluster-ips-bitmap" by 40,
     cluster_ips_dual: "cluster-ips-dual" by 25,
-    cluster_ips_objects: "cluster-ips-objects" by 40,
     etcd_compaction: "etcd-compaction" by 4,
     etcd_old_leader: "etcd-old-leader" by 6,
-    etcd_watch: "etcd-watch" by 10,
     external_name: "external-name" by 40,
     first_address: "first-address" by 25,
     identity_stop: "identity-stop" by 2,
-    informer_start: "informer-start" by 5,
-    last_stop_recovery: "last-stop-recovery" by 25,
     leader_release: "leader-release" by 3,
-    lease_recovery: "lease-recovery" by 25,
     reflector: "reflector" by 15,
-    relist: "relist" by 7,
     relist_too_large: "relist-too-large" by 7,
     service_late_release: "service-late-release" by 25,
     service_leaks: "service-leaks" by 5,
     service_ports: "service-ports" by 25,
     service_repair_objects: "service-repair-objects" by 5,
     service_start: "service-start" by 12,
-    service_type_change: "service-type-change" by 20,
-    service_updates_objects: "service-updates-objects" by 60,
-    shared_address: "shared-address" by 10,
     watch_cache: "watch-cache" by 15,
-    watch_cache_refill: "watch-cache-refill" by 7,
-    watch_cache_start: "watch-cache-start" by 20,
-    watch_cache_torn_down: "watch-cache-torn-down" by 20,
 }
 
 /// The property that a search finds violated.
