@@ -1,212 +1,23 @@
 //! The project's search and the naive one, over the same world, side by side.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use stateright::{Checker, Model};
-use wavetank_engine::drive::replay::{Fit, Replay};
-use wavetank_engine::trace::Line;
 use wavetank_engine::{Event, Memo, World, exactly};
 
-use crate::audited::{AUDIT, Audited};
 use crate::coverage::Coverage;
-use crate::explore::{Ended, Explored, Explorer, Found};
-use crate::path::retrace;
 use crate::recovery::Recovery;
-use crate::reduction::Reduction;
-use crate::shorten::Shortening;
 use crate::world_model::{Move, Node, WorldModel};
 
 use super::build::{model, told};
 use super::description::{Description, Lie};
+use super::findings::{Compared, Figures, Kind};
 use super::naive::{Led, State, Unhealed, Violated, Walk, heal};
-use super::toy::{REFUSED, Toy};
-
-/// What is compared.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
-    /// The moves from each state.
-    Moves,
-    /// Each step by memory, against the same step run.
-    Step,
-    /// What is cached of a state, against what is made from scratch.
-    Cached,
-    /// Different states have different digests.
-    Digest,
-    /// Equal states have equal successors.
-    Successors,
-    /// Routines that are said to wait for ever do.
-    Deadlock,
-    /// What a process refuses changes nothing.
-    Refused,
-    /// A world that is shifted in time is the same.
-    Shift,
-    /// Whether anything is violated, and what.
-    Verdict,
-    /// The number of states.
-    States,
-    /// Whether everything recovers.
-    Recovery,
-    /// A counterexample happens again, also from its trace, and when it was made smaller.
-    Replay,
-    /// The search comes to an end.
-    End,
-    /// Neither the search nor the comparison panics.
-    Panic,
-    /// A process that lies about itself is caught.
-    Audit,
-    /// The verdict of the reduced search: empirical.
-    Reduced,
-}
-
-/// The two do not agree.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Disagreement {
-    /// On what.
-    pub kind: Kind,
-    /// How.
-    pub how: String,
-}
-
-impl Disagreement {
-    fn new(kind: Kind, how: impl Into<String>) -> Disagreement {
-        Disagreement {
-            kind,
-            how: how.into(),
-        }
-    }
-
-    /// Is something wrong? The reduced search may miss what is a matter of microseconds.
-    pub fn is_wrong(&self) -> bool {
-        self.kind != Kind::Reduced
-    }
-}
-
-impl fmt::Display for Disagreement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.kind, self.how)
-    }
-}
-
-/// How much was compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Figures {
-    /// Worlds.
-    pub worlds: u64,
-    /// Those that were looked at within narrower limits, because they are too large.
-    pub narrowed: u64,
-    /// Different states.
-    pub states: u64,
-    /// Steps by memory, and the same ones run.
-    pub steps: u64,
-    /// Steps that memory knew.
-    pub known: u64,
-    /// Pairs of equal states, whose successors were compared.
-    pub twins: u64,
-    /// Worlds in which a guarantee is violated.
-    pub violated: u64,
-    /// States whose recovery was followed.
-    pub healed: u64,
-    /// Worlds of which some state does not recover.
-    pub unhealed: u64,
-    /// Counterexamples that happened again.
-    pub replayed: u64,
-    /// Worlds with a process that lies about itself, so that two states pass for one.
-    pub liars: u64,
-    /// Those of them in which the lie hides a violation.
-    pub hiding: u64,
-    /// Those that the audited search caught.
-    pub caught: u64,
-    /// Worlds of which the reduced search has another verdict.
-    pub reduced_otherwise: u64,
-}
-
-impl AddAssign for Figures {
-    fn add_assign(&mut self, more: Figures) {
-        self.worlds += more.worlds;
-        self.narrowed += more.narrowed;
-        self.states += more.states;
-        self.steps += more.steps;
-        self.known += more.known;
-        self.twins += more.twins;
-        self.violated += more.violated;
-        self.healed += more.healed;
-        self.unhealed += more.unhealed;
-        self.replayed += more.replayed;
-        self.liars += more.liars;
-        self.hiding += more.hiding;
-        self.caught += more.caught;
-        self.reduced_otherwise += more.reduced_otherwise;
-    }
-}
-
-impl fmt::Display for Figures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} worlds ({} of them within narrower limits), {} states",
-            self.worlds, self.narrowed, self.states
-        )?;
-        writeln!(
-            f,
-            "{} steps compared with running them, {} of which memory knew; {} pairs of equal states \
-             compared one step ahead",
-            self.steps, self.known, self.twins
-        )?;
-        writeln!(
-            f,
-            "{} worlds violate a guarantee; {} states followed into recovery, which {} worlds miss; {} \
-             counterexamples replayed",
-            self.violated, self.healed, self.unhealed, self.replayed
-        )?;
-        writeln!(
-            f,
-            "{} lies by which states pass for one, of which {} hide a violation; {} caught by the audited search",
-            self.liars, self.hiding, self.caught
-        )?;
-        writeln!(
-            f,
-            "{} worlds of which the reduced search has another verdict, which is empirical",
-            self.reduced_otherwise
-        )
-    }
-}
-
-/// What came of a comparison.
-#[derive(Clone, Debug, Default)]
-pub struct Compared {
-    /// How much was compared.
-    pub figures: Figures,
-    /// On what the two do not agree, each kind once.
-    pub disagreements: Vec<Disagreement>,
-}
-
-impl Compared {
-    fn disagree(&mut self, kind: Kind, how: impl FnOnce() -> String) {
-        if self.disagreements.iter().all(|known| known.kind != kind) {
-            self.disagreements.push(Disagreement::new(kind, how()));
-        }
-    }
-
-    /// What is wrong, if anything is.
-    pub fn wrong(&self) -> Option<&Disagreement> {
-        self.disagreements
-            .iter()
-            .find(|disagreement| disagreement.is_wrong())
-    }
-}
-
-/// How many steps of the default order the audit compares of two states that pass for one.
-const AHEAD: usize = 32;
+use super::toy::REFUSED;
 
 /// A world has at most so many states; a larger one is narrowed.
-const MOST: usize = 600;
-
-/// The search may take so many times as many steps as there are.
-const PATIENCE: u64 = 100;
+pub(super) const MOST: usize = 600;
 
 /// After so many states that never recover, because time stands still, no more are followed: each takes long,
 /// and nothing of it is remembered.
@@ -258,12 +69,12 @@ fn compare_both(description: &Description) -> Option<Compared> {
 }
 
 /// A comparison that is under way.
-struct Side<'a> {
-    model: &'a WorldModel,
-    walk: &'a Walk,
-    description: &'a Description,
-    calm: Option<Duration>,
-    compared: Compared,
+pub(super) struct Side<'a> {
+    pub model: &'a WorldModel,
+    pub walk: &'a Walk,
+    pub description: &'a Description,
+    pub calm: Option<Duration>,
+    pub compared: Compared,
 }
 
 impl Side<'_> {
@@ -525,200 +336,6 @@ impl Side<'_> {
         self.compared.figures.healed += all.len() as u64;
         self.compared.figures.unhealed += u64::from(all.iter().any(Option::is_some));
         all
-    }
-
-    fn searches(&mut self, unhealed: &[Violated]) {
-        let violated: Vec<&Violated> = self.walk.violated().collect();
-        self.compared.figures.violated += u64::from(!violated.is_empty());
-        let choices = Reduction {
-            keep_one_in: 4,
-            exact: false,
-            ..Reduction::NONE
-        };
-        let searches = [
-            ("on one thread", Reduction::NONE, 1),
-            ("on two threads", Reduction::NONE, 2),
-            ("that keeps choices", choices, 1),
-            ("that is reduced", Reduction::ORDERS, 1),
-        ];
-        for (name, reduction, threads) in searches {
-            let recovery = self.calm.map(Recovery::within);
-            let explored = self.explore(reduction, threads, recovery.as_ref());
-            let is_reduced = name == "that is reduced";
-            match &explored.ended {
-                Ended::Stopped => {
-                    let progress = explored.progress;
-                    let how = || format!("the search {name} goes on after {progress:?}");
-                    self.compared.disagree(Kind::End, how);
-                }
-                Ended::Violated(found) => {
-                    let known = violated.iter().copied().chain(unhealed);
-                    let is_known = known
-                        .clone()
-                        .any(|(property, _)| *property == found.violation.property);
-                    let kind = match found.path.last() {
-                        Some(Move::Recover) => Kind::Recovery,
-                        _ => Kind::Verdict,
-                    };
-                    if !is_known {
-                        let known: Vec<_> = known.collect();
-                        let found = &found.violation;
-                        let how =
-                            || format!("the search {name} finds {found:?}, and not {known:?}");
-                        self.compared.disagree(kind, how);
-                    }
-                    self.replay(name, found, recovery.as_ref());
-                }
-                Ended::Complete if !violated.is_empty() || !unhealed.is_empty() => {
-                    let kind = match (is_reduced, violated.is_empty()) {
-                        (true, _) => Kind::Reduced,
-                        (_, true) => Kind::Recovery,
-                        (_, false) => Kind::Verdict,
-                    };
-                    self.compared.figures.reduced_otherwise += u64::from(is_reduced);
-                    let missed: Vec<_> = violated.iter().copied().chain(unhealed).take(3).collect();
-                    let how = || format!("the search {name} is complete and misses {missed:?}");
-                    self.compared.disagree(kind, how);
-                }
-                Ended::Complete => {
-                    let (theirs, ours) = (explored.progress.unique, self.walk.states.len() as u64);
-                    if reduction.exact && theirs != ours {
-                        let how = || format!("{theirs} states {name}, and not {ours}");
-                        self.compared.disagree(Kind::States, how);
-                    }
-                }
-            }
-        }
-    }
-
-    fn explore(
-        &self,
-        reduction: Reduction,
-        threads: usize,
-        recovery: Option<&Recovery>,
-    ) -> Explored {
-        let most = PATIENCE * (self.walk.edges.len() as u64 + 100);
-        let explorer = Explorer {
-            model: self.model,
-            recovery,
-            reduction,
-            threads,
-            watch: &|progress| progress.generated < most,
-        };
-        explorer.run()
-    }
-
-    /// The counterexample happens again, run without memory and as a trace; so does a smaller one.
-    fn replay(&mut self, name: &str, found: &Found, recovery: Option<&Recovery>) {
-        self.compared.figures.replayed += 1;
-        let first = self.model.first();
-        if let Err(how) = happens_again(self.model, &first, found, recovery) {
-            let how = || format!("what is found by the search {name}: {how}");
-            return self.compared.disagree(Kind::Replay, how);
-        }
-        if name != "on one thread" {
-            return;
-        }
-        let shortening = Shortening {
-            model: self.model,
-            calm: self.calm,
-            steps: 2_000,
-        };
-        let short = shortening.of(&first, found.clone());
-        if let Err(how) = happens_again(&short.model, &short.start, &short.found, recovery) {
-            self.compared
-                .disagree(Kind::Replay, || format!("what was made smaller: {how}"));
-        }
-    }
-
-    /// Two states that differ in what a process hides are one to a search. The audited one has to notice.
-    fn lying(&mut self, lie: Lie) {
-        let shows = match lie {
-            Lie::Hash => !self.walk.alike.is_empty(),
-            _ => self
-                .walk
-                .twins
-                .iter()
-                .any(|(at, twin)| self.hides(&self.walk.states[*at], twin)),
-        };
-        if !shows {
-            return;
-        }
-        self.compared.figures.liars += 1;
-        let audited = Audited::new(self.model.clone()).looking_ahead(AHEAD);
-        let checker = audited.checker().target_state_count(200_000);
-        let is_caught = checker.spawn_bfs().join().discovery(AUDIT).is_some();
-        self.compared.figures.caught += u64::from(is_caught);
-        let hides = self.hides_a_violation();
-        self.compared.figures.hiding += u64::from(hides);
-        if lie == Lie::Hash && !is_caught {
-            self.compared.disagree(Kind::Audit, || {
-                "a hash that leaves out a field is not noticed".to_owned()
-            });
-        }
-        if hides && !is_caught {
-            let how = "a process that lies hides a violation, which is not noticed";
-            self.compared.disagree(Kind::Audit, || how.to_owned());
-        }
-    }
-
-    /// Would an honest process have come to a violation that this one does not come to?
-    fn hides_a_violation(&self) -> bool {
-        let honest = Description {
-            lie: Lie::None,
-            ..self.description.clone()
-        };
-        let (model, _) = model(&honest);
-        let honest = Walk::of(&model, MOST);
-        honest.is_some_and(|honest| !honest.violations().is_subset(&self.walk.violations()))
-    }
-
-    /// Do two states that pass for one differ in what they hide?
-    fn hides(&self, one: &State, other: &State) -> bool {
-        let hidden = |state: &State| {
-            let first = state.world.find("p0");
-            first
-                .and_then(|first| state.world.process::<Toy>(first))
-                .map(|toy| (toy.volatile(), toy.durable()))
-        };
-        hidden(one) != hidden(other)
-    }
-}
-
-fn happens_again(
-    model: &WorldModel,
-    first: &Node,
-    found: &Found,
-    recovery: Option<&Recovery>,
-) -> Result<(), String> {
-    let again = catch_unwind(AssertUnwindSafe(|| {
-        retrace(model, recovery, first, &found.path)
-    }));
-    let again = again.map_err(|_| "its path cannot be gone again".to_owned())?;
-    let is_it = |violated: Option<&wavetank_engine::trace::FoundViolation>| {
-        violated.is_some_and(|violated| violated.is_like(&found.violation))
-    };
-    if !is_it(again.violated.as_deref()) {
-        return Err(format!(
-            "{:?} becomes {:?}",
-            found.violation, again.violated
-        ));
-    }
-    let mut replay = Replay::new(first.world.clone(), Fit::Strict);
-    for event in again.events {
-        let followed = replay.follow(&Line::Event(event));
-        followed.map_err(|parting| format!("its trace does not fit: {parting}"))?;
-    }
-    // What only a search or a driver can see is not the world's to repeat.
-    let seen_from_outside = ["no-livelock", "no-unbounded-growth"];
-    let is_outside = seen_from_outside.contains(&found.violation.property.as_str());
-    match is_outside || is_it(replay.violation()) {
-        true => Ok(()),
-        false => Err(format!(
-            "{:?} is {:?} in its trace",
-            found.violation,
-            replay.violation()
-        )),
     }
 }
 

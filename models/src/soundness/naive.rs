@@ -3,7 +3,7 @@
 //! structure. No memory of steps, no cached digest, no reduction, no memory of recovery; what can happen
 //! next is said here again, from what [`Bounds`] promises.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -252,16 +252,6 @@ fn run(world: &mut World, at: Time, event: Event<'_>) -> Result<bool, Violated> 
 }
 
 impl Walk {
-    /// All that is violated within the bounds.
-    pub fn violations(&self) -> BTreeSet<&Violated> {
-        let led = self.edges.iter().map(|edge| &edge.led);
-        led.filter_map(|led| match led {
-            Led::Violated(violated) => Some(violated),
-            _ => None,
-        })
-        .collect()
-    }
-
     /// All states, unless there are more than so many, or too large ones.
     pub fn of(model: &WorldModel, most: usize) -> Option<Walk> {
         let mut walk = Walk::default();

@@ -3,8 +3,9 @@
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use super::compare::{Compared, Disagreement, Kind, compare};
+use super::compare::compare;
 use super::description::Description;
+use super::findings::{Compared, Disagreement, Kind};
 use super::strategy;
 
 /// So many smaller worlds are tried.
