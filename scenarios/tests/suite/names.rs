@@ -21,8 +21,8 @@ const EXCEPTIONS: [(&str, &[(&str, &str)]); 6] = [
             ("door/subresource.rs", "evict"),
             ("registry/delete.rs", "delete_object"),
             ("registry/namespaces.rs", "delete_namespace"),
-            ("controllers/src/bootstrap.rs", "post_start"),
-            ("controllers/src/bootstrap.rs", "pre_shutdown"),
+            ("kube_apiserver/bootstrap.rs", "post_start"),
+            ("kube_apiserver/bootstrap.rs", "pre_shutdown"),
         ],
     ),
     (

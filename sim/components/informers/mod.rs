@@ -4,6 +4,7 @@ mod specs;
 
 use std::time::Duration;
 
+use crate::kube_apiserver::bootstrap::Bootstrap;
 use wavetank_actors::InformerClient;
 use wavetank_apiserver::ApiServer;
 use wavetank_client::monitors::{self, Name};
@@ -11,7 +12,6 @@ use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers}
 use wavetank_component::{
     Component, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Told, Wiring,
 };
-use wavetank_controllers::Bootstrap;
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 

@@ -1,7 +1,10 @@
 //! The apiservers with their bootstrap controllers: who keeps the Endpoints `kubernetes`, and what becomes of them when
-//! apiservers start, stop and die. What they give to Services, their watch caches and their identities are parts of
+//! apiservers start, stop and die. `bootstrap` is the algorithm. What they give to Services, their watch caches and their identities are parts of
 //! them with folders of their own.
 
+pub mod bootstrap;
+pub(crate) mod defects;
+pub mod gates;
 mod options;
 mod properties;
 mod published;
@@ -17,18 +20,17 @@ use wavetank_component::{
     Component, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas, Section,
     Setup, Spec, Stored, Told, Wiring,
 };
-use wavetank_controllers::gates::BEGINS_WHEN_READY;
-use wavetank_controllers::{
-    Bootstrap, BootstrapDefect, IDENTITY_LIMIT, IdentityDefect, MASTER_LEASES, Reconciler,
-    RepairDefect,
-};
 use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed, Selection, Version};
 
+use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
+use crate::services::RepairDefect;
 use crate::{clients, etcd, identity, load_balancer, rollout, services, watch_cache};
-
+use bootstrap::{Bootstrap, MASTER_LEASES, Reconciler};
+use gates::BEGINS_WHEN_READY;
 use options::{Decided, Topology};
 
+pub use defects::{BootstrapDefect, Defects};
 pub use options::{Apiserver, Apiservers, Options, ReconcilerType};
 pub(crate) use properties::converge::clients as clients_reach_an_apiserver;
 pub(crate) use properties::removal::has_transactions;
@@ -185,7 +187,7 @@ fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
         apiserver_count: decided.apiserver_count,
         identity: identity::is_on(setup),
         published: Arc::new(setup.part::<PublishedOptions>().published()),
-        defects: wavetank_controllers::Defects::of(&selection(setup, config.release)),
+        defects: Defects::of(&selection(setup, config.release)),
     }]
 }
 

@@ -1,8 +1,8 @@
 //! What apiservers and their bootstrap controllers tell, in words.
 
+use crate::kube_apiserver::bootstrap::{BootstrapNote, RemovalOutcome};
 use wavetank_apiserver::ServerNote;
 use wavetank_component::Told;
-use wavetank_controllers::{BootstrapNote, RemovalOutcome};
 use wavetank_engine::Note;
 
 /// A note of an apiserver; `None` for any other.

@@ -1,7 +1,11 @@
 //! What apiservers give to Services: cluster addresses and node ports.
 
+mod address_controllers;
+mod defects;
+pub mod gates;
 mod options;
 mod properties;
+pub(crate) mod repair;
 mod words;
 
 use serde_json::Value as Json;
@@ -10,11 +14,12 @@ use wavetank_apiserver::services::ServiceRanges;
 use wavetank_component::{
     Component, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored, Told,
 };
-use wavetank_controllers::RepairDefect;
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
+pub use defects::RepairDefect;
 pub use options::{Cidrs, Options, PortRange, add_ranges};
+pub use repair::{REPAIR_INTERVAL, RepairNote, ServiceRepair};
 
 /// Its name.
 pub const NAME: &str = "services";

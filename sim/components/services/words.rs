@@ -1,10 +1,10 @@
 //! Services in words: what is stored of them and of their allocations, what clients ask and are told, what
 //! repair loops find.
 
+use crate::services::RepairNote;
 use wavetank_actors::service_writer::{Answer, Answered, Asked, Verb};
 use wavetank_api::json::{self, Json};
 use wavetank_apiserver::services::{AllocationNote, Bitmap, Block};
-use wavetank_controllers::RepairNote;
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{Note, World};
 use wavetank_version::Version;

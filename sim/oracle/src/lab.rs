@@ -12,7 +12,8 @@ use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
 use wavetank_apiserver::services::{Bitmap, ServiceRanges};
 use wavetank_apiserver::{ApiServer, Config, Defects};
 use wavetank_client::HTTPS;
-use wavetank_controllers::{Bootstrap, Reconciler, RepairNote};
+use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
+use wavetank_components::services::RepairNote;
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Client, Committed, DeleteRange, Etcd, Keys, Put, Sizes, Txn, TxnOp};
@@ -360,7 +361,7 @@ impl Lab {
                 apiserver_count: cluster.servers as u32,
                 identity: false,
                 published: Arc::default(),
-                defects: wavetank_controllers::Defects::shipped_with(release),
+                defects: wavetank_components::kube_apiserver::Defects::shipped_with(release),
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::{Bench, addresses, crash, plane, start, stop, with};
 use wavetank_actors::Attempt;
 use wavetank_client::Checked;
-use wavetank_controllers::BootstrapDefect;
+use wavetank_components::kube_apiserver::BootstrapDefect;
 use wavetank_releases::V1_36;
 use wavetank_version::Selection;
 

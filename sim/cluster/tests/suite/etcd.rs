@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::topology::{EtcdCluster, Topology};
-use wavetank_controllers::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 
 use std::time::Duration;
 

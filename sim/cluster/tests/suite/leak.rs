@@ -8,10 +8,10 @@ use crate::common;
 use common::topology::Topology;
 use wavetank_apiserver::services::ServiceRanges;
 use wavetank_cluster::Components;
-use wavetank_controllers::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 
 use common::{Bench, crash, shipped, start};
-use wavetank_controllers::RepairNote;
+use wavetank_components::services::RepairNote;
 use wavetank_engine::Note;
 use wavetank_etcd::Committed;
 use wavetank_releases::V1_20;

@@ -8,9 +8,11 @@ use common::{
     Bench, address, addresses, pause, plane, resume, seconds, shipped, start, stop, with,
 };
 use wavetank_apiserver::ServerNote;
-use wavetank_controllers::BootstrapDefect;
-use wavetank_controllers::gates::ENDPOINT_SLICES;
-use wavetank_controllers::{BootstrapNote, ReconcileError, RemovalOutcome};
+use wavetank_components::kube_apiserver::BootstrapDefect;
+use wavetank_components::kube_apiserver::bootstrap::{
+    BootstrapNote, ReconcileError, RemovalOutcome,
+};
+use wavetank_components::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_releases::{V1_36, VERSIONS};
 use wavetank_version::Version;
 

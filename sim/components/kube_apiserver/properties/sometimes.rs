@@ -1,7 +1,7 @@
 //! Places that a sweep should reach, so that the guarantees mean something.
 
+use crate::kube_apiserver::bootstrap::{BootstrapNote, MASTER_LEASES};
 use wavetank_api::Object;
-use wavetank_controllers::{BootstrapNote, MASTER_LEASES};
 use wavetank_engine::{Note, Reached};
 use wavetank_etcd::{Cause, Committed};
 

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::services::RepairNote;
 use wavetank_actors::service_writer::{Answer, Answered, Asked};
 use wavetank_apiserver::services::AllocationNote;
-use wavetank_controllers::RepairNote;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 
 use super::books::{Books, Entry, Item, named};

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::services::RepairNote;
 use wavetank_actors::service_writer::{Answer, Answered};
 use wavetank_apiserver::HOOKS_DONE;
-use wavetank_controllers::RepairNote;
 use wavetank_engine::{Check, Note, ProcId, Property, Reached, Stable, World};
 
 use super::books::{Books, Item, KUBERNETES, addresses, named};

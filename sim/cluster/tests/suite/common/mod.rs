@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::{
+    BootstrapNote, MASTER_LEASES, RemovalOutcome,
+};
 use wavetank_components::{ClusterView, ENDPOINTS, SLICE};
-use wavetank_controllers::Reconciler;
-use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{
     Action, Check, Entry, Event, Fault, Note, ProcId, Report, RoutineId, Status, Time, What, World,
 };

@@ -1,14 +1,10 @@
-//! What changed between releases in the controllers of an apiserver. Where it is not known in which release something
+//! What changed between releases in the bootstrap controller. Where it is not known in which release something
 //! changed, the gate stands at the first modelled release that has it, and says so.
 
-pub use wavetank_apiserver::services::gates::{CLUSTER_IPS, IP_ADDRESSES};
+pub use wavetank_api::gates::CLUSTER_IPS;
 use wavetank_version::{Gate, gates};
 
 gates! {
-    /// A repair loop frees what has no owner when it has seen it three times (PR #39206).
-    pub LEAKS_ARE_COUNTED = Gate::since(1, 6);
-    /// The repair of node ports knows of ports for health checks (PR #64349).
-    pub REPAIR_COUNTS_HEALTH_CHECKS = Gate::since(1, 11);
     /// A stopping server waits for `RemoveEndpoints` with a bound (PR #63383).
     pub REMOVAL_IS_BOUNDED = Gate::since(1, 11);
     /// A server lists itself once it is healthy, and removes what a former life has listed (PR #74668).
@@ -18,8 +14,6 @@ gates! {
     pub ENDPOINT_SLICES = Gate::since(1, 20);
     /// The loop begins when `/readyz` answers, before `/healthz` (the first modelled release that has it).
     pub BEGINS_WHEN_READY = Gate::since(1, 20);
-    /// Apiservers have identities (`APIServerIdentity`, beta).
-    pub IDENTITY = Gate::since(1, 26);
     /// The flag that stops a reconciler is atomic, and the removal takes the lock (PR #116685, `reconcilers/lease.go`).
     pub STOP_FLAG_IS_ATOMIC = Gate::since(1, 27);
     /// The Service `kubernetes` may have more ports (`ExtraServicePorts`; the first modelled release that has them no
@@ -28,8 +22,6 @@ gates! {
     /// System namespaces have a controller of their own, which keeps `default`, too (`controller/systemnamespaces`; the
     /// first modelled release that has it).
     pub SYSTEM_NAMESPACES_APART = Gate::since(1, 36);
-    /// The repair of an IPAddress waits for a Service whose new type its cache does not show yet (PR #135503).
-    pub REPAIR_WAITS_FOR_TYPE = Gate::since(1, 36);
     /// `Destroy` closes the storage of master leases (`reconcilers/lease.go`; the first modelled release that has
     /// it).
     pub LEASE_STORAGE_IS_CLOSED = Gate::since(1, 36);

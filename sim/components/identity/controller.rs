@@ -16,8 +16,7 @@ use wavetank_engine::{Cell, Either, Lock, Name, NetError, Outcome, RoutineFuture
 use wavetank_etcd::Key;
 use wavetank_version::{Defect, Set};
 
-use crate::IdentityDefect;
-use crate::gates;
+use super::{IdentityDefect, gates};
 
 /// `metav1.NamespaceSystem`
 const NAMESPACE: &str = "kube-system";
@@ -62,7 +61,7 @@ pub struct IdentityStopped {
 
 /// The identity of one server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Identity {
+pub(crate) struct IdentityController {
     server: Arc<Config>,
     defects: Set<IdentityDefect>,
 }
@@ -88,11 +87,11 @@ pub(crate) const IDENTITY_STOP_WAITS: Defect = Defect::known(
 )
 .fits_only(gates::IDENTITY);
 
-impl Identity {
+impl IdentityController {
     /// That of a server whose release has them.
-    pub fn of(server: &Arc<Config>, defects: Set<IdentityDefect>) -> Option<Identity> {
+    pub fn of(server: &Arc<Config>, defects: Set<IdentityDefect>) -> Option<IdentityController> {
         let has = server.release.has(gates::IDENTITY);
-        has.then(|| Identity {
+        has.then(|| IdentityController {
             server: server.clone(),
             defects,
         })

@@ -9,9 +9,8 @@ use wavetank_api::{Method, Reason, Request};
 use wavetank_client::Failure;
 use wavetank_engine::Rx;
 
-use crate::bootstrap::Bootstrap;
-use crate::gates;
-use crate::system_namespaces;
+use super::{Bootstrap, system_namespaces};
+use crate::kube_apiserver::gates;
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";

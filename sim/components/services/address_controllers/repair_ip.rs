@@ -13,9 +13,8 @@ use wavetank_apiserver::services::addresses::{MANAGER, ip_address, parse};
 use wavetank_engine::Rx;
 use wavetank_version::{Defect, Version};
 
-use super::{ADDRESS_QUEUE, Failed, Of, ServiceAddresses, all, get, say};
-use crate::RepairDefect;
-use crate::gates;
+use super::{ADDRESS_QUEUE, AddressControllers, Failed, Of, all, get, say};
+use crate::services::{RepairDefect, gates};
 
 /// An IPAddress without a Service may belong to one that is being created.
 const GRACE: Duration = Duration::from_secs(60);
@@ -94,7 +93,7 @@ pub(crate) const FIX_LOOK_BEFORE_RECREATE: Defect = Defect::fix(
 )
 .fits_only(gates::IP_ADDRESSES);
 
-impl ServiceAddresses {
+impl AddressControllers {
     /// `doRunOnce`
     pub(super) async fn do_run_once(&self, rx: Rx) -> Result<(), Failed> {
         for service in all(rx, Of::Services) {

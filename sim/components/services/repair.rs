@@ -4,7 +4,7 @@
 //! its write and its timers.
 //!
 //! v1.36 has a loop for node ports only: its addresses are
-//! objects, which `service_addresses` repairs.
+//! objects, which `address_controllers` repairs.
 
 pub(crate) mod rebuild;
 
@@ -23,9 +23,8 @@ use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_version::{Defect, Set};
 
-use crate::RepairDefect;
-use crate::gates;
-use crate::service_addresses::{self, ServiceAddresses};
+use super::address_controllers::{self, AddressControllers};
+use super::{RepairDefect, gates};
 
 use rebuild::{InUse, Leaks, Words, rebuild};
 
@@ -114,13 +113,13 @@ fn say(rx: Rx, message: String) {
 
 impl Hook for ServiceRepair {
     fn boot(&self, cx: &mut Cx<'_>) {
-        if let Some(addresses) = ServiceAddresses::of(self) {
+        if let Some(addresses) = AddressControllers::of(self) {
             addresses.boot(cx);
         }
     }
 
     fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
-        ServiceAddresses::of(self).is_some_and(|addresses| addresses.timer(cx, timer))
+        AddressControllers::of(self).is_some_and(|addresses| addresses.timer(cx, timer))
     }
 
     fn post_start(&self, rx: Rx) -> HookFuture {
@@ -144,7 +143,7 @@ impl Hook for ServiceRepair {
             .map(|which| which.recorder(&self.server))
             .into_iter();
         let records = recorders.find_map(|recorder| recorder.routine(task));
-        records.or_else(|| ServiceAddresses::of(self)?.routine(task))
+        records.or_else(|| AddressControllers::of(self)?.routine(task))
     }
 }
 
@@ -177,10 +176,13 @@ impl ServiceRepair {
         }
         if release.has(gates::IP_ADDRESSES) {
             rx.spawn(Task::new(REPAIR, (Loop::NodePorts, true)));
-            if let Some(addresses) = ServiceAddresses::of(self) {
+            if let Some(addresses) = AddressControllers::of(self) {
                 addresses.start(rx);
             }
-            let both = rx.join(rx.wait(FIRST_DONE), rx.wait(service_addresses::FIRST_DONE));
+            let both = rx.join(
+                rx.wait(FIRST_DONE),
+                rx.wait(address_controllers::FIRST_DONE),
+            );
             if rx.timeout(FIRST_LIMIT, both).await.is_none() {
                 say(
                     rx,

@@ -10,8 +10,8 @@ use wavetank_apiserver::services::{Bitmap, Block};
 use wavetank_client::{EventType, Report};
 use wavetank_version::{Defect, Set, Version};
 
-use crate::RepairDefect;
-use crate::gates;
+use crate::services::{RepairDefect, gates};
+
 /// `numRepairsBeforeLeakCleanup`
 const ROUNDS: u8 = 3;
 

@@ -20,9 +20,8 @@ use wavetank_client::{EventType, Failure, LoadBalancer, Policy, Report, RestClie
 use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_version::{Defect, Set};
 
-use crate::RepairDefect;
-use crate::gates;
-use crate::repair::{Loop, REPAIR_INTERVAL, RepairNote, ServiceRepair};
+use super::repair::{Loop, REPAIR_INTERVAL, RepairNote, ServiceRepair};
+use super::{RepairDefect, gates};
 
 /// The resync of the server's informers.
 const RESYNC: Duration = Duration::from_secs(600);
@@ -54,7 +53,7 @@ enum Of {
 
 /// The controllers of one server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct ServiceAddresses {
+pub(crate) struct AddressControllers {
     pub server: Arc<Config>,
     defects: Set<RepairDefect>,
     /// Those of the server's informers.
@@ -104,12 +103,12 @@ pub(crate) const FIX_DELETE_WHAT_WAS_SEEN: Defect = Defect::fix(
 )
 .fits_only(gates::IP_ADDRESSES);
 
-impl ServiceAddresses {
+impl AddressControllers {
     /// Those of a server, if it has any.
-    pub fn of(repair: &ServiceRepair) -> Option<ServiceAddresses> {
+    pub fn of(repair: &ServiceRepair) -> Option<AddressControllers> {
         let server = &repair.server;
         let has = server.release.has(gates::IP_ADDRESSES) && server.services.is_some();
-        has.then(|| ServiceAddresses {
+        has.then(|| AddressControllers {
             server: server.clone(),
             defects: repair.defects,
             informers: repair.informers,

@@ -10,8 +10,8 @@ use wavetank_engine::Rx;
 use wavetank_etcd::Revision;
 
 use super::ReconcileError;
-use crate::bootstrap::Bootstrap;
-use crate::gates;
+use crate::kube_apiserver::bootstrap::Bootstrap;
+use crate::kube_apiserver::gates;
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";

@@ -10,13 +10,13 @@ use wavetank_api::{Method, Reason, Request, Stamp};
 use wavetank_client::Failure;
 use wavetank_engine::Rx;
 
-use super::{Of, POLL, ServiceAddresses, get};
+use super::{AddressControllers, Of, POLL, get};
 
 /// `DefaultServiceCIDRName`
 pub(super) const NAME: &str = "kubernetes";
 const INTERVAL: Duration = Duration::from_secs(10);
 
-impl ServiceAddresses {
+impl AddressControllers {
     /// `sync`: how long until the next time.
     pub(super) async fn sync_default_range(&self, rx: Rx) -> Duration {
         let done = match get(rx, Of::Ranges, NAME) {

@@ -1,13 +1,13 @@
-//! The known bugs of the controllers of an apiserver, and the fixes of findings, component by component. Each is declared
-//! beside the algorithm that it changes.
+//! The known bugs of the bootstrap controller and the fixes of findings, and the sets of all that runs in an apiserver
+//! besides its handlers. Each defect is declared beside the algorithm that it changes.
 
 use wavetank_client::InformerDefect;
 use wavetank_version::{AnyVersion, Selection, Set, defects};
 
-use crate::reconcilers::{self, lease};
-use crate::repair::{self, rebuild};
-use crate::service_addresses::{self, repair_ip};
-use crate::{bootstrap, identity};
+use super::bootstrap;
+use super::bootstrap::reconcilers::{self, lease};
+use crate::identity::IdentityDefect;
+use crate::services::RepairDefect;
 
 defects! {
     /// A known bug of the bootstrap controller and its reconcilers, or the fix of a finding.
@@ -22,30 +22,6 @@ defects! {
         FixRemoveAbsentLease = lease::FIX_REMOVE_ABSENT_LEASE,
         FixStopUnderLock = lease::FIX_STOP_UNDER_LOCK,
         FixLeaveSharedLease = lease::FIX_LEAVE_SHARED_LEASE,
-    }
-}
-
-defects! {
-    /// A known bug of the repair of what Services are allocated, or the fix of a finding.
-    pub enum RepairDefect in "ranges for Services" {
-        RepairForgetsHealthCheck = repair::REPAIR_FORGETS_HEALTH_CHECK,
-        LeakIsFreedAtOnce = rebuild::LEAK_IS_FREED_AT_ONCE,
-        RepairStartGivesUp = repair::REPAIR_START_GIVES_UP,
-        TypeChangeLosesAddress = repair_ip::TYPE_CHANGE_LOSES_ADDRESS,
-        FixCountRounds = repair::FIX_COUNT_ROUNDS,
-        FixForgetCleaned = rebuild::FIX_FORGET_CLEANED,
-        FixWaitForService = repair_ip::FIX_WAIT_FOR_SERVICE,
-        FixLookBeforeRecreate = repair_ip::FIX_LOOK_BEFORE_RECREATE,
-        FixDeleteWhatWasSeen = service_addresses::FIX_DELETE_WHAT_WAS_SEEN,
-    }
-}
-
-defects! {
-    /// A known bug of the identity of an apiserver, or the fix of a finding.
-    pub enum IdentityDefect in "identities of apiservers" {
-        FixCancelIdentity = identity::FIX_CANCEL_IDENTITY,
-        FixIdentityUnderLock = identity::FIX_IDENTITY_UNDER_LOCK,
-        IdentityStopWaits = identity::IDENTITY_STOP_WAITS,
     }
 }
 

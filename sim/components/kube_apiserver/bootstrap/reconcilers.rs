@@ -3,7 +3,7 @@
 //! which one a server has.
 
 mod endpoints;
-pub(crate) mod lease;
+pub(in crate::kube_apiserver) mod lease;
 mod master_count;
 
 use std::fmt;
@@ -16,8 +16,8 @@ use wavetank_engine::{Cell, Cx, Lock, NetError, Rx, Timer};
 use wavetank_etcd::{Key, Revision};
 use wavetank_version::Defect;
 
-use crate::BootstrapDefect;
-use crate::bootstrap::Bootstrap;
+use super::Bootstrap;
+use crate::kube_apiserver::defects::BootstrapDefect;
 
 /// `DefaultEndpointReconcilerInterval`
 pub const RECONCILE_INTERVAL: Duration = Duration::from_secs(10);

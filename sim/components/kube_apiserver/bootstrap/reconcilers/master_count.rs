@@ -10,8 +10,8 @@ use wavetank_etcd::Revision;
 
 use super::endpoints::{self, Current, ports, repack_subsets};
 use super::{RECONCILING_LOCK, ReconcileError, STOP_RECONCILING_CALLED};
-use crate::bootstrap::Bootstrap;
-use crate::gates;
+use crate::kube_apiserver::bootstrap::Bootstrap;
+use crate::kube_apiserver::gates;
 
 /// `retry.DefaultBackoff`: 4 attempts, 10 ms × 5 (jitter left out).
 const ATTEMPTS: u32 = 4;

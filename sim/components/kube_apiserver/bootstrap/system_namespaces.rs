@@ -14,7 +14,7 @@ use wavetank_client::Failure;
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Name, Outcome, RoutineFuture, Rx, Task};
 
-use crate::gates;
+use crate::kube_apiserver::gates;
 
 /// After the end of the run before.
 const INTERVAL: Duration = Duration::from_secs(60);

@@ -1,8 +1,13 @@
 //! The bootstrap controller: `pkg/master/controller.go` (v1.16), `pkg/controlplane/controller.go`
 //! (v1.20), `pkg/controlplane/controller/kubernetesservice/controller.go` (v1.36).
 //!
-//! Its Endpoints part is here, its Service in `kubernetes_service`, the repair loops in `repair`, the
-//! system's namespaces in `system_namespaces`, the server's identity in `identity`.
+//! Its Endpoints part is here, its Service in `kubernetes_service`, the system's namespaces in `system_namespaces`.
+//! The repair loops are those of the component `services`, the server's identity is a component of its own.
+
+mod kubernetes_service;
+mod published;
+pub(super) mod reconcilers;
+mod system_namespaces;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +19,17 @@ use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, 
 use wavetank_etcd::Revision;
 use wavetank_version::Defect;
 
-use crate::BootstrapDefect;
-use crate::Defects;
-use crate::gates;
-use crate::identity::{self, Identity};
-use crate::kubernetes_service;
-use crate::published::Published;
-use crate::reconcilers::{self, RECONCILE_INTERVAL, ReconcileError, Reconciler};
-use crate::repair::ServiceRepair;
-use crate::system_namespaces::SystemNamespaces;
+use super::gates;
+use super::{BootstrapDefect, Defects};
+use crate::identity::controller::{self as identity, IdentityController};
+use crate::services::repair::ServiceRepair;
+use system_namespaces::SystemNamespaces;
+
+pub use published::{AdditionalPort, Published};
+pub use reconcilers::{
+    MASTER_LEASE_TTL, MASTER_LEASES, RECONCILE_INTERVAL, ReconcileError, Reconciler,
+    master_lease_key,
+};
 
 /// `PollImmediateUntil` on the health check.
 const POLL: Duration = Duration::from_millis(100);
@@ -199,8 +206,8 @@ impl Bootstrap {
         self.defects.bootstrap.has(defect)
     }
 
-    fn identity(&self) -> Option<Identity> {
-        Identity::of(&self.server, self.defects.identity).filter(|_| self.identity)
+    fn identity(&self) -> Option<IdentityController> {
+        IdentityController::of(&self.server, self.defects.identity).filter(|_| self.identity)
     }
 
     /// `Stop`.

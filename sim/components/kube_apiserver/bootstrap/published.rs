@@ -8,7 +8,7 @@ use wavetank_api::json::Json;
 use wavetank_api::views::Port;
 use wavetank_version::Version;
 
-use crate::gates;
+use crate::kube_apiserver::gates;
 
 /// What of it is configured. The default is that of a bare kube-apiserver.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

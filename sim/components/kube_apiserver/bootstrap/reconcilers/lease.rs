@@ -17,9 +17,9 @@ use super::{
     MASTER_LEASE_TTL, MASTER_LEASES, RECONCILING_LOCK, ReconcileError, STOP_RECONCILING_CALLED,
     master_lease_key,
 };
-use crate::BootstrapDefect;
-use crate::bootstrap::{Bootstrap, BootstrapNote};
-use crate::gates;
+use crate::kube_apiserver::bootstrap::{Bootstrap, BootstrapNote};
+use crate::kube_apiserver::defects::BootstrapDefect;
+use crate::kube_apiserver::gates;
 
 /// `Destroy` has closed the lease storage: nothing begins on it any more, and what is under way is
 /// cancelled.
