@@ -19,8 +19,6 @@ const EXCEPTIONS: [(&str, &[(&str, &str)]); 6] = [
             ("patch/strategic.rs", "kind"),
             ("door/subresource.rs", "bind"),
             ("door/subresource.rs", "evict"),
-            ("registry/delete.rs", "delete_object"),
-            ("registry/namespaces.rs", "delete_namespace"),
             ("kube_apiserver/bootstrap.rs", "post_start"),
             ("kube_apiserver/bootstrap.rs", "pre_shutdown"),
         ],

@@ -22,7 +22,6 @@ use wavetank_version::Version;
 use crate::gates;
 use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{Config, InFlight, Serve};
-use crate::services::Allocators;
 use crate::storages::rest_storage;
 
 pub use route::Api;
@@ -129,17 +128,6 @@ impl<'a> RequestContext<'a> {
             me: config.number,
         }
     }
-
-    /// The allocators of the layer before the registry that Services had until v1.20.
-    fn layer(&self) -> Option<Allocators> {
-        let concerned = *self.api.resource == kinds::SERVICES && self.api.part == Part::Whole;
-        let has = concerned
-            && !self
-                .config
-                .release
-                .has(crate::services::gates::REGISTRY_HOOKS);
-        has.then(|| Allocators::of(self.rx, self.config)).flatten()
-    }
 }
 
 async fn serve_api(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
@@ -153,7 +141,7 @@ async fn serve_api(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
     if api.part == Part::Finalize && request.method != Method::Put {
         return Err(Status::method_not_allowed());
     }
-    let collections = api.resource.strategy.deletes_collections();
+    let collections = api.resource.strategy.deletes_collections(cx.config.release);
     match (request.method, api.name.is_some()) {
         (Method::Delete, false) if !collections => Err(Status::method_not_allowed()),
         (Method::Post | Method::Delete, _) if everywhere => Err(Status::method_not_allowed()),

@@ -9,6 +9,7 @@ pub mod cacher;
 mod defects;
 mod door;
 pub mod gates;
+mod namespaces;
 mod node;
 pub mod options;
 mod registry;

@@ -7,17 +7,16 @@ use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::json::{self, Json};
 use wavetank_api::options::{DeleteOptions, WriteOptions};
 use wavetank_api::patch::{self, PatchKind};
-use wavetank_api::{Body, Content, List, Reason, Request, Response, Status, kinds};
+use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
 use wavetank_engine::Rx;
 
 use crate::door::admission::{Operation, mutate, namespace_lifecycle};
 use crate::door::{RequestContext, answer, query};
 use crate::options::Preconditions;
 use crate::registry::{
-    Change, Registry, Update, Warnings, ensure_object_namespace_matches_request_namespace, warn,
+    Change, Warnings, ensure_object_namespace_matches_request_namespace, warn,
     wipe_object_meta_system_fields,
 };
-use crate::services::Layer;
 
 /// `MaxRequestBodyBytes`
 const LARGEST_BODY: usize = 3 * 1024 * 1024;
@@ -63,17 +62,8 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     namespace_lifecycle(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
     mutate(resource, cx.api.part, &mut object, None);
     let registry = cx.registry(options.dry_run);
-    let made = match &cx.layer() {
-        None => registry.create(cx.rx, object, warnings).await?,
-        Some(allocators) => {
-            let layer = Layer {
-                registry: &registry,
-                allocators,
-            };
-            layer.create(cx.rx, object, warnings).await?
-        }
-    };
-    Ok(answer(201, made))
+    let made = registry.rest.create(cx.rx, &registry, object, warnings);
+    Ok(answer(201, made.await?))
 }
 
 /// PUT.
@@ -105,7 +95,9 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
         cx,
         how: How::Put(object),
     };
-    let update = change.write(&registry, &preconditions, warnings);
+    let update = registry
+        .rest
+        .update(cx.rx, &registry, name, &preconditions, &change, warnings);
     let update = update.await?;
     let mut all = Warnings::new();
     warn(&mut all, unknown);
@@ -150,7 +142,10 @@ pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
         cx,
         how: How::Patch(kind, cx.request.body.clone(), options.validation),
     };
-    let update = change.write(&registry, &preconditions, warnings);
+    let (rx, name) = (cx.rx, cx.name());
+    let update = registry
+        .rest
+        .update(rx, &registry, name, &preconditions, &change, warnings);
     Ok(answer(200, update.await?.made))
 }
 
@@ -177,29 +172,6 @@ impl Change for Writing<'_> {
 }
 
 impl Writing<'_> {
-    /// Has the registry, or the layer before it, write.
-    async fn write(
-        &self,
-        registry: &Registry,
-        preconditions: &Preconditions,
-        warnings: &mut Warnings,
-    ) -> Result<Update, Status> {
-        let (rx, name) = (self.cx.rx, self.cx.name());
-        match &self.cx.layer() {
-            None => {
-                let update = registry.update(rx, name, preconditions, self, warnings);
-                update.await
-            }
-            Some(allocators) => {
-                let layer = Layer {
-                    registry,
-                    allocators,
-                };
-                layer.update(rx, name, self, warnings).await
-            }
-        }
-    }
-
     async fn object(
         &self,
         rx: Rx,
@@ -256,16 +228,10 @@ pub async fn delete(cx: RequestContext<'_>) -> Result<Response, Status> {
     )
     .await?;
     let registry = cx.registry(options.dry_run);
-    let deletion = match &cx.layer() {
-        None => registry.delete(cx.rx, name, options.clone()).await?,
-        Some(allocators) => {
-            let layer = Layer {
-                registry: &registry,
-                allocators,
-            };
-            layer.delete(cx.rx, name, options.clone()).await?
-        }
-    };
+    let deletion = registry
+        .rest
+        .delete(cx.rx, &registry, name, options.clone());
+    let deletion = deletion.await?;
     let accepted = !deletion.deleted && options.orphan == Some(false);
     Ok(answer(if accepted { 202 } else { 200 }, deletion.made))
 }
@@ -275,15 +241,6 @@ pub async fn delete(cx: RequestContext<'_>) -> Result<Response, Status> {
 /// # Errors
 /// A Status.
 pub async fn delete_collection(cx: RequestContext<'_>) -> Result<Response, Status> {
-    // The layer of Services has no such method.
-    if *cx.api.resource == kinds::SERVICES
-        && !cx
-            .config
-            .release
-            .has(crate::services::gates::REGISTRY_HOOKS)
-    {
-        return Err(Status::method_not_allowed());
-    }
     let (list, _) =
         query::list_options(&cx.request.query, cx.api.resource, None, cx.config.release)?;
     limited_read_body(cx.request)?;

@@ -3,15 +3,14 @@
 
 use wavetank_version::defects;
 
-use super::{addresses, hooks, ledger, node_ports, ports, rest};
-use crate::registry::{delete, update};
+use super::{addresses, hooks, ledger, node_ports, ports, rest, storage};
 
 defects! {
     /// A known bug of what Services are allocated, or the fix of a finding.
     pub enum ServiceDefect in "ranges for Services" {
         DeleteGivesUpEarly = rest::DELETE_GIVES_UP_EARLY,
-        FinalizerUpdateLeaks = delete::FINALIZER_UPDATE_LEAKS,
-        StatusFinalizerLeaks = delete::STATUS_FINALIZER_LEAKS,
+        FinalizerUpdateLeaks = storage::FINALIZER_UPDATE_LEAKS,
+        StatusFinalizerLeaks = storage::STATUS_FINALIZER_LEAKS,
         MemoryRefuses = ledger::MEMORY_REFUSES,
         MemoryOutlivesFailure = ledger::MEMORY_OUTLIVES_FAILURE,
         SharedPortIsReleased = node_ports::SHARED_PORT_IS_RELEASED,
@@ -23,8 +22,8 @@ defects! {
         FailedUpdateCountsAsDone = rest::FAILED_UPDATE_COUNTS_AS_DONE,
         LayerReadsApart = rest::LAYER_READS_APART,
         FixKeepAfterUnknown = super::FIX_KEEP_AFTER_UNKNOWN,
-        FixFinishAfterWrite = update::FIX_FINISH_AFTER_WRITE,
-        FixReleaseOnce = delete::FIX_RELEASE_ONCE,
+        FixFinishAfterWrite = storage::FIX_FINISH_AFTER_WRITE,
+        FixReleaseOnce = storage::FIX_RELEASE_ONCE,
         FixReleasePortOnce = ports::FIX_RELEASE_PORT_ONCE,
         FixReleaseOwnAddress = addresses::FIX_RELEASE_OWN_ADDRESS,
         FixGiveBackFirstFamily = hooks::FIX_GIVE_BACK_FIRST_FAMILY,

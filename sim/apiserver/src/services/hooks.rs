@@ -35,6 +35,12 @@ pub struct Begun<'a> {
 }
 
 impl Begun<'_> {
+    /// Does it end after the write?
+    pub fn waits_for_write(&self) -> bool {
+        let defects = &self.allocators.defects;
+        defects.has(ServiceDefect::FixFinishAfterWrite)
+    }
+
     /// Ends it as the write of the Service has ended.
     pub async fn conclude(self, rx: Rx, failed: Option<&Status>) {
         match failed {

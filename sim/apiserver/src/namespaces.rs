@@ -1,5 +1,6 @@
 //! How a Namespace goes (`kubernetes/pkg/registry/core/namespace/storage/storage.go`): the first DELETE
-//! makes it Terminating; it is deleted once its spec names no finalizer any more.
+//! makes it Terminating; it is deleted once its spec names no finalizer any more. Here is what its storage adds to the
+//! generic registry; the rules of the kind are in `wavetank_api::kinds`.
 
 use std::sync::Arc;
 
@@ -8,27 +9,43 @@ use wavetank_api::options::{DeleteOptions, Propagation};
 use wavetank_api::{Object, Stamp, Status};
 use wavetank_engine::Rx;
 
-use crate::registry::delete::{FOREGROUND, ORPHAN};
-use crate::registry::{Deletion, Made, Registry};
+use crate::registry::delete::{self, FOREGROUND, ORPHAN};
+use crate::registry::{Deletion, Hooked, Made, Registry, RestStorage};
 use crate::storage::Updated;
 
-impl Registry {
-    /// `Delete`, around that of the generic store.
-    pub(super) async fn delete_namespace(
-        &self,
+/// The storage of Namespaces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Namespaces;
+
+impl RestStorage for Namespaces {
+    fn delete<'a>(
+        &'a self,
         rx: Rx,
+        registry: &'a Registry,
+        name: &'a str,
+        options: DeleteOptions,
+    ) -> Hooked<'a, Result<Deletion, Status>> {
+        Box::pin(self.terminate_or_delete(rx, registry, name, options))
+    }
+}
+
+impl Namespaces {
+    async fn terminate_or_delete(
+        self,
+        rx: Rx,
+        registry: &Registry,
         name: &str,
         mut options: DeleteOptions,
     ) -> Result<Deletion, Status> {
-        let key = self.resource.key(&self.namespace, name);
-        let found = self.storage.get(rx, key.clone(), 0).await;
-        let found = found.map_err(|error| self.refusal(error, "get", name))?;
+        let key = registry.resource.key(&registry.namespace, name);
+        let found = registry.storage.get(rx, key.clone(), 0).await;
+        let found = found.map_err(|error| registry.refusal(error, "get", name))?;
         let object = found.json();
         let failed = |what: &str, asked: &str, is: &str| {
             let why = format!(
                 "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {is}"
             );
-            Err(Status::new_conflict(self.resource, name, &why))
+            Err(Status::new_conflict(registry.resource, name, &why))
         };
         let uid = json::text(&object, &["metadata", "uid"]);
         match options.uid.as_deref() {
@@ -43,7 +60,7 @@ impl Registry {
             return failed("ResourceVersion", asked, version);
         }
         if json::at(&object, &["metadata", "deletionTimestamp"]).is_some() {
-            if self.resource.strategy.is_held(&object) {
+            if registry.resource.strategy.is_held(&object) {
                 let made = Made::Stored(found);
                 return Ok(Deletion {
                     made,
@@ -51,16 +68,16 @@ impl Registry {
                     late: false,
                 });
             }
-            return self.delete_object(rx, name, options).await;
+            return registry.delete(rx, name, options).await;
         }
-        let now = self.context(rx).now;
-        let made = if self.dry_run {
+        let now = registry.context(rx).now;
+        let made = if registry.dry_run {
             let mut object = object;
             terminate(&mut object, &options, now);
             Made::Unsaved(Arc::new(object))
         } else {
-            let preconditions = super::delete::preconditions(&options);
-            let marked = self
+            let preconditions = delete::preconditions(&options);
+            let marked = registry
                 .storage
                 .guaranteed_update(rx, key, false, &preconditions, |existing| {
                     let mut object = existing.map(|stored| stored.json()).unwrap_or_default();
@@ -68,7 +85,7 @@ impl Registry {
                     Ok(Updated::of(Object::new(object)))
                 })
                 .await;
-            Made::Stored(marked.map_err(|error| self.refusal(error, "update", name))?)
+            Made::Stored(marked.map_err(|error| registry.refusal(error, "update", name))?)
         };
         Ok(Deletion {
             made,
