@@ -1,14 +1,16 @@
-//! Clients that make, change and delete Services.
+//! Clients that make, change and delete Services: `writer` is what they do.
+
+pub(crate) mod writer;
 
 use std::sync::Arc;
 
-use wavetank_actors::ServiceWriter;
 use wavetank_component::{
     Component, Hit, Load, Mistakes, Need, Replicas, Section, Setup, Spec, Wiring,
 };
 use wavetank_engine::FaultKind;
 
 use crate::{kube_apiserver, services};
+use writer::ServiceWriter;
 
 /// Its name.
 pub const NAME: &str = "service-writers";

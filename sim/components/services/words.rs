@@ -1,8 +1,8 @@
 //! Services in words: what is stored of them and of their allocations, what clients ask and are told, what
 //! repair loops find.
 
+use crate::service_writers::writer::{Answer, Answered, Asked, Verb};
 use crate::services::RepairNote;
-use wavetank_actors::service_writer::{Answer, Answered, Asked, Verb};
 use wavetank_api::json::{self, Json};
 use wavetank_apiserver::services::{AllocationNote, Bitmap, Block};
 use wavetank_engine::drive::story::Told;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::service_writers::writer::{Answer, Answered, Asked};
 use crate::services::RepairNote;
-use wavetank_actors::service_writer::{Answer, Answered, Asked};
 use wavetank_apiserver::services::AllocationNote;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wavetank_actors::service_writer::{Answer, Answered, Asked};
+use crate::service_writers::writer::{Answer, Answered, Asked};
 use wavetank_api::kinds::IP_ADDRESSES;
 use wavetank_apiserver::cacher;
 use wavetank_engine::{Check, Note, ProcId, Property, World};

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::service_writers::writer::{Answer, Answered};
 use crate::services::RepairNote;
-use wavetank_actors::service_writer::{Answer, Answered};
 use wavetank_apiserver::HOOKS_DONE;
 use wavetank_engine::{Check, Note, ProcId, Property, Reached, Stable, World};
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use wavetank_actors::service_writer::{Answer, Answered, Verb};
+use crate::service_writers::writer::{Answer, Answered, Verb};
 use wavetank_api::Object;
 use wavetank_apiserver::services::Block;
 use wavetank_engine::{Check, Note, Property, World};

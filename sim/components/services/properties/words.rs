@@ -1,6 +1,6 @@
 //! What servers say when they refuse, understood as a client would.
 
-use wavetank_actors::service_writer::Answer;
+use crate::service_writers::writer::Answer;
 
 use super::books::Item;
 
