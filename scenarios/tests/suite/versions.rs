@@ -24,16 +24,12 @@ static HYPOTHETICAL: Release = Release {
 };
 
 /// The gate tables, by the folders of the components that they are of.
-const TABLES: [(&str, &[NamedGate]); 9] = [
+const TABLES: [(&str, &[NamedGate]); 8] = [
     ("sim/api/src", wavetank_api::gates::ALL),
     ("sim/apiserver/src", wavetank_apiserver::gates::ALL),
     (
         "sim/apiserver/src/cacher",
         wavetank_apiserver::cacher::gates::ALL,
-    ),
-    (
-        "sim/apiserver/src/services",
-        wavetank_apiserver::services::gates::ALL,
     ),
     ("sim/client/src", wavetank_client::gates::ALL),
     (

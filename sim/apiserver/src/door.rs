@@ -22,7 +22,7 @@ use wavetank_version::Version;
 use crate::gates;
 use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{Config, InFlight, Serve};
-use crate::storages::rest_storage;
+use crate::storages::Storages;
 
 pub use route::Api;
 pub(crate) use route::{Route, route};
@@ -32,9 +32,14 @@ pub(crate) use watch::{Watching, routine, watch};
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Serves one request that is not a watch.
-pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome {
+pub(crate) async fn serve(
+    rx: Rx,
+    config: Arc<Config>,
+    storages: impl Storages,
+    served: Serve,
+) -> Outcome {
     InFlight::Request.begin(rx);
-    let mut work = std::pin::pin!(handle(rx, &config, &served));
+    let mut work = std::pin::pin!(handle(rx, &config, &storages, &served));
     let response = rx.timeout(REQUEST_TIMEOUT, work.as_mut()).await;
     let in_time = response.is_some();
     let response = response.unwrap_or_else(|| {
@@ -48,14 +53,14 @@ pub(crate) async fn serve(rx: Rx, config: Arc<Config>, served: Serve) -> Outcome
     // left of it then only matters to who has something to give back.
     if !in_time && !config.release.has(gates::REQUESTS_HAVE_DEADLINES) {
         let _ = work.await;
-    } else if !in_time && config.services.is_some() {
+    } else if !in_time && storages.gives_back() {
         rx.deadline(Duration::ZERO);
         let _ = work.await;
     }
     Outcome::Done
 }
 
-async fn handle(rx: Rx, config: &Config, served: &Serve) -> Response {
+async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve) -> Response {
     match &served.route {
         Route::Probe(probe) => health::check(rx, config, *probe).await,
         Route::Refused(response) => response.clone(),
@@ -65,6 +70,7 @@ async fn handle(rx: Rx, config: &Config, served: &Serve) -> Response {
             let cx = RequestContext {
                 rx,
                 config,
+                storages,
                 request,
                 api,
             };
@@ -95,11 +101,13 @@ fn deprecation(release: Version, api: &Api) -> Warnings {
 
 /// A request to the API, and the server that serves it: what the handlers hand on (`RequestInfo`, `RequestScope`).
 #[derive(Clone, Copy)]
-pub struct RequestContext<'a> {
+pub(crate) struct RequestContext<'a> {
     /// Its routine.
     pub rx: Rx,
     /// The server.
     pub config: &'a Config,
+    /// What that adds to the registry.
+    pub storages: &'a dyn Storages,
     /// What was sent.
     pub request: &'a Request,
     /// What that is about.
@@ -117,13 +125,14 @@ impl<'a> RequestContext<'a> {
         let RequestContext {
             rx, config, api, ..
         } = *self;
+        let rest = self.storages.rest_storage(rx, config, api.resource);
         Registry {
             resource: api.resource,
             storage: config.storage_of(api.resource),
             cacher: config.cacher(rx, api.resource),
             part: api.part,
             namespace: api.namespace.clone(),
-            rest: rest_storage(rx, config, api.resource),
+            rest,
             dry_run,
             me: config.number,
         }

@@ -12,7 +12,9 @@ mod system_namespaces;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::{Method, Request};
+use wavetank_api::kinds::SERVICES;
+use wavetank_api::{Method, Request, Resource};
+use wavetank_apiserver::registry::RestStorage;
 use wavetank_apiserver::{Config, Hook, HookFuture};
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
@@ -22,6 +24,8 @@ use wavetank_version::Defect;
 use super::gates;
 use super::{BootstrapDefect, Defects};
 use crate::identity::controller::{self as identity, IdentityController};
+use crate::services::ServiceRanges;
+use crate::services::allocators;
 use crate::services::repair::ServiceRepair;
 use system_namespaces::SystemNamespaces;
 
@@ -58,6 +62,8 @@ pub struct Bootstrap {
     pub apiserver_count: u32,
     /// Does the server have an identity (`APIServerIdentity`), where its release knows of it?
     pub identity: bool,
+    /// What Services are allocated; without ranges they are stored as they come.
+    pub services: Option<Arc<ServiceRanges>>,
     /// As what the apiservers are published.
     pub published: Arc<Published>,
     /// The known bugs and fixes of its controllers.
@@ -175,6 +181,24 @@ impl Hook for Bootstrap {
         }
     }
 
+    fn rest_storage(
+        &self,
+        rx: Rx,
+        server: &Config,
+        resource: &Resource,
+    ) -> Option<Arc<dyn RestStorage>> {
+        let ranges = self.services.as_deref()?;
+        match *resource == SERVICES {
+            true => allocators::rest_storage(rx, server, ranges, self.defects.services),
+            false => None,
+        }
+    }
+
+    /// What a Service was to be allocated.
+    fn gives_back(&self) -> bool {
+        self.services.is_some()
+    }
+
     fn routine(&self, task: &Task) -> Option<RoutineFuture> {
         let (rx, me) = (Rx::new(), self.clone());
         if task.kind() == POLL_HEALTH {
@@ -187,6 +211,7 @@ impl Hook for Bootstrap {
             return Some(Box::pin(remove(rx, me)));
         }
         let own = self.identity().and_then(|own| own.routine(task));
+        let own = own.or_else(|| allocators::routine(task));
         let repair = own.or_else(|| self.repair().routine(task));
         repair.or_else(|| SystemNamespaces::of(&self.server)?.routine(task))
     }
@@ -230,7 +255,9 @@ impl Bootstrap {
     fn repair(&self) -> ServiceRepair {
         ServiceRepair {
             server: self.server.clone(),
+            ranges: self.services.clone(),
             defects: self.defects.repair,
+            allocators: self.defects.services,
             informers: self.defects.informers,
         }
     }

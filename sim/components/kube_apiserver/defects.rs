@@ -7,7 +7,7 @@ use wavetank_version::{AnyVersion, Selection, Set, defects};
 use super::bootstrap;
 use super::bootstrap::reconcilers::{self, lease};
 use crate::identity::IdentityDefect;
-use crate::services::RepairDefect;
+use crate::services::{RepairDefect, ServiceDefect};
 
 defects! {
     /// A known bug of the bootstrap controller and its reconcilers, or the fix of a finding.
@@ -30,6 +30,8 @@ defects! {
 pub struct Defects {
     /// Of the bootstrap controller and its reconcilers.
     pub bootstrap: Set<BootstrapDefect>,
+    /// Of what Services are allocated.
+    pub services: Set<ServiceDefect>,
     /// Of the repair of what Services are allocated.
     pub repair: Set<RepairDefect>,
     /// Of the server's identity.
@@ -43,6 +45,7 @@ impl Defects {
     pub fn of(selection: &Selection) -> Defects {
         Defects {
             bootstrap: selection.of(),
+            services: selection.of(),
             repair: selection.of(),
             identity: selection.of(),
             informers: selection.of(),
@@ -54,6 +57,7 @@ impl Defects {
         let version = version.into();
         Defects {
             bootstrap: Set::shipped_with(version),
+            services: Set::shipped_with(version),
             repair: Set::shipped_with(version),
             identity: Set::shipped_with(version),
             informers: Set::shipped_with(version),

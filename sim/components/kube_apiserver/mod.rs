@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect, ServiceDefect};
+use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect};
 use wavetank_component::Focus;
 use wavetank_component::{
     Component, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas, Section,
@@ -24,7 +24,7 @@ use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed, Selection, Version};
 
 use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
-use crate::services::RepairDefect;
+use crate::services::{RepairDefect, ServiceDefect};
 use crate::{clients, etcd, identity, load_balancer, rollout, services, watch_cache};
 use bootstrap::{Bootstrap, MASTER_LEASES, Reconciler};
 use gates::BEGINS_WHEN_READY;
@@ -186,6 +186,7 @@ fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
         reconciler: decided.endpoint_reconciler_type.into(),
         apiserver_count: decided.apiserver_count,
         identity: identity::is_on(setup),
+        services: services::ranges(setup).map(Arc::new),
         published: Arc::new(setup.part::<PublishedOptions>().published()),
         defects: Defects::of(&selection(setup, config.release)),
     }]
@@ -203,7 +204,6 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         shutdown_delay: Duration::from_nanos(decided.shutdown_delay.nanos()),
         hooks: 1,
         number: n as u32 + 1,
-        services: services::ranges(setup),
         kinds: setup.kinds.clone(),
         namespace_lifecycle: false,
         events_etcd: None,

@@ -13,14 +13,15 @@ use std::time::Duration;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Content, Method, Request, Response, Stored};
-use wavetank_apiserver::services::gates::CLUSTER_IPS;
-use wavetank_apiserver::services::{Block, ServiceRanges};
 use wavetank_client::HTTPS;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
 };
 use wavetank_etcd::{Key, Revision};
 use wavetank_version::Version;
+
+use crate::services::allocators::{Block, ServiceRanges};
+use crate::services::gates::CLUSTER_IPS;
 
 const USE: Name = Name::new("use");
 const PROBE: Name = Name::new("probe");

@@ -20,6 +20,7 @@ use wavetank_client::{EventType, Failure, LoadBalancer, Policy, Report, RestClie
 use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_version::{Defect, Set};
 
+use super::allocators::ServiceRanges;
 use super::repair::{Loop, REPAIR_INTERVAL, RepairNote, ServiceRepair};
 use super::{RepairDefect, gates};
 
@@ -55,6 +56,7 @@ enum Of {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct AddressControllers {
     pub server: Arc<Config>,
+    ranges: Arc<ServiceRanges>,
     defects: Set<RepairDefect>,
     /// Those of the server's informers.
     informers: Set<InformerDefect>,
@@ -107,9 +109,11 @@ impl AddressControllers {
     /// Those of a server, if it has any.
     pub fn of(repair: &ServiceRepair) -> Option<AddressControllers> {
         let server = &repair.server;
-        let has = server.release.has(gates::IP_ADDRESSES) && server.services.is_some();
-        has.then(|| AddressControllers {
+        let has = server.release.has(gates::IP_ADDRESSES);
+        let ranges = repair.ranges.clone().filter(|_| has)?;
+        Some(AddressControllers {
             server: server.clone(),
+            ranges,
             defects: repair.defects,
             informers: repair.informers,
         })

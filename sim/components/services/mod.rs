@@ -1,6 +1,8 @@
-//! What apiservers give to Services: cluster addresses and node ports.
+//! What apiservers give to Services: cluster addresses and node ports. `allocators` gives them, as hooks of the generic
+//! registry; `repair` and `address_controllers` look after what leaked.
 
 mod address_controllers;
+pub mod allocators;
 mod defects;
 pub mod gates;
 mod options;
@@ -9,15 +11,14 @@ pub(crate) mod repair;
 mod words;
 
 use serde_json::Value as Json;
-use wavetank_apiserver::ServiceDefect;
-use wavetank_apiserver::services::ServiceRanges;
 use wavetank_component::{
     Component, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored, Told,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
-pub use defects::RepairDefect;
+pub use allocators::ServiceRanges;
+pub use defects::{RepairDefect, ServiceDefect};
 pub use options::{Cidrs, Options, PortRange, add_ranges};
 pub use repair::{REPAIR_INTERVAL, RepairNote, ServiceRepair};
 

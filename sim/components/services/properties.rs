@@ -20,9 +20,9 @@ use repair::{
 };
 use unique::{KeepsItsAddress, Unique, in_range, kubernetes_is_first};
 
+use crate::services::allocators::{Block, ServiceRanges};
+use crate::services::gates::IP_ADDRESSES;
 use wavetank_apiserver::HOOKS_DONE;
-use wavetank_apiserver::services::gates::IP_ADDRESSES;
-use wavetank_apiserver::services::{Block, ServiceRanges};
 use wavetank_component::{Need, PropertyInfo};
 use wavetank_engine::{ProcId, World};
 use wavetank_version::Version;
@@ -147,7 +147,7 @@ pub(super) fn all(need: Need) -> Vec<PropertyInfo> {
 /// What the servers give to Services: all of them the same.
 fn ranges(world: &World) -> Option<ServiceRanges> {
     let first = ClusterView(world).apiservers().next()?;
-    first.1.config().services.clone()
+    first.1.hooks().first()?.services.as_deref().cloned()
 }
 
 /// The address of the Service `kubernetes`.

@@ -15,7 +15,6 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::kinds::service_families::family_of;
 use wavetank_api::{Content, Method, Reason, Request};
-use wavetank_apiserver::services::ledger::Ledger;
 use wavetank_apiserver::{Config, Hook, HookFuture};
 use wavetank_client::EventRecorder;
 use wavetank_client::InformerDefect;
@@ -24,7 +23,9 @@ use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, 
 use wavetank_version::{Defect, Set};
 
 use super::address_controllers::{self, AddressControllers};
-use super::{RepairDefect, gates};
+use super::allocators::ServiceRanges;
+use super::allocators::ledger::Ledger;
+use super::{RepairDefect, ServiceDefect, gates};
 
 use rebuild::{InUse, Leaks, Words, rebuild};
 
@@ -51,8 +52,12 @@ static FIRST_DONE: Signal = Signal::new("repair-first-done");
 pub struct ServiceRepair {
     /// The server that they are a part of.
     pub server: Arc<Config>,
+    /// What Services are allocated; without ranges nothing, and there is nothing to repair.
+    pub ranges: Option<Arc<ServiceRanges>>,
     /// Their known bugs and fixes.
     pub defects: Set<RepairDefect>,
+    /// Those of the allocators.
+    pub allocators: Set<ServiceDefect>,
     /// Those of the server's informers.
     pub informers: Set<InformerDefect>,
 }
@@ -171,7 +176,7 @@ impl ServiceRepair {
     /// cannot allocate without. v1.36 waits for the first good round of the loop.
     pub async fn start(&self, rx: Rx) {
         let release = self.server.release;
-        if self.server.services.is_none() {
+        if self.ranges.is_none() {
             return;
         }
         if release.has(gates::IP_ADDRESSES) {
@@ -250,13 +255,13 @@ impl ServiceRepair {
 
     /// What a loop looks after: one ledger for each family, or that of the ports.
     fn ledgers(&self, which: Loop) -> Vec<Ledger> {
-        let Some(ranges) = self.server.services.as_ref() else {
+        let Some(ranges) = self.ranges.as_deref() else {
             return Vec::new();
         };
         let storage = self.server.storage();
         match which {
-            Loop::ClusterIps => Ledger::of_addresses(storage, ranges),
-            Loop::NodePorts => vec![Ledger::of_ports(storage, ranges)],
+            Loop::ClusterIps => Ledger::of_addresses(storage, ranges, self.allocators),
+            Loop::NodePorts => vec![Ledger::of_ports(storage, ranges, self.allocators)],
         }
     }
 

@@ -3,8 +3,8 @@
 
 use crate::service_writers::writer::{Answer, Answered, Asked, Verb};
 use crate::services::RepairNote;
+use crate::services::allocators::{AllocationNote, Bitmap, Block};
 use wavetank_api::json::{self, Json};
-use wavetank_apiserver::services::{AllocationNote, Bitmap, Block};
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{Note, World};
 use wavetank_version::Version;

@@ -9,11 +9,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
-use wavetank_apiserver::services::{Bitmap, ServiceRanges};
 use wavetank_apiserver::{ApiServer, Config, Defects};
 use wavetank_client::HTTPS;
 use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
 use wavetank_components::services::RepairNote;
+use wavetank_components::services::allocators::{Bitmap, ServiceRanges};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Client, Committed, DeleteRange, Etcd, Keys, Put, Sizes, Txn, TxnOp};
@@ -344,7 +344,6 @@ impl Lab {
             shutdown_delay: Duration::ZERO,
             hooks: 1,
             number: at as u32 + 1,
-            services: Some(ServiceRanges::of(&cluster.ranges)),
             kinds: Default::default(),
             namespace_lifecycle: true,
             watch_cache: Some(etcd),
@@ -360,6 +359,7 @@ impl Lab {
                 reconciler: cluster.reconciler,
                 apiserver_count: cluster.servers as u32,
                 identity: false,
+                services: Some(Arc::new(ServiceRanges::of(&cluster.ranges))),
                 published: Arc::default(),
                 defects: wavetank_components::kube_apiserver::Defects::shipped_with(release),
             };

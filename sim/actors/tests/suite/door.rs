@@ -112,7 +112,6 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
             shutdown_delay: Duration::ZERO,
             hooks: 1,
             number,
-            services: None,
             kinds: Default::default(),
             namespace_lifecycle: false,
             events_etcd: None,

@@ -17,6 +17,7 @@ use crate::cacher::{self, Cacher};
 use crate::door::{Api, RequestContext, query};
 use crate::options::ListOptions;
 use crate::server::{Config, InFlight, WATCH};
+use crate::storages::Storages;
 
 /// `--min-request-timeout`: a watch without `timeoutSeconds` lasts this long, times [1, 2).
 const MIN_REQUEST_TIMEOUT: Duration = Duration::from_secs(1800);
@@ -54,14 +55,19 @@ enum Turn {
 }
 
 /// Serves one watch: a loop whose turn is what comes at once.
-pub async fn watch(rx: Rx, config: Arc<Config>, watching: Watching) -> Outcome {
+pub(crate) async fn watch(
+    rx: Rx,
+    config: Arc<Config>,
+    storages: impl Storages,
+    watching: Watching,
+) -> Outcome {
     let caller = watching.caller;
     let in_flight = InFlight::watch(&config, caller);
     let open = match &watching.open {
         Some(open) => open.clone(),
         None => {
             in_flight.begin(rx);
-            match begin(rx, &config, &watching).await {
+            match begin(rx, &config, &storages, &watching).await {
                 Ok(open) => {
                     rx.push(caller, Payload::new(WatchPart::Accepted));
                     open
@@ -171,12 +177,18 @@ fn failed() -> Status {
     Status::of(Reason::InternalError, "etcd watch failed")
 }
 
-async fn begin(rx: Rx, config: &Config, watching: &Watching) -> Result<Open, Status> {
+async fn begin(
+    rx: Rx,
+    config: &Config,
+    storages: &dyn Storages,
+    watching: &Watching,
+) -> Result<Open, Status> {
     let api = &watching.api;
     let request = watching.request.expect::<Request>();
     let cx = RequestContext {
         rx,
         config,
+        storages,
         request,
         api,
     };

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use crate::common;
 
 use common::topology::Topology;
-use wavetank_apiserver::services::ServiceRanges;
 use wavetank_cluster::Components;
 use wavetank_components::kube_apiserver::bootstrap::Reconciler;
+use wavetank_components::services::ServiceRanges;
 
 use common::{Bench, crash, shipped, start};
 use wavetank_components::services::RepairNote;

@@ -19,7 +19,7 @@ const NAME: &str = "kubernetes";
 /// ranges for Services.
 pub async fn ensure(rx: Rx, me: &Bootstrap) -> Result<(), Failure> {
     let server = &me.server;
-    let ranges = server.services.as_ref();
+    let ranges = me.services.as_deref();
     let Some(first) = ranges.and_then(|ranges| ranges.first_address()) else {
         return Ok(());
     };

@@ -27,12 +27,8 @@ impl AddressControllers {
     }
 
     fn default_range(&self) -> Json {
-        let ranges = self.server.services.as_ref();
-        let ranges: Vec<Json> = ranges
-            .into_iter()
-            .flat_map(|ranges| ranges.cluster_ips.iter())
-            .map(|range| Json::from(&**range))
-            .collect();
+        let ranges = self.ranges.cluster_ips.iter();
+        let ranges: Vec<Json> = ranges.map(|range| Json::from(&**range)).collect();
         json!({
             "apiVersion": SERVICE_CIDRS.api_version(),
             "kind": SERVICE_CIDRS.kind,

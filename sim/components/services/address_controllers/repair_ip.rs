@@ -8,12 +8,12 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::kinds::service_families::family_of;
 use wavetank_api::{Method, Reason, Request, Stamp, Stored};
-use wavetank_apiserver::services::Block;
-use wavetank_apiserver::services::addresses::{MANAGER, ip_address, parse};
 use wavetank_engine::Rx;
 use wavetank_version::{Defect, Version};
 
 use super::{ADDRESS_QUEUE, AddressControllers, Failed, Of, all, get, say};
+use crate::services::allocators::Block;
+use crate::services::allocators::addresses::{MANAGER, ip_address, parse};
 use crate::services::{RepairDefect, gates};
 
 /// An IPAddress without a Service may belong to one that is being created.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use crate::services::allocators::{Bitmap, Block};
 use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
-use wavetank_apiserver::services::{Bitmap, Block};
 use wavetank_engine::Note;
 use wavetank_etcd::{Change, Committed, Key, Revision};
 use wavetank_version::Version;

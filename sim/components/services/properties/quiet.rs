@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::service_writers::writer::{Answer, Answered, Asked};
 use crate::services::RepairNote;
-use wavetank_apiserver::services::AllocationNote;
+use crate::services::allocators::AllocationNote;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 
 use super::books::{Books, Entry, Item, named};

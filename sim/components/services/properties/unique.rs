@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::service_writers::writer::{Answer, Answered, Verb};
+use crate::services::allocators::Block;
 use wavetank_api::Object;
-use wavetank_apiserver::services::Block;
 use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::{Committed, KeyValue, Revision};
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::service_families::family_of;
-use wavetank_apiserver::services::ledger::Snapshot;
-use wavetank_apiserver::services::{Bitmap, Block};
 use wavetank_client::{EventType, Report};
 use wavetank_version::{Defect, Set, Version};
 
+use crate::services::allocators::ledger::Snapshot;
+use crate::services::allocators::{Bitmap, Block};
 use crate::services::{RepairDefect, gates};
 
 /// `numRepairsBeforeLeakCleanup`

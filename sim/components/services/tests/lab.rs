@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::{Json, Method, Object, Request, Response};
-use wavetank_apiserver::services::{Bitmap, ServiceRanges};
 use wavetank_apiserver::{ApiServer, Config};
 use wavetank_client::HTTPS;
 use wavetank_components::kube_apiserver::Defects;
 use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
 use wavetank_components::services::RepairNote;
+use wavetank_components::services::allocators::{Bitmap, ServiceRanges};
 use wavetank_engine::*;
 use wavetank_etcd::{Committed, Etcd};
 use wavetank_releases::Release;
@@ -96,10 +96,6 @@ impl Lab {
                 shutdown_delay: Duration::ZERO,
                 hooks: 1,
                 number,
-                services: Some(ServiceRanges {
-                    node_ports: (30000, 4),
-                    ..ServiceRanges::of(ranges)
-                }),
                 kinds: Default::default(),
                 namespace_lifecycle: false,
                 events_etcd: None,
@@ -111,6 +107,10 @@ impl Lab {
                 reconciler: Reconciler::None,
                 apiserver_count: 2,
                 identity: false,
+                services: Some(Arc::new(ServiceRanges {
+                    node_ports: (30000, 4),
+                    ..ServiceRanges::of(ranges)
+                })),
                 published: Arc::default(),
                 defects: Defects::shipped_with(release),
             };

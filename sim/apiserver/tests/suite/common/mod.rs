@@ -170,7 +170,6 @@ impl Lab {
             shutdown_delay: delay,
             hooks: 1,
             number: 1,
-            services: None,
             kinds: Default::default(),
             namespace_lifecycle: false,
             events_etcd: None,

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
-use wavetank_apiserver::services::ServiceRanges;
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{ElectionDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_cluster::{Components, Named};
@@ -14,6 +13,7 @@ use wavetank_components::kube_apiserver::bootstrap::{Published, Reconciler};
 use wavetank_components::kube_controller_manager::{
     ControllerManager, controller_context, new_controller_descriptors,
 };
+use wavetank_components::services::ServiceRanges;
 use wavetank_engine::{LinkSpec, World};
 use wavetank_etcd::{EtcdDefect, Sizes};
 use wavetank_releases::Release;

@@ -8,9 +8,10 @@ use wavetank_api::strategy::{Context, Part};
 use wavetank_engine::Rx;
 use wavetank_version::Defect;
 
-use super::{Allocators, Layer, ServiceDefect, gates, hooks};
-use crate::options::Preconditions;
-use crate::registry::{
+use super::{Allocators, Layer, hooks};
+use crate::services::{ServiceDefect, gates};
+use wavetank_apiserver::options::Preconditions;
+use wavetank_apiserver::registry::{
     Begun, Change, Deletion, Finish, Gone, Hooked, Made, Reading, Registry, RestStorage, Update,
     Warnings,
 };

@@ -14,17 +14,17 @@ use wavetank_api::{Content, Method, Reason, Request, Stored, addresses};
 use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Lock, Rx};
 use wavetank_etcd::Revision;
-use wavetank_version::{Defect, Listed};
+use wavetank_version::{Defect, Listed, Set};
 
 use super::block::Block;
 use super::could_not_release;
 use super::detached::through_loopback;
 use super::ledger::Refusal;
-use crate::ServiceDefect;
-use crate::cacher::Cacher;
-use crate::options::ListOptions;
+use crate::services::ServiceDefect;
 use crate::services::gates;
-use crate::storage::Storage;
+use wavetank_apiserver::Storage;
+use wavetank_apiserver::cacher::Cacher;
+use wavetank_apiserver::options::ListOptions;
 
 /// `ControllerName`
 pub const MANAGER: &str = "ipallocator.k8s.io";
@@ -40,6 +40,8 @@ pub struct Addresses {
     pub loopback: RestClient,
     /// The storage, for a server without watch caches.
     pub storage: Storage,
+    /// The known bugs and fixes.
+    pub defects: Set<ServiceDefect>,
     /// The cache of IPAddresses.
     pub addresses: Option<Cacher>,
     /// The cache of ServiceCIDRs.
@@ -191,7 +193,7 @@ impl Addresses {
 
     /// `allocateNextService`: from a random address on, in the upper part first.
     async fn take_from(&self, rx: Rx, block: &Block, service: &Json) -> Result<String, Refusal> {
-        let has = |defect| self.storage.defects.services.has(defect);
+        let has = |defect| self.defects.has(defect);
         let keeps_first = self.is_default && !has(ServiceDefect::FirstAddressIsGivenAway);
         for part in block.parts(keeps_first) {
             let length = part.end - part.start;

@@ -18,10 +18,10 @@ use wavetank_version::{Defect, Set};
 use super::bitmap::Bitmap;
 use super::block::{Block, ServiceRanges};
 use super::detached;
-use crate::ServiceDefect;
-use crate::options::{Preconditions, StoreError};
+use crate::services::ServiceDefect;
 use crate::services::gates;
-use crate::storage::{Storage, Updated};
+use wavetank_apiserver::options::{Preconditions, StoreError};
+use wavetank_apiserver::{Storage, Updated};
 
 /// Of what a ledger is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -83,6 +83,7 @@ pub struct Ledger {
     of: Of,
     block: Block,
     storage: Storage,
+    defects: Set<ServiceDefect>,
 }
 
 /// What is stored, or was to be (`RangeAllocation`).
@@ -143,24 +144,34 @@ pub(crate) const FIRST_ADDRESS_IS_GIVEN_AWAY: Defect = Defect::open(
 
 impl Ledger {
     /// The ledgers of the cluster addresses, that of the default family first.
-    pub fn of_addresses(storage: Storage, ranges: &ServiceRanges) -> Vec<Ledger> {
+    pub fn of_addresses(
+        storage: Storage,
+        ranges: &ServiceRanges,
+        defects: Set<ServiceDefect>,
+    ) -> Vec<Ledger> {
         let all = [Of::ClusterIps, Of::SecondaryClusterIps].into_iter();
         let ledger = |(of, range): (Of, &Arc<str>)| {
             Some(Ledger {
                 of,
                 block: Block::of_addresses(range, storage.release)?,
                 storage,
+                defects,
             })
         };
         all.zip(&ranges.cluster_ips).filter_map(ledger).collect()
     }
 
     /// The ledger of the node ports.
-    pub fn of_ports(storage: Storage, ranges: &ServiceRanges) -> Ledger {
+    pub fn of_ports(
+        storage: Storage,
+        ranges: &ServiceRanges,
+        defects: Set<ServiceDefect>,
+    ) -> Ledger {
         Ledger {
             of: Of::NodePorts,
             block: Block::of_ports(ranges.node_ports, storage.release),
             storage,
+            defects,
         }
     }
 
@@ -233,7 +244,7 @@ impl Ledger {
 
     /// What is on.
     pub fn defects(&self) -> Set<ServiceDefect> {
-        self.storage.defects.services
+        self.defects
     }
 
     /// `Has`: as far as memory knows.

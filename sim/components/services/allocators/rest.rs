@@ -14,10 +14,10 @@ use wavetank_version::{Defect, Version};
 
 use super::ports::PortOperation;
 use super::{Allocators, invalid, ips_of, list, node_ports};
-use crate::ServiceDefect;
-use crate::options::Preconditions;
-use crate::registry::{Change, Deletion, Made, Registry, Update, Warnings};
+use crate::services::ServiceDefect;
 use crate::services::gates;
+use wavetank_apiserver::options::Preconditions;
+use wavetank_apiserver::registry::{Change, Deletion, Made, Registry, Update, Warnings};
 
 /// The layer, for the time of one request.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use wavetank_version::{Defect, Set};
 
 use super::could_not_release;
 use super::ledger::{Ledger, Refusal};
-use crate::ServiceDefect;
+use crate::services::ServiceDefect;
 
 /// The ports of one request.
 #[derive(Clone, Debug)]

@@ -16,9 +16,9 @@ use wavetank_version::Defect;
 use super::addresses::Holder;
 use super::ports::PortOperation;
 use super::{Allocators, invalid, list, node_ports};
-use crate::ServiceDefect;
-use crate::registry::{Made, Registry};
+use crate::services::ServiceDefect;
 use crate::services::gates;
+use wavetank_apiserver::registry::{Made, Registry};
 
 /// What a hook has begun (`transaction`): to be committed or reverted.
 #[derive(Debug)]

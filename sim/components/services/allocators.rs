@@ -7,23 +7,21 @@
 //! | node ports | a bitmap in etcd | a bitmap in etcd |
 //! | around the registry | a layer before it (`rest`) | hooks inside it (`hooks`) |
 //!
-//! `block` says which item of a range is which, `detached` keeps allocations apart from their requests,
-//! `ports` and `node_ports` what a request does to
-//! ports. What is wrong with a Service is in `wavetank_api::kinds`; what repairs leaks belongs to the
-//! controllers.
+//! `storage` is the storage of Services with all that they add to the generic registry. `block` says which item of a
+//! range is which, `detached` keeps allocations apart from their requests, `ports` and `node_ports` say what a request
+//! does to ports. What is wrong with a Service is in `wavetank_api::kinds`; what repairs leaks is in
+//! `services/repair.rs` and `services/address_controllers.rs`.
 
-pub mod addresses;
+pub(super) mod addresses;
 mod bitmap;
 mod block;
-mod defects;
 mod detached;
-pub mod gates;
-mod hooks;
-pub mod ledger;
-mod node_ports;
-mod ports;
-mod rest;
-mod storage;
+pub(super) mod hooks;
+pub(super) mod ledger;
+pub(super) mod node_ports;
+pub(super) mod ports;
+pub(super) mod rest;
+pub(super) mod storage;
 
 use std::sync::Arc;
 
@@ -37,17 +35,17 @@ use wavetank_engine::Rx;
 use wavetank_etcd::EtcdError;
 use wavetank_version::{Defect, Set, Version};
 
-use crate::cacher::Cacher;
-use crate::registry::{Generic, Registry, RestStorage};
-use crate::server::Config;
+use super::{ServiceDefect, gates};
 use addresses::{Addresses, Holder};
 use ledger::{Ledger, Refusal};
+use wavetank_apiserver::Config;
+use wavetank_apiserver::cacher::Cacher;
+use wavetank_apiserver::registry::{Generic, Registry, RestStorage};
 
 pub use bitmap::Bitmap;
 pub use block::{Block, ServiceRanges};
-pub use defects::ServiceDefect;
 pub(crate) use detached::routine;
-pub use rest::Layer;
+use rest::Layer;
 
 /// Something could not be given up, and waits for the repair: upstream's log has it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -78,8 +76,13 @@ pub struct Allocators {
 }
 
 /// The storage of Services, on a server that has something to give to them.
-pub fn rest_storage(rx: Rx, config: &Config) -> Option<Arc<dyn RestStorage>> {
-    Some(Arc::new(Allocators::of(rx, config)?))
+pub(crate) fn rest_storage(
+    rx: Rx,
+    config: &Config,
+    ranges: &ServiceRanges,
+    defects: Set<ServiceDefect>,
+) -> Option<Arc<dyn RestStorage>> {
+    Some(Arc::new(Allocators::of(rx, config, ranges, defects)?))
 }
 
 /// Where cluster addresses come from.
@@ -103,19 +106,24 @@ pub(crate) const FIX_KEEP_AFTER_UNKNOWN: Defect = Defect::fix(
 );
 
 impl Allocators {
-    /// Those of a server; `None` if it has no ranges.
-    pub fn of(rx: Rx, config: &Config) -> Option<Allocators> {
-        let ranges = config.services.as_ref()?;
+    /// Those of a server with these ranges; `None` if there are none.
+    pub fn of(
+        rx: Rx,
+        config: &Config,
+        ranges: &ServiceRanges,
+        defects: Set<ServiceDefect>,
+    ) -> Option<Allocators> {
         let storage = config.storage();
         let families = ranges.families();
         let ips = match config.release.has(gates::IP_ADDRESSES) {
-            false => Ips::Bitmaps(Ledger::of_addresses(storage, ranges)),
+            false => Ips::Bitmaps(Ledger::of_addresses(storage, ranges, defects)),
             true => {
                 let of = |family: &&'static str| Addresses {
                     family,
                     is_default: *family == families[0],
                     loopback: config.loopback(),
                     storage,
+                    defects,
                     addresses: config.cacher(rx, &IP_ADDRESSES),
                     ranges: config.cacher(rx, &SERVICE_CIDRS),
                 };
@@ -128,9 +136,9 @@ impl Allocators {
         Some(Allocators {
             families,
             ips,
-            ports: Ledger::of_ports(storage, ranges),
+            ports: Ledger::of_ports(storage, ranges, defects),
             release: config.release,
-            defects: config.defects.services,
+            defects,
             endpoints: config.cacher(rx, &ENDPOINTS),
         })
     }

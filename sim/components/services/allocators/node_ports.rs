@@ -14,7 +14,7 @@ use wavetank_version::{Defect, Set, Version};
 use super::invalid;
 use super::ledger::Refusal;
 use super::ports::{PortOperation, words};
-use crate::ServiceDefect;
+use crate::services::ServiceDefect;
 use crate::services::gates;
 
 const PORTS: [&str; 2] = ["spec", "ports"];
