@@ -1,7 +1,7 @@
 //! The generic registry (`apiserver/pkg/registry/generic/registry/store.go`): what create, get,
 //! list, update and delete do to any kind, around the rules of its strategy. Every call of storage
 //! is an await. What a resource adds comes in through `RestStorage`: nothing here names one. How requests are read and
-//! answers are written belongs to the door.
+//! answers are written belongs to the handlers in `endpoints`.
 
 mod before;
 mod collection;

@@ -20,7 +20,7 @@ use wavetank_version::{Defect, EtcdVersion, Version};
 use crate::Defects;
 use crate::ServerDefect;
 use crate::cacher::{self, Cacher};
-use crate::door::{self, Route, Watching};
+use crate::endpoints::{self, Route, Watching};
 use crate::gates;
 use crate::node::{NodeAnswer, NodeOrder};
 use crate::registry::{RestStorage, UIDS, Uids};
@@ -299,7 +299,7 @@ impl<H: Hook> Process for ApiServer<H> {
             return self.ordered(cx, caller, *order);
         }
         let request = body.clone();
-        let task = match door::route(request.expect::<Request>(), &self.config.kinds) {
+        let task = match endpoints::route(request.expect::<Request>(), &self.config.kinds) {
             Route::Api(api) if api.watch => {
                 let open = None;
                 let watching = Watching {
@@ -363,7 +363,7 @@ impl<H: Hook> Process for ApiServer<H> {
     fn routine(&self, task: &Task) -> RoutineFuture {
         let rx = Rx::new();
         if task.kind() == SERVE {
-            return Box::pin(door::serve(
+            return Box::pin(endpoints::serve(
                 rx,
                 self.config.clone(),
                 self.hooks.clone(),
@@ -372,7 +372,7 @@ impl<H: Hook> Process for ApiServer<H> {
         }
         if task.kind() == WATCH {
             let watching = task.args::<Watching>().clone();
-            return Box::pin(door::watch(
+            return Box::pin(endpoints::watch(
                 rx,
                 self.config.clone(),
                 self.hooks.clone(),
@@ -385,7 +385,7 @@ impl<H: Hook> Process for ApiServer<H> {
         if task.kind() == SHUTDOWN {
             return Box::pin(shutdown(rx, self.config.clone(), self.hooks.clone()));
         }
-        if let Some(routine) = door::routine(task).or_else(|| cacher::routine(task)) {
+        if let Some(routine) = endpoints::routine(task).or_else(|| cacher::routine(task)) {
             return routine;
         }
         let own = self.hooks.iter().find_map(|hook| hook.routine(task));

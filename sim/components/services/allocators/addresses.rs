@@ -36,7 +36,7 @@ pub struct Addresses {
     pub family: &'static str,
     /// Is it the one that the Service `kubernetes` has its address of?
     pub is_default: bool,
-    /// IPAddresses are made and deleted through the front door.
+    /// IPAddresses are made and deleted through the handlers.
     pub loopback: RestClient,
     /// The storage, for a server without watch caches.
     pub storage: Storage,

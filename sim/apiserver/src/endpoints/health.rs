@@ -7,7 +7,7 @@ use wavetank_api::{Object, Reason, Response, Status};
 use wavetank_engine::Rx;
 use wavetank_etcd::{Keys, Range};
 
-use crate::door::route::Probe;
+use crate::endpoints::route::Probe;
 use crate::server::{self, Config};
 
 /// `EtcdOptions.addEtcdHealthEndpoint`: the health check of etcd.

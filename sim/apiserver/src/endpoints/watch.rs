@@ -14,7 +14,7 @@ use wavetank_engine::{
 use wavetank_etcd::{Change, Key, Keys, WatchPart as EtcdPart, WatchStart};
 
 use crate::cacher::{self, Cacher};
-use crate::door::{Api, RequestContext, query};
+use crate::endpoints::{Api, RequestContext, query};
 use crate::options::ListOptions;
 use crate::server::{Config, InFlight, WATCH};
 use crate::storages::Storages;
@@ -153,7 +153,7 @@ struct Deadline {
     after: Duration,
 }
 
-/// The future of a task that is one of the door's own.
+/// The future of a task that is one of the handlers' own.
 pub fn routine(task: &Task) -> Option<RoutineFuture> {
     if task.kind() != DEADLINE {
         return None;

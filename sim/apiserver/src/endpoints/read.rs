@@ -3,7 +3,7 @@
 use wavetank_api::http::List;
 use wavetank_api::{Content, Response, Status};
 
-use crate::door::{RequestContext, query};
+use crate::endpoints::{RequestContext, query};
 
 /// GET of one object.
 ///

@@ -10,8 +10,8 @@ use wavetank_api::patch::{self, PatchKind};
 use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
 use wavetank_engine::Rx;
 
-use crate::door::admission::{Operation, mutate, namespace_lifecycle};
-use crate::door::{RequestContext, answer, query};
+use crate::endpoints::admission::{Operation, mutate, namespace_lifecycle};
+use crate::endpoints::{RequestContext, answer, query};
 use crate::options::Preconditions;
 use crate::registry::{
     Change, Warnings, ensure_object_namespace_matches_request_namespace, warn,

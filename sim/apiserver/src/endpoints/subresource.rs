@@ -14,7 +14,7 @@ use wavetank_api::strategy::Part;
 use wavetank_api::{Body, Method, Object, Response, Stamp, Status, Stored};
 use wavetank_engine::Rx;
 
-use crate::door::{Api, RequestContext, answer};
+use crate::endpoints::{Api, RequestContext, answer};
 use crate::options::Preconditions;
 use crate::registry::{Change, Made, Registry, Warnings, warn};
 use crate::storage::Updated;

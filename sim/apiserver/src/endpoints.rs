@@ -1,4 +1,4 @@
-//! The front door: what happens to a request between the wire and the registry
+//! The handlers: what happens to a request between the wire and the registry
 //! (`apiserver/pkg/endpoints`): routing, reading, admission, and the answer. What a kind wants is in
 //! `wavetank_api::kinds`; how objects are stored is behind the registry.
 
