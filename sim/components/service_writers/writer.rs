@@ -20,7 +20,7 @@ use wavetank_engine::{
 use wavetank_etcd::{Key, Revision};
 use wavetank_version::Version;
 
-use crate::services::allocators::{Block, ServiceRanges};
+use crate::services::allocators::{ItemRange, ServiceRanges};
 use crate::services::gates::CLUSTER_IPS;
 
 const USE: Name = Name::new("use");
@@ -225,11 +225,12 @@ impl ServiceWriter {
         oldest: Version,
         ranges: &ServiceRanges,
     ) -> ServiceWriter {
-        let blocks = ranges.cluster_ips.iter();
-        let blocks = blocks.filter_map(|range| Block::of_addresses(range, Version::LATEST));
-        let addresses = blocks.flat_map(|block| {
-            let asked = 1..block.size().min(MOST_ASKED);
-            asked.map(move |offset| block.item(offset))
+        let of_addresses = ranges.cluster_ips.iter();
+        let of_addresses =
+            of_addresses.filter_map(|range| ItemRange::of_addresses(range, Version::LATEST));
+        let addresses = of_addresses.flat_map(|range| {
+            let asked = 1..range.size().min(MOST_ASKED);
+            asked.map(move |offset| range.item(offset))
         });
         ServiceWriter {
             name: name.into(),

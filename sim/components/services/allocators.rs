@@ -3,23 +3,23 @@
 //!
 //! | | v1.16, v1.20 | v1.36 |
 //! |---|---|---|
-//! | addresses | a bitmap in etcd (`ledger`) | IPAddress objects (`addresses`) |
+//! | addresses | a bitmap in etcd (`range_allocation`) | IPAddress objects (`addresses`) |
 //! | node ports | a bitmap in etcd | a bitmap in etcd |
 //! | around the registry | a layer before it (`rest`) | hooks inside it (`hooks`) |
 //!
-//! `storage` is the storage of Services with all that they add to the generic registry. `block` says which item of a
+//! `storage` is the storage of Services with all that they add to the generic registry. `item_range` says which item of a
 //! range is which, `detached` keeps allocations apart from their requests, `ports` and `node_ports` say what a request
 //! does to ports. What is wrong with a Service is in `wavetank_api::kinds`; what repairs leaks is in
 //! `services/repair.rs` and `services/address_controllers.rs`.
 
 pub(super) mod addresses;
 mod bitmap;
-mod block;
 mod detached;
 pub(super) mod hooks;
-pub(super) mod ledger;
+mod item_range;
 pub(super) mod node_ports;
 pub(super) mod ports;
+pub(super) mod range_allocation;
 pub(super) mod rest;
 pub(super) mod storage;
 
@@ -37,14 +37,14 @@ use wavetank_version::{Defect, Set, Version};
 
 use super::{ServiceDefect, gates};
 use addresses::{Addresses, Holder};
-use ledger::{Ledger, Refusal};
+use range_allocation::{RangeAllocation, Refusal};
 use wavetank_apiserver::Config;
 use wavetank_apiserver::cacher::Cacher;
 use wavetank_apiserver::registry::{Generic, Registry, RestStorage};
 
 pub use bitmap::Bitmap;
-pub use block::{Block, ServiceRanges};
 pub(crate) use detached::routine;
+pub use item_range::{ItemRange, ServiceRanges};
 use rest::Layer;
 
 /// Something could not be given up, and waits for the repair: upstream's log has it.
@@ -69,7 +69,7 @@ pub struct Allocators {
     /// Families that are configured, the default one first.
     families: Vec<&'static str>,
     ips: Ips,
-    ports: Ledger,
+    ports: RangeAllocation,
     release: Version,
     defects: Set<ServiceDefect>,
     endpoints: Option<Cacher>,
@@ -89,7 +89,7 @@ pub(crate) fn rest_storage(
 #[derive(Clone, Debug)]
 enum Ips {
     /// That of the default family first.
-    Bitmaps(Vec<Ledger>),
+    Bitmaps(Vec<RangeAllocation>),
     Objects(Vec<Addresses>),
 }
 
@@ -116,7 +116,7 @@ impl Allocators {
         let storage = config.storage();
         let families = ranges.families();
         let ips = match config.release.has(gates::IP_ADDRESSES) {
-            false => Ips::Bitmaps(Ledger::of_addresses(storage, ranges, defects)),
+            false => Ips::Bitmaps(RangeAllocation::of_addresses(storage, ranges, defects)),
             true => {
                 let of = |family: &&'static str| Addresses {
                     family,
@@ -136,7 +136,7 @@ impl Allocators {
         Some(Allocators {
             families,
             ips,
-            ports: Ledger::of_ports(storage, ranges, defects),
+            ports: RangeAllocation::of_ports(storage, ranges, defects),
             release: config.release,
             defects,
             endpoints: config.cacher(rx, &ENDPOINTS),
@@ -148,11 +148,11 @@ impl Allocators {
         self.families.len() == 2
     }
 
-    /// The ledger that a Service of a family is given an address from, or an address is given back to.
+    /// The allocation that a Service of a family is given an address from, or an address is given back to.
     /// v1.16 looks for IPv6 only (`getAllocatorBySpec`, `getAllocatorByClusterIP`).
-    fn ledger<'a>(&self, all: &'a [Ledger], family: &str) -> &'a Ledger {
+    fn allocation<'a>(&self, all: &'a [RangeAllocation], family: &str) -> &'a RangeAllocation {
         let second = all.get(1).filter(|second| {
-            let six = second.block().is_six();
+            let six = second.range().is_six();
             six == (family == "IPv6") && (six || self.release.has(gates::CLUSTER_IPS))
         });
         second.unwrap_or(&all[0])
@@ -170,9 +170,9 @@ impl Allocators {
         if asked.is_empty() {
             let taken = match &self.ips {
                 Ips::Bitmaps(all) => {
-                    let ledger = self.ledger(all, family);
-                    let taken = ledger.allocate_next(rx).await;
-                    taken.map(|offset| ledger.block().item(offset))
+                    let allocation = self.allocation(all, family);
+                    let taken = allocation.allocate_next(rx).await;
+                    taken.map(|offset| allocation.range().item(offset))
                 }
                 Ips::Objects(all) => match all.iter().find(|one| one.family == family) {
                     Some(addresses) => addresses.allocate_next_service(rx, service, dry_run).await,
@@ -197,12 +197,12 @@ impl Allocators {
         };
         let taken = match &self.ips {
             Ips::Bitmaps(all) => {
-                let ledger = self.ledger(all, family);
-                match ledger.block().offset_of(ip) {
-                    Some(offset) => ledger.allocate(rx, offset).await,
+                let allocation = self.allocation(all, family);
+                match allocation.range().offset_of(ip) {
+                    Some(offset) => allocation.allocate(rx, offset).await,
                     None => Err(Refusal::Outside(format!(
                         "provided IP is not in the valid range. The range of valid IPs is {}",
-                        ledger.block().spec
+                        allocation.range().spec
                     ))),
                 }
             }
@@ -257,9 +257,9 @@ impl Allocators {
             };
             match &self.ips {
                 Ips::Bitmaps(all) => {
-                    let ledger = self.ledger(all, family_of(ip));
-                    if let Some(offset) = ledger.block().offset_of(parsed)
-                        && let Err(refusal) = ledger.release(rx, offset).await
+                    let allocation = self.allocation(all, family_of(ip));
+                    if let Some(offset) = allocation.range().offset_of(parsed)
+                        && let Err(refusal) = allocation.release(rx, offset).await
                     {
                         could_not_release(rx, ip, &words(refusal));
                         return;

@@ -4,7 +4,9 @@
 use wavetank_version::defects;
 
 use super::address_controllers::{self, repair_ip};
-use super::allocators::{self, addresses, hooks, ledger, node_ports, ports, rest, storage};
+use super::allocators::{
+    self, addresses, hooks, node_ports, ports, range_allocation, rest, storage,
+};
 use super::repair::{self, rebuild};
 
 defects! {
@@ -13,13 +15,13 @@ defects! {
         DeleteGivesUpEarly = rest::DELETE_GIVES_UP_EARLY,
         FinalizerUpdateLeaks = storage::FINALIZER_UPDATE_LEAKS,
         StatusFinalizerLeaks = storage::STATUS_FINALIZER_LEAKS,
-        MemoryRefuses = ledger::MEMORY_REFUSES,
-        MemoryOutlivesFailure = ledger::MEMORY_OUTLIVES_FAILURE,
+        MemoryRefuses = range_allocation::MEMORY_REFUSES,
+        MemoryOutlivesFailure = range_allocation::MEMORY_OUTLIVES_FAILURE,
         SharedPortIsReleased = node_ports::SHARED_PORT_IS_RELEASED,
         HealthCheckPortLeaks = node_ports::HEALTH_CHECK_PORT_LEAKS,
         AllocatorSwallowsErrors = addresses::ALLOCATOR_SWALLOWS_ERRORS,
         TroubleIsInvalid = allocators::TROUBLE_IS_INVALID,
-        FirstAddressIsGivenAway = ledger::FIRST_ADDRESS_IS_GIVEN_AWAY,
+        FirstAddressIsGivenAway = range_allocation::FIRST_ADDRESS_IS_GIVEN_AWAY,
         ReleasedBeforeWritten = rest::RELEASED_BEFORE_WRITTEN,
         FailedUpdateCountsAsDone = rest::FAILED_UPDATE_COUNTS_AS_DONE,
         LayerReadsApart = rest::LAYER_READS_APART,

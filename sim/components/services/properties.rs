@@ -20,7 +20,7 @@ use repair::{
 };
 use unique::{KeepsItsAddress, Unique, in_range, kubernetes_is_first};
 
-use crate::services::allocators::{Block, ServiceRanges};
+use crate::services::allocators::{ItemRange, ServiceRanges};
 use crate::services::gates::IP_ADDRESSES;
 use wavetank_apiserver::HOOKS_DONE;
 use wavetank_component::{Need, PropertyInfo};
@@ -179,11 +179,11 @@ fn all_items(world: &World, server: ProcId) -> Vec<Item> {
     let (Some(ranges), Some(release)) = (ranges(world), release(world, server)) else {
         return Vec::new();
     };
-    let blocks = ranges.cluster_ips.iter();
-    let blocks = blocks.filter_map(|range| Block::of_addresses(range, release));
-    let addresses = blocks.flat_map(|block| {
-        let all = 0..block.size();
-        all.map(move |offset| Item::Address(block.item(offset).into()))
+    let of_addresses = ranges.cluster_ips.iter();
+    let of_addresses = of_addresses.filter_map(|range| ItemRange::of_addresses(range, release));
+    let addresses = of_addresses.flat_map(|range| {
+        let all = 0..range.size();
+        all.map(move |offset| Item::Address(range.item(offset).into()))
     });
     let (first, count) = ranges.node_ports;
     let ports = (0..i64::from(count)).map(|offset| Item::Port(i64::from(first) + offset));

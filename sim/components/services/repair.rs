@@ -24,7 +24,7 @@ use wavetank_version::{Defect, Set};
 
 use super::address_controllers::{self, AddressControllers};
 use super::allocators::ServiceRanges;
-use super::allocators::ledger::Ledger;
+use super::allocators::range_allocation::RangeAllocation;
 use super::{RepairDefect, ServiceDefect, gates};
 
 use rebuild::{InUse, Leaks, Words, rebuild};
@@ -77,7 +77,7 @@ pub(crate) enum Loop {
 }
 
 impl Loop {
-    /// Of the n-th ledger.
+    /// Of the n-th allocation.
     const fn leaks(self, at: usize) -> Cell<Leaks> {
         Cell::numbered("service-leaks", self as u32 + 2 * at as u32)
     }
@@ -253,15 +253,15 @@ impl ServiceRepair {
         self.defects.has(defect)
     }
 
-    /// What a loop looks after: one ledger for each family, or that of the ports.
-    fn ledgers(&self, which: Loop) -> Vec<Ledger> {
+    /// What a loop looks after: one allocation for each family, or that of the ports.
+    fn allocations(&self, which: Loop) -> Vec<RangeAllocation> {
         let Some(ranges) = self.ranges.as_deref() else {
             return Vec::new();
         };
         let storage = self.server.storage();
         match which {
-            Loop::ClusterIps => Ledger::of_addresses(storage, ranges, self.allocators),
-            Loop::NodePorts => vec![Ledger::of_ports(storage, ranges, self.allocators)],
+            Loop::ClusterIps => RangeAllocation::of_addresses(storage, ranges, self.allocators),
+            Loop::NodePorts => vec![RangeAllocation::of_ports(storage, ranges, self.allocators)],
         }
     }
 
@@ -269,7 +269,7 @@ impl ServiceRepair {
     /// order of a Go map, here the default one first.
     async fn try_once(&self, rx: Rx, which: Loop) -> Result<(), Failed> {
         let release = self.server.release;
-        let ledgers = self.ledgers(which);
+        let allocations = self.allocations(which);
         let words = match which {
             Loop::ClusterIps => Words::ClusterIps(release),
             Loop::NodePorts => Words::NodePorts,
@@ -281,8 +281,8 @@ impl ServiceRepair {
         let unread =
             |why: String| Failed::Otherwise(format!("unable to refresh the {}: {why}", what.0));
         let mut snapshots = Vec::new();
-        for ledger in &ledgers {
-            snapshots.push(ledger.get(rx).await.map_err(unread)?);
+        for allocation in &allocations {
+            snapshots.push(allocation.get(rx).await.map_err(unread)?);
         }
         let services = self.services(rx).await.map_err(unread)?;
         let of: fn(&Json) -> Vec<String> = match which {
@@ -302,12 +302,12 @@ impl ServiceRepair {
         let used: Vec<InUse<'_>> = used.collect();
         let once = self.has(RepairDefect::FixCountRounds);
         let mut counted = Vec::new();
-        for (at, (ledger, snapshot)) in ledgers.iter().zip(&mut snapshots).enumerate() {
-            let used = of_ledger(at, &ledgers, &used);
+        for (at, (allocation, snapshot)) in allocations.iter().zip(&mut snapshots).enumerate() {
+            let used = of_allocation(at, &allocations, &used);
             let mut leaks = rx.read(&which.leaks(at));
-            let (stored, block) = (snapshot.clone(), ledger.block());
+            let (stored, range) = (snapshot.clone(), allocation.range());
             let (taken, messages) =
-                rebuild(&words, &stored, block, &used, &mut leaks, self.defects);
+                rebuild(&words, &stored, range, &used, &mut leaks, self.defects);
             if !once {
                 rx.update(&which.leaks(at), |own| own.clone_from(&leaks));
             }
@@ -319,11 +319,11 @@ impl ServiceRepair {
                 }
                 say(rx, said.message);
             }
-            snapshot.range = block.spec.clone();
+            snapshot.range = range.spec.clone();
             snapshot.taken = taken;
         }
-        for (ledger, snapshot) in ledgers.iter().zip(snapshots) {
-            let written = ledger.create_or_update(rx, snapshot).await;
+        for (allocation, snapshot) in allocations.iter().zip(snapshots) {
+            let written = allocation.create_or_update(rx, snapshot).await;
             written.map_err(|status| {
                 let why = &status.message;
                 match status.is(Reason::Conflict) {
@@ -353,12 +353,16 @@ impl ServiceRepair {
     }
 }
 
-/// What is in use of one of these ledgers: what belongs to none counts to the first. v1.16 takes IPv6 for
+/// What is in use of one of these allocations: what belongs to none counts to the first. v1.16 takes IPv6 for
 /// the second one only if that is it (`selectAllocForIP`), which comes to the same.
-fn of_ledger<'a>(at: usize, ledgers: &[Ledger], used: &[InUse<'a>]) -> Vec<InUse<'a>> {
-    let second = ledgers.get(1).map(Ledger::block);
+fn of_allocation<'a>(
+    at: usize,
+    allocations: &[RangeAllocation],
+    used: &[InUse<'a>],
+) -> Vec<InUse<'a>> {
+    let second = allocations.get(1).map(RangeAllocation::range);
     let is_second = |of: &InUse<'_>| {
-        second.is_some_and(|block| block.is_six() == (family_of(&of.item) == "IPv6"))
+        second.is_some_and(|range| range.is_six() == (family_of(&of.item) == "IPv6"))
     };
     let ours = used.iter().filter(|of| is_second(of) == (at == 1));
     ours.cloned().collect()

@@ -3,7 +3,7 @@
 
 use crate::service_writers::writer::{Answer, Answered, Asked, Verb};
 use crate::services::RepairNote;
-use crate::services::allocators::{AllocationNote, Bitmap, Block};
+use crate::services::allocators::{AllocationNote, Bitmap, ItemRange};
 use wavetank_api::json::{self, Json};
 use wavetank_engine::drive::story::Told;
 use wavetank_engine::{Note, World};
@@ -39,17 +39,20 @@ pub(super) fn stored(key: &str, now: &Json) -> Option<(String, Vec<String>)> {
     }
     if key.starts_with(RANGES) {
         let range = json::text(now, &["range"]);
-        let block = match range.split_once('-') {
-            None => Block::of_addresses(range, Version::LATEST),
+        let range = match range.split_once('-') {
+            None => ItemRange::of_addresses(range, Version::LATEST),
             Some((first, last)) => {
                 let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
-                Some(Block::of_ports((first, last - first + 1), Version::LATEST))
+                Some(ItemRange::of_ports(
+                    (first, last - first + 1),
+                    Version::LATEST,
+                ))
             }
         };
         let taken = Bitmap::parse(json::text(now, &["data"]))?;
-        let items: Vec<String> = match &block {
+        let items: Vec<String> = match &range {
             None => Vec::new(),
-            Some(block) => taken.taken().map(|offset| block.item(offset)).collect(),
+            Some(range) => taken.taken().map(|offset| range.item(offset)).collect(),
         };
         let text = match items.is_empty() {
             true => "nothing".to_owned(),

@@ -12,7 +12,7 @@ use wavetank_engine::Rx;
 use wavetank_version::{Defect, Version};
 
 use super::{ADDRESS_QUEUE, AddressControllers, Failed, Of, all, get, say};
-use crate::services::allocators::Block;
+use crate::services::allocators::ItemRange;
 use crate::services::allocators::addresses::{MANAGER, ip_address, parse};
 use crate::services::{RepairDefect, gates};
 
@@ -64,11 +64,11 @@ fn cluster_ips(service: &Json) -> impl Iterator<Item = &str> {
 /// `isIPOutOfRange`: it is in no ServiceCIDR, ready or not.
 fn is_ip_out_of_range(rx: Rx, ip: &str) -> bool {
     let ranges = all(rx, Of::Ranges);
-    let mut blocks = ranges.iter().flat_map(|range| {
+    let mut items = ranges.iter().flat_map(|range| {
         let specs = json::list(range.object.json(), &["spec", "cidrs"]).iter();
-        specs.filter_map(|spec| Block::of_addresses(spec.as_str()?, Version::LATEST))
+        specs.filter_map(|spec| ItemRange::of_addresses(spec.as_str()?, Version::LATEST))
     });
-    !blocks.any(|block| block.offset(ip).is_some())
+    !items.any(|range| range.offset(ip).is_some())
 }
 
 pub(crate) const TYPE_CHANGE_LOSES_ADDRESS: Defect = Defect::known(

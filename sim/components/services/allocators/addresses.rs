@@ -16,10 +16,10 @@ use wavetank_engine::{Lock, Rx};
 use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Listed, Set};
 
-use super::block::Block;
 use super::could_not_release;
 use super::detached::through_loopback;
-use super::ledger::Refusal;
+use super::item_range::ItemRange;
+use super::range_allocation::Refusal;
 use crate::services::ServiceDefect;
 use crate::services::gates;
 use wavetank_apiserver::Storage;
@@ -50,7 +50,7 @@ pub struct Addresses {
 
 /// A range that addresses are allocated from.
 struct Ranged {
-    block: Block,
+    range: ItemRange,
     ready: bool,
 }
 
@@ -95,14 +95,14 @@ impl Addresses {
             let ready = is_ready(range.object.json()) && !range.object.is_being_deleted();
             let specs = json::list(range.object.json(), &["spec", "cidrs"]);
             for spec in specs.iter().filter_map(Json::as_str) {
-                let block = Block::of_addresses(spec, self.storage.release);
-                let ours = |block: &Block| block.is_six() == (self.family == "IPv6");
-                let Some(block) = block.filter(ours) else {
+                let range = ItemRange::of_addresses(spec, self.storage.release);
+                let ours = |range: &ItemRange| range.is_six() == (self.family == "IPv6");
+                let Some(range) = range.filter(ours) else {
                     continue;
                 };
-                match found.iter_mut().find(|ranged| ranged.block == block) {
+                match found.iter_mut().find(|ranged| ranged.range == range) {
                     Some(ranged) => ranged.ready |= ready,
-                    None => found.push(Ranged { block, ready }),
+                    None => found.push(Ranged { range, ready }),
                 }
             }
         }
@@ -139,7 +139,7 @@ impl Addresses {
         }
         let of = ranged
             .iter()
-            .find(|r| r.ready && r.block.offset_of(ip).is_some());
+            .find(|r| r.ready && r.range.offset_of(ip).is_some());
         let of = of.ok_or_else(|| {
             let why = "the provided network does not match the current range";
             Refusal::Failed(why.to_owned())
@@ -168,7 +168,7 @@ impl Addresses {
             let ranged = self.locked(rx).await;
             let any = ranged.first().filter(|ranged| ranged.ready);
             let any = any.ok_or(Refusal::NotReady)?;
-            let (network, _) = any.block.spec.split_once('/').unwrap_or_default();
+            let (network, _) = any.range.spec.split_once('/').unwrap_or_default();
             return Ok(network.to_owned());
         }
         let _lock = rx.lock(self.lock()).await;
@@ -183,7 +183,7 @@ impl Addresses {
             if !next.ready {
                 continue;
             }
-            match self.take_from(rx, &next.block, service).await {
+            match self.take_from(rx, &next.range, service).await {
                 Err(Refusal::Full) => {}
                 other => return other,
             }
@@ -192,14 +192,19 @@ impl Addresses {
     }
 
     /// `allocateNextService`: from a random address on, in the upper part first.
-    async fn take_from(&self, rx: Rx, block: &Block, service: &Json) -> Result<String, Refusal> {
+    async fn take_from(
+        &self,
+        rx: Rx,
+        range: &ItemRange,
+        service: &Json,
+    ) -> Result<String, Refusal> {
         let has = |defect| self.defects.has(defect);
         let keeps_first = self.is_default && !has(ServiceDefect::FirstAddressIsGivenAway);
-        for part in block.parts(keeps_first) {
+        for part in range.parts(keeps_first) {
             let length = part.end - part.start;
             let start = rx.choose(length.into()).await as u32;
             for step in 0..length {
-                let name = block.item(part.start + (start + step) % length);
+                let name = range.item(part.start + (start + step) % length);
                 if self.is_listed(rx, &name).await {
                     continue;
                 }
@@ -231,7 +236,7 @@ impl Addresses {
     /// outside all ranges to nobody.
     pub async fn release(&self, rx: Rx, ip: IpAddr, holder: Option<&Holder>) {
         let ranged = self.locked(rx).await;
-        if ranged.iter().any(|r| r.block.offset_of(ip).is_some()) {
+        if ranged.iter().any(|r| r.range.offset_of(ip).is_some()) {
             match self.delete(rx, &ip.to_string(), holder).await {
                 Err(error) if !error.is(Reason::NotFound) && !error.is(Reason::Conflict) => {
                     could_not_release(rx, &ip.to_string(), &error.to_string());
@@ -333,11 +338,11 @@ fn check(ranged: &Ranged, ip: IpAddr) -> Result<(), Refusal> {
     if !ranged.ready {
         return Err(Refusal::NotReady);
     }
-    match ranged.block.offset_of(ip) {
+    match ranged.range.offset_of(ip) {
         Some(_) => Ok(()),
         None => Err(Refusal::Outside(format!(
             "the provided IP ({ip}) is not in the valid range. The range of valid IPs is {}",
-            ranged.block.spec
+            ranged.range.spec
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! What is taken of a block of items (`pkg/registry/core/service/allocator/bitmap.go`).
+//! What is taken of a range of items (`pkg/registry/core/service/allocator/bitmap.go`).
 
 use std::collections::BTreeSet;
 use std::ops::Range;

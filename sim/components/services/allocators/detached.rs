@@ -6,7 +6,7 @@ use wavetank_api::{Request, Response};
 use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Cell, Channel, Name, Outcome, Payload, RoutineFuture, Rx, Task};
 
-use super::ledger::{Ledger, Refusal, Use};
+use super::range_allocation::{RangeAllocation, Refusal, Use};
 
 const ALLOCATE: Name = Name::new("allocate");
 /// Counts them, so that each answers its own request.
@@ -15,22 +15,26 @@ static NUMBER: Cell<u64> = Cell::new("allocations");
 /// What is to be done.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Job {
-    Ledger(Box<Ledger>, Use),
+    RangeAllocation(Box<RangeAllocation>, Use),
     Loopback(RestClient, Request),
 }
 
 /// What came of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Done {
-    Ledger(Result<Option<u32>, Refusal>),
+    RangeAllocation(Result<Option<u32>, Refusal>),
     Loopback(Result<Response, Failure>),
 }
 
-/// Uses a ledger.
-pub async fn with_ledger(rx: Rx, ledger: &Ledger, work: Use) -> Result<Option<u32>, Refusal> {
-    match run(rx, Job::Ledger(Box::new(ledger.clone()), work)).await {
-        Done::Ledger(done) => done,
-        Done::Loopback(_) => unreachable!("a ledger was used"),
+/// Uses an allocation.
+pub async fn with_allocation(
+    rx: Rx,
+    allocation: &RangeAllocation,
+    work: Use,
+) -> Result<Option<u32>, Refusal> {
+    match run(rx, Job::RangeAllocation(Box::new(allocation.clone()), work)).await {
+        Done::RangeAllocation(done) => done,
+        Done::Loopback(_) => unreachable!("an allocation was used"),
     }
 }
 
@@ -42,7 +46,7 @@ pub async fn through_loopback(
 ) -> Result<Response, Failure> {
     match run(rx, Job::Loopback(loopback, request)).await {
         Done::Loopback(done) => done,
-        Done::Ledger(_) => unreachable!("a request was sent"),
+        Done::RangeAllocation(_) => unreachable!("a request was sent"),
     }
 }
 
@@ -71,7 +75,9 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
     Some(Box::pin(async move {
         let rx = Rx::new();
         let done = match job {
-            Job::Ledger(ledger, work) => Done::Ledger(ledger.carry_out(rx, work).await),
+            Job::RangeAllocation(allocation, work) => {
+                Done::RangeAllocation(allocation.carry_out(rx, work).await)
+            }
             Job::Loopback(loopback, request) => Done::Loopback(loopback.request(rx, request).await),
         };
         rx.try_send(answer(number), Payload::new(done));

@@ -12,8 +12,8 @@ use wavetank_engine::Rx;
 use wavetank_version::{Defect, Set, Version};
 
 use super::invalid;
-use super::ledger::Refusal;
 use super::ports::{PortOperation, words};
+use super::range_allocation::Refusal;
 use crate::services::ServiceDefect;
 use crate::services::gates;
 

@@ -5,13 +5,13 @@ use wavetank_engine::Rx;
 use wavetank_version::{Defect, Set};
 
 use super::could_not_release;
-use super::ledger::{Ledger, Refusal};
+use super::range_allocation::{RangeAllocation, Refusal};
 use crate::services::ServiceDefect;
 
 /// The ports of one request.
 #[derive(Clone, Debug)]
 pub struct PortOperation<'a> {
-    ledger: &'a Ledger,
+    allocation: &'a RangeAllocation,
     taken: Vec<i64>,
     to_release: Vec<i64>,
     dry_run: bool,
@@ -19,9 +19,9 @@ pub struct PortOperation<'a> {
 
 impl<'a> PortOperation<'a> {
     /// `StartOperation`
-    pub fn start_operation(ledger: &'a Ledger, dry_run: bool) -> PortOperation<'a> {
+    pub fn start_operation(allocation: &'a RangeAllocation, dry_run: bool) -> PortOperation<'a> {
         PortOperation {
-            ledger,
+            allocation,
             taken: Vec::new(),
             to_release: Vec::new(),
             dry_run,
@@ -33,11 +33,11 @@ impl<'a> PortOperation<'a> {
     /// # Errors
     /// Why not.
     pub async fn allocate(&mut self, rx: Rx, port: i64) -> Result<(), Refusal> {
-        let block = self.ledger.block();
-        let offset = block.offset_of_port(port);
+        let range = self.allocation.range();
+        let offset = range.offset_of_port(port);
         if self.dry_run {
             let has = match offset {
-                Some(offset) => self.ledger.has(rx, offset).await,
+                Some(offset) => self.allocation.has(rx, offset).await,
                 None => false,
             };
             if has || self.taken.contains(&port) {
@@ -45,12 +45,12 @@ impl<'a> PortOperation<'a> {
             }
         } else {
             let offset = offset.ok_or_else(|| {
-                let all = &block.spec;
+                let all = &range.spec;
                 Refusal::Outside(format!(
                     "provided port is not in the valid range. The range of valid ports is {all}"
                 ))
             })?;
-            self.ledger.allocate(rx, offset).await?;
+            self.allocation.allocate(rx, offset).await?;
         }
         self.taken.push(port);
         Ok(())
@@ -64,8 +64,8 @@ impl<'a> PortOperation<'a> {
         let port = if self.dry_run {
             self.taken.iter().max().map_or(32768, |last| *last) + 1
         } else {
-            let offset = self.ledger.allocate_next(rx).await.map_err(words)?;
-            let item = self.ledger.block().item(offset);
+            let offset = self.allocation.allocate_next(rx).await.map_err(words)?;
+            let item = self.allocation.range().item(offset);
             item.parse().expect("a port is a number")
         };
         self.taken.push(port);
@@ -74,12 +74,12 @@ impl<'a> PortOperation<'a> {
 
     /// Is it on?
     pub fn has(&self, defect: ServiceDefect) -> bool {
-        self.ledger.has_defect(defect)
+        self.allocation.has_defect(defect)
     }
 
     /// What is on.
     pub fn defects(&self) -> Set<ServiceDefect> {
-        self.ledger.defects()
+        self.allocation.defects()
     }
 
     /// A port that was taken is not given back with the others.
@@ -104,7 +104,7 @@ impl<'a> PortOperation<'a> {
 
     async fn release(&self, rx: Rx, ports: &[i64]) {
         if !self.dry_run {
-            release(rx, self.ledger, ports).await;
+            release(rx, self.allocation, ports).await;
         }
     }
 }
@@ -117,13 +117,13 @@ pub(crate) const FIX_RELEASE_PORT_ONCE: Defect = Defect::fix(
 
 /// Releases ports, as far as they are in the range. Upstream releases one that two protocols share twice,
 /// and somebody else may have it in between.
-pub async fn release(rx: Rx, ledger: &Ledger, ports: &[i64]) {
+pub async fn release(rx: Rx, allocation: &RangeAllocation, ports: &[i64]) {
     for (at, port) in ports.iter().enumerate() {
-        if ports[..at].contains(port) && ledger.has_defect(ServiceDefect::FixReleasePortOnce) {
+        if ports[..at].contains(port) && allocation.has_defect(ServiceDefect::FixReleasePortOnce) {
             continue;
         }
-        if let Some(offset) = ledger.block().offset_of_port(*port)
-            && let Err(refusal) = ledger.release(rx, offset).await
+        if let Some(offset) = allocation.range().offset_of_port(*port)
+            && let Err(refusal) = allocation.release(rx, offset).await
         {
             could_not_release(rx, &port.to_string(), &words(refusal));
         }

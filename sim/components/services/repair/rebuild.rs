@@ -8,8 +8,8 @@ use wavetank_api::kinds::service_families::family_of;
 use wavetank_client::{EventType, Report};
 use wavetank_version::{Defect, Set, Version};
 
-use crate::services::allocators::ledger::Snapshot;
-use crate::services::allocators::{Bitmap, Block};
+use crate::services::allocators::range_allocation::Snapshot;
+use crate::services::allocators::{Bitmap, ItemRange};
 use crate::services::{RepairDefect, gates};
 
 /// `numRepairsBeforeLeakCleanup`
@@ -67,12 +67,12 @@ impl Words {
         }
     }
 
-    fn outside(&self, of: &InUse<'_>, block: &Block) -> Said {
-        let (item, service, range) = (&of.item, of.service_name(), &block.spec);
+    fn outside(&self, of: &InUse<'_>, items: &ItemRange) -> Said {
+        let (item, service, range) = (&of.item, of.service_name(), &items.spec);
         let family = family_of(item);
         match self {
             Words::ClusterIps(release)
-                if release.has(gates::CLUSTER_IPS) && (family == "IPv6") != block.is_six() => Said::with(
+                if release.has(gates::CLUSTER_IPS) && (family == "IPv6") != items.is_six() => Said::with(
                 format!(
                     "the cluster IP {item}({family}) for service {service} is of ip family that is \
                      no longer configured on cluster; please recreate"
@@ -201,7 +201,7 @@ pub(crate) const FIX_FORGET_CLEANED: Defect = Defect::fix(
 pub(super) fn rebuild(
     words: &Words,
     stored: &Snapshot,
-    block: &Block,
+    items: &ItemRange,
     used: &[InUse<'_>],
     leaks: &mut Leaks,
     defects: Set<RepairDefect>,
@@ -211,15 +211,15 @@ pub(super) fn rebuild(
     // What is stored may be of the range of another configuration.
     let before = match (&*stored.range, words) {
         ("", _) => None,
-        (range, Words::ClusterIps(release)) => Block::of_addresses(range, *release),
-        (_, Words::NodePorts) => Some(block.clone()),
+        (range, Words::ClusterIps(release)) => ItemRange::of_addresses(range, *release),
+        (_, Words::NodePorts) => Some(items.clone()),
     };
-    let before = before.unwrap_or_else(|| block.clone());
+    let before = before.unwrap_or_else(|| items.clone());
     let mut left = stored.taken.clone();
     for (at, of) in used.iter().enumerate() {
         let item = &of.item;
-        let Some(offset) = block.offset(item) else {
-            messages.push(words.outside(of, block).about(at));
+        let Some(offset) = items.offset(item) else {
+            messages.push(words.outside(of, items).about(at));
             continue;
         };
         if !rebuilt.allocate(offset) {
@@ -255,7 +255,7 @@ pub(super) fn rebuild(
             count => {
                 leaks.insert(item.clone(), count - 1);
                 suspected.insert(item.clone(), count - 1);
-                if !block
+                if !items
                     .offset(&item)
                     .is_some_and(|offset| rebuilt.allocate(offset))
                 {
@@ -279,8 +279,8 @@ mod tests {
     use super::*;
     use wavetank_releases::V1_20;
 
-    fn block() -> Block {
-        Block::of_addresses("10.0.0.0/28", V1_20).expect("a range")
+    fn items() -> ItemRange {
+        ItemRange::of_addresses("10.0.0.0/28", V1_20).expect("a range")
     }
 
     fn stored(offsets: &[u32]) -> Snapshot {
@@ -300,7 +300,7 @@ mod tests {
         };
         let used: Vec<InUse<'_>> = used.iter().map(in_use).collect();
         let words = Words::ClusterIps(V1_20);
-        let (taken, messages) = rebuild(&words, at, &block(), &used, leaks, Set::NONE);
+        let (taken, messages) = rebuild(&words, at, &items(), &used, leaks, Set::NONE);
         let messages = messages.into_iter().map(|said| said.message);
         (taken.taken().collect(), messages.collect())
     }
@@ -329,7 +329,7 @@ mod tests {
         for (fix, kept) in [(false, 0), (true, 1)] {
             let defects = Set::NONE.with(RepairDefect::FixForgetCleaned, fix);
             let mut leaks = Leaks::new();
-            let mut round = || rebuild(&words, &at, &block(), &[], &mut leaks, defects).0;
+            let mut round = || rebuild(&words, &at, &items(), &[], &mut leaks, defects).0;
             let freed = [round(), round(), round()].map(|taken| taken.count());
             assert_eq!(freed, [1, 1, 0]);
             // It was taken again, and its Service is not written yet.
@@ -345,7 +345,7 @@ mod tests {
         for (fix, kept) in [(false, 0), (true, 1)] {
             let defects = Set::NONE.with(RepairDefect::FixForgetCleaned, fix);
             let mut leaks = Leaks::new();
-            let mut round = |at| rebuild(&words, at, &block(), &[], &mut leaks, defects).0;
+            let mut round = |at| rebuild(&words, at, &items(), &[], &mut leaks, defects).0;
             let allocated = [&leaked, &leaked, &free].map(|at| round(at).count());
             assert_eq!(allocated, [1, 1, 0]);
             assert_eq!(round(&leaked).count(), kept, "with the fix: {fix}");

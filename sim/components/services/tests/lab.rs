@@ -227,8 +227,8 @@ impl Lab {
     }
 
     /// What is taken of a bitmap.
-    pub fn taken(&self, ledger: &str) -> Vec<u32> {
-        let object = self.stored(&format!("/registry/ranges/{ledger}"));
+    pub fn taken(&self, allocation: &str) -> Vec<u32> {
+        let object = self.stored(&format!("/registry/ranges/{allocation}"));
         let data = object["data"].as_str().unwrap_or_default().to_owned();
         Bitmap::parse(&data).expect("a bitmap").taken().collect()
     }

@@ -1,4 +1,4 @@
-//! A block of addresses or ports: which item stands for which, and where a free one is looked for
+//! A range of addresses or ports: which item stands for which, and where a free one is looked for
 //! (`pkg/registry/core/service/ipallocator/allocator.go`, `portallocator/allocator.go`).
 
 use std::net::IpAddr;
@@ -36,14 +36,14 @@ impl ServiceRanges {
 
     /// The first address of all: that of the Service `kubernetes`.
     pub fn first_address(&self) -> Option<String> {
-        let block = Block::of_addresses(self.cluster_ips.first()?, Version::LATEST)?;
-        Some(block.item(0))
+        let range = ItemRange::of_addresses(self.cluster_ips.first()?, Version::LATEST)?;
+        Some(range.item(0))
     }
 }
 
-/// A block of items with numbers in a row.
+/// A range of items with numbers in a row.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Block {
+pub struct ItemRange {
     /// How it is written: `10.96.0.0/24`, `30000-32767`.
     pub spec: Arc<str>,
     first: u128,
@@ -57,9 +57,9 @@ pub struct Block {
 /// A bitmap has no more items than that.
 const MOST: u128 = 1 << 16;
 
-impl Block {
+impl ItemRange {
     /// A range of addresses; `None` if it is none.
-    pub fn of_addresses(spec: &str, release: Version) -> Option<Block> {
+    pub fn of_addresses(spec: &str, release: Version) -> Option<ItemRange> {
         let (ip, length) = addresses::parse_range(spec)?;
         let network = addresses::masked(ip, length);
         let six = network.is_ipv6();
@@ -74,7 +74,7 @@ impl Block {
             false => all.saturating_sub(2),
         };
         let banded = release.has(gates::ADDRESS_BANDS);
-        Some(Block {
+        Some(ItemRange {
             spec: format!("{network}/{length}").into(),
             first: number(network) + 1,
             size: u32::try_from(size).ok()?,
@@ -89,10 +89,10 @@ impl Block {
     }
 
     /// The node ports.
-    pub fn of_ports((first, size): (u16, u16), release: Version) -> Block {
+    pub fn of_ports((first, size): (u16, u16), release: Version) -> ItemRange {
         let last = u32::from(first) + u32::from(size) - 1;
         let banded = release.has(gates::PORT_BANDS);
-        Block {
+        ItemRange {
             spec: format!("{first}-{last}").into(),
             first: first.into(),
             size: size.into(),
@@ -126,13 +126,13 @@ impl Block {
         }
     }
 
-    /// The offset of an address, if it is in the block.
+    /// The offset of an address, if it is in the range.
     pub fn offset_of(&self, ip: IpAddr) -> Option<u32> {
         self.contains(number(ip))
             .filter(|_| ip.is_ipv6() == self.six)
     }
 
-    /// The offset of a port, if it is in the block.
+    /// The offset of a port, if it is in the range.
     pub fn offset_of_port(&self, port: i64) -> Option<u32> {
         self.contains(u128::try_from(port).ok()?)
     }
@@ -180,8 +180,8 @@ mod tests {
     use wavetank_releases::{V1_16, V1_20, V1_36};
 
     fn addresses(spec: &str, release: Version) -> (u32, String, String) {
-        let block = Block::of_addresses(spec, release).expect("a range");
-        (block.size(), block.item(0), block.item(block.size() - 1))
+        let range = ItemRange::of_addresses(spec, release).expect("a range");
+        (range.size(), range.item(0), range.item(range.size() - 1))
     }
 
     #[test]
@@ -191,8 +191,8 @@ mod tests {
         let six = addresses("fd00::/112", V1_20);
         assert_eq!(six, (65535, "fd00::1".into(), "fd00::ffff".into()));
         assert_eq!(addresses("fd00::/112", V1_16).0, 65534);
-        let block = Block::of_addresses("10.96.0.0/29", V1_20).expect("a range");
-        let offset = |ip: &str| block.offset_of(ip.parse().expect("an address"));
+        let range = ItemRange::of_addresses("10.96.0.0/29", V1_20).expect("a range");
+        let offset = |ip: &str| range.offset_of(ip.parse().expect("an address"));
         let offsets = [
             "10.96.0.0",
             "10.96.0.1",
@@ -206,19 +206,19 @@ mod tests {
 
     #[test]
     fn from_v1_36_on_a_band_is_kept_for_named_items() {
-        let ends = |block: Block| -> Vec<(u32, u32)> {
-            let parts = block.parts(false);
+        let ends = |range: ItemRange| -> Vec<(u32, u32)> {
+            let parts = range.parts(false);
             parts
                 .into_iter()
                 .map(|part| (part.start, part.end))
                 .collect()
         };
-        let of = |spec, release| ends(Block::of_addresses(spec, release).expect("a range"));
+        let of = |spec, release| ends(ItemRange::of_addresses(spec, release).expect("a range"));
         assert_eq!(of("10.96.0.0/24", V1_20), [(0, 254)]);
         assert_eq!(of("10.96.0.0/24", V1_36), [(16, 254), (0, 16)]);
         assert_eq!(of("10.96.0.0/28", V1_36), [(0, 14)]);
         assert_eq!(of("10.96.0.0/20", V1_36), [(256, 4094), (0, 256)]);
-        let ports = Block::of_ports((30000, 2768), V1_36);
+        let ports = ItemRange::of_ports((30000, 2768), V1_36);
         assert_eq!(&*ports.spec, "30000-32767");
         assert_eq!(ends(ports.clone()), [(86, 2768), (0, 86)]);
         assert_eq!(ports.offset_of_port(30010), Some(10));

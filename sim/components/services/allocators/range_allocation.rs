@@ -16,14 +16,14 @@ use wavetank_etcd::{Key, Revision};
 use wavetank_version::{Defect, Set};
 
 use super::bitmap::Bitmap;
-use super::block::{Block, ServiceRanges};
 use super::detached;
+use super::item_range::{ItemRange, ServiceRanges};
 use crate::services::ServiceDefect;
 use crate::services::gates;
 use wavetank_apiserver::options::{Preconditions, StoreError};
 use wavetank_apiserver::{Storage, Updated};
 
-/// Of what a ledger is.
+/// What an allocation is of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Of {
     /// Cluster addresses of the default family.
@@ -79,9 +79,9 @@ struct Memory {
 
 /// A bitmap allocator.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Ledger {
+pub struct RangeAllocation {
     of: Of,
-    block: Block,
+    range: ItemRange,
     storage: Storage,
     defects: Set<ServiceDefect>,
 }
@@ -142,42 +142,44 @@ pub(crate) const FIRST_ADDRESS_IS_GIVEN_AWAY: Defect = Defect::open(
     "who asks for any address before there is a Service `kubernetes` may get its address. Off: nobody does",
 );
 
-impl Ledger {
-    /// The ledgers of the cluster addresses, that of the default family first.
+impl RangeAllocation {
+    /// The allocations of the cluster addresses, that of the default family first.
     pub fn of_addresses(
         storage: Storage,
         ranges: &ServiceRanges,
         defects: Set<ServiceDefect>,
-    ) -> Vec<Ledger> {
+    ) -> Vec<RangeAllocation> {
         let all = [Of::ClusterIps, Of::SecondaryClusterIps].into_iter();
-        let ledger = |(of, range): (Of, &Arc<str>)| {
-            Some(Ledger {
+        let allocation = |(of, range): (Of, &Arc<str>)| {
+            Some(RangeAllocation {
                 of,
-                block: Block::of_addresses(range, storage.release)?,
+                range: ItemRange::of_addresses(range, storage.release)?,
                 storage,
                 defects,
             })
         };
-        all.zip(&ranges.cluster_ips).filter_map(ledger).collect()
+        all.zip(&ranges.cluster_ips)
+            .filter_map(allocation)
+            .collect()
     }
 
-    /// The ledger of the node ports.
+    /// The allocation of the node ports.
     pub fn of_ports(
         storage: Storage,
         ranges: &ServiceRanges,
         defects: Set<ServiceDefect>,
-    ) -> Ledger {
-        Ledger {
+    ) -> RangeAllocation {
+        RangeAllocation {
             of: Of::NodePorts,
-            block: Block::of_ports(ranges.node_ports, storage.release),
+            range: ItemRange::of_ports(ranges.node_ports, storage.release),
             storage,
             defects,
         }
     }
 
-    /// Its block.
-    pub fn block(&self) -> &Block {
-        &self.block
+    /// Its range.
+    pub fn range(&self) -> &ItemRange {
+        &self.range
     }
 
     /// `Allocate`
@@ -185,7 +187,7 @@ impl Ledger {
     /// # Errors
     /// [`Refusal::Taken`], or a failure whose outcome may be unknown.
     pub async fn allocate(&self, rx: Rx, offset: u32) -> Result<(), Refusal> {
-        match detached::with_ledger(rx, self, Use::Take(offset)).await? {
+        match detached::with_allocation(rx, self, Use::Take(offset)).await? {
             Some(_) => Ok(()),
             None => Err(Refusal::Taken),
         }
@@ -196,7 +198,7 @@ impl Ledger {
     /// # Errors
     /// [`Refusal::Full`], or a failure whose outcome may be unknown.
     pub async fn allocate_next(&self, rx: Rx) -> Result<u32, Refusal> {
-        let taken = detached::with_ledger(rx, self, Use::TakeAny).await?;
+        let taken = detached::with_allocation(rx, self, Use::TakeAny).await?;
         taken.ok_or(Refusal::Full)
     }
 
@@ -205,7 +207,7 @@ impl Ledger {
     /// # Errors
     /// A failure whose outcome may be unknown.
     pub async fn release(&self, rx: Rx, offset: u32) -> Result<(), Refusal> {
-        let released = detached::with_ledger(rx, self, Use::Release(offset)).await;
+        let released = detached::with_allocation(rx, self, Use::Release(offset)).await;
         released.map(|_| ())
     }
 
@@ -284,7 +286,7 @@ impl Ledger {
                 memory.taken.text()
             });
             let mut wanted = existing.json();
-            json::set(&mut wanted, &["range"], &*self.block.spec);
+            json::set(&mut wanted, &["range"], &*self.range.spec);
             json::set(&mut wanted, &["data"], taken);
             let wanted = Ok(Updated::of(Object::new(wanted)));
             if update.offer(rx, wanted).await.map_err(failed)?.is_some() {
@@ -296,7 +298,7 @@ impl Ledger {
     /// Takes over what is stored, unless it is what the last use began with. Was it not?
     fn catch_up(&self, rx: Rx, existing: &Stored) -> Result<bool, Refusal> {
         let snapshot = snapshot(existing);
-        let ours = snapshot.range == self.block.spec;
+        let ours = snapshot.range == self.range.spec;
         rx.update(&self.of.memory(), |memory| {
             if memory.last == snapshot.revision {
                 return Ok(false);
@@ -327,12 +329,12 @@ impl Ledger {
                 Some(offset)
             }
             Use::TakeAny | Use::TakeOrAny(_) => {
-                if rx.look(&memory, |memory| memory.taken.count()) >= self.block.size() {
+                if rx.look(&memory, |memory| memory.taken.count()) >= self.range.size() {
                     return None;
                 }
                 let keep_first = self.of == Of::ClusterIps
                     && !self.has_defect(ServiceDefect::FirstAddressIsGivenAway);
-                for part in self.block.parts(keep_first) {
+                for part in self.range.parts(keep_first) {
                     let start = rx.choose((part.end - part.start).into()).await as u32;
                     let taken = rx.update(&memory, |memory| {
                         let free = memory.taken.free(&part, start)?;
