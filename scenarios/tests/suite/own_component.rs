@@ -9,8 +9,8 @@ use wavetank::case::{Case, run_seed};
 use wavetank::catalogue::{Catalogue as _, Composition};
 use wavetank::component::values::{Choices, Duration as Written};
 use wavetank::component::{
-    Component, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas, Section,
-    Setup, Spec, Told, Wiring,
+    Component, Description, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo,
+    Replicas, Section, Setup, Spec, Wiring,
 };
 use wavetank::kube::Kube;
 use wavetank_engine::drive::Ending;
@@ -181,10 +181,10 @@ impl Component for Sitters {
         SETTLED
     }
 
-    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
+    fn describe(&self, _: &World, note: &Note) -> Option<Description> {
         let looked = note.body.get::<Looked>()?;
         let how = if looked.asleep { " in its sleep" } else { "" };
-        Some(Told {
+        Some(Description {
             text: format!("looks{how}"),
             about: vec!["the view".to_owned()],
         })

@@ -64,7 +64,7 @@ impl Load {
         Load { ends: true, ..self }
     }
 
-    /// Told to the processes of another component, of which this one is a part.
+    /// Description to the processes of another component, of which this one is a part.
     pub const fn to(self, component: &'static str) -> Load {
         let to = Some(component);
         Load { to, ..self }

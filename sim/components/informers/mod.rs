@@ -10,7 +10,7 @@ use wavetank_apiserver::ApiServer;
 use wavetank_client::monitors::{self, Name};
 use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{
-    Component, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Told, Wiring,
+    Component, Description, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
@@ -126,9 +126,9 @@ impl Component for InformerClients {
     }
 
     /// The informers inside of an apiserver are its own business.
-    fn describe(&self, world: &World, note: &Note) -> Option<Told> {
-        let told = wavetank_client::tell(world, note)?;
+    fn describe(&self, world: &World, note: &Note) -> Option<Description> {
+        let described = wavetank_client::describe(world, note)?;
         let inside = world.process::<ApiServer<Bootstrap>>(note.process);
-        Some(told).filter(|_| inside.is_none())
+        Some(described).filter(|_| inside.is_none())
     }
 }

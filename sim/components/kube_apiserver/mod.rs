@@ -4,11 +4,11 @@
 
 pub mod bootstrap;
 pub(crate) mod defects;
+mod describe;
 pub mod gates;
 mod options;
 mod properties;
 mod published;
-mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use serde_json::Value as Json;
 use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect};
 use wavetank_component::Focus;
 use wavetank_component::{
-    Component, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas, Section,
-    Setup, Spec, Stored, Told, Wiring,
+    Component, Description, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas,
+    Section, Setup, Spec, Stored, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed, Selection, Version};
@@ -319,8 +319,8 @@ impl Component for KubeApiserver {
         settles(setup)
     }
 
-    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
-        words::tell(note)
+    fn describe(&self, _: &World, note: &Note) -> Option<Description> {
+        describe::note(note)
     }
 
     fn describe_stored(&self, key: &str, _: Option<&Json>) -> Option<Stored> {

@@ -180,7 +180,7 @@ impl Allocators {
                 },
             };
             return taken.map_err(|refusal| {
-                let why = words(refusal);
+                let why = reason_of(refusal);
                 let of = match self.release.has(gates::REGISTRY_HOOKS) {
                     false => String::new(),
                     true => {
@@ -213,7 +213,7 @@ impl Allocators {
         };
         taken.map_err(|refusal| {
             let trouble = matches!(refusal, Refusal::Failed(_));
-            let why = words(refusal);
+            let why = reason_of(refusal);
             match trouble && !self.defects.has(ServiceDefect::TroubleIsInvalid) {
                 true => Status::new_internal_error(format!("failed to allocate IP {asked}: {why}")),
                 false => self.refused(service, asked, &why),
@@ -261,7 +261,7 @@ impl Allocators {
                     if let Some(offset) = allocation.range().offset_of(parsed)
                         && let Err(refusal) = allocation.release(rx, offset).await
                     {
-                        could_not_release(rx, ip, &words(refusal));
+                        could_not_release(rx, ip, &reason_of(refusal));
                         return;
                     }
                 }
@@ -358,7 +358,7 @@ fn invalid(service: &Json, errors: &ErrorList) -> Status {
     Status::new_invalid("Service", "", name, errors)
 }
 
-fn words(refusal: Refusal) -> String {
+fn reason_of(refusal: Refusal) -> String {
     match refusal {
         Refusal::Full => "range is full".to_owned(),
         Refusal::Taken => "provided IP is already allocated".to_owned(),

@@ -4,15 +4,15 @@
 mod address_controllers;
 pub mod allocators;
 mod defects;
+mod describe;
 pub mod gates;
 mod options;
 mod properties;
 pub(crate) mod repair;
-mod words;
 
 use serde_json::Value as Json;
 use wavetank_component::{
-    Component, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored, Told,
+    Component, Description, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
@@ -83,12 +83,12 @@ impl Component for Services {
         properties::all(NEEDED)
     }
 
-    fn describe(&self, world: &World, note: &Note) -> Option<Told> {
-        words::tell(world, note)
+    fn describe(&self, world: &World, note: &Note) -> Option<Description> {
+        describe::note(world, note)
     }
 
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
-        let (text, about) = words::stored(key, value?)?;
+        let (text, about) = describe::stored(key, value?)?;
         let text = Some(text);
         Some(Stored { text, about })
     }

@@ -6,11 +6,11 @@
 //! told, and the world.
 
 mod books;
+mod messages;
 mod quiet;
 mod refusals;
 mod repair;
 mod unique;
-mod words;
 
 use quiet::{NothingIsLeft, UsedIsAllocated};
 use refusals::{FullMeansFull, TakenMeansTaken, trouble_is_not_invalid};

@@ -27,7 +27,7 @@ use super::allocators::ServiceRanges;
 use super::allocators::range_allocation::RangeAllocation;
 use super::{RepairDefect, ServiceDefect, gates};
 
-use rebuild::{InUse, Leaks, Words, rebuild};
+use rebuild::{InUse, Leaks, Wording, rebuild};
 
 /// `ServiceClusterIPInterval`, `ServiceNodePortInterval`
 pub const REPAIR_INTERVAL: Duration = Duration::from_secs(180);
@@ -270,9 +270,9 @@ impl ServiceRepair {
     async fn try_once(&self, rx: Rx, which: Loop) -> Result<(), Failed> {
         let release = self.server.release;
         let allocations = self.allocations(which);
-        let words = match which {
-            Loop::ClusterIps => Words::ClusterIps(release),
-            Loop::NodePorts => Words::NodePorts,
+        let wording = match which {
+            Loop::ClusterIps => Wording::ClusterIps(release),
+            Loop::NodePorts => Wording::NodePorts,
         };
         let what = match which {
             Loop::ClusterIps => ("service IP block", "service IP"),
@@ -307,7 +307,7 @@ impl ServiceRepair {
             let mut leaks = rx.read(&which.leaks(at));
             let (stored, range) = (snapshot.clone(), allocation.range());
             let (taken, messages) =
-                rebuild(&words, &stored, range, &used, &mut leaks, self.defects);
+                rebuild(&wording, &stored, range, &used, &mut leaks, self.defects);
             if !once {
                 rx.update(&which.leaks(at), |own| own.clone_from(&leaks));
             }

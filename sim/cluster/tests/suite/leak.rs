@@ -53,7 +53,7 @@ fn tells(bench: &Bench, from: usize, crashed: f64) -> String {
         let name = bench.world.name(note.process);
         // The rounds write the bitmap although nothing has changed.
         let round = allocates(note) && at > crashed && !cleaned;
-        if let Some(told) = components.tell(&bench.world, note).filter(|_| !round) {
+        if let Some(told) = components.describe(&bench.world, note).filter(|_| !round) {
             cleaned = told.text.ends_with("cleaning up");
             line(at, name, &told.text);
         }

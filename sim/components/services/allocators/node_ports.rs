@@ -12,7 +12,7 @@ use wavetank_engine::Rx;
 use wavetank_version::{Defect, Set, Version};
 
 use super::invalid;
-use super::ports::{PortOperation, words};
+use super::ports::{PortOperation, reason_of};
 use super::range_allocation::Refusal;
 use crate::services::ServiceDefect;
 use crate::services::gates;
@@ -91,7 +91,7 @@ fn refused(
     operation: &PortOperation<'_>,
 ) -> Status {
     let trouble = matches!(why, Refusal::Failed(_));
-    let why = words(why);
+    let why = reason_of(why);
     if trouble && !operation.has(ServiceDefect::TroubleIsInvalid) {
         return Status::new_internal_error(format!("failed to allocate nodePort {port}: {why}"));
     }
@@ -228,7 +228,7 @@ pub async fn allocate_health_check_node_port(
             json::set(service, &CHECK, taken);
         }
         asked => operation.allocate(rx, asked).await.map_err(|why| {
-            let why = words(why);
+            let why = reason_of(why);
             Status::new_internal_error(format!(
                 "failed to allocate requested HealthCheck NodePort {asked}: {why}"
             ))

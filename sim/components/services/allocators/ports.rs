@@ -64,7 +64,7 @@ impl<'a> PortOperation<'a> {
         let port = if self.dry_run {
             self.taken.iter().max().map_or(32768, |last| *last) + 1
         } else {
-            let offset = self.allocation.allocate_next(rx).await.map_err(words)?;
+            let offset = self.allocation.allocate_next(rx).await.map_err(reason_of)?;
             let item = self.allocation.range().item(offset);
             item.parse().expect("a port is a number")
         };
@@ -125,13 +125,13 @@ pub async fn release(rx: Rx, allocation: &RangeAllocation, ports: &[i64]) {
         if let Some(offset) = allocation.range().offset_of_port(*port)
             && let Err(refusal) = allocation.release(rx, offset).await
         {
-            could_not_release(rx, &port.to_string(), &words(refusal));
+            could_not_release(rx, &port.to_string(), &reason_of(refusal));
         }
     }
 }
 
 /// In upstream's words.
-pub fn words(refusal: Refusal) -> String {
+pub fn reason_of(refusal: Refusal) -> String {
     match refusal {
         Refusal::Full => "range is full".to_owned(),
         Refusal::Taken => "provided port is already allocated".to_owned(),

@@ -11,7 +11,7 @@ use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 
 use super::books::{Books, Entry, Item, named};
 use super::first_address;
-use super::words::is_definite;
+use super::messages::is_definite;
 use crate::promises::violated;
 
 /// A request that its client knows nothing of is over by then: a server serves it for 60 s, and goes on for

@@ -19,45 +19,45 @@ const ROUNDS: u8 = 3;
 /// with the process.
 pub(super) type Leaks = BTreeMap<String, u8>;
 
-/// How a loop words what it has found.
-pub(super) enum Words {
+/// How a loop wording what it has found.
+pub(super) enum Wording {
     ClusterIps(Version),
     NodePorts,
 }
 
-impl Words {
+impl Wording {
     fn item(&self, item: &str) -> String {
         match self {
-            Words::ClusterIps(release) if release.has(gates::CLUSTER_IPS) => {
+            Wording::ClusterIps(release) if release.has(gates::CLUSTER_IPS) => {
                 format!("cluster IP [{}]:{item}", family_of(item))
             }
-            Words::ClusterIps(_) => format!("cluster IP {item}"),
-            Words::NodePorts => format!("node port {item}"),
+            Wording::ClusterIps(_) => format!("cluster IP {item}"),
+            Wording::NodePorts => format!("node port {item}"),
         }
     }
 
     fn leak(&self, item: &str) -> String {
         match self {
-            Words::ClusterIps(_) => format!("cluster IP {item}"),
-            Words::NodePorts => format!("node port {item}"),
+            Wording::ClusterIps(_) => format!("cluster IP {item}"),
+            Wording::NodePorts => format!("node port {item}"),
         }
     }
 
     /// How an item is named in an Event.
     fn shown(&self, item: &str) -> String {
         match self {
-            Words::ClusterIps(release) if release.has(gates::CLUSTER_IPS) => {
+            Wording::ClusterIps(release) if release.has(gates::CLUSTER_IPS) => {
                 format!("Cluster IP [{}]:{item}", family_of(item))
             }
-            Words::ClusterIps(_) => format!("Cluster IP {item}"),
-            Words::NodePorts => format!("Port {item}"),
+            Wording::ClusterIps(_) => format!("Cluster IP {item}"),
+            Wording::NodePorts => format!("Port {item}"),
         }
     }
 
     fn report(&self, of_ips: &'static str, of_ports: &'static str, note: String) -> Report {
         let (reason, action) = match self {
-            Words::ClusterIps(_) => (of_ips, "ClusterIPAllocation"),
-            Words::NodePorts => (of_ports, "PortAllocation"),
+            Wording::ClusterIps(_) => (of_ips, "ClusterIPAllocation"),
+            Wording::NodePorts => (of_ports, "PortAllocation"),
         };
         Report {
             event_type: EventType::Warning,
@@ -71,7 +71,7 @@ impl Words {
         let (item, service, range) = (&of.item, of.service_name(), &items.spec);
         let family = family_of(item);
         match self {
-            Words::ClusterIps(release)
+            Wording::ClusterIps(release)
                 if release.has(gates::CLUSTER_IPS) && (family == "IPv6") != items.is_six() => Said::with(
                 format!(
                     "the cluster IP {item}({family}) for service {service} is of ip family that is \
@@ -88,8 +88,8 @@ impl Words {
             ),
             _ => {
                 let (shown, within) = match self {
-                    Words::ClusterIps(_) => (self.item(item), "service CIDR"),
-                    Words::NodePorts => (format!("port {item}"), "port range"),
+                    Wording::ClusterIps(_) => (self.item(item), "service CIDR"),
+                    Wording::NodePorts => (format!("port {item}"), "port range"),
                 };
                 Said::with(
                     format!(
@@ -199,7 +199,7 @@ pub(crate) const FIX_FORGET_CLEANED: Defect = Defect::fix(
 /// Rebuilds a bitmap from the items that Services use. What is
 /// stored without an owner stays for a while: its Service may be about to be written.
 pub(super) fn rebuild(
-    words: &Words,
+    wording: &Wording,
     stored: &Snapshot,
     items: &ItemRange,
     used: &[InUse<'_>],
@@ -209,33 +209,33 @@ pub(super) fn rebuild(
     let mut messages = Vec::new();
     let mut rebuilt = Bitmap::default();
     // What is stored may be of the range of another configuration.
-    let before = match (&*stored.range, words) {
+    let before = match (&*stored.range, wording) {
         ("", _) => None,
-        (range, Words::ClusterIps(release)) => ItemRange::of_addresses(range, *release),
-        (_, Words::NodePorts) => Some(items.clone()),
+        (range, Wording::ClusterIps(release)) => ItemRange::of_addresses(range, *release),
+        (_, Wording::NodePorts) => Some(items.clone()),
     };
     let before = before.unwrap_or_else(|| items.clone());
     let mut left = stored.taken.clone();
     for (at, of) in used.iter().enumerate() {
         let item = &of.item;
         let Some(offset) = items.offset(item) else {
-            messages.push(words.outside(of, items).about(at));
+            messages.push(wording.outside(of, items).about(at));
             continue;
         };
         if !rebuilt.allocate(offset) {
-            messages.push(words.used_twice(of).about(at));
+            messages.push(wording.used_twice(of).about(at));
             continue;
         }
         match before.offset(item).filter(|offset| left.has(*offset)) {
             Some(offset) => left.release(offset),
-            None => messages.push(words.not_allocated(of).about(at)),
+            None => messages.push(wording.not_allocated(of).about(at)),
         }
         leaks.remove(item);
     }
     let mut suspected = Leaks::default();
     for offset in left.taken() {
         let item = before.item(offset);
-        let shown = words.leak(&item);
+        let shown = wording.leak(&item);
         let count = leaks.get(&item).copied();
         if count.is_none() {
             messages.push(Said::logged(format!(
@@ -299,8 +299,8 @@ mod tests {
             item: (*item).to_owned(),
         };
         let used: Vec<InUse<'_>> = used.iter().map(in_use).collect();
-        let words = Words::ClusterIps(V1_20);
-        let (taken, messages) = rebuild(&words, at, &items(), &used, leaks, Set::NONE);
+        let wording = Wording::ClusterIps(V1_20);
+        let (taken, messages) = rebuild(&wording, at, &items(), &used, leaks, Set::NONE);
         let messages = messages.into_iter().map(|said| said.message);
         (taken.taken().collect(), messages.collect())
     }
@@ -325,11 +325,11 @@ mod tests {
     #[test]
     fn what_was_freed_is_suspected_for_ever_unless_it_is_forgotten() {
         let at = stored(&[4]);
-        let words = Words::ClusterIps(V1_20);
+        let wording = Wording::ClusterIps(V1_20);
         for (fix, kept) in [(false, 0), (true, 1)] {
             let defects = Set::NONE.with(RepairDefect::FixForgetCleaned, fix);
             let mut leaks = Leaks::new();
-            let mut round = || rebuild(&words, &at, &items(), &[], &mut leaks, defects).0;
+            let mut round = || rebuild(&wording, &at, &items(), &[], &mut leaks, defects).0;
             let freed = [round(), round(), round()].map(|taken| taken.count());
             assert_eq!(freed, [1, 1, 0]);
             // It was taken again, and its Service is not written yet.
@@ -341,11 +341,11 @@ mod tests {
     #[test]
     fn what_another_freed_is_suspected_for_ever_unless_it_is_forgotten() {
         let (leaked, free) = (stored(&[4]), stored(&[]));
-        let words = Words::ClusterIps(V1_20);
+        let wording = Wording::ClusterIps(V1_20);
         for (fix, kept) in [(false, 0), (true, 1)] {
             let defects = Set::NONE.with(RepairDefect::FixForgetCleaned, fix);
             let mut leaks = Leaks::new();
-            let mut round = |at| rebuild(&words, at, &items(), &[], &mut leaks, defects).0;
+            let mut round = |at| rebuild(&wording, at, &items(), &[], &mut leaks, defects).0;
             let allocated = [&leaked, &leaked, &free].map(|at| round(at).count());
             assert_eq!(allocated, [1, 1, 0]);
             assert_eq!(round(&leaked).count(), kept, "with the fix: {fix}");

@@ -5,7 +5,7 @@ use crate::service_writers::writer::{Answer, Answered, Asked, Verb};
 use crate::services::RepairNote;
 use crate::services::allocators::{AllocationNote, Bitmap, ItemRange};
 use wavetank_api::json::{self, Json};
-use wavetank_engine::drive::story::Told;
+use wavetank_engine::drive::story::Description;
 use wavetank_engine::{Note, World};
 use wavetank_version::Version;
 
@@ -71,7 +71,7 @@ fn short(key: &str) -> &str {
 }
 
 /// A note about Services; `None` for any other.
-pub(super) fn tell(world: &World, note: &Note) -> Option<Told> {
+pub(super) fn note(world: &World, note: &Note) -> Option<Description> {
     if let Some(asked) = note.body.get::<Asked>() {
         let verb = match asked.verb {
             Verb::Create => "create",
@@ -97,7 +97,7 @@ pub(super) fn tell(world: &World, note: &Note) -> Option<Told> {
         return Some(about(text, &answered.asked.key));
     }
     if let Some(repair) = note.body.get::<RepairNote>() {
-        return Some(Told {
+        return Some(Description {
             text: format!("repair: {}", repair.message),
             about: vec!["repair".to_owned()],
         });
@@ -107,8 +107,8 @@ pub(super) fn tell(world: &World, note: &Note) -> Option<Told> {
     Some(about(text, &kept.item))
 }
 
-fn about(text: String, of: &str) -> Told {
-    Told {
+fn about(text: String, of: &str) -> Description {
+    Description {
         text,
         about: vec![of.to_owned()],
     }

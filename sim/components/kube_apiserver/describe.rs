@@ -2,11 +2,11 @@
 
 use crate::kube_apiserver::bootstrap::{BootstrapNote, RemovalOutcome};
 use wavetank_apiserver::ServerNote;
-use wavetank_component::Told;
+use wavetank_component::Description;
 use wavetank_engine::Note;
 
 /// A note of an apiserver; `None` for any other.
-pub(super) fn tell(note: &Note) -> Option<Told> {
+pub(super) fn note(note: &Note) -> Option<Description> {
     if let Some(note) = note.body.get::<BootstrapNote>() {
         return Some(bootstrap(note));
     }
@@ -20,13 +20,13 @@ pub(super) fn tell(note: &Note) -> Option<Told> {
             format!("takes the place of another one, as {release}")
         }
     };
-    Some(Told {
+    Some(Description {
         text,
         about: Vec::new(),
     })
 }
 
-fn bootstrap(note: &BootstrapNote) -> Told {
+fn bootstrap(note: &BootstrapNote) -> Description {
     let (text, address) = match note {
         BootstrapNote::RemovalStarted { address } => {
             ("begins to remove its address".to_owned(), Some(address))
@@ -48,7 +48,7 @@ fn bootstrap(note: &BootstrapNote) -> Told {
             ("waits no longer for the removal".to_owned(), Some(address))
         }
     };
-    Told {
+    Description {
         text,
         about: address
             .map(|a| format!("removal of {a}"))

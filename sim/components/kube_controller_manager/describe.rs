@@ -2,11 +2,11 @@
 
 use wavetank_api::json::Json;
 use wavetank_client::leader_election::{ElectionNote, LockKind, Record};
-use wavetank_component::Told;
+use wavetank_component::Description;
 use wavetank_engine::Note;
 
 /// What a candidate tells; `None` for what no story needs.
-pub(super) fn tell(note: &Note) -> Option<Told> {
+pub(super) fn note(note: &Note) -> Option<Description> {
     let text = match note.body.get::<ElectionNote>()? {
         ElectionNote::Tries | ElectionNote::Holds => return None,
         ElectionNote::Leads {
@@ -21,7 +21,7 @@ pub(super) fn tell(note: &Note) -> Option<Told> {
         ElectionNote::NotReleased { why, .. } => format!("keeps its lock: {why}"),
         ElectionNote::LeadsTooLong { .. } => "leads, and should not any more".to_owned(),
     };
-    Some(Told {
+    Some(Description {
         text,
         about: vec!["leader".to_owned()],
     })

@@ -12,7 +12,7 @@ pub fn is_trouble(message: &str) -> bool {
 /// Is every address (or, `true`, every port) said to be taken?
 pub fn is_full(message: &str) -> Option<bool> {
     let full = ["range is full", "unable to allocate"];
-    let is_full = full.iter().any(|words| message.ends_with(words));
+    let is_full = full.iter().any(|end| message.ends_with(end));
     is_full.then(|| message.contains("nodePort") || message.contains("NodePort"))
 }
 

@@ -1,6 +1,6 @@
 //! Notes and keys in words, for stories.
 
-pub use wavetank_engine::drive::story::Told;
+pub use wavetank_engine::drive::story::Description;
 
 /// What is stored under a key, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

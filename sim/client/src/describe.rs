@@ -1,6 +1,6 @@
 //! What clients tell, in words, for stories.
 
-use wavetank_engine::drive::story::Told;
+use wavetank_engine::drive::story::Description;
 use wavetank_engine::{Note, World};
 use wavetank_etcd::Revision;
 
@@ -11,7 +11,7 @@ use crate::observed::{
 };
 
 /// Puts a note of a client with informers into words; `None` for what no story needs.
-pub fn tell(world: &World, note: &Note) -> Option<Told> {
+pub fn describe(world: &World, note: &Note) -> Option<Description> {
     let body = &note.body;
     if let Some(listed) = body.get::<Listed>() {
         let how = if listed.streamed {
@@ -24,7 +24,7 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
         return Some(about(listed.informer, text, None));
     }
     if let Some(failed) = body.get::<NotListed>() {
-        let (asked, why) = (at(failed.asked), words(&failed.why));
+        let (asked, why) = (at(failed.asked), reason_of(&failed.why));
         let text = format!("gets no list {asked}: {why}");
         return Some(about(failed.informer, text, None));
     }
@@ -34,7 +34,7 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
     }
     if let Some(over) = body.get::<WatchOver>() {
         let text = match &over.why {
-            Some(why) => format!("its watch is over: {}", words(why)),
+            Some(why) => format!("its watch is over: {}", reason_of(why)),
             None => "its watch is closed".to_owned(),
         };
         return Some(about(over.informer, text, None));
@@ -63,7 +63,7 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
             text += &format!(" and {more} more");
         }
         let keys = changed.changes.iter().map(|(key, _)| key.to_string());
-        return Some(Told {
+        return Some(Description {
             text,
             about: keys.collect(),
         });
@@ -91,14 +91,14 @@ pub fn tell(world: &World, note: &Note) -> Option<Told> {
         return Some(about(synced.informer, text, None));
     }
     body.get::<Ready>()?;
-    Some(Told {
+    Some(Description {
         text: "begins to work".to_owned(),
         about: Vec::new(),
     })
 }
 
-fn about(informer: u32, text: String, key: Option<&StoreKey>) -> Told {
-    Told {
+fn about(informer: u32, text: String, key: Option<&StoreKey>) -> Description {
+    Description {
         text: format!("informer {informer} {text}"),
         about: key.map(|key| key.to_string()).into_iter().collect(),
     }
@@ -111,7 +111,7 @@ fn at(revision: Option<Revision>) -> String {
     }
 }
 
-fn words(trouble: &Trouble) -> String {
+fn reason_of(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Status(status) => status.to_string(),
         Trouble::Net(error) => error.to_string(),

@@ -4,7 +4,7 @@
 use std::iter;
 
 use wavetank_api::{Object, views};
-use wavetank_component::{Stored, Told};
+use wavetank_component::{Description, Stored};
 use wavetank_engine::{Note, World};
 use wavetank_etcd::{Cause, Change, Committed};
 
@@ -12,14 +12,14 @@ use crate::Components;
 
 impl Components {
     /// Puts a note into words; `None` for what no story needs.
-    pub fn tell(&self, world: &World, note: &Note) -> Option<Told> {
+    pub fn describe(&self, world: &World, note: &Note) -> Option<Description> {
         if let Some(commit) = note.body.get::<Committed<Object>>() {
             return Some(self.committed(world, commit));
         }
         self.iter().find_map(|own| own.describe(world, note))
     }
 
-    fn committed(&self, world: &World, commit: &Committed<Object>) -> Told {
+    fn committed(&self, world: &World, commit: &Committed<Object>) -> Description {
         let changes: Vec<String> = commit.changes.iter().map(|own| self.change(own)).collect();
         let cause = match commit.cause {
             Cause::Client(client) => format!("by {}", world.name(client)),
@@ -27,7 +27,7 @@ impl Components {
             Cause::Internal => "by etcd itself".to_owned(),
         };
         let about = commit.changes.iter().flat_map(|own| self.concerned(own));
-        Told {
+        Description {
             text: format!(
                 "revision {}: {} ({cause})",
                 commit.revision,
