@@ -167,12 +167,12 @@ fn kind(what: What) -> usize {
 pub fn describe_action(action: &Action) -> String {
     match action {
         Action::Fault(fault) => fault.to_string(),
-        Action::Tell {
+        Action::Command {
             process,
             what,
             args,
         } if args.is_null() => format!("{process} is told `{what}`"),
-        Action::Tell {
+        Action::Command {
             process,
             what,
             args,

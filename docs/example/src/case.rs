@@ -107,7 +107,7 @@ impl Case for Vaults {
     }
 
     fn describer(&self) -> Describer {
-        Describer::new(tell)
+        Describer::new(describe)
     }
 
     fn flips(&self) -> Vec<Flip> {
@@ -145,7 +145,7 @@ fn writers(options: &Options) -> Result<Vec<String>, String> {
 }
 
 /// Puts notes into words for the story of a violation.
-fn tell(world: &World, note: &Note) -> Option<Description> {
+fn describe(world: &World, note: &Note) -> Option<Description> {
     let text = match note.body.get()? {
         VaultNote::Granted(token, to) => {
             format!("gives {} the lock with token {token}", world.name(*to))

@@ -21,7 +21,7 @@ use crate::reduction::Reduction;
 use crate::shorten::Shortening;
 use crate::world_model::{Move, Node, WorldModel};
 
-use super::build::{model, told};
+use super::build::{command, model};
 use super::description::{Description, Lie};
 use super::naive::{Led, State, Unhealed, Violated, Walk, heal};
 use super::toy::{REFUSED, Toy};
@@ -466,7 +466,7 @@ impl Side<'_> {
             let before = state.world.unshared();
             for process in before.processes() {
                 let mut world = state.world.unshared();
-                let refused = told(before.name(process), REFUSED);
+                let refused = command(before.name(process), REFUSED);
                 let applied = catch_unwind(AssertUnwindSafe(|| {
                     world
                         .apply(world.now(), Event::Act(&refused), &mut |sent| sent.nominal)

@@ -62,7 +62,12 @@ impl Process for Sitter {
         unreachable!("nobody asks a sitter: {body:?}");
     }
 
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         if what != "look" {
             return Err(format!("knows `look`, not `{what}`"));
         }
@@ -131,7 +136,7 @@ impl Component for Sitters {
             lacking: "there is nobody to look",
             add: "`sitters: 2` to `topology`",
         };
-        vec![Load::told("look", "look", "Each sitter looks.", need).until_calm()]
+        vec![Load::command("look", "look", "Each sitter looks.", need).until_calm()]
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {

@@ -336,7 +336,7 @@ impl<H: Hook> Process for ApiServer<H> {
     }
 
     /// `hold {resource, revision?, seconds?}`, `release {resource}`, `lag` and `rebuild` of watch caches.
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
@@ -344,7 +344,7 @@ impl<H: Hook> Process for ApiServer<H> {
     ) -> Result<(), String> {
         let caches = self.config.caches();
         let caches = caches.ok_or("has no watch caches")?;
-        let told = cacher::tell(cx, caches, &self.config.kinds, what, args);
+        let told = cacher::command(cx, caches, &self.config.kinds, what, args);
         told.unwrap_or_else(|| {
             Err(format!(
                 "knows `hold`, `release`, `lag` and `rebuild`, not `{what}`"

@@ -7,6 +7,7 @@ use wavetank_api::Resource;
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
+use crate::description::{Description, Stored};
 use crate::drawn::Drawn;
 use crate::given::Given;
 use crate::hit::Hit;
@@ -16,7 +17,6 @@ use crate::part::Keys;
 use crate::property::PropertyInfo;
 use crate::replicas::Replicas;
 use crate::setup::{Setup, Spec};
-use crate::description::{Description, Stored};
 use crate::wiring::Wiring;
 
 /// A kind of process, or a part of one that has options, defects and properties of its own. Only `name` and `about`

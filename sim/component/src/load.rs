@@ -41,7 +41,7 @@ pub struct Load {
 
 impl Load {
     /// This is told as often as `key` says in `workload`, also when the storm is over.
-    pub const fn told(
+    pub const fn command(
         key: &'static str,
         command: &'static str,
         about: &'static str,

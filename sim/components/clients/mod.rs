@@ -99,7 +99,7 @@ impl Component for Clients {
         vec![Load {
             never: "clients cannot connect every 0s",
             own_key: true,
-            ..Load::told("connect", "connect", "", need)
+            ..Load::command("connect", "connect", "", need)
         }]
     }
 

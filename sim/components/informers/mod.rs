@@ -67,7 +67,7 @@ impl Component for InformerClients {
             ..NEEDED
         };
         let about = "Until the storm ends, the load balancer moves clients with informers to another apiserver.";
-        vec![Load::told("move-informers", "move", about, need).until_calm()]
+        vec![Load::command("move-informers", "move", about, need).until_calm()]
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {

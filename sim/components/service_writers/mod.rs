@@ -45,8 +45,8 @@ impl Component for ServiceWriters {
             "Until the storm ends, clients make, change and delete Services through any apiserver.";
         let probe = "Clients make Services and delete them at once, also when the storm is over.";
         vec![
-            Load::told("services", "use", services, NEEDED).until_calm(),
-            Load::told("probe-services", "probe", probe, NEEDED),
+            Load::command("services", "use", services, NEEDED).until_calm(),
+            Load::command("probe-services", "probe", probe, NEEDED),
         ]
     }
 

@@ -144,7 +144,7 @@ impl Process for ServiceWriter {
     /// `create {name, spec?, finalizers?}`: one is made, with this on top of its spec. `update {name, spec}`: this
     /// is put on top of what is read, whatever it is by then. `finalize {name}`, `finalize-status {name}`: its
     /// finalizers are taken away, through the Service or its status. `delete {name}`.
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let name = || args["name"].as_str().ok_or("`name` is no name");
         let task = match what {
             "use" => Task::new(USE, self.clone()),

@@ -115,7 +115,7 @@ impl Component for WatchCache {
                        when its definition changes.";
         let of = kube_apiserver::NAME;
         vec![
-            Load::told(
+            Load::command(
                 "lag-caches",
                 "lag",
                 lag,
@@ -123,7 +123,7 @@ impl Component for WatchCache {
             )
             .to(of)
             .until_calm(),
-            Load::told(
+            Load::command(
                 "rebuild-caches",
                 "rebuild",
                 rebuild,

@@ -191,7 +191,7 @@ enum Arrival {
 type Watchers = Arc<Vec<Arc<Cached<Box<dyn Property>>>>>;
 
 /// Tells a property of a note.
-fn tell(watchers: &mut Watchers, index: usize, world: &World, note: &Note) -> Check {
+fn notify(watchers: &mut Watchers, index: usize, world: &World, note: &Note) -> Check {
     if let Some(check) = watchers[index].glance(world, note) {
         return check;
     }
@@ -309,7 +309,7 @@ impl World {
             self.resolve(action)?;
         }
         // A process may refuse what it is told after it has done something.
-        let before = matches!(event, Event::Act(Action::Tell { .. })).then(|| self.clone());
+        let before = matches!(event, Event::Act(Action::Command { .. })).then(|| self.clone());
         let first_seq = self.begin();
         let injected = self.take_effect(at, event);
         if injected.is_ok() {
@@ -471,7 +471,7 @@ impl World {
         let mut watchers = self.watchers.take().expect("given back");
         for index in 0..watchers.len() {
             for note in &notes {
-                match tell(&mut watchers, index, self, note) {
+                match notify(&mut watchers, index, self, note) {
                     Check::Idle => {}
                     check => self.scratch.checks.push((index as u16, check)),
                 }

@@ -86,7 +86,7 @@ impl Process for Recorder {
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
 
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         if what == "mark" {
             cx.spawn(Task::new(MARK, ()));
             return Ok(());
@@ -390,7 +390,7 @@ impl Lab {
         lab.make_what_servers_make();
         // Until the bootstrap controller has made its Service.
         lab.run(Duration::from_secs(12));
-        lab.tell("recorder", "mark", Json::Null);
+        lab.command("recorder", "mark", Json::Null);
         lab.run(Duration::from_secs(3));
         lab
     }
@@ -435,12 +435,12 @@ impl Lab {
 
     /// Writes past all servers.
     pub fn put(&mut self, key: &str, object: &Json) {
-        self.tell("recorder", "put", json!({"key": key, "object": object}));
+        self.command("recorder", "put", json!({"key": key, "object": object}));
     }
 
     /// Deletes past all servers.
     pub fn delete(&mut self, key: &str) {
-        self.tell("recorder", "delete", key.into());
+        self.command("recorder", "delete", key.into());
     }
 
     /// What is stored under a prefix with a lease or without: key, object and the time granted.
@@ -549,11 +549,11 @@ impl Lab {
 
     /// Has etcd compacted.
     pub fn compact(&mut self, revision: u64) {
-        self.tell("etcd", "compact", json!(revision));
+        self.command("etcd", "compact", json!(revision));
     }
 
-    fn tell(&mut self, process: &str, what: &str, args: Json) {
-        self.act(&Action::Tell {
+    fn command(&mut self, process: &str, what: &str, args: Json) {
+        self.act(&Action::Command {
             process: process.to_owned(),
             what: what.to_owned(),
             args,
@@ -565,7 +565,7 @@ impl Lab {
         let number = self.next;
         self.next += 1;
         let args = json!({"number": number, "watch": watch, "request": request});
-        self.tell("recorder", "send", args);
+        self.command("recorder", "send", args);
         number
     }
 

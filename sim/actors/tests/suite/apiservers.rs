@@ -53,7 +53,7 @@ impl Process for Writer {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
         self.written += 1;
         let number = self.written;
         let server = self.servers[(number / 4) as usize % self.servers.len()];

@@ -207,7 +207,7 @@ fn a_watch_from_a_compacted_revision_is_expired() {
     let mut lab = Lab::plain(V1_20, script);
     one(lab.answer(0));
     one(lab.answer(1));
-    lab.tell("etcd", "compact", serde_json::Value::Null);
+    lab.command("etcd", "compact", serde_json::Value::Null);
     lab.ask(2);
     lab.run(1.0);
     assert_eq!(failure(&lab, 2).reason, Reason::Expired);

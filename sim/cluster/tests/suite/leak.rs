@@ -70,7 +70,7 @@ fn a_leak_is_repaired_nine_minutes_after_the_crash() {
     }
     bench.run_until(10.0);
     let begin = bench.notes.len();
-    bench.tell("s1", "probe");
+    bench.command("s1", "probe");
     while !bench.notes[begin..].iter().any(|(_, note)| allocates(note)) {
         assert!(bench.step(), "an address is allocated");
     }

@@ -248,7 +248,7 @@ fn with_etcd_down_the_hook_gives_up_after_20_s_and_the_shutdown_ends() {
         assert!(bench.removal(2).is_none(), "{release}");
         let ended = bench.run_to("exit", 61.0, |b| !b.is_up("a2")) - asked;
         assert!(ended < 20.0 + 61.0, "{release}: {ended} s");
-        assert!(bench.told("a2", &ServerNote::ShutdownOverdue).is_none());
+        assert!(bench.noted("a2", &ServerNote::ShutdownOverdue).is_none());
         assert_eq!(bench.violations, [""; 0], "{release}");
     }
 }

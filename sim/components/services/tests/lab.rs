@@ -32,7 +32,12 @@ impl Process for Client {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, args: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        _: &str,
+        args: &serde_json::Value,
+    ) -> Result<(), String> {
         let text = |field: &str| args[field].as_str().unwrap_or_default().to_owned();
         let method = match text("method").as_str() {
             "POST" => Method::Post,
@@ -168,7 +173,7 @@ impl Lab {
         let args = json!({
             "number": self.sent, "server": server, "method": method, "path": path, "body": body,
         });
-        self.act(&Action::Tell {
+        self.act(&Action::Command {
             process: "client".to_owned(),
             what: "send".to_owned(),
             args,

@@ -151,8 +151,8 @@ impl Bench {
     }
 
     /// Tells a process something.
-    pub fn tell(&mut self, process: &str, what: &str) {
-        self.act(&Action::Tell {
+    pub fn command(&mut self, process: &str, what: &str) {
+        self.act(&Action::Command {
             process: process.to_owned(),
             what: what.to_owned(),
             args: serde_json::Value::Null,
@@ -328,7 +328,7 @@ impl Bench {
     }
 
     /// When a server last told this.
-    pub fn told(&self, process: &str, what: &ServerNote) -> Option<f64> {
+    pub fn noted(&self, process: &str, what: &ServerNote) -> Option<f64> {
         let from = self.process(process);
         let mut all = self.notes.iter().rev();
         let is = |(_, note): &&(Time, Note)| note.process == from && note.body.get() == Some(what);

@@ -87,7 +87,7 @@ impl Component for TtlAfterFinished {
             add: "`job-users: 2` to `topology`",
         };
         let about = "Until the storm ends, job users make a Job, finish it, change its TTL, make it again or collect it.";
-        vec![Load::told("use-jobs", "use", about, need).until_calm()]
+        vec![Load::command("use-jobs", "use", about, need).until_calm()]
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
