@@ -5,11 +5,11 @@
 mod default_range;
 pub(crate) mod repair_ip;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use thiserror::Error;
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS, SERVICES};
 use wavetank_api::{Json, Method, Reason, Request, Stored};
 use wavetank_apiserver::Config;
@@ -63,17 +63,13 @@ pub(crate) struct AddressControllers {
 }
 
 /// Why something is tried again.
+#[derive(Error, Debug)]
+#[error("{0}")]
 struct Failed(String);
 
 impl From<Failure> for Failed {
     fn from(error: Failure) -> Failed {
         Failed(error.to_string())
-    }
-}
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -20,10 +20,10 @@ mod wire;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
+use thiserror::Error;
 use triomphe::Arc;
 
 use crate::conn::{ConnId, Dir, Frame};
@@ -72,26 +72,18 @@ pub enum Event<'a> {
 }
 
 /// Why an event could not be applied. The world is as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ApplyError {
     /// No such entry is pending.
+    #[error("the event is not pending")]
     NotPending(u64),
     /// An action names a process that this world does not have.
+    #[error("there is no process `{0}`")]
     NoProcess(String),
-    /// A process did not understand what it was told.
+    /// A process did not understand its command.
+    #[error("{0}")]
     NotUnderstood(String),
 }
-
-impl fmt::Display for ApplyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ApplyError::NotPending(_) => f.write_str("the event is not pending"),
-            ApplyError::NoProcess(name) => write!(f, "there is no process `{name}`"),
-            ApplyError::NotUnderstood(what) => f.write_str(what),
-        }
-    }
-}
-impl std::error::Error for ApplyError {}
 
 /// What one event caused.
 #[derive(Clone, Debug)]

@@ -6,9 +6,9 @@ mod endpoints;
 pub(in crate::kube_apiserver) mod lease;
 mod master_count;
 
-use std::fmt;
 use std::time::Duration;
 
+use thiserror::Error;
 use wavetank_api::Reason;
 use wavetank_apiserver::StoreError;
 use wavetank_client::Failure;
@@ -46,25 +46,36 @@ static RECONCILING_LOCK: Lock = Lock::new("reconcilingLock");
 static STOP_RECONCILING_CALLED: Cell<bool> = Cell::new("stopReconcilingCalled");
 
 /// Why a round or a removal ended early.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 pub enum ReconcileError {
-    /// "refusing to erase all endpoints": there is no master lease.
+    /// There is no master lease.
+    #[error(
+        "no master IPs were listed in storage, refusing to erase all endpoints for the kubernetes service"
+    )]
     NoLeases,
     /// The own master lease is not there.
+    #[error("the master lease was not found")]
     LeaseNotFound,
     /// Another server renews the own master lease, too.
+    #[error("the master lease is another's as well")]
     Shared,
     /// The lease storage is closed.
+    #[error("the client connection is closing")]
     Closed,
     /// The Endpoints have changed since they were read.
+    #[error("the Endpoints have been modified (409)")]
     Conflict,
     /// The server refused otherwise.
+    #[error("{:?} ({})", .0, .0.code())]
     Refused(Reason),
     /// The server's listener is closed.
+    #[error("the own listener is closed: connection refused")]
     ListenerClosed,
     /// etcd, or the way to it, failed.
+    #[error("etcd was not available")]
     Etcd,
     /// The request to the server itself broke off.
+    #[error("{0}")]
     Net(NetError),
 }
 
@@ -75,27 +86,6 @@ impl ReconcileError {
             ReconcileError::Etcd | ReconcileError::Net(_) => true,
             ReconcileError::Refused(reason) => reason.code() >= 500,
             _ => false,
-        }
-    }
-}
-
-impl fmt::Display for ReconcileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReconcileError::NoLeases => f.write_str(
-                "no master IPs were listed in storage, refusing to erase all endpoints for the \
-                 kubernetes service",
-            ),
-            ReconcileError::LeaseNotFound => f.write_str("the master lease was not found"),
-            ReconcileError::Shared => f.write_str("the master lease is another's as well"),
-            ReconcileError::Closed => f.write_str("the client connection is closing"),
-            ReconcileError::Conflict => f.write_str("the Endpoints have been modified (409)"),
-            ReconcileError::Refused(reason) => write!(f, "{reason:?} ({})", reason.code()),
-            ReconcileError::ListenerClosed => {
-                f.write_str("the own listener is closed: connection refused")
-            }
-            ReconcileError::Etcd => f.write_str("etcd was not available"),
-            ReconcileError::Net(error) => error.fmt(f),
         }
     }
 }
