@@ -117,7 +117,7 @@ impl Coverage {
     pub fn faults(&self, model: &WorldModel) -> Reached {
         let mut reached = Reached::default();
         for (at, action) in model.bounds.faults.iter().enumerate() {
-            reached.add(self.faults >> at & 1 == 1, words(action));
+            reached.add(self.faults >> at & 1 == 1, describe_action(action));
         }
         reached
     }
@@ -127,7 +127,7 @@ impl Coverage {
         let mut reached = Reached::default();
         for (at, (when, due)) in model.bounds.plan.iter().enumerate() {
             let what = match due {
-                Due::Act(action) => words(action),
+                Due::Act(action) => describe_action(action),
                 Due::Calm => "the storm ends".to_owned(),
             };
             reached.add(at < self.planned, format!("{what} at {when} s"));
@@ -164,15 +164,15 @@ fn kind(what: What) -> usize {
 }
 
 /// An action, for people.
-pub fn words(action: &Action) -> String {
+pub fn describe_action(action: &Action) -> String {
     match action {
         Action::Fault(fault) => fault.to_string(),
-        Action::Tell {
+        Action::Command {
             process,
             what,
             args,
         } if args.is_null() => format!("{process} is told `{what}`"),
-        Action::Tell {
+        Action::Command {
             process,
             what,
             args,

@@ -23,7 +23,7 @@ mod step;
 mod world_model;
 
 pub use audited::{AUDIT, Audited};
-pub use coverage::{Coverage, Reached, words};
+pub use coverage::{Coverage, Reached, describe_action};
 pub use explore::{Ended, Explored, Explorer, Found, Progress};
 pub use path::{Retraced, retrace};
 pub use readable::{Readable, Shown, Step};

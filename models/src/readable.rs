@@ -4,7 +4,7 @@ use std::fmt;
 
 use stateright::{Model, Property};
 
-use crate::coverage::words;
+use crate::coverage::describe_action;
 use crate::world_model::{Due, Move, Node, WorldModel};
 
 /// So many pending events are shown of a state.
@@ -49,10 +49,10 @@ impl Readable {
             Move::Pending(place) => pending(place),
             Move::Choice(place, value) => format!("{} = {value}", pending(place)),
             Move::Planned => match &self.0.bounds.plan[node.planned].1 {
-                Due::Act(action) => words(action),
+                Due::Act(action) => describe_action(action),
                 Due::Calm => "the storm ends".to_owned(),
             },
-            Move::Fault(fault) => words(&self.0.bounds.faults[fault]),
+            Move::Fault(fault) => describe_action(&self.0.bounds.faults[fault]),
             Move::Recover => "faults end".to_owned(),
         }
     }

@@ -233,7 +233,7 @@ impl WorldModel {
             let left = (0..bounds.faults.len()).filter(is_left).filter(is_first);
             let may_strike = |at: &usize| match &bounds.faults[*at] {
                 Action::Fault(fault) => node.world.may_strike(fault),
-                Action::Tell { .. } => true,
+                Action::Command { .. } => true,
             };
             moves.extend(left.filter(may_strike).map(Move::Fault));
         }

@@ -98,7 +98,7 @@ fn is_violated(world: &World, report: &Report, violation: &FoundViolation) -> bo
 fn told(case: &dyn Case, world: &World, report: &Report) -> String {
     let notes = report.notes.iter();
     let told = notes.filter_map(|note| {
-        let told = case.describer().tell(world, note)?;
+        let told = case.describer().describe(world, note)?;
         Some(format!("{}: {}", world.name(note.process), told.text))
     });
     let told: Vec<String> = told.collect();

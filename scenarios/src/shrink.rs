@@ -128,7 +128,7 @@ fn restrict(plan: &Plan, world: &World) -> Plan {
     plan.actions
         .retain(|planned: &Planned| match &planned.action {
             Action::Fault(fault) => fault.processes().into_iter().all(known),
-            Action::Tell { process, .. } => known(process),
+            Action::Command { process, .. } => known(process),
         });
     plan
 }

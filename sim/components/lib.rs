@@ -1,5 +1,6 @@
-//! The components of the control plane, a folder each: what it says in scenario files, which processes it has, how
-//! faults hit them, its defects, what it is held to, and how that is told. How the world is composed of them belongs to
+//! The components of the control plane, a folder each: its algorithm with defects and gates, what it says in scenario
+//! files, which processes it has, how faults hit them, what it is held to, and how that is told. Algorithms that others
+//! build on (etcd, client-go, the generic apiserver) are crates below this one. How the world is composed of them belongs to
 //! `wavetank-cluster`, which has the list of them; what the words mean in which they are declared to
 //! `wavetank-component`.
 //!

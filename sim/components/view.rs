@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use wavetank_api::{Object, views};
 use wavetank_apiserver::{ApiServer, STOP_BEGUN};
-use wavetank_controllers::Bootstrap;
-use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_engine::{ProcId, Status, World};
 use wavetank_etcd::{Etcd, KeyValue, Revision, Store};
+
+use crate::kube_apiserver::bootstrap::Bootstrap;
+use crate::kube_apiserver::gates::ENDPOINT_SLICES;
 
 /// Where the Endpoints default/kubernetes are stored.
 pub const ENDPOINTS: &str = "/registry/services/endpoints/default/kubernetes";

@@ -9,7 +9,7 @@ use serde_json::json;
 use wavetank::case::{Case, Flip, Options};
 use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Workload};
-use wavetank_engine::drive::story::{Describer, Told};
+use wavetank_engine::drive::story::{Describer, Description};
 use wavetank_engine::{FaultKind, Note, Time, World, WorldBuilder};
 
 use crate::properties::{self, VAULT};
@@ -107,7 +107,7 @@ impl Case for Vaults {
     }
 
     fn describer(&self) -> Describer {
-        Describer::new(tell)
+        Describer::new(describe)
     }
 
     fn flips(&self) -> Vec<Flip> {
@@ -145,7 +145,7 @@ fn writers(options: &Options) -> Result<Vec<String>, String> {
 }
 
 /// Puts notes into words for the story of a violation.
-fn tell(world: &World, note: &Note) -> Option<Told> {
+fn describe(world: &World, note: &Note) -> Option<Description> {
     let text = match note.body.get()? {
         VaultNote::Granted(token, to) => {
             format!("gives {} the lock with token {token}", world.name(*to))
@@ -160,5 +160,5 @@ fn tell(world: &World, note: &Note) -> Option<Told> {
     };
     // The story of one object holds together; here there is only one.
     let about = vec![VAULT.to_owned()];
-    Some(Told { text, about })
+    Some(Description { text, about })
 }

@@ -41,7 +41,12 @@ impl Process for Writer {
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
 
     /// The workload of the case says when to write.
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         if what != WRITE.as_str() {
             return Err(format!("a writer knows `{WRITE}`, not `{what}`"));
         }

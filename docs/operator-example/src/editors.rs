@@ -56,7 +56,7 @@ impl Component for Editors {
             lacking: "there is nobody to edit",
             add: "`editors: 1` to `topology`",
         };
-        vec![Load::told(
+        vec![Load::command(
             "edit",
             "edit",
             "Each editor edits one of the websites.",

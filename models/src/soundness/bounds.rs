@@ -125,8 +125,8 @@ fn strikes(taste: Taste) -> BoxedStrategy<Vec<Strike>> {
         process().prop_map(|process| Strike::ClockJump { process }),
     ];
     let tells = (process(), any::<bool>()).prop_map(|(process, twice)| {
-        let mut tells = vec![Strike::Tell(process)];
-        tells.extend(twice.then_some(Strike::Tell(process)));
+        let mut tells = vec![Strike::Command(process)];
+        tells.extend(twice.then_some(Strike::Command(process)));
         tells
     });
     weighted(vec![

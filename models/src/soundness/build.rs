@@ -39,7 +39,7 @@ impl Names {
         let routine = |number| format!("{}#0", one(&ROUTINES, number));
         let transport = |number| one(&TRANSPORTS, number).name.to_string();
         match *strike {
-            Strike::Tell(_) => unreachable!("it is no fault"),
+            Strike::Command(_) => unreachable!("it is no fault"),
             Strike::Stop(process) => Fault::Stop {
                 process: name(process),
             },
@@ -148,15 +148,15 @@ impl Names {
 
     fn action(&self, strike: &Strike) -> Action {
         match strike {
-            Strike::Tell(process) => told(&self.of(*process), "go"),
+            Strike::Command(process) => command(&self.of(*process), "go"),
             fault => Action::Fault(self.fault(fault)),
         }
     }
 }
 
 /// A process is told something.
-pub(super) fn told(process: &str, what: &str) -> Action {
-    Action::Tell {
+pub(super) fn command(process: &str, what: &str) -> Action {
+    Action::Command {
         process: process.to_owned(),
         what: what.to_owned(),
         args: Default::default(),

@@ -10,7 +10,7 @@ use crate::coverage::Coverage;
 use crate::recovery::Recovery;
 use crate::world_model::{Move, Node, WorldModel};
 
-use super::build::{model, told};
+use super::build::{command, model};
 use super::description::{Description, Lie};
 use super::findings::{Compared, Figures, Kind};
 use super::naive::{Led, State, Unhealed, Violated, Walk, heal};
@@ -284,7 +284,7 @@ impl Side<'_> {
             let before = state.world.unshared();
             for process in before.processes() {
                 let mut world = state.world.unshared();
-                let refused = told(before.name(process), REFUSED);
+                let refused = command(before.name(process), REFUSED);
                 let applied = catch_unwind(AssertUnwindSafe(|| {
                     world
                         .apply(world.now(), Event::Act(&refused), &mut |sent| sent.nominal)

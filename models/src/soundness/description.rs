@@ -369,7 +369,7 @@ pub struct Limits {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "each is what `Fault` calls so")]
 pub enum Strike {
-    Tell(u8),
+    Command(u8),
     Stop(u8),
     Crash(u8),
     PowerLoss(u8),

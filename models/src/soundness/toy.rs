@@ -373,7 +373,12 @@ impl Process for Toy {
         }
     }
 
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         let plot = self.plot.0.clone();
         self.act(cx, &plot.script.told);
         match what {

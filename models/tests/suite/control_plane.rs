@@ -5,8 +5,8 @@ use crate::common;
 
 use crate::common::topology::fixed;
 use stateright::{Checker, Path};
+use wavetank_components::kube_apiserver::BootstrapDefect;
 use wavetank_components::{ClusterView, ENDPOINTS};
-use wavetank_controllers::BootstrapDefect;
 use wavetank_engine::{Time, World};
 use wavetank_models::{AUDIT, Audited, Move, Node, WorldModel};
 use wavetank_version::Selection;

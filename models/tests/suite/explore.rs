@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::topology::fixed;
 use stateright::{Checker, Model};
-use wavetank_controllers::BootstrapDefect;
+use wavetank_components::kube_apiserver::BootstrapDefect;
 use wavetank_engine::drive::replay::{Fit, Replay};
 use wavetank_engine::trace::{Line, TraceEvent, TraceWhat};
 use wavetank_engine::{Action, Class, Fault, Memo, Time};

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::common::topology::fixed;
 use stateright::Path;
-use wavetank_controllers::BootstrapDefect;
-use wavetank_controllers::Reconciler;
+use wavetank_components::kube_apiserver::BootstrapDefect;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 use wavetank_engine::{Action, Fault, Time};
 use wavetank_models::{Bounds, Move, WorldModel};
 use wavetank_releases::{Release, V1_36};

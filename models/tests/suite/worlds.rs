@@ -158,7 +158,7 @@ pub fn restarts() -> Description {
         watched: never(Rule::With { what: 2, number: 6 }),
         settles: None,
         limits: Limits {
-            plan: vec![(300, Some(Strike::Tell(0)))],
+            plan: vec![(300, Some(Strike::Command(0)))],
             ..limits(1000)
         },
         lie: Lie::None,
@@ -195,7 +195,7 @@ pub fn for_ever() -> Description {
         watched: never(Rule::With { what: 2, number: 6 }),
         settles: None,
         limits: Limits {
-            faults: vec![Strike::Tell(0)],
+            faults: vec![Strike::Command(0)],
             ..limits(2000)
         },
         lie: Lie::None,

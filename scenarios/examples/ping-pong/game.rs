@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::drive::story::Told;
+use wavetank_engine::drive::story::Description;
 use wavetank_engine::{
     Always, Caller, Check, Class, Cx, Keepalive, Name, Note, Outcome, Payload, ProcId, Process,
     Property, Reached, RoutineFuture, Rx, Task, Timer, Transport, Violation, World,
@@ -62,7 +62,7 @@ impl Process for Ping {
 
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
 
-    fn tell(&mut self, _: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(&mut self, _: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
         match what {
             "cheer" => Ok(()),
             _ => Err(format!("a player does not know what `{what}` means")),
@@ -233,13 +233,13 @@ fn no_ball_is_lost(_: &World, note: &Note) -> Check {
 }
 
 /// Notes in words.
-pub fn tell(_: &World, note: &Note) -> Option<Told> {
+pub fn describe(_: &World, note: &Note) -> Option<Description> {
     let (text, ball) = match (note.body.get(), note.body.get()) {
         (Some(Hit(ball)), _) => (format!("hits ball {ball}"), ball),
         (_, Some(Lost(ball))) => (format!("has lost ball {ball}"), ball),
         _ => return None,
     };
-    Some(Told {
+    Some(Description {
         text,
         about: vec![format!("ball {ball}")],
     })

@@ -10,7 +10,7 @@ use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Workload};
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::{FaultKind, Time, World, WorldBuilder};
 
-use super::game::{Ping, Pong, Spectator, properties, tell};
+use super::game::{Ping, Pong, Spectator, describe, properties};
 
 const DEFECTS: [(&str, &str); 3] = [
     ("blind", "pong hits whatever comes"),
@@ -142,7 +142,7 @@ impl Case for Table {
     }
 
     fn describer(&self) -> Describer {
-        Describer::new(tell)
+        Describer::new(describe)
     }
 
     fn flips(&self) -> Vec<Flip> {

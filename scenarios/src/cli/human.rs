@@ -151,14 +151,7 @@ fn verdict(report: &Report) -> String {
 
 /// `12_345` as `12,345`.
 pub(super) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).expect("digits"))
-        .collect();
-    groups.join(",")
+    indicatif::HumanCount(number).to_string()
 }
 
 fn share(part: u64, all: u64) -> String {

@@ -85,7 +85,7 @@ fn told(case: &dyn Case, world: &World, line: &Line, replayed: &Replayed) -> Str
     };
     if let Replayed::Event { report, .. } = replayed {
         for note in &report.notes {
-            let told = match case.describer().tell(world, note) {
+            let told = match case.describer().describe(world, note) {
                 Some(told) => told.text,
                 None => format!("{:?}", note.body),
             };

@@ -79,15 +79,15 @@ fn workload(components: &Components, setup: &Setup, processes: &Processes) -> Ve
 pub(super) fn directed(scenario: &Scenario) -> Result<Vec<(Time, Action)>, String> {
     let typed = |planned: &file::Directed| {
         let action = if let Some(hold) = &planned.hold {
-            told(
+            command(
                 &hold.process,
                 "hold",
                 json!({"resource": hold.resource, "revision": hold.revision}),
             )
         } else if let Some(held) = &planned.release {
-            told(&held.process, "release", json!({"resource": held.resource}))
+            command(&held.process, "release", json!({"resource": held.resource}))
         } else if let Some(tell) = &planned.tell {
-            told(&tell.process, &tell.what, tell.with.clone())
+            command(&tell.process, &tell.what, tell.with.clone())
         } else {
             let fault: Fault = serde_json::from_value(planned.fault.clone().unwrap_or_default())
                 .map_err(|error| format!("the planned fault at {}: {error}", planned.at))?;
@@ -98,8 +98,8 @@ pub(super) fn directed(scenario: &Scenario) -> Result<Vec<(Time, Action)>, Strin
     scenario.plan.iter().map(typed).collect()
 }
 
-pub(super) fn told(process: &str, what: &str, args: Json) -> Action {
-    Action::Tell {
+pub(super) fn command(process: &str, what: &str, args: Json) -> Action {
+    Action::Command {
         process: process.to_owned(),
         what: what.to_owned(),
         args,

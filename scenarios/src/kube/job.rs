@@ -177,7 +177,7 @@ impl Case for Job {
 
     fn describer(&self) -> Describer {
         let components = self.components.clone();
-        Describer::new(move |world, note| components.tell(world, note))
+        Describer::new(move |world, note| components.describe(world, note))
     }
 
     fn flips(&self) -> Vec<Flip> {

@@ -19,7 +19,7 @@ pub(super) fn of(scenario: &Scenario) -> Option<Scope> {
     let fault = |fault: &serde_json::Value| match file::told(fault) {
         Some(told) => {
             let told = told.expect("it was read before");
-            fault_schedule::told(&told.process, &told.what, told.with)
+            fault_schedule::command(&told.process, &told.what, told.with)
         }
         None => {
             let fault: Fault = serde_json::from_value(fault.clone()).expect("it was read before");

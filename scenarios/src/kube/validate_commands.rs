@@ -3,7 +3,7 @@
 
 use wavetank_engine::{Action, ApplyError, Event, Fault, Report, World};
 
-use super::fault_schedule::told;
+use super::fault_schedule::command;
 use super::job::Job;
 use crate::case::Case as _;
 use crate::file::{self, Told};
@@ -25,7 +25,7 @@ pub fn check(job: &Job, name: &str, text: &str) -> Result<(), String> {
     }
     let why = |tell: &Told| {
         world.find(&tell.process)?;
-        let action = told(&tell.process, &tell.what, tell.with.clone());
+        let action = command(&tell.process, &tell.what, tell.with.clone());
         let error = act(&mut world.clone(), &action).err();
         error.map(|error| error.to_string())
     };

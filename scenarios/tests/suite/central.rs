@@ -1,6 +1,7 @@
-//! Central files name no component: the list does, and nothing else.
+//! Central files name no component: the list does, and nothing else. The generic apiserver names none either.
 
 use std::fs;
+use std::path::Path;
 
 use wavetank_cluster::Components;
 use wavetank_component::{Component, Section};
@@ -46,6 +47,44 @@ fn central_files_name_no_component() {
             if line.contains("wavetank_components")
                 || names.iter().any(|name| line.contains(name.as_str()))
             {
+                found.push(format!("{}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What the generic apiserver has of Services: a status code, and a kind that upstream's watch cache sizes by name.
+const OF_THE_API: [&str; 2] = [
+    "Reason::ServiceUnavailable",
+    "\"services\", \"apiservices\"",
+];
+
+#[test]
+fn the_generic_apiserver_names_no_services_and_its_registry_no_kind() {
+    let folder = root().join("sim/apiserver/src");
+    let mut all = Vec::new();
+    sources(&folder, &mut all);
+    let registry = |path: &Path| {
+        let path = path.strip_prefix(&folder).expect("it is below it");
+        path.starts_with("registry") || path.ends_with("registry.rs")
+    };
+    assert!(all.iter().filter(|path| registry(path)).count() > 5);
+    let mut found = Vec::new();
+    for path in &all {
+        let text = fs::read_to_string(path).expect("it is text");
+        let lines = text.lines();
+        for line in lines.filter(|line| !OF_THE_API.iter().any(|own| line.contains(own))) {
+            let lower = line.to_lowercase();
+            let of_services = [
+                "service",
+                "nodeport",
+                "node_port",
+                "clusterip",
+                "cluster_ip",
+            ];
+            let named = of_services.iter().any(|word| lower.contains(word));
+            if named || registry(path) && line.contains("kinds::") {
                 found.push(format!("{}: {}", path.display(), line.trim()));
             }
         }

@@ -20,6 +20,7 @@ mod reduction;
 mod schema;
 mod scopes;
 mod service_defects;
+mod simpler;
 mod soundness;
 mod stale;
 mod support;

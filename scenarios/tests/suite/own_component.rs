@@ -9,8 +9,8 @@ use wavetank::case::{Case, run_seed};
 use wavetank::catalogue::{Catalogue as _, Composition};
 use wavetank::component::values::{Choices, Duration as Written};
 use wavetank::component::{
-    Component, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas, Section,
-    Setup, Spec, Told, Wiring,
+    Component, Description, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo,
+    Replicas, Section, Setup, Spec, Wiring,
 };
 use wavetank::kube::Kube;
 use wavetank_engine::drive::Ending;
@@ -62,7 +62,12 @@ impl Process for Sitter {
         unreachable!("nobody asks a sitter: {body:?}");
     }
 
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         if what != "look" {
             return Err(format!("knows `look`, not `{what}`"));
         }
@@ -131,7 +136,7 @@ impl Component for Sitters {
             lacking: "there is nobody to look",
             add: "`sitters: 2` to `topology`",
         };
-        vec![Load::told("look", "look", "Each sitter looks.", need).until_calm()]
+        vec![Load::command("look", "look", "Each sitter looks.", need).until_calm()]
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
@@ -181,10 +186,10 @@ impl Component for Sitters {
         SETTLED
     }
 
-    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
+    fn describe(&self, _: &World, note: &Note) -> Option<Description> {
         let looked = note.body.get::<Looked>()?;
         let how = if looked.asleep { " in its sleep" } else { "" };
-        Some(Told {
+        Some(Description {
             text: format!("looks{how}"),
             about: vec!["the view".to_owned()],
         })

@@ -176,7 +176,7 @@ impl<V: Value> Process for EtcdUser<V> {
     /// `{put: KEY, get-at: REVISION}`, `{compact: REVISION}`, `{grant: SECONDS}`: just this, at any member or
     /// at `member: NUMBER`.
     /// `watch {prefix, from?, member?, company?, asks-progress?}`: one more watch.
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,

@@ -99,7 +99,7 @@ impl Process for Follower {
 
     fn request(&mut self, _cx: &mut Cx<'_>, _caller: Caller, _body: &Payload) {}
 
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,

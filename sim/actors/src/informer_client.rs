@@ -70,7 +70,7 @@ impl Process for InformerClient {
     /// queue, or off its watch. `release {resource}`. `move {server?}`: its connections go to this server, by number, or
     /// to any.
     /// `content {}`: it tells what it holds.
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         match what {
             "hold" => {
                 let place = match args["watch"].as_bool() {

@@ -1,7 +1,7 @@
 //! Actors: who uses the cluster in a scenario. Each is a process whose commands the workload draws, and each tells
 //! what it asked and what came of it, so that properties can judge.
 //!
-//! `writer` makes, changes and deletes objects; `service_writer` uses Services; `etcd_user` uses etcd itself.
+//! `writer` makes, changes and deletes objects; `etcd_user` uses etcd itself.
 //! `informer_client` has informers and nothing else. `follower` finds apiservers through the Endpoints
 //! default/kubernetes. `rollout_operator` replaces apiservers. `monitors` holds servers to what writers are told.
 //!
@@ -12,12 +12,10 @@ mod follower;
 mod informer_client;
 pub mod monitors;
 mod rollout_operator;
-pub mod service_writer;
 pub mod writer;
 
 pub use etcd_user::EtcdUser;
 pub use follower::{Attempt, Follower, KNOWN};
 pub use informer_client::InformerClient;
 pub use rollout_operator::RolloutOperator;
-pub use service_writer::ServiceWriter;
 pub use writer::Writer;

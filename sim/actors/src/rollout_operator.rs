@@ -53,7 +53,12 @@ impl Process for RolloutOperator {
         unreachable!("nobody asks an operator: {body:?}");
     }
 
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         if what != "roll" {
             return Err(format!("knows `roll`, not `{what}`"));
         }

@@ -101,7 +101,7 @@ impl Process for Writer {
 
     /// `write {}`: one object, in some way. `read {}`: all objects of a resource. `request {method, path,
     /// body?}`: just this, to any server.
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let task = match what {
             "write" => Task::new(WRITE, self.clone()),
             "read" => Task::new(READ, self.clone()),

@@ -28,6 +28,9 @@ gates! {
     /// Ports for health checks and traffic policies are checked by validation, and not once the layer before the
     /// registry has allocated (`validateServiceExternalTrafficPolicy`; the layer is gone since).
     pub TRAFFIC_IS_VALIDATED = Gate::since(1, 23);
+    /// Services are deleted as a collection, too: their storage is the generic one since then
+    /// (`pkg/registry/core/service/storage/storage.go`).
+    pub SERVICES_HAVE_DELETE_COLLECTION = Gate::since(1, 23);
     /// `ttlSecondsAfterFinished` of a Job (`TTLAfterFinished`, beta; alpha and off since 1.12).
     pub TTL_AFTER_FINISHED = Gate::since(1, 21);
     /// `fieldValidation` (KEP-2885, `ServerSideFieldValidation`, beta; alpha and off since 1.23).

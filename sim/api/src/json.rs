@@ -1,4 +1,4 @@
-//! JSON trees: what objects are made of at the door, and the few ways to reach into them.
+//! JSON trees: what objects are made of in requests and answers, and the few ways to reach into them.
 //!
 //! Maps are sorted, so nothing depends on the order in which a client wrote its fields.
 

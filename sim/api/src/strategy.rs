@@ -15,8 +15,19 @@ pub struct Context {
     pub release: Version,
     /// The server's clock.
     pub now: Stamp,
-    /// Has it ranges of both families?
+    /// Has it ranges of both families for Services?
     pub dual_stack: bool,
+}
+
+impl Context {
+    /// That of a server without ranges for Services.
+    pub fn new(release: Version, now: Stamp) -> Context {
+        Context {
+            release,
+            now,
+            dual_stack: false,
+        }
+    }
 }
 
 /// Which objects of a subresource a strategy is for.
@@ -105,7 +116,7 @@ pub trait Strategy: Sync {
     }
 
     /// May all objects of a collection be deleted at once?
-    fn deletes_collections(&self) -> bool {
+    fn deletes_collections(&self, _release: Version) -> bool {
         true
     }
 

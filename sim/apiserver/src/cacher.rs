@@ -46,7 +46,7 @@ use wavetank_version::{EtcdVersion, Set, Version};
 
 pub use compact::{COMPACT_EVERY, COMPACT_KEY};
 pub use defects::CacheDefect;
-pub use hold::tell;
+pub use hold::command;
 pub use note::CacheNote;
 pub use register::Watch;
 

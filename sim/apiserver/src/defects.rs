@@ -4,7 +4,6 @@ use wavetank_version::{AnyVersion, Selection, Set, defects};
 
 use crate::cacher::CacheDefect;
 use crate::server;
-use crate::services::ServiceDefect;
 
 defects! {
     /// A known bug of the generic apiserver.
@@ -20,8 +19,6 @@ pub struct Defects {
     pub server: Set<ServerDefect>,
     /// Of its watch caches.
     pub cache: Set<CacheDefect>,
-    /// Of what it gives to Services.
-    pub services: Set<ServiceDefect>,
 }
 
 impl Defects {
@@ -30,7 +27,6 @@ impl Defects {
         Defects {
             server: selection.of(),
             cache: selection.of(),
-            services: selection.of(),
         }
     }
 
@@ -40,7 +36,6 @@ impl Defects {
         Defects {
             server: Set::shipped_with(version),
             cache: Set::shipped_with(version),
-            services: Set::shipped_with(version),
         }
     }
 }

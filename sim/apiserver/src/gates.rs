@@ -1,5 +1,5 @@
-//! What changed between releases in the generic apiserver: its life, its handlers, its storage. The watch cache and the
-//! allocators of Services have tables of their own. Where it is not known in which release something changed, the gate
+//! What changed between releases in the generic apiserver: its life, its handlers, its storage. The watch cache has
+//! a table of its own. Where it is not known in which release something changed, the gate
 //! stands at the first modelled release that has it, and says so.
 
 pub use wavetank_api::gates::ENDPOINTS_ARE_DEPRECATED;

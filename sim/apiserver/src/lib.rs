@@ -1,19 +1,19 @@
 //! A kube-apiserver for the simulated world.
 //!
-//! `door` is what happens to a request, `registry` what create, update and delete do to any kind,
+//! `endpoints` has the handlers of requests, `registry` what create, update and delete do to any kind,
 //! `storage` what upstream calls etcd3: objects in etcd, each call an await; `cacher` the watch cache
-//! before it; `services` what Services are allocated. `server` is the life of the process: hooks, readiness, shutdown; `node` what its node does with it. What kinds and requests mean is in `wavetank_api`; what
-//! a hook does (the bootstrap controller) belongs to the layers above.
+//! before it. `server` is the life of the process: hooks, readiness, shutdown; `node` what its node does with it. What kinds and requests mean is in `wavetank_api`; what
+//! a hook does, and what it adds to a resource, belongs to the layers above.
 
 pub mod cacher;
 mod defects;
-mod door;
+mod endpoints;
 pub mod gates;
+mod namespaces;
 mod node;
 pub mod options;
-mod registry;
+pub mod registry;
 mod server;
-pub mod services;
 mod storage;
 mod storages;
 
@@ -22,5 +22,4 @@ pub use defects::{Defects, ServerDefect};
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
 pub use server::{ApiServer, Config, HOOKS_DONE, Hook, HookFuture, STOP_BEGUN, ServerNote};
-pub use services::ServiceDefect;
 pub use storage::{Storage, Updated};

@@ -1,12 +1,12 @@
 //! The generic registry (`apiserver/pkg/registry/generic/registry/store.go`): what create, get,
 //! list, update and delete do to any kind, around the rules of its strategy. Every call of storage
-//! is an await. How requests are read and answers are written belongs to the door.
+//! is an await. What a resource adds comes in through `RestStorage`: nothing here names one. How requests are read and
+//! answers are written belongs to the handlers in `endpoints`.
 
 mod before;
 mod collection;
 mod create;
 pub(crate) mod delete;
-mod namespaces;
 mod rest_storage;
 pub(crate) mod update;
 
@@ -171,12 +171,8 @@ impl Registry {
         self.cacher?.cached(rx, key)
     }
 
-    fn context(&self, rx: Rx) -> Context {
-        let mut cx = Context {
-            release: self.storage.release,
-            now: Stamp::of(rx.clock()),
-            dual_stack: false,
-        };
+    pub(crate) fn context(&self, rx: Rx) -> Context {
+        let mut cx = Context::new(self.storage.release, Stamp::of(rx.clock()));
         self.rest.complete(&mut cx);
         cx
     }
@@ -193,7 +189,7 @@ impl Registry {
     }
 
     /// `storeerr.Interpret…Error`: what storage said, in the words of the API.
-    fn refusal(&self, error: StoreError, verb: &str, name: &str) -> Status {
+    pub(crate) fn refusal(&self, error: StoreError, verb: &str, name: &str) -> Status {
         let resource = self.resource;
         match error {
             StoreError::Status(status) => *status,

@@ -20,11 +20,10 @@ use wavetank_version::{Defect, EtcdVersion, Version};
 use crate::Defects;
 use crate::ServerDefect;
 use crate::cacher::{self, Cacher};
-use crate::door::{self, Route, Watching};
+use crate::endpoints::{self, Route, Watching};
 use crate::gates;
 use crate::node::{NodeAnswer, NodeOrder};
-use crate::registry::{UIDS, Uids};
-use crate::services::{self, ServiceRanges};
+use crate::registry::{RestStorage, UIDS, Uids};
 use crate::storage::Storage;
 
 /// `http.Server.Shutdown` and the wait for requests in flight (`ShutdownTimeout`).
@@ -75,8 +74,6 @@ pub struct Config {
     pub compaction: Option<Duration>,
     /// Its number among the servers: goes into uids.
     pub number: u32,
-    /// What Services are allocated; without ranges they are stored as they come.
-    pub services: Option<ServiceRanges>,
     /// The kinds that it serves, and has watch caches of.
     pub kinds: Kinds,
     /// Is the admission plugin `NamespaceLifecycle` on?
@@ -122,7 +119,7 @@ impl Config {
     }
 
     /// The watch cache of a resource.
-    pub(crate) fn cacher(&self, rx: Rx, resource: &'static Resource) -> Option<Cacher> {
+    pub fn cacher(&self, rx: Rx, resource: &'static Resource) -> Option<Cacher> {
         let apart = self.events_etcd.is_some() && *resource == EVENTS;
         let is_cached = !apart && self.kinds.caches(resource);
         let caches = self.caches().filter(|_| is_cached)?;
@@ -157,6 +154,19 @@ pub trait Hook: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// How long the shutdown has to wait for it, at most: upstream's bootstrap controller gives up after 20 s.
     fn shutdown_limit(&self) -> Duration {
         FIRST_HOOK
+    }
+    /// The storage of a resource to which it adds something (`RESTStorageProvider`), for the time of one request.
+    fn rest_storage(
+        &self,
+        _rx: Rx,
+        _server: &Config,
+        _resource: &Resource,
+    ) -> Option<Arc<dyn RestStorage>> {
+        None
+    }
+    /// Does a handler go on when the time of its request is over, to give back what such a storage took?
+    fn gives_back(&self) -> bool {
+        false
     }
     /// A routine of its own, if the kind is one of its own.
     fn routine(&self, task: &Task) -> Option<RoutineFuture>;
@@ -193,12 +203,12 @@ pub struct Serve {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ApiServer<H> {
     config: Arc<Config>,
-    hooks: Vec<H>,
+    hooks: Arc<[H]>,
     listening: bool,
     /// How often it has started: with it uids stay unique.
     lives: u16,
     /// What the next manifest of its node says, if that is something else.
-    upgrade: Option<(Arc<Config>, Vec<H>)>,
+    upgrade: Option<(Arc<Config>, Arc<[H]>)>,
     /// Does its node have that manifest, and its next life is of it?
     replacing: bool,
 }
@@ -208,7 +218,7 @@ impl<H: Hook> ApiServer<H> {
     pub fn new(config: Config, hooks: Vec<H>) -> ApiServer<H> {
         ApiServer {
             config: Arc::new(config),
-            hooks,
+            hooks: hooks.into(),
             listening: false,
             lives: 0,
             upgrade: None,
@@ -219,7 +229,7 @@ impl<H: Hook> ApiServer<H> {
     /// The same, whose node replaces it by one with this configuration and these hooks when it is told to.
     pub fn upgraded_to(self, config: Config, hooks: Vec<H>) -> ApiServer<H> {
         ApiServer {
-            upgrade: Some((Arc::new(config), hooks)),
+            upgrade: Some((Arc::new(config), hooks.into())),
             ..self
         }
     }
@@ -240,6 +250,11 @@ impl<H: Hook> ApiServer<H> {
     /// What never changes in it.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Its hooks.
+    pub fn hooks(&self) -> &[H] {
+        &self.hooks
     }
 }
 
@@ -266,7 +281,7 @@ impl<H: Hook> Process for ApiServer<H> {
                 cacher::start_compactor(cx, caches, &self.config.kinds, every);
             }
         }
-        for hook in &self.hooks {
+        for hook in &*self.hooks {
             hook.boot(cx);
         }
         for hook in 0..self.hooks.len() {
@@ -284,7 +299,7 @@ impl<H: Hook> Process for ApiServer<H> {
             return self.ordered(cx, caller, *order);
         }
         let request = body.clone();
-        let task = match door::route(request.expect::<Request>(), &self.config.kinds) {
+        let task = match endpoints::route(request.expect::<Request>(), &self.config.kinds) {
             Route::Api(api) if api.watch => {
                 let open = None;
                 let watching = Watching {
@@ -321,7 +336,7 @@ impl<H: Hook> Process for ApiServer<H> {
     }
 
     /// `hold {resource, revision?, seconds?}`, `release {resource}`, `lag` and `rebuild` of watch caches.
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
@@ -329,7 +344,7 @@ impl<H: Hook> Process for ApiServer<H> {
     ) -> Result<(), String> {
         let caches = self.config.caches();
         let caches = caches.ok_or("has no watch caches")?;
-        let told = cacher::tell(cx, caches, &self.config.kinds, what, args);
+        let told = cacher::command(cx, caches, &self.config.kinds, what, args);
         told.unwrap_or_else(|| {
             Err(format!(
                 "knows `hold`, `release`, `lag` and `rebuild`, not `{what}`"
@@ -348,15 +363,21 @@ impl<H: Hook> Process for ApiServer<H> {
     fn routine(&self, task: &Task) -> RoutineFuture {
         let rx = Rx::new();
         if task.kind() == SERVE {
-            return Box::pin(door::serve(
+            return Box::pin(endpoints::serve(
                 rx,
                 self.config.clone(),
+                self.hooks.clone(),
                 task.args::<Serve>().clone(),
             ));
         }
         if task.kind() == WATCH {
             let watching = task.args::<Watching>().clone();
-            return Box::pin(door::watch(rx, self.config.clone(), watching));
+            return Box::pin(endpoints::watch(
+                rx,
+                self.config.clone(),
+                self.hooks.clone(),
+                watching,
+            ));
         }
         if task.kind() == POST_START {
             return Box::pin(post_start(rx, self.hooks[*task.args::<usize>()].clone()));
@@ -364,8 +385,7 @@ impl<H: Hook> Process for ApiServer<H> {
         if task.kind() == SHUTDOWN {
             return Box::pin(shutdown(rx, self.config.clone(), self.hooks.clone()));
         }
-        let ours = door::routine(task).or_else(|| cacher::routine(task));
-        if let Some(routine) = ours.or_else(|| services::routine(task)) {
+        if let Some(routine) = endpoints::routine(task).or_else(|| cacher::routine(task)) {
             return routine;
         }
         let own = self.hooks.iter().find_map(|hook| hook.routine(task));
@@ -388,11 +408,11 @@ pub(crate) const LISTENER_CLOSES_BEFORE_REMOVAL: Defect = Defect::known(
 .shows_with("endpoint-reconciler-type", &["lease", "master-count"]);
 
 /// `Run` (v1.16, v1.20), `RunWithContext` (v1.36).
-async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Vec<H>) -> Outcome {
+async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Arc<[H]>) -> Outcome {
     let delay = rx.sleep(config.shutdown_delay);
     let limits = hooks.iter().map(Hook::shutdown_limit);
     let limit = limits.sum::<Duration>() + HOOKS_GRACE;
-    let hooks = watch_over(rx, limit, run_pre_shutdown_hooks(rx, hooks));
+    let hooks = watch_over(rx, limit, run_pre_shutdown_hooks(rx, hooks.to_vec()));
     if config
         .defects
         .server

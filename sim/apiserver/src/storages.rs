@@ -1,22 +1,35 @@
-//! The resources that add something to the generic registry, a line each.
+//! Which storage a resource has: what the hooks of a server add, what the generic apiserver adds by itself, or the
+//! generic one.
 
 use std::sync::Arc;
 
 use wavetank_api::{Resource, kinds};
 use wavetank_engine::Rx;
 
+use crate::namespaces::Namespaces;
 use crate::registry::{Generic, RestStorage};
-use crate::server::Config;
-use crate::services;
+use crate::server::{Config, Hook};
 
-/// Makes the storage of a resource for one request; nothing if this server adds nothing.
-type Make = fn(Rx, &Config) -> Option<Arc<dyn RestStorage>>;
+/// What a server adds to the generic registry.
+pub(crate) trait Storages: Send + Sync {
+    /// The storage of a resource, for the time of one request.
+    fn rest_storage(&self, rx: Rx, config: &Config, resource: &Resource) -> Arc<dyn RestStorage>;
 
-const STORAGES: [(&Resource, Make); 1] = [(&kinds::SERVICES, services::rest_storage)];
+    /// Does a handler go on when the time of its request is over, to give back what it took?
+    fn gives_back(&self) -> bool;
+}
 
-/// The storage of a resource.
-pub fn rest_storage(rx: Rx, config: &Config, resource: &Resource) -> Arc<dyn RestStorage> {
-    let mut own = STORAGES.iter().filter(|(of, _)| *of == resource);
-    let made = own.find_map(|(_, make)| make(rx, config));
-    made.unwrap_or_else(|| Arc::new(Generic))
+impl<H: Hook> Storages for Arc<[H]> {
+    fn rest_storage(&self, rx: Rx, config: &Config, resource: &Resource) -> Arc<dyn RestStorage> {
+        let mut hooks = self.iter();
+        let added = hooks.find_map(|hook| hook.rest_storage(rx, config, resource));
+        added.unwrap_or_else(|| match *resource == kinds::NAMESPACES {
+            true => Arc::new(Namespaces),
+            false => Arc::new(Generic),
+        })
+    }
+
+    fn gives_back(&self) -> bool {
+        self.iter().any(Hook::gives_back)
+    }
 }

@@ -22,7 +22,7 @@ use crate::observed::{Handled, Held, Informing, Ready, Synced};
 use crate::reflector::{self, REFLECT, Reflect};
 use crate::wait::backoff::{RESET_AFTER, Rearm};
 
-pub use apply::{Notice, Told};
+pub use apply::{Notice, Notification};
 pub use factory::{Lister, SharedInformer, SharedInformerFactory};
 pub use spec::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
 pub use state::{Hold, HoldAt, INFORMERS, Informer, InformerId, Listener, first_of};
@@ -42,7 +42,7 @@ pub(crate) const fn released(informer: u32) -> Condition {
 }
 
 /// A handler has something to be told.
-const fn told(informer: u32, handler: u32) -> Condition {
+const fn notified(informer: u32, handler: u32) -> Condition {
     Condition::new("told", (informer as u64) << 16 | handler as u64)
 }
 
@@ -261,8 +261,8 @@ async fn process_loop(rx: Rx, own: Arc<Informers>, id: InformerId) -> Outcome {
             rx.changed(queued(informer)).await;
             continue;
         };
-        for handler in &popped.told {
-            rx.broadcast(told(informer, *handler));
+        for handler in &popped.notified {
+            rx.broadcast(notified(informer, *handler));
         }
         rx.note(crate::observed::Changed {
             informer,
@@ -286,7 +286,7 @@ async fn run(rx: Rx, own: Arc<Informers>, id: InformerId, handler: u32) -> Outco
     let notice = loop {
         match rx.update(&INFORMERS, take) {
             Some(notice) => break notice,
-            None => rx.changed(told(informer, handler)).await,
+            None => rx.changed(notified(informer, handler)).await,
         }
     };
     match spec.lag {

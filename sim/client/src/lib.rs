@@ -9,6 +9,7 @@
 //! say what is promised. Who uses a cluster for a scenario's sake is in `wavetank_actors`.
 
 mod defects;
+mod describe;
 mod event_recorder;
 pub mod fifo;
 pub mod gates;
@@ -23,10 +24,10 @@ mod reflector;
 mod rest;
 mod transport;
 pub mod wait;
-mod words;
 pub mod workqueue;
 
 pub use defects::InformerDefect;
+pub use describe::describe;
 pub use event_recorder::{EventRecorder, EventType, Report};
 pub use health_checks::{Checked, HealthChecks};
 pub use indexer::{BY_NAMESPACE, Index, Indexer};
@@ -34,4 +35,3 @@ pub use leader_election::ElectionDefect;
 pub use load_balancer::{LoadBalancer, Policy};
 pub use rest::{Failure, RestClient, Servers};
 pub use transport::HTTPS;
-pub use words::tell;

@@ -2,9 +2,9 @@
 //! itself, to the server of its own process (loopback) or to any of several behind a load balancer. What is done with
 //! an answer does not belong here.
 
-use std::fmt;
 use std::time::Duration;
 
+use thiserror::Error;
 use wavetank_api::http::{Content, List, Method, WatchPart};
 use wavetank_api::{Reason, Request, Response, Status, Stored};
 use wavetank_engine::{NetError, Payload, ProcId, Rx, Stream, Transport};
@@ -55,11 +55,13 @@ impl Servers {
 }
 
 /// Why there is no answer to use.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Error)]
 pub enum Failure {
     /// The server said no.
+    #[error("{0}")]
     Status(Status),
     /// The server was not reached, or has not answered.
+    #[error("{0}")]
     Net(NetError),
 }
 
@@ -75,15 +77,6 @@ impl Failure {
         match self {
             Failure::Status(status) => status.code >= 500,
             Failure::Net(error) => *error != NetError::Refused,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Status(status) => status.fmt(f),
-            Failure::Net(error) => error.fmt(f),
         }
     }
 }

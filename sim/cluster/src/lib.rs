@@ -5,9 +5,9 @@
 //! Seeds, files and flags are above.
 
 mod components;
+mod describe;
 mod list;
 mod properties;
-mod words;
 mod world;
 
 pub use components::Components;

@@ -7,6 +7,7 @@ use wavetank_api::Resource;
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
+use crate::description::{Description, Stored};
 use crate::drawn::Drawn;
 use crate::given::Given;
 use crate::hit::Hit;
@@ -16,7 +17,6 @@ use crate::part::Keys;
 use crate::property::PropertyInfo;
 use crate::replicas::Replicas;
 use crate::setup::{Setup, Spec};
-use crate::told::{Stored, Told};
 use crate::wiring::Wiring;
 
 /// A kind of process, or a part of one that has options, defects and properties of its own. Only `name` and `about`
@@ -169,7 +169,7 @@ pub trait Component: Send + Sync + 'static {
     }
 
     /// What it tells, in words; `None` for what is not its own, or what no story needs.
-    fn describe(&self, world: &World, note: &Note) -> Option<Told> {
+    fn describe(&self, world: &World, note: &Note) -> Option<Description> {
         let _ = (world, note);
         None
     }

@@ -13,6 +13,7 @@
 //! Nothing here names a component, and nothing here runs.
 
 mod component;
+mod description;
 mod drawn;
 pub mod file;
 mod given;
@@ -23,11 +24,11 @@ mod part;
 mod property;
 mod replicas;
 mod setup;
-mod told;
 pub mod values;
 mod wiring;
 
 pub use component::Component;
+pub use description::{Description, Stored};
 pub use drawn::{Draw, Drawn};
 pub use file::path::Path;
 pub use file::tree::Focus;
@@ -39,5 +40,4 @@ pub use part::{Keys, Part, Section};
 pub use property::{Need, PropertyInfo};
 pub use replicas::Replicas;
 pub use setup::{Setup, Spec};
-pub use told::{Stored, Told};
 pub use wiring::Wiring;

@@ -41,7 +41,7 @@ pub struct Load {
 
 impl Load {
     /// This is told as often as `key` says in `workload`, also when the storm is over.
-    pub const fn told(
+    pub const fn command(
         key: &'static str,
         command: &'static str,
         about: &'static str,
@@ -64,7 +64,7 @@ impl Load {
         Load { ends: true, ..self }
     }
 
-    /// Told to the processes of another component, of which this one is a part.
+    /// Description to the processes of another component, of which this one is a part.
     pub const fn to(self, component: &'static str) -> Load {
         let to = Some(component);
         Load { to, ..self }

@@ -9,8 +9,8 @@ use wavetank_actors::{Attempt, Follower};
 use wavetank_client::Checked;
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
-    Component, Draw, Drawn, Given, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas,
-    Section, Setup, Spec, Told, Wiring,
+    Component, Description, Draw, Drawn, Given, Hit, Keys, Load, Mistakes, Need, Part,
+    PropertyInfo, Replicas, Section, Setup, Spec, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 
@@ -99,7 +99,7 @@ impl Component for Clients {
         vec![Load {
             never: "clients cannot connect every 0s",
             own_key: true,
-            ..Load::told("connect", "connect", "", need)
+            ..Load::command("connect", "connect", "", need)
         }]
     }
 
@@ -145,7 +145,7 @@ impl Component for Clients {
         kube_apiserver::settles(setup) + CLIENTS_NEED
     }
 
-    fn describe(&self, world: &World, note: &Note) -> Option<Told> {
+    fn describe(&self, world: &World, note: &Note) -> Option<Description> {
         if let Some(Checked { server, healthy }) = note.body.get() {
             let what = match healthy {
                 true => "in again",
@@ -162,7 +162,7 @@ impl Component for Clients {
     }
 }
 
-fn plain(text: String) -> Told {
+fn plain(text: String) -> Description {
     let about = Vec::new();
-    Told { text, about }
+    Description { text, about }
 }

@@ -46,7 +46,7 @@ impl Component for EtcdClients {
         let about = "Clients of etcd read, write, compact, and hold leases.";
         vec![Load {
             never: "clients of etcd cannot begin an operation every 0s",
-            ..Load::told("etcd-operations", "operate", about, need)
+            ..Load::command("etcd-operations", "operate", about, need)
         }]
     }
 

@@ -1,16 +1,21 @@
 //! The identity of each apiserver: a Lease that says that it is there.
 
+pub(crate) mod controller;
+mod defects;
+pub mod gates;
 mod stopped;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_component::{Component, Hit, Keys, Part, PropertyInfo, Section, Setup, Spec};
-use wavetank_controllers::IdentityDefect;
-use wavetank_controllers::gates::IDENTITY;
 use wavetank_engine::FaultKind;
 use wavetank_version::{List, Listed};
 
 use crate::kube_apiserver;
+use gates::IDENTITY;
+
+pub use controller::{DELETE_LIMIT as IDENTITY_LIMIT, IdentityStopped};
+pub use defects::IdentityDefect;
 
 /// Its name.
 pub const NAME: &str = "identity";

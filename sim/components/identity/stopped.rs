@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
-use wavetank_controllers::IdentityStopped;
 use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::{Cause, Committed, Key};
 
+use super::IdentityStopped;
 use crate::kube_apiserver::has_transactions;
 use crate::promises::violated;
 

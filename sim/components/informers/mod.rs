@@ -4,14 +4,14 @@ mod specs;
 
 use std::time::Duration;
 
+use crate::kube_apiserver::bootstrap::Bootstrap;
 use wavetank_actors::InformerClient;
 use wavetank_apiserver::ApiServer;
 use wavetank_client::monitors::{self, Name};
 use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{
-    Component, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Told, Wiring,
+    Component, Description, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Wiring,
 };
-use wavetank_controllers::Bootstrap;
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
@@ -67,7 +67,7 @@ impl Component for InformerClients {
             ..NEEDED
         };
         let about = "Until the storm ends, the load balancer moves clients with informers to another apiserver.";
-        vec![Load::told("move-informers", "move", about, need).until_calm()]
+        vec![Load::command("move-informers", "move", about, need).until_calm()]
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
@@ -126,9 +126,9 @@ impl Component for InformerClients {
     }
 
     /// The informers inside of an apiserver are its own business.
-    fn describe(&self, world: &World, note: &Note) -> Option<Told> {
-        let told = wavetank_client::tell(world, note)?;
+    fn describe(&self, world: &World, note: &Note) -> Option<Description> {
+        let described = wavetank_client::describe(world, note)?;
         let inside = world.process::<ApiServer<Bootstrap>>(note.process);
-        Some(told).filter(|_| inside.is_none())
+        Some(described).filter(|_| inside.is_none())
     }
 }

@@ -1,34 +1,36 @@
 //! The apiservers with their bootstrap controllers: who keeps the Endpoints `kubernetes`, and what becomes of them when
-//! apiservers start, stop and die. What they give to Services, their watch caches and their identities are parts of
+//! apiservers start, stop and die. `bootstrap` is the algorithm. What they give to Services, their watch caches and their identities are parts of
 //! them with folders of their own.
 
+pub mod bootstrap;
+pub(crate) mod defects;
+mod describe;
+pub mod gates;
 mod options;
 mod properties;
 mod published;
-mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect, ServiceDefect};
+use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect};
 use wavetank_component::Focus;
 use wavetank_component::{
-    Component, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas, Section,
-    Setup, Spec, Stored, Told, Wiring,
-};
-use wavetank_controllers::gates::BEGINS_WHEN_READY;
-use wavetank_controllers::{
-    Bootstrap, BootstrapDefect, IDENTITY_LIMIT, IdentityDefect, MASTER_LEASES, Reconciler,
-    RepairDefect,
+    Component, Description, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas,
+    Section, Setup, Spec, Stored, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed, Selection, Version};
 
+use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
+use crate::services::{RepairDefect, ServiceDefect};
 use crate::{clients, etcd, identity, load_balancer, rollout, services, watch_cache};
-
+use bootstrap::{Bootstrap, MASTER_LEASES, Reconciler};
+use gates::BEGINS_WHEN_READY;
 use options::{Decided, Topology};
 
+pub use defects::{BootstrapDefect, Defects};
 pub use options::{Apiserver, Apiservers, Options, ReconcilerType};
 pub(crate) use properties::converge::clients as clients_reach_an_apiserver;
 pub(crate) use properties::removal::has_transactions;
@@ -184,8 +186,9 @@ fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
         reconciler: decided.endpoint_reconciler_type.into(),
         apiserver_count: decided.apiserver_count,
         identity: identity::is_on(setup),
+        services: services::ranges(setup).map(Arc::new),
         published: Arc::new(setup.part::<PublishedOptions>().published()),
-        defects: wavetank_controllers::Defects::of(&selection(setup, config.release)),
+        defects: Defects::of(&selection(setup, config.release)),
     }]
 }
 
@@ -201,7 +204,6 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         shutdown_delay: Duration::from_nanos(decided.shutdown_delay.nanos()),
         hooks: 1,
         number: n as u32 + 1,
-        services: services::ranges(setup),
         kinds: setup.kinds.clone(),
         namespace_lifecycle: false,
         events_etcd: None,
@@ -317,8 +319,8 @@ impl Component for KubeApiserver {
         settles(setup)
     }
 
-    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
-        words::tell(note)
+    fn describe(&self, _: &World, note: &Note) -> Option<Description> {
+        describe::note(note)
     }
 
     fn describe_stored(&self, key: &str, _: Option<&Json>) -> Option<Stored> {

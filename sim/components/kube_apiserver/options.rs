@@ -3,13 +3,13 @@
 
 use std::fmt;
 
+use crate::kube_apiserver::bootstrap::Reconciler;
 use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use wavetank_component::values::{Choices, Duration, Release};
 use wavetank_component::{Draw, Drawn, Mistakes, Part, Section};
-use wavetank_controllers::Reconciler;
 
 /// Of `topology`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

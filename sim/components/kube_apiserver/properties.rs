@@ -12,9 +12,9 @@ mod sometimes;
 
 use std::time::Duration;
 
+use crate::kube_apiserver::bootstrap::Reconciler;
+use crate::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_component::{PropertyInfo, Spec};
-use wavetank_controllers::Reconciler;
-use wavetank_controllers::gates::ENDPOINT_SLICES;
 use wavetank_engine::{Always, Class};
 
 use super::{NEEDED, keeps_endpoints, reconciler_of, releases};

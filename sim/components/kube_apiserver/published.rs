@@ -1,11 +1,11 @@
 //! As what the apiservers are published: the type and the ports of the Service `kubernetes`, and the family of the
 //! addresses that they advertise; and whether that goes together.
 
+use crate::kube_apiserver::bootstrap::Published;
+use crate::kube_apiserver::gates::ADDITIONAL_PORTS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_component::{Mistakes, Part, Section, Spec};
-use wavetank_controllers::Published;
-use wavetank_controllers::gates::ADDITIONAL_PORTS;
 use wavetank_version::Version;
 
 use crate::services::{self, PortRange};
@@ -65,7 +65,7 @@ impl PublishedOptions {
     /// As what the apiservers are published.
     pub(super) fn published(&self) -> Published {
         let additional = self.additional_ports.iter();
-        let additional = additional.map(|own| wavetank_controllers::AdditionalPort {
+        let additional = additional.map(|own| crate::kube_apiserver::bootstrap::AdditionalPort {
             name: own.name.as_str().into(),
             port: own.port,
             target: own.target_port,

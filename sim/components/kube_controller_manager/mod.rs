@@ -3,10 +3,10 @@
 
 pub mod controller;
 mod controllers;
+mod describe;
 mod leaders;
 mod manager;
 mod options;
-mod words;
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use wavetank_client::leader_election::LockKind;
 use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_component::values::Choices;
 use wavetank_component::{
-    Component, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section, Setup, Spec, Stored,
-    Told, Wiring,
+    Component, Description, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section, Setup,
+    Spec, Stored, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
@@ -180,12 +180,12 @@ impl Component for KubeControllerManager {
         settles(setup)
     }
 
-    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
-        words::tell(note)
+    fn describe(&self, _: &World, note: &Note) -> Option<Description> {
+        describe::note(note)
     }
 
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
-        let text = words::lock(key, value?)?;
+        let text = describe::lock(key, value?)?;
         Some(Stored {
             text: Some(text),
             about: vec!["leader".to_owned()],

@@ -123,7 +123,7 @@ impl Component for RolloutOperator {
     fn workload(&self) -> Vec<Load> {
         let about = "Until the storm ends, whoever rolls a release out takes the next step when the last one is \
                      done: an apiserver is stopped gracefully, and its node starts it again.";
-        vec![Load::told("roll", "roll", about, NEEDED).until_calm()]
+        vec![Load::command("roll", "roll", about, NEEDED).until_calm()]
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {

@@ -1,14 +1,16 @@
-//! Clients that make, change and delete Services.
+//! Clients that make, change and delete Services: `writer` is what they do.
+
+pub(crate) mod writer;
 
 use std::sync::Arc;
 
-use wavetank_actors::ServiceWriter;
 use wavetank_component::{
     Component, Hit, Load, Mistakes, Need, Replicas, Section, Setup, Spec, Wiring,
 };
 use wavetank_engine::FaultKind;
 
 use crate::{kube_apiserver, services};
+use writer::ServiceWriter;
 
 /// Its name.
 pub const NAME: &str = "service-writers";
@@ -43,8 +45,8 @@ impl Component for ServiceWriters {
             "Until the storm ends, clients make, change and delete Services through any apiserver.";
         let probe = "Clients make Services and delete them at once, also when the storm is over.";
         vec![
-            Load::told("services", "use", services, NEEDED).until_calm(),
-            Load::told("probe-services", "probe", probe, NEEDED),
+            Load::command("services", "use", services, NEEDED).until_calm(),
+            Load::command("probe-services", "probe", probe, NEEDED),
         ]
     }
 

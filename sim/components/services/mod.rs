@@ -1,20 +1,26 @@
-//! What apiservers give to Services: cluster addresses and node ports.
+//! What apiservers give to Services: cluster addresses and node ports. `allocators` gives them, as hooks of the generic
+//! registry; `repair` and `address_controllers` look after what leaked.
 
+mod address_controllers;
+pub mod allocators;
+mod defects;
+mod describe;
+pub mod gates;
 mod options;
 mod properties;
-mod words;
+pub(crate) mod repair;
 
 use serde_json::Value as Json;
-use wavetank_apiserver::ServiceDefect;
-use wavetank_apiserver::services::ServiceRanges;
 use wavetank_component::{
-    Component, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored, Told,
+    Component, Description, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored,
 };
-use wavetank_controllers::RepairDefect;
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
+pub use allocators::ServiceRanges;
+pub use defects::{RepairDefect, ServiceDefect};
 pub use options::{Cidrs, Options, PortRange, add_ranges};
+pub use repair::{REPAIR_INTERVAL, RepairNote, ServiceRepair};
 
 /// Its name.
 pub const NAME: &str = "services";
@@ -77,12 +83,12 @@ impl Component for Services {
         properties::all(NEEDED)
     }
 
-    fn describe(&self, world: &World, note: &Note) -> Option<Told> {
-        words::tell(world, note)
+    fn describe(&self, world: &World, note: &Note) -> Option<Description> {
+        describe::note(world, note)
     }
 
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
-        let (text, about) = words::stored(key, value?)?;
+        let (text, about) = describe::stored(key, value?)?;
         let text = Some(text);
         Some(Stored { text, about })
     }

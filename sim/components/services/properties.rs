@@ -6,11 +6,11 @@
 //! told, and the world.
 
 mod books;
+mod messages;
 mod quiet;
 mod refusals;
 mod repair;
 mod unique;
-mod words;
 
 use quiet::{NothingIsLeft, UsedIsAllocated};
 use refusals::{FullMeansFull, TakenMeansTaken, trouble_is_not_invalid};
@@ -20,9 +20,9 @@ use repair::{
 };
 use unique::{KeepsItsAddress, Unique, in_range, kubernetes_is_first};
 
+use crate::services::allocators::{ItemRange, ServiceRanges};
+use crate::services::gates::IP_ADDRESSES;
 use wavetank_apiserver::HOOKS_DONE;
-use wavetank_apiserver::services::gates::IP_ADDRESSES;
-use wavetank_apiserver::services::{Block, ServiceRanges};
 use wavetank_component::{Need, PropertyInfo};
 use wavetank_engine::{ProcId, World};
 use wavetank_version::Version;
@@ -147,7 +147,7 @@ pub(super) fn all(need: Need) -> Vec<PropertyInfo> {
 /// What the servers give to Services: all of them the same.
 fn ranges(world: &World) -> Option<ServiceRanges> {
     let first = ClusterView(world).apiservers().next()?;
-    first.1.config().services.clone()
+    first.1.hooks().first()?.services.as_deref().cloned()
 }
 
 /// The address of the Service `kubernetes`.
@@ -179,11 +179,11 @@ fn all_items(world: &World, server: ProcId) -> Vec<Item> {
     let (Some(ranges), Some(release)) = (ranges(world), release(world, server)) else {
         return Vec::new();
     };
-    let blocks = ranges.cluster_ips.iter();
-    let blocks = blocks.filter_map(|range| Block::of_addresses(range, release));
-    let addresses = blocks.flat_map(|block| {
-        let all = 0..block.size();
-        all.map(move |offset| Item::Address(block.item(offset).into()))
+    let of_addresses = ranges.cluster_ips.iter();
+    let of_addresses = of_addresses.filter_map(|range| ItemRange::of_addresses(range, release));
+    let addresses = of_addresses.flat_map(|range| {
+        let all = 0..range.size();
+        all.map(move |offset| Item::Address(range.item(offset).into()))
     });
     let (first, count) = ranges.node_ports;
     let ports = (0..i64::from(count)).map(|offset| Item::Port(i64::from(first) + offset));

@@ -29,7 +29,7 @@ pub struct LeaderlessCachesEnd {
 }
 
 impl LeaderlessCachesEnd {
-    fn told(&mut self, world: &World, process: ProcId, note: &CacheNote) {
+    fn noted(&mut self, world: &World, process: ProcId, note: &CacheNote) {
         let life = world.incarnation(process);
         let (of, filled) = self.filled.entry(process).or_default();
         if *of != life {
@@ -89,8 +89,8 @@ impl Property for LeaderlessCachesEnd {
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some(told) = note.body.get::<CacheNote>() {
-            self.told(world, note.process, told);
+        if let Some(own) = note.body.get::<CacheNote>() {
+            self.noted(world, note.process, own);
         }
         self.look(world)
     }

@@ -10,8 +10,8 @@ use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::CacheNote;
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
-    Component, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Section, Setup,
-    Spec, Told,
+    Component, Description, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo,
+    Section, Setup, Spec,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
@@ -115,7 +115,7 @@ impl Component for WatchCache {
                        when its definition changes.";
         let of = kube_apiserver::NAME;
         vec![
-            Load::told(
+            Load::command(
                 "lag-caches",
                 "lag",
                 lag,
@@ -123,7 +123,7 @@ impl Component for WatchCache {
             )
             .to(of)
             .until_calm(),
-            Load::told(
+            Load::command(
                 "rebuild-caches",
                 "rebuild",
                 rebuild,
@@ -180,12 +180,12 @@ impl Component for WatchCache {
         )]
     }
 
-    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
-        note.body.get().map(tell)
+    fn describe(&self, _: &World, note: &Note) -> Option<Description> {
+        note.body.get().map(describe_note)
     }
 }
 
-fn tell(note: &CacheNote) -> Told {
+fn describe_note(note: &CacheNote) -> Description {
     let (text, of) = match note {
         CacheNote::Filled(of, revision) => (format!("is filled at {revision}"), of),
         CacheNote::Broke(of, why) => (format!("loses its watch of etcd: {why}"), of),
@@ -199,13 +199,13 @@ fn tell(note: &CacheNote) -> Told {
         }
     };
     let of = of.qualified();
-    Told {
+    Description {
         text: format!("its cache of {of} {text}"),
         about: vec![format!("cache of {of}")],
     }
 }
 
-fn about_nothing(text: String) -> Told {
+fn about_nothing(text: String) -> Description {
     let about = Vec::new();
-    Told { text, about }
+    Description { text, about }
 }

@@ -45,8 +45,8 @@ impl Component for Writers {
         let read = "Writers read at revisions that they know of, through any apiserver.";
         vec![
             // What is written later would hide what was missed.
-            Load::told("write", "write", write, NEEDED).until_calm(),
-            Load::told("read", "read", read, NEEDED),
+            Load::command("write", "write", write, NEEDED).until_calm(),
+            Load::command("read", "read", read, NEEDED),
         ]
     }
 

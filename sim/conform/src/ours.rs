@@ -64,7 +64,7 @@ impl Ours {
 
     /// Tells the puppet at this time to do what its strings say, if they say anything.
     fn nudge(&mut self, at: Time) {
-        let action = Action::Tell {
+        let action = Action::Command {
             process: PUPPET.to_owned(),
             what: "pull".to_owned(),
             args: serde_json::Value::Null,

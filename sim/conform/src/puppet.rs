@@ -89,7 +89,7 @@ impl Process for Puppet {
         panic!("a client is asked nothing: {body:?}");
     }
 
-    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
         for pull in self.strings.taken() {
             cx.spawn(Task::new(OBEY, pull));
         }

@@ -3,11 +3,11 @@
 //! `world/wire.rs`.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::time::Duration;
 
+use thiserror::Error;
 use triomphe::Arc;
 
 use crate::digest::{Cached, Digest, DigestKind, pair};
@@ -57,15 +57,19 @@ impl Hash for Transport {
 }
 
 /// Why a call has no answer.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 pub enum NetError {
     /// Nobody listens: the request was not sent.
+    #[error("connection refused")]
     Refused,
     /// No connection within the transport's time: the request was not sent.
+    #[error("connect timed out")]
     DialTimeout,
     /// The connection broke after the request was sent: the outcome is unknown.
+    #[error("connection reset")]
     Reset,
     /// The caller's own context ended: the outcome is unknown if the request was sent.
+    #[error("context cancelled")]
     Cancelled,
 }
 
@@ -73,17 +77,6 @@ impl NetError {
     /// Is it certain that the server never saw the request?
     pub fn is_definite(self) -> bool {
         matches!(self, NetError::Refused | NetError::DialTimeout)
-    }
-}
-
-impl fmt::Display for NetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            NetError::Refused => "connection refused",
-            NetError::DialTimeout => "connect timed out",
-            NetError::Reset => "connection reset",
-            NetError::Cancelled => "context cancelled",
-        })
     }
 }
 

@@ -11,7 +11,8 @@ pub enum Action {
     /// A fault, or its end.
     Fault(Fault),
     /// A stimulus of the workload, or a fault that only the process itself understands.
-    Tell {
+    #[serde(rename = "tell")]
+    Command {
         /// The process.
         process: String,
         /// What it is told.

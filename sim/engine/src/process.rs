@@ -69,7 +69,7 @@ pub trait Process: ProcessObject {
 
     /// A stimulus of the workload, or a fault of this process's own kind. An unknown one is an
     /// error for whoever wrote the plan.
-    fn tell(
+    fn command(
         &mut self,
         _cx: &mut Cx<'_>,
         what: &str,

@@ -8,6 +8,7 @@ use std::fmt;
 use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::fault::Action;
 use crate::name::{EventName, Kind, ProcId};
@@ -124,15 +125,19 @@ impl fmt::Display for Line {
 }
 
 /// Why a text is not a trace.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum TraceError {
     /// It could not be read.
+    #[error("cannot be read: {0}")]
     Io(io::Error),
     /// It does not begin as a trace does.
+    #[error("not a trace: the first line should be `{MAGIC} {VERSION}`")]
     NotATrace,
     /// Another version wrote it.
+    #[error("written in version {0} of the format; this build reads version {VERSION}")]
     Version(u32),
     /// A line does not parse.
+    #[error("line {number}: {message}")]
     Line {
         /// Its number, from 1.
         number: u64,
@@ -140,33 +145,12 @@ pub enum TraceError {
         message: String,
     },
     /// It stops before its end.
+    #[error("cut off after line {lines}: the last line should begin with `end`")]
     CutOff {
         /// Lines that were read.
         lines: u64,
     },
 }
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TraceError::Io(error) => write!(f, "cannot be read: {error}"),
-            TraceError::NotATrace => write!(
-                f,
-                "not a trace: the first line should be `{MAGIC} {VERSION}`"
-            ),
-            TraceError::Version(version) => write!(
-                f,
-                "written in version {version} of the format; this build reads version {VERSION}"
-            ),
-            TraceError::Line { number, message } => write!(f, "line {number}: {message}"),
-            TraceError::CutOff { lines } => write!(
-                f,
-                "cut off after line {lines}: the last line should begin with `end`"
-            ),
-        }
-    }
-}
-impl std::error::Error for TraceError {}
 
 /// Reads a trace line by line.
 #[derive(Debug)]

@@ -20,10 +20,10 @@ mod wire;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
+use thiserror::Error;
 use triomphe::Arc;
 
 use crate::conn::{ConnId, Dir, Frame};
@@ -72,26 +72,18 @@ pub enum Event<'a> {
 }
 
 /// Why an event could not be applied. The world is as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ApplyError {
     /// No such entry is pending.
+    #[error("the event is not pending")]
     NotPending(u64),
     /// An action names a process that this world does not have.
+    #[error("there is no process `{0}`")]
     NoProcess(String),
-    /// A process did not understand what it was told.
+    /// A process did not understand its command.
+    #[error("{0}")]
     NotUnderstood(String),
 }
-
-impl fmt::Display for ApplyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ApplyError::NotPending(_) => f.write_str("the event is not pending"),
-            ApplyError::NoProcess(name) => write!(f, "there is no process `{name}`"),
-            ApplyError::NotUnderstood(what) => f.write_str(what),
-        }
-    }
-}
-impl std::error::Error for ApplyError {}
 
 /// What one event caused.
 #[derive(Clone, Debug)]
@@ -191,7 +183,7 @@ enum Arrival {
 type Watchers = Arc<Vec<Arc<Cached<Box<dyn Property>>>>>;
 
 /// Tells a property of a note.
-fn tell(watchers: &mut Watchers, index: usize, world: &World, note: &Note) -> Check {
+fn notify(watchers: &mut Watchers, index: usize, world: &World, note: &Note) -> Check {
     if let Some(check) = watchers[index].glance(world, note) {
         return check;
     }
@@ -309,7 +301,7 @@ impl World {
             self.resolve(action)?;
         }
         // A process may refuse what it is told after it has done something.
-        let before = matches!(event, Event::Act(Action::Tell { .. })).then(|| self.clone());
+        let before = matches!(event, Event::Act(Action::Command { .. })).then(|| self.clone());
         let first_seq = self.begin();
         let injected = self.take_effect(at, event);
         if injected.is_ok() {
@@ -471,7 +463,7 @@ impl World {
         let mut watchers = self.watchers.take().expect("given back");
         for index in 0..watchers.len() {
             for note in &notes {
-                match tell(&mut watchers, index, self, note) {
+                match notify(&mut watchers, index, self, note) {
                     Check::Idle => {}
                     check => self.scratch.checks.push((index as u16, check)),
                 }

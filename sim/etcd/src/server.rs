@@ -256,7 +256,7 @@ impl<V: Value> Process for Etcd<V> {
         self.drive(cx);
     }
 
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,

@@ -44,7 +44,7 @@ impl<A: Act> Process for Actor<A> {
         unreachable!("nobody asks an actor: {body:?}");
     }
 
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         if !A::COMMANDS.contains(&what) {
             let all = A::COMMANDS.join("`, `");
             return Err(format!("knows `{all}`, not `{what}`"));

@@ -170,7 +170,7 @@ impl<R: Reconciler> Process for Manager<R> {
 
     /// `hold {resource, revision?, watch?}`: its informer takes nothing (newer than `revision`) out of its queue, or off
     /// its watch. `release {resource}`.
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let hold = match what {
             "hold" => Some(Hold {
                 at: args["revision"].as_u64(),

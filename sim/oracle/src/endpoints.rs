@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use wavetank_api::views;
-use wavetank_controllers::MASTER_LEASES;
+use wavetank_components::kube_apiserver::bootstrap::MASTER_LEASES;
 
 use crate::lab::Lab;
 

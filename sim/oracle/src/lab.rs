@@ -9,10 +9,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
-use wavetank_apiserver::services::{Bitmap, ServiceRanges};
 use wavetank_apiserver::{ApiServer, Config, Defects};
 use wavetank_client::HTTPS;
-use wavetank_controllers::{Bootstrap, Reconciler, RepairNote};
+use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
+use wavetank_components::services::RepairNote;
+use wavetank_components::services::allocators::{Bitmap, ServiceRanges};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Client, Committed, DeleteRange, Etcd, Keys, Put, Sizes, Txn, TxnOp};
@@ -85,7 +86,7 @@ impl Process for Recorder {
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
 
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         if what == "mark" {
             cx.spawn(Task::new(MARK, ()));
             return Ok(());
@@ -343,7 +344,6 @@ impl Lab {
             shutdown_delay: Duration::ZERO,
             hooks: 1,
             number: at as u32 + 1,
-            services: Some(ServiceRanges::of(&cluster.ranges)),
             kinds: Default::default(),
             namespace_lifecycle: true,
             watch_cache: Some(etcd),
@@ -359,8 +359,9 @@ impl Lab {
                 reconciler: cluster.reconciler,
                 apiserver_count: cluster.servers as u32,
                 identity: false,
+                services: Some(Arc::new(ServiceRanges::of(&cluster.ranges))),
                 published: Arc::default(),
-                defects: wavetank_controllers::Defects::shipped_with(release),
+                defects: wavetank_components::kube_apiserver::Defects::shipped_with(release),
             };
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }
@@ -389,7 +390,7 @@ impl Lab {
         lab.make_what_servers_make();
         // Until the bootstrap controller has made its Service.
         lab.run(Duration::from_secs(12));
-        lab.tell("recorder", "mark", Json::Null);
+        lab.command("recorder", "mark", Json::Null);
         lab.run(Duration::from_secs(3));
         lab
     }
@@ -434,12 +435,12 @@ impl Lab {
 
     /// Writes past all servers.
     pub fn put(&mut self, key: &str, object: &Json) {
-        self.tell("recorder", "put", json!({"key": key, "object": object}));
+        self.command("recorder", "put", json!({"key": key, "object": object}));
     }
 
     /// Deletes past all servers.
     pub fn delete(&mut self, key: &str) {
-        self.tell("recorder", "delete", key.into());
+        self.command("recorder", "delete", key.into());
     }
 
     /// What is stored under a prefix with a lease or without: key, object and the time granted.
@@ -548,11 +549,11 @@ impl Lab {
 
     /// Has etcd compacted.
     pub fn compact(&mut self, revision: u64) {
-        self.tell("etcd", "compact", json!(revision));
+        self.command("etcd", "compact", json!(revision));
     }
 
-    fn tell(&mut self, process: &str, what: &str, args: Json) {
-        self.act(&Action::Tell {
+    fn command(&mut self, process: &str, what: &str, args: Json) {
+        self.act(&Action::Command {
             process: process.to_owned(),
             what: what.to_owned(),
             args,
@@ -564,7 +565,7 @@ impl Lab {
         let number = self.next;
         self.next += 1;
         let args = json!({"number": number, "watch": watch, "request": request});
-        self.tell("recorder", "send", args);
+        self.command("recorder", "send", args);
         number
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use wavetank_api::{WatchEvent, WatchPart, json as tree};
-use wavetank_apiserver::services::Bitmap;
-use wavetank_controllers::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
+use wavetank_components::services::allocators::Bitmap;
 use wavetank_releases::VERSIONS;
 
 use crate::corpus::Recording;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use wavetank_controllers::{MASTER_LEASES, Reconciler};
+use wavetank_components::kube_apiserver::bootstrap::{MASTER_LEASES, Reconciler};
 use wavetank_engine::Time;
 use wavetank_releases::{Release, etcd};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stateright::{Checker, Model, Path};
-use wavetank_controllers::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
 use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::Record;

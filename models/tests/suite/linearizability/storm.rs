@@ -43,7 +43,7 @@ struct User {
 impl Process for User {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
         if self.calls < CALLS {
             self.calls += 1;
             let (client, number) = (cx.me(), self.calls);

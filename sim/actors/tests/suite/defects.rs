@@ -51,10 +51,10 @@ fn replace_forgets_queued() {
             bench.hold(true);
             bench.put("c");
             bench.run_for(0.1);
-            bench.tell("a1", "lag", nothing());
+            bench.command("a1", "lag", nothing());
             bench.delete("c");
             bench.run_for(0.1);
-            bench.tell("a2", "compact", nothing());
+            bench.command("a2", "compact", nothing());
             bench.crash("a1");
             bench.run_for(5.0);
             bench.hold(false);
@@ -106,13 +106,13 @@ fn too_large_is_no_fallback() {
                 ..setup
             });
             // A cache that stays behind; nothing in it moves.
-            bench.tell("a2", "lag", nothing());
+            bench.command("a2", "lag", nothing());
             bench.put("c");
             bench.run_for(0.1);
             bench.move_to(1);
             bench.run_for(2.0);
             bench.delete("a");
-            bench.tell("a2", "expire", nothing());
+            bench.command("a2", "expire", nothing());
             bench.calm(release);
             bench
         },
@@ -127,11 +127,11 @@ fn expired_goes_unnoticed() {
         |setup| {
             let release = setup.release;
             let mut bench = Bench::settled(&setup);
-            bench.tell("a1", "lag", nothing());
+            bench.command("a1", "lag", nothing());
             bench.put("c");
             bench.delete("a");
             bench.run_for(0.1);
-            bench.tell("a2", "compact", nothing());
+            bench.command("a2", "compact", nothing());
             bench.crash("a1");
             bench.calm(release);
             bench
@@ -146,13 +146,13 @@ fn relist_at_zero() {
         &["store-never-goes-back"],
         |setup| {
             let mut bench = Bench::settled(&setup);
-            bench.tell("a2", "lag", nothing());
+            bench.command("a2", "lag", nothing());
             bench.put("c");
             bench.delete("a");
             bench.run_for(0.1);
             bench.move_to(1);
             bench.run_for(2.0);
-            bench.tell("a2", "expire", nothing());
+            bench.command("a2", "expire", nothing());
             bench.run_for(60.0);
             bench
         },
@@ -174,11 +174,11 @@ fn relist_is_a_sync() {
             let mut bench = Bench::settled(&setup);
             bench.run_for(20.0);
             // What happens meanwhile only a list tells.
-            bench.tell("a1", "lag", nothing());
+            bench.command("a1", "lag", nothing());
             bench.put("c");
             bench.put("a");
             bench.run_for(0.1);
-            bench.tell("a2", "compact", nothing());
+            bench.command("a2", "compact", nothing());
             bench.crash("a1");
             bench.calm(release);
             bench

@@ -23,12 +23,12 @@ fn held(items: &[(&str, u64)]) -> Vec<(String, u64)> {
 }
 
 fn lists(bench: &Bench) -> Vec<Option<u64>> {
-    let told = bench.told::<Listed>();
+    let told = bench.noted::<Listed>();
     told.into_iter().map(|(_, listed)| listed.asked).collect()
 }
 
 fn watches(bench: &Bench) -> Vec<Option<u64>> {
-    let told = bench.told::<WatchBegan>();
+    let told = bench.noted::<WatchBegan>();
     told.into_iter().map(|(_, began)| began.from).collect()
 }
 
@@ -43,12 +43,12 @@ fn an_informer_fills_its_store_and_follows() {
         bench.run_for(0.1);
         assert_eq!(bench.store(), held(&[("a", 5), ("c", 4)]), "{release}");
         assert_eq!(bench.view(), bench.store(), "{release}");
-        let streamed = bench.told::<Listed>()[0].1.streamed;
+        let streamed = bench.noted::<Listed>()[0].1.streamed;
         assert_eq!(streamed, release == V1_36);
         let first = if streamed { None } else { Some(0) };
         assert_eq!(lists(&bench), [first], "{release}");
-        assert_eq!(bench.told::<Synced>().len(), 1);
-        assert_eq!(bench.told::<Ready>().len(), 1);
+        assert_eq!(bench.noted::<Synced>().len(), 1);
+        assert_eq!(bench.noted::<Ready>().len(), 1);
         bench.calm(release);
         bench.is_clean();
         for name in [
@@ -69,7 +69,7 @@ fn an_empty_list_is_one() {
             bench.start(process);
         }
         bench.run_for(1.0);
-        assert_eq!(bench.told::<Ready>().len(), 1, "{release}");
+        assert_eq!(bench.noted::<Ready>().len(), 1, "{release}");
         bench.put("a");
         bench.run_for(0.1);
         assert_eq!(bench.view(), held(&[("a", 2)]), "{release}");
@@ -89,7 +89,7 @@ fn a_selector_selects() {
         let mut bench = Bench::settled(&setup);
         for (name, app) in [("c", "x"), ("d", "y"), ("c", "y"), ("d", "x")] {
             let args = serde_json::json!({"name": name, "labels": {"app": app}});
-            bench.tell("truth", "put", args);
+            bench.command("truth", "put", args);
         }
         bench.run_for(0.1);
         assert_eq!(bench.view(), held(&[("d", 7)]), "{release}");
@@ -108,19 +108,19 @@ fn after_an_expired_watch_it_lists_again() {
                 defects,
                 ..Setup::new(release)
             });
-            bench.tell("a1", "expire", serde_json::json!({}));
+            bench.command("a1", "expire", serde_json::json!({}));
             bench.run_for(5.0);
             let asked = *lists(&bench).last().unwrap();
             let anew = release == V1_16 && defects == Set::shipped_with(release);
             assert_eq!(asked, Some(if anew { 0 } else { 3 }), "{release}");
             assert_eq!(lists(&bench).len(), 2);
-            let over = bench.told::<WatchOver>();
+            let over = bench.noted::<WatchOver>();
             let Some(Trouble::Status(status)) = &over[0].1.why else {
                 panic!("{over:?}");
             };
             assert!(status.is(Reason::Expired));
             // The shortest back-off.
-            let waited = bench.told::<Listed>()[1].0 - over[0].0;
+            let waited = bench.noted::<Listed>()[1].0 - over[0].0;
             let expected = if release == V1_16 { 1.0 } else { 0.8 };
             assert!((waited - expected).abs() < 0.01, "{release}: {waited}");
             bench.put("c");
@@ -137,7 +137,7 @@ fn a_watch_that_ends_goes_on_where_it_was() {
         let mut bench = Bench::settled(&Setup::new(release));
         bench.put("c");
         bench.run_for(2.0);
-        bench.tell("a1", "close", serde_json::json!({}));
+        bench.command("a1", "close", serde_json::json!({}));
         bench.run_for(0.1);
         assert_eq!(watches(&bench).last().unwrap(), &Some(4), "{release}");
         assert_eq!(lists(&bench).len(), 1);
@@ -156,13 +156,13 @@ fn a_watch_that_ends_goes_on_where_it_was() {
 fn a_watch_that_ends_within_a_second_and_brings_nothing_ends_the_round() {
     for release in ALL {
         let mut bench = Bench::settled(&Setup::new(release));
-        bench.tell("a1", "close", serde_json::json!({}));
+        bench.command("a1", "close", serde_json::json!({}));
         bench.run_for(0.5);
         assert_eq!(watches(&bench).len(), 2);
-        bench.tell("a1", "close", serde_json::json!({}));
+        bench.command("a1", "close", serde_json::json!({}));
         bench.run_for(5.0);
         assert_eq!(lists(&bench).len(), 2, "{release}");
-        let over = bench.told::<WatchOver>();
+        let over = bench.noted::<WatchOver>();
         assert_eq!(over[1].1.why, Some(Trouble::Short));
     }
 }
@@ -191,7 +191,7 @@ fn a_refused_connection_is_tried_again_without_a_list() {
         });
         bench.crash("a1");
         bench.run_for(4.0);
-        let tries = bench.told::<WatchOver>();
+        let tries = bench.noted::<WatchOver>();
         let refused =
             |why: &Option<Trouble>| *why == Some(Trouble::Net(wavetank_engine::NetError::Refused));
         let times: Vec<f64> = tries
@@ -256,20 +256,20 @@ fn a_server_that_lags_is_asked_for_the_newest() {
             fronts: vec![plain; 2],
             ..Setup::new(release)
         });
-        bench.tell("a2", "lag", serde_json::json!({}));
+        bench.command("a2", "lag", serde_json::json!({}));
         bench.put("c");
         bench.run_for(0.1);
         bench.move_to(1);
         bench.run_for(2.0);
         bench.delete("a");
-        bench.tell("a2", "expire", serde_json::json!({}));
+        bench.command("a2", "expire", serde_json::json!({}));
         bench.run_for(60.0);
         assert_eq!(bench.store(), held(&[("b", 3), ("c", 4)]), "{release}");
-        let (at, failed) = bench.told::<NotListed>().remove(0);
+        let (at, failed) = bench.noted::<NotListed>().remove(0);
         assert_eq!(failed.asked, Some(4));
         assert_eq!(lists(&bench).last().unwrap(), &None);
         // 3 s for each try, and 1 s between: eleven tries.
-        let over = bench.told::<WatchOver>();
+        let over = bench.noted::<WatchOver>();
         let waited = at - over.iter().rev().find(|(t, _)| *t < at - 30.0).unwrap().0;
         assert!((43.0..46.0).contains(&waited), "{release}: {waited}");
         assert!(bench.reached("list-was-too-large"));
@@ -303,14 +303,14 @@ fn a_busy_server_is_asked_again() {
         (V1_16, true, 2),
     ] {
         let mut bench = Bench::settled(&Setup::new(release));
-        bench.tell("a1", "busy", serde_json::json!({ "retry": retry }));
-        bench.tell("a1", "close", serde_json::json!({}));
+        bench.command("a1", "busy", serde_json::json!({ "retry": retry }));
+        bench.command("a1", "close", serde_json::json!({}));
         bench.put("c");
         bench.run_for(4.0);
         assert_eq!(lists(&bench).len(), rounds, "{release}");
         assert_eq!(bench.store().len(), 3, "{release}");
-        let gone = bench.told::<WatchOver>()[0].0;
-        let waited = bench.told::<WatchBegan>()[1].0 - gone;
+        let gone = bench.noted::<WatchOver>()[0].0;
+        let waited = bench.noted::<WatchBegan>()[1].0 - gone;
         assert!((0.79..1.1).contains(&waited), "{release}: {waited}");
     }
 }
@@ -336,7 +336,7 @@ fn long_lists_come_in_pages() {
         bench.put("late");
         bench.run_for(2.0);
         assert_eq!(bench.store().len(), 603, "{release}");
-        assert_eq!(bench.told::<Listed>()[0].1.items.len(), 602);
+        assert_eq!(bench.noted::<Listed>()[0].1.items.len(), 602);
         bench.is_clean();
     }
 }
@@ -358,16 +358,16 @@ fn handlers_lag_each_on_its_own() {
         bench.start("c1");
         bench.run_for(2.0);
         let seen = |bench: &Bench, handler| {
-            let told = bench.told::<Handled>();
+            let told = bench.noted::<Handled>();
             told.iter().filter(|(_, h)| h.handler == handler).count()
         };
         assert_eq!((seen(&bench, 0), seen(&bench, 1)), (2, 0), "{release}");
-        assert_eq!(bench.told::<Synced>().len(), 1);
+        assert_eq!(bench.noted::<Synced>().len(), 1);
         // All is fixed: the process waits for the slow one.
-        assert!(bench.told::<Ready>().is_empty());
+        assert!(bench.noted::<Ready>().is_empty());
         bench.run_for(7.0);
         assert_eq!((seen(&bench, 0), seen(&bench, 1)), (2, 2), "{release}");
-        assert_eq!(bench.told::<Ready>().len(), 1);
+        assert_eq!(bench.noted::<Ready>().len(), 1);
         bench.is_clean();
     }
 }
@@ -390,7 +390,7 @@ fn who_wants_a_resync_gets_one() {
         let mut bench = Bench::settled(&setup);
         bench.run_for(30.0);
         let updates = |handler| {
-            let told = bench.told::<Handled>();
+            let told = bench.noted::<Handled>();
             let of = told.iter().filter(|(_, h)| h.handler == handler);
             of.filter(|(_, h)| h.call == Call::Update).count()
         };
@@ -405,19 +405,24 @@ fn an_informer_is_held_and_released() {
     for release in ALL {
         let mut bench = Bench::settled(&Setup::new(release));
         let args = serde_json::json!({"resource": "configmaps", "revision": 4});
-        bench.tell("c1", "hold", args);
+        bench.command("c1", "hold", args);
         for name in ["c", "d", "e"] {
             bench.put(name);
         }
         bench.run_for(1.0);
         assert_eq!(bench.store().len(), 3, "{release}");
-        let came = |bench: &Bench| bench.told::<Watched>().iter().any(|(_, w)| w.revision == 6);
+        let came = |bench: &Bench| {
+            bench
+                .noted::<Watched>()
+                .iter()
+                .any(|(_, w)| w.revision == 6)
+        };
         assert!(came(&bench));
         bench.hold(false);
         bench.run_for(0.1);
         assert_eq!(bench.store().len(), 5, "{release}");
         let args = serde_json::json!({"resource": "configmaps", "watch": true});
-        bench.tell("c1", "hold", args);
+        bench.command("c1", "hold", args);
         bench.put("f");
         bench.put("g");
         bench.run_for(1.0);
@@ -425,7 +430,7 @@ fn an_informer_is_held_and_released() {
         bench.hold(false);
         bench.run_for(0.1);
         assert_eq!(bench.store().len(), 7, "{release}");
-        bench.tell("c1", "content", serde_json::Value::Null);
+        bench.command("c1", "content", serde_json::Value::Null);
         bench.is_clean();
     }
 }
@@ -436,7 +441,7 @@ fn an_informer_is_held_and_released() {
 fn a_restarted_client_may_go_back_in_time() {
     for release in ALL {
         let mut bench = Bench::settled(&Setup::new(release));
-        bench.tell("a2", "lag", serde_json::json!({}));
+        bench.command("a2", "lag", serde_json::json!({}));
         bench.delete("a");
         bench.run_for(0.1);
         bench.crash("c1");

@@ -111,7 +111,7 @@ fn bench(release: Version, names: [Name; 2]) -> Bench {
 
 /// What a controller was given, from this second on.
 fn worked(bench: &Bench, of: Name, from: f64) -> Vec<String> {
-    let told = bench.told::<Worked>().into_iter();
+    let told = bench.noted::<Worked>().into_iter();
     let own = told.filter(|(at, worked)| *at >= from && worked.0 == of);
     own.map(|(_, worked)| worked.1.to_string()).collect()
 }
@@ -123,7 +123,7 @@ fn two_controllers_of_one_process_have_informers_and_queues_of_their_own() {
         for of in [FIRST, SECOND] {
             assert_eq!(worked(&bench, of, 0.0), ["ns/a", "ns/b"], "{release}");
         }
-        let ready: Vec<_> = bench.told::<Ready>();
+        let ready: Vec<_> = bench.noted::<Ready>();
         let informers: Vec<_> = ready
             .into_iter()
             .map(|(_, ready)| ready.informers)

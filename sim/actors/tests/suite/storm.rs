@@ -64,7 +64,7 @@ fn fault_schedule(setup: &Setup) -> FaultSchedule {
         },
         targets: targets.to_vec(),
     };
-    let told = |what: &str, every, processes: &[String]| Workload {
+    let command = |what: &str, every, processes: &[String]| Workload {
         processes: processes.to_vec(),
         what: what.to_owned(),
         every: ms(every),
@@ -87,11 +87,11 @@ fn fault_schedule(setup: &Setup) -> FaultSchedule {
             budget(FaultKind::Delay, 4, (1, 2), &linked),
         ],
         workload: vec![
-            told("stir", 600, &["truth".to_owned()]),
-            told("bookmark", 9000, &fronts),
-            told("close", 20_000, &fronts),
-            told("compact", 15_000, &fronts),
-            told("expire", 45_000, &fronts),
+            command("stir", 600, &["truth".to_owned()]),
+            command("bookmark", 9000, &fronts),
+            command("close", 20_000, &fronts),
+            command("compact", 15_000, &fronts),
+            command("expire", 45_000, &fronts),
         ],
         latency: Latency {
             base: (ms(1), ms(3)),
@@ -105,7 +105,7 @@ fn fault_schedule(setup: &Setup) -> FaultSchedule {
 
 /// The cache of a front stands still for a while.
 fn nap(front: &str, at: u64) -> (Time, Action) {
-    let action = Action::Tell {
+    let action = Action::Command {
         process: front.to_owned(),
         what: "nap".to_owned(),
         args: serde_json::Value::Null,

@@ -1,23 +1,14 @@
-//! `encoding/base64`: the standard alphabet, and where Go says that a text goes wrong.
+//! `encoding/base64`: the standard alphabet, and where Go says that a text goes wrong,
+//! which no crate says.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// `base64.StdEncoding.EncodeToString`
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let bits = (byte(0) << 16) | (byte(1) << 8) | byte(2);
-        for at in 0..4 {
-            let six = (bits >> (18 - 6 * at)) & 0x3f;
-            out.push(if at > chunk.len() {
-                '='
-            } else {
-                char::from(ALPHABET[six as usize])
-            });
-        }
-    }
-    out
+    STANDARD.encode(bytes)
 }
 
 /// `base64.StdEncoding.DecodeString`; the error is the place of a `CorruptInputError`.

@@ -116,7 +116,7 @@ impl Strategy for Namespaces {
         !json::list(namespace, &["spec", "finalizers"]).is_empty()
     }
 
-    fn deletes_collections(&self) -> bool {
+    fn deletes_collections(&self, _release: Version) -> bool {
         false
     }
 

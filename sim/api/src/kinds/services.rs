@@ -21,6 +21,10 @@ use crate::validation::ErrorList;
 pub struct Services;
 
 impl Strategy for Services {
+    fn deletes_collections(&self, release: Version) -> bool {
+        release.has(gates::SERVICES_HAVE_DELETE_COLLECTION)
+    }
+
     fn default(&self, service: &mut Json) {
         let Some(spec) = service.get_mut("spec").filter(|spec| spec.is_object()) else {
             return;

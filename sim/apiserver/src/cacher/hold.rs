@@ -27,7 +27,7 @@ const LONGEST_LAG: u64 = 90;
 /// `hold {resource, revision?, seconds?}` and `release {resource}`; the resource is named as in
 /// Statuses, `configmaps`, `endpointslices.discovery.k8s.io`. `lag`: one that the driver draws is held
 /// for a while. `rebuild`: one that the driver draws makes way for another. `None` if it is something else.
-pub fn tell(
+pub fn command(
     cx: &mut Cx<'_>,
     config: Config,
     kinds: &Kinds,

@@ -36,8 +36,10 @@ impl Registry {
                     namespace: item.object.namespace().into(),
                     ..self.clone()
                 };
+                let name = item.object.name();
                 let deleted = namespaced
-                    .delete(rx, item.object.name(), options.clone())
+                    .rest
+                    .delete(rx, &namespaced, name, options.clone())
                     .await;
                 if let Err(status) = deleted
                     && !status.is(wavetank_api::Reason::NotFound)

@@ -68,7 +68,7 @@ impl Registry {
         }
     }
 
-    /// Runs `BeforeCreate` alone, for a layer before the registry.
+    /// Runs `BeforeCreate` alone, for a storage that does something between it and the creation.
     ///
     /// # Errors
     /// A Status.

@@ -4,19 +4,16 @@ use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::options::{DeleteOptions, Propagation};
-use wavetank_api::strategy::{Context, Grace, Part};
-use wavetank_api::{Object, Stamp, Status, Stored, kinds};
+use wavetank_api::strategy::{Context, Grace};
+use wavetank_api::{Object, Stamp, Status, Stored};
 use wavetank_engine::Rx;
-use wavetank_version::Defect;
 
-use crate::ServiceDefect;
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{Gone, Made, Registry};
-use crate::services::gates;
 use crate::storage::Updated;
 
-pub(super) const ORPHAN: &str = "orphan";
-pub(super) const FOREGROUND: &str = "foregroundDeletion";
+pub(crate) const ORPHAN: &str = "orphan";
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 
 /// What `BeforeDelete` decided.
 enum Before {
@@ -49,45 +46,12 @@ pub struct Deletion {
     pub late: bool,
 }
 
-pub(crate) const FINALIZER_UPDATE_LEAKS: Defect = Defect::known(
-    "finalizer-update-leaks",
-    "k/k#87603 (1.23)",
-    "an update that takes the last finalizer of a Service away gives up nothing",
-)
-.fits_only(gates::REGISTRY_HOOKS.before());
-
-pub(crate) const STATUS_FINALIZER_LEAKS: Defect = Defect::known(
-    "status-finalizer-leaks",
-    "k/k#120536, PR #120623 (1.29)",
-    "an update of the status that takes the last finalizer of a Service away gives up nothing",
-)
-.until(gates::STATUS_HAS_HOOKS);
-
-pub(crate) const FIX_RELEASE_ONCE: Defect = Defect::fix(
-    "fix-release-once",
-    "FINDINGS.md, 6",
-    "of several deletions of a Service only the one that removed it gives up what it had",
-);
-
 impl Registry {
     /// `Delete`.
     ///
     /// # Errors
     /// A Status. The outcome of an error may be unknown.
     pub async fn delete(
-        &self,
-        rx: Rx,
-        name: &str,
-        options: DeleteOptions,
-    ) -> Result<Deletion, Status> {
-        match *self.resource == kinds::NAMESPACES {
-            true => self.delete_namespace(rx, name, options).await,
-            false => self.delete_object(rx, name, options).await,
-        }
-    }
-
-    /// `Delete` of the generic store.
-    pub(super) async fn delete_object(
         &self,
         rx: Rx,
         name: &str,
@@ -177,15 +141,6 @@ impl Registry {
         after.await;
     }
 
-    /// Does whoever takes the last finalizer give up what the object was allocated?
-    fn gives_up_with_finalizers(&self) -> bool {
-        let leaks = match self.part {
-            Part::Status => ServiceDefect::StatusFinalizerLeaks,
-            _ => ServiceDefect::FinalizerUpdateLeaks,
-        };
-        !self.storage.defects.services.has(leaks)
-    }
-
     /// `deleteWithoutFinalizers`: an update took the last finalizer of an object that is being
     /// deleted. The client gets its object back.
     pub(super) async fn delete_without_finalizers(
@@ -209,9 +164,7 @@ impl Registry {
             Err(StoreError::NotFound) => (object.clone(), true),
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
-        if self.gives_up_with_finalizers() {
-            self.after_delete(rx, &gone, Gone::Emptied, late).await;
-        }
+        self.after_delete(rx, &gone, Gone::Emptied, late).await;
         Ok(object)
     }
 
@@ -458,7 +411,7 @@ impl Registry {
     }
 }
 
-pub(super) fn preconditions(options: &DeleteOptions) -> Preconditions {
+pub(crate) fn preconditions(options: &DeleteOptions) -> Preconditions {
     Preconditions {
         uid: options.uid.clone(),
         resource_version: options.resource_version.clone(),

@@ -1,15 +1,18 @@
-//! What a resource adds to the generic registry: the hooks of upstream's `Store` (`Decorator`, `BeginCreate`,
-//! `BeginUpdate`, `AfterDelete`). Which resource adds what is in `crate::storages`.
+//! What a resource adds to the generic registry: its own `Create`, `Update` and `Delete` around those of the store
+//! (`apiserver/pkg/registry/rest`), and the hooks of upstream's `Store` (`Decorator`, `BeginCreate`, `BeginUpdate`,
+//! `AfterDelete`). `crate::storages` says which resource adds what.
 
 use std::fmt;
 use std::pin::Pin;
 
 use wavetank_api::Status;
 use wavetank_api::json::Json;
+use wavetank_api::options::DeleteOptions;
 use wavetank_api::strategy::{Context, Part};
 use wavetank_engine::Rx;
 
-use crate::registry::{Made, Registry};
+use crate::options::Preconditions;
+use crate::registry::{Change, Deletion, Made, Registry, Update, Warnings};
 
 /// The work of a hook.
 pub type Hooked<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -39,6 +42,41 @@ pub enum Gone {
 pub trait RestStorage: fmt::Debug + Send + Sync {
     /// What its strategy has to know beyond the release and the time.
     fn complete(&self, _cx: &mut Context) {}
+
+    /// `Create`. The outcome of an error may be unknown.
+    fn create<'a>(
+        &'a self,
+        rx: Rx,
+        registry: &'a Registry,
+        object: Json,
+        warnings: &'a mut Warnings,
+    ) -> Hooked<'a, Result<Made, Status>> {
+        Box::pin(registry.create(rx, object, warnings))
+    }
+
+    /// `Update`. The outcome of an error may be unknown.
+    fn update<'a>(
+        &'a self,
+        rx: Rx,
+        registry: &'a Registry,
+        name: &'a str,
+        preconditions: &'a Preconditions,
+        change: &'a dyn Change,
+        warnings: &'a mut Warnings,
+    ) -> Hooked<'a, Result<Update, Status>> {
+        Box::pin(registry.update(rx, name, preconditions, change, warnings))
+    }
+
+    /// `Delete`. The outcome of an error may be unknown.
+    fn delete<'a>(
+        &'a self,
+        rx: Rx,
+        registry: &'a Registry,
+        name: &'a str,
+        options: DeleteOptions,
+    ) -> Hooked<'a, Result<Deletion, Status>> {
+        Box::pin(registry.delete(rx, name, options))
+    }
 
     /// Is what is read completed before it is shown?
     fn decorates(&self, _part: Part, _reading: Reading) -> bool {
@@ -94,6 +132,11 @@ pub trait Finish: Send {
     fn finish_func<'a>(self: Box<Self>, rx: Rx, success: bool) -> Hooked<'a, ()>
     where
         Self: 'a;
+
+    /// Does an update end it after the write of the object? Upstream ends it before.
+    fn waits_for_write(&self) -> bool {
+        false
+    }
 
     /// Ends it as the write has ended, of which nobody may know whether it was done.
     fn conclude<'a>(self: Box<Self>, rx: Rx, failed: Option<&'a Status>) -> Hooked<'a, ()>

@@ -7,12 +7,9 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::validation::{Bad, ErrorList};
 use wavetank_api::{Object, Status, Stored, options};
 use wavetank_engine::Rx;
-use wavetank_version::Defect;
 
-use crate::ServiceDefect;
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{Begun, MODIFIED, Made, Registry, Warnings};
-use crate::services::gates;
 use crate::storage::Updated;
 
 /// How a request makes the new object of the stored one.
@@ -51,13 +48,6 @@ enum Next<'a> {
     /// Nothing is: its last finalizer is gone.
     Emptied(Json),
 }
-
-pub(crate) const FIX_FINISH_AFTER_WRITE: Defect = Defect::fix(
-    "fix-finish-after-write",
-    "FINDINGS.md, 5",
-    "an update gives up what the old Service had once the new one is stored",
-)
-.fits_only(gates::REGISTRY_HOOKS);
 
 impl Registry {
     /// `Update`.
@@ -116,7 +106,7 @@ impl Registry {
         result.map_err(|error| self.refusal(error, "update", name))
     }
 
-    /// Runs `BeforeUpdate` alone, for a layer before the registry.
+    /// Runs `BeforeUpdate` alone, for a storage that does something between it and the update.
     ///
     /// # Errors
     /// A Status.
@@ -229,18 +219,10 @@ impl Registry {
         let held = self.resource.strategy.is_held(&new);
         let emptied = checked.is_ok() && !held && should_delete_during_update(&new, &old);
         let stores = checked.is_ok() && !emptied;
-        let late = || {
-            stores
-                && !self.dry_run
-                && self
-                    .storage
-                    .defects
-                    .services
-                    .has(ServiceDefect::FixFinishAfterWrite)
-        };
+        let writes = stores && !self.dry_run;
         let mut open = None;
         match begun {
-            Some(begun) if late() => open = Some(begun),
+            Some(begun) if writes && begun.waits_for_write() => open = Some(begun),
             Some(begun) => begun.finish_func(rx, stores).await,
             None => {}
         }

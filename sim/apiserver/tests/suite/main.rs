@@ -3,5 +3,5 @@
 
 mod cacher;
 mod common;
-mod front_door;
+mod handlers;
 mod shutdown;

@@ -23,8 +23,8 @@ fn times(release: Version, hook: u64, delay: u64) -> (f64, f64) {
     lab.stop();
     lab.run(200.0);
     assert!(!lab.is_up());
-    let closed = lab.told(&ServerNote::ListenerClosed).expect("it closes");
-    let exited = lab.told(&ServerNote::Exiting).expect("it exits");
+    let closed = lab.noted(&ServerNote::ListenerClosed).expect("it closes");
+    let exited = lab.noted(&ServerNote::Exiting).expect("it exits");
     (closed - asked, exited - asked)
 }
 
@@ -53,8 +53,8 @@ fn a_second_sigterm_ends_it_at_once() {
         assert!(lab.is_up(), "{release}");
         lab.stop();
         assert!(!lab.is_up(), "{release}");
-        assert!(lab.told(&ServerNote::SecondSignal).is_some(), "{release}");
-        assert_eq!(lab.told(&ServerNote::Exiting), None, "in no orderly way");
+        assert!(lab.noted(&ServerNote::SecondSignal).is_some(), "{release}");
+        assert_eq!(lab.noted(&ServerNote::Exiting), None, "in no orderly way");
     }
 }
 
@@ -102,7 +102,7 @@ fn open_watches_hold_a_shutdown_for_60_s_except_in_v1_16() {
         let asked = lab.now.secs_f64();
         lab.stop();
         lab.run(100.0);
-        let exited = lab.told(&ServerNote::Exiting).expect("it exits") - asked;
+        let exited = lab.noted(&ServerNote::Exiting).expect("it exits") - asked;
         let expected = match release {
             V1_16 => 0.0..1.0,
             _ => 60.0..61.0,

@@ -10,7 +10,7 @@ use crate::gates;
 use crate::indexer::Indexer;
 use crate::observed::Call;
 
-/// What a handler is told.
+/// What a handler is notifications.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Notice {
     /// OnAdd
@@ -59,18 +59,18 @@ impl Notice {
     }
 }
 
-/// What handlers are told, and which.
+/// What handlers are notifications, and which.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Told {
+pub struct Notification {
     /// What.
     pub notice: Notice,
-    /// It is no news: only handlers whose resync is under way are told.
+    /// It is no news: only handlers whose resync is under way are notifications.
     pub only_syncing: bool,
 }
 
 /// Takes popped deltas into the store.
-pub(super) fn apply(release: Version, indexer: &mut Indexer, popped: &Popped) -> Vec<Told> {
-    let mut told = Vec::new();
+pub(super) fn apply(release: Version, indexer: &mut Indexer, popped: &Popped) -> Vec<Notification> {
+    let mut notifications = Vec::new();
     for delta in &popped.deltas {
         match delta {
             Delta::Added(stored)
@@ -78,32 +78,40 @@ pub(super) fn apply(release: Version, indexer: &mut Indexer, popped: &Popped) ->
             | Delta::Replaced(stored)
             | Delta::Sync(stored) => {
                 let old = indexer.put(stored.clone());
-                told.push(written(release, delta, old, stored, popped.initial));
+                notifications.push(written(release, delta, old, stored, popped.initial));
             }
             Delta::Deleted(gone) => {
                 indexer.remove(&gone.key);
                 if let Some(last) = gone.last.as_ref().filter(|_| !gone.unseen) {
                     indexer.bookmark(last.resource_version);
                 }
-                told.push(Told {
+                notifications.push(Notification {
                     notice: Notice::Deleted(gone.clone()),
                     only_syncing: false,
                 });
             }
             Delta::ReplacedAll(list, revision) => {
-                process_replaced_all_info(indexer, list, *revision, popped.initial, &mut told);
+                process_replaced_all_info(
+                    indexer,
+                    list,
+                    *revision,
+                    popped.initial,
+                    &mut notifications,
+                );
             }
-            Delta::SyncAll => told.extend(indexer.iter().map(|(_, stored)| Told {
-                notice: Notice::Updated {
-                    old: stored.clone(),
-                    new: stored.clone(),
-                },
-                only_syncing: true,
-            })),
+            Delta::SyncAll => {
+                notifications.extend(indexer.iter().map(|(_, stored)| Notification {
+                    notice: Notice::Updated {
+                        old: stored.clone(),
+                        new: stored.clone(),
+                    },
+                    only_syncing: true,
+                }))
+            }
             Delta::Bookmark(revision) => indexer.bookmark(*revision),
         }
     }
-    told
+    notifications
 }
 
 fn written(
@@ -112,10 +120,10 @@ fn written(
     old: Option<Stored>,
     new: &Stored,
     initial: bool,
-) -> Told {
+) -> Notification {
     let is_sync = matches!(delta, Delta::Sync(_));
     let Some(old) = old else {
-        return Told {
+        return Notification {
             notice: Notice::Added {
                 new: new.clone(),
                 initial,
@@ -129,7 +137,7 @@ fn written(
         Delta::Replaced(_) => same,
         _ => is_sync,
     };
-    Told {
+    Notification {
         notice: Notice::Updated {
             old,
             new: new.clone(),
@@ -144,13 +152,13 @@ fn process_replaced_all_info(
     list: &[Stored],
     revision: Revision,
     initial: bool,
-    told: &mut Vec<Told>,
+    notifications: &mut Vec<Notification>,
 ) {
     let before = indexer.clone();
     indexer.replace(list, revision);
     for (key, last) in before.iter() {
         if indexer.get(key).is_none() {
-            told.push(Told {
+            notifications.push(Notification {
                 notice: Notice::Deleted(Gone {
                     key: key.clone(),
                     last: Some(last.clone()),
@@ -163,7 +171,7 @@ fn process_replaced_all_info(
     for new in list {
         let delta = Delta::Replaced(new.clone());
         let old = before.get(&key_of(&new.object)).cloned();
-        told.push(written(Version::LATEST, &delta, old, new, initial));
+        notifications.push(written(Version::LATEST, &delta, old, new, initial));
     }
 }
 
@@ -193,8 +201,8 @@ mod tests {
         let mut indexer = known(&[("a", 1), ("b", 2), ("c", 3)]);
         let list = [stored("d", 4), stored("c", 5), stored("b", 2)];
         let deltas = popped(vec![Delta::ReplacedAll(list.into(), 5)]);
-        let told = apply(V1_36, &mut indexer, &deltas);
-        let calls: Vec<_> = told
+        let notifications = apply(V1_36, &mut indexer, &deltas);
+        let calls: Vec<_> = notifications
             .iter()
             .map(|t| (t.notice.key().to_string(), t.notice.call(), t.only_syncing))
             .collect();

@@ -7,7 +7,7 @@ use wavetank_engine::{Cell, Name};
 use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Set, Version};
 
-use super::apply::{Notice, Told, apply};
+use super::apply::{Notice, Notification, apply};
 use super::spec::InformerSpec;
 use crate::InformerDefect;
 use crate::fifo::{Fifo, StoreKey};
@@ -111,7 +111,7 @@ pub(crate) struct Reflecting {
 pub(super) struct Done {
     pub changes: Arc<[(StoreKey, Option<Revision>)]>,
     /// Handlers that have something to do.
-    pub told: Vec<u32>,
+    pub notified: Vec<u32>,
     /// The store is filled as of now.
     pub synced: bool,
     /// There is more in the queue.
@@ -172,9 +172,9 @@ impl Informer {
         }
         let popped = self.fifo.pop(until)?;
         let before = self.indexer.clone();
-        let told = apply(release, &mut self.indexer, &popped);
+        let notifications = apply(release, &mut self.indexer, &popped);
         let mut changes = Vec::new();
-        for Told { notice, .. } in &told {
+        for Notification { notice, .. } in &notifications {
             let key = notice.key();
             let now = self.indexer.get(&key).map(|stored| stored.resource_version);
             if now != before.get(&key).map(|stored| stored.resource_version) {
@@ -184,10 +184,10 @@ impl Informer {
         let mut handlers = Vec::new();
         for (handler, listener) in (0..).zip(&mut self.listeners) {
             let waiting = listener.waiting.len();
-            for Told {
+            for Notification {
                 notice,
                 only_syncing,
-            } in &told
+            } in &notifications
             {
                 if !only_syncing || listener.is_syncing {
                     listener.add(notice.clone());
@@ -199,7 +199,7 @@ impl Informer {
         }
         Some(Done {
             changes: changes.into(),
-            told: handlers,
+            notified: handlers,
             synced: self.newly_synced(),
             more: !self.fifo.is_empty(),
         })

@@ -103,7 +103,7 @@ impl Reflector {
             WatchEvent::Error(status) => self.failed(streaming, status).await,
             WatchEvent::Object(kind, stored) => {
                 let key = key_of(&stored.object);
-                self.tell(&streaming, *kind, key, stored.resource_version, false);
+                self.note_watched(&streaming, *kind, key, stored.resource_version, false);
                 self.object(streaming, *kind, stored)
             }
             WatchEvent::Bookmark {
@@ -112,7 +112,7 @@ impl Reflector {
                 ..
             } => {
                 let (revision, end) = (*resource_version, *initial_events_end);
-                self.tell(&streaming, WatchKind::Bookmark, "".into(), revision, end);
+                self.note_watched(&streaming, WatchKind::Bookmark, "".into(), revision, end);
                 self.bookmark(streaming, revision, end)
             }
         }
@@ -230,7 +230,7 @@ impl Reflector {
         }
     }
 
-    fn tell(
+    fn note_watched(
         &self,
         streaming: &Streaming,
         kind: WatchKind,

@@ -31,7 +31,7 @@ impl Process for Waits {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
@@ -109,7 +109,7 @@ fn runs(told: &[(&str, u64)]) -> Vec<f64> {
     let mut world = WorldBuilder::new().process("w", Waits).build();
     let process = || "w".to_owned();
     let mut actions = vec![Action::Fault(Fault::Start { process: process() })];
-    actions.extend(told.iter().map(|(what, millis)| Action::Tell {
+    actions.extend(told.iter().map(|(what, millis)| Action::Command {
         process: process(),
         what: (*what).to_owned(),
         args: serde_json::json!({ "millis": millis }),

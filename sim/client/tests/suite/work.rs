@@ -26,7 +26,7 @@ impl Process for Controller {
     fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
         assert!(WorkQueue::timer(cx, timer));
     }
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
@@ -85,7 +85,7 @@ fn run(told: &[(&str, u64)]) -> Vec<(f64, String)> {
         let process = "kcm".to_owned();
         act(
             &mut world,
-            &Action::Tell {
+            &Action::Command {
                 process,
                 what,
                 args,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::{Bench, addresses, crash, plane, start, stop, with};
 use wavetank_actors::Attempt;
 use wavetank_client::Checked;
-use wavetank_controllers::BootstrapDefect;
+use wavetank_components::kube_apiserver::BootstrapDefect;
 use wavetank_releases::V1_36;
 use wavetank_version::Selection;
 
@@ -84,7 +84,7 @@ fn a_new_connection_goes_to_a_healthy_server_only_and_is_kept() {
     assert_eq!(listed(&bench), ["10.0.0.100"]);
     for _ in 0..3 {
         // The bench answers every choice with the first: without checks that would be a1.
-        bench.tell("c1", "connect");
+        bench.command("c1", "connect");
         bench.run_for(1.0);
     }
     assert_eq!(attempts(&bench), [true; 3]);
@@ -98,13 +98,13 @@ fn connections_to_a_server_that_is_out_are_cut_if_asked_for() {
         let mut topology = behind_one_address(defects, 2, Checks { cuts, ..CHECKS });
         topology.shutdown_delay = Duration::from_secs(20);
         let mut bench = Bench::settled(&topology);
-        bench.tell("c1", "connect");
+        bench.command("c1", "connect");
         bench.run_for(1.0);
         assert_eq!(connected(&bench, "in-cluster"), ["a1"]);
         // It serves on, and says that it is not ready.
         bench.strike(stop("a1"));
         bench.run_for(10.0);
-        bench.tell("c1", "connect");
+        bench.command("c1", "connect");
         bench.run_for(1.0);
         assert_eq!(attempts(&bench), [true; 2]);
         let goes_over = connected(&bench, "in-cluster").contains(&"a2".to_owned());

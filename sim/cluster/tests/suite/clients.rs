@@ -33,7 +33,7 @@ fn attempt(bench: &mut Bench) -> Attempt {
             .collect::<Vec<_>>()
     };
     let before = tries(bench).len();
-    bench.tell("c1", "connect");
+    bench.command("c1", "connect");
     bench.run_to("the attempt's end", 11.0, |b| tries(b).len() > before);
     tries(bench).remove(before)
 }

@@ -3,8 +3,8 @@
 use crate::common;
 
 use common::{Bench, address, addresses, crash, seconds, shipped, start};
-use wavetank_controllers::gates::ENDPOINT_SLICES;
-use wavetank_controllers::master_lease_key;
+use wavetank_components::kube_apiserver::bootstrap::master_lease_key;
+use wavetank_components::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_engine::Fault;
 use wavetank_etcd::Cause;
 use wavetank_releases::VERSIONS;

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::topology::{EtcdCluster, Topology};
-use wavetank_controllers::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 
 use std::time::Duration;
 
@@ -119,12 +119,12 @@ impl Bench {
                 _ => {
                     let at = self.next_operation;
                     self.next_operation = at + Duration::from_millis(100);
-                    let tell = Action::Tell {
+                    let command = Action::Command {
                         process: clients[(self.draws >> 33) as usize % 2].to_owned(),
                         what: "operate".to_owned(),
                         args: serde_json::Value::Null,
                     };
-                    self.apply(at, Event::Act(&tell));
+                    self.apply(at, Event::Act(&command));
                 }
             }
         }
@@ -198,18 +198,18 @@ fn a_restored_cluster_goes_on_from_its_backup() {
     for bump in [0_u64, 1000] {
         let mut bench = Bench::new(3);
         bench.run_until(10);
-        let tell = |process: &str, what: &str, args: serde_json::Value| Action::Tell {
+        let command = |process: &str, what: &str, args: serde_json::Value| Action::Command {
             process: process.to_owned(),
             what: what.to_owned(),
             args,
         };
-        bench.act(&tell("e1", "backup", serde_json::Value::Null));
+        bench.act(&command("e1", "backup", serde_json::Value::Null));
         let saved = bench.revision("e1");
         bench.run_until(25);
         let before = bench.revision("e1");
         assert!(before > saved + 20, "{before} is little after {saved}");
         for member in ["e1", "e2", "e3"] {
-            bench.act(&tell(member, "restore", bump.into()));
+            bench.act(&command(member, "restore", bump.into()));
             assert_eq!(bench.revision(member), saved + bump);
         }
         bench.compacted = 0;

@@ -3,8 +3,10 @@
 use crate::common;
 
 use common::{Bench, address, addresses, crash, seconds, shipped, start, stop};
-use wavetank_controllers::gates::ENDPOINT_SLICES;
-use wavetank_controllers::{BootstrapNote, ReconcileError, master_lease_key};
+use wavetank_components::kube_apiserver::bootstrap::{
+    BootstrapNote, ReconcileError, master_lease_key,
+};
+use wavetank_components::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_releases::{V1_36, VERSIONS};
 use wavetank_version::Version;
 

@@ -71,7 +71,7 @@ fn succession(bench: &mut Bench) -> f64 {
 }
 
 /// What managers told from `since` on.
-fn told(bench: &Bench, since: f64) -> Vec<ElectionNote> {
+fn noted(bench: &Bench, since: f64) -> Vec<ElectionNote> {
     let notes = bench.notes.iter().filter(|(at, _)| seconds(*at) >= since);
     notes
         .filter_map(|(_, note)| note.body.get().cloned())
@@ -164,7 +164,7 @@ fn a_leader_that_slept_leads_on_until_it_notices() {
         let woken = seconds(bench.now);
         bench.run_to("m1 gives up", 12.5, |b| leaders(b) == ["m2"]);
         assert!(
-            told(&bench, woken).contains(&ElectionNote::Lost),
+            noted(&bench, woken).contains(&ElectionNote::Lost),
             "{release}"
         );
         bench.run_for(15.0);
@@ -189,7 +189,7 @@ fn cut_off_until_succeeded(bench: &mut Bench) -> Vec<ElectionNote> {
         bench.strike(Fault::Unstall { from, to });
     }
     bench.run_for(5.0);
-    told(bench, since)
+    noted(bench, since)
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn a_renewal_under_way_does_not_keep_the_lock() {
                 to: "m1".to_owned(),
             });
             bench.run_for(2.0);
-            let notes = told(&bench, since);
+            let notes = noted(&bench, since);
             let kept = notes
                 .iter()
                 .any(|note| matches!(note, ElectionNote::NotReleased { .. }));
@@ -281,7 +281,7 @@ fn a_renewal_that_nobody_waits_for_may_take_the_lock_again() {
             serving.map(|id| id.to_string()).collect()
         };
         let tries = |b: &Bench| {
-            let told = told(b, 0.0);
+            let told = noted(b, 0.0);
             told.iter().filter(|n| **n == ElectionNote::Tries).count()
         };
         let hold = |bench: &mut Bench, routine: &str| {
@@ -327,7 +327,7 @@ fn a_renewal_that_comes_between_does_not_keep_the_lock() {
         let since = seconds(bench.now);
         let (first, etcd) = (bench.process("a1"), bench.process("etcd"));
         bench.run_to("a renewal begins", 3.0, |b| {
-            told(b, since).contains(&ElectionNote::Tries)
+            noted(b, since).contains(&ElectionNote::Tries)
         });
         let is_write = |body: &Payload| matches!(body.get(), Some(Request::<Object>::Txn(_)));
         bench.run_to("it is on its way", 1.0, |b| {
@@ -350,7 +350,7 @@ fn a_renewal_that_comes_between_does_not_keep_the_lock() {
         bench.run_for(0.001);
         bench.strike(stop("m1"));
         let releases = |b: &Bench| {
-            let told = told(b, since);
+            let told = noted(b, since);
             told.iter()
                 .any(|note| matches!(note, ElectionNote::Releases { .. }))
         };
@@ -362,7 +362,7 @@ fn a_renewal_that_comes_between_does_not_keep_the_lock() {
         let (from, to) = link();
         bench.strike(Fault::Unstall { from, to });
         bench.run_for(1.0);
-        let released = told(&bench, since).contains(&ElectionNote::Released);
+        let released = noted(&bench, since).contains(&ElectionNote::Released);
         assert_eq!(released, !gives_up);
         let kept = bench
             .violations

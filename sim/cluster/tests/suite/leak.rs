@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use crate::common;
 
 use common::topology::Topology;
-use wavetank_apiserver::services::ServiceRanges;
 use wavetank_cluster::Components;
-use wavetank_controllers::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
+use wavetank_components::services::ServiceRanges;
 
 use common::{Bench, crash, shipped, start};
-use wavetank_controllers::RepairNote;
+use wavetank_components::services::RepairNote;
 use wavetank_engine::Note;
 use wavetank_etcd::Committed;
 use wavetank_releases::V1_20;
@@ -53,7 +53,7 @@ fn tells(bench: &Bench, from: usize, crashed: f64) -> String {
         let name = bench.world.name(note.process);
         // The rounds write the bitmap although nothing has changed.
         let round = allocates(note) && at > crashed && !cleaned;
-        if let Some(told) = components.tell(&bench.world, note).filter(|_| !round) {
+        if let Some(told) = components.describe(&bench.world, note).filter(|_| !round) {
             cleaned = told.text.ends_with("cleaning up");
             line(at, name, &told.text);
         }
@@ -70,7 +70,7 @@ fn a_leak_is_repaired_nine_minutes_after_the_crash() {
     }
     bench.run_until(10.0);
     let begin = bench.notes.len();
-    bench.tell("s1", "probe");
+    bench.command("s1", "probe");
     while !bench.notes[begin..].iter().any(|(_, note)| allocates(note)) {
         assert!(bench.step(), "an address is allocated");
     }

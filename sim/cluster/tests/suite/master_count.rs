@@ -4,13 +4,13 @@ use crate::common;
 
 use common::topology::Topology;
 use wavetank_components::ENDPOINTS;
-use wavetank_controllers::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 
 use common::{Bench, addresses, crash, seconds, shipped, start, stop};
 use wavetank_api::{Object, views};
-use wavetank_controllers::BootstrapDefect;
-use wavetank_controllers::gates::ENDPOINT_SLICES;
-use wavetank_controllers::{ReconcileError, RemovalOutcome};
+use wavetank_components::kube_apiserver::BootstrapDefect;
+use wavetank_components::kube_apiserver::bootstrap::{ReconcileError, RemovalOutcome};
+use wavetank_components::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_engine::Fault;
 use wavetank_etcd::{Cause, Keys, Range, Request};
 use wavetank_releases::{V1_36, VERSIONS};

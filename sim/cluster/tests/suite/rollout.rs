@@ -54,9 +54,9 @@ fn one_after_another_is_replaced_and_then_the_first_again() {
         let mut bench = Bench::settled(&upgrade(from, to));
         assert_eq!(releases(&bench), [from; 3]);
         for step in 1..=4 {
-            bench.tell("r1", "roll");
+            bench.command("r1", "roll");
             // Asked again before it is done, it does nothing.
-            bench.tell("r1", "roll");
+            bench.command("r1", "roll");
             bench.run_to("the next one's place is taken", 90.0, |b| {
                 replaced(b).len() == step
             });
@@ -75,7 +75,7 @@ fn one_after_another_is_replaced_and_then_the_first_again() {
 #[test]
 fn what_crashes_while_it_makes_way_comes_back_as_the_new_one() {
     let mut bench = Bench::settled(&upgrade(V1_20, V1_36));
-    bench.tell("r1", "roll");
+    bench.command("r1", "roll");
     bench.run_for(1.0);
     bench.strike(crash("a1"));
     assert_eq!(replaced(&bench), []);
@@ -88,15 +88,15 @@ fn who_does_not_come_back_is_not_waited_for_for_ever() {
     let mut topology = upgrade(V1_20, V1_20);
     topology.watching.front.rollout = Some(Rollout::default());
     let mut bench = Bench::settled(&topology);
-    bench.tell("r1", "roll");
+    bench.command("r1", "roll");
     bench.run_for(1.0);
     bench.strike(crash("a1"));
     bench.run_for(20.0);
-    bench.tell("r1", "roll");
+    bench.command("r1", "roll");
     bench.run_for(10.0);
     assert_eq!(replaced(&bench), [], "it waits for the first");
     bench.run_for(60.0);
-    bench.tell("r1", "roll");
+    bench.command("r1", "roll");
     bench.run_to("the second one's place is taken", 90.0, |b| {
         replaced(b) == [V1_20]
     });

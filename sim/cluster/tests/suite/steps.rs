@@ -4,10 +4,10 @@
 use crate::common;
 
 use common::topology::Topology;
-use wavetank_controllers::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 
 use common::{Bench, crash, shipped, start, stop};
-use wavetank_controllers::BootstrapDefect;
+use wavetank_components::kube_apiserver::BootstrapDefect;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 use wavetank_version::Version;
 

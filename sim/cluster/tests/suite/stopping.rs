@@ -8,9 +8,11 @@ use common::{
     Bench, address, addresses, pause, plane, resume, seconds, shipped, start, stop, with,
 };
 use wavetank_apiserver::ServerNote;
-use wavetank_controllers::BootstrapDefect;
-use wavetank_controllers::gates::ENDPOINT_SLICES;
-use wavetank_controllers::{BootstrapNote, ReconcileError, RemovalOutcome};
+use wavetank_components::kube_apiserver::BootstrapDefect;
+use wavetank_components::kube_apiserver::bootstrap::{
+    BootstrapNote, ReconcileError, RemovalOutcome,
+};
+use wavetank_components::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_releases::{V1_36, VERSIONS};
 use wavetank_version::Version;
 
@@ -246,7 +248,7 @@ fn with_etcd_down_the_hook_gives_up_after_20_s_and_the_shutdown_ends() {
         assert!(bench.removal(2).is_none(), "{release}");
         let ended = bench.run_to("exit", 61.0, |b| !b.is_up("a2")) - asked;
         assert!(ended < 20.0 + 61.0, "{release}: {ended} s");
-        assert!(bench.told("a2", &ServerNote::ShutdownOverdue).is_none());
+        assert!(bench.noted("a2", &ServerNote::ShutdownOverdue).is_none());
         assert_eq!(bench.violations, [""; 0], "{release}");
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::kube_apiserver::bootstrap::MASTER_LEASES;
 use wavetank_actors::Attempt;
 use wavetank_api::Object;
-use wavetank_controllers::MASTER_LEASES;
 use wavetank_engine::{Check, Note, Stable, World};
 use wavetank_etcd::{Committed, Keys};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::kube_apiserver::bootstrap::{BootstrapNote, RemovalOutcome, master_lease_key};
 use wavetank_api::Object;
-use wavetank_controllers::{BootstrapNote, RemovalOutcome, master_lease_key};
 use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::Committed;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::kube_apiserver::bootstrap::{BootstrapNote, master_lease_key};
 use wavetank_api::{Object, views};
-use wavetank_controllers::{BootstrapNote, master_lease_key};
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 use wavetank_etcd::{Cause, Change, Committed};
 

@@ -1,8 +1,8 @@
 //! Nobody is listed before he is ready.
 
+use crate::kube_apiserver::bootstrap::master_lease_key;
 use wavetank_api::{Object, views};
 use wavetank_apiserver::HOOKS_DONE;
-use wavetank_controllers::master_lease_key;
 use wavetank_engine::{Check, Note, ProcId, World};
 use wavetank_etcd::{Cause, Change, Committed};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::kube_apiserver::bootstrap::{BootstrapNote, RemovalOutcome, master_lease_key};
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
-use wavetank_controllers::{BootstrapNote, RemovalOutcome, master_lease_key};
 use wavetank_engine::{Always, Check, Class, Note, Payload, ProcId, Property, World};
 use wavetank_etcd::{Cause, Committed, Request};
 

@@ -1,13 +1,13 @@
 //! Places that a sweep should reach, so that the guarantees mean something.
 
+use crate::kube_apiserver::bootstrap::{BootstrapNote, MASTER_LEASES};
 use wavetank_api::Object;
-use wavetank_controllers::{BootstrapNote, MASTER_LEASES};
 use wavetank_engine::{Note, Reached};
 use wavetank_etcd::{Cause, Committed};
 
 use crate::view::ClusterView;
 
-fn told(note: &Note) -> Option<&BootstrapNote> {
+fn bootstrap_note(note: &Note) -> Option<&BootstrapNote> {
     note.body.get()
 }
 
@@ -18,8 +18,10 @@ pub fn last_apiserver_stopped() -> Reached {
         here: |world, note| {
             let view = ClusterView(world);
             let others = |(p, _): (wavetank_engine::ProcId, _)| p != note.process && view.is_up(p);
-            matches!(told(note), Some(BootstrapNote::RemovalFinished { .. }))
-                && !view.apiservers().any(others)
+            matches!(
+                bootstrap_note(note),
+                Some(BootstrapNote::RemovalFinished { .. })
+            ) && !view.apiservers().any(others)
         },
     }
 }
@@ -28,7 +30,7 @@ pub fn last_apiserver_stopped() -> Reached {
 pub fn removal_conflicted() -> Reached {
     Reached {
         name: "removal-conflicted",
-        here: |_, note| matches!(told(note), Some(BootstrapNote::RemovalConflicted)),
+        here: |_, note| matches!(bootstrap_note(note), Some(BootstrapNote::RemovalConflicted)),
     }
 }
 
@@ -49,6 +51,6 @@ pub fn lease_expired() -> Reached {
 pub fn round_failed() -> Reached {
     Reached {
         name: "round-failed",
-        here: |_, note| matches!(told(note), Some(BootstrapNote::RoundFailed(_))),
+        here: |_, note| matches!(bootstrap_note(note), Some(BootstrapNote::RoundFailed(_))),
     }
 }

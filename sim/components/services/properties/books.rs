@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use crate::services::allocators::{Bitmap, ItemRange};
 use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
-use wavetank_apiserver::services::{Bitmap, Block};
 use wavetank_engine::Note;
 use wavetank_etcd::{Change, Committed, Key, Revision};
 use wavetank_version::Version;
@@ -134,11 +134,16 @@ impl Books {
             });
         }
         let range = match key {
-            IPS | SECONDARY_IPS => bits(now?, |range| Block::of_addresses(range, Version::LATEST)),
+            IPS | SECONDARY_IPS => bits(now?, |range| {
+                ItemRange::of_addresses(range, Version::LATEST)
+            }),
             PORTS => bits(now?, |range| {
                 let (first, last) = range.split_once('-')?;
                 let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
-                Some(Block::of_ports((first, last - first + 1), Version::LATEST))
+                Some(ItemRange::of_ports(
+                    (first, last - first + 1),
+                    Version::LATEST,
+                ))
             }),
             _ => {
                 let ip = key.strip_prefix(ADDRESSES)?;
@@ -153,11 +158,11 @@ impl Books {
         };
         let ranged = match key {
             PORTS => None,
-            _ => Block::of_addresses(json::text(now?, &["range"]), Version::LATEST),
+            _ => ItemRange::of_addresses(json::text(now?, &["range"]), Version::LATEST),
         };
         let own = |item: &&Item| match (item, &ranged) {
             (Item::Port(_), None) => true,
-            (Item::Address(ip), Some(block)) => ip.contains(':') == block.is_six(),
+            (Item::Address(ip), Some(range)) => ip.contains(':') == range.is_six(),
             _ => false,
         };
         let before: BTreeSet<Item> = self.allocated.iter().filter(own).cloned().collect();
@@ -214,13 +219,13 @@ impl Books {
 }
 
 /// What a RangeAllocation has allocated.
-fn bits(range: &Json, block: impl Fn(&str) -> Option<Block>) -> BTreeSet<Item> {
-    let Some(block) = block(json::text(range, &["range"])) else {
+fn bits(range: &Json, items: impl Fn(&str) -> Option<ItemRange>) -> BTreeSet<Item> {
+    let Some(items) = items(json::text(range, &["range"])) else {
         return BTreeSet::new();
     };
     let taken = Bitmap::parse(json::text(range, &["data"])).unwrap_or_default();
     let item = |offset| {
-        let text = block.item(offset);
+        let text = items.item(offset);
         match text.parse() {
             Ok(port) => Item::Port(port),
             Err(_) => Item::Address(text.into()),

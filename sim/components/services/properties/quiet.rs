@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use wavetank_actors::service_writer::{Answer, Answered, Asked};
-use wavetank_apiserver::services::AllocationNote;
-use wavetank_controllers::RepairNote;
+use crate::service_writers::writer::{Answer, Answered, Asked};
+use crate::services::RepairNote;
+use crate::services::allocators::AllocationNote;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 
 use super::books::{Books, Entry, Item, named};
 use super::first_address;
-use super::words::is_definite;
+use super::messages::is_definite;
 use crate::promises::violated;
 
 /// A request that its client knows nothing of is over by then: a server serves it for 60 s, and goes on for

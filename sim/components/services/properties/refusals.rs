@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wavetank_actors::service_writer::{Answer, Answered, Asked};
+use crate::service_writers::writer::{Answer, Answered, Asked};
 use wavetank_api::kinds::IP_ADDRESSES;
 use wavetank_apiserver::cacher;
 use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::Revision;
 
 use super::books::{Books, Entry, Item, named};
-use super::{all_items, allocates_objects, first_address, is_ready, words};
+use super::{all_items, allocates_objects, first_address, is_ready, messages};
 use crate::promises::violated;
 
 /// What was freed when, and what was so when requests began.
@@ -98,7 +98,7 @@ impl Property for TakenMeansTaken {
             return Check::Idle;
         };
         let address = answered.asked.address.as_deref();
-        let taken = message(answered).and_then(|message| words::taken(message, address));
+        let taken = message(answered).and_then(|message| messages::taken(message, address));
         let Some(item) = taken else {
             return Check::Idle;
         };
@@ -126,7 +126,7 @@ impl Property for FullMeansFull {
         let Some((answered, begun)) = self.0.learn(world, note) else {
             return Check::Idle;
         };
-        let Some(ports) = message(answered).and_then(words::is_full) else {
+        let Some(ports) = message(answered).and_then(messages::is_full) else {
             return Check::Idle;
         };
         let all = all_items(world, answered.asked.server);
@@ -168,7 +168,7 @@ pub fn trouble_is_not_invalid(_: &World, note: &Note) -> Check {
     let Answer::Refused { code, message } = &answered.answer else {
         return Check::Idle;
     };
-    match words::is_trouble(message) {
+    match messages::is_trouble(message) {
         false => Check::Idle,
         true if *code != 422 => Check::Held,
         true => violated(

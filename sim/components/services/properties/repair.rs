@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use wavetank_actors::service_writer::{Answer, Answered};
+use crate::service_writers::writer::{Answer, Answered};
+use crate::services::RepairNote;
 use wavetank_apiserver::HOOKS_DONE;
-use wavetank_controllers::RepairNote;
 use wavetank_engine::{Check, Note, ProcId, Property, Reached, Stable, World};
 
 use super::books::{Books, Item, KUBERNETES, addresses, named};
-use super::{first_address, words};
+use super::{first_address, messages};
 use crate::promises::violated;
 use crate::view::ClusterView;
 
@@ -114,7 +114,7 @@ fn is_conflict(message: &str) -> bool {
         "the provided resource version does not match",
         "another caller has already initialized the resource",
     ];
-    conflicts.iter().any(|words| message.contains(words))
+    conflicts.iter().any(|part| message.contains(part))
 }
 
 impl Property for StartCompletes {
@@ -170,15 +170,15 @@ pub fn range_full() -> Reached {
             let answered = note.body.get::<Answered>();
             matches!(
                 answered.map(|answered| &answered.answer),
-                Some(Answer::Refused { message, .. }) if words::is_full(message).is_some()
+                Some(Answer::Refused { message, .. }) if messages::is_full(message).is_some()
             )
         },
     }
 }
 
-fn said(note: &Note, words: &str) -> bool {
+fn said(note: &Note, part: &str) -> bool {
     let repair = note.body.get::<RepairNote>();
-    repair.is_some_and(|note| note.message.contains(words))
+    repair.is_some_and(|note| note.message.contains(part))
 }
 
 /// A loop freed what had leaked.

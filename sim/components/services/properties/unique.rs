@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use wavetank_actors::service_writer::{Answer, Answered, Verb};
+use crate::service_writers::writer::{Answer, Answered, Verb};
+use crate::services::allocators::ItemRange;
 use wavetank_api::Object;
-use wavetank_apiserver::services::Block;
 use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::{Committed, KeyValue, Revision};
 
@@ -91,8 +91,8 @@ pub fn in_range(world: &World, note: &Note) -> Check {
                 ports.contains(port)
             }
             Item::Address(ip) => ranges.cluster_ips.iter().any(|range| {
-                let block = Block::of_addresses(range, wavetank_version::Version::LATEST);
-                block.is_some_and(|block| block.offset(ip).is_some())
+                let range = ItemRange::of_addresses(range, wavetank_version::Version::LATEST);
+                range.is_some_and(|range| range.offset(ip).is_some())
             }),
         };
         for item in items(now.value.json()) {

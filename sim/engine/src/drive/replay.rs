@@ -1,6 +1,5 @@
 //! The replay driver: steps a world as a trace says, and says where they part.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use crate::property::{Check, Class};
 use crate::queue::Entry;
 use crate::trace::{End, FoundViolation, Line, TraceEvent, TraceWhat};
 use crate::world::{Event, Report, World};
+use thiserror::Error;
 
 /// How exactly a world must follow its trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,8 @@ pub enum Fit {
 }
 
 /// Where a world and its trace part.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("at event {event}: the trace has {trace}, the world has {world}")]
 pub struct Parting {
     /// Events applied before.
     pub event: u64,
@@ -29,17 +30,6 @@ pub struct Parting {
     /// What the world has instead.
     pub world: String,
 }
-
-impl fmt::Display for Parting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "at event {}: the trace has {}, the world has {}",
-            self.event, self.trace, self.world
-        )
-    }
-}
-impl std::error::Error for Parting {}
 
 /// What one line did.
 #[derive(Debug)]

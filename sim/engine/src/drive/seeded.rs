@@ -420,7 +420,7 @@ impl Choices for Seeded {
             Item::Stimulus { load, process } => {
                 self.next_stimulus(at, load, process);
                 let load = &self.fault_schedule.workload[load];
-                Turn::Act(Action::Tell {
+                Turn::Act(Action::Command {
                     process: load.processes[process].clone(),
                     what: load.what.clone(),
                     args: serde_json::Value::Null,

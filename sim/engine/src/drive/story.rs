@@ -19,27 +19,29 @@ use crate::world::{Report, World};
 
 /// A note in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Description {
     /// One line, without time and process.
     pub text: String,
     /// The objects it is about.
     pub about: Vec<String>,
 }
 
-type Tell = dyn Fn(&World, &Note) -> Option<Told> + Send + Sync;
+type Describe = dyn Fn(&World, &Note) -> Option<Description> + Send + Sync;
 
 /// Puts the notes into words that a story tells; `None` for those that no story needs.
 #[derive(Clone)]
-pub struct Describer(Arc<Tell>);
+pub struct Describer(Arc<Describe>);
 
 impl Describer {
     /// One that does so.
-    pub fn new(tell: impl Fn(&World, &Note) -> Option<Told> + Send + Sync + 'static) -> Describer {
-        Describer(Arc::new(tell))
+    pub fn new(
+        describe: impl Fn(&World, &Note) -> Option<Description> + Send + Sync + 'static,
+    ) -> Describer {
+        Describer(Arc::new(describe))
     }
 
     /// A note in words.
-    pub fn tell(&self, world: &World, note: &Note) -> Option<Told> {
+    pub fn describe(&self, world: &World, note: &Note) -> Option<Description> {
         (self.0)(world, note)
     }
 }
@@ -110,10 +112,10 @@ impl Chronicle {
             self.link_to_routine(node, name);
         }
         for note in &report.notes {
-            let Some(told) = self.describer.tell(world, note) else {
+            let Some(description) = self.describer.describe(world, note) else {
                 continue;
             };
-            for about in told.about {
+            for about in description.about {
                 if let Some(before) = self.last_about.insert(about, node)
                     && before != node
                 {
@@ -121,7 +123,7 @@ impl Chronicle {
                 }
             }
             let name = world.name(note.process).to_owned();
-            self.line(node, &name, told.text);
+            self.line(node, &name, description.text);
         }
     }
 

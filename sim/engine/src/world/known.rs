@@ -165,7 +165,7 @@ impl State {
                     digest: digest(fault),
                 });
             }
-            Event::Act(Action::Tell { .. }) | Event::Calm => return None,
+            Event::Act(Action::Command { .. }) | Event::Calm => return None,
         };
         let mut entries = self.queue.iter();
         let entry = entries.find(|entry| entry.seq == seq)?;

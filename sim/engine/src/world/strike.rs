@@ -13,7 +13,7 @@ impl World {
     pub(super) fn resolve(&self, action: &Action) -> Result<(), ApplyError> {
         let names = match action {
             Action::Fault(fault) => fault.processes(),
-            Action::Tell { process, .. } => vec![process.as_str()],
+            Action::Command { process, .. } => vec![process.as_str()],
         };
         match names
             .into_iter()
@@ -28,7 +28,7 @@ impl World {
     pub(super) fn act(&mut self, action: &Action) -> Result<bool, ApplyError> {
         match action {
             Action::Fault(fault) => Ok(self.strike(fault)),
-            Action::Tell {
+            Action::Command {
                 process,
                 what,
                 args,
@@ -37,7 +37,7 @@ impl World {
                 if self.view.slot(p).status != Status::Up {
                     return Ok(false);
                 }
-                self.callback(p, |process, cx| process.tell(cx, what, args))
+                self.callback(p, |process, cx| process.command(cx, what, args))
                     .map(|()| true)
                     .map_err(|why| ApplyError::NotUnderstood(format!("`{process}` {why}")))
             }

@@ -29,7 +29,7 @@ impl Process for Plumber {
         cx.spawn(Task::new(MAKE, 2_u32));
     }
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
@@ -159,8 +159,8 @@ fn act(world: &mut World, action: Action) {
     same(world);
 }
 
-fn tell(world: &mut World, what: &str, number: u64) {
-    let action = Action::Tell {
+fn command(world: &mut World, what: &str, number: u64) {
+    let action = Action::Command {
         process: "p".to_owned(),
         what: what.to_owned(),
         args: number.into(),
@@ -215,7 +215,7 @@ fn seen(world: &World) -> Vec<String> {
 fn items_come_out_in_order_and_no_more_than_fit_are_inside() {
     let mut world = world();
     for number in 1..=3 {
-        tell(&mut world, "send", number);
+        command(&mut world, "send", number);
     }
     assert_eq!(
         names(&world),
@@ -228,15 +228,15 @@ fn items_come_out_in_order_and_no_more_than_fit_are_inside() {
     step(&mut world, "send p.1/send#1.0");
     step(&mut world, "send p.1/send#0.0");
     assert_eq!(names(&world), [""; 0], "it is full");
-    tell(&mut world, "try", 9);
-    tell(&mut world, "take", 1);
+    command(&mut world, "try", 9);
+    command(&mut world, "take", 1);
     assert_eq!(names(&world), ["recv p.1/take#0.0"]);
     step(&mut world, "recv p.1/take#0.0");
     assert_eq!(names(&world), ["send p.1/send#2.0"]);
-    tell(&mut world, "try", 4);
+    command(&mut world, "try", 4);
     assert_eq!(names(&world), [""; 0], "the try was faster");
     for taker in 2..=4 {
-        tell(&mut world, "take", taker);
+        command(&mut world, "take", taker);
     }
     run(&mut world);
     assert_eq!(
@@ -259,14 +259,14 @@ fn items_come_out_in_order_and_no_more_than_fit_are_inside() {
 fn several_receivers_wait_and_any_of_them_may_be_next() {
     let mut world = world();
     for taker in 1..=3 {
-        tell(&mut world, "take", taker);
+        command(&mut world, "take", taker);
     }
     assert_eq!(names(&world), [""; 0]);
-    tell(&mut world, "try", 5);
+    command(&mut world, "try", 5);
     assert_eq!(names(&world).len(), 3);
     step(&mut world, "recv p.1/take#2.0");
     assert_eq!(names(&world), [""; 0], "there was one only");
-    tell(&mut world, "try", 6);
+    command(&mut world, "try", 6);
     run(&mut world);
     assert_eq!(
         seen(&world),
@@ -282,18 +282,18 @@ fn several_receivers_wait_and_any_of_them_may_be_next() {
 #[test]
 fn a_closed_channel_gives_what_it_has_and_takes_nothing() {
     let mut world = world();
-    tell(&mut world, "try", 1);
-    tell(&mut world, "try", 2);
-    tell(&mut world, "send", 3);
-    tell(&mut world, "close", 0);
-    tell(&mut world, "close", 0);
-    tell(&mut world, "try", 4);
+    command(&mut world, "try", 1);
+    command(&mut world, "try", 2);
+    command(&mut world, "send", 3);
+    command(&mut world, "close", 0);
+    command(&mut world, "close", 0);
+    command(&mut world, "try", 4);
     for taker in 1..=3 {
-        tell(&mut world, "take", taker);
+        command(&mut world, "take", taker);
     }
     run(&mut world);
-    tell(&mut world, "send", 5);
-    tell(&mut world, "take", 4);
+    command(&mut world, "send", 5);
+    command(&mut world, "take", 4);
     run(&mut world);
     assert_eq!(
         seen(&world),
@@ -314,9 +314,9 @@ fn a_closed_channel_gives_what_it_has_and_takes_nothing() {
 #[test]
 fn those_who_wait_learn_that_it_is_closed() {
     let mut world = world();
-    tell(&mut world, "most", 1);
-    tell(&mut world, "take", 2);
-    tell(&mut world, "close", 0);
+    command(&mut world, "most", 1);
+    command(&mut world, "take", 2);
+    command(&mut world, "close", 0);
     run(&mut world);
     assert_eq!(seen(&world), ["1 found it closed: true", "2 took None"]);
 }
@@ -324,12 +324,12 @@ fn those_who_wait_learn_that_it_is_closed() {
 #[test]
 fn who_gives_up_takes_nothing_along() {
     let mut world = world();
-    tell(&mut world, "most", 1);
-    tell(&mut world, "try", 3);
+    command(&mut world, "most", 1);
+    command(&mut world, "try", 3);
     assert_eq!(names(&world), ["recv p.1/most#0.0", "sleep p.1/most#0.0"]);
     step(&mut world, "sleep p.1/most#0.0");
     assert_eq!(names(&world), [""; 0]);
-    tell(&mut world, "take", 2);
+    command(&mut world, "take", 2);
     run(&mut world);
     assert_eq!(
         seen(&world),
@@ -341,19 +341,19 @@ fn who_gives_up_takes_nothing_along() {
 fn what_was_given_and_never_seen_goes_back_to_the_front() {
     for closed in [false, true] {
         let mut world = world();
-        tell(&mut world, "gift", 0);
+        command(&mut world, "gift", 0);
         step(&mut world, "sleep p.1/gift#0.0");
-        tell(&mut world, "try", 3);
-        tell(&mut world, "try", 4);
+        command(&mut world, "try", 3);
+        command(&mut world, "try", 4);
         step(&mut world, "recv p.1/gift#0.0");
         if closed {
-            tell(&mut world, "take", 1);
-            tell(&mut world, "close", 0);
+            command(&mut world, "take", 1);
+            command(&mut world, "close", 0);
             step(&mut world, "recv p.1/take#0.0");
         }
-        tell(&mut world, "take", 2);
+        command(&mut world, "take", 2);
         run(&mut world);
-        tell(&mut world, "take", 3);
+        command(&mut world, "take", 3);
         run(&mut world);
         let last = match closed {
             false => ["2 took Some(4)", "the gift went back", "3 took Some(3)"],
@@ -367,9 +367,9 @@ fn what_was_given_and_never_seen_goes_back_to_the_front() {
 #[test]
 fn a_crash_empties_channels_and_forgets_who_waits() {
     let mut world = world();
-    tell(&mut world, "try", 1);
-    tell(&mut world, "reach", 5);
-    tell(&mut world, "send", 2);
+    command(&mut world, "try", 1);
+    command(&mut world, "reach", 5);
+    command(&mut world, "send", 2);
     let process = || "p".to_owned();
     act(
         &mut world,
@@ -380,10 +380,10 @@ fn a_crash_empties_channels_and_forgets_who_waits() {
         &mut world,
         Action::Fault(Fault::Start { process: process() }),
     );
-    tell(&mut world, "take", 1);
-    tell(&mut world, "level", 7);
+    command(&mut world, "take", 1);
+    command(&mut world, "level", 7);
     assert_eq!(names(&world), [""; 0]);
-    tell(&mut world, "try", 3);
+    command(&mut world, "try", 3);
     run(&mut world);
     assert_eq!(seen(&world), ["tried 3: true", "1 took Some(3)"]);
 }
@@ -391,15 +391,15 @@ fn a_crash_empties_channels_and_forgets_who_waits() {
 #[test]
 fn a_held_receiver_leaves_the_item_to_others() {
     let mut world = world();
-    tell(&mut world, "take", 1);
-    tell(&mut world, "take", 2);
+    command(&mut world, "take", 1);
+    command(&mut world, "take", 2);
     let named = |routine: &str| (routine.to_owned(), "p".to_owned());
     let (routine, process) = named("take#0");
     act(
         &mut world,
         Action::Fault(Fault::Deschedule { process, routine }),
     );
-    tell(&mut world, "try", 1);
+    command(&mut world, "try", 1);
     assert_eq!(names(&world), ["recv p.1/take#1.0"]);
     run(&mut world);
     let (routine, process) = named("take#0");
@@ -414,9 +414,9 @@ fn a_held_receiver_leaves_the_item_to_others() {
 #[test]
 fn no_wake_up_is_lost_and_each_broadcast_wakes_those_who_wait() {
     let mut world = world();
-    tell(&mut world, "reach", 2);
-    tell(&mut world, "reach", 1);
-    tell(&mut world, "level", 1);
+    command(&mut world, "reach", 2);
+    command(&mut world, "reach", 1);
+    command(&mut world, "level", 1);
     assert_eq!(
         names(&world),
         [
@@ -427,10 +427,10 @@ fn no_wake_up_is_lost_and_each_broadcast_wakes_those_who_wait() {
         ]
     );
     // What happens before a woken routine runs, it sees.
-    tell(&mut world, "level", 2);
+    command(&mut world, "level", 2);
     step(&mut world, "wake p.1/reach#0.0");
-    tell(&mut world, "reach", 3);
-    tell(&mut world, "level", 2);
+    command(&mut world, "reach", 3);
+    command(&mut world, "level", 2);
     step(&mut world, "wake p.1/reach#0.0");
     assert!(names(&world).contains(&"wake p.1/reach#1.0".to_owned()));
     run(&mut world);
@@ -443,7 +443,7 @@ fn no_wake_up_is_lost_and_each_broadcast_wakes_those_who_wait() {
 fn storm(seed: u64, limits: Limits) -> wavetank_engine::drive::Outcome {
     let world = WorldBuilder::new().process("p", Plumber).build();
     let ms = Duration::from_millis;
-    let told = |what: &str, every| Workload {
+    let command = |what: &str, every| Workload {
         processes: vec!["p".to_owned()],
         what: what.to_owned(),
         every: ms(every),
@@ -465,13 +465,13 @@ fn storm(seed: u64, limits: Limits) -> wavetank_engine::drive::Outcome {
             .map(budget)
             .into(),
         workload: vec![
-            told("send", 90),
-            told("try", 150),
-            told("take", 300),
-            told("most", 700),
-            told("reach", 900),
-            told("level", 1100),
-            told("gift", 2500),
+            command("send", 90),
+            command("try", 150),
+            command("take", 300),
+            command("most", 700),
+            command("reach", 900),
+            command("level", 1100),
+            command("gift", 2500),
         ],
         latency: Latency {
             base: (ms(1), ms(2)),

@@ -12,8 +12,8 @@ use wavetank_engine::{
     RoutineFuture, Rx, Task, Time, World, WorldBuilder,
 };
 
-fn tell(world: &mut World, process: &str, what: &str, args: u64) {
-    let action = Action::Tell {
+fn command(world: &mut World, process: &str, what: &str, args: u64) {
+    let action = Action::Command {
         process: process.to_owned(),
         what: what.to_owned(),
         args: args.into(),
@@ -41,15 +41,15 @@ fn a_million_distinct_worlds_have_a_million_digests() {
     let mut digests = Vec::with_capacity(1_000_000);
     for a in 0..100 {
         let mut with_a = start.clone();
-        tell(&mut with_a, "w1", "remember", a);
+        command(&mut with_a, "w1", "remember", a);
         with_a.cache_digests();
         for b in 0..100 {
             let mut with_b = with_a.clone();
-            tell(&mut with_b, "w2", "remember", b);
+            command(&mut with_b, "w2", "remember", b);
             with_b.cache_digests();
             for c in 0..100 {
                 let mut with_c = with_b.clone();
-                tell(&mut with_c, "w3", "remember", c);
+                command(&mut with_c, "w3", "remember", c);
                 digests.push(with_c.digest());
             }
         }
@@ -173,7 +173,12 @@ struct Grocer;
 impl Process for Grocer {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         let waits = Name::new("waits");
         match what {
             "apple in a cell" => cx.cell(&APPLE).0 = 1,
@@ -215,7 +220,7 @@ fn worlds_whose_values_have_two_types_have_two_digests() {
         let start = Action::Fault(Fault::Start { process });
         let started = world.apply(Time::ZERO, Event::Act(&start), &mut |sent| sent.nominal);
         started.expect("it starts");
-        tell(&mut world, "grocer", has, 0);
+        command(&mut world, "grocer", has, 0);
         (world.digest(), world.exact_digest(), world)
     };
     for place in ["in a cell", "for a task"] {

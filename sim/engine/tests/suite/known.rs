@@ -94,7 +94,7 @@ impl Process for Curious {
         };
         cx.cell(&SEEN).what = seen;
     }
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
@@ -136,8 +136,8 @@ fn act(world: &mut World, at: Time, action: &Action) {
     applied.expect("possible");
 }
 
-fn tell(world: &mut World, at: Time, what: &str, millis: u64) {
-    let action = Action::Tell {
+fn command(world: &mut World, at: Time, what: &str, millis: u64) {
+    let action = Action::Command {
         process: "curious".to_owned(),
         what: what.to_owned(),
         args: millis.into(),
@@ -154,9 +154,9 @@ fn about_to_look(at: &'static str, began: u64, told: u64, alarms: &[u64]) -> Wor
     act(&mut world, Time::from_secs(began), &start);
     let told = Time::from_secs(told);
     for millis in alarms {
-        tell(&mut world, told, "alarm", *millis);
+        command(&mut world, told, "alarm", *millis);
     }
-    tell(&mut world, told, "look", 0);
+    command(&mut world, told, "look", 0);
     world.cache_digests();
     world
 }
@@ -210,7 +210,12 @@ impl Process for Polite {
             _ => cx.spawn(Task::new(GREET, ())),
         }
     }
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         match what {
             "look" => cx.arm(LOOK, Duration::from_millis(500)),
             to => cx.cast(id_of(to), &TO_ALL, ()),
@@ -248,18 +253,18 @@ fn acquainted(how: &'static str, greeted: [bool; 2], visits: Option<&str>, reset
             &Action::Fault(Fault::Start { process }),
         );
     }
-    let told = |process: &str, what: &str| Action::Tell {
+    let command = |process: &str, what: &str| Action::Command {
         process: process.to_owned(),
         what: what.to_owned(),
         args: serde_json::Value::Null,
     };
     for (name, greets) in ["guest", "neighbour"].into_iter().zip(greeted) {
         if greets {
-            act(&mut world, Time::ZERO, &told(name, "host"));
+            act(&mut world, Time::ZERO, &command(name, "host"));
         }
     }
     if let Some(whom) = visits {
-        act(&mut world, Time::ZERO, &told("host", whom));
+        act(&mut world, Time::ZERO, &command("host", whom));
     }
     let settle = |world: &mut World| {
         while let Some(entry) = world.next_entry().copied() {
@@ -279,7 +284,7 @@ fn acquainted(how: &'static str, greeted: [bool; 2], visits: Option<&str>, reset
         settle(&mut world);
     }
     let who = if how == "greets" { "guest" } else { "host" };
-    act(&mut world, Time::from_secs(2), &told(who, "look"));
+    act(&mut world, Time::from_secs(2), &command(who, "look"));
     world.cache_digests();
     world
 }
@@ -321,7 +326,7 @@ impl Process for Sleeper {
     fn timer(&mut self, cx: &mut Cx<'_>, _: Timer) {
         cx.spawn(Task::new(Name::new("sleep"), ()));
     }
-    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
         cx.arm(LOOK, Duration::from_millis(500));
         Ok(())
     }
@@ -346,7 +351,7 @@ fn what_is_never_due_is_never_due_whenever_it_begins() {
         };
         act(&mut world, Time::ZERO, &Action::Fault(start));
         let (what, args) = (String::new(), serde_json::Value::Null);
-        let told = Action::Tell {
+        let told = Action::Command {
             process,
             what,
             args,

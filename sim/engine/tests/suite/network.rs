@@ -40,7 +40,7 @@ static ANSWERS: Cell<Vec<Result<u64, NetError>>> = Cell::new("answers");
 impl Process for Client {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
@@ -97,7 +97,7 @@ impl Lab {
     }
 
     fn ask(&mut self, limit_secs: u64) {
-        let action = Action::Tell {
+        let action = Action::Command {
             process: "client".to_owned(),
             what: "ask".to_owned(),
             args: limit_secs.into(),

@@ -26,7 +26,7 @@ impl Process for Server {
     fn request(&mut self, _: &mut Cx<'_>, caller: Caller, _: &Payload) {
         self.first.get_or_insert(caller);
     }
-    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, _: &str, _: &serde_json::Value) -> Result<(), String> {
         cx.push(self.first.expect("somebody asked"), 1u32);
         Ok(())
     }
@@ -41,7 +41,12 @@ struct Client {
 impl Process for Client {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         cx.spawn(Task::new(WORK, what.to_owned()));
         Ok(())
     }
@@ -82,7 +87,7 @@ fn a_call_that_is_given_up_is_not_the_stream_of_an_earlier_routine() {
         let process = process.to_owned();
         Action::Fault(Fault::Start { process })
     };
-    let tell = |process: &str, what: &str| Action::Tell {
+    let command = |process: &str, what: &str| Action::Command {
         process: process.to_owned(),
         what: what.to_owned(),
         args: serde_json::Value::Null,
@@ -90,10 +95,10 @@ fn a_call_that_is_given_up_is_not_the_stream_of_an_earlier_routine() {
     let acts = [
         start("server"),
         start("client"),
-        tell("client", "open"),
-        tell("client", "call"),
-        tell("server", "push"),
-        tell("client", "read"),
+        command("client", "open"),
+        command("client", "call"),
+        command("server", "push"),
+        command("client", "read"),
     ];
     for act in acts {
         let until = now + Duration::from_secs(2);

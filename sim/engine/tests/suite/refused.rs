@@ -21,7 +21,12 @@ static TO_MYSELF: Transport = Transport {
 impl Process for Hasty {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         self.told += 1;
         *cx.cell(&COUNT) += 1;
         cx.spawn(Task::new(HELLO, ()));
@@ -56,8 +61,8 @@ fn world() -> World {
     world
 }
 
-fn tell(what: &str) -> Action {
-    Action::Tell {
+fn command(what: &str) -> Action {
+    Action::Command {
         process: "hasty".to_owned(),
         what: what.to_owned(),
         args: serde_json::Value::Null,
@@ -71,9 +76,9 @@ fn apply(world: &mut World, action: &Action) -> Result<Report, ApplyError> {
 #[test]
 fn a_refused_command_changes_no_world() {
     let mut before = world();
-    apply(&mut before, &tell("more")).expect("it knows that");
+    apply(&mut before, &command("more")).expect("it knows that");
     let mut after = before.clone();
-    let refused = apply(&mut after, &tell("nonsense"));
+    let refused = apply(&mut after, &command("nonsense"));
     let why = "`hasty` does not know what `nonsense` means".to_owned();
     assert_eq!(refused.err(), Some(ApplyError::NotUnderstood(why)));
     assert_eq!(after, before);
@@ -82,9 +87,9 @@ fn a_refused_command_changes_no_world() {
 
     // Nor the next event of another one on this thread.
     let (mut other, mut twin) = (world(), world());
-    let report = apply(&mut twin, &tell("more")).expect("it knows that");
-    let _ = apply(&mut after, &tell("nonsense"));
-    let next = apply(&mut other, &tell("more")).expect("it knows that");
+    let report = apply(&mut twin, &command("more")).expect("it knows that");
+    let _ = apply(&mut after, &command("nonsense"));
+    let next = apply(&mut other, &command("more")).expect("it knows that");
     assert_eq!(format!("{next:?}"), format!("{report:?}"));
     assert_eq!(other, twin);
 }

@@ -38,7 +38,12 @@ impl Process for Clerk {
         cx.cast(cx.me(), &TO_MYSELF, ());
     }
 
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         match what {
             "multiply" => cx.spawn(Task::new(MULTIPLY, ())),
             "remind" => cx.cast(cx.me(), &TO_MYSELF, ()),
@@ -95,10 +100,10 @@ fn world() -> World {
 }
 
 /// What the clerk is told, and when in milliseconds.
-fn told(what: &[(u64, &str)]) -> Ran {
+fn run(what: &[(u64, &str)]) -> Ran {
     let process = "clerk".to_owned();
-    let tell = |(at, what): &(u64, &str)| {
-        let action = Action::Tell {
+    let command = |(at, what): &(u64, &str)| {
+        let action = Action::Command {
             process: process.clone(),
             what: (*what).to_owned(),
             args: serde_json::Value::Null,
@@ -108,7 +113,7 @@ fn told(what: &[(u64, &str)]) -> Ran {
     let start = Action::Fault(Fault::Start {
         process: process.clone(),
     });
-    let all = std::iter::once((0, start)).chain(what.iter().map(tell));
+    let all = std::iter::once((0, start)).chain(what.iter().map(command));
     let planned = |(at, action)| Planned {
         at: Time::ZERO + Duration::from_millis(at),
         after: None,
@@ -135,7 +140,7 @@ fn violated(outcome: &Ran) -> (&str, &str) {
 
 #[test]
 fn who_waits_for_each_other_is_told_of() {
-    let outcome = told(&[(0, "write"), (500, "fill")]);
+    let outcome = run(&[(0, "write"), (500, "fill")]);
     let circle = "clerk: pair#1 waits for `ink`, pair#0 waits for `pen`, which the next one holds";
     assert_eq!(violated(&outcome), ("no-deadlock", circle));
     assert_eq!(
@@ -160,7 +165,7 @@ fn who_waits_in_turn_is_not() {
         [(0, "write"), (500, "fill-in-time")],
         [(0, "fill-in-time"), (500, "write")],
     ] {
-        assert_eq!(told(&what).ending, Ending::Clean, "{what:?}");
+        assert_eq!(run(&what).ending, Ending::Clean, "{what:?}");
     }
 }
 
@@ -168,7 +173,7 @@ fn who_waits_in_turn_is_not() {
 fn what_grows_for_ever_is_told_of() {
     // Routines; frames of one connection, of which the first one only is a pending event.
     for what in ["multiply", "remind"] {
-        let outcome = told(&[(0, what)]);
+        let outcome = run(&[(0, what)]);
         let (property, message) = violated(&outcome);
         assert_eq!(property, "no-unbounded-growth", "{what}");
         assert!(
@@ -183,7 +188,7 @@ fn what_grows_for_ever_is_told_of() {
 fn a_crowd_that_wants_one_lock_has_it_in_turn() {
     // Each time it is free, it is offered to all of them: this takes minutes if that costs more than there
     // are of them.
-    let outcome = told(&[(0, "crowd")]);
+    let outcome = run(&[(0, "crowd")]);
     assert_eq!(outcome.ending, Ending::Clean);
     let clerk = outcome.world.find("clerk").expect("the only one");
     assert_eq!(outcome.world.routines(clerk).len(), 0);

@@ -1,9 +1,10 @@
 //! Why a request failed: `api/v3rpc/rpctypes/error.go`, with the texts and codes of the wire.
 
-use std::fmt;
+use thiserror::Error;
 
 /// Why a request failed.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Error)]
+#[error("rpc error: code = {:?} desc = {}", self.code(), self.message())]
 #[allow(missing_docs, reason = "each has its text")]
 pub enum EtcdError {
     EmptyKey,
@@ -135,15 +136,3 @@ impl EtcdError {
         }
     }
 }
-
-impl fmt::Display for EtcdError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "rpc error: code = {:?} desc = {}",
-            self.code(),
-            self.message()
-        )
-    }
-}
-impl std::error::Error for EtcdError {}

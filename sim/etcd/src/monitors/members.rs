@@ -43,7 +43,7 @@ impl<V> Hash for MembersAgree<V> {
 }
 
 /// Which member, its last entry, its revision.
-fn told(note: &Note) -> Option<(MemberId, u64, Revision)> {
+fn applied(note: &Note) -> Option<(MemberId, u64, Revision)> {
     let applied = note.body.get::<Applied>();
     let applied = applied.map(|n| (n.member, n.index, n.revision));
     let installed = note.body.get::<Installed>();
@@ -52,7 +52,7 @@ fn told(note: &Note) -> Option<(MemberId, u64, Revision)> {
 
 impl<V: Value> MembersAgree<V> {
     fn compare(&mut self, world: &World, note: &Note, index: u64, content: Digest) -> Check {
-        let (member, ..) = told(note).expect("it was just now");
+        let (member, ..) = applied(note).expect("it was just now");
         let Some((first, known)) = self.known.get(&index) else {
             let (entry, oldest) = ((member, content), self.known.get_min().cloned());
             self.digest = self.digest.wrapping_add(digest(&(index, entry)));
@@ -81,7 +81,7 @@ impl<V: Value> Property for MembersAgree<V> {
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        let Some((_, index, _)) = told(note) else {
+        let Some((_, index, _)) = applied(note) else {
             return Check::Idle;
         };
         match world.process::<Etcd<V>>(note.process) {
@@ -110,7 +110,7 @@ impl Property for RevisionsNeverGoBack {
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        let Some((member, index, revision)) = told(note) else {
+        let Some((member, index, revision)) = applied(note) else {
             return Check::Idle;
         };
         match self.known.insert(member, (index, revision)) {

@@ -197,21 +197,21 @@ impl Bench {
     }
 
     pub fn put(&mut self, name: &str) {
-        self.tell("truth", "put", serde_json::json!({ "name": name }));
+        self.command("truth", "put", serde_json::json!({ "name": name }));
     }
 
     pub fn delete(&mut self, name: &str) {
-        self.tell("truth", "delete", serde_json::json!({ "name": name }));
+        self.command("truth", "delete", serde_json::json!({ "name": name }));
     }
 
     pub fn move_to(&mut self, server: usize) {
-        self.tell("c1", "move", serde_json::json!({ "server": server }));
+        self.command("c1", "move", serde_json::json!({ "server": server }));
     }
 
     pub fn hold(&mut self, held: bool) {
         let what = if held { "hold" } else { "release" };
         let args = serde_json::json!({"resource": "configmaps"});
-        self.tell("c1", what, args);
+        self.command("c1", what, args);
     }
 
     #[track_caller]
@@ -222,8 +222,8 @@ impl Bench {
     }
 
     #[track_caller]
-    pub fn tell(&mut self, process: &str, what: &str, args: serde_json::Value) {
-        self.act(&Action::Tell {
+    pub fn command(&mut self, process: &str, what: &str, args: serde_json::Value) {
+        self.act(&Action::Command {
             process: process.to_owned(),
             what: what.to_owned(),
             args,
@@ -291,7 +291,7 @@ impl Bench {
     }
 
     /// What was told of this kind, with the seconds.
-    pub fn told<T: Message + Clone>(&self) -> Vec<(f64, T)> {
+    pub fn noted<T: Message + Clone>(&self) -> Vec<(f64, T)> {
         let of_kind = self.notes.iter();
         of_kind
             .filter_map(|(at, note)| Some((at.secs_f64(), note.body.get::<T>()?.clone())))

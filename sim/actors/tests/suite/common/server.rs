@@ -160,7 +160,7 @@ impl Process for Truth {
         cx.cast(from, &LINK, missing.collect::<Vec<Commit>>());
     }
 
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
@@ -380,7 +380,7 @@ impl Process for Front {
         }
     }
 
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,

@@ -21,17 +21,17 @@ fn a_watch_from_before_the_window_is_told_so() {
         }
         lab.put("c");
         assert_eq!(
-            lab.told(0),
+            lab.received(0),
             ["ERROR 410 too old resource version: 2 (3)", "closed"],
             "{release}"
         );
-        assert_eq!(lab.told(1), ["ADDED c@4"], "{release}");
+        assert_eq!(lab.received(1), ["ADDED c@4"], "{release}");
         // From the future: what is not later is left out.
-        assert!(lab.told(2).is_empty(), "{release}");
+        assert!(lab.received(2).is_empty(), "{release}");
         for _ in 0..6 {
             lab.put("c");
         }
-        assert_eq!(lab.told(2), ["MODIFIED c@10"], "{release}");
+        assert_eq!(lab.received(2), ["MODIFIED c@10"], "{release}");
     }
 }
 
@@ -59,6 +59,6 @@ fn an_empty_window_loses_the_event_before_it() {
         lab.run(1.0);
         lab.follow(0);
         lab.put("c");
-        assert_eq!(lab.told(0), told);
+        assert_eq!(lab.received(0), told);
     }
 }

@@ -15,10 +15,10 @@ impl Lab {
     /// Bookmarks as they come, second by second.
     fn bookmarks(&mut self, seconds: u64) -> Vec<(u64, String)> {
         let mut seen = Vec::new();
-        let mut before = self.told(0).len();
+        let mut before = self.received(0).len();
         for second in 1..=seconds {
             self.run(1.0);
-            let told = self.told(0);
+            let told = self.received(0);
             let new = told[before..].iter().cloned();
             seen.extend(new.map(|what| (second, what)));
             before = told.len();

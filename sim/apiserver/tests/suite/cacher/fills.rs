@@ -61,9 +61,9 @@ fn until_it_is_filled_old_releases_wait() {
         lab.run(5.0);
         lab.read(0);
         lab.put("a");
-        assert_eq!(lab.told(0), ["ADDED a@2"], "{release}");
-        assert_eq!(lab.told(1), ["of 1"], "{release}");
-        assert_eq!(lab.told(2), ["of 1"], "{release}");
+        assert_eq!(lab.received(0), ["ADDED a@2"], "{release}");
+        assert_eq!(lab.received(1), ["of 1"], "{release}");
+        assert_eq!(lab.received(2), ["of 1"], "{release}");
     }
 }
 
@@ -88,8 +88,8 @@ fn until_it_is_filled_v1_36_refuses() {
     lab.ask(3);
     lab.start("e1");
     lab.run(120.0);
-    assert_eq!(lab.told(2), ["of 1"]);
-    assert_eq!(lab.told(3), ["NotFound"]);
+    assert_eq!(lab.received(2), ["of 1"]);
+    assert_eq!(lab.received(3), ["NotFound"]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_broken_connection_is_taken_up_again() {
         lab.strike(between_a1_and_e1(false));
         lab.run(10.0);
         assert_eq!(
-            lab.told(0),
+            lab.received(0),
             ["ADDED a@2", "ADDED b@3", "ADDED c@4"],
             "{release}"
         );
@@ -114,7 +114,7 @@ fn a_broken_connection_is_taken_up_again() {
         lab.start("e1");
         lab.run(10.0);
         lab.put("d");
-        assert_eq!(lab.told(0)[3..], ["ADDED d@5"], "{release}");
+        assert_eq!(lab.received(0)[3..], ["ADDED d@5"], "{release}");
     }
 }
 
@@ -127,16 +127,16 @@ fn a_compaction_makes_it_begin_anew_and_ends_its_watches() {
         lab.follow(0);
         lab.lose_history();
         lab.run(0.5);
-        assert_eq!(lab.told(0), ["ADDED a@2"], "{release}");
+        assert_eq!(lab.received(0), ["ADDED a@2"], "{release}");
         lab.run(5.0);
-        assert_eq!(lab.told(0), ["ADDED a@2", "closed"], "{release}");
+        assert_eq!(lab.received(0), ["ADDED a@2", "closed"], "{release}");
         assert_eq!(lab.answer(1), "a@2 b@3 c@4 of 4", "{release}");
         lab.follow(2);
         lab.follow(3);
         lab.put("d");
         let old = "ERROR 410 too old resource version: 2 (4)";
-        assert_eq!(lab.told(2), [old, "closed"], "{release}");
-        assert_eq!(lab.told(3), ["ADDED d@5"], "{release}");
+        assert_eq!(lab.received(2), [old, "closed"], "{release}");
+        assert_eq!(lab.received(3), ["ADDED d@5"], "{release}");
     }
 }
 
@@ -160,7 +160,7 @@ fn a_watch_that_begins_while_its_cache_fills_anew() {
             lab.run(0.1);
             lab.read(0);
             lab.put("d");
-            let told = lab.told(0);
+            let told = lab.received(0);
             match defect {
                 false => assert_eq!(told, ["closed"], "{release}"),
                 // What happened to b and c it never learns.
@@ -186,7 +186,7 @@ fn held_at(plan: &Plan, routine: &str, moment: usize) -> Vec<String> {
     lab.run(5.0);
     lab.read(0);
     lab.put("d");
-    lab.told(0)
+    lab.received(0)
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_watch_of_a_member_without_a_leader_ends_if_it_requires_one() {
             lab.run(10.0);
             lab.put("b");
             lab.run(10.0);
-            let told = lab.told(0);
+            let told = lab.received(0);
             match (defect, release) {
                 // For ever, as far as anybody can see.
                 (true, _) => assert_eq!(lab.answer(1), "a@2 of 2", "{release}"),
@@ -283,7 +283,7 @@ fn a_cache_that_is_torn_down_ends_its_watches() {
             lab.stop(99);
             lab.run(10.0);
             lab.put_endpoints("y");
-            let told = lab.told(0);
+            let told = lab.received(0);
             match defect {
                 false => assert_eq!(told, ["ADDED x@2", "closed"], "{release}"),
                 true => assert_eq!(told, ["ADDED x@2"], "{release}"),
@@ -305,15 +305,15 @@ fn a_deletion_at_an_old_revision_takes_the_cache_back() {
             lab.delete("a");
         };
         run(&mut lab);
-        assert_eq!(lab.told(0)[2..], ["DELETED a@4"], "{release}");
-        assert_eq!(lab.told(1), ["DELETED a@4"], "{release}");
+        assert_eq!(lab.received(0)[2..], ["DELETED a@4"], "{release}");
+        assert_eq!(lab.received(1), ["DELETED a@4"], "{release}");
         assert_eq!(lab.answer(2), "b@3 of 4", "{release}");
 
         let plan = Plan::of(release, script()).with(CacheDefect::DeletedAtOldRevision);
         let mut lab = plan.start();
         run(&mut lab);
-        assert_eq!(lab.told(0), ["ADDED a@2", "ADDED b@3"], "{release}");
-        assert!(lab.told(1).is_empty(), "{release}");
+        assert_eq!(lab.received(0), ["ADDED a@2", "ADDED b@3"], "{release}");
+        assert!(lab.received(1).is_empty(), "{release}");
         assert_eq!(lab.answer(2), "b@3 of 2", "{release}");
     }
 }

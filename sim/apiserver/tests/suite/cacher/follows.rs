@@ -19,7 +19,7 @@ fn a_watch_from_the_beginning_gets_what_is_there_and_what_comes() {
         lab.put("b");
         lab.follow(2);
         assert_eq!(
-            lab.told(0),
+            lab.received(0),
             [
                 "ADDED a@3",
                 "ADDED b@2",
@@ -30,15 +30,18 @@ fn a_watch_from_the_beginning_gets_what_is_there_and_what_comes() {
             "{release}"
         );
         assert_eq!(
-            lab.told(2),
+            lab.received(2),
             ["MODIFIED a@4", "DELETED b@5", "ADDED b@6"],
             "{release}"
         );
         assert_eq!(lab.answer(1), "a@4 b@6 of 6", "{release}");
         lab.stop(0);
         lab.put("c");
-        assert_eq!(lab.told(0).last().map(String::as_str), Some("closed"));
-        assert_eq!(lab.told(2).last().map(String::as_str), Some("ADDED c@7"));
+        assert_eq!(lab.received(0).last().map(String::as_str), Some("closed"));
+        assert_eq!(
+            lab.received(2).last().map(String::as_str),
+            Some("ADDED c@7")
+        );
     }
 }
 
@@ -57,7 +60,7 @@ fn objects_that_begin_or_cease_to_match_are_added_or_deleted() {
         lab.delete("b");
         lab.delete("a");
         assert_eq!(
-            lab.told(0),
+            lab.received(0),
             [
                 "ADDED a@2",
                 "DELETED a@3",
@@ -68,7 +71,7 @@ fn objects_that_begin_or_cease_to_match_are_added_or_deleted() {
             "{release}"
         );
         assert_eq!(
-            lab.told(1),
+            lab.received(1),
             ["ADDED b@4", "MODIFIED b@5", "MODIFIED b@6", "DELETED b@7"],
             "{release}"
         );
@@ -86,14 +89,18 @@ fn a_cache_is_held_and_let_go() {
         lab.put("c");
         assert_eq!(lab.answer(1), "a@2 b@3 of 3", "{release}");
         lab.run(10.0);
-        assert_eq!(lab.told(0), ["ADDED a@2", "ADDED b@3"], "{release}");
+        assert_eq!(lab.received(0), ["ADDED a@2", "ADDED b@3"], "{release}");
         lab.release();
         assert_eq!(lab.answer(1), "a@2 b@3 c@4 of 4", "{release}");
         lab.hold(None);
         lab.put("d");
-        assert_eq!(lab.told(0).len(), 3, "{release}");
+        assert_eq!(lab.received(0).len(), 3, "{release}");
         lab.release();
-        assert_eq!(lab.told(0)[2..], ["ADDED c@4", "ADDED d@5"], "{release}");
+        assert_eq!(
+            lab.received(0)[2..],
+            ["ADDED c@4", "ADDED d@5"],
+            "{release}"
+        );
     }
 }
 
@@ -103,7 +110,7 @@ fn a_hold_may_have_an_end() {
     lab.put("a");
     let hold = |lab: &mut Lab| {
         let args = serde_json::json!({"resource": "configmaps", "seconds": 5});
-        lab.tell("a1", "hold", args);
+        lab.command("a1", "hold", args);
     };
     hold(&mut lab);
     lab.put("b");
@@ -123,7 +130,7 @@ fn a_hold_may_have_an_end() {
 #[test]
 fn only_what_is_cached_can_be_held() {
     let lab = Plan::of(V1_36, Vec::new()).start();
-    let told = wavetank_engine::Action::Tell {
+    let told = wavetank_engine::Action::Command {
         process: "a1".to_owned(),
         what: "hold".to_owned(),
         args: serde_json::json!({"resource": "endpoint"}),

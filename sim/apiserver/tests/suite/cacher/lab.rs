@@ -34,7 +34,7 @@ const READ: Name = Name::new("read");
 const WRITE: Name = Name::new("write");
 
 /// What came of each request, in words.
-static TOLD: Cell<BTreeMap<usize, Vec<String>>> = Cell::new("told");
+static RECEIVED: Cell<BTreeMap<usize, Vec<String>>> = Cell::new("told");
 static OPEN: Cell<BTreeMap<usize, Watch>> = Cell::new("open");
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -57,13 +57,13 @@ impl Process for Server {
     }
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
         args: &serde_json::Value,
     ) -> Result<(), String> {
-        if let Some(told) = cacher::tell(cx, self.config, &Default::default(), what, args) {
+        if let Some(told) = cacher::command(cx, self.config, &Default::default(), what, args) {
             return told;
         }
         let number = args.as_u64().unwrap_or(0) as usize;
@@ -87,8 +87,8 @@ impl Process for Server {
     }
 }
 
-fn tell(rx: Rx, number: usize, what: String) {
-    rx.update(&TOLD, |told| told.entry(number).or_default().push(what));
+fn note(rx: Rx, number: usize, what: String) {
+    rx.update(&RECEIVED, |told| told.entry(number).or_default().push(what));
 }
 
 async fn ask(rx: Rx, config: cacher::Config, number: usize, ask: Ask) -> Outcome {
@@ -118,7 +118,7 @@ async fn ask(rx: Rx, config: cacher::Config, number: usize, ask: Ask) -> Outcome
             }
         }
     };
-    tell(rx, number, told.unwrap_or_else(|error| refusal(&error)));
+    note(rx, number, told.unwrap_or_else(|error| refusal(&error)));
     Outcome::Done
 }
 
@@ -127,11 +127,11 @@ async fn read(rx: Rx, number: usize) -> Outcome {
     let watch = rx.look(&OPEN, |open| open[&number]);
     match watch.next(rx).await {
         Some(event) => {
-            tell(rx, number, said(&event));
+            note(rx, number, said(&event));
             Outcome::Become(Task::new(READ, number))
         }
         None => {
-            tell(rx, number, "closed".to_owned());
+            note(rx, number, "closed".to_owned());
             watch.stop(rx);
             Outcome::Done
         }
@@ -209,7 +209,7 @@ impl Process for Writer {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
@@ -481,8 +481,8 @@ impl Lab {
         applied.expect("possible").injected
     }
 
-    pub fn tell(&mut self, process: &str, what: &str, args: serde_json::Value) {
-        let told = self.act(&Action::Tell {
+    pub fn command(&mut self, process: &str, what: &str, args: serde_json::Value) {
+        let told = self.act(&Action::Command {
             process: process.to_owned(),
             what: what.to_owned(),
             args,
@@ -496,22 +496,22 @@ impl Lab {
     }
 
     pub fn paint(&mut self, name: &str, colour: &str) {
-        self.tell("writer", "put", json!({"name": name, "label": colour}));
+        self.command("writer", "put", json!({"name": name, "label": colour}));
         self.run(0.02);
     }
 
     pub fn put_endpoints(&mut self, name: &str) {
-        self.tell("writer", "put", json!({"name": name, "endpoints": true}));
+        self.command("writer", "put", json!({"name": name, "endpoints": true}));
         self.run(0.02);
     }
 
     pub fn delete(&mut self, name: &str) {
-        self.tell("writer", "delete", json!({"name": name}));
+        self.command("writer", "delete", json!({"name": name}));
         self.run(0.02);
     }
 
     pub fn compact(&mut self, revision: Revision) {
-        self.tell("writer", "put", json!({"compact": revision}));
+        self.command("writer", "put", json!({"compact": revision}));
         self.run(0.02);
     }
 
@@ -520,26 +520,26 @@ impl Lab {
         if let Some(revision) = revision {
             args["revision"] = revision.into();
         }
-        self.tell("a1", "hold", args);
+        self.command("a1", "hold", args);
     }
 
     pub fn release(&mut self) {
-        self.tell("a1", "release", json!({"resource": "configmaps"}));
+        self.command("a1", "release", json!({"resource": "configmaps"}));
         self.run(0.02);
     }
 
     /// Asks the first server.
     pub fn ask(&mut self, number: usize) {
-        self.tell("a1", "ask", number.into());
+        self.command("a1", "ask", number.into());
     }
 
     /// Asks, and waits for the answer for so many seconds.
     #[track_caller]
     pub fn answer_within(&mut self, number: usize, seconds: f64) -> String {
-        let before = self.told(number).len();
+        let before = self.received(number).len();
         self.ask(number);
         self.run(seconds);
-        let told = self.told(number).split_off(before);
+        let told = self.received(number).split_off(before);
         assert_eq!(told.len(), 1, "{told:?}");
         told.into_iter().next().expect("one")
     }
@@ -558,18 +558,18 @@ impl Lab {
 
     /// Reads a watch that is open.
     pub fn read(&mut self, number: usize) {
-        self.tell("a1", "read", number.into());
+        self.command("a1", "read", number.into());
         self.run(0.02);
     }
 
     pub fn stop(&mut self, number: usize) {
-        self.tell("a1", "stop", number.into());
+        self.command("a1", "stop", number.into());
         self.run(0.02);
     }
 
-    pub fn told(&self, number: usize) -> Vec<String> {
+    pub fn received(&self, number: usize) -> Vec<String> {
         let server = self.world.find("a1").expect("it is there");
-        let mut told = self.world.cell(server, &TOLD);
+        let mut told = self.world.cell(server, &RECEIVED);
         told.remove(&number).unwrap_or_default()
     }
 

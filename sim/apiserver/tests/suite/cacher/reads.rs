@@ -58,19 +58,19 @@ fn a_revision_that_does_not_come_is_too_large_after_three_seconds() {
         for number in 0..2 {
             lab.ask(number);
             lab.run(2.99);
-            assert!(lab.told(number).is_empty(), "{release}");
+            assert!(lab.received(number).is_empty(), "{release}");
             lab.run(0.02);
             assert_eq!(
-                lab.told(number),
+                lab.received(number),
                 ["504 Timeout: Too large resource version: 9, current: 2 (1)"],
                 "{release}"
             );
         }
         lab.ask(2);
         lab.put("b");
-        assert!(lab.told(2).is_empty(), "{release}");
+        assert!(lab.received(2).is_empty(), "{release}");
         lab.put("b");
-        assert_eq!(lab.told(2), ["a@2 b@4 of 4"], "{release}");
+        assert_eq!(lab.received(2), ["a@2 b@4 of 4"], "{release}");
     }
 }
 
@@ -135,9 +135,9 @@ fn a_consistent_list_comes_from_the_cache_or_from_etcd_if_that_lags() {
     lab.put("b");
     lab.ask(0);
     lab.run(2.9);
-    assert_eq!(lab.told(0).len(), 1);
+    assert_eq!(lab.received(0).len(), 1);
     lab.run(0.2);
-    assert_eq!(lab.told(0)[1], "a@2 b@4 of 4");
+    assert_eq!(lab.received(0)[1], "a@2 b@4 of 4");
 
     let mut plan = Plan::of(V1_36, script);
     plan.progress = false;

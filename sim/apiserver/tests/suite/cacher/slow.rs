@@ -23,9 +23,9 @@ fn a_watcher_that_does_not_read_is_closed_and_the_others_go_on() {
             lab.put_endpoints("x");
         }
         lab.run(1.0);
-        assert_eq!(lab.told(1).len(), 30, "{release}");
+        assert_eq!(lab.received(1).len(), 30, "{release}");
         lab.read(0);
-        let told = lab.told(0);
+        let told = lab.received(0);
         assert_eq!(told.len(), 11, "{release}");
         assert_eq!(told[..2], ["ADDED x@2", "MODIFIED x@3"], "{release}");
         assert_eq!(told[10], "closed", "{release}");
@@ -45,11 +45,11 @@ fn one_that_reads_in_time_is_not() {
             lab.put_endpoints("x");
         }
         lab.put_endpoints("y");
-        assert_eq!(lab.told(1).len(), 22, "{release}: one holds all up");
+        assert_eq!(lab.received(1).len(), 22, "{release}: one holds all up");
         lab.read(0);
         lab.run(0.5);
-        assert_eq!(lab.told(0), lab.told(1), "{release}");
-        assert_eq!(lab.told(1).len(), 23, "{release}");
+        assert_eq!(lab.received(0), lab.received(1), "{release}");
+        assert_eq!(lab.received(1).len(), 23, "{release}");
     }
 }
 
@@ -64,7 +64,7 @@ fn windows_grow_from_v1_20_on() {
         }
         lab.follow(0);
         lab.follow(1);
-        let told = lab.told(0);
+        let told = lab.received(0);
         match release {
             V1_16 => {
                 let old = "ERROR 410 too old resource version: 2 (51)";
@@ -72,7 +72,7 @@ fn windows_grow_from_v1_20_on() {
             }
             _ => assert_eq!(told.len(), 149, "{release}"),
         }
-        assert_eq!(lab.told(1).len(), 31, "{release}");
+        assert_eq!(lab.received(1).len(), 31, "{release}");
     }
 }
 
@@ -90,7 +90,7 @@ fn windows_shrink_when_events_are_rare() {
             lab.run(2.0);
         }
         lab.follow(0);
-        let told = lab.told(0);
+        let told = lab.received(0);
         assert!(told[0].starts_with("ERROR 410"), "{release}: {told:?}");
     }
 }
@@ -112,7 +112,7 @@ fn initial_events_that_leave_the_window_before_they_are_read_end_the_watch() {
         }
         lab.read(0);
         lab.run(1.0);
-        let told = lab.told(0);
+        let told = lab.received(0);
         match release {
             // Copied at the beginning.
             V1_20 => assert_eq!(told.len(), 150),

@@ -71,9 +71,14 @@ impl Process for Server {
     }
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         let args = json!({"resource": "endpoints"});
-        cacher::tell(cx, self.config, &Default::default(), what, &args).expect("hold or release")
+        cacher::command(cx, self.config, &Default::default(), what, &args).expect("hold or release")
     }
     fn routine(&self, task: &Task) -> RoutineFuture {
         cacher::routine(task).unwrap_or_else(|| {
@@ -188,7 +193,12 @@ impl Process for Writer {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, _: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        _: &serde_json::Value,
+    ) -> Result<(), String> {
         cx.spawn(Task::new(
             if what == "prune" { PRUNE } else { SCRIBBLE },
             (),
@@ -425,7 +435,7 @@ fn simulate(world: World, seed: u64, limits: Limits) -> wavetank_engine::drive::
     all.extend(members.clone());
     let mut first = members;
     first.push("writer".to_owned());
-    let told = |processes: &[String], what: &str, every| Workload {
+    let command = |processes: &[String], what: &str, every| Workload {
         processes: processes.to_vec(),
         what: what.to_owned(),
         every: ms(every),
@@ -458,10 +468,10 @@ fn simulate(world: World, seed: u64, limits: Limits) -> wavetank_engine::drive::
             })
             .collect(),
         workload: vec![
-            told(&writer, "scribble", 200),
-            told(&writer, "prune", 5000),
-            told(&servers, "hold", 9000),
-            told(&servers, "release", 3000),
+            command(&writer, "scribble", 200),
+            command(&writer, "prune", 5000),
+            command(&servers, "hold", 9000),
+            command(&servers, "release", 3000),
         ],
         latency: Latency {
             base: (ms(1), ms(3)),

@@ -23,15 +23,15 @@ fn all_there_is_then_a_bookmark_then_what_comes() {
     lab.put("c");
     for number in 0..3 {
         assert_eq!(
-            lab.told(number),
+            lab.received(number),
             ["ADDED a@3", "ADDED b@2", "BOOKMARK 3 end", "ADDED c@4"],
             "{number}"
         );
     }
-    assert_eq!(lab.told(3), ["ADDED a@3", "BOOKMARK 3 end"]);
+    assert_eq!(lab.received(3), ["ADDED a@3", "BOOKMARK 3 end"]);
     lab.run(61.0);
     // One at the next tick, for it was waiting when it began; one a minute later.
-    assert_eq!(lab.told(3)[2..], ["BOOKMARK 4", "BOOKMARK 4"]);
+    assert_eq!(lab.received(3)[2..], ["BOOKMARK 4", "BOOKMARK 4"]);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn old_releases_do_not_know_of_it() {
     let mut lab = Plan::of(V1_20, vec![watch(streamed(at(None)))]).start();
     lab.put("a");
     lab.follow(0);
-    assert_eq!(lab.told(0), ["ADDED a@2"]);
+    assert_eq!(lab.received(0), ["ADDED a@2"]);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn on_a_quiet_cache_it_needs_progress() {
         lab.ask(0);
         lab.run(4.0);
         lab.read(0);
-        let told = lab.told(0);
+        let told = lab.received(0);
         let too_large = "ERROR 504 Timeout: Too large resource version: 3, current: 2";
         match defect {
             false => assert_eq!(told, ["ADDED a@2", "BOOKMARK 3 end"]),
@@ -80,7 +80,7 @@ fn a_slow_one_still_gets_the_end_that_is_in_its_buffer() {
     }
     lab.run(1.0);
     lab.read(0);
-    let told = lab.told(0);
+    let told = lab.received(0);
     assert_eq!(told.len(), 20 + 1 + 9 + 1, "{told:?}");
     assert_eq!(told[20..22], ["BOOKMARK 21 end", "MODIFIED x0@22"]);
     assert_eq!(told[29..], ["MODIFIED x0@30", "closed"]);
@@ -93,7 +93,7 @@ fn without_progress_it_is_refused() {
     let mut lab = plan.start();
     lab.follow(0);
     assert_eq!(
-        lab.told(0),
+        lab.received(0),
         [
             "ERROR 500 a watch stream was requested by the client but the required storage \
              feature RequestWatchProgress is disabled",

@@ -59,7 +59,12 @@ impl Process for Client {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
     fn crash(&mut self) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, _: &str, args: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        _: &str,
+        args: &serde_json::Value,
+    ) -> Result<(), String> {
         let number = args.as_u64().ok_or("wants a number")? as usize;
         cx.spawn(Task::new(ASK, number));
         Ok(())
@@ -170,7 +175,6 @@ impl Lab {
             shutdown_delay: delay,
             hooks: 1,
             number: 1,
-            services: None,
             kinds: Default::default(),
             namespace_lifecycle: false,
             events_etcd: None,
@@ -228,8 +232,8 @@ impl Lab {
         });
     }
 
-    pub fn tell(&mut self, process: &str, what: &str, args: serde_json::Value) {
-        self.act(&Action::Tell {
+    pub fn command(&mut self, process: &str, what: &str, args: serde_json::Value) {
+        self.act(&Action::Command {
             process: process.to_owned(),
             what: what.to_owned(),
             args,
@@ -253,7 +257,7 @@ impl Lab {
 
     /// The client sends this request of its script.
     pub fn ask(&mut self, number: usize) {
-        self.tell("client", "ask", number.into());
+        self.command("client", "ask", number.into());
     }
 
     /// The client sends it and is answered within a second.
@@ -305,7 +309,7 @@ impl Lab {
     }
 
     /// When the server told this.
-    pub fn told(&self, what: &ServerNote) -> Option<f64> {
+    pub fn noted(&self, what: &ServerNote) -> Option<f64> {
         let mut all = self.notes.iter();
         let found = all.find(|(_, note)| note.body.get() == Some(what))?;
         Some(found.0.secs_f64())

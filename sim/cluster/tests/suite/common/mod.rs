@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
+use wavetank_components::kube_apiserver::bootstrap::Reconciler;
+use wavetank_components::kube_apiserver::bootstrap::{
+    BootstrapNote, MASTER_LEASES, RemovalOutcome,
+};
 use wavetank_components::{ClusterView, ENDPOINTS, SLICE};
-use wavetank_controllers::Reconciler;
-use wavetank_controllers::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
 use wavetank_engine::{
     Action, Check, Entry, Event, Fault, Note, ProcId, Report, RoutineId, Status, Time, What, World,
 };
@@ -149,8 +151,8 @@ impl Bench {
     }
 
     /// Tells a process something.
-    pub fn tell(&mut self, process: &str, what: &str) {
-        self.act(&Action::Tell {
+    pub fn command(&mut self, process: &str, what: &str) {
+        self.act(&Action::Command {
             process: process.to_owned(),
             what: what.to_owned(),
             args: serde_json::Value::Null,
@@ -326,7 +328,7 @@ impl Bench {
     }
 
     /// When a server last told this.
-    pub fn told(&self, process: &str, what: &ServerNote) -> Option<f64> {
+    pub fn noted(&self, process: &str, what: &ServerNote) -> Option<f64> {
         let from = self.process(process);
         let mut all = self.notes.iter().rev();
         let is = |(_, note): &&(Time, Note)| note.process == from && note.body.get() == Some(what);

@@ -4,16 +4,16 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
-use wavetank_apiserver::services::ServiceRanges;
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{ElectionDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_cluster::{Components, Named};
 use wavetank_component::{Component, Drawn, Section, Setup, Spec, Wiring};
 use wavetank_components::kube_apiserver;
+use wavetank_components::kube_apiserver::bootstrap::{Published, Reconciler};
 use wavetank_components::kube_controller_manager::{
     ControllerManager, controller_context, new_controller_descriptors,
 };
-use wavetank_controllers::{Published, Reconciler};
+use wavetank_components::services::ServiceRanges;
 use wavetank_engine::{LinkSpec, World};
 use wavetank_etcd::{EtcdDefect, Sizes};
 use wavetank_releases::Release;

@@ -17,7 +17,7 @@ use wavetank_api::kinds::JOBS;
 use wavetank_api::kinds::jobs::{is_job_finished, ttl_seconds_after_finished};
 use wavetank_component::{
     Component, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas, Section, Setup, Spec,
-    Stored, Told, Wiring,
+    Stored, Description, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{Gate, List, Listed};
@@ -87,7 +87,7 @@ impl Component for TtlAfterFinished {
             add: "`job-users: 2` to `topology`",
         };
         let about = "Until the storm ends, job users make a Job, finish it, change its TTL, make it again or collect it.";
-        vec![Load::told("use-jobs", "use", about, need).until_calm()]
+        vec![Load::command("use-jobs", "use", about, need).until_calm()]
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
@@ -148,9 +148,9 @@ impl Component for TtlAfterFinished {
         kube_controller_manager::settles(setup) + properties::CLEANS_UP_WITHIN
     }
 
-    fn describe(&self, _: &World, note: &Note) -> Option<Told> {
+    fn describe(&self, _: &World, note: &Note) -> Option<Description> {
         let CleansUp { job } = note.body.get()?;
-        Some(Told {
+        Some(Description {
             text: format!("asks for the deletion of the Job {job}, whose TTL has passed"),
             about: vec![job.to_string()],
         })

@@ -154,7 +154,7 @@ impl Process for JobUser {
     }
 
     /// `use {what?, job?, ttl?}`: does this to this Job; what is not said is drawn.
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         if what != "use" {
             return Err(format!("knows `use`, not `{what}`"));
         }

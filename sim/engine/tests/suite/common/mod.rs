@@ -122,7 +122,7 @@ impl Process for Worker {
         cx.spawn(Task::new(COUNT, self.store));
         cx.arm(timer, Duration::from_millis(700));
     }
-    fn tell(
+    fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,

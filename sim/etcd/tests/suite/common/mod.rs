@@ -53,7 +53,12 @@ fn request(what: &str) -> Request<Bytes> {
 impl Process for Hand {
     fn boot(&mut self, _: &mut Cx<'_>) {}
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
-    fn tell(&mut self, cx: &mut Cx<'_>, what: &str, at: &serde_json::Value) -> Result<(), String> {
+    fn command(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: &str,
+        at: &serde_json::Value,
+    ) -> Result<(), String> {
         self.calls += 1;
         let (client, number) = (cx.me(), self.calls);
         let member = at.as_u64().ok_or("which member?")? as usize;
@@ -185,7 +190,7 @@ impl Cluster {
 
     /// Asks one member, and says under which number the answer will be found.
     pub fn send(&mut self, member: usize, what: &str) -> u64 {
-        self.act(&Action::Tell {
+        self.act(&Action::Command {
             process: HAND.to_owned(),
             what: what.to_owned(),
             args: member.into(),

@@ -1,0 +1,180 @@
+//! The handlers: what happens to a request between the wire and the registry
+//! (`apiserver/pkg/endpoints`): routing, reading, admission, and the answer. What a kind wants is in
+//! `wavetank_api::kinds`; how objects are stored is behind the registry.
+
+mod admission;
+mod health;
+mod query;
+mod read;
+mod route;
+mod subresource;
+mod watch;
+mod write;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_api::strategy::Part;
+use wavetank_api::{Content, Method, Request, Response, Status, kinds};
+use wavetank_engine::{Outcome, Payload, Rx};
+use wavetank_version::Version;
+
+use crate::gates;
+use crate::registry::{Made, Registry, Warnings, warn};
+use crate::server::{Config, InFlight, Serve};
+use crate::storages::Storages;
+
+pub use route::Api;
+pub(crate) use route::{Route, route};
+pub(crate) use watch::{Watching, routine, watch};
+
+/// `apiserver/pkg/server/config.go` `NewConfig`: requests other than watches.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Serves one request that is not a watch.
+pub(crate) async fn serve(
+    rx: Rx,
+    config: Arc<Config>,
+    storages: impl Storages,
+    served: Serve,
+) -> Outcome {
+    InFlight::Request.begin(rx);
+    let mut work = std::pin::pin!(handle(rx, &config, &storages, &served));
+    let response = rx.timeout(REQUEST_TIMEOUT, work.as_mut()).await;
+    let in_time = response.is_some();
+    let response = response.unwrap_or_else(|| {
+        let late = "request did not complete within the allotted timeout";
+        Response::status(Status::of(wavetank_api::Reason::Timeout, late))
+    });
+    rx.reply(served.caller, Payload::new(response));
+    InFlight::Request.end(rx);
+    // Up to v1.20 (`WithTimeoutForNonLongRunningRequests`) the client is answered and the handler
+    // goes on; v1.36 (`WithRequestDeadline`) ends its context, and with it the calls to etcd. What is
+    // left of it then only matters to who has something to give back.
+    if !in_time && !config.release.has(gates::REQUESTS_HAVE_DEADLINES) {
+        let _ = work.await;
+    } else if !in_time && storages.gives_back() {
+        rx.deadline(Duration::ZERO);
+        let _ = work.await;
+    }
+    Outcome::Done
+}
+
+async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve) -> Response {
+    match &served.route {
+        Route::Probe(probe) => health::check(rx, config, *probe).await,
+        Route::Refused(response) => response.clone(),
+        Route::Api(api) => {
+            let request: &Request = served.request.expect();
+            let mut warnings = Warnings::new();
+            let cx = RequestContext {
+                rx,
+                config,
+                storages,
+                request,
+                api,
+            };
+            // Boxed: it is large, and most requests are probes.
+            let work = Box::pin(serve_api(cx, &mut warnings));
+            let answer = work.await;
+            let mut response = answer.unwrap_or_else(Response::status);
+            response.warnings = deprecation(config.release, api);
+            response.warnings.extend(warnings);
+            if request.method == Method::Head {
+                response.content = Content::Text("".into());
+            }
+            response
+        }
+    }
+}
+
+/// What is said of a deprecated kind, whatever becomes of the request (`endpoints/installer.go`).
+fn deprecation(release: Version, api: &Api) -> Warnings {
+    let mut warnings = Warnings::new();
+    if release.has(gates::ENDPOINTS_ARE_DEPRECATED) && *api.resource == kinds::ENDPOINTS {
+        let endpoints =
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+        warn(&mut warnings, vec![endpoints.to_owned()]);
+    }
+    warnings
+}
+
+/// A request to the API, and the server that serves it: what the handlers hand on (`RequestInfo`, `RequestScope`).
+#[derive(Clone, Copy)]
+pub(crate) struct RequestContext<'a> {
+    /// Its routine.
+    pub rx: Rx,
+    /// The server.
+    pub config: &'a Config,
+    /// What that adds to the registry.
+    pub storages: &'a dyn Storages,
+    /// What was sent.
+    pub request: &'a Request,
+    /// What that is about.
+    pub api: &'a Api,
+}
+
+impl<'a> RequestContext<'a> {
+    /// The name in its path; empty for a collection.
+    fn name(&self) -> &'a str {
+        self.api.name.as_deref().unwrap_or_default()
+    }
+
+    /// The registry that serves it.
+    fn registry(&self, dry_run: bool) -> Registry {
+        let RequestContext {
+            rx, config, api, ..
+        } = *self;
+        let rest = self.storages.rest_storage(rx, config, api.resource);
+        Registry {
+            resource: api.resource,
+            storage: config.storage_of(api.resource),
+            cacher: config.cacher(rx, api.resource),
+            part: api.part,
+            namespace: api.namespace.clone(),
+            rest,
+            dry_run,
+            me: config.number,
+        }
+    }
+}
+
+async fn serve_api(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let RequestContext { request, api, .. } = cx;
+    // What is of all namespaces can be read, and nothing else.
+    let everywhere = api.resource.namespaced && api.namespace.is_empty();
+    if api.subresource.is_some() {
+        return subresource::serve(cx, warnings).await;
+    }
+    // `FinalizeREST` has no `Get`, and so no `Patch` either.
+    if api.part == Part::Finalize && request.method != Method::Put {
+        return Err(Status::method_not_allowed());
+    }
+    let collections = api.resource.strategy.deletes_collections(cx.config.release);
+    match (request.method, api.name.is_some()) {
+        (Method::Delete, false) if !collections => Err(Status::method_not_allowed()),
+        (Method::Post | Method::Delete, _) if everywhere => Err(Status::method_not_allowed()),
+        (Method::Get, true) => read::get(cx).await,
+        (Method::Get, false) => read::list(cx).await,
+        (Method::Post, _) => write::create(cx, warnings).await,
+        (Method::Put, true) => write::put(cx, warnings).await,
+        (Method::Patch, true) => write::patch(cx, warnings).await,
+        (Method::Delete, true) => write::delete(cx).await,
+        (Method::Delete, false) => write::delete_collection(cx).await,
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+fn answer(code: u16, made: Made) -> Response {
+    let content = match made {
+        Made::Stored(stored) => Content::One(stored),
+        Made::Unsaved(tree) => Content::Tree(tree),
+        Made::Status(status) => Content::Status(status),
+    };
+    Response {
+        code,
+        content,
+        warnings: Vec::new(),
+        retry_after: None,
+    }
+}

@@ -1,0 +1,232 @@
+//! Subresources that are no part of the object: Scale, Binding, Eviction
+//! (`kubernetes/pkg/registry/apps/deployment/storage`, `core/pod/storage`).
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::json;
+use wavetank_api::decode::{self, FieldValidation};
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::{deployments, pod_binding};
+use wavetank_api::options::{DeleteOptions, WriteOptions};
+use wavetank_api::patch::{self, PatchKind};
+use wavetank_api::strategy::Part;
+use wavetank_api::{Body, Method, Object, Response, Stamp, Status, Stored};
+use wavetank_engine::Rx;
+
+use crate::endpoints::{Api, RequestContext, answer};
+use crate::options::Preconditions;
+use crate::registry::{Change, Made, Registry, Warnings, warn};
+use crate::storage::Updated;
+
+/// Serves a subresource.
+///
+/// # Errors
+/// A Status.
+pub async fn serve(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let named = (
+        cx.api.resource.plural,
+        cx.api.subresource.as_deref().unwrap_or_default(),
+    );
+    match (named, cx.request.method) {
+        (("deployments", "scale"), Method::Get) => {
+            let name = cx.name();
+            let found = cx.registry(false).get(cx.rx, name, None).await?;
+            Ok(tree(200, deployments::scale_from_deployment(&found.json())))
+        }
+        (("deployments", "scale"), Method::Put | Method::Patch) => scale(cx, warnings).await,
+        (("pods", "binding"), Method::Post) => bind(cx, warnings).await,
+        (("pods", "eviction"), Method::Post) => evict(cx, warnings).await,
+        (("deployments", "scale") | ("pods", "binding" | "eviction"), _) => {
+            Err(Status::method_not_allowed())
+        }
+        _ => Err(Status::no_such_path()),
+    }
+}
+
+fn tree(code: u16, tree: Json) -> Response {
+    answer(code, Made::Unsaved(Arc::new(tree)))
+}
+
+/// `metav1.Status` of something that has no object to answer with.
+fn created() -> Response {
+    let mut status = Status::success();
+    status.code = 201;
+    answer(201, Made::Status(status))
+}
+
+/// How a request changes the Scale of a Deployment.
+struct Scaling<'a> {
+    api: &'a Api,
+    how: Result<Json, (PatchKind, Body, FieldValidation)>,
+}
+
+impl Change for Scaling<'_> {
+    fn change<'a>(
+        &'a self,
+        _rx: Rx,
+        old: Option<&'a Json>,
+        warnings: &'a mut Warnings,
+    ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>> {
+        Box::pin(async move { self.rescaled(old, warnings) })
+    }
+}
+
+impl Scaling<'_> {
+    fn rescaled(&self, old: Option<&Json>, warnings: &mut Warnings) -> Result<Json, Status> {
+        let name = self.api.name.as_deref().unwrap_or_default();
+        let old = old.ok_or_else(|| Status::new_not_found(self.api.resource, name))?;
+        let scale = match &self.how {
+            Ok(scale) => scale.clone(),
+            Err((kind, body, validation)) => {
+                let now = deployments::scale_from_deployment(old);
+                let patched = patch::apply_to_target(*kind, &now, body, decode::SCALE, *validation);
+                let (scale, unknown) = patched?;
+                warn(warnings, unknown);
+                scale
+            }
+        };
+        deployments::rescale(old, &scale)
+    }
+}
+
+async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let content_type = cx.request.content_type.as_deref();
+    let (how, options) = if cx.request.method == Method::Patch {
+        let kind = PatchKind::of(content_type)?;
+        let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
+        let patch = (kind, cx.request.body.clone(), options.validation);
+        (Err(patch), options)
+    } else {
+        let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
+        let (scale, unknown) = decode::target(
+            &cx.request.body,
+            content_type,
+            decode::SCALE,
+            options.validation,
+        )?;
+        warn(warnings, unknown);
+        (Ok(scale), options)
+    };
+    let registry = cx.registry(options.dry_run);
+    let change = Scaling { api: cx.api, how };
+    let name = cx.name();
+    let always = Preconditions::default();
+    let update = registry
+        .update(cx.rx, name, &always, &change, warnings)
+        .await?;
+    let deployment = match &update.made {
+        Made::Stored(stored) => stored.json(),
+        Made::Unsaved(tree) => (**tree).clone(),
+        Made::Status(status) => return Err(status.clone()),
+    };
+    Ok(tree(200, deployments::scale_from_deployment(&deployment)))
+}
+
+/// `BindingREST.Create`, `assignPod`.
+async fn bind(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let name = cx.name();
+    let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
+    let content_type = cx.request.content_type.as_deref();
+    let read = decode::target(
+        &cx.request.body,
+        content_type,
+        decode::BINDING,
+        options.validation,
+    )?;
+    let (binding, unknown) = read;
+    warn(warnings, unknown);
+    pod_binding::check(&binding, name)?;
+    let registry = cx.registry(options.dry_run);
+    let now = Stamp::of(cx.rx.clock());
+    let bound = |stored: Option<&Stored>| {
+        let pod = stored.map(Stored::json).unwrap_or_default();
+        let bound = pod_binding::bind(&pod, &binding, now)?;
+        Ok(Updated::of(Object::new(bound)))
+    };
+    registry.update_with(cx.rx, name, bound).await?;
+    Ok(created())
+}
+
+/// `EvictionREST.Create` in a cluster without PodDisruptionBudgets: the condition is put on the pod,
+/// then it is deleted.
+async fn evict(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let name = cx.name();
+    let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
+    let content_type = cx.request.content_type.as_deref();
+    let read = decode::target(
+        &cx.request.body,
+        content_type,
+        decode::EVICTION,
+        options.validation,
+    )?;
+    let (eviction, unknown) = read;
+    warn(warnings, unknown);
+    if json::text(&eviction, &["metadata", "name"]) != name {
+        let why = "name in URL does not match name in Eviction object";
+        return Err(Status::new_bad_request(why));
+    }
+    let nothing = Json::Null;
+    let asked = eviction.get("deleteOptions").unwrap_or(&nothing);
+    let mut delete = DeleteOptions::of_json(asked)?;
+    let pods = cx.registry(options.dry_run || delete.dry_run);
+    let pod = pods.get(cx.rx, name, None).await?.json();
+    let text = |path: &[&str]| json::text(&pod, path);
+    let over = matches!(text(&["status", "phase"]), "Succeeded" | "Failed")
+        || !text(&["metadata", "deletionTimestamp"]).is_empty();
+    let pending = text(&["status", "phase"]) == "Pending";
+    if pending && !over && delete.resource_version.is_none() {
+        // No race with whoever makes it ready.
+        delete.resource_version = Some(text(&["metadata", "resourceVersion"]).into());
+    }
+    if !pods.dry_run {
+        let made = mark_as_evicted(cx.rx, &pods, name, &delete).await?;
+        if let (Made::Stored(stored), true) = (made, delete.resource_version.is_some()) {
+            delete.resource_version = Some(stored.resource_version.to_string().into());
+        }
+    }
+    pods.delete(cx.rx, name, delete).await?;
+    Ok(created())
+}
+
+struct Evicting;
+
+impl Change for Evicting {
+    fn change<'a>(
+        &'a self,
+        rx: Rx,
+        old: Option<&'a Json>,
+        _warnings: &'a mut Warnings,
+    ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>> {
+        Box::pin(async move {
+            let mut pod = old.cloned().unwrap_or_default();
+            let condition = json!({
+                "type": "DisruptionTarget",
+                "status": "True",
+                "reason": "EvictionByEvictionAPI",
+                "message": "Eviction API: evicting",
+            });
+            pod_binding::update_pod_condition(&mut pod, condition, Stamp::of(rx.clock()));
+            Ok(pod)
+        })
+    }
+}
+
+async fn mark_as_evicted(
+    rx: Rx,
+    pods: &Registry,
+    name: &str,
+    delete: &DeleteOptions,
+) -> Result<Made, Status> {
+    let status = Registry {
+        part: Part::Status,
+        ..pods.clone()
+    };
+    let preconditions = Preconditions {
+        uid: delete.uid.clone(),
+        resource_version: delete.resource_version.clone(),
+    };
+    let mut unheard = Warnings::new();
+    let update = status.update(rx, name, &preconditions, &Evicting, &mut unheard);
+    Ok(update.await?.made)
+}

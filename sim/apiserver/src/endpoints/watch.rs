@@ -1,0 +1,274 @@
+//! GET with `watch` (`endpoints/handlers/watch.go`): from the watch cache, or with
+//! `--watch-cache=false` from the watcher on etcd (`storage/etcd3/watcher.go`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_api::selector::Predicate;
+use wavetank_api::{
+    Object, Reason, Request, Resource, Response, Status, Stored, WatchEvent, WatchKind, WatchPart,
+};
+use wavetank_engine::{
+    Caller, Condition, Either, Name, Outcome, Payload, RoutineFuture, Rx, Stream, Task,
+};
+use wavetank_etcd::{Change, Key, Keys, WatchPart as EtcdPart, WatchStart};
+
+use crate::cacher::{self, Cacher};
+use crate::endpoints::{Api, RequestContext, query};
+use crate::options::ListOptions;
+use crate::server::{Config, InFlight, WATCH};
+use crate::storages::Storages;
+
+/// `--min-request-timeout`: a watch without `timeoutSeconds` lasts this long, times [1, 2).
+const MIN_REQUEST_TIMEOUT: Duration = Duration::from_secs(1800);
+
+const DEADLINE: Name = Name::new("watch-deadline");
+
+/// Arguments of the routine that serves a watch.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Watching {
+    pub caller: Caller,
+    pub api: Api,
+    /// A [`Request`].
+    pub request: Payload,
+    pub open: Option<Open>,
+}
+
+/// A watch that is open.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Open {
+    /// On a watch cache.
+    Cache(cacher::Watch),
+    /// On etcd.
+    Etcd {
+        stream: Stream,
+        predicate: Arc<Predicate>,
+    },
+}
+
+/// What came of a turn.
+enum Turn {
+    /// Events.
+    Events(Vec<WatchEvent>),
+    /// It is over, with an error event or without.
+    Over(Option<Status>),
+}
+
+/// Serves one watch: a loop whose turn is what comes at once.
+pub(crate) async fn watch(
+    rx: Rx,
+    config: Arc<Config>,
+    storages: impl Storages,
+    watching: Watching,
+) -> Outcome {
+    let caller = watching.caller;
+    let in_flight = InFlight::watch(&config, caller);
+    let open = match &watching.open {
+        Some(open) => open.clone(),
+        None => {
+            in_flight.begin(rx);
+            match begin(rx, &config, &storages, &watching).await {
+                Ok(open) => {
+                    rx.push(caller, Payload::new(WatchPart::Accepted));
+                    open
+                }
+                Err(status) => {
+                    let refused = WatchPart::Refused(Response::status(status));
+                    rx.reply(caller, Payload::new(refused));
+                    in_flight.end(rx);
+                    return Outcome::Done;
+                }
+            }
+        }
+    };
+    let turn = match &open {
+        Open::Cache(watch) => from_cache(rx, *watch).await,
+        Open::Etcd { stream, predicate } => {
+            from_etcd(rx, watching.api.resource, *stream, predicate).await
+        }
+    };
+    let status = match turn {
+        Turn::Events(events) => {
+            for event in events {
+                rx.push(caller, Payload::new(WatchPart::Event(event)));
+            }
+            let open = Some(open);
+            return Outcome::Become(Task::new(WATCH, Watching { open, ..watching }));
+        }
+        Turn::Over(status) => status,
+    };
+    match open {
+        Open::Cache(watch) => {
+            watch.stop(rx);
+            rx.broadcast(over(watch));
+        }
+        Open::Etcd { stream, .. } => rx.close_stream(stream),
+    }
+    if let Some(status) = status {
+        let event = WatchPart::Event(WatchEvent::Error(status));
+        rx.push(caller, Payload::new(event));
+    }
+    rx.reply(caller, Payload::new(WatchPart::Closed));
+    in_flight.end(rx);
+    Outcome::Done
+}
+
+/// The next event of a cache's watch; the end of the client or of its time ends it.
+async fn from_cache(rx: Rx, watch: cacher::Watch) -> Turn {
+    match rx.select(watch.next(rx), rx.done()).await {
+        Either::Left(Some(event)) => Turn::Events(vec![event]),
+        Either::Left(None) | Either::Right(()) => Turn::Over(None),
+    }
+}
+
+async fn from_etcd(rx: Rx, resource: &Resource, stream: Stream, predicate: &Predicate) -> Turn {
+    match rx.next(stream).await {
+        Ok(Some(part)) => match part.expect::<EtcdPart<Object>>() {
+            EtcdPart::Message(response) if response.canceled => {
+                Turn::Over(Some(Status::new_resource_expired(
+                    "The resourceVersion for the provided watch is too old.",
+                )))
+            }
+            EtcdPart::Message(response) => {
+                let events = response.events.iter();
+                let seen = events.filter_map(|event| transform(resource, predicate, event));
+                Turn::Events(seen.collect())
+            }
+            EtcdPart::Failed(_) => Turn::Over(Some(failed())),
+        },
+        // Its client is gone, or etcd is: either way the stream is closed.
+        Ok(None) | Err(_) => Turn::Over(Some(failed())),
+    }
+}
+
+/// Whoever waits for the deadline of a watch need not any more.
+fn over(watch: cacher::Watch) -> Condition {
+    Condition::new("watch-over", watch.number())
+}
+
+/// Arguments of the routine that ends a watch in time.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Deadline {
+    watch: cacher::Watch,
+    after: Duration,
+}
+
+/// The future of a task that is one of the handlers' own.
+pub fn routine(task: &Task) -> Option<RoutineFuture> {
+    if task.kind() != DEADLINE {
+        return None;
+    }
+    Some(Box::pin(end_in_time(
+        Rx::new(),
+        task.args::<Deadline>().clone(),
+    )))
+}
+
+async fn end_in_time(rx: Rx, deadline: Deadline) -> Outcome {
+    let watch = deadline.watch;
+    let ended = rx.changed(over(watch));
+    if let Either::Left(()) = rx.select(rx.sleep(deadline.after), ended).await {
+        watch.stop(rx);
+    }
+    Outcome::Done
+}
+
+fn failed() -> Status {
+    Status::of(Reason::InternalError, "etcd watch failed")
+}
+
+async fn begin(
+    rx: Rx,
+    config: &Config,
+    storages: &dyn Storages,
+    watching: &Watching,
+) -> Result<Open, Status> {
+    let api = &watching.api;
+    let request = watching.request.expect::<Request>();
+    let cx = RequestContext {
+        rx,
+        config,
+        storages,
+        request,
+        api,
+    };
+    let (name, query) = (api.name.as_deref(), &request.query);
+    let (options, timeout) = query::list_options(query, api.resource, name, config.release)?;
+    let (under, options) = cx.registry(false).under(&options);
+    match config.cacher(rx, api.resource) {
+        Some(cacher) => {
+            let lasts = match timeout.filter(|seconds| *seconds > 0) {
+                Some(seconds) => Duration::from_secs(seconds as u64),
+                None => MIN_REQUEST_TIMEOUT
+                    .mul_f64(1.0 + rx.choose(1 << 20).await as f64 / f64::from(1 << 20)),
+            };
+            open_in_cache(rx, cacher, under, &options, lasts).await
+        }
+        None => {
+            let keys = if options.one {
+                Keys::One(under)
+            } else {
+                Keys::Prefix(under)
+            };
+            let start = WatchStart {
+                prev_kv: true,
+                ..WatchStart::of(keys, options.resource_version.unwrap_or(0) + 1)
+            };
+            Ok(Open::Etcd {
+                stream: config.etcd().watch::<Object>(rx, start),
+                predicate: Arc::new(options.predicate),
+            })
+        }
+    }
+}
+
+async fn open_in_cache(
+    rx: Rx,
+    cacher: Cacher,
+    under: Key,
+    options: &ListOptions,
+    lasts: Duration,
+) -> Result<Open, Status> {
+    let begun = cacher.watch(rx, under, options, Some(lasts));
+    let watch = match begun.await {
+        Ok(watch) => watch,
+        Err(crate::StoreError::Status(status)) => return Err(*status),
+        Err(error) => return Err(Status::untyped(format!("{error:?}"))),
+    };
+    let deadline = Deadline {
+        watch,
+        after: lasts,
+    };
+    rx.spawn(Task::new(DEADLINE, deadline));
+    Ok(Open::Cache(watch))
+}
+
+/// `transform`: what a change means to somebody who sees only what the predicate selects.
+fn transform(
+    resource: &Resource,
+    predicate: &Predicate,
+    event: &Change<Object>,
+) -> Option<WatchEvent> {
+    let selected = |object: &Object| predicate.matches(resource, object.json());
+    let now = event
+        .now
+        .as_ref()
+        .map(|kv| &kv.value)
+        .filter(|o| selected(o));
+    let before = event
+        .before
+        .as_ref()
+        .map(|kv| &kv.value)
+        .filter(|o| selected(o));
+    let (kind, object) = match (before, now) {
+        (None, None) => return None,
+        (None, Some(now)) => (WatchKind::Added, now),
+        (Some(_), Some(now)) => (WatchKind::Modified, now),
+        (Some(before), None) => (WatchKind::Deleted, before),
+    };
+    let stored = Stored {
+        object: object.clone(),
+        resource_version: event.revision,
+    };
+    Some(WatchEvent::Object(kind, stored))
+}

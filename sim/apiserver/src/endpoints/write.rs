@@ -1,0 +1,266 @@
+//! POST, PUT, PATCH and DELETE (`endpoints/handlers/create.go`, `update.go`, `patch.go`,
+//! `delete.go`): reading, checks in upstream's order, admission, and the registry.
+
+use std::pin::Pin;
+
+use wavetank_api::decode::{self, FieldValidation};
+use wavetank_api::json::{self, Json};
+use wavetank_api::options::{DeleteOptions, WriteOptions};
+use wavetank_api::patch::{self, PatchKind};
+use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
+use wavetank_engine::Rx;
+
+use crate::endpoints::admission::{Operation, mutate, namespace_lifecycle};
+use crate::endpoints::{RequestContext, answer, query};
+use crate::options::Preconditions;
+use crate::registry::{
+    Change, Warnings, ensure_object_namespace_matches_request_namespace, warn,
+    wipe_object_meta_system_fields,
+};
+
+/// `MaxRequestBodyBytes`
+const LARGEST_BODY: usize = 3 * 1024 * 1024;
+
+/// `limitedReadBody`.
+fn limited_read_body(request: &Request) -> Result<(), Status> {
+    match &request.body {
+        Body::Bytes(bytes) if bytes.len() > LARGEST_BODY => Err(Status::of(
+            Reason::RequestEntityTooLarge,
+            format!("Request entity too large: limit is {LARGEST_BODY}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn content_type(request: &Request) -> Option<&str> {
+    request.content_type.as_deref()
+}
+
+/// POST.
+///
+/// # Errors
+/// A Status.
+pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    if cx.api.name.is_some() {
+        return Err(Status::method_not_allowed());
+    }
+    let resource = cx.api.resource;
+    limited_read_body(cx.request)?;
+    let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
+    let validation = options.validation;
+    let (mut object, unknown) = decode::object(
+        &cx.request.body,
+        content_type(cx.request),
+        resource,
+        validation,
+    )?;
+    warn(warnings, unknown);
+    wipe_object_meta_system_fields(&mut object);
+    ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
+    let name = json::text(&object, &["metadata", "name"]).to_owned();
+    let create = Operation::Create;
+    namespace_lifecycle(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
+    mutate(resource, cx.api.part, &mut object, None);
+    let registry = cx.registry(options.dry_run);
+    let made = registry.rest.create(cx.rx, &registry, object, warnings);
+    Ok(answer(201, made.await?))
+}
+
+/// PUT.
+///
+/// # Errors
+/// A Status.
+pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let name = cx.name();
+    let resource = cx.api.resource;
+    limited_read_body(cx.request)?;
+    let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
+    let validation = options.validation;
+    let (mut object, unknown) = decode::object(
+        &cx.request.body,
+        content_type(cx.request),
+        resource,
+        validation,
+    )?;
+    ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
+    check_name(&object, name, &cx.api.namespace)?;
+    let registry = cx.registry(options.dry_run);
+    // `defaultUpdatedObjectInfo.Preconditions`: a uid in the object is one.
+    let uid = json::text(&object, &["metadata", "uid"]);
+    let preconditions = Preconditions {
+        uid: Some(uid.into()).filter(|_| !uid.is_empty()),
+        resource_version: None,
+    };
+    let change = Writing {
+        cx,
+        how: How::Put(object),
+    };
+    let update = registry
+        .rest
+        .update(cx.rx, &registry, name, &preconditions, &change, warnings);
+    let update = update.await?;
+    let mut all = Warnings::new();
+    warn(&mut all, unknown);
+    warnings.splice(0..0, all);
+    Ok(answer(if update.created { 201 } else { 200 }, update.made))
+}
+
+/// `checkName`.
+fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> {
+    let named = json::text(object, &["metadata", "name"]);
+    if named.is_empty() {
+        return Err(Status::new_bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )));
+    }
+    if named != name {
+        return Err(Status::new_bad_request(format!(
+            "the name of the object ({named}) does not match the name on the URL ({name})"
+        )));
+    }
+    let in_namespace = json::text(object, &["metadata", "namespace"]);
+    if !namespace.is_empty() && !in_namespace.is_empty() && in_namespace != namespace {
+        return Err(Status::new_bad_request(format!(
+            "the namespace of the object ({in_namespace}) does not match the namespace on the \
+             request ({namespace})"
+        )));
+    }
+    Ok(())
+}
+
+/// PATCH.
+///
+/// # Errors
+/// A Status.
+pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+    let kind = PatchKind::of(content_type(cx.request))?;
+    limited_read_body(cx.request)?;
+    let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
+    let registry = cx.registry(options.dry_run);
+    let preconditions = Preconditions::default();
+    let change = Writing {
+        cx,
+        how: How::Patch(kind, cx.request.body.clone(), options.validation),
+    };
+    let (rx, name) = (cx.rx, cx.name());
+    let update = registry
+        .rest
+        .update(rx, &registry, name, &preconditions, &change, warnings);
+    Ok(answer(200, update.await?.made))
+}
+
+/// A PUT or PATCH, between the stored object and the registry.
+struct Writing<'a> {
+    cx: RequestContext<'a>,
+    how: How,
+}
+
+enum How {
+    Put(Json),
+    Patch(PatchKind, Body, FieldValidation),
+}
+
+impl Change for Writing<'_> {
+    fn change<'a>(
+        &'a self,
+        rx: Rx,
+        old: Option<&'a Json>,
+        warnings: &'a mut Warnings,
+    ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>> {
+        Box::pin(self.object(rx, old, warnings))
+    }
+}
+
+impl Writing<'_> {
+    async fn object(
+        &self,
+        rx: Rx,
+        old: Option<&Json>,
+        warnings: &mut Warnings,
+    ) -> Result<Json, Status> {
+        let (config, api, name) = (self.cx.config, self.cx.api, self.cx.name());
+        let mut new = match (&self.how, old) {
+            (How::Put(object), _) => object.clone(),
+            (How::Patch(..), None) => return Err(Status::new_not_found(api.resource, name)),
+            (How::Patch(kind, body, validation), Some(old)) => {
+                let (new, unknown) = patch::apply(*kind, old, body, api.resource, *validation)?;
+                warn(warnings, unknown);
+                let mut new = new;
+                ensure_object_namespace_matches_request_namespace(
+                    api.resource,
+                    &api.namespace,
+                    &mut new,
+                )?;
+                check_name(&new, name, &api.namespace)?;
+                new
+            }
+        };
+        let operation = match old {
+            None => Operation::Create,
+            Some(_) => Operation::Update,
+        };
+        namespace_lifecycle(rx, config, operation, api.resource, &api.namespace, name).await?;
+        mutate(api.resource, api.part, &mut new, old);
+        Ok(new)
+    }
+}
+
+/// DELETE of one object.
+///
+/// # Errors
+/// A Status.
+pub async fn delete(cx: RequestContext<'_>) -> Result<Response, Status> {
+    let name = cx.name();
+    limited_read_body(cx.request)?;
+    let options = DeleteOptions::of(
+        &cx.request.query,
+        &cx.request.body,
+        content_type(cx.request),
+    )?;
+    let delete = Operation::Delete;
+    namespace_lifecycle(
+        cx.rx,
+        cx.config,
+        delete,
+        cx.api.resource,
+        &cx.api.namespace,
+        name,
+    )
+    .await?;
+    let registry = cx.registry(options.dry_run);
+    let deletion = registry
+        .rest
+        .delete(cx.rx, &registry, name, options.clone());
+    let deletion = deletion.await?;
+    let accepted = !deletion.deleted && options.orphan == Some(false);
+    Ok(answer(if accepted { 202 } else { 200 }, deletion.made))
+}
+
+/// DELETE of a collection.
+///
+/// # Errors
+/// A Status.
+pub async fn delete_collection(cx: RequestContext<'_>) -> Result<Response, Status> {
+    let (list, _) =
+        query::list_options(&cx.request.query, cx.api.resource, None, cx.config.release)?;
+    limited_read_body(cx.request)?;
+    let options = DeleteOptions::of(
+        &cx.request.query,
+        &cx.request.body,
+        content_type(cx.request),
+    )?;
+    let registry = cx.registry(options.dry_run);
+    let listed = registry.delete_collection(cx.rx, &options, &list).await?;
+    Ok(Response {
+        code: 200,
+        content: Content::List(List {
+            of: cx.api.resource,
+            items: listed.items,
+            resource_version: listed.revision,
+            continues: listed.continues,
+            remaining: listed.remaining,
+        }),
+        warnings: Vec::new(),
+        retry_after: None,
+    })
+}

@@ -1,0 +1,12 @@
+//! Notes and keys in words, for stories.
+
+pub use wavetank_engine::drive::story::Description;
+
+/// What is stored under a key, in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// The value in a few words; without them the addresses in it are named.
+    pub text: Option<String>,
+    /// What it is about, besides its key.
+    pub about: Vec<String>,
+}

@@ -1,0 +1,61 @@
+//! What servers say when they refuse, understood as a client would.
+
+use crate::service_writers::writer::Answer;
+
+use super::books::Item;
+
+/// Did etcd have trouble, by the words of a message?
+pub fn is_trouble(message: &str) -> bool {
+    message.contains("rpc error:")
+}
+
+/// Is every address (or, `true`, every port) said to be taken?
+pub fn is_full(message: &str) -> Option<bool> {
+    let full = ["range is full", "unable to allocate"];
+    let is_full = full.iter().any(|end| message.ends_with(end));
+    is_full.then(|| message.contains("nodePort") || message.contains("NodePort"))
+}
+
+/// The item that is said to be allocated already.
+pub fn taken(message: &str, address: Option<&str>) -> Option<Item> {
+    if message.contains("provided IP is already allocated") {
+        return Some(Item::Address(address?.into()));
+    }
+    let (before, _) = message.split_once(": provided port is already allocated")?;
+    let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next()?;
+    Some(Item::Port(digits.parse().ok()?))
+}
+
+/// Does the client know what has become of its request? Not if it was not answered, nor if the server had
+/// trouble while it served it.
+pub fn is_definite(answer: &Answer) -> bool {
+    match answer {
+        Answer::Done(_) => true,
+        Answer::Refused { code, message } => {
+            !is_trouble(message) && (*code < 500 || is_full(message).is_some())
+        }
+        Answer::Unknown => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_understood() {
+        let port = "Service \"a\" is invalid: spec.ports[0].nodePort: Invalid value: 30002: \
+                    provided port is already allocated";
+        assert_eq!(taken(port, None), Some(Item::Port(30002)));
+        let ip = "spec.clusterIP: Invalid value: \"10.0.0.3\": provided IP is already allocated";
+        let item = Item::Address("10.0.0.3".into());
+        assert_eq!(taken(ip, Some("10.0.0.3")), Some(item));
+        let full = "Internal error occurred: failed to allocate a nodePort: range is full";
+        assert_eq!(is_full(full), Some(true));
+        let full = "Internal error occurred: failed to allocate a serviceIP: range is full";
+        assert_eq!((is_full(full), is_full(ip)), (Some(false), None));
+        let code = 500;
+        let message = "rpc error: code = Unavailable desc = transport is closing".into();
+        assert!(!is_definite(&Answer::Refused { code, message }));
+    }
+}
