@@ -25,8 +25,9 @@ use crate::{informers, kube_apiserver};
 use options::Decided;
 
 pub use controllers::new_controller_descriptors;
-pub use manager::{ControllerManager, controller_context};
+pub use manager::{ControllerManager, LOCK, controller_context};
 pub use options::{Options, ResourceLock};
+pub use words::lock;
 
 /// Its name.
 pub const NAME: &str = "kube-controller-manager";
@@ -185,10 +186,6 @@ impl Component for KubeControllerManager {
     }
 
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
-        let text = words::lock(key, value?)?;
-        Some(Stored {
-            text: Some(text),
-            about: vec!["leader".to_owned()],
-        })
+        words::lock(LOCK, key, value)
     }
 }

@@ -1,8 +1,8 @@
 //! What components of operators and actors have in common, a line each in theirs.
 
 use wavetank_client::{ElectionDefect, InformerDefect};
-use wavetank_component::{Component as _, Mistakes, Need, Section, Setup, Spec, Wiring};
-use wavetank_components::{informers, kube_apiserver, kube_controller_manager};
+use wavetank_component::{Mistakes, Need, Setup, Spec, Wiring};
+use wavetank_components::{informers, kube_apiserver};
 use wavetank_version::{List, Listed, Selection};
 
 use crate::actor::{Act, Actor};
@@ -17,12 +17,6 @@ pub const fn needed(met: fn(&Spec) -> bool, add: &'static str) -> Need {
 /// Points at the number of its processes where they could do nothing.
 pub fn check(key: &str, spec: &Spec, mistakes: &mut Mistakes) {
     kube_apiserver::needed_by(key, spec, mistakes);
-    if spec.count(key) > 0 && kube_controller_manager::KubeControllerManager.count(&spec.given) > 0
-    {
-        let message = format!("`{key}` and controller managers elect with one lock");
-        let help = format!("remove `controller-managers`, or `{key}`");
-        mistakes.key(Section::Topology, key, message, help);
-    }
 }
 
 /// What of an operator can be held: its informers.
