@@ -25,5 +25,6 @@ mod stale;
 mod support;
 mod sweeps;
 mod traces;
+mod two_elections;
 mod versions;
 mod watch_defects;

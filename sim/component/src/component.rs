@@ -147,6 +147,12 @@ pub trait Component: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Lists of others whose defects have their places in its processes, too: a controller manager has informers.
+    fn defects_of_parts(&self, spec: &Spec) -> Vec<List> {
+        let _ = spec;
+        Vec::new()
+    }
+
     /// Is there such a one? Then its defects have a place.
     fn exists(&self, spec: &Spec) -> bool {
         self.count(&spec.given) > 0

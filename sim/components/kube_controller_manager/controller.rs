@@ -30,6 +30,11 @@ pub trait ControllerDescriptor: Component {
         true
     }
 
+    /// Does it ask the factory for informers?
+    fn has_informers(&self) -> bool {
+        true
+    }
+
     /// Upstream's `ControllerConstructor`: the controller, with its handlers at the informers that it asks of the factory.
     fn new_controller(&self, setup: &Setup, cx: &mut ControllerContext) -> Arc<dyn Controller>;
 }

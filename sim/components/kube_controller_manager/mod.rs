@@ -173,6 +173,16 @@ impl Component for KubeControllerManager {
         vec![ElectionDefect::LIST]
     }
 
+    /// A leader has informers if it runs a controller that has.
+    fn defects_of_parts(&self, spec: &Spec) -> Vec<List> {
+        let running = spec.part::<Options>().descriptors();
+        let mut uses = running.iter().filter(|own| own.has_informers());
+        uses.next()
+            .map(|_| InformerDefect::LIST)
+            .into_iter()
+            .collect()
+    }
+
     fn properties(&self) -> Vec<PropertyInfo> {
         leaders::all()
     }

@@ -37,6 +37,8 @@ const RECONCILE: Name = Name::new("reconcile");
 pub trait Reconciler: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// The name of the controller, in kebab-case: also that of its lock (`LeaderElectionID`).
     const NAME: &'static str;
+    /// What its replicas are called in scenario files: the key of their number in `topology`.
+    const REPLICAS: &'static str;
     /// What is watched, each resource once.
     const WATCHES: &'static [Watch];
 

@@ -55,6 +55,10 @@ impl ControllerDescriptor for Tally {
         false
     }
 
+    fn has_informers(&self) -> bool {
+        false
+    }
+
     fn new_controller(&self, _: &Setup, cx: &mut ControllerContext) -> Arc<dyn Controller> {
         let rest = cx.rest.clone();
         Arc::new(TallyController { rest })

@@ -40,7 +40,7 @@ const TTL_WITHOUT_PRECONDITIONS: Defect = Defect::known(
 
 const FIX_TTL_PRECONDITION: Defect = Defect::fix(
     "fix-ttl-precondition",
-    "`processJob` has the UID as its only precondition",
+    "FINDINGS.md, 21",
     "a Job is deleted only if it is still the one that was read: with the TTL that it had",
 );
 
