@@ -22,6 +22,7 @@ mod scopes;
 mod service_defects;
 mod soundness;
 mod stale;
+mod stories;
 mod support;
 mod sweeps;
 mod traces;

@@ -87,14 +87,7 @@ fn an_operator_of_somebody_elses_is_simulated_blamed_shrunk_and_searched() {
             "{found}"
         );
         assert_eq!(line(&found, "blame"), defect, "{found}");
-        let shrink = [
-            "run",
-            "--",
-            "shrink",
-            line(&found, "trace"),
-            "--out",
-            folder,
-        ];
+        let shrink = ["run", "--", "shrink", line(&found, "trace")];
         let shrunk = text(&cargo(out.path(), &shrink));
         let violation = format!("violation of {property}");
         assert!(shrunk.contains(&violation), "{shrunk}");

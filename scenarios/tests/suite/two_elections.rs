@@ -96,3 +96,28 @@ fn a_leader_of_either_lock_that_does_not_stop_is_found() {
     }
     panic!("found of: {found:?}");
 }
+
+/// Without controller managers the properties and the known bugs of elections are the operator's.
+#[test]
+fn an_operator_alone_is_held_to_its_lock() {
+    let alone = [
+        ("controller-managers: 2, ", ""),
+        (", leader-elect-release-on-cancel: [false, true]", ""),
+        ("  - no-lock-write-after-release\n", ""),
+    ];
+    let alone = alone.iter().fold(TEXT.to_owned(), |text, (ours, without)| {
+        assert!(text.contains(ours), "{ours}");
+        text.replace(ours, without)
+    });
+    let clean = run_seed(case(&alone, &[]).as_ref(), 0, None, Record::default());
+    assert_eq!(clean.ending, Ending::Clean);
+    let defect = "lost-leadership-goes-unnoticed";
+    let unnoticed = case(&alone, &[defect]);
+    let blamed = unnoticed.flips().into_iter().map(|flip| flip.name);
+    assert!(blamed.collect::<Vec<_>>().contains(&defect.to_owned()));
+    let found = (0..40).any(|seed| {
+        let outcome = run_seed(unnoticed.as_ref(), seed, None, Record::default());
+        matches!(outcome.ending, Ending::Violated(found) if found.property == "leader-stops-in-time")
+    });
+    assert!(found);
+}

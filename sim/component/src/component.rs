@@ -123,6 +123,11 @@ pub trait Component: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Do its processes elect a leader?
+    fn elects(&self) -> bool {
+        false
+    }
+
     /// Adds its processes to a world.
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
         let _ = (setup, wiring);

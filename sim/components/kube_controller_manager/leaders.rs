@@ -35,7 +35,7 @@ use wavetank_component::PropertyInfo;
 use wavetank_engine::{Check, Class, Name, Note, ProcId, Reached, Stable, Status, World};
 use wavetank_version::Version;
 
-use super::{NEEDED, releases};
+use super::{ELECTION_NEEDED, NEEDED, releases};
 use crate::elected::RESTART_AFTER;
 use crate::promises::violated;
 use each::{EachLock, OfLock};
@@ -49,45 +49,45 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         PropertyInfo::new(
             "lock-is-left-to-its-holder",
             "nobody takes a lock before its lease has passed, or frees one that it does not hold",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(EachLock::<LockIsLeft>::default()),
         ),
         PropertyInfo::new(
             "leader-stops-in-time",
             "a leader that can run stops leading before others may take its lock",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(EachLock::<LeaderStops>::default()),
         ),
         PropertyInfo::new(
             "one-leader-at-a-time",
             "nobody begins to lead while another leads and keeps the lock",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(EachLock::<OneLeader>::default()),
         ),
         PropertyInfo::new(
             "clean-stop-frees-the-lock",
             "a leader that gives up its lock and gets an answer leaves it free",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(EachLock::<CleanStopFrees>::default()),
         )
         .fits(releases),
         PropertyInfo::new(
             "no-lock-write-after-release",
             "who has given up the lock does not take it again in the same life",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(EachLock::<NoLockWriteAfterRelease>::default()),
         )
         .fits(releases),
         PropertyInfo::new(
             "somebody-leads",
             "some time after calm one of the candidates for a lock leads, and goes on leading",
-            NEEDED,
+            ELECTION_NEEDED,
             |settled| Box::new(somebody_leads(settled)),
         ),
         PropertyInfo::new(
             "leaders-do-not-overlap",
             "no two lead at a time, not even if one of them cannot run",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(EachLock::<LeadersOverlap>::default()),
         ),
         PropertyInfo::new(
@@ -99,19 +99,19 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         PropertyInfo::new(
             "leader-was-succeeded",
             "the lock went from one leader to another",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(EachLock::<LeaderWasSucceeded>::default()),
         ),
         PropertyInfo::new(
             "leadership-was-lost",
             "a leader gave up because it could not renew the lock",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(leadership_was_lost()),
         ),
         PropertyInfo::new(
             "lock-was-released",
             "a leader wrote that nobody holds the lock",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(lock_was_released()),
         )
         .fits(releases),

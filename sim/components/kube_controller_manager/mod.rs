@@ -38,11 +38,18 @@ const KEY: &str = "controller-managers";
 #[derive(Clone, Copy, Debug)]
 pub struct KubeControllerManager;
 
-/// What properties of elections need.
+/// What properties of controller managers need.
 const NEEDED: Need = Need {
     met: |spec| spec.count(KEY) > 0,
     lacking: "controller managers, and there are none",
     add: "`controller-managers: 3` to `topology`",
+};
+
+/// What properties of elections need: they may be those of an operator.
+const ELECTION_NEEDED: Need = Need {
+    met: |spec| spec.elects || spec.count(KEY) > 0,
+    lacking: "processes that elect a leader, and there are none",
+    ..NEEDED
 };
 
 /// Do controller managers run the controller of this name?
@@ -52,12 +59,12 @@ pub fn runs(spec: &Spec, controller: &str) -> bool {
     spec.count(KEY) > 0 && names.any(|name| name == controller)
 }
 
-/// How long after calm one of them leads, at the latest.
+/// How long after calm one of them leads, at the latest, or of other processes that elect.
 pub fn settles(setup: &Setup) -> Duration {
-    match (setup.count(KEY), kube_apiserver::newest(setup)) {
-        (0, _) | (_, None) => Duration::ZERO,
-        (_, Some(release)) => leaders::leading(release, kube_apiserver::settles(setup)),
-    }
+    let newest = kube_apiserver::newest(setup).filter(|_| (ELECTION_NEEDED.met)(setup));
+    newest.map_or(Duration::ZERO, |release| {
+        leaders::leading(release, kube_apiserver::settles(setup))
+    })
 }
 
 /// May managers give up their lock when they stop?
@@ -138,6 +145,10 @@ impl Component for KubeControllerManager {
                 "controller managers of {newest} have no lock {of:?}"
             )),
         }
+    }
+
+    fn elects(&self) -> bool {
+        true
     }
 
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {

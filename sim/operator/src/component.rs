@@ -98,6 +98,10 @@ impl<R: Reconciler> Component for Operator<R> {
         self.kinds.clone()
     }
 
+    fn elects(&self) -> bool {
+        true
+    }
+
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
         let Some(rest) = informers::rest(setup, wiring) else {
             return;

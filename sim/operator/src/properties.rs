@@ -54,7 +54,8 @@ impl Property for OneForEach {
             names.insert(object.name().to_owned());
             if names.len() > 1 {
                 let all: Vec<&str> = names.iter().map(String::as_str).collect();
-                let message = format!("{value} has {} {}", all.join(" and "), self.resource.plural);
+                let (count, all) = (all.len(), all.join(" and "));
+                let message = format!("{value} has {count} {}: {all}", self.resource.plural);
                 return violated(self.resource.kind, &value, message);
             }
             check = Check::Held;
