@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use wavetank_component::Component;
 
+use crate::case::Case;
+use crate::catalogue::{Catalogue, Composition};
 use crate::cli::main_with;
 use crate::kube::Kube;
 
@@ -53,6 +55,19 @@ impl Command {
     /// The scenarios that it can open: for tests.
     pub fn catalogue(self) -> Kube {
         self.kube
+    }
+
+    /// This scenario file with all that is known fixed, as a case: for tests.
+    ///
+    /// # Panics
+    /// If there is something wrong with the file; says what.
+    pub fn fixed(self, scenario: &str) -> Box<dyn Case> {
+        let fixed = Composition {
+            fixed: true,
+            ..Composition::default()
+        };
+        let case = self.kube.open(scenario, &fixed);
+        case.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Does what the arguments of this process ask for.

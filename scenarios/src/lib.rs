@@ -55,8 +55,8 @@ pub mod prelude {
     };
     pub use wavetank_engine::{Check, Note, Property, World};
     pub use wavetank_operator::{
-        self as operator, Act, Context, Failure, Reconciler, Watch, Written, always, violated,
-        written,
+        self as operator, Act, Actors, Context, Failure, Operator, Reconciler, Watch, Written,
+        always, never_falls, one_for_each, violated, written,
     };
     pub use wavetank_version::{Defect, Gate, List, Listed, Set, defects};
 }

@@ -4,10 +4,13 @@
 //! `wavetank-cluster`, which has the list of them; what the words mean in which they are declared to
 //! `wavetank-component`.
 //!
+//! `elected` is what processes have in common of which one leads.
+//!
 //! A component may look into the folder of another by that one's name: an apiserver asks `etcd` for its release, as a
 //! user would read its flags.
 
 pub mod clients;
+pub mod elected;
 pub mod etcd;
 pub mod etcd_clients;
 pub mod identity;

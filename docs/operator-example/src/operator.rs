@@ -1,9 +1,4 @@
-use wavetank::component::Stored as Told;
-use wavetank::operator;
 use wavetank::prelude::*;
-use wavetank::version;
-
-use crate::properties;
 
 /// example.com/v1 websites
 pub static WEBSITES: Resource = Resource {
@@ -17,7 +12,7 @@ pub static WEBSITES: Resource = Resource {
 };
 
 /// The label of a page: the website that it is of.
-pub const LABEL: &str = "website";
+const LABEL: &str = "website";
 
 const TRUSTS_ITS_CACHE: Defect = Defect::known(
     "website-trusts-its-cache",
@@ -33,9 +28,9 @@ const OVERWRITES_SPEC: Defect = Defect::known(
 )
 .ships(Gate::NEVER);
 
-version::defects! {
+defects! {
     /// Of the operator.
-    pub enum Mistake in "website operators" {
+    enum Mistake in "website operators" {
         TrustsItsCache = TRUSTS_ITS_CACHE,
         OverwritesSpec = OVERWRITES_SPEC,
     }
@@ -48,6 +43,7 @@ struct Websites {
 
 impl Reconciler for Websites {
     const NAME: &'static str = "website-operator";
+    const REPLICAS: &'static str = "website-operators";
     const WATCHES: &'static [Watch] = &[
         Watch::of(&WEBSITES),
         Watch::labelled(&kinds::CONFIG_MAPS, LABEL),
@@ -58,28 +54,7 @@ impl Reconciler for Websites {
             return Ok(());
         };
         let title = json::text(website.object.json(), &["spec", "title"]).to_owned();
-        let named = website.object.name().to_owned();
-        let is_page =
-            |page: &Object| json::text(page.json(), &["metadata", "labels", LABEL]) == named;
-        let metadata = match self.mistakes.has(Mistake::TrustsItsCache) {
-            true => json!({"name": format!("{named}-page-{}", website.resource_version)}),
-            false => json!({"name": format!("{named}-page")}),
-        };
-        match cx.cached_list(&kinds::CONFIG_MAPS, is_page).first() {
-            None => {
-                let mut page = json!({"metadata": metadata, "data": {"title": title}});
-                page["metadata"]["namespace"] = website.object.namespace().into();
-                page["metadata"]["labels"] = json!({LABEL: named});
-                cx.create(&kinds::CONFIG_MAPS, page).await?;
-                cx.event(&website, "Published", format!("{named} has a page"));
-            }
-            Some(page) if json::text(page.object.json(), &["data", "title"]) != title => {
-                let key = format!("{}/{}", page.object.namespace(), page.object.name());
-                let patch = json!({"data": {"title": title}});
-                cx.patch(&kinds::CONFIG_MAPS, &key, patch).await?;
-            }
-            Some(_) => {}
-        }
+        self.publish(cx, &website, &title).await?;
         let status = json!({ "title": title });
         if website.object.json().get("status") == Some(&status) {
             return Ok(());
@@ -91,72 +66,48 @@ impl Reconciler for Websites {
             website["status"] = status;
             cx.update(&WEBSITES, website).await?;
         } else {
-            cx.patch(&WEBSITES, key, json!({ "status": status }))
-                .await?;
+            let patch = json!({ "status": status });
+            cx.patch(&WEBSITES, key, patch).await?;
         }
         Ok(())
     }
 }
 
-/// The operator, as a component.
-pub struct WebsiteOperator;
-
-const OPERATORS: &str = "website-operators";
-
-pub const NEEDED: Need = operator::needed(
-    |spec| spec.count(OPERATORS) > 0,
-    "`website-operators: 2` to `topology`",
-);
-
-impl Component for WebsiteOperator {
-    fn name(&self) -> &'static str {
-        OPERATORS
+impl Websites {
+    /// Makes the page of a website, or gives it another title.
+    async fn publish(&self, cx: &Context, website: &Stored, title: &str) -> Result<(), Failure> {
+        let (namespace, name) = (website.object.namespace(), website.object.name());
+        let is_page =
+            |page: &Object| json::text(page.json(), &["metadata", "labels", LABEL]) == name;
+        let data = json!({ "title": title });
+        if let Some(page) = cx.cached_list(&kinds::CONFIG_MAPS, is_page).first() {
+            if page.object.json().get("data") != Some(&data) {
+                let key = format!("{namespace}/{}", page.object.name());
+                let patch = json!({ "data": data });
+                cx.patch(&kinds::CONFIG_MAPS, &key, patch).await?;
+            }
+            return Ok(());
+        }
+        let page = match self.mistakes.has(Mistake::TrustsItsCache) {
+            true => format!("{name}-page-{}", website.resource_version),
+            false => format!("{name}-page"),
+        };
+        let metadata = json!({"namespace": namespace, "name": page, "labels": {LABEL: name}});
+        let page = json!({"metadata": metadata, "data": data});
+        cx.create(&kinds::CONFIG_MAPS, page).await?;
+        cx.event(website, "Published", format!("{name} has a page"));
+        Ok(())
     }
+}
 
-    fn about(&self) -> &'static str {
-        "operators that keep a page for each Website"
-    }
-
-    fn replicas(&self) -> Option<Replicas> {
-        Some(Replicas::counted(
-            OPERATORS,
-            "o",
-            "The number of operators.",
-        ))
-    }
-
-    fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
-        operator::check(OPERATORS, spec, mistakes);
-    }
-
-    fn kinds(&self) -> Vec<&'static Resource> {
-        vec![&WEBSITES]
-    }
-
-    fn build(&self, setup: &Setup, wiring: &mut Wiring) {
-        operator::managers(OPERATORS, setup, wiring, &[Mistake::LIST], |on| Websites {
-            mistakes: on.of(),
-        });
-    }
-
-    fn holds(&self, _: &Spec) -> Vec<(&'static str, String)> {
-        operator::holds::<Websites>(OPERATORS)
-    }
-
-    fn defects(&self) -> Vec<List> {
-        vec![Mistake::LIST]
-    }
-
-    fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Told> {
-        let what = key.contains("/websites/") || key.contains("/configmaps/");
-        let text = value.map(|value| format!("{} {}", value["spec"], value["data"]));
-        what.then(|| Told {
-            text,
-            about: vec![key.to_owned()],
-        })
-    }
-
-    fn properties(&self) -> Vec<PropertyInfo> {
-        properties::all()
-    }
+pub fn websites() -> impl Component {
+    let about = "operators that keep a page for each Website";
+    let one = "a website has one page at most";
+    let kept = "what people ask of a website is not undone";
+    let edit = &["spec", "edit"];
+    Operator::new("o", about, |on| Websites { mistakes: on.of() })
+        .serves(&WEBSITES)
+        .defects(Mistake::LIST)
+        .promises(one_for_each("one-page-each", one, &kinds::CONFIG_MAPS, LABEL))
+        .promises(never_falls("spec-is-kept", kept, &WEBSITES, edit))
 }

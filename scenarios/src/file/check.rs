@@ -35,7 +35,7 @@ pub(super) fn check(
     let mut checker = Checker {
         scenario,
         components,
-        spec: components.with_kinds(scenario.spec()),
+        spec: components.complete(scenario.spec()),
         found: Mistakes::default(),
     };
     checker.title(stem);

@@ -29,10 +29,15 @@ impl Job {
 
     /// Where a defect has its place, if there is no such place here.
     fn missing_place(&self, defect: &Defect) -> Option<&'static str> {
-        let all = self.components.defects().into_iter();
-        let mut all = all.filter(|(_, _, declared)| *declared == defect);
-        let (component, list, _) = all.next()?;
-        (!component.exists(&self.spec)).then_some(list.place)
+        let mut all = self.components.defects().into_iter();
+        let (component, list, _) = all.find(|(_, _, declared)| *declared == defect)?;
+        let has_it = |other: &dyn Component| {
+            let parts = other.defects_of_parts(&self.spec).into_iter();
+            let mut defects = parts.flat_map(|list| list.defects.iter());
+            other.exists(&self.spec) && defects.any(|own| *own == defect)
+        };
+        let is_there = component.exists(&self.spec) || self.components.iter().any(has_it);
+        (!is_there).then_some(list.place)
     }
 
     /// Has every defect that is asked for a place?

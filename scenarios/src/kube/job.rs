@@ -43,7 +43,7 @@ impl Job {
             Some(AnyRelease::Etcd(release)) => (None, Some(release)),
             None => (None, None),
         };
-        let spec = components.with_kinds(Spec {
+        let spec = components.complete(Spec {
             kubernetes,
             etcd: etcd_version,
             composition,

@@ -1,15 +1,21 @@
 //! Leader election (`client-go/tools/leaderelection`): candidates read and write one lock object, and its record
 //! says who leads. `record` is that record, `lock` the objects, `attempt` one try to get or keep the lock, `run`
-//! the loops around it and what becomes of the lock in the end.
+//! the loops around it and what becomes of the lock in the end, `candidate` what the routines of these work on, `note`
+//! what they tell.
+//!
+//! An election goes by the name of its lock. A process may be a candidate in several, for as many locks, and leads in
+//! each or does not.
 //!
 //! A candidate trusts no clock but its own, and of that only how it runs: from when *it* saw the record change it
 //! waits for a lease, which is an armed timer here. How long a lease is says its own configuration; in v1.36 the
 //! record. A leader that could not renew its lock for ten seconds gives up. Nothing fences its writes.
 
 mod attempt;
+mod candidate;
 mod defects;
 pub mod gates;
 mod lock;
+mod note;
 mod record;
 mod run;
 
@@ -17,16 +23,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::Stored;
-use wavetank_engine::{Cell, Condition, Cx, Message, Name, RoutineFuture, Rx, Task, Timer};
+use wavetank_engine::{Cell, Cx, Name, RoutineFuture, Rx, Task, Timer};
 use wavetank_version::{Defect, Set, Version};
 
 use crate::rest::RestClient;
 use crate::wait::Stop;
 
+pub use candidate::{Candidate, ElectionId, candidates, leads};
 pub use defects::ElectionDefect;
-pub use lock::{LockKind, Unlocked};
+pub use lock::{Lock, LockKind, Unlocked};
+pub use note::{ElectionNote, OfElection};
 pub use record::Record;
-pub use run::{cancel, stop_leading};
 
 /// `--leader-elect-lease-duration` (`component-base/config/v1alpha1/defaults.go`)
 pub const LEASE_DURATION: Duration = Duration::from_secs(15);
@@ -47,20 +54,11 @@ const AGAIN: Duration = Duration::from_secs(1);
 const ELECT: Name = Name::new("elect");
 const ATTEMPT: Name = Name::new("renew-once");
 /// The observed record has not changed for a lease.
-const LAPSED: Timer = Timer::new(Name::new("lease-lapsed"), 0);
+const LAPSED: Name = Name::new("lease-lapsed");
 /// An attempt began [`LEADS_FOR`] ago, by its number.
 const DUE: Name = Name::new("renewal-due");
-/// A look at a leader that should have stopped.
-const LOOK: Timer = Timer::new(Name::new("leads-too-long"), 0);
-/// The leader should have stopped.
-const OVERDUE: Condition = Condition::new("renewal-overdue", 0);
-/// A renewal that runs by itself has ended, v1.16.
-const ATTEMPTED: Condition = Condition::new("attempted", 0);
-
-/// The context of what the leader does (that of `OnStartedLeading`): closed when it leads no longer.
-pub static LEADERSHIP: Stop = Stop::new("leadership");
-/// The context of the election itself.
-static ELECTION: Stop = Stop::new("election");
+/// A look at a leader that should have stopped, by how many there were before.
+const LOOK: Name = Name::new("leads-too-long");
 
 /// `LeaderElectionConfig`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -69,19 +67,39 @@ pub struct Election {
     pub rest: RestClient,
     /// The known bugs and fixes of the client.
     pub defects: Set<ElectionDefect>,
-    /// The lock.
-    pub lock: LockKind,
+    /// The lock. No other election of the process has one of its name.
+    pub lock: Lock,
     /// `ReleaseOnCancel`
     pub release_on_cancel: bool,
-    /// `OnStartedLeading`: a task of the process, with how often the lock changed hands.
+    /// `OnStartedLeading`: a task of the process, with what it leads as ([`Leading`]).
     pub on_started: Name,
     /// `OnStoppedLeading`: a task of the process.
     pub on_stopped: Name,
 }
 
+/// Who leads, and after how many others.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Leading {
+    /// In which election.
+    pub election: ElectionId,
+    /// As whom.
+    pub identity: Arc<str>,
+    /// How often the lock changed hands.
+    pub transitions: u32,
+}
+
+impl Leading {
+    /// The context of what the leader does (that of `OnStartedLeading`): closed when it leads no longer.
+    pub fn leadership(&self) -> Stop {
+        self.election.leadership()
+    }
+}
+
 /// What a candidate remembers.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Elector {
+    /// The lock that it is a candidate for.
+    pub lock: Lock,
     /// Who it is.
     pub identity: Arc<str>,
     /// Does it lead, between `OnStartedLeading` and the end of its context?
@@ -105,6 +123,22 @@ pub struct Elector {
 }
 
 impl Elector {
+    fn new(lock: Lock, identity: Arc<str>) -> Elector {
+        Elector {
+            lock,
+            identity,
+            leads: false,
+            objects: [None, None],
+            observed: Record::default(),
+            raw: Vec::new(),
+            lapsed: false,
+            attempts: 0,
+            succeeded: 0,
+            late: 0,
+            ended: (0, false),
+        }
+    }
+
     /// `IsLeader`
     fn is_leader(&self) -> bool {
         self.observed.holder == self.identity
@@ -116,49 +150,8 @@ impl Elector {
     }
 }
 
-/// The candidate of a process.
-pub static ELECTOR: Cell<Elector> = Cell::new("elector");
-
-/// What a candidate tells.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum ElectionNote {
-    /// It begins an attempt to get or keep the lock.
-    Tries,
-    /// The attempt succeeded.
-    Holds,
-    /// It begins to lead.
-    Leads {
-        /// As whom.
-        identity: Arc<str>,
-        /// How often the lock changed hands.
-        transitions: u32,
-    },
-    /// It could not renew the lock in time.
-    Lost,
-    /// What it does as leader is cancelled, or has ended.
-    Ends,
-    /// It writes that nobody holds the lock.
-    Releases {
-        /// Who it is.
-        identity: Arc<str>,
-    },
-    /// That is written.
-    Released,
-    /// It finds that another holds the lock, and leaves it to him.
-    LeavesToOther,
-    /// It could not release the lock.
-    NotReleased {
-        /// Who it is.
-        identity: Arc<str>,
-        /// Why.
-        why: Unlocked,
-    },
-    /// It should no longer lead, and does; `again` from the second look on.
-    LeadsTooLong {
-        /// Not for the first time.
-        again: bool,
-    },
-}
+/// The candidates of a process, in the order in which they were made.
+static ELECTORS: Cell<Vec<Elector>> = Cell::new("electors");
 
 /// Where the election is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -176,41 +169,107 @@ pub(crate) const FIX_COUNT_FROM_REQUEST: Defect = Defect::fix(
 );
 
 impl Election {
-    /// Begins, in each life of the process (`Run`).
-    pub fn boot(&self, cx: &mut Cx<'_>, identity: Arc<str>) {
-        cx.cell(&ELECTOR).identity = identity;
-        cx.spawn(Task::new(ELECT, Place::Acquire));
+    /// `NewLeaderElector`, in each life of the process: it is a candidate with this identity from now on.
+    ///
+    /// # Panics
+    /// If it is one already, for a lock of this name.
+    pub fn new_leader_elector(&self, cx: &mut Cx<'_>, identity: Arc<str>) {
+        let all = cx.cell(&ELECTORS);
+        let name = self.lock.name;
+        assert!(
+            all.iter().all(|elector| elector.lock.name != name),
+            "a process is a candidate for `{name}` twice: each lock has a name of its own"
+        );
+        all.push(Elector::new(self.lock, identity));
     }
 
-    /// A timer of the process; false if it is none of an election.
+    /// `Run`: the candidate begins to try for the lock.
+    ///
+    /// # Panics
+    /// If the process is no candidate for it.
+    pub fn run(&self, cx: &mut Cx<'_>) {
+        let id = self.id(cx.cell(&ELECTORS));
+        cx.spawn(Task::new(ELECT, (id, Place::Acquire)));
+    }
+
+    /// What the process leads as, if it is the leader.
+    ///
+    /// # Panics
+    /// If the process is no candidate for the lock.
+    pub fn leading(&self, cx: &mut Cx<'_>) -> Leading {
+        let all = cx.cell(&ELECTORS);
+        let election = self.id(all);
+        let elector = &all[election.number as usize];
+        Leading {
+            election,
+            identity: elector.identity.clone(),
+            transitions: elector.observed.transitions,
+        }
+    }
+
+    /// The candidate of the process, for its routines.
+    ///
+    /// # Panics
+    /// If the process is no candidate for the lock.
+    pub fn candidate(self: &Arc<Self>, rx: Rx) -> Candidate {
+        let number = rx.look(&ELECTORS, |all| self.id(all).number);
+        let name = self.lock.name;
+        self.with_id(rx, ElectionId { name, number })
+    }
+
+    fn with_id(self: &Arc<Self>, rx: Rx, id: ElectionId) -> Candidate {
+        let election = self.clone();
+        Candidate { rx, election, id }
+    }
+
+    fn id(&self, all: &[Elector]) -> ElectionId {
+        let name = self.lock.name;
+        let number = candidate::place(all, name) as u32;
+        ElectionId { name, number }
+    }
+
+    /// A timer of the process; false if it is none of this election.
     pub fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
-        let elector = cx.cell(&ELECTOR);
-        if timer == LAPSED {
+        if ![LAPSED, DUE, LOOK].contains(&timer.tag) {
+            return false;
+        }
+        let (of, number) = ElectionId::of_timer(timer);
+        let all = cx.cell(&ELECTORS);
+        let id = self.id(all);
+        if id.number as usize != of {
+            return false;
+        }
+        let elector = &mut all[of];
+        if timer.tag == LAPSED {
             elector.lapsed = true;
         } else if timer.tag == DUE {
-            elector.late = elector.late.max(timer.arg);
-            cx.broadcast(OVERDUE);
-            cx.arm(LOOK, GRACE);
-        } else if timer.tag == LOOK.tag {
-            if elector.leads && elector.is_overdue() {
-                let again = timer.arg > 0;
-                cx.note(ElectionNote::LeadsTooLong { again });
-                cx.arm(Timer::new(LOOK.tag, timer.arg + 1), AGAIN);
-            }
-        } else {
-            return false;
+            elector.late = elector.late.max(number);
+            cx.broadcast(id.overdue());
+            cx.arm(id.timer(LOOK, 0), GRACE);
+        } else if elector.leads && elector.is_overdue() {
+            let (lock, again) = (self.lock, number > 0);
+            let note = ElectionNote::LeadsTooLong { again };
+            cx.note(OfElection { lock, note });
+            cx.arm(id.timer(LOOK, number + 1), AGAIN);
         }
         true
     }
 
-    /// The future of a task; nothing if it is none of an election.
+    /// The future of a task; nothing if it is none of this election.
     pub fn routine(self: &Arc<Self>, task: &Task) -> Option<RoutineFuture> {
-        let (rx, own) = (Rx::new(), self.clone());
+        let own = |id: ElectionId| {
+            let is_own = id.name == self.lock.name;
+            is_own.then(|| self.with_id(Rx::new(), id))
+        };
         if task.kind() == ELECT {
-            return Some(Box::pin(run::turn(rx, own, *task.args::<Place>())));
+            let (id, place) = *task.args::<(ElectionId, Place)>();
+            return Some(Box::pin(run::turn(own(id)?, place)));
         }
-        let number = (task.kind() == ATTEMPT).then(|| *task.args::<u64>())?;
-        Some(Box::pin(run::by_itself(rx, own, number)))
+        if task.kind() == ATTEMPT {
+            let (id, number) = *task.args::<(ElectionId, u64)>();
+            return Some(Box::pin(run::by_itself(own(id)?, number)));
+        }
+        None
     }
 
     /// Does a leader count its deadline from when it asked for a renewal? Upstream counts from when it heard of it.
@@ -238,17 +297,4 @@ impl Election {
             false => LEASE_DURATION,
         }
     }
-}
-
-/// Does the process lead?
-pub fn leads(rx: Rx) -> bool {
-    rx.look(&ELECTOR, |elector| elector.leads)
-}
-
-/// Works on what the candidate remembers.
-fn with<R: Message + Clone + Eq + std::hash::Hash>(
-    rx: Rx,
-    work: impl FnOnce(&mut Elector) -> R,
-) -> R {
-    rx.update(&ELECTOR, work)
 }

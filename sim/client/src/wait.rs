@@ -44,9 +44,14 @@ impl fmt::Debug for Stop {
 impl Stop {
     /// A channel with this name, which must be unique within a process.
     pub const fn new(name: &'static str) -> Stop {
+        Stop::numbered(name, 0)
+    }
+
+    /// One of many channels of this name.
+    pub const fn numbered(name: &'static str, number: u32) -> Stop {
         Stop {
-            closed: Cell::new(name),
-            signal: Signal::new(name),
+            closed: Cell::numbered(name, number),
+            signal: Signal::numbered(name, number),
         }
     }
 

@@ -143,10 +143,16 @@ impl Components {
         used.fold(kinds, |kinds, resource| kinds.used(&resource))
     }
 
-    /// The same, with the kinds that its apiservers serve.
-    pub fn with_kinds(&self, spec: Spec) -> Spec {
+    /// The same, with what follows from which components there are: the kinds that its apiservers serve, and whether
+    /// somebody elects a leader.
+    pub fn complete(&self, spec: Spec) -> Spec {
         let kinds = self.kinds(&spec);
-        Spec { kinds, ..spec }
+        let elects = self.iter().any(|own| own.elects() && own.exists(&spec));
+        Spec {
+            kinds,
+            elects,
+            ..spec
+        }
     }
 
     /// All defects and fixes, each with the component that has its place, and with the list in which it stands.

@@ -123,6 +123,11 @@ pub trait Component: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Do its processes elect a leader?
+    fn elects(&self) -> bool {
+        false
+    }
+
     /// Adds its processes to a world.
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
         let _ = (setup, wiring);
@@ -144,6 +149,12 @@ pub trait Component: Send + Sync + 'static {
 
     /// The defects and fixes that have their places in it.
     fn defects(&self) -> Vec<List> {
+        Vec::new()
+    }
+
+    /// Lists of others whose defects have their places in its processes, too: a controller manager has informers.
+    fn defects_of_parts(&self, spec: &Spec) -> Vec<List> {
+        let _ = spec;
         Vec::new()
     }
 

@@ -30,6 +30,8 @@ pub struct Spec {
     pub composition: Composition,
     /// The kinds that apiservers serve: also those that its components declare.
     pub kinds: Kinds,
+    /// Are there processes that elect a leader?
+    pub elects: bool,
 }
 
 impl Spec {

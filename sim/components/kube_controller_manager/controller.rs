@@ -6,16 +6,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use wavetank_client::RestClient;
 use wavetank_client::informer::SharedInformerFactory;
-use wavetank_client::leader_election::LEADERSHIP;
+use wavetank_client::leader_election::Leading;
 use wavetank_client::wait::Turn;
-use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_client::{Failure, RestClient};
+use wavetank_client::workqueue::WorkQueue;
 use wavetank_component::{Component, Setup};
-use wavetank_engine::{Either, Rx};
+use wavetank_engine::Rx;
 use wavetank_version::{Gate, Selection};
-
-use super::manager::DRAIN;
 
 /// A controller that controller managers may run (`ControllerDescriptor`). It is a component: it declares its options,
 /// defects, properties and workload as others do, and it has no processes of its own but those of its workload.
@@ -32,6 +30,11 @@ pub trait ControllerDescriptor: Component {
         true
     }
 
+    /// Does it ask the factory for informers?
+    fn has_informers(&self) -> bool {
+        true
+    }
+
     /// Upstream's `ControllerConstructor`: the controller, with its handlers at the informers that it asks of the factory.
     fn new_controller(&self, setup: &Setup, cx: &mut ControllerContext) -> Arc<dyn Controller>;
 }
@@ -45,15 +48,6 @@ pub struct ControllerContext {
     pub defects: Selection,
     /// The informers that they share.
     pub informers: SharedInformerFactory,
-}
-
-/// Who leads a controller manager, and after how many others.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Leading {
-    /// As whom.
-    pub identity: Arc<str>,
-    /// How often the lock changed hands.
-    pub transitions: u32,
 }
 
 /// A turn of a worker.
@@ -76,31 +70,4 @@ pub trait Controller: fmt::Debug + Send + Sync + 'static {
 
     /// One turn of a worker, from when its process leads until it does not.
     fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a>;
-}
-
-/// `processNextWorkItem`: takes an item and syncs it; one that failed comes again after a while. When the leadership
-/// ends a request under way is given up, as a context that is cancelled does; it may still be done.
-pub async fn process_next_work_item<F: Future<Output = Result<(), Failure>>>(
-    rx: Rx,
-    queue: WorkQueue,
-    sync: impl FnOnce(Item) -> F,
-) -> Turn {
-    let stopped = rx.select(DRAIN.closed(rx), LEADERSHIP.closed(rx));
-    let item = match rx.select(stopped, queue.get(rx)).await {
-        Either::Left(_) => return Turn::Over,
-        Either::Right(item) => item,
-    };
-    let synced = match rx.select(LEADERSHIP.closed(rx), sync(item.clone())).await {
-        Either::Left(()) => return Turn::Over,
-        Either::Right(synced) => synced,
-    };
-    match synced {
-        Ok(()) => queue.forget(rx, &item),
-        Err(_) => queue.add_rate_limited(rx, item.clone()),
-    }
-    queue.done(rx, &item);
-    match DRAIN.is_closed(rx) {
-        true => Turn::Over,
-        false => Turn::Again,
-    }
 }

@@ -1,13 +1,14 @@
-//! Notes of elections in words.
+//! Notes of elections in words, whoever elects, and the locks.
 
 use wavetank_api::json::Json;
-use wavetank_client::leader_election::{ElectionNote, LockKind, Record};
-use wavetank_component::Description;
-use wavetank_engine::Note;
+use wavetank_client::leader_election::{ElectionNote, Lock, LockKind, OfElection, Record};
+use wavetank_component::{Description, Stored};
+use wavetank_engine::{Name, Note};
 
-/// What a candidate tells; `None` for what no story needs.
+/// What a candidate says; `None` for what no story needs.
 pub(super) fn note(note: &Note) -> Option<Description> {
-    let text = match note.body.get::<ElectionNote>()? {
+    let OfElection { note, .. } = note.body.get()?;
+    let text = match note {
         ElectionNote::Tries | ElectionNote::Holds => return None,
         ElectionNote::Leads {
             identity,
@@ -27,16 +28,20 @@ pub(super) fn note(note: &Note) -> Option<Description> {
     })
 }
 
-/// What a lock says, if this is the key of one.
-pub(super) fn lock(key: &str, value: &Json) -> Option<String> {
+/// What the lock of this name says, if this is its key.
+pub fn lock(name: Name, key: &str, value: Option<&Json>) -> Option<Stored> {
     let mut kinds = LockKind::ALL.into_iter();
-    kinds.find(|kind| *kind.key() == *key)?;
-    let record = Record::in_object(value)?;
-    Some(match record.holder.is_empty() {
+    kinds.find(|kind| *Lock { name, kind: *kind }.key() == *key)?;
+    let record = Record::in_object(value?)?;
+    let text = match record.holder.is_empty() {
         true => "nobody leads".to_owned(),
         false => format!(
             "{} leads, after {} others",
             record.holder, record.transitions
         ),
+    };
+    Some(Stored {
+        text: Some(text),
+        about: vec!["leader".to_owned()],
     })
 }

@@ -1,4 +1,5 @@
-//! What controller managers may rely on that elect a leader.
+//! What processes may rely on that elect a leader: each lock is judged by itself, that of controller managers and that
+//! of an operator beside them.
 //!
 //! What a leader may count on is derived from how the clocks of two processes run. Let a leader ask at `s` for the
 //! last renewal that succeeds. Others see a change of the record at `s` or later, or at `s` less a second: the record
@@ -17,26 +18,27 @@
 //! That no two lead at a time, pauses or not, nobody promises: that is an observation, as is that a leader writes
 //! nothing once another has taken the lock (there is no fencing, k/k#67651).
 
+mod each;
 mod free;
 mod one;
 mod overlap;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use wavetank_api::Object;
 use wavetank_client::gates::HTTP2_IS_CHECKED;
 use wavetank_client::leader_election::{
-    ELECTOR, ElectionNote, LEADS_FOR, LEASE_DURATION, LockKind, RENEW_DEADLINE, RETRY_PERIOD,
+    self, ElectionNote, LEADS_FOR, LEASE_DURATION, Lock, OfElection, RENEW_DEADLINE, RETRY_PERIOD,
     Record,
 };
 use wavetank_component::PropertyInfo;
-use wavetank_engine::{Check, Note, ProcId, Reached, Stable, Status, World};
-use wavetank_etcd::Committed;
+use wavetank_engine::{Check, Class, Name, Note, ProcId, Reached, Stable, Status, World};
 use wavetank_version::Version;
 
-use super::manager::{ControllerManager, RESTART_AFTER};
-use super::{NEEDED, releases};
+use super::{ELECTION_NEEDED, NEEDED, releases};
+use crate::elected::RESTART_AFTER;
 use crate::promises::violated;
+use each::{EachLock, OfLock};
 use free::{CleanStopFrees, NoLockWriteAfterRelease};
 use one::{LeaderStops, LockIsLeft, OneLeader};
 use overlap::{LeadersOverlap, OldLeaderWrites};
@@ -47,46 +49,46 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         PropertyInfo::new(
             "lock-is-left-to-its-holder",
             "nobody takes a lock before its lease has passed, or frees one that it does not hold",
-            NEEDED,
-            |_| Box::new(LockIsLeft::default()),
+            ELECTION_NEEDED,
+            |_| Box::new(EachLock::<LockIsLeft>::default()),
         ),
         PropertyInfo::new(
             "leader-stops-in-time",
             "a leader that can run stops leading before others may take its lock",
-            NEEDED,
-            |_| Box::new(LeaderStops::default()),
+            ELECTION_NEEDED,
+            |_| Box::new(EachLock::<LeaderStops>::default()),
         ),
         PropertyInfo::new(
             "one-leader-at-a-time",
             "nobody begins to lead while another leads and keeps the lock",
-            NEEDED,
-            |_| Box::new(OneLeader::default()),
+            ELECTION_NEEDED,
+            |_| Box::new(EachLock::<OneLeader>::default()),
         ),
         PropertyInfo::new(
             "clean-stop-frees-the-lock",
             "a leader that gives up its lock and gets an answer leaves it free",
-            NEEDED,
-            |_| Box::new(CleanStopFrees),
+            ELECTION_NEEDED,
+            |_| Box::new(EachLock::<CleanStopFrees>::default()),
         )
         .fits(releases),
         PropertyInfo::new(
             "no-lock-write-after-release",
             "who has given up the lock does not take it again in the same life",
-            NEEDED,
-            |_| Box::new(NoLockWriteAfterRelease::default()),
+            ELECTION_NEEDED,
+            |_| Box::new(EachLock::<NoLockWriteAfterRelease>::default()),
         )
         .fits(releases),
         PropertyInfo::new(
             "somebody-leads",
-            "some time after calm one of the controller managers leads, and goes on leading",
-            NEEDED,
+            "some time after calm one of the candidates for a lock leads, and goes on leading",
+            ELECTION_NEEDED,
             |settled| Box::new(somebody_leads(settled)),
         ),
         PropertyInfo::new(
             "leaders-do-not-overlap",
             "no two lead at a time, not even if one of them cannot run",
-            NEEDED,
-            |_| Box::new(LeadersOverlap),
+            ELECTION_NEEDED,
+            |_| Box::new(EachLock::<LeadersOverlap>::default()),
         ),
         PropertyInfo::new(
             "no-write-of-an-old-leader",
@@ -97,19 +99,19 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         PropertyInfo::new(
             "leader-was-succeeded",
             "the lock went from one leader to another",
-            NEEDED,
-            |_| Box::new(leader_was_succeeded()),
+            ELECTION_NEEDED,
+            |_| Box::new(EachLock::<LeaderWasSucceeded>::default()),
         ),
         PropertyInfo::new(
             "leadership-was-lost",
             "a leader gave up because it could not renew the lock",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(leadership_was_lost()),
         ),
         PropertyInfo::new(
             "lock-was-released",
             "a leader wrote that nobody holds the lock",
-            NEEDED,
+            ELECTION_NEEDED,
             |_| Box::new(lock_was_released()),
         )
         .fits(releases),
@@ -124,38 +126,25 @@ const LEADS: Duration = Duration::from_millis(LEADS_FOR.as_millis() as u64 * 14 
 const ALIKE: Duration = Duration::from_millis(1000 * 14 / 13);
 const _: () = assert!(LEADS.as_millis() + ALIKE.as_millis() <= LEASE.as_millis());
 
-/// The controller managers.
-fn managers(world: &World) -> impl Iterator<Item = (ProcId, &ControllerManager)> {
-    let all = world.processes();
-    all.filter_map(|process| Some((process, world.process(process)?)))
+/// Does it lead, under this lock?
+fn leads(world: &World, process: ProcId, lock: Lock) -> bool {
+    world.status(process) == Status::Up && leader_election::leads(world, process, lock.name)
 }
 
-/// Does it lead?
-fn leads(world: &World, process: ProcId) -> bool {
-    world.status(process) == Status::Up && world.cell(process, &ELECTOR).leads
+/// Another process than this one that leads under a lock and of which this is true.
+fn other_leader(
+    world: &World,
+    process: ProcId,
+    lock: Lock,
+    is_so: impl Fn(ProcId) -> bool,
+) -> Option<ProcId> {
+    let mut others = world.processes().filter(|other| *other != process);
+    others.find(|other| leads(world, *other, lock) && is_so(*other))
 }
 
-/// The record that a commit leaves in a lock, with what it was before.
-fn written(world: &World, note: &Note) -> Option<(Record, Record)> {
-    let commit = note.body.get::<Committed<Object>>()?;
-    let lock = lock(world)?.key();
-    let change = commit.changes.iter().find(|change| change.key == lock)?;
-    let record = |object: &Object| Record::in_object(object.json()).unwrap_or_default();
-    let before = change.before.as_ref().map(|kv| record(&kv.value));
-    let now = change.now.as_ref().map(|kv| record(&kv.value));
-    Some((before.unwrap_or_default(), now.unwrap_or_default()))
-}
-
-/// The lock of the managers: all have the same.
-fn lock(world: &World) -> Option<LockKind> {
-    managers(world)
-        .next()
-        .map(|(_, manager)| manager.election().lock)
-}
-
-/// What a manager told.
+/// What a candidate told, whatever its lock.
 fn told(note: &Note) -> Option<&ElectionNote> {
-    note.body.get()
+    note.body.get().map(|OfElection { note, .. }| note)
 }
 
 /// How long after calm somebody leads, at the latest, where apiservers have settled after `settled`: a connection that
@@ -171,37 +160,51 @@ pub fn leading(release: Version, settled: Duration) -> Duration {
     settled + noticed + RESTART_AFTER + LEASE_DURATION + looks
 }
 
-/// Some time after calm one of the managers that run leads, and goes on leading.
+/// Some time after calm one of the candidates that run leads, and goes on leading: of each lock.
 pub fn somebody_leads(after: Duration) -> Stable {
     let holds = |world: &World| {
-        if !managers(world).any(|(process, _)| world.status(process) == Status::Up) {
+        let running = world.processes();
+        let running = running.filter(|process| world.status(*process) == Status::Up);
+        let mut leaders: BTreeMap<Name, bool> = BTreeMap::new();
+        for own in running.flat_map(|process| leader_election::candidates(world, process)) {
+            *leaders.entry(own.lock.name).or_default() |= own.leads;
+        }
+        if leaders.is_empty() {
             return Check::Idle; // nobody is left to lead
         }
-        match managers(world).any(|(process, _)| leads(world, process)) {
-            true => Check::Held,
-            false => nobody_leads("nobody leads"),
+        match leaders.into_iter().find(|(_, leads)| !leads) {
+            Some((lock, _)) => nobody_leads(lock, "nobody leads"),
+            None => Check::Held,
         }
     };
-    let check = |_: &World, note: &Note| match told(note) {
-        Some(ElectionNote::Ends) => nobody_leads("the leader no longer leads"),
+    let check = |_: &World, note: &Note| match note.body.get() {
+        Some(OfElection { lock, note }) if *note == ElectionNote::Ends => {
+            nobody_leads(lock.name, "the leader no longer leads")
+        }
         _ => Check::Idle,
     };
     Stable::new("somebody-leads", after, check, holds)
 }
 
-fn nobody_leads(what: &str) -> Check {
+fn nobody_leads(lock: Name, what: &str) -> Check {
     let message = format!("{what}, although all has been well for long");
-    violated("lock", "kube-controller-manager", message)
+    violated("lock", lock.as_str(), message)
 }
 
 /// The lock went from one leader to another.
-pub fn leader_was_succeeded() -> Reached {
-    Reached {
-        name: "leader-was-succeeded",
-        here: |world, note| {
-            let (before, now) = written(world, note).unwrap_or_default();
-            !before.holder.is_empty() && !now.holder.is_empty() && before.holder != now.holder
-        },
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct LeaderWasSucceeded;
+
+impl OfLock for LeaderWasSucceeded {
+    const NAME: &'static str = "leader-was-succeeded";
+    const CLASS: Class = Class::Sometimes;
+
+    fn written(&mut self, _: &World, _: Lock, before: Record, now: Record) -> Check {
+        let has_holder = !before.holder.is_empty() && !now.holder.is_empty();
+        match has_holder && before.holder != now.holder {
+            true => Check::Held,
+            false => Check::Idle,
+        }
     }
 }
 
@@ -224,7 +227,6 @@ pub fn lock_was_released() -> Reached {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wavetank_engine::Class;
 
     #[test]
     fn what_nobody_promises_is_no_guarantee() {

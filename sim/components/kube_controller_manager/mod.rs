@@ -25,7 +25,8 @@ use crate::{informers, kube_apiserver};
 use options::Decided;
 
 pub use controllers::new_controller_descriptors;
-pub use manager::{ControllerManager, controller_context};
+pub use describe::lock;
+pub use manager::{ControllerManager, LOCK, controller_context};
 pub use options::{Options, ResourceLock};
 
 /// Its name.
@@ -37,11 +38,18 @@ const KEY: &str = "controller-managers";
 #[derive(Clone, Copy, Debug)]
 pub struct KubeControllerManager;
 
-/// What properties of elections need.
+/// What properties of controller managers need.
 const NEEDED: Need = Need {
     met: |spec| spec.count(KEY) > 0,
     lacking: "controller managers, and there are none",
     add: "`controller-managers: 3` to `topology`",
+};
+
+/// What properties of elections need: they may be those of an operator.
+const ELECTION_NEEDED: Need = Need {
+    met: |spec| spec.elects || spec.count(KEY) > 0,
+    lacking: "processes that elect a leader, and there are none",
+    ..NEEDED
 };
 
 /// Do controller managers run the controller of this name?
@@ -51,12 +59,12 @@ pub fn runs(spec: &Spec, controller: &str) -> bool {
     spec.count(KEY) > 0 && names.any(|name| name == controller)
 }
 
-/// How long after calm one of them leads, at the latest.
+/// How long after calm one of them leads, at the latest, or of other processes that elect.
 pub fn settles(setup: &Setup) -> Duration {
-    match (setup.count(KEY), kube_apiserver::newest(setup)) {
-        (0, _) | (_, None) => Duration::ZERO,
-        (_, Some(release)) => leaders::leading(release, kube_apiserver::settles(setup)),
-    }
+    let newest = kube_apiserver::newest(setup).filter(|_| (ELECTION_NEEDED.met)(setup));
+    newest.map_or(Duration::ZERO, |release| {
+        leaders::leading(release, kube_apiserver::settles(setup))
+    })
 }
 
 /// May managers give up their lock when they stop?
@@ -139,6 +147,10 @@ impl Component for KubeControllerManager {
         }
     }
 
+    fn elects(&self) -> bool {
+        true
+    }
+
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
         let Some(rest) = informers::rest(setup, wiring) else {
             return;
@@ -172,6 +184,16 @@ impl Component for KubeControllerManager {
         vec![ElectionDefect::LIST]
     }
 
+    /// A leader has informers if it runs a controller that has.
+    fn defects_of_parts(&self, spec: &Spec) -> Vec<List> {
+        let running = spec.part::<Options>().descriptors();
+        let mut uses = running.iter().filter(|own| own.has_informers());
+        uses.next()
+            .map(|_| InformerDefect::LIST)
+            .into_iter()
+            .collect()
+    }
+
     fn properties(&self) -> Vec<PropertyInfo> {
         leaders::all()
     }
@@ -185,10 +207,6 @@ impl Component for KubeControllerManager {
     }
 
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
-        let text = describe::lock(key, value?)?;
-        Some(Stored {
-            text: Some(text),
-            about: vec!["leader".to_owned()],
-        })
+        describe::lock(LOCK, key, value)
     }
 }

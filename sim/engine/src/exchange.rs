@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::channel::{Channel, Condition};
 use crate::conn::{Caller, NetError, Transport};
 use crate::digest::Cached;
-use crate::memory::Memory;
+use crate::memory::{Memory, Signal};
 use crate::message::Payload;
 use crate::name::{Name, ProcId};
 use crate::process::{Process, Timer};
@@ -35,8 +35,8 @@ pub(crate) enum Op {
     Sleep(Duration),
     Lock(Name),
     Unlock(Name),
-    Wait(Name),
-    Raise(Name),
+    Wait(Signal),
+    Raise(Signal),
     MakeChannel(Channel, u32),
     Recv(Channel),
     SendTo(Channel, Payload),

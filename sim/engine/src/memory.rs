@@ -50,13 +50,24 @@ impl<T> Cell<T> {
 }
 
 /// A flag that is raised once and can be waited for, as a Go channel that is closed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Signal(pub(crate) Name);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Signal {
+    name: Name,
+    number: u32,
+}
 
 impl Signal {
     /// A signal with this name, which must be unique within a process.
     pub const fn new(name: &'static str) -> Signal {
-        Signal(Name::new(name))
+        Signal::numbered(name, 0)
+    }
+
+    /// One of many signals of this name.
+    pub const fn numbered(name: &'static str, number: u32) -> Signal {
+        Signal {
+            name: Name::new(name),
+            number,
+        }
     }
 }
 
@@ -142,7 +153,7 @@ impl Hash for Held {
 #[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Memory {
     cells: Vec<((Name, u32), Held)>,
-    raised: Vec<Name>,
+    raised: Vec<Signal>,
     buffers: Buffers,
 }
 hashed_by_parts!(Memory {
@@ -185,12 +196,12 @@ impl Memory {
         &mut self.buffers
     }
 
-    pub fn is_raised(&self, signal: Name) -> bool {
+    pub fn is_raised(&self, signal: Signal) -> bool {
         self.raised.contains(&signal)
     }
 
     /// False if it was raised before.
-    pub fn raise(&mut self, signal: Name) -> bool {
+    pub fn raise(&mut self, signal: Signal) -> bool {
         if self.is_raised(signal) {
             return false;
         }

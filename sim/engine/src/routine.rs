@@ -376,7 +376,7 @@ impl Rx {
 
     /// Waits until the signal is raised.
     pub async fn wait(self, signal: Signal) {
-        Pending::new(Op::Wait(signal.0)).await;
+        Pending::new(Op::Wait(signal)).await;
     }
 
     /// Waits until this routine's context has ended (`ctx.Done()`): its caller has given up or is cut
@@ -387,7 +387,7 @@ impl Rx {
 
     /// Raises a signal; it stays raised for the life of the process.
     pub fn raise(self, signal: Signal) {
-        issue(Op::Raise(signal.0));
+        issue(Op::Raise(signal));
     }
 
     /// A choice among `domain` values, made by the driver: jitter, a random start, the order of

@@ -9,7 +9,7 @@ use crate::channel::{Channel, Condition, Waiters};
 use crate::conn::Call;
 use crate::digest::{Cached, DigestKind};
 use crate::lock::LockState;
-use crate::memory::Memory;
+use crate::memory::{Memory, Signal};
 use crate::mutant::hashed_by_parts;
 use crate::name::{Life, Name, ProcId, RoutineId};
 use crate::process::Process;
@@ -83,7 +83,7 @@ pub(crate) struct Slot {
     pub routines: Roomy<Shared<Cached<Routine>>>,
     pub locks: Vec<LockState>,
     /// Waiters of signals.
-    pub waiting: Vec<(Name, RoutineId, u32)>,
+    pub waiting: Vec<(Signal, RoutineId, u32)>,
     /// Waiters at channels, in order of these.
     pub channels: Vec<Waiters>,
     /// Waiters for conditions.

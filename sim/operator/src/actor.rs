@@ -15,8 +15,10 @@ const ACT: Name = Name::new("act");
 
 /// What an actor does.
 pub trait Act: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
-    /// What it can be told.
-    const COMMANDS: &'static [&'static str];
+    /// What they are called in scenario files: the key of their number in `topology`.
+    const REPLICAS: &'static str;
+    /// What one can be told, each with what it then does, in one line. Each is a key in `workload`.
+    const COMMANDS: &'static [(&'static str, &'static str)];
 
     /// Does it, with what stands beside the command in the scenario.
     fn act(&self, cx: &Context, command: &str, with: &Json) -> impl Future<Output = ()> + Send;
@@ -45,8 +47,9 @@ impl<A: Act> Process for Actor<A> {
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
-        if !A::COMMANDS.contains(&what) {
-            let all = A::COMMANDS.join("`, `");
+        let known: Vec<&str> = A::COMMANDS.iter().map(|(command, _)| *command).collect();
+        if !known.contains(&what) {
+            let all = known.join("`, `");
             return Err(format!("knows `{all}`, not `{what}`"));
         }
         cx.spawn(Task::new(ACT, (what.to_owned(), args.to_string())));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::json::Json;
-use wavetank_api::{Method, Object, Request, Resource, Stored};
+use wavetank_api::{Method, Object, Reason, Request, Resource, Stored};
 use wavetank_client::informer::Informers;
 use wavetank_client::{EventRecorder, EventType, Failure, Report, RestClient};
 use wavetank_engine::{Message, Name, Rx};
@@ -123,6 +123,37 @@ impl Context {
         let mut request = Request::new(Method::Patch, path).with(json!({ "status": status }));
         request.content_type = Some("application/merge-patch+json".into());
         self.send(request).await
+    }
+
+    /// `CreateOrUpdate` (`controllerutil`): reads the object with this key, changes it and writes it back; one that is
+    /// not there is made of what the change leaves of an empty one. Nothing is written if nothing changes.
+    ///
+    /// # Errors
+    /// What the server says, or that it was not reached: then it may be done all the same. Who was slower than another
+    /// writer gets a conflict.
+    pub async fn create_or_update(
+        &self,
+        resource: &Resource,
+        key: &str,
+        change: impl FnOnce(&mut Json) + Send,
+    ) -> Result<Stored, Failure> {
+        match self.get(resource, key).await {
+            Ok(stored) => {
+                let mut object = stored.json();
+                change(&mut object);
+                match object == stored.json() {
+                    true => Ok(stored),
+                    false => self.update(resource, object).await,
+                }
+            }
+            Err(error) if error.is(Reason::NotFound) => {
+                let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+                let mut object = json!({"metadata": {"namespace": namespace, "name": name}});
+                change(&mut object);
+                self.create(resource, object).await
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// DELETE.

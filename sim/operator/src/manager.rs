@@ -1,6 +1,6 @@
 //! The process around a reconciler (`controller-runtime/pkg/manager`, `pkg/internal/controller`): informers run in all
 //! replicas, the reconciler in the one that leads. One key is reconciled at a time; one that fails comes back later.
-//! A manager that has lost its leadership exits, and its node starts it again.
+//! How it elects, begins and ends is said in `wavetank_components::elected`, for it and for controller managers.
 
 use std::fmt;
 use std::future::Future;
@@ -10,32 +10,35 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_client::informer::{HandlerSpec, Hold, HoldAt, InformerSpec, Informers, Notice};
-use wavetank_client::leader_election::{Election, LEADERSHIP, LockKind};
+use wavetank_client::leader_election::{Leading, Lock, LockKind};
+use wavetank_client::wait::Turn;
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{EventRecorder, Failure, RestClient};
+use wavetank_components::elected::{
+    Elected, LEAD, process_next_work_item, worker_ended, workers_begin,
+};
 use wavetank_engine::{
-    Caller, Cx, Either, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
+    Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
 use wavetank_version::Selection;
 
 use crate::context::Context;
 use crate::watch::Watch;
 
-/// The first back-off of the kubelet for a container that has ended.
-const RESTART_AFTER: Duration = Duration::from_secs(10);
 /// `WaitForCacheSync` looks so often.
 const SYNC_POLL: Duration = Duration::from_millis(100);
 
-const LEAD: Name = Name::new("lead");
-const STOPPED: Name = Name::new("stopped-leading");
+/// A look whether the caches are filled.
+const SYNC: Name = Name::new("sync-caches");
 const RECONCILE: Name = Name::new("reconcile");
-const BEGIN: Timer = Timer::new(Name::new("begin"), 0);
 
 /// What makes the cluster as an object says (`reconcile.Reconciler`). It is configuration: what it remembers is in the
 /// cluster.
 pub trait Reconciler: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
-    /// The name of the controller, in kebab-case.
+    /// The name of the controller, in kebab-case: also that of its lock (`LeaderElectionID`).
     const NAME: &'static str;
+    /// What its replicas are called in scenario files: the key of their number in `topology`.
+    const REPLICAS: &'static str;
     /// What is watched, each resource once.
     const WATCHES: &'static [Watch];
 
@@ -50,13 +53,10 @@ pub trait Reconciler: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
 /// A replica of an operator.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Manager<R> {
-    name: Arc<str>,
+    elected: Elected,
     reconciler: Arc<R>,
-    election: Arc<Election>,
     informers: Arc<Informers>,
     recorder: EventRecorder,
-    /// How many lives it had.
-    lives: u32,
 }
 
 fn queue<R: Reconciler>() -> WorkQueue {
@@ -99,17 +99,13 @@ impl<R: Reconciler> Manager<R> {
             }],
             ..InformerSpec::of(watch.resource)
         };
+        let lock = Lock {
+            name: scope,
+            kind: LockKind::of(rest.release),
+        };
         Manager {
-            name: name.into(),
+            elected: Elected::new(name, rest.clone(), selection.of(), lock, false),
             reconciler: Arc::new(reconciler),
-            election: Arc::new(Election {
-                rest: rest.clone(),
-                defects: selection.of(),
-                lock: LockKind::of(rest.release),
-                release_on_cancel: false,
-                on_started: LEAD,
-                on_stopped: STOPPED,
-            }),
             recorder: EventRecorder {
                 rest: rest.clone(),
                 component: scope,
@@ -122,14 +118,13 @@ impl<R: Reconciler> Manager<R> {
                 defects: selection.of(),
                 specs: R::WATCHES.iter().map(spec).collect(),
             }),
-            lives: 0,
         }
     }
 
     fn context(&self, rx: Rx) -> Context {
         Context {
             rx,
-            rest: self.election.rest.clone(),
+            rest: self.informers.rest.clone(),
             scope: self.informers.scope,
             watches: R::WATCHES,
             recorder: Some(self.recorder.clone()),
@@ -139,11 +134,7 @@ impl<R: Reconciler> Manager<R> {
 
 impl<R: Reconciler> Process for Manager<R> {
     fn boot(&mut self, cx: &mut Cx<'_>) {
-        let after = match self.lives {
-            0 => Duration::ZERO,
-            _ => RESTART_AFTER,
-        };
-        cx.arm(BEGIN, after);
+        self.elected.boot(cx);
     }
 
     fn request(&mut self, _: &mut Cx<'_>, _: Caller, body: &Payload) {
@@ -151,21 +142,18 @@ impl<R: Reconciler> Process for Manager<R> {
     }
 
     fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
-        if timer == BEGIN {
+        let first = |cx: &mut Cx<'_>| {
             queue::<R>().make(cx);
             self.informers.boot(cx);
-            // The name of the host, and something that no other life has.
-            let identity = format!("{}_{}", self.name, self.lives + 1);
-            return self.election.boot(cx, identity.into());
-        }
-        let known = self.election.timer(cx, timer)
+        };
+        let known = self.elected.timer(cx, timer, first)
             || self.informers.timer(cx, timer)
             || WorkQueue::timer(cx, timer);
         assert!(known, "an unknown timer: {timer:?}");
     }
 
     fn stop(&mut self, cx: &mut Cx<'_>) {
-        cx.exit();
+        self.elected.stop(cx);
     }
 
     /// `hold {resource, revision?, watch?}`: its informer takes nothing (newer than `revision`) out of its queue, or off
@@ -192,28 +180,26 @@ impl<R: Reconciler> Process for Manager<R> {
     }
 
     fn crash(&mut self) {
-        self.lives += 1;
+        self.elected.crash();
     }
 
     fn routine(&self, task: &Task) -> RoutineFuture {
         let rx = Rx::new();
-        let ours = self.election.routine(task);
+        let ours = self.elected.routine(task);
         let ours = ours.or_else(|| self.informers.routine(task));
         let ours = ours.or_else(|| self.recorder.routine(task));
         if let Some(future) = ours.or_else(|| WorkQueue::routine(task)) {
             return future;
         }
+        let leading = task.args::<Leading>().clone();
         if task.kind() == LEAD {
-            return Box::pin(lead(rx, self.informers.scope));
+            return Box::pin(lead(rx, leading));
         }
-        if task.kind() == RECONCILE {
-            return Box::pin(turn(self.context(rx), self.reconciler.clone()));
+        if task.kind() == SYNC {
+            return Box::pin(sync(rx, self.informers.scope, leading));
         }
-        assert!(task.kind() == STOPPED, "no routine `{}`", task.kind());
-        Box::pin(async move {
-            rx.restart();
-            Outcome::Done
-        })
+        assert!(task.kind() == RECONCILE, "no routine `{}`", task.kind());
+        Box::pin(turn(self.context(rx), self.reconciler.clone(), leading))
     }
 }
 
@@ -222,28 +208,29 @@ fn is_running(cx: &mut Cx<'_>) -> bool {
     !cx.cell(&wavetank_client::informer::INFORMERS).is_empty()
 }
 
-/// Upstream's `OnStartedLeading`: once the caches are filled, reconciles.
-async fn lead(rx: Rx, scope: Name) -> Outcome {
-    if Informers::have_synced(rx, scope) {
-        return Outcome::Become(Task::new(RECONCILE, ()));
-    }
-    rx.sleep(SYNC_POLL).await;
-    Outcome::Become(Task::new(LEAD, 0_u32))
+/// Upstream's `OnStartedLeading`: one worker.
+async fn lead(rx: Rx, leading: Leading) -> Outcome {
+    workers_begin(rx, 1);
+    Outcome::Become(Task::new(SYNC, leading))
 }
 
-/// Upstream's `processNextWorkItem`. When the leadership ends, what is under way is given up; what was asked for may still be done.
-async fn turn<R: Reconciler>(cx: Context, reconciler: Arc<R>) -> Outcome {
-    let (rx, queue) = (cx.rx, queue::<R>());
-    let work = async {
-        let key = queue.get(rx).await;
-        match reconciler.reconcile(&cx, &key).await {
-            Ok(()) => queue.forget(rx, &key),
-            Err(_) => queue.add_rate_limited(rx, key.clone()),
-        }
-        queue.done(rx, &key);
-    };
-    match rx.select(LEADERSHIP.closed(rx), work).await {
-        Either::Left(()) => Outcome::Done,
-        Either::Right(()) => Outcome::Become(Task::new(RECONCILE, ())),
+/// Once the caches are filled, it reconciles.
+async fn sync(rx: Rx, scope: Name, leading: Leading) -> Outcome {
+    if Informers::have_synced(rx, scope) {
+        return Outcome::Become(Task::new(RECONCILE, leading));
     }
+    rx.sleep(SYNC_POLL).await;
+    Outcome::Become(Task::new(SYNC, leading))
+}
+
+/// One turn of the worker.
+async fn turn<R: Reconciler>(cx: Context, reconciler: Arc<R>, leading: Leading) -> Outcome {
+    let (rx, reconciler, context) = (cx.rx, &reconciler, &cx);
+    let reconcile = |key: Item| async move { reconciler.reconcile(context, &key).await };
+    let turn = process_next_work_item(rx, &leading, queue::<R>(), reconcile).await;
+    if turn == Turn::Again && !leading.leadership().is_closed(rx) {
+        return Outcome::Become(Task::new(RECONCILE, leading));
+    }
+    worker_ended(rx);
+    Outcome::Done
 }

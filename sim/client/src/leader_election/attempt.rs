@@ -1,45 +1,42 @@
 //! One attempt to get the lock or to keep it (`tryAcquireOrRenew`).
 
-use wavetank_api::{Reason, Stamp};
-use wavetank_engine::{Rx, Timer};
-
+use super::candidate::Candidate;
 use super::lock::{self, Read};
 use super::record::Record;
-use super::{DUE, ELECTOR, Election, ElectionNote, LAPSED, LEADS_FOR, LEASE_DURATION, with};
-use crate::leader_election::gates;
+use super::{DUE, ElectionNote, LAPSED, LEADS_FOR, LEASE_DURATION, gates};
+use wavetank_api::{Reason, Stamp};
 
 /// `tryAcquireOrRenew`: true if the lock is held now.
-pub(super) async fn try_acquire_or_renew(rx: Rx, own: &Election) -> bool {
-    rx.note(ElectionNote::Tries);
-    let number = with(rx, |elector| {
+pub(super) async fn try_acquire_or_renew(own: &Candidate) -> bool {
+    let rx = own.rx;
+    own.note(ElectionNote::Tries);
+    let number = own.with(|elector| {
         elector.attempts += 1;
         elector.attempts
     });
-    rx.arm(Timer::new(DUE, number), LEADS_FOR);
+    rx.arm(own.id.timer(DUE, number), LEADS_FOR);
     let began = rx.clock();
-    let mut holds = acquire_or_renew(rx, own).await;
+    let mut holds = acquire_or_renew(own).await;
     if holds && own.counts_from_request() {
         // The timer of a process that wakes up may be late.
         let passed = rx.clock().nanos().saturating_sub(began.nanos());
         holds = u128::from(passed) < LEADS_FOR.as_nanos();
     }
     let over = match holds {
-        true => with(rx, |elector| {
-            std::mem::replace(&mut elector.succeeded, number)
-        }),
+        true => own.with(|elector| std::mem::replace(&mut elector.succeeded, number)),
         false => number,
     };
-    rx.disarm(Timer::new(DUE, over));
+    rx.disarm(own.id.timer(DUE, over));
     if holds {
-        rx.note(ElectionNote::Holds);
+        own.note(ElectionNote::Holds);
     }
     holds
 }
 
-async fn acquire_or_renew(rx: Rx, own: &Election) -> bool {
+async fn acquire_or_renew(own: &Candidate) -> bool {
     // What the lease is compared with later is the time at which the attempt began.
-    let now = Stamp::of(rx.clock());
-    let known = rx.read(&ELECTOR);
+    let now = Stamp::of(own.rx.clock());
+    let known = own.look(Clone::clone);
     let duration = LEASE_DURATION.as_secs() as u32;
     let mut record = Record::new(&known.identity, duration, now);
     // First it takes for granted that nobody has written since.
@@ -47,25 +44,25 @@ async fn acquire_or_renew(rx: Rx, own: &Election) -> bool {
     if writes_first && known.is_leader() && !known.lapsed {
         record.acquired = known.observed.acquired;
         record.transitions = known.observed.transitions;
-        if lock::update(rx, own, &record).await.is_ok() {
-            set_observed_record(rx, own, record);
+        if lock::update(own, &record).await.is_ok() {
+            set_observed_record(own, record);
             return true;
         }
     }
-    let read = match lock::get(rx, own).await {
+    let read = match lock::get(own).await {
         Ok(read) => read,
         Err(error) if error.is(Reason::NotFound) => {
-            let created = lock::create(rx, own, &record).await.is_ok();
+            let created = lock::create(own, &record).await.is_ok();
             if created {
-                set_observed_record(rx, own, record);
+                set_observed_record(own, record);
             }
             return created;
         }
         Err(_) => return false,
     };
     let old = read.record.clone();
-    let changed = compare(rx, own, read);
-    let is_leader = rx.look(&ELECTOR, |elector| elector.is_leader());
+    let changed = compare(own, read);
+    let is_leader = own.look(|elector| elector.is_leader());
     let is_valid = changed || !known.lapsed;
     if !old.holder.is_empty() && is_valid && !is_leader {
         return false;
@@ -75,32 +72,32 @@ async fn acquire_or_renew(rx: Rx, own: &Election) -> bool {
         true => record.acquired = old.acquired,
         false => record.transitions += 1,
     }
-    let updated = lock::update(rx, own, &record).await.is_ok();
+    let updated = lock::update(own, &record).await.is_ok();
     if updated {
-        set_observed_record(rx, own, record);
+        set_observed_record(own, record);
     }
     updated
 }
 
 /// Takes note of what was read if it is another record than before, from now on.
-fn compare(rx: Rx, own: &Election, read: Read) -> bool {
+fn compare(own: &Candidate, read: Read) -> bool {
     let Read { record, raw } = read;
     let alike = |known: &[Record]| {
         let pairs = known.iter().zip(&raw);
         known.len() == raw.len() && pairs.into_iter().all(|(a, b)| a.is_written_alike(b))
     };
-    let changed = !rx.look(&ELECTOR, |elector| alike(&elector.raw));
+    let changed = !own.look(|elector| alike(&elector.raw));
     if changed {
-        with(rx, |elector| elector.raw = raw);
-        set_observed_record(rx, own, record);
+        own.with(|elector| elector.raw = raw);
+        set_observed_record(own, record);
     }
     changed
 }
 
 /// `setObservedRecord`
-pub(super) fn set_observed_record(rx: Rx, own: &Election, record: Record) {
-    rx.arm(LAPSED, own.lease(&record));
-    with(rx, |elector| {
+pub(super) fn set_observed_record(own: &Candidate, record: Record) {
+    own.rx.arm(own.id.timer(LAPSED, 0), own.lease(&record));
+    own.with(|elector| {
         elector.observed = record;
         elector.lapsed = false;
     });

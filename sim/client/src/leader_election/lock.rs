@@ -8,18 +8,33 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{CONFIG_MAPS, ENDPOINTS, LEASES, Resource};
 use wavetank_api::{Method, Reason, Request, Stored};
-use wavetank_engine::Rx;
+use wavetank_engine::Name;
 use wavetank_etcd::Key;
 use wavetank_version::Version;
 
+use super::candidate::Candidate;
 use super::record::{ANNOTATION, Record, UNKNOWN};
-use super::{ELECTOR, Election};
 use crate::leader_election::gates;
 use crate::rest::Failure;
 
-/// Where the lock of kube-controller-manager is.
+/// Where locks are.
 const NAMESPACE: &str = "kube-system";
-const NAME: &str = "kube-controller-manager";
+
+/// A lock: what candidates of one election agree on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Lock {
+    /// Its name (`--leader-elect-resource-name`, `LeaderElectionID` of controller-runtime), and that of the election.
+    pub name: Name,
+    /// What it is made of.
+    pub kind: LockKind,
+}
+
+impl Lock {
+    /// Where etcd holds its primary object.
+    pub fn key(self) -> Key {
+        self.kind.parts().0.key(NAMESPACE, self.name.as_str())
+    }
+}
 
 /// What the lock is made of (`--leader-elect-resource-lock`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -75,11 +90,6 @@ impl LockKind {
             LockKind::ConfigMapsLeases => (&CONFIG_MAPS, Some(&LEASES)),
         }
     }
-
-    /// Where etcd holds the primary one.
-    pub fn key(self) -> Key {
-        self.parts().0.key(NAMESPACE, NAME)
-    }
 }
 
 /// Why a lock could not be read or written.
@@ -120,16 +130,16 @@ struct Part {
     resource: &'static Resource,
 }
 
-impl Election {
-    fn primary(&self) -> Part {
+impl Lock {
+    fn primary(self) -> Part {
         Part {
             number: 0,
-            resource: self.lock.parts().0,
+            resource: self.kind.parts().0,
         }
     }
 
-    fn secondary(&self) -> Option<Part> {
-        let resource = self.lock.parts().1?;
+    fn secondary(self) -> Option<Part> {
+        let resource = self.kind.parts().1?;
         let number = 1;
         Some(Part { number, resource })
     }
@@ -139,16 +149,16 @@ impl Election {
 ///
 /// # Errors
 /// See [`Unlocked`].
-pub(super) async fn get(rx: Rx, own: &Election) -> Result<Read, Unlocked> {
-    let primary = get_part(rx, own, own.primary()).await?;
+pub(super) async fn get(own: &Candidate) -> Result<Read, Unlocked> {
+    let primary = get_part(own, own.lock.primary()).await?;
     let mut read = Read {
         raw: vec![primary.clone()],
         record: primary,
     };
-    let Some(secondary) = own.secondary() else {
+    let Some(secondary) = own.lock.secondary() else {
         return Ok(read);
     };
-    match get_part(rx, own, secondary).await {
+    match get_part(own, secondary).await {
         Ok(secondary) => {
             if secondary.holder != read.record.holder {
                 read.record.holder = UNKNOWN.into();
@@ -160,7 +170,7 @@ pub(super) async fn get(rx: Rx, own: &Election) -> Result<Read, Unlocked> {
         // An old client holds it.
         Err(error)
             if error.is(Reason::NotFound)
-                && read.record.holder != rx.look(&ELECTOR, |e| e.identity.clone()) =>
+                && read.record.holder != own.look(|elector| elector.identity.clone()) =>
         {
             Ok(read)
         }
@@ -172,14 +182,14 @@ pub(super) async fn get(rx: Rx, own: &Election) -> Result<Read, Unlocked> {
 ///
 /// # Errors
 /// See [`Unlocked`].
-pub(super) async fn create(rx: Rx, own: &Election, record: &Record) -> Result<(), Unlocked> {
-    let created = create_part(rx, own, own.primary(), record).await;
-    let Some(secondary) = own.secondary() else {
+pub(super) async fn create(own: &Candidate, record: &Record) -> Result<(), Unlocked> {
+    let created = create_part(own, own.lock.primary(), record).await;
+    let Some(secondary) = own.lock.secondary() else {
         return created;
     };
     match created {
         Err(error) if !error.is(Reason::AlreadyExists) => Err(error),
-        _ => create_part(rx, own, secondary, record).await,
+        _ => create_part(own, secondary, record).await,
     }
 }
 
@@ -187,49 +197,53 @@ pub(super) async fn create(rx: Rx, own: &Election, record: &Record) -> Result<()
 ///
 /// # Errors
 /// See [`Unlocked`].
-pub(super) async fn update(rx: Rx, own: &Election, record: &Record) -> Result<(), Unlocked> {
-    update_part(rx, own, own.primary(), record).await?;
-    let Some(secondary) = own.secondary() else {
+pub(super) async fn update(own: &Candidate, record: &Record) -> Result<(), Unlocked> {
+    update_part(own, own.lock.primary(), record).await?;
+    let Some(secondary) = own.lock.secondary() else {
         return Ok(());
     };
-    match get_part(rx, own, secondary).await {
-        Err(error) if error.is(Reason::NotFound) => create_part(rx, own, secondary, record).await,
-        _ => update_part(rx, own, secondary, record).await,
+    match get_part(own, secondary).await {
+        Err(error) if error.is(Reason::NotFound) => create_part(own, secondary, record).await,
+        _ => update_part(own, secondary, record).await,
     }
 }
 
-async fn get_part(rx: Rx, own: &Election, part: Part) -> Result<Record, Unlocked> {
-    let path = part.resource.path(NAMESPACE, NAME);
-    let stored = ask(rx, own, part, Request::new(Method::Get, path)).await?;
+async fn get_part(own: &Candidate, part: Part) -> Result<Record, Unlocked> {
+    let path = part.resource.path(NAMESPACE, own.lock.name.as_str());
+    let stored = ask(own, part, Request::new(Method::Get, path)).await?;
     Ok(Record::in_object(stored.object.json()).unwrap_or_default())
 }
 
-async fn create_part(rx: Rx, own: &Election, part: Part, record: &Record) -> Result<(), Unlocked> {
+async fn create_part(own: &Candidate, part: Part, record: &Record) -> Result<(), Unlocked> {
     let resource = part.resource;
     let mut object = json!({
         "apiVersion": resource.api_version(),
         "kind": resource.kind,
-        "metadata": {"name": NAME, "namespace": NAMESPACE},
+        "metadata": {"name": own.lock.name.as_str(), "namespace": NAMESPACE},
     });
     write(resource, &mut object, record);
     let post = Request::new(Method::Post, resource.path(NAMESPACE, "")).with(object);
-    ask(rx, own, part, post).await.map(|_| ())
+    ask(own, part, post).await.map(|_| ())
 }
 
-async fn update_part(rx: Rx, own: &Election, part: Part, record: &Record) -> Result<(), Unlocked> {
+async fn update_part(own: &Candidate, part: Part, record: &Record) -> Result<(), Unlocked> {
     let resource = part.resource;
-    let known = rx.look(&ELECTOR, |elector| elector.objects[part.number].clone());
+    let known = own.look(|elector| elector.objects[part.number].clone());
     let mut object = known.ok_or(Unlocked::Unread)?.json();
     write(resource, &mut object, record);
-    let put = Request::new(Method::Put, resource.path(NAMESPACE, NAME)).with(object);
-    ask(rx, own, part, put).await.map(|_| ())
+    let put = Request::new(
+        Method::Put,
+        resource.path(NAMESPACE, own.lock.name.as_str()),
+    )
+    .with(object);
+    ask(own, part, put).await.map(|_| ())
 }
 
 /// What the server answers is what the next update changes.
-async fn ask(rx: Rx, own: &Election, part: Part, request: Request) -> Result<Stored, Unlocked> {
+async fn ask(own: &Candidate, part: Part, request: Request) -> Result<Stored, Unlocked> {
     let answer = own
         .rest
-        .object_within(rx, request, own.request_limit())
+        .object_within(own.rx, request, own.request_limit())
         .await;
     let known = match &answer {
         Ok(stored) => Some(stored.clone()),
@@ -237,7 +251,7 @@ async fn ask(rx: Rx, own: &Election, part: Part, request: Request) -> Result<Sto
         Err(_) if !own.rest.release.has(gates::ERRORS_KEEP_THE_OBJECT) => None,
         Err(error) => return Err(Unlocked::Failed(error.clone())),
     };
-    rx.update(&ELECTOR, |elector| elector.objects[part.number] = known);
+    own.with(|elector| elector.objects[part.number] = known);
     answer.map_err(Unlocked::Failed)
 }
 

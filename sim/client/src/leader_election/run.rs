@@ -1,52 +1,37 @@
 //! The loops of an election (`Run`, `acquire`, `renew`, `release`).
 
-use std::sync::Arc;
-
 use wavetank_api::{Reason, Stamp};
-use wavetank_engine::{Either, Outcome, Rx, Task};
+use wavetank_engine::{Either, Outcome, Task};
 use wavetank_version::Defect;
 
 use super::attempt::{set_observed_record, try_acquire_or_renew};
+use super::candidate::Candidate;
 use super::record::Record;
 use super::{
-    ATTEMPT, ATTEMPTED, ELECT, ELECTION, ELECTOR, Election, ElectionNote, JITTER_FACTOR,
-    LEADERSHIP, OVERDUE, Place, RENEW_DEADLINE, RETRY_PERIOD, lock, with,
+    ATTEMPT, ELECT, ElectionDefect, ElectionNote, JITTER_FACTOR, Leading, Place, RENEW_DEADLINE,
+    RETRY_PERIOD, gates, lock,
 };
-use crate::ElectionDefect;
-use crate::leader_election::gates;
 use crate::wait::{Every, Turn, poll_immediate_until};
 
-/// Ends the election: a leader releases its lock if it is to.
-pub fn cancel(rx: Rx) {
-    ELECTION.close(rx);
-}
-
-/// Whatever the leader does is cancelled, or has ended by itself.
-pub fn stop_leading(rx: Rx) {
-    LEADERSHIP.close(rx);
-    if with(rx, |elector| std::mem::take(&mut elector.leads)) {
-        rx.note(ElectionNote::Ends);
-    }
-}
-
 /// One turn.
-pub(super) async fn turn(rx: Rx, own: Arc<Election>, place: Place) -> Outcome {
+pub(super) async fn turn(own: Candidate, place: Place) -> Outcome {
     match place {
-        Place::Acquire => acquire(rx, &own).await,
-        Place::Renew => renew(rx, &own).await,
+        Place::Acquire => acquire(&own).await,
+        Place::Renew => renew(&own).await,
     }
 }
 
 /// One turn of `acquire`.
-async fn acquire(rx: Rx, own: &Election) -> Outcome {
+async fn acquire(own: &Candidate) -> Outcome {
+    let (rx, election) = (own.rx, own.context());
     let mut acquired = false;
     let every = Every::jittered(RETRY_PERIOD, JITTER_FACTOR);
-    let turn = every.sliding(rx, &ELECTION, async {
+    let turn = every.sliding(rx, &election, async {
         acquired = match own.release().has(gates::REQUESTS_HAVE_CONTEXTS) {
-            false => try_acquire_or_renew(rx, own).await,
+            false => try_acquire_or_renew(own).await,
             true => {
                 let tried = rx
-                    .select(ELECTION.closed(rx), try_acquire_or_renew(rx, own))
+                    .select(election.closed(rx), try_acquire_or_renew(own))
                     .await;
                 tried == Either::Right(true)
             }
@@ -54,21 +39,25 @@ async fn acquire(rx: Rx, own: &Election) -> Outcome {
         if acquired { Turn::Over } else { Turn::Again }
     });
     if turn.await == Turn::Again {
-        return Outcome::Become(Task::new(ELECT, Place::Acquire));
+        return Outcome::Become(Task::new(ELECT, (own.id, Place::Acquire)));
     }
     if !acquired {
         return Outcome::Become(Task::new(own.on_stopped, ()));
     }
-    let (identity, transitions) = with(rx, |elector| {
+    let leading = own.with(|elector| {
         elector.leads = true;
-        (elector.identity.clone(), elector.observed.transitions)
+        Leading {
+            election: own.id,
+            identity: elector.identity.clone(),
+            transitions: elector.observed.transitions,
+        }
     });
-    rx.note(ElectionNote::Leads {
-        identity,
-        transitions,
+    own.note(ElectionNote::Leads {
+        identity: leading.identity.clone(),
+        transitions: leading.transitions,
     });
-    rx.spawn(Task::new(own.on_started, transitions));
-    Outcome::Become(Task::new(ELECT, Place::Renew))
+    rx.spawn(Task::new(own.on_started, leading));
+    Outcome::Become(Task::new(ELECT, (own.id, Place::Renew)))
 }
 
 pub(crate) const LOST_LEADERSHIP_GOES_UNNOTICED: Defect = Defect::known(
@@ -85,40 +74,41 @@ pub(crate) const LOCK_RELEASED_WHILE_LEADING: Defect = Defect::open(
 );
 
 /// One turn of `renew`; after the last one the lock is given up if it is to be, and `Run` ends.
-async fn renew(rx: Rx, own: &Election) -> Outcome {
-    let turn = Every::period(RETRY_PERIOD).sliding(rx, &ELECTION, async {
-        if renewed_in_time(rx, own).await {
+async fn renew(own: &Candidate) -> Outcome {
+    let (rx, election) = (own.rx, own.context());
+    let turn = Every::period(RETRY_PERIOD).sliding(rx, &election, async {
+        if renewed_in_time(own).await {
             return Turn::Again;
         }
-        if ELECTION.is_closed(rx) {
+        if election.is_closed(rx) {
             return Turn::Over;
         }
-        rx.note(ElectionNote::Lost);
+        own.note(ElectionNote::Lost);
         match own.defects.has(ElectionDefect::LostLeadershipGoesUnnoticed) {
             true => Turn::Again,
             false => Turn::Over,
         }
     });
-    let turn = match rx.select(overdue(rx, own), turn).await {
+    let turn = match rx.select(overdue(own), turn).await {
         Either::Left(()) => {
-            rx.note(ElectionNote::Lost);
+            own.note(ElectionNote::Lost);
             Turn::Over
         }
         Either::Right(turn) => turn,
     };
     if turn == Turn::Again {
-        return Outcome::Become(Task::new(ELECT, Place::Renew));
+        return Outcome::Become(Task::new(ELECT, (own.id, Place::Renew)));
     }
     let works_on =
         own.release_on_cancel && own.defects.has(ElectionDefect::LockReleasedWhileLeading);
     if !works_on {
-        stop_leading(rx);
+        own.stop_leading();
     }
     if own.release_on_cancel {
-        give_up(rx, own).await;
+        give_up(own).await;
     }
     if works_on {
-        stop_leading(rx);
+        own.stop_leading();
     }
     Outcome::Become(Task::new(own.on_stopped, ()))
 }
@@ -131,39 +121,40 @@ pub(crate) const RENEWAL_OUTLIVES_DEADLINE: Defect = Defect::known(
 .until(gates::REQUESTS_HAVE_CONTEXTS);
 
 /// Attempts until one succeeds, within the deadline.
-async fn renewed_in_time(rx: Rx, own: &Election) -> bool {
+async fn renewed_in_time(own: &Candidate) -> bool {
+    let (rx, election) = (own.rx, own.context());
     let by_itself = own.defects.has(ElectionDefect::RenewalOutlivesDeadline);
     let once = || async move {
         match by_itself {
-            true => ended(rx).await,
-            false => try_acquire_or_renew(rx, own).await,
+            true => ended(own).await,
+            false => try_acquire_or_renew(own).await,
         }
     };
-    let deadline = rx.select(rx.sleep(RENEW_DEADLINE), ELECTION.closed(rx));
+    let deadline = rx.select(rx.sleep(RENEW_DEADLINE), election.closed(rx));
     let renewed = poll_immediate_until(rx, own.release(), RETRY_PERIOD, once);
     matches!(rx.select(deadline, renewed).await, Either::Right(()))
 }
 
 /// Waits until the last renewal that succeeded began too long ago, if that counts.
-async fn overdue(rx: Rx, own: &Election) {
+async fn overdue(own: &Candidate) {
     let unnoticed = own.defects.has(ElectionDefect::LostLeadershipGoesUnnoticed);
     let counts = own.counts_from_request() && !unnoticed;
-    while !counts || !rx.look(&ELECTOR, |elector| elector.is_overdue()) {
-        rx.changed(OVERDUE).await;
+    while !counts || !own.look(|elector| elector.is_overdue()) {
+        own.rx.changed(own.id.overdue()).await;
     }
 }
 
 /// v1.16 makes each renewal in a goroutine of its own, and waits for it.
-async fn ended(rx: Rx) -> bool {
-    let number = with(rx, |elector| {
+async fn ended(own: &Candidate) -> bool {
+    let number = own.with(|elector| {
         elector.ended.0 += 1;
         elector.ended.1 = false;
         elector.ended.0
     });
-    rx.spawn(Task::new(ATTEMPT, number));
+    own.rx.spawn(Task::new(ATTEMPT, (own.id, number)));
     loop {
-        rx.changed(ATTEMPTED).await;
-        let (last, renewed) = rx.look(&ELECTOR, |elector| elector.ended);
+        own.rx.changed(own.id.attempted()).await;
+        let (last, renewed) = own.look(|elector| elector.ended);
         if last == number {
             return renewed;
         }
@@ -171,9 +162,9 @@ async fn ended(rx: Rx) -> bool {
 }
 
 /// The goroutine of a renewal, which nobody may wait for any more.
-pub(super) async fn by_itself(rx: Rx, own: Arc<Election>, number: u64) -> Outcome {
-    let renewed = try_acquire_or_renew(rx, &own).await;
-    let waits = with(rx, |elector| {
+pub(super) async fn by_itself(own: Candidate, number: u64) -> Outcome {
+    let renewed = try_acquire_or_renew(&own).await;
+    let waits = own.with(|elector| {
         let waits = elector.ended.0 == number;
         if waits {
             elector.ended.1 = renewed;
@@ -181,7 +172,7 @@ pub(super) async fn by_itself(rx: Rx, own: Arc<Election>, number: u64) -> Outcom
         waits
     });
     if waits {
-        rx.broadcast(ATTEMPTED);
+        own.rx.broadcast(own.id.attempted());
     }
     Outcome::Done
 }
@@ -194,11 +185,11 @@ pub(crate) const RELEASE_FROM_MEMORY: Defect = Defect::known(
 .until(gates::RELEASE_READS_FIRST);
 
 /// `release`, within its deadline; until v1.20 it had none.
-async fn give_up(rx: Rx, own: &Election) {
+async fn give_up(own: &Candidate) {
     match own.defects.has(ElectionDefect::ReleaseFromMemory) {
-        true => release(rx, own).await,
+        true => release(own).await,
         false => {
-            rx.timeout(RENEW_DEADLINE, release(rx, own)).await;
+            own.rx.timeout(RENEW_DEADLINE, release(own)).await;
         }
     }
 }
@@ -223,46 +214,46 @@ pub(crate) const FIX_RELEASE_OWN_LOCK: Defect = Defect::fix(
 );
 
 /// Writes that nobody holds the lock: over what was read last (v1.16, v1.20), or over what it reads first.
-async fn release(rx: Rx, own: &Election) {
+async fn release(own: &Candidate) {
     let has = |defect| own.defects.has(defect);
     let from_memory = has(ElectionDefect::ReleaseFromMemory);
     let gives_up = from_memory || has(ElectionDefect::ReleaseGivesUpOnConflict);
-    let identity = rx.look(&ELECTOR, |elector| elector.identity.clone());
+    let identity = own.look(|elector| elector.identity.clone());
     let failed = |why| {
         let identity = identity.clone();
-        rx.note(ElectionNote::NotReleased { identity, why });
+        own.note(ElectionNote::NotReleased { identity, why });
     };
     loop {
-        let mut transitions = rx.look(&ELECTOR, |elector| elector.observed.transitions);
+        let mut transitions = own.look(|elector| elector.observed.transitions);
         if !from_memory {
-            match lock::get(rx, own).await {
+            match lock::get(own).await {
                 Ok(read)
                     if has(ElectionDefect::FixReleaseOwnLock) && read.record.holder != identity =>
                 {
-                    return rx.note(ElectionNote::LeavesToOther);
+                    return own.note(ElectionNote::LeavesToOther);
                 }
                 Ok(read) => transitions = read.record.transitions,
                 Err(error) => return failed(error),
             }
         }
-        if !rx.look(&ELECTOR, |elector| elector.is_leader()) {
+        if !own.look(|elector| elector.is_leader()) {
             return;
         }
         let seconds = match has(ElectionDefect::ReleaseWithoutDuration) {
             true => 0,
             false => 1,
         };
-        let now = Stamp::of(rx.clock());
+        let now = Stamp::of(own.rx.clock());
         let record = Record {
             transitions,
             ..Record::new(&"".into(), seconds, now)
         };
         let identity = identity.clone();
-        rx.note(ElectionNote::Releases { identity });
-        match lock::update(rx, own, &record).await {
+        own.note(ElectionNote::Releases { identity });
+        match lock::update(own, &record).await {
             Ok(()) => {
-                set_observed_record(rx, own, record);
-                return rx.note(ElectionNote::Released);
+                set_observed_record(own, record);
+                return own.note(ElectionNote::Released);
             }
             Err(error) if error.is(Reason::Conflict) && !gives_up => {}
             Err(error) => return failed(error),

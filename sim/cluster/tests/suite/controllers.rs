@@ -9,16 +9,17 @@ use crate::common;
 use common::topology::fixed;
 use common::{Bench, plane, start, stop};
 use wavetank_client::informer::{HandlerSpec, INFORMERS, Lister, Notice};
-use wavetank_client::leader_election::{ELECTOR, LockKind};
+use wavetank_client::leader_election::{self, Leading, LockKind};
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{Component, Drawn, Setup, Spec, Wiring};
+use wavetank_components::elected::process_next_work_item;
 use wavetank_components::kube_apiserver;
 use wavetank_components::kube_controller_manager::controller::{
-    Controller, ControllerContext, ControllerDescriptor, Leading, Work, process_next_work_item,
+    Controller, ControllerContext, ControllerDescriptor, Work,
 };
 use wavetank_components::kube_controller_manager::{
-    ControllerManager, controller_context, new_controller_descriptors,
+    ControllerManager, LOCK, controller_context, new_controller_descriptors,
 };
 use wavetank_engine::{LinkSpec, Name, Rx, Status};
 use wavetank_releases::V1_36;
@@ -93,10 +94,10 @@ impl Controller for Running {
         vec![self.of.queue]
     }
 
-    fn work<'a>(&'a self, rx: Rx, _: &'a Leading) -> Work<'a> {
+    fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {
         Box::pin(async move {
             self.lister.wait_for_cache_sync(rx).await;
-            process_next_work_item(rx, self.of.queue, |key| async move {
+            process_next_work_item(rx, leading, self.of.queue, |key| async move {
                 let seen = self.lister.get(rx, &key);
                 let revision = seen.map_or(0, |seen| seen.resource_version);
                 rx.note(Worked(self.of.name, key, revision));
@@ -198,7 +199,7 @@ fn two_controllers_share_an_informer_and_have_queues_of_their_own() {
 fn both_end_before_the_lock_is_given_up() {
     let mut bench = settled([FIRST, SECOND]);
     let manager = bench.process("manager");
-    assert!(bench.world.cell(manager, &ELECTOR).leads);
+    assert!(leader_election::leads(&bench.world, manager, LOCK));
     bench.strike(stop("manager"));
     bench.run_for(1.0);
     assert_eq!(bench.world.status(manager), Status::Down);

@@ -3,14 +3,15 @@
 use crate::common;
 
 use common::topology::{Manager, Topology, fixed};
-use wavetank_client::leader_election::LockKind;
+use wavetank_client::leader_election::{Lock, LockKind};
 
 use common::{Bench, crash, pause, plane, resume, seconds, start, stop};
 use wavetank_api::{Object, json};
 use wavetank_client::ElectionDefect;
-use wavetank_client::leader_election::{ELECTOR, ElectionNote, Record};
+use wavetank_client::leader_election::{self, ElectionNote, OfElection, Record};
+use wavetank_components::kube_controller_manager::LOCK;
 use wavetank_engine::{Action, Fault, Payload};
-use wavetank_etcd::Request;
+use wavetank_etcd::{Key, Request};
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 use wavetank_version::{Set, Version};
 
@@ -54,13 +55,18 @@ fn settled_apart(topology: &Topology, seconds: f64) -> Bench {
 
 /// Who leads.
 fn leaders(bench: &Bench) -> Vec<&'static str> {
-    let leads = |name: &&str| bench.world.cell(bench.process(name), &ELECTOR).leads;
+    let leads = |name: &&str| leader_election::leads(&bench.world, bench.process(name), LOCK);
     ["m1", "m2"].into_iter().filter(leads).collect()
+}
+
+/// Where controller managers have a lock of this kind.
+fn key(kind: LockKind) -> Key {
+    Lock { name: LOCK, kind }.key()
 }
 
 /// What the lock says.
 fn record(bench: &Bench, lock: LockKind) -> Record {
-    let stored = bench.view().get(&lock.key()).expect("it is there");
+    let stored = bench.view().get(&key(lock)).expect("it is there");
     Record::in_object(stored.value.json()).expect("it is a lock")
 }
 
@@ -74,7 +80,7 @@ fn succession(bench: &mut Bench) -> f64 {
 fn noted(bench: &Bench, since: f64) -> Vec<ElectionNote> {
     let notes = bench.notes.iter().filter(|(at, _)| seconds(*at) >= since);
     notes
-        .filter_map(|(_, note)| note.body.get().cloned())
+        .filter_map(|(_, note)| Some(note.body.get::<OfElection>()?.note.clone()))
         .collect()
 }
 
@@ -236,10 +242,10 @@ fn a_renewal_under_way_does_not_keep_the_lock() {
             });
             let lock = LockKind::of(release);
             let mut bench = settled(&two(release, lock, defects, true));
-            let before = bench.view().get(&lock.key()).expect("it is there").version;
+            let before = bench.view().get(&key(lock)).expect("it is there").version;
             let renewed = |b: &Bench| {
                 b.view()
-                    .get(&lock.key())
+                    .get(&key(lock))
                     .is_some_and(|kv| kv.version > before)
             };
             bench.run_to("the renewal is stored", 3.0, renewed);

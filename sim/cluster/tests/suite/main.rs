@@ -16,3 +16,4 @@ mod rollout;
 mod startup;
 mod steps;
 mod stopping;
+mod two_locks;

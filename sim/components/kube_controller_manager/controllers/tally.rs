@@ -8,17 +8,17 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank_api::kinds::CONFIG_MAPS;
 use wavetank_api::{Method, Reason, Request};
-use wavetank_client::leader_election::LEADERSHIP;
+use wavetank_client::leader_election::Leading;
 use wavetank_client::wait::{Every, Turn};
 use wavetank_client::{Failure, RestClient};
 use wavetank_component::{Component, Setup};
 use wavetank_engine::{Either, Rx};
 use wavetank_version::Gate;
 
+use crate::elected::DRAIN;
 use crate::kube_controller_manager::controller::{
-    Controller, ControllerContext, ControllerDescriptor, Leading, Work,
+    Controller, ControllerContext, ControllerDescriptor, Work,
 };
-use crate::kube_controller_manager::manager::DRAIN;
 
 /// The ConfigMap.
 pub const TALLY: (&str, &str) = ("kube-system", "tally");
@@ -55,6 +55,10 @@ impl ControllerDescriptor for Tally {
         false
     }
 
+    fn has_informers(&self) -> bool {
+        false
+    }
+
     fn new_controller(&self, _: &Setup, cx: &mut ControllerContext) -> Arc<dyn Controller> {
         let rest = cx.rest.clone();
         Arc::new(TallyController { rest })
@@ -74,8 +78,9 @@ impl Controller for TallyController {
     /// One turn of `wait.Until`. When the leadership ends a request under way is given up; it may still be done.
     fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {
         Box::pin(async move {
+            let leadership = leading.leadership();
             let turn = Every::period(PERIOD).sliding(rx, &DRAIN, async {
-                let written = rx.select(LEADERSHIP.closed(rx), self.write(rx, leading));
+                let written = rx.select(leadership.closed(rx), self.write(rx, leading));
                 match written.await {
                     Either::Left(()) => Turn::Over,
                     Either::Right(()) => Turn::Again,

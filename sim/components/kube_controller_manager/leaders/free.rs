@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wavetank_api::Reason;
-use wavetank_client::leader_election::{ElectionNote, Record, Unlocked};
-use wavetank_engine::{Check, Note, Property, World};
+use wavetank_client::leader_election::{ElectionNote, Lock, Record, Unlocked};
+use wavetank_engine::{Check, ProcId, World};
 
-use super::{lock, told, written};
+use super::OfLock;
 use crate::promises::violated;
 use crate::view::ClusterView;
 
@@ -19,32 +19,29 @@ use crate::view::ClusterView;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct CleanStopFrees;
 
-impl Property for CleanStopFrees {
-    fn name(&self) -> &'static str {
-        "clean-stop-frees-the-lock"
-    }
+impl OfLock for CleanStopFrees {
+    const NAME: &'static str = "clean-stop-frees-the-lock";
 
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        let (identity, error) = match told(note) {
-            Some(ElectionNote::Released) => return Check::Held,
-            Some(ElectionNote::NotReleased { identity, why }) => (identity, why),
+    fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
+        let (identity, error) = match note {
+            ElectionNote::Released => return Check::Held,
+            ElectionNote::NotReleased { identity, why } => (identity, why),
             _ => return Check::Idle,
         };
         let refused = error.is(Reason::Invalid) || error.is(Reason::Conflict);
         let forgot = *error == Unlocked::Unread;
-        let name = world.name(note.process);
-        if !(refused || forgot) || holder(world).as_ref() != Some(identity) {
+        let name = world.name(process);
+        if !(refused || forgot) || holder(world, lock).as_ref() != Some(identity) {
             return Check::Idle;
         }
         let message = format!("{name} stops, and keeps the lock: {error}");
-        violated("lock", "kube-controller-manager", message)
+        violated("lock", lock.name.as_str(), message)
     }
 }
 
 /// Who holds the lock.
-fn holder(world: &World) -> Option<Arc<str>> {
-    let key = lock(world)?.key();
-    let stored = ClusterView(world).get(&key)?;
+fn holder(world: &World, lock: Lock) -> Option<Arc<str>> {
+    let stored = ClusterView(world).get(&lock.key())?;
     Record::in_object(stored.value.json()).map(|record| record.holder)
 }
 
@@ -55,15 +52,10 @@ pub struct NoLockWriteAfterRelease {
     released: BTreeSet<Arc<str>>,
 }
 
-impl Property for NoLockWriteAfterRelease {
-    fn name(&self) -> &'static str {
-        "no-lock-write-after-release"
-    }
+impl OfLock for NoLockWriteAfterRelease {
+    const NAME: &'static str = "no-lock-write-after-release";
 
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        let Some((before, now)) = written(world, note) else {
-            return Check::Idle;
-        };
+    fn written(&mut self, _: &World, lock: Lock, before: Record, now: Record) -> Check {
         if now.holder.is_empty() {
             self.released.insert(before.holder);
             return Check::Held;
@@ -72,6 +64,6 @@ impl Property for NoLockWriteAfterRelease {
             return Check::Idle;
         }
         let message = format!("{} has given it up, and takes it again", now.holder);
-        violated("lock", "kube-controller-manager", message)
+        violated("lock", lock.name.as_str(), message)
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use wavetank_client::leader_election::ElectionNote;
-use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
+use wavetank_client::leader_election::{ElectionNote, Lock, Record};
+use wavetank_engine::{Check, ProcId, Time, World};
 
-use super::{LEADS, LEASE, leads, managers, told, written};
+use super::{LEADS, LEASE, OfLock, leads, other_leader};
 use crate::promises::violated;
 
 /// Nobody takes a lock within a lease of when its record changed, by any clock, nor says that nobody holds a lock that
@@ -19,18 +19,17 @@ pub struct LockIsLeft {
     releases: BTreeSet<Arc<str>>,
 }
 
-impl Property for LockIsLeft {
-    fn name(&self) -> &'static str {
-        "lock-is-left-to-its-holder"
-    }
+impl OfLock for LockIsLeft {
+    const NAME: &'static str = "lock-is-left-to-its-holder";
 
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some(ElectionNote::Releases { identity }) = told(note) {
+    fn told(&mut self, _: &World, _: Lock, _: ProcId, note: &ElectionNote) -> Check {
+        if let ElectionNote::Releases { identity } = note {
             self.releases.insert(identity.clone());
         }
-        let Some((before, now)) = written(world, note) else {
-            return Check::Idle;
-        };
+        Check::Idle
+    }
+
+    fn written(&mut self, world: &World, lock: Lock, before: Record, now: Record) -> Check {
         if before.is_written_alike(&now) {
             return Check::Idle;
         }
@@ -58,7 +57,7 @@ impl Property for LockIsLeft {
                 before.holder
             )
         };
-        violated("lock", "kube-controller-manager", message)
+        violated("lock", lock.name.as_str(), message)
     }
 }
 
@@ -70,29 +69,26 @@ pub struct LeaderStops {
     ran: BTreeSet<ProcId>,
 }
 
-impl Property for LeaderStops {
-    fn name(&self) -> &'static str {
-        "leader-stops-in-time"
-    }
+impl OfLock for LeaderStops {
+    const NAME: &'static str = "leader-stops-in-time";
 
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        let process = note.process;
-        match told(note) {
-            Some(ElectionNote::Ends) => {
+    fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
+        match note {
+            ElectionNote::Ends => {
                 self.ran.remove(&process);
                 Check::Held
             }
-            Some(ElectionNote::Leads { .. }) => {
+            ElectionNote::Leads { .. } => {
                 self.ran.remove(&process);
                 Check::Idle
             }
-            Some(ElectionNote::LeadsTooLong { again }) => {
+            ElectionNote::LeadsTooLong { again } => {
                 let runs = !world.is_paused(process) && !world.is_held(process);
                 let ran = self.ran.remove(&process) && *again;
                 if runs {
                     self.ran.insert(process);
                 }
-                if !(ran && runs && leads(world, process)) {
+                if !(ran && runs && leads(world, process, lock)) {
                     return Check::Idle;
                 }
                 let name = world.name(process);
@@ -115,33 +111,28 @@ pub struct OneLeader {
     held: BTreeMap<ProcId, (u32, Time)>,
 }
 
-impl Property for OneLeader {
-    fn name(&self) -> &'static str {
-        "one-leader-at-a-time"
-    }
+impl OfLock for OneLeader {
+    const NAME: &'static str = "one-leader-at-a-time";
 
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        let process = note.process;
-        match told(note) {
-            Some(ElectionNote::Tries) => {
+    fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
+        match note {
+            ElectionNote::Tries => {
                 let now = (world.incarnation(process), world.now());
                 self.tries.insert(process, now);
             }
-            Some(ElectionNote::Holds) => {
+            ElectionNote::Holds => {
                 if let Some(began) = self.tries.get(&process) {
                     self.held.insert(process, *began);
                 }
             }
-            Some(ElectionNote::Leads { .. }) => {
-                let others = managers(world).map(|(other, _)| other);
-                let recent = |other: &ProcId| {
-                    let held = self.held.get(other);
+            ElectionNote::Leads { .. } => {
+                let recent = |other: ProcId| {
+                    let held = self.held.get(&other);
                     held.is_some_and(|(life, began)| {
-                        *life == world.incarnation(*other) && world.now().since(*began) < LEADS
+                        *life == world.incarnation(other) && world.now().since(*began) < LEADS
                     })
                 };
-                let mut leaders = others.filter(|other| *other != process && leads(world, *other));
-                let Some(other) = leaders.find(recent) else {
+                let Some(other) = other_leader(world, process, lock, recent) else {
                     return Check::Held;
                 };
                 let (name, other) = (world.name(process), world.name(other));

@@ -3,36 +3,30 @@
 
 use std::sync::Arc;
 
-use crate::kube_controller_manager::controllers::tally::TALLY;
 use wavetank_api::kinds::CONFIG_MAPS;
 use wavetank_api::{Object, json};
-use wavetank_client::leader_election::ElectionNote;
-use wavetank_engine::{Check, Class, Note, Property, World};
-use wavetank_etcd::Committed;
+use wavetank_client::leader_election::{ElectionNote, Lock, OfElection, Record};
+use wavetank_engine::{Check, Class, Note, ProcId, Property, World};
+use wavetank_etcd::{Committed, Key};
 
-use super::{leads, managers, told, written};
+use super::{OfLock, other_leader};
+use crate::kube_controller_manager::controllers::tally::TALLY;
+use crate::kube_controller_manager::manager::LOCK;
 use crate::promises::violated;
 
 /// Two lead at the same time.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LeadersOverlap;
 
-impl Property for LeadersOverlap {
-    fn name(&self) -> &'static str {
-        "leaders-do-not-overlap"
-    }
+impl OfLock for LeadersOverlap {
+    const NAME: &'static str = "leaders-do-not-overlap";
+    const CLASS: Class = Class::Observation;
 
-    fn class(&self) -> Class {
-        Class::Observation
-    }
-
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        if !matches!(told(note), Some(ElectionNote::Leads { .. })) {
+    fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
+        if !matches!(note, ElectionNote::Leads { .. }) {
             return Check::Idle;
         }
-        let process = note.process;
-        let mut others = managers(world).map(|(other, _)| other);
-        let Some(other) = others.find(|other| *other != process && leads(world, *other)) else {
+        let Some(other) = other_leader(world, process, lock, |_| true) else {
             return Check::Held;
         };
         let (name, other) = (world.name(process), world.name(other));
@@ -41,10 +35,12 @@ impl Property for LeadersOverlap {
     }
 }
 
-/// A leader's write is stored when another has the lock.
+/// A controller manager's write is stored when another has their lock.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct OldLeaderWrites {
-    /// Who holds the lock.
+    /// Where their lock is.
+    lock: Option<Key>,
+    /// Who holds it.
     holder: Arc<str>,
 }
 
@@ -57,18 +53,25 @@ impl Property for OldLeaderWrites {
         Class::Observation
     }
 
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some((_, now)) = written(world, note) {
-            self.holder = now.holder;
-            return Check::Idle;
+    fn note(&mut self, _: &World, note: &Note) -> Check {
+        if let Some(OfElection { lock, .. }) = note.body.get()
+            && lock.name == LOCK
+            && self.lock.is_none()
+        {
+            self.lock = Some(lock.key());
         }
         let Some(commit) = note.body.get::<Committed<Object>>() else {
             return Check::Idle;
         };
+        let written = |key: &Key| commit.changes.iter().find(|change| change.key == *key);
+        if let Some(change) = self.lock.as_ref().and_then(written) {
+            let now = change.now.as_ref();
+            let record = now.and_then(|now| Record::in_object(now.value.json()));
+            self.holder = record.unwrap_or_default().holder;
+            return Check::Idle;
+        }
         let key = CONFIG_MAPS.key(TALLY.0, TALLY.1);
-        let mut changes = commit.changes.iter();
-        let change = changes.find(|change| change.key == key);
-        let Some(now) = change.and_then(|change| change.now.as_ref()) else {
+        let Some(now) = written(&key).and_then(|change| change.now.as_ref()) else {
             return Check::Idle;
         };
         let leader = json::text(now.value.json(), &["data", "leader"]);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::conn::{Call, Caller, NetError};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::lock;
+use crate::memory::Signal;
 use crate::name::{Name, Origin, ProcId, RoutineId};
 use crate::process::Timer;
 use crate::queue::{What, Which};
@@ -363,13 +364,13 @@ impl World {
         self.view.enqueue_all(p, waiters.iter().map(grant));
     }
 
-    fn raise(&mut self, p: ProcId, signal: Name) {
+    fn raise(&mut self, p: ProcId, signal: Signal) {
         let slot = self.view.slot_mut(p);
         if !slot.memory.raise(signal) {
             return;
         }
         let woken: Vec<_> = slot.waiting.extract_if(.., |w| w.0 == signal).collect();
-        let wake = |(_, routine, op): &(Name, RoutineId, u32)| What::Wake {
+        let wake = |(_, routine, op): &(Signal, RoutineId, u32)| What::Wake {
             routine: *routine,
             op: *op,
         };

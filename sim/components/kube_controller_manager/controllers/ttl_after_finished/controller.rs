@@ -10,15 +10,15 @@ use wavetank_api::kinds::JOBS;
 use wavetank_api::kinds::jobs::{is_job_finished, job_finish_time, ttl_seconds_after_finished};
 use wavetank_api::{Json, Method, Reason, Request, Stamp, Stored, json};
 use wavetank_client::informer::{HandlerSpec, Lister, Notice};
+use wavetank_client::leader_election::Leading;
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Name, Rx};
 use wavetank_version::{Defect, Gate, Set, defects};
 
 use super::NAME;
-use crate::kube_controller_manager::controller::{
-    Controller, ControllerContext, Leading, Work, process_next_work_item,
-};
+use crate::elected::process_next_work_item;
+use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
 
 /// Its name in `--controllers`.
 pub(super) const CONTROLLER: &str = "ttl-after-finished-controller";
@@ -40,7 +40,7 @@ const TTL_WITHOUT_PRECONDITIONS: Defect = Defect::known(
 
 const FIX_TTL_PRECONDITION: Defect = Defect::fix(
     "fix-ttl-precondition",
-    "`processJob` has the UID as its only precondition",
+    "FINDINGS.md, 21",
     "a Job is deleted only if it is still the one that was read: with the TTL that it had",
 );
 
@@ -182,10 +182,10 @@ impl Controller for TtlController {
         self.workers
     }
 
-    fn work<'a>(&'a self, rx: Rx, _: &'a Leading) -> Work<'a> {
+    fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {
         Box::pin(async move {
             self.jobs.wait_for_cache_sync(rx).await;
-            process_next_work_item(rx, QUEUE, |key| self.process_job(rx, key)).await
+            process_next_work_item(rx, leading, QUEUE, |key| self.process_job(rx, key)).await
         })
     }
 }

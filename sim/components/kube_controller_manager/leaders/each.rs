@@ -1,0 +1,89 @@
+//! Properties of elections, each judged for every lock by itself: who leads under one lock says nothing of another.
+//! Locks become known by what candidates tell, which is before anything is written to them.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use wavetank_api::Object;
+use wavetank_client::leader_election::{ElectionNote, Lock, OfElection, Record};
+use wavetank_engine::{Check, Class, Note, ProcId, Property, World};
+use wavetank_etcd::{Change, Committed, Key, KeyValue};
+
+/// A property of one lock, and of those who are candidates for it.
+pub(super) trait OfLock:
+    Clone + Eq + Hash + Debug + Default + Send + Sync + 'static
+{
+    /// The name of the property.
+    const NAME: &'static str;
+    /// Does a violation decide the verdict?
+    const CLASS: Class = Class::Guarantee;
+
+    /// A candidate tells something.
+    fn told(&mut self, world: &World, lock: Lock, process: ProcId, note: &ElectionNote) -> Check {
+        let _ = (world, lock, process, note);
+        Check::Idle
+    }
+
+    /// The record of the lock is written: what it was before, and what it is.
+    fn written(&mut self, world: &World, lock: Lock, before: Record, now: Record) -> Check {
+        let _ = (world, lock, before, now);
+        Check::Idle
+    }
+}
+
+/// It, of each lock that there is: by the key of its primary object, which candidates with several kinds of lock share.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct EachLock<P>(BTreeMap<Key, (Lock, P)>);
+
+impl<P> Default for EachLock<P> {
+    fn default() -> EachLock<P> {
+        EachLock(BTreeMap::new())
+    }
+}
+
+impl<P: OfLock> Property for EachLock<P> {
+    fn name(&self) -> &'static str {
+        P::NAME
+    }
+
+    fn class(&self) -> Class {
+        P::CLASS
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        if let Some(OfElection { lock, note: told }) = note.body.get() {
+            let (_, own) = self.0.entry(lock.key()).or_insert((*lock, P::default()));
+            return own.told(world, *lock, note.process, told);
+        }
+        for change in changes(note) {
+            let Some((lock, own)) = self.0.get_mut(&change.key) else {
+                continue;
+            };
+            let (before, now) = (record(&change.before), record(&change.now));
+            let check = own.written(world, *lock, before, now);
+            if check != Check::Idle {
+                return check;
+            }
+        }
+        Check::Idle
+    }
+
+    fn glance(&self, _: &World, note: &Note) -> Option<Check> {
+        let is_told = note.body.get::<OfElection>().is_some();
+        let concerned = is_told || changes(note).any(|change| self.0.contains_key(&change.key));
+        (!concerned).then_some(Check::Idle)
+    }
+}
+
+fn changes(note: &Note) -> impl Iterator<Item = &Change<Object>> {
+    let commit = note.body.get::<Committed<Object>>();
+    commit.into_iter().flat_map(|commit| commit.changes.iter())
+}
+
+fn record(kv: &Option<KeyValue<Object>>) -> Record {
+    let record = kv
+        .as_ref()
+        .and_then(|kv| Record::in_object(kv.value.json()));
+    record.unwrap_or_default()
+}

@@ -1,0 +1,215 @@
+//! Operators and actors as components: how many there are in a scenario, what they serve, what they promise, and how
+//! their objects are told.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use wavetank_api::Resource;
+use wavetank_client::{ElectionDefect, InformerDefect};
+use wavetank_component::{
+    Component, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Stored, Wiring,
+};
+use wavetank_components::{informers, kube_apiserver, kube_controller_manager};
+use wavetank_engine::Name;
+use wavetank_version::{List, Listed, Selection};
+
+use crate::actor::{Act, Actor};
+use crate::manager::{Manager, Reconciler};
+
+/// The known bugs of the parts of the client that a replica has.
+const CLIENT: [List; 2] = [InformerDefect::LIST, ElectionDefect::LIST];
+
+type Make<R> = Arc<dyn Fn(&Selection) -> R + Send + Sync>;
+
+/// An operator: replicas of a [`Manager`], of the newest release that there is.
+pub struct Operator<R> {
+    prefix: &'static str,
+    about: &'static str,
+    make: Make<R>,
+    kinds: Vec<&'static Resource>,
+    defects: Vec<List>,
+    properties: Vec<PropertyInfo>,
+}
+
+impl<R: Reconciler> Operator<R> {
+    /// One whose replicas are called `prefix` with a number; `about` is what it is, in one line. `make` makes the
+    /// reconciler, and is told which defects are on.
+    pub fn new(
+        prefix: &'static str,
+        about: &'static str,
+        make: impl Fn(&Selection) -> R + Send + Sync + 'static,
+    ) -> Operator<R> {
+        Operator {
+            prefix,
+            about,
+            make: Arc::new(make),
+            kinds: Vec::new(),
+            defects: Vec::new(),
+            properties: Vec::new(),
+        }
+    }
+
+    /// Apiservers serve this custom kind where there is such an operator.
+    #[must_use]
+    pub fn serves(mut self, kind: &'static Resource) -> Operator<R> {
+        self.kinds.push(kind);
+        self
+    }
+
+    /// These defects have their places in it.
+    #[must_use]
+    pub fn defects(mut self, list: List) -> Operator<R> {
+        self.defects.push(list);
+        self
+    }
+
+    /// It is held to this wherever it is. What the property needs is the operator, whatever else it says.
+    #[must_use]
+    pub fn promises(mut self, mut property: PropertyInfo) -> Operator<R> {
+        property.need = Need {
+            met: |spec| spec.count(R::REPLICAS) > 0,
+            lacking: "an operator, and there is none",
+            add: "some of its replicas to `topology`",
+        };
+        self.properties.push(property);
+        self
+    }
+}
+
+impl<R: Reconciler> Component for Operator<R> {
+    fn name(&self) -> &'static str {
+        R::REPLICAS
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn replicas(&self) -> Option<Replicas> {
+        let about = "The number of replicas of the operator, of which one leads.";
+        Some(Replicas::counted(R::REPLICAS, self.prefix, about))
+    }
+
+    fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
+        kube_apiserver::needed_by(R::REPLICAS, spec, mistakes);
+    }
+
+    fn kinds(&self) -> Vec<&'static Resource> {
+        self.kinds.clone()
+    }
+
+    fn elects(&self) -> bool {
+        true
+    }
+
+    fn build(&self, setup: &Setup, wiring: &mut Wiring) {
+        let Some(rest) = informers::rest(setup, wiring) else {
+            return;
+        };
+        let client = setup.selection(rest.release, &CLIENT);
+        let own = setup.selection(rest.release, &self.defects);
+        for (number, name) in (1..).zip(wiring.names(R::REPLICAS)) {
+            let reconciler = (self.make)(&own);
+            let manager = Manager::new(name, number, rest.clone(), &client, reconciler);
+            wiring.process(name, manager);
+        }
+    }
+
+    /// What of it can be held: its informers.
+    fn holds(&self, _: &Spec) -> Vec<(&'static str, String)> {
+        let all = R::WATCHES.iter();
+        all.map(|watch| (R::REPLICAS, watch.resource.qualified()))
+            .collect()
+    }
+
+    fn defects(&self) -> Vec<List> {
+        self.defects.clone()
+    }
+
+    /// Those of its informers and of its election.
+    fn defects_of_parts(&self, _: &Spec) -> Vec<List> {
+        CLIENT.to_vec()
+    }
+
+    fn properties(&self) -> Vec<PropertyInfo> {
+        self.properties.clone()
+    }
+
+    fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
+        let lock = kube_controller_manager::lock(Name::new(R::NAME), key, value);
+        lock.or_else(|| describe_watched(R::WATCHES.iter().map(|own| own.resource), key, value))
+    }
+}
+
+/// An object of one of these resources: what it is to be, has and is, and no metadata.
+fn describe_watched(
+    mut resources: impl Iterator<Item = &'static Resource>,
+    key: &str,
+    value: Option<&Json>,
+) -> Option<Stored> {
+    resources.find(|resource| key.starts_with(&*resource.key("", "")))?;
+    let text = value.map(|object| {
+        let parts = ["spec", "data", "status"].into_iter();
+        let there = parts.filter_map(|part| Some(format!("{part} {}", object.get(part)?)));
+        there.collect::<Vec<_>>().join(", ")
+    });
+    Some(Stored {
+        text,
+        about: vec![key.to_owned()],
+    })
+}
+
+/// Who uses the cluster: so many [`Actor`]s, which do the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Actors<A> {
+    prefix: &'static str,
+    about: &'static str,
+    act: A,
+}
+
+impl<A: Act> Actors<A> {
+    /// Actors that are called `prefix` with a number; `about` is who they are, in one line.
+    pub const fn new(prefix: &'static str, about: &'static str, act: A) -> Actors<A> {
+        Actors { prefix, about, act }
+    }
+}
+
+impl<A: Act> Component for Actors<A> {
+    fn name(&self) -> &'static str {
+        A::REPLICAS
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn replicas(&self) -> Option<Replicas> {
+        let about = "The number of these users of the cluster.";
+        Some(Replicas::counted(A::REPLICAS, self.prefix, about))
+    }
+
+    /// Each of their commands is a key of its own.
+    fn workload(&self) -> Vec<Load> {
+        let need = Need {
+            met: |spec| spec.count(A::REPLICAS) > 0,
+            lacking: "there is nobody to do it",
+            add: "some of those who do it to `topology`",
+        };
+        let all = A::COMMANDS.iter();
+        all.map(|(command, about)| Load::command(command, command, about, need))
+            .collect()
+    }
+
+    fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
+        kube_apiserver::needed_by(A::REPLICAS, spec, mistakes);
+    }
+
+    fn build(&self, setup: &Setup, wiring: &mut Wiring) {
+        let Some(rest) = informers::rest(setup, wiring) else {
+            return;
+        };
+        for name in wiring.names(A::REPLICAS) {
+            wiring.process(name, Actor::new(rest.clone(), self.act.clone()));
+        }
+    }
+}
