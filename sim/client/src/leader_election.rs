@@ -224,8 +224,12 @@ impl Election {
 
     fn id(&self, all: &[Elector]) -> ElectionId {
         let name = self.lock.name;
-        let number = candidate::place(all, name) as u32;
-        ElectionId { name, number }
+        let number = all.iter().position(|elector| elector.lock.name == name);
+        let number = number.unwrap_or_else(|| panic!("the process is no candidate for `{name}`"));
+        ElectionId {
+            name,
+            number: number as u32,
+        }
     }
 
     /// A timer of the process; false if it is none of this election.

@@ -54,12 +54,6 @@ impl ElectionId {
     }
 }
 
-/// The election of this name in a process.
-pub(super) fn place(all: &[Elector], name: Name) -> usize {
-    let place = all.iter().position(|elector| elector.lock.name == name);
-    place.unwrap_or_else(|| panic!("the process is no candidate for `{name}`"))
-}
-
 /// A candidate.
 #[derive(Clone, Debug)]
 pub struct Candidate {
