@@ -11,7 +11,7 @@ use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
 use super::fault_schedule;
-use crate::case::{Case, Flip, Options};
+use crate::case::{Case, Flip, Hidden, Options};
 use crate::file::Scenario;
 use crate::search::Scope;
 
@@ -194,6 +194,10 @@ impl Case for Job {
 
     fn missing_defects(&self) -> Vec<Flip> {
         self.missing()
+    }
+
+    fn hidden_defects(&self) -> Vec<Hidden> {
+        self.hidden()
     }
 
     fn places(&self) -> Vec<&'static str> {

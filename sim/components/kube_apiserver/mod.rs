@@ -19,8 +19,7 @@ use wavetank_component::{
 };
 use wavetank_controllers::gates::BEGINS_WHEN_READY;
 use wavetank_controllers::{
-    Bootstrap, BootstrapDefect, IDENTITY_LIMIT, IdentityDefect, MASTER_LEASES, Reconciler,
-    RepairDefect,
+    Bootstrap, BootstrapDefect, IDENTITY_LIMIT, IdentityDefect, Reconciler, RepairDefect,
 };
 use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed, Selection, Version};
@@ -321,11 +320,7 @@ impl Component for KubeApiserver {
         words::tell(note)
     }
 
-    fn describe_stored(&self, key: &str, _: Option<&Json>) -> Option<Stored> {
-        let leased = key.strip_prefix(MASTER_LEASES)?;
-        Some(Stored {
-            text: None,
-            about: vec![leased.to_owned()],
-        })
+    fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
+        words::stored(key, value)
     }
 }
