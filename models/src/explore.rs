@@ -20,6 +20,8 @@ use crate::world_model::{Move, Node, WorldModel};
 
 /// The watcher is asked after so many steps of a thread.
 const WATCHED_EVERY: u64 = 256;
+/// And after so many steps to recovery, of all threads: one state may take a thousand.
+const HEALED_EVERY: u64 = 32_768;
 /// The search is probed when it knows so many states, and whenever it knows twice as many.
 const FIRST_PROBE: u64 = 1 << 15;
 
@@ -340,6 +342,7 @@ impl Shared<'_> {
         let mut frames = vec![job.frame];
         let mut steps = 0;
         let mut frontier = 0;
+        let mut healed = recovery.map_or(0, Recovery::steps);
         while let Some(top) = frames.last_mut() {
             if self.over.load(Relaxed) {
                 break;
@@ -368,7 +371,9 @@ impl Shared<'_> {
             coverage.note(taken, what, &stepped, &next);
             path.push(taken);
             steps += 1;
-            if steps % WATCHED_EVERY == 0 {
+            let healing = recovery.map_or(0, Recovery::steps);
+            if steps % WATCHED_EVERY == 0 || healing > healed + HEALED_EVERY {
+                healed = healing;
                 self.tell_frontier(&mut frontier, &frames);
                 self.probe(memo);
                 self.pause(&mut steps, start, &path, &mut frames);

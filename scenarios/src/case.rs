@@ -66,6 +66,11 @@ pub trait Case: Send + Sync {
         Describer::new(|_, _| None)
     }
 
+    /// What may be other than it was meant: for people, a sentence each.
+    fn hints(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Defects that are on and fixes that are off: what a violation may be blamed on.
     fn flips(&self) -> Vec<Flip> {
         Vec::new()

@@ -210,14 +210,29 @@ fn because(verdict: &Verdict, watch: &Watch<'_>, expects: Option<&str>) -> Optio
                 Some(most) => format!("there are more than {} states", human::thousands(most)),
                 None => format!("there is no more memory than {} MiB", watch.args.memory),
             };
-            Some(match &watch.last().estimate {
+            let estimate = watch.last().estimate;
+            Some(match &estimate {
                 None => limit,
-                Some(estimate) => format!("{limit}: {}; {}", size(estimate), narrow(estimate)),
+                Some(estimate) => {
+                    let last = watch.last();
+                    let healing = last.healing / last.unique.max(1);
+                    let narrow = match healing {
+                        ..MUCH_HEALING => narrow(estimate),
+                        steps => format!(
+                            "recovery takes {steps} steps a state, more than all else: give a shorter `calm`, or \
+                             search without `recovers`"
+                        ),
+                    };
+                    format!("{limit}: {}; {narrow}", size(estimate))
+                }
             })
         }
         _ => None,
     }
 }
+
+/// From so many steps to recovery for each state on they are what takes the time.
+const MUCH_HEALING: u64 = 20;
 
 /// How large a search is, by random probes.
 fn size(estimate: &Estimate) -> String {
@@ -301,6 +316,7 @@ fn figures(progress: &Progress, seconds: f64) -> Figures {
         generated: progress.generated,
         longest_path: progress.depth,
         seconds,
+        recovery_steps: progress.healing,
         states_per_second: per(progress.unique, seconds),
         generated_per_second: per(progress.generated, seconds),
         bytes_per_state: per(progress.bytes, progress.unique as f64),
@@ -329,7 +345,10 @@ fn coverage(
     let places = case.places().into_iter();
     let (places, missed_places) = places.partition::<Vec<_>, _>(|place| passed.contains(place));
     if !missed_places.is_empty() {
-        missed.push(format!("the places of {}", missed_places.join(", ")));
+        missed.push(format!(
+            "where it matters whether these are on: {}",
+            missed_places.join(", ")
+        ));
     }
     let (shows, mut reasons) = says(case);
     reasons.retain(|switch, _| places.contains(&&**switch));

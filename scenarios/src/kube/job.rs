@@ -180,6 +180,15 @@ impl Case for Job {
         Describer::new(move |world, note| components.tell(world, note))
     }
 
+    fn hints(&self) -> Vec<String> {
+        let own = self.components.iter().flat_map(|own| own.hints(&self.spec));
+        let down = fault_schedule::stay_down(&self.scenario);
+        let down = down.into_iter().map(|process| {
+            format!("calm does not start what `plan` let crash: {process} stays down; plan a `start` as well")
+        });
+        own.chain(down).collect()
+    }
+
     fn flips(&self) -> Vec<Flip> {
         self.blamed()
     }
