@@ -34,6 +34,7 @@ fn main() {
         false => format!("+{:016x}", hash.0),
     };
     println!("cargo::rustc-env=WAVETANK_SOURCES={suffix}");
+    compress_line_tables();
     let lists = [("FILES", "."), ("SCOPES", "scopes")];
     let lists = lists.map(|(name, folder)| bundled(name, folder)).concat();
     let out = std::env::var("OUT_DIR").expect("cargo says so");
@@ -88,5 +89,14 @@ impl Fnv {
         for byte in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
+    }
+}
+
+/// Line tables, for the places in the backtrace of a panic, are most of a released program: where the linker is known to
+/// be able to, it compresses them.
+fn compress_line_tables() {
+    let is = |variable: &str, value: &str| std::env::var(variable).is_ok_and(|is| is == value);
+    if is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") {
+        println!("cargo::rustc-link-arg-bins=-Wl,--compress-debug-sections=zlib");
     }
 }

@@ -58,6 +58,11 @@ impl Reached {
 }
 
 impl Coverage {
+    /// The search begins here, where some of the plan may be done.
+    pub(crate) fn begun(&mut self, node: &Node) {
+        self.planned = self.planned.max(node.planned);
+    }
+
     /// What an event says of the properties.
     pub(crate) fn held(&mut self, stepped: &Stepped) {
         self.held |= stepped.held;

@@ -12,6 +12,7 @@ use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Digest, Memo, mutant};
 
 use crate::coverage::Coverage;
+use crate::probe::Estimate;
 use crate::recovery::Recovery;
 use crate::reduction::Reduction;
 use crate::seen::{Recent, Seen};
@@ -19,6 +20,10 @@ use crate::world_model::{Move, Node, WorldModel};
 
 /// The watcher is asked after so many steps of a thread.
 const WATCHED_EVERY: u64 = 256;
+/// And after so many steps to recovery, of all threads: one state may take a thousand.
+const HEALED_EVERY: u64 = 32_768;
+/// The search is probed when it knows so many states, and whenever it knows twice as many.
+const FIRST_PROBE: u64 = 1 << 15;
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +38,12 @@ pub struct Progress {
     pub depth: u64,
     /// What the seen states take, in bytes.
     pub bytes: u64,
+    /// Moves that are known and not made yet.
+    pub frontier: u64,
+    /// Steps of runs to recovery.
+    pub healing: u64,
+    /// What random probes said last.
+    pub estimate: Option<Estimate>,
 }
 
 /// Why a search ended.
@@ -129,6 +140,12 @@ struct Shared<'a> {
     generated: AtomicU64,
     passed: AtomicU64,
     depth: AtomicU64,
+    frontier: AtomicU64,
+    /// Where probes begin.
+    starts: Vec<Node>,
+    /// The search is probed when it knows so many states.
+    probed_at: AtomicU64,
+    estimate: Mutex<Option<Estimate>>,
 }
 
 #[derive(Default)]
@@ -158,6 +175,10 @@ impl Explorer<'_> {
             generated: AtomicU64::new(0),
             passed: AtomicU64::new(0),
             depth: AtomicU64::new(0),
+            frontier: AtomicU64::new(0),
+            starts: starts.clone(),
+            probed_at: AtomicU64::new(FIRST_PROBE),
+            estimate: Mutex::default(),
         };
         for (start, node) in starts.into_iter().enumerate().rev() {
             if shared.seen.insert((self.reduction.key)(self.model, &node)) {
@@ -192,6 +213,7 @@ impl Shared<'_> {
     /// A first state: it may itself fail to recover.
     fn begin(&self, start: usize, node: Node) {
         let (model, mut coverage) = (self.explorer.model, Coverage::default());
+        coverage.begun(&node);
         let violated = self.explorer.recovery;
         let violated =
             violated.and_then(|own| own.fails(model, &mut Memo::new(), &node, &mut coverage));
@@ -250,6 +272,9 @@ impl Shared<'_> {
             passed: self.passed.load(Relaxed),
             depth: self.depth.load(Relaxed),
             bytes: self.seen.bytes() as u64,
+            frontier: self.frontier.load(Relaxed),
+            healing: self.explorer.recovery.map_or(0, Recovery::steps),
+            estimate: *self.estimate.lock().expect("no searcher panicked"),
         }
     }
 
@@ -316,6 +341,8 @@ impl Shared<'_> {
         let (start, mut path) = (job.start, job.prefix);
         let mut frames = vec![job.frame];
         let mut steps = 0;
+        let mut frontier = 0;
+        let mut healed = recovery.map_or(0, Recovery::steps);
         while let Some(top) = frames.last_mut() {
             if self.over.load(Relaxed) {
                 break;
@@ -344,7 +371,11 @@ impl Shared<'_> {
             coverage.note(taken, what, &stepped, &next);
             path.push(taken);
             steps += 1;
-            if steps % WATCHED_EVERY == 0 {
+            let healing = recovery.map_or(0, Recovery::steps);
+            if steps % WATCHED_EVERY == 0 || healing > healed + HEALED_EVERY {
+                healed = healing;
+                self.tell_frontier(&mut frontier, &frames);
+                self.probe(memo);
                 self.pause(&mut steps, start, &path, &mut frames);
             }
             if let Some(violation) = next.violated {
@@ -377,6 +408,27 @@ impl Shared<'_> {
             frames.push(frame);
         }
         self.generated.fetch_add(steps, Relaxed);
+        self.tell_frontier(&mut frontier, &[]);
+    }
+
+    /// Tells what has become of the frontier of a thread since it told `before`.
+    fn tell_frontier(&self, before: &mut u64, frames: &[Frame]) {
+        let left = |frame: &Frame| (frame.moves.len() - frame.next) as u64;
+        let now: u64 = frames.iter().map(left).sum();
+        let before = std::mem::replace(before, now);
+        self.frontier.fetch_add(now.wrapping_sub(before), Relaxed);
+    }
+
+    /// Probes the search, if it is time to.
+    fn probe(&self, memo: &mut Memo) {
+        let at = self.probed_at.load(Relaxed);
+        let known = self.seen.len() as u64;
+        let next = known.saturating_mul(2);
+        let is_mine = || self.probed_at.compare_exchange(at, next, Relaxed, Relaxed);
+        if known >= at && is_mine().is_ok() {
+            let estimate = self.explorer.probe(&self.starts, &self.seen, memo);
+            *self.estimate.lock().expect("no searcher panicked") = Some(estimate);
+        }
     }
 
     /// Tells how far the search is, and gives away work if somebody has none.

@@ -3,7 +3,7 @@
 //! Nothing here knows any particular system; scopes of the control plane come from above.
 //! `world_model` says what can happen next within which bounds, as a stateright model; `step` is one
 //! event of it. `explore` is the search for long scopes, `seen` its memory, `reduction` what it may leave
-//! out, `livelock` what never ends, `coverage` what it has reached; `recovery` looks from every state into the calm. `shorten` and `path` make a trace of what
+//! out, `livelock` what never ends, `coverage` what it has reached, `probe` how large it is; `recovery` looks from every state into the calm. `shorten` and `path` make a trace of what
 //! was found. `readable` is for looking around in stateright's Explorer, `audited` a model without
 //! trust in hashes. `small` has models of single algorithms that need no world.
 
@@ -12,6 +12,7 @@ mod coverage;
 mod explore;
 mod livelock;
 mod path;
+mod probe;
 mod readable;
 mod recovery;
 mod reduction;
@@ -26,6 +27,7 @@ pub use audited::{AUDIT, Audited};
 pub use coverage::{Coverage, Reached, describe_action};
 pub use explore::{Ended, Explored, Explorer, Found, Progress};
 pub use path::{Retraced, retrace};
+pub use probe::Estimate;
 pub use readable::{Readable, Shown, Step};
 pub use recovery::Recovery;
 pub use reduction::Reduction;

@@ -5,6 +5,7 @@
 //! One such run is followed from each state until it comes to where an earlier one has been: from
 //! there on both are the same.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use wavetank_engine::trace::FoundViolation;
@@ -23,6 +24,8 @@ pub struct Recovery {
     calm: Duration,
     /// From here on runs are known to be clean: a world, its time, and when the calm ends.
     clean: Seen,
+    /// Steps that runs took.
+    steps: AtomicU64,
 }
 
 /// What happens on the way to recovery.
@@ -42,7 +45,13 @@ impl Recovery {
         Recovery {
             calm,
             clean: Seen::default(),
+            steps: AtomicU64::new(0),
         }
+    }
+
+    /// How many steps all runs took so far.
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// So long everything goes its default way.
@@ -62,6 +71,7 @@ impl Recovery {
         let until = node.world.now() + self.calm;
         let broken = heal(model, memo, node, self.calm, |healer, healing, stepped| {
             coverage.held(stepped);
+            self.steps.fetch_add(1, Ordering::Relaxed);
             if stepped.violated.is_some() || matches!(healing, Healing::Act(_)) {
                 return true;
             }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
 use wavetank_engine::drive::plan::{FromPlan, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
@@ -25,6 +26,16 @@ pub struct Flip {
     pub name: String,
     /// What it is, in one line.
     pub about: String,
+}
+
+/// A defect that has a place somewhere and cannot show there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Hidden {
+    /// Its name.
+    pub name: String,
+    /// The options with which it shows, for people.
+    pub shows_with: String,
 }
 
 /// Something that can be simulated under seeds.
@@ -55,6 +66,11 @@ pub trait Case: Send + Sync {
         Describer::new(|_, _| None)
     }
 
+    /// What may be other than it was meant: for people, a sentence each.
+    fn hints(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Defects that are on and fixes that are off: what a violation may be blamed on.
     fn flips(&self) -> Vec<Flip> {
         Vec::new()
@@ -67,6 +83,11 @@ pub trait Case: Send + Sync {
 
     /// Defects that are off here and have a place: what it could be tested with.
     fn missing_defects(&self) -> Vec<Flip> {
+        Vec::new()
+    }
+
+    /// Defects that are off here and have a place, but that its options hide.
+    fn hidden_defects(&self) -> Vec<Hidden> {
         Vec::new()
     }
 
@@ -107,6 +128,24 @@ pub trait Case: Send + Sync {
 /// # Panics
 /// If the case rejects the options that it has derived itself.
 pub fn run_seed(case: &dyn Case, seed: u64, limits: Option<Limits>, record: Record) -> Outcome {
+    let outcome = run_seed_unless(case, seed, limits, record, &|| false);
+    outcome.expect("nobody stops it")
+}
+
+/// Simulates one seed, unless this says that it is to stop.
+///
+/// # Errors
+/// What was recorded until it stopped.
+///
+/// # Panics
+/// If the case rejects the options that it has derived itself.
+pub fn run_seed_unless(
+    case: &dyn Case,
+    seed: u64,
+    limits: Option<Limits>,
+    record: Record,
+    stop: &dyn Fn() -> bool,
+) -> Result<Outcome, Record> {
     let options = case.derive(seed);
     let world = case
         .world(&options)
@@ -114,7 +153,7 @@ pub fn run_seed(case: &dyn Case, seed: u64, limits: Option<Limits>, record: Reco
     let fault_schedule = case.fault_schedule(&options);
     let limits = limits.unwrap_or_else(|| Limits::until(case.until(&options)));
     let choices = Seeded::new(seed, &world, fault_schedule);
-    quietly(|| Run::new(world, choices, limits, record).finish())
+    quietly(|| Run::new(world, choices, limits, record).finish_unless(stop))
 }
 
 /// Simulates a plan.

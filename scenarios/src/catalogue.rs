@@ -23,6 +23,19 @@ impl Listed {
     }
 }
 
+/// What is known of something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Described {
+    /// Its name.
+    pub name: String,
+    /// What it is: a guarantee, a known bug.
+    pub kind: String,
+    /// What it says, in one line.
+    pub about: String,
+    /// What else there is to say, under a heading each.
+    pub facts: Vec<(String, Vec<String>)>,
+}
+
 /// Which algorithms run: a release, without some of its defects and with others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Composition {
@@ -63,6 +76,17 @@ pub trait Catalogue: Sync {
 
     /// The defects and fixes.
     fn defects(&self) -> Vec<Listed> {
+        Vec::new()
+    }
+
+    /// What is known of the property, defect, fix or kind of fault of this name.
+    fn describe(&self, name: &str) -> Option<Described> {
+        let _ = name;
+        None
+    }
+
+    /// The names that [`Catalogue::describe`] knows.
+    fn described(&self) -> Vec<Listed> {
         Vec::new()
     }
 

@@ -5,10 +5,12 @@ mod args;
 mod check;
 mod checked;
 mod conform;
+mod describe;
 mod diff;
 mod exit;
 mod find;
 mod found;
+mod fuzz;
 mod human;
 mod interrupt;
 mod judge;
@@ -26,7 +28,7 @@ mod soundness;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::catalogue::Catalogue;
 
@@ -60,6 +62,10 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::List(args) => list::list(catalogue, args),
         Command::Conform(args) => conform::conform(args),
         Command::Soundness(args) => soundness::soundness(args),
+        Command::Describe(args) => describe::describe(catalogue, args),
+        Command::Completions(args) => print(&completions(args.shell)).map(|()| Exit::Clean),
+        Command::Man => man().and_then(|page| print(&page)).map(|()| Exit::Clean),
+        Command::Fuzz(args) => fuzz::fuzz(args),
         Command::Schema => print(&catalogue.schema()).map(|()| Exit::Clean),
     };
     match done {
@@ -71,6 +77,31 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
             problem.exit.into()
         }
     }
+}
+
+/// What a shell needs to complete the arguments.
+fn completions(shell: clap_complete::Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "wavetank", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// The manual page of the command and, after it, those of its subcommands.
+fn man() -> Result<String, Problem> {
+    let mut page = Vec::new();
+    let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
+    rendered.map_err(|error| Problem::new(format!("cannot write the manual page: {error}")))?;
+    let mut command = Cli::command();
+    command.build();
+    for subcommand in command.get_subcommands().filter(|own| !own.is_hide_set()) {
+        let own = clap_mangen::Man::new(subcommand.clone());
+        let rendered = own
+            .render_name_section(&mut page)
+            .and_then(|()| own.render_synopsis_section(&mut page))
+            .and_then(|()| own.render_options_section(&mut page));
+        rendered.map_err(|error| Problem::new(format!("cannot write the manual page: {error}")))?;
+    }
+    Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
 /// Prints a result. A reader who has seen enough is no error.

@@ -7,6 +7,7 @@
 //! to choose from.
 
 mod defects;
+mod describing;
 mod fault_schedule;
 mod identity;
 mod job;
@@ -16,6 +17,7 @@ mod scope;
 mod validate_commands;
 
 pub use job::Job;
+pub(crate) use library::texts;
 
 use wavetank_cluster::Components;
 use wavetank_component::Component;
@@ -23,7 +25,7 @@ use wavetank_releases::{AnyRelease, Release, etcd};
 use wavetank_version::Defect;
 
 use crate::case::Case;
-use crate::catalogue::{Catalogue, Composition, Listed};
+use crate::catalogue::{Catalogue, Composition, Described, Listed};
 use crate::cli::suggestion;
 use crate::file::{self, Format, Scenario};
 
@@ -55,6 +57,14 @@ impl Catalogue for Kube {
     fn defects(&self) -> Vec<Listed> {
         let all = self.components.defects().into_iter();
         all.map(|(_, _, defect)| listing::defect(defect)).collect()
+    }
+
+    fn describe(&self, name: &str) -> Option<Described> {
+        describing::describe(self, name)
+    }
+
+    fn described(&self) -> Vec<Listed> {
+        describing::described(self)
     }
 
     fn schema(&self) -> String {
@@ -174,8 +184,14 @@ fn read(name: &str, text: &str, components: &Components) -> Result<Scenario, Str
 
 fn named_release(kube: &Kube, name: &str) -> Result<AnyRelease, String> {
     AnyRelease::named(name).ok_or_else(|| {
-        let help = suggestion(name, &kube.releases(), "the releases are");
-        format!("there is no release `{name}`; {help}")
+        // A release that is near to the one that is meant is another one: all are named.
+        let all: Vec<&str> = Release::TABLE.iter().map(|release| release.name).collect();
+        let newest = kube.releases().pop().map(|etcd| etcd.name).unwrap_or_default();
+        format!(
+            "there is no release `{name}`; those of Kubernetes are {}, those of etcd go up to {newest} \
+             (`wavetank list releases`)",
+            all.join(", ")
+        )
     })
 }
 

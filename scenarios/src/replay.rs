@@ -2,7 +2,7 @@
 
 use wavetank_engine::World;
 use wavetank_engine::drive::replay::{Fit, Parting, Replay, Replayed};
-use wavetank_engine::drive::story::Chronicle;
+use wavetank_engine::drive::story::{Chronicle, Telling};
 use wavetank_engine::trace::{FoundViolation, Line};
 
 use crate::case::Case;
@@ -58,10 +58,32 @@ pub struct Followed {
 }
 
 impl Followed {
-    /// What led here.
+    /// What led to the violation, or without one the last of all that was told.
     pub fn story(&self) -> Vec<String> {
-        let object = self.violation.as_ref().map(|found| found.object.as_str());
-        self.chronicle.story(STORY_LINES, object)
+        let telling = match &self.violation {
+            None => Telling::Everything,
+            Some(found) => Telling::Violation {
+                object: &found.object,
+                message: &found.message,
+            },
+        };
+        self.chronicle.story(telling, Some(STORY_LINES))
+    }
+
+    /// All that was told.
+    pub fn whole_story(&self) -> Vec<String> {
+        self.chronicle.story(Telling::Everything, None)
+    }
+
+    /// All that was told about an object, and what led there; `None` if nothing was.
+    pub fn story_about(&self, object: &str) -> Option<Vec<String>> {
+        let is_known = self.chronicle.knows(object);
+        is_known.then(|| self.chronicle.story(Telling::About(object), None))
+    }
+
+    /// The objects that something was told about.
+    pub fn objects(&self) -> impl Iterator<Item = &str> {
+        self.chronicle.objects()
     }
 }
 

@@ -15,8 +15,8 @@ use std::time::Duration;
 use wavetank_engine::drive::{Ending, Outcome};
 use wavetank_engine::trace::Record;
 
-use crate::attribution::{Depth, attribute};
-use crate::case::{Case, run_seed};
+use crate::attribution::{Attribution, Depth, attribute};
+use crate::case::{Case, run_seed_unless};
 use crate::head::Head;
 use crate::seeds::Seeds;
 use crate::stopwatch::Stopwatch;
@@ -176,8 +176,10 @@ impl Work<'_> {
             if index >= self.end.load(Ordering::Relaxed) {
                 return;
             }
-            let result;
-            (result, record) = self.one(index, record);
+            let Ok((result, used)) = self.one(index, record) else {
+                return;
+            };
+            record = used;
             let mut fold = self.fold.lock().expect("no worker panicked");
             fold.add(index, result);
             if let Some(end) = fold.end() {
@@ -205,10 +207,11 @@ impl Work<'_> {
         }
     }
 
-    fn one(&self, index: u64, record: Record) -> (SeedResult, Record) {
+    /// One seed; an error is that somebody asked to stop.
+    fn one(&self, index: u64, record: Record) -> Result<(SeedResult, Record), Record> {
         let seed = self.sweep.seeds.first + index;
         let case = self.sweep.case;
-        let outcome = run_seed(case, seed, None, record);
+        let outcome = run_seed_unless(case, seed, None, record, &|| self.is_stopped())?;
         let found = match &outcome.ending {
             Ending::Clean => {
                 if self.sweep.all_traces
@@ -227,7 +230,10 @@ impl Work<'_> {
                     seed,
                     events: outcome.tallies.events,
                     violation: violation.clone(),
-                    attribution: attribute(case, &trace, self.sweep.blame),
+                    attribution: match self.is_stopped() {
+                        false => attribute(case, &trace, self.sweep.blame),
+                        true => Attribution::Unclear("interrupted".to_owned()),
+                    },
                     trace: kept,
                 })
             }
@@ -239,7 +245,7 @@ impl Work<'_> {
             tallies: outcome.tallies,
             found,
         };
-        (result, outcome.record)
+        Ok((result, outcome.record))
     }
 
     fn trace(&self, seed: u64, outcome: &Outcome) -> Trace {

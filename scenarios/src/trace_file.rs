@@ -108,7 +108,11 @@ fn read_up_to(most: u64, from: impl Read) -> io::Result<Vec<u8>> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Trace, String> {
+/// A trace, not compressed.
+///
+/// # Errors
+/// Why it is none.
+pub fn parse(bytes: &[u8]) -> Result<Trace, String> {
     let text = |error: TraceError| error.to_string();
     let mut reader = Reader::new(BufReader::new(bytes)).map_err(text)?;
     let head = Head::deserialize_from(reader.head())?;

@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use wavetank_models::Reduction;
 
 use super::conform::ConformArgs;
+use super::fuzz::FuzzArgs;
 use super::soundness::SoundnessArgs;
 use crate::attribution::Depth;
 use crate::catalogue::Composition;
@@ -71,6 +72,10 @@ pub(super) enum Command {
     Keep(KeepArgs),
     /// List what there is
     List(ListArgs),
+    /// Tell what is known of a property, a defect, a fix or a kind of fault
+    ///
+    /// What it says, where upstream tells of it, which bundled scenarios and scopes test it, and what shows it.
+    Describe(DescribeArgs),
     /// Compare what is simulated with the real thing
     Conform(ConformArgs),
     /// Compare the search with a naive one, over random worlds
@@ -80,6 +85,13 @@ pub(super) enum Command {
     Soundness(SoundnessArgs),
     /// Print the JSON schema of scenario files
     Schema,
+    /// Print what a shell needs to complete this command's arguments
+    Completions(CompletionsArgs),
+    /// Print the manual page, for `man -l -`
+    Man,
+    /// Feed the readers of files and flags with what nobody should write
+    #[command(hide = true)]
+    Fuzz(FuzzArgs),
 }
 
 /// How results are printed.
@@ -290,6 +302,12 @@ pub(super) struct ReplayArgs {
     /// Print every event
     #[arg(long, short)]
     pub verbose: bool,
+    /// Tell the whole story, and not only the last lines of what led to the violation
+    #[arg(long)]
+    pub story: bool,
+    /// Tell the whole story of this object, and what led there: a key, a name or an address, as in the story
+    #[arg(long, value_name = "OBJECT")]
+    pub about: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -328,9 +346,28 @@ pub(super) struct KeepArgs {
 pub(super) struct ListArgs {
     /// What to list
     pub what: What,
+    /// Only what concerns this scenario or scope, bundled or a file: its processes' defects, what it is held to
+    #[arg(long = "for", value_name = "SCENARIO")]
+    pub scenario: Option<String>,
     /// How it is printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DescribeArgs {
+    /// The name of a property, a defect, a fix or a kind of fault
+    pub name: String,
+    /// How it is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
 }
 
 /// What can be listed.

@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 
 use wavetank_engine::Class;
 use wavetank_models::{
-    Ended, Explored, Explorer, Progress, Readable, Recovery, Reduction, Shortening,
+    Ended, Estimate, Explored, Explorer, Progress, Readable, Recovery, Reduction, Shortening,
 };
 
 use crate::case::Case;
@@ -205,12 +205,67 @@ fn because(verdict: &Verdict, watch: &Watch<'_>, expects: Option<&str>) -> Optio
         Verdict::NotFound => expects.map(|property| {
             format!("the expected violation of `{property}` is not within these bounds")
         }),
-        Verdict::Incomplete => Some(match watch.args.max_states {
-            Some(most) => format!("there are more than {} states", human::thousands(most)),
-            None => format!("there is no more memory than {} MiB", watch.args.memory),
-        }),
+        Verdict::Incomplete => {
+            let limit = match watch.args.max_states {
+                Some(most) => format!("there are more than {} states", human::thousands(most)),
+                None => format!("there is no more memory than {} MiB", watch.args.memory),
+            };
+            let estimate = watch.last().estimate;
+            Some(match &estimate {
+                None => limit,
+                Some(estimate) => {
+                    let last = watch.last();
+                    let healing = last.healing / last.unique.max(1);
+                    let narrow = match healing {
+                        ..MUCH_HEALING => narrow(estimate),
+                        steps => format!(
+                            "recovery takes {steps} steps a state, more than all else: give a shorter `calm`, or \
+                             search without `recovers`"
+                        ),
+                    };
+                    format!("{limit}: {}; {narrow}", size(estimate))
+                }
+            })
+        }
         _ => None,
     }
+}
+
+/// From so many steps to recovery for each state on they are what takes the time.
+const MUCH_HEALING: u64 = 20;
+
+/// How large a search is, by random probes.
+fn size(estimate: &Estimate) -> String {
+    let states = human::thousands(estimate.states);
+    match estimate.known {
+        ..1_000 => format!("at most about {states} in all"),
+        known => format!(
+            "about {states} in all ({:.1} % known)",
+            f64::from(known) / 1e4
+        ),
+    }
+}
+
+/// What makes a search large, and what would make it smaller.
+fn narrow(estimate: &Estimate) -> String {
+    let Estimate {
+        faults,
+        deviations,
+        choices,
+        ..
+    } = *estimate;
+    let all = (faults + deviations + choices).max(1);
+    let kinds = [
+        (faults, "faults: name fewer of them, or give `at-most`"),
+        (deviations, "deviations: give fewer, or `late-by`"),
+        (choices, "choices: give a smaller `widest-choice`"),
+    ];
+    let most = kinds.into_iter().max_by_key(|(count, _)| *count);
+    let (count, what) = most.expect("there are three");
+    let percent = 100 * count / all;
+    format!(
+        "{percent} % of all alternatives are {what}; a later `from` or a shorter storm helps, too"
+    )
 }
 
 /// How far the search goes, in words: a verdict says no more than this.
@@ -261,6 +316,7 @@ fn figures(progress: &Progress, seconds: f64) -> Figures {
         generated: progress.generated,
         longest_path: progress.depth,
         seconds,
+        recovery_steps: progress.healing,
         states_per_second: per(progress.unique, seconds),
         generated_per_second: per(progress.generated, seconds),
         bytes_per_state: per(progress.bytes, progress.unique as f64),
@@ -289,7 +345,10 @@ fn coverage(
     let places = case.places().into_iter();
     let (places, missed_places) = places.partition::<Vec<_>, _>(|place| passed.contains(place));
     if !missed_places.is_empty() {
-        missed.push(format!("the places of {}", missed_places.join(", ")));
+        missed.push(format!(
+            "where it matters whether these are on: {}",
+            missed_places.join(", ")
+        ));
     }
     let (shows, mut reasons) = says(case);
     reasons.retain(|switch, _| places.contains(&&**switch));
@@ -394,6 +453,8 @@ struct Watch<'a> {
     interrupted: &'a (dyn Fn() -> bool + Sync),
     clock: Stopwatch,
     told: super::progress::Ticker,
+    /// How far the search was.
+    last: Mutex<Progress>,
     /// The places of switches that were passed.
     passed: Mutex<BTreeSet<&'static str>>,
 }
@@ -410,6 +471,7 @@ impl<'a> Watch<'a> {
             interrupted,
             clock: Stopwatch::start(),
             told: super::progress::Ticker::new(),
+            last: Mutex::default(),
             passed: Mutex::default(),
         }
     }
@@ -426,21 +488,42 @@ impl<'a> Watch<'a> {
         self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn last(&self) -> MutexGuard<'_, Progress> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far the search is, and how far it may have to go.
+    fn line(&self, progress: &Progress, memory: u64) -> String {
+        let seconds = self.clock.elapsed().as_secs_f64();
+        let rate = progress.unique as f64 / seconds;
+        let healing = match progress.healing {
+            0 => String::new(),
+            steps => format!(", {} steps of recovery", human::thousands(steps)),
+        };
+        let mut line = format!(
+            "{}: {} states, {} a second, {} generated{healing}, longest path {}, frontier {}, {} MiB",
+            self.name,
+            human::thousands(progress.unique),
+            human::thousands(rate as u64),
+            human::thousands(progress.generated),
+            human::thousands(progress.depth),
+            human::thousands(progress.frontier),
+            human::thousands(memory),
+        );
+        if let Some(estimate) = &progress.estimate {
+            let left = estimate.states.saturating_sub(progress.unique) as f64 / rate;
+            line += &format!("; {}, {} to go", size(estimate), human::duration(left));
+        }
+        line
+    }
+
     fn goes_on(&self, progress: &Progress) -> bool {
         let mut memory = None;
         self.told.tick(|| {
             memory = memory_stats::memory_stats().map(|memory| memory.physical_mem as u64 / MIB);
-            let rate = progress.generated as f64 / self.clock.elapsed().as_secs_f64();
-            format!(
-                "{}: {} states, {} generated, longest path {}, {} a second, {} MiB",
-                self.name,
-                human::thousands(progress.unique),
-                human::thousands(progress.generated),
-                human::thousands(progress.depth),
-                human::thousands(rate as u64),
-                human::thousands(memory.unwrap_or_default()),
-            )
+            self.line(progress, memory.unwrap_or_default())
         });
+        *self.last() = *progress;
         let too_many = self
             .args
             .max_states

@@ -80,6 +80,8 @@ pub(super) struct Figures {
     pub generated: u64,
     /// In steps.
     pub longest_path: u64,
+    /// Of all runs to recovery.
+    pub recovery_steps: u64,
     pub seconds: f64,
     pub states_per_second: f64,
     pub generated_per_second: f64,
@@ -177,6 +179,7 @@ pub(super) fn in_words(checked: &Checked) -> String {
         passed,
         generated,
         longest_path,
+        recovery_steps,
         seconds,
         states_per_second,
         generated_per_second,
@@ -196,8 +199,15 @@ pub(super) fn in_words(checked: &Checked) -> String {
         human::thousands(*longest_path),
     );
     line("size", &size);
+    let healing = match recovery_steps {
+        0 => String::new(),
+        steps => format!(
+            ", {} steps of recovery a state",
+            human::thousands(steps / states.max(&1))
+        ),
+    };
     let speed = format!(
-        "{}, {} states and {} generated a second, {bytes_per_state:.0} bytes a state",
+        "{}, {} states and {} generated a second, {bytes_per_state:.0} bytes a state{healing}",
         human::duration(*seconds),
         human::thousands(*states_per_second as u64),
         human::thousands(*generated_per_second as u64),
@@ -238,7 +248,7 @@ fn covered(coverage: &Coverage, line: &mut impl FnMut(&str, &str)) {
         ..
     } = coverage;
     let reached = format!(
-        "{} faults, {} guarantees put to the test, {} of `sometimes`, {} places of switches, {} events \
+        "{} faults, {} guarantees put to the test, {} of `sometimes`, {} places of defects and fixes, {} events \
          out of turn, {} states of the properties",
         faults.len(),
         tested.len(),
@@ -255,10 +265,13 @@ fn covered(coverage: &Coverage, line: &mut impl FnMut(&str, &str)) {
         line("missed", missed);
     }
     for (switch, why) in cannot_show {
-        line("blind to", &format!("{switch}: {why}"));
+        line("cannot see", &format!("{switch}: {why}"));
     }
     if !unshown.is_empty() {
-        let places = format!("passed the places of {}", unshown.join(", "));
+        let places = format!(
+            "reached where it matters whether these are on: {}",
+            unshown.join(", ")
+        );
         line("unshown", &places);
     }
 }

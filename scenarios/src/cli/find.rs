@@ -33,6 +33,16 @@ pub(super) fn scope(
     named(catalogue, name, composition, "scope", &catalogue.scopes())
 }
 
+/// The case of a file, or of a bundled scenario or scope.
+pub(super) fn either(
+    catalogue: &dyn Catalogue,
+    name: &str,
+    composition: &Composition,
+) -> Result<Box<dyn Case>, Problem> {
+    let bundled = [catalogue.scenarios(), catalogue.scopes()].concat();
+    named(catalogue, name, composition, "scenario or scope", &bundled)
+}
+
 fn named(
     catalogue: &dyn Catalogue,
     name: &str,

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use console::{Term, style};
 
 use crate::replay::in_words;
 
@@ -70,11 +71,63 @@ fn properties(report: &Report) -> String {
     format!("\n{}\n", aligned(table))
 }
 
-/// Columns without lines between them.
+/// Columns without lines between them, as wide as the terminal is at most.
 pub(super) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header);
+    if let Some(width) = width() {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width.try_into().unwrap_or(u16::MAX));
+    }
     table
+}
+
+/// How wide the terminal is, if results go to one.
+fn width() -> Option<usize> {
+    let terminal = Term::stdout();
+    let size = terminal.is_term().then(|| terminal.size_checked())?;
+    size.map(|(_, columns)| usize::from(columns))
+}
+
+/// Names, and what there is to say of each, with as much indentation where a line goes on.
+pub(super) fn named<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let all: Vec<(&str, &str)> = all.collect();
+    let longest = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let width = width();
+    // Where there is no room beside the names, what is said stands below them.
+    let is_narrow = width.is_some_and(|width| width < longest + 30);
+    let line = |(name, about): &(&str, &str)| {
+        let (first, indent) = match is_narrow {
+            true => (format!("{name}\n  {about}"), 2),
+            false => (format!("{name:longest$}  {about}"), longest + 2),
+        };
+        wrapped(first.trim_end(), indent, width) + "\n"
+    };
+    all.iter().map(line).collect()
+}
+
+/// A line that goes on below, indented, where the terminal ends.
+fn wrapped(line: &str, indent: usize, width: Option<usize>) -> String {
+    let Some(width) = width.filter(|width| *width > indent + 10) else {
+        return line.to_owned();
+    };
+    let mut text = String::new();
+    let mut column = 0;
+    for word in line.split_inclusive(char::is_whitespace) {
+        let length = word.trim_end().chars().count();
+        if column > indent && column + length > width {
+            text.truncate(text.trim_end().len());
+            text += &format!("\n{:indent$}", "");
+            column = indent;
+        }
+        text += word;
+        column = match word.ends_with('\n') {
+            true => 0,
+            false => column + word.chars().count(),
+        };
+    }
+    text
 }
 
 /// The table as text, with its figures (up to three columns after the first) at the right.
@@ -89,10 +142,10 @@ pub(super) fn aligned(mut table: Table) -> String {
 
 fn violation(violation: &Violation) -> String {
     let mut text = format!(
-        "\n{}VIOLATION of {}\n",
+        "\n{} of {}\n",
         match violation.expected {
-            true => "expected ",
-            false => "",
+            true => style("expected VIOLATION").yellow(),
+            false => style("VIOLATION").red().bold(),
         },
         in_words(&violation.what)
     );
@@ -129,11 +182,25 @@ fn seeds(violation: &Violation) -> String {
     }
 }
 
+/// Where in a line of a story the text begins: after indentation, time and process.
+const TOLD_FROM: usize = 27;
+
 /// A story, indented.
 pub(super) fn story(lines: &[String]) -> String {
     match lines.is_empty() {
         true => String::new(),
-        false => format!("  story\n    {}\n", lines.join("\n    ")),
+        false => {
+            let width = width();
+            let line = |line: &String| {
+                let line = wrapped(&format!("    {line}"), TOLD_FROM, width);
+                match line.contains("  fault  ") {
+                    true => style(line).yellow().to_string(),
+                    false => line,
+                }
+            };
+            let lines: Vec<String> = lines.iter().map(line).collect();
+            format!("  story\n{}\n", lines.join("\n"))
+        }
     }
 }
 
@@ -144,6 +211,11 @@ fn verdict(report: &Report) -> String {
         Verdict::Violated => "violated",
         Verdict::Incomplete => "not clean",
         Verdict::Interrupted => "interrupted, nothing found",
+    };
+    let word = match report.verdict {
+        Verdict::Clean | Verdict::FoundAsExpected => style(word).green(),
+        Verdict::Violated => style(word).red(),
+        Verdict::Incomplete | Verdict::Interrupted => style(word).yellow(),
     };
     let because = report.because.iter().map(|why| format!("  {why}\n"));
     format!("\nverdict: {word}\n{}", because.collect::<String>())
@@ -182,5 +254,14 @@ mod tests {
         assert_eq!(duration(1.25), "1.2 s");
         assert_eq!(duration(7_200.0), "2.0 h");
         assert_eq!(share(1, 8), "1 (12%)");
+    }
+
+    #[test]
+    fn a_line_goes_on_below_itself() {
+        let line = "  1.0 s  a1  one two three four";
+        assert_eq!(wrapped(line, 4, None), line);
+        let expected = "  1.0 s  a1  one\n    two three four";
+        assert_eq!(wrapped(line, 4, Some(18)), expected);
+        assert_eq!(wrapped("unbreakable-word", 2, Some(13)), "unbreakable-word");
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn listen() -> &'static AtomicBool {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(Exit::Interrupted as i32);
         }
-        eprintln!("interrupted: finishing the seeds that are under way (again to end at once)");
+        eprintln!("interrupted: telling what is known (again to end at once)");
     });
     if let Err(error) = handled {
         eprintln!("note: Ctrl-C will end at once: {error}");

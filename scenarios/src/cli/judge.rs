@@ -8,6 +8,7 @@ use crate::sweep::{Ended, Swept};
 
 use super::args::RunArgs;
 use super::exit::Exit;
+use super::human;
 use super::report::{self, Fault, Property, Report, Totals, Verdict, Violation};
 
 /// The report on a sweep in which these violations were found, and how the command ends.
@@ -89,6 +90,16 @@ fn shortcomings(
                 .iter()
                 .map(|name| format!("the guarantee `{name}` was never put to the test")),
         );
+    }
+    if found && swept.totals.seeds < args.seeds().count {
+        let ran = human::thousands(swept.totals.seeds);
+        let of = match args.wants_all_seeds() {
+            true => format!(" of {}", human::thousands(args.seeds().count)),
+            false => String::new(),
+        };
+        missing.push(format!(
+            "stopped at the first violation, after {ran}{of} seeds; --keep-going goes on"
+        ));
     }
     for name in &args.require {
         let property = swept.totals.properties.get(name.as_str());

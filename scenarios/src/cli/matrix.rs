@@ -68,6 +68,14 @@ fn chosen(fixed: &dyn Case, args: &MatrixArgs) -> Result<Vec<Flip>, Problem> {
     let named = |name: &String| {
         let found = all.iter().find(|defect| defect.name == *name);
         found.cloned().ok_or_else(|| {
+            let mut hidden = fixed.hidden_defects().into_iter();
+            if let Some(hidden) = hidden.find(|hidden| hidden.name == *name) {
+                return Problem::new(format!(
+                    "`{name}` does not show in `{}`: it shows only with {}",
+                    fixed.name(),
+                    hidden.shows_with
+                ));
+            }
             let listed = |defect: &Flip| Listed::new(&defect.name, &defect.about);
             let listed: Vec<Listed> = all.iter().map(listed).collect();
             Problem::new(format!(

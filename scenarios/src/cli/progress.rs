@@ -10,15 +10,43 @@ use crate::seeds::Seeds;
 use crate::stopwatch::Stopwatch;
 use crate::sweep::Watch;
 
-/// Elsewhere than on a terminal, at most one line in so much time.
-const LINE_EVERY: Duration = Duration::from_secs(2);
+/// Elsewhere than on a terminal the first line comes after so much time,
+const FIRST_LINE: Duration = Duration::from_secs(5);
+/// and each next one after twice as much as the one before, until they are so far apart.
+const LINES_APART: Duration = Duration::from_secs(60);
+
+/// When lines are due: soon at first, so that a short run shows that it goes on, and seldom later, so that a long one
+/// does not fill a log.
+pub(super) struct Pace {
+    last: Stopwatch,
+    wait: Duration,
+}
+
+impl Pace {
+    pub fn new() -> Pace {
+        Pace {
+            last: Stopwatch::start(),
+            wait: FIRST_LINE,
+        }
+    }
+
+    /// Is a line due? Then the next one is not for a while.
+    pub fn is_due(&mut self) -> bool {
+        let is_due = self.last.is_over(Some(self.wait));
+        if is_due {
+            self.last = Stopwatch::start();
+            self.wait = (self.wait * 2).min(LINES_APART);
+        }
+        is_due
+    }
+}
 
 /// Shows how a sweep gets on.
 pub(super) enum Progress {
     Bar(ProgressBar),
     Lines {
         seeds: Option<u64>,
-        last: Mutex<Stopwatch>,
+        pace: Mutex<Pace>,
     },
 }
 
@@ -29,7 +57,7 @@ impl Progress {
         if !io::stderr().is_terminal() {
             return Progress::Lines {
                 seeds: count,
-                last: Mutex::new(Stopwatch::start()),
+                pace: Mutex::new(Pace::new()),
             };
         }
         let (bar, template) = match count {
@@ -61,10 +89,9 @@ impl Watch for Progress {
                 bar.set_position(done);
                 bar.set_message(format!("{violations} violations"));
             }
-            Progress::Lines { seeds, last } => {
-                let mut last = last.lock().expect("nobody panics with it");
-                if last.is_over(Some(LINE_EVERY)) {
-                    *last = Stopwatch::start();
+            Progress::Lines { seeds, pace } => {
+                let mut pace = pace.lock().expect("nobody panics with it");
+                if pace.is_due() {
                     let of = seeds.map_or(String::new(), |seeds| format!(" of {seeds}"));
                     eprintln!("{done}{of} seeds, {violations} violations");
                 }
@@ -74,21 +101,20 @@ impl Watch for Progress {
 }
 
 /// One line now and then, about something without an end in sight.
-pub(super) struct Ticker(Mutex<Stopwatch>);
+pub(super) struct Ticker(Mutex<Pace>);
 
 impl Ticker {
     pub fn new() -> Ticker {
-        Ticker(Mutex::new(Stopwatch::start()))
+        Ticker(Mutex::new(Pace::new()))
     }
 
     /// If it is time for a line, prints it.
     pub fn tick(&self, line: impl FnOnce() -> String) {
         // Whoever else is at it prints the line.
-        let Ok(mut last) = self.0.try_lock() else {
+        let Ok(mut pace) = self.0.try_lock() else {
             return;
         };
-        if last.is_over(Some(LINE_EVERY)) {
-            *last = Stopwatch::start();
+        if pace.is_due() {
             eprintln!("{}", line());
         }
     }

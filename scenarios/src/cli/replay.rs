@@ -7,7 +7,7 @@ use wavetank_engine::drive::replay::{Fit, Replayed};
 use wavetank_engine::trace::Line;
 
 use crate::case::Case;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Listed};
 use crate::head::build;
 use crate::replay::{Followed, Unfollowed, follow, in_words};
 use crate::trace_file::Trace;
@@ -39,19 +39,39 @@ pub(super) fn replay(catalogue: &dyn Catalogue, args: &ReplayArgs) -> Result<Exi
         return Err(failed);
     }
     let followed = followed.map_err(|error| unfollowed(&error, args))?;
+    let story = human::story(&story(&followed, args)?);
     match args.until.filter(|until| *until < trace.end().events) {
         Some(_) => {
-            print(&stopped(&followed))?;
+            print(&format!("{story}{}", stopped(&followed)))?;
             Ok(Exit::Clean)
         }
         None => {
-            print(&ended(&followed))?;
+            print(&format!("{story}{}", ended(&followed)))?;
             Ok(match followed.violation {
                 Some(_) => Exit::Violation,
                 None => Exit::Clean,
             })
         }
     }
+}
+
+/// As much of the story as is asked for.
+fn story(followed: &Followed, args: &ReplayArgs) -> Result<Vec<String>, Problem> {
+    let Some(object) = &args.about else {
+        return Ok(match args.story {
+            true => followed.whole_story(),
+            false => followed.story(),
+        });
+    };
+    followed.story_about(object).ok_or_else(|| {
+        let listed = |object: &str| Listed::new(object, "");
+        let objects: Vec<Listed> = followed.objects().map(listed).collect();
+        Problem::new(format!(
+            "{}: nothing was told about `{object}`; {}",
+            args.trace.display(),
+            find::help(object, &objects, "the objects are")
+        ))
+    })
 }
 
 /// Why a trace could not be followed, for people.
@@ -98,7 +118,7 @@ fn told(case: &dyn Case, world: &World, line: &Line, replayed: &Replayed) -> Str
 
 fn stopped(followed: &Followed) -> String {
     let world = &followed.world;
-    let mut text = human::story(&followed.story());
+    let mut text = String::new();
     let events = human::thousands(followed.events);
     let now = world.now();
     writeln!(text, "stopped after {events} events, at {now} s; pending:")
@@ -119,8 +139,7 @@ fn ended(followed: &Followed) -> String {
     match &followed.violation {
         None => format!("all {events} events match, to {at} s: no violation\n"),
         Some(found) => format!(
-            "{}all {events} events match, to {at} s: violation of {}\n",
-            human::story(&followed.story()),
+            "all {events} events match, to {at} s: violation of {}\n",
             in_words(found)
         ),
     }

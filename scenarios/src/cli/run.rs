@@ -14,6 +14,9 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
     let case = find::scenario(catalogue, &args.scenario, &args.composition.composition())?;
     let case = case.as_ref();
     check_case(case, args)?;
+    for hint in case.hints() {
+        eprintln!("hint: {hint}");
+    }
     check_writable(&args.out).map_err(Problem::new)?;
     let stop = interrupt::listen();
     let sweep = Sweep {

@@ -15,6 +15,8 @@ use super::scenario::Scenario;
 const SHORTEST_CALM: Duration = Duration::from_secs(1);
 /// A storm or a calm that lasts longer would take days to simulate.
 const LONGEST_PHASE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// What is done more often takes the storm for itself: a second would have millions of commands.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 /// More strikes of one kind than so many are no budget any more.
 const MOST_STRIKES: u32 = 10_000;
 
@@ -119,10 +121,14 @@ impl Checker<'_> {
                 continue;
             };
             let path = Path::of("workload").key(load.key);
-            if every == Duration::ZERO {
-                let help = "give a duration of more than 0s";
+            if every < SHORTEST_INTERVAL {
+                let message = match every == Duration::ZERO {
+                    true => load.never.to_owned(),
+                    false => format!("`{}` every {every} is more than anybody does", load.key),
+                };
+                let help = format!("give at least {SHORTEST_INTERVAL}");
                 self.found
-                    .at(path.clone().key("every"), Value, load.never, help);
+                    .at(path.clone().key("every"), Value, message, help);
             }
             if !(load.need.met)(&self.spec) {
                 let help = format!("add {}, or remove `{}`", load.need.add, load.key);

@@ -26,6 +26,10 @@ pub(super) fn yaml(error: &serde_saphyr::Error) -> Note {
             "merge keys (`<<`) cannot be used here".into(),
             "write the keys themselves",
         ),
+        _ if is_too_much(error) => (
+            "more, or more deeply nested, than any scenario is".into(),
+            "is this the right file?",
+        ),
         _ => {
             let text = error.to_string();
             // The place is shown anyway.
@@ -41,6 +45,14 @@ pub(super) fn yaml(error: &serde_saphyr::Error) -> Note {
         message,
         help: help.into(),
     }
+}
+
+/// Is it one of the reader's limits that was reached?
+fn is_too_much(error: &serde_saphyr::Error) -> bool {
+    let text = error.to_string();
+    ["budget breached", "recursion limit"]
+        .iter()
+        .any(|limit| text.contains(limit))
 }
 
 /// YAML that is not a scenario.

@@ -98,7 +98,7 @@ impl Format {
     }
 
     /// What a key means in a mapping read as the type of that name.
-    pub(super) fn meaning(&self, owner: &str, key: &str) -> Option<String> {
+    pub(crate) fn meaning(&self, owner: &str, key: &str) -> Option<String> {
         let key = self.of(owner)?.get("properties")?.get(key)?;
         key.get("description")?.as_str().map(String::from)
     }

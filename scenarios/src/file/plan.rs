@@ -127,6 +127,9 @@ impl Checker<'_> {
         let path = path.key(kind);
         match serde_json::from_value::<Fault>(fault.clone()) {
             Err(error) => {
+                let error = error.to_string();
+                let error =
+                    error.replace("expected struct variant", "where there must be a mapping");
                 let message = format!("this is no `{kind}`: {error}");
                 let help = "docs/TRACES.md lists the faults with what each needs";
                 self.wrong(path, OnValue, message, help);

@@ -1,10 +1,10 @@
 //! The defects and fixes of a job: which have a place in it, and the same job with some the other way.
 
 use wavetank_component::Component;
-use wavetank_version::{Defect, Kind, List};
+use wavetank_version::{Defect, Kind, List, OptionIs};
 
 use super::job::Job;
-use crate::case::Flip;
+use crate::case::{Flip, Hidden};
 
 /// The names of defects and fixes.
 pub(super) fn names(defects: impl Iterator<Item = &'static Defect>) -> Vec<String> {
@@ -74,22 +74,45 @@ impl Job {
         self.showing().filter(missing).map(flip).collect()
     }
 
+    /// Defects that are off and have a place, but that these options hide; each with the options that it shows with.
+    pub(super) fn hidden(&self) -> Vec<Hidden> {
+        let off = |defect: &&Defect| defect.kind != Kind::Fix && !self.has(defect);
+        let hidden = self.judged().filter(off).filter_map(|defect| {
+            let wanted: Vec<String> = self.hiding(defect).map(|o| o.to_string()).collect();
+            let name = defect.name.to_owned();
+            let shows_with = wanted.join(" and ");
+            (!wanted.is_empty()).then_some(Hidden { name, shows_with })
+        });
+        hidden.collect()
+    }
+
+    /// The options that hide a defect which has a place.
+    fn hiding(&self, defect: &Defect) -> impl Iterator<Item = OptionIs> {
+        let wanted = defect.shows_with.into_iter().flatten();
+        wanted.filter(|wanted| !self.spec.may_be(*wanted))
+    }
+
     /// Those that have a place, and would show: there are properties that judge their component, and the options are
     /// such.
     pub(super) fn showing(&self) -> impl Iterator<Item = &'static Defect> {
+        let shows = |defect: &&'static Defect| self.hiding(defect).next().is_none();
+        self.judged().filter(shows)
+    }
+
+    /// Those that have a place, and whose component some property judges.
+    fn judged(&self) -> impl Iterator<Item = &'static Defect> {
         let judged = |component: &dyn Component| {
             let shown_by = component.shown_by();
             let mut all = self.properties.iter();
             all.any(|named| shown_by.contains(&named.of))
         };
         let all = self.components.defects().into_iter();
-        let shows = move |(component, _, defect): &(&dyn Component, List, &'static Defect)| {
-            let options = defect.needs.into_iter().chain(defect.shows_with);
+        let has_place = move |(component, _, defect): &(&dyn Component, List, &'static Defect)| {
             self.fits(defect)
                 && judged(*component)
-                && options.into_iter().all(|wanted| self.spec.may_be(wanted))
+                && defect.needs.is_none_or(|wanted| self.spec.may_be(wanted))
         };
-        all.filter(shows).map(|(_, _, defect)| defect)
+        all.filter(has_place).map(|(_, _, defect)| defect)
     }
 
     /// The same job with these the other way.

@@ -98,6 +98,25 @@ pub(super) fn directed(scenario: &Scenario) -> Result<Vec<(Time, Action)>, Strin
     scenario.plan.iter().map(typed).collect()
 }
 
+/// Whom the plan lets crash and never starts again: calm starts only those that the seed has injected.
+pub(super) fn stay_down(scenario: &Scenario) -> Vec<String> {
+    let mut planned = directed(scenario).unwrap_or_default();
+    planned.sort_by_key(|(at, _)| *at);
+    let mut down: Vec<String> = Vec::new();
+    for (_, action) in planned {
+        match action {
+            Action::Fault(Fault::Crash { process } | Fault::PowerLoss { process }) => {
+                down.push(process);
+            }
+            Action::Fault(Fault::Start { process }) => down.retain(|other| *other != process),
+            _ => {}
+        }
+    }
+    down.sort();
+    down.dedup();
+    down
+}
+
 pub(super) fn command(process: &str, what: &str, args: Json) -> Action {
     Action::Command {
         process: process.to_owned(),

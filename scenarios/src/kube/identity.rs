@@ -23,7 +23,7 @@ struct Identity {
     fixed: bool,
     on: Vec<String>,
     off: Vec<String>,
-    /// What is on as a result, by process. A defect or fix that is younger than the trace
+    /// What is on as a result: in some process, each combination once. A defect or fix that is younger than the trace
     /// is not among them, and stays off whatever has come to `fixed` since.
     defects: Vec<Vec<String>>,
     /// Those of etcd.
@@ -96,7 +96,13 @@ impl Job {
 
     pub(super) fn to_identity(&self) -> serde_json::Value {
         let composition = &self.spec.composition;
-        let selections = self.selections();
+        let mut defects: Vec<Vec<String>> = Vec::new();
+        for selection in self.selections() {
+            let on = names(selection.iter());
+            if !defects.contains(&on) {
+                defects.push(on);
+            }
+        }
         let identity = Identity {
             scenario: self.scenario.to_json(),
             release: self.spec.kubernetes.map(|release| release.name.to_owned()),
@@ -104,7 +110,7 @@ impl Job {
             fixed: composition.fixed,
             on: names(composition.on.iter().copied()),
             off: names(composition.off.iter().copied()),
-            defects: selections.iter().map(|all| names(all.iter())).collect(),
+            defects,
             etcd_defects: names(self.etcd_selection().iter()),
         };
         serde_json::to_value(identity).expect("a scenario is JSON")

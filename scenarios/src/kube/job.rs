@@ -11,7 +11,7 @@ use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
 use super::fault_schedule;
-use crate::case::{Case, Flip, Options};
+use crate::case::{Case, Flip, Hidden, Options};
 use crate::file::Scenario;
 use crate::search::Scope;
 
@@ -180,6 +180,15 @@ impl Case for Job {
         Describer::new(move |world, note| components.describe(world, note))
     }
 
+    fn hints(&self) -> Vec<String> {
+        let own = self.components.iter().flat_map(|own| own.hints(&self.spec));
+        let down = fault_schedule::stay_down(&self.scenario);
+        let down = down.into_iter().map(|process| {
+            format!("calm does not start what `plan` let crash: {process} stays down; plan a `start` as well")
+        });
+        own.chain(down).collect()
+    }
+
     fn flips(&self) -> Vec<Flip> {
         self.blamed()
     }
@@ -194,6 +203,10 @@ impl Case for Job {
 
     fn missing_defects(&self) -> Vec<Flip> {
         self.missing()
+    }
+
+    fn hidden_defects(&self) -> Vec<Hidden> {
+        self.hidden()
     }
 
     fn places(&self) -> Vec<&'static str> {

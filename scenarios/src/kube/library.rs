@@ -22,6 +22,11 @@ pub fn bundled(components: &Components) -> Vec<Scenario> {
     parsed(FILES, components)
 }
 
+/// The texts of all bundled scenarios and scopes.
+pub fn texts() -> impl Iterator<Item = &'static str> {
+    FILES.iter().chain(SCOPES).map(|(_, text)| *text)
+}
+
 /// All bundled scopes.
 ///
 /// # Panics

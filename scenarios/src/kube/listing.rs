@@ -67,6 +67,32 @@ pub(super) fn etcd(components: &Components, release: EtcdVersion) -> Listed {
 
 /// A scenario or scope, by the first sentence of what it is about.
 pub(super) fn scenario(scenario: &Scenario) -> Listed {
-    let first = scenario.about.split(['.', ':']).next().unwrap_or_default();
-    Listed::new(&scenario.name, first.replace('\n', " "))
+    Listed::new(&scenario.name, first_sentence(&scenario.about))
+}
+
+/// Until a full stop or a colon after which something else begins: `1.9` and `10.0.0.1` are in one sentence.
+fn first_sentence(text: &str) -> String {
+    let ends = |(at, c): &(usize, char)| {
+        let rest = &text[at + c.len_utf8()..];
+        ".:".contains(*c) && rest.chars().next().is_none_or(char::is_whitespace)
+    };
+    let end = text
+        .char_indices()
+        .find(ends)
+        .map_or(text.len(), |(at, _)| at);
+    let words: Vec<&str> = text[..end].split_whitespace().collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_ends_with_its_full_stop() {
+        let text = "As until 1.9,\nwithout leases: each. And more.";
+        assert_eq!(first_sentence(text), "As until 1.9, without leases");
+        assert_eq!(first_sentence("One. Two."), "One");
+        assert_eq!(first_sentence("No end"), "No end");
+    }
 }

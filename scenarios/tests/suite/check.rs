@@ -376,8 +376,8 @@ fn what_a_scope_says_that_it_shows_is_looked_for() {
     );
     let said = [
         "right: no violation within",
-        "blind to    progress-latch: nobody asks for progress",
-        "unshown     passed the places of progress-overtakes-events, compaction-skips-slow-watch",
+        "cannot see  progress-latch: nobody asks for progress",
+        "unshown     reached where it matters whether these are on: progress-overtakes-events, compaction-skips-slow-watch",
         "right: shows compaction-drops-tombstone",
         "right: cannot show progress-latch",
     ];

@@ -9,6 +9,7 @@ mod defects;
 mod determinism;
 mod etcd_defects;
 mod exact;
+mod first_hour;
 mod helper;
 mod kept;
 mod leader_defects;

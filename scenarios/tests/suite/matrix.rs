@@ -6,7 +6,7 @@ use std::path::Path;
 
 use support::{Done, files, scratch, wavetank};
 
-/// Within these seeds one defect is found, and the other needs another scenario.
+/// Within these seeds one defect is found, and the other needs more of them.
 const SEEDS: &str = "0..14";
 const FOUND: &str = "last-apiserver-keeps-address";
 const NOT_FOUND: &str = "listener-closes-before-removal";

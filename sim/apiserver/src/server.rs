@@ -405,7 +405,8 @@ pub(crate) const LISTENER_CLOSES_BEFORE_REMOVAL: Defect = Defect::known(
     "the listener closes while RemoveEndpoints still needs the loopback client",
 )
 .until(gates::LISTENER_CLOSES_LAST)
-.shows_with("endpoint-reconciler-type", &["lease", "master-count"]);
+.shows_with("endpoint-reconciler-type", &["lease", "master-count"])
+.shows_with("shutdown-delay", &["0s"]);
 
 /// `Run` (v1.16, v1.20), `RunWithContext` (v1.36).
 async fn shutdown<H: Hook>(rx: Rx, config: Arc<Config>, hooks: Arc<[H]>) -> Outcome {

@@ -6,13 +6,27 @@ use wavetank_etcd::Revision;
 
 use crate::fifo::StoreKey;
 use crate::observed::{
-    Call, Changed, Handled, Held, Listed, NotListed, Ready, Synced, Trouble, WatchBegan, WatchOver,
-    Watched,
+    Call, Changed, Handled, Held, Informing, Listed, NotListed, Ready, Selection, Synced, Trouble,
+    WatchBegan, WatchOver, Watched,
 };
 
 /// Puts a note of a client with informers into words; `None` for what no story needs.
 pub fn describe(world: &World, note: &Note) -> Option<Description> {
+    let process = world.name(note.process);
+    let told = |informer: u32, text: String, keys: Vec<&StoreKey>| {
+        let own = format!("informer {informer} of {process}");
+        let keys = keys.into_iter().map(|key| format!("{key} in {own}"));
+        let keys: Vec<String> = keys.collect();
+        Description {
+            text: format!("informer {informer} {text}"),
+            about: [vec![own], keys].concat(),
+        }
+    };
     let body = &note.body;
+    if let Some(informing) = body.get::<Informing>() {
+        let text = format!("begins: {}", selected(&informing.selection));
+        return Some(told(informing.informer, text, vec![]));
+    }
     if let Some(listed) = body.get::<Listed>() {
         let how = if listed.streamed {
             "streamed"
@@ -21,52 +35,38 @@ pub fn describe(world: &World, note: &Note) -> Option<Description> {
         };
         let (asked, got, many) = (at(listed.asked), listed.got, listed.items.len());
         let text = format!("has {how} {many} objects {asked}: revision {got}");
-        return Some(about(listed.informer, text, None));
+        let keys = listed.items.iter().map(|(key, _)| key).collect();
+        return Some(told(listed.informer, text, keys));
     }
     if let Some(failed) = body.get::<NotListed>() {
         let (asked, why) = (at(failed.asked), reason_of(&failed.why));
         let text = format!("gets no list {asked}: {why}");
-        return Some(about(failed.informer, text, None));
+        return Some(told(failed.informer, text, vec![]));
     }
     if let Some(began) = body.get::<WatchBegan>() {
         let text = format!("watches {} at {}", at(began.from), world.name(began.server));
-        return Some(about(began.informer, text, None));
+        return Some(told(began.informer, text, vec![]));
     }
     if let Some(over) = body.get::<WatchOver>() {
         let text = match &over.why {
             Some(why) => format!("its watch is over: {}", reason_of(why)),
             None => "its watch is closed".to_owned(),
         };
-        return Some(about(over.informer, text, None));
+        return Some(told(over.informer, text, vec![]));
     }
     if let Some(event) = body.get::<Watched>() {
-        let text = format!(
-            "gets {} {} of {}",
-            event.kind.name(),
-            event.key,
-            event.revision
-        );
-        return Some(about(event.informer, text, Some(&event.key)));
+        let (kind, key, revision) = (event.kind.name(), &event.key, event.revision);
+        let (of, keys) = match key.is_empty() {
+            true => (String::new(), vec![]),
+            false => (format!("{key} "), vec![key]),
+        };
+        let text = format!("gets {kind} {of}of {revision}");
+        return Some(told(event.informer, text, keys));
     }
     if let Some(changed) = body.get::<Changed>() {
-        let mut parts = changed.changes.iter().map(|(key, now)| match now {
-            Some(revision) => format!("{key} of {revision}"),
-            None => format!("no {key}"),
-        });
-        let first: Vec<String> = parts.by_ref().take(3).collect();
-        if first.is_empty() {
-            return None;
-        }
-        let more = parts.count();
-        let mut text = format!("its store has {}", first.join(", "));
-        if more > 0 {
-            text += &format!(" and {more} more");
-        }
-        let keys = changed.changes.iter().map(|(key, _)| key.to_string());
-        return Some(Description {
-            text,
-            about: keys.collect(),
-        });
+        let text = changed_words(changed)?;
+        let keys = changed.changes.iter().map(|(key, _)| key).collect();
+        return Some(told(changed.informer, text, keys));
     }
     if let Some(handled) = body.get::<Handled>() {
         let call = match handled.call {
@@ -80,28 +80,59 @@ pub fn describe(world: &World, note: &Note) -> Option<Description> {
             "handler {} knows {} of {} as {call}",
             handled.handler, handled.key, handled.revision
         );
-        return Some(about(handled.informer, text, Some(&handled.key)));
+        return Some(told(handled.informer, text, vec![&handled.key]));
     }
     if let Some(held) = body.get::<Held>() {
         let text = if held.held { "is held back" } else { "goes on" };
-        return Some(about(held.informer, text.to_owned(), None));
+        return Some(told(held.informer, text.to_owned(), vec![]));
     }
     if let Some(synced) = body.get::<Synced>() {
         let text = "its store is filled".to_owned();
-        return Some(about(synced.informer, text, None));
+        return Some(told(synced.informer, text, vec![]));
     }
-    body.get::<Ready>()?;
+    let ready = body.get::<Ready>()?;
+    let all = ready.informers.clone();
     Some(Description {
         text: "begins to work".to_owned(),
-        about: Vec::new(),
+        about: all
+            .map(|informer| format!("informer {informer} of {process}"))
+            .collect(),
     })
 }
 
-fn about(informer: u32, text: String, key: Option<&StoreKey>) -> Description {
-    Description {
-        text: format!("informer {informer} {text}"),
-        about: key.map(|key| key.to_string()).into_iter().collect(),
+/// What an informer is about: `configmaps in all namespaces with app in (x)`.
+fn selected(selection: &Selection) -> String {
+    let Selection {
+        resource,
+        namespace,
+        labels,
+    } = selection;
+    let place = match namespace.is_empty() {
+        true => "all namespaces".to_owned(),
+        false => format!("namespace {namespace}"),
+    };
+    let labels = match labels.text() {
+        none if none.is_empty() => String::new(),
+        text => format!(" with {text}"),
+    };
+    format!("{} in {place}{labels}", resource.qualified())
+}
+
+/// What a store has, if anything has changed: at most three objects by name.
+fn changed_words(changed: &Changed) -> Option<String> {
+    let mut parts = changed.changes.iter().map(|(key, now)| match now {
+        Some(revision) => format!("{key} of {revision}"),
+        None => format!("no {key}"),
+    });
+    let first: Vec<String> = parts.by_ref().take(3).collect();
+    if first.is_empty() {
+        return None;
     }
+    let more = match parts.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("its store has {}{more}", first.join(", ")))
 }
 
 fn at(revision: Option<Revision>) -> String {

@@ -3,6 +3,7 @@
 
 use std::iter;
 
+use serde_json::Value as Json;
 use wavetank_api::{Object, views};
 use wavetank_component::{Description, Stored};
 use wavetank_engine::{Note, World};
@@ -58,13 +59,55 @@ impl Components {
             return format!("deletes {}", change.key);
         };
         let text = self.stored(change).find_map(|stored| stored.text);
-        let text = text.unwrap_or_else(|| {
-            let addresses = views::addresses(now.value.json());
-            match addresses.is_empty() {
-                true => "no address".to_owned(),
-                false => addresses.join(", "),
-            }
-        });
+        let text = text.unwrap_or_else(|| contents(now.value.json()));
         format!("{} := {text}", change.key)
+    }
+}
+
+/// So much of an object is told that nobody has words for.
+const CONTENTS: usize = 60;
+
+/// What is in an object: labels, and the fields besides its metadata, as far as they fit in a line.
+fn contents(object: &Json) -> String {
+    let labels = object.pointer("/metadata/labels");
+    let labels = labels.map(|labels| ("labels", labels));
+    let fields = object.as_object().into_iter().flatten();
+    let fields = fields
+        .map(|(name, value)| (name.as_str(), value))
+        .filter(|(name, _)| !["apiVersion", "kind", "metadata"].contains(name));
+    let all = labels.into_iter().chain(fields);
+    let all: Vec<String> = all.map(|(name, value)| format!("{name} {value}")).collect();
+    let leaves = object.pointer("/metadata/deletionTimestamp").is_some();
+    let prefix = if leaves { "being deleted, " } else { "" };
+    let text = match all.is_empty() {
+        true => object["kind"].as_str().unwrap_or("an object").to_owned(),
+        false => all.join(", "),
+    };
+    let mut chars = text.chars();
+    let mut short: String = chars.by_ref().take(CONTENTS).collect();
+    if chars.next().is_some() {
+        short.push('…');
+    }
+    prefix.to_owned() + &short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_object_without_words_of_its_own_is_told_by_what_is_in_it() {
+        let mut object =
+            json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "x"}});
+        assert_eq!(contents(&object), "ConfigMap");
+        object["data"] = json!({"n": "5"});
+        object["metadata"]["labels"] = json!({"app": "x"});
+        assert_eq!(contents(&object), r#"labels {"app":"x"}, data {"n":"5"}"#);
+        object["metadata"]["deletionTimestamp"] = "now".into();
+        object["data"] = json!({"text": "ä".repeat(100)});
+        let told = contents(&object);
+        assert!(told.starts_with("being deleted, labels "), "{told}");
+        assert!(told.ends_with("ä…"), "{told}");
     }
 }

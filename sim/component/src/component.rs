@@ -66,6 +66,12 @@ pub trait Component: Send + Sync + 'static {
         let _ = (spec, mistakes);
     }
 
+    /// What is possible, and may be other than it was meant: for people, a sentence each.
+    fn hints(&self, spec: &Spec) -> Vec<String> {
+        let _ = spec;
+        Vec::new()
+    }
+
     /// What is impossible with the releases that the flags ask for.
     ///
     /// # Errors

@@ -112,6 +112,16 @@ impl Component for Etcd {
         spec.part::<Options>().check(mistakes);
     }
 
+    fn hints(&self, spec: &Spec) -> Vec<String> {
+        let members = self.count(&spec.given);
+        let is_even = members.is_multiple_of(2);
+        let hint = format!(
+            "`etcd: {members}` stands no more members that are down than `etcd: {}`: an even number gains nothing",
+            members.saturating_sub(1)
+        );
+        is_even.then_some(hint).into_iter().collect()
+    }
+
     fn processes(&self, spec: &Spec, drawn: Option<&Drawn>) -> Result<Vec<String>, String> {
         let asked = self.count(&spec.given);
         let Some(drawn) = drawn else {

@@ -1,8 +1,10 @@
 //! What apiservers and their bootstrap controllers tell, in words.
 
-use crate::kube_apiserver::bootstrap::{BootstrapNote, RemovalOutcome};
+use crate::kube_apiserver::bootstrap::{BootstrapNote, MASTER_LEASES, RemovalOutcome};
+use serde_json::Value as Json;
+use wavetank_api::{kinds, views};
 use wavetank_apiserver::ServerNote;
-use wavetank_component::Description;
+use wavetank_component::{Description, Stored};
 use wavetank_engine::Note;
 
 /// A note of an apiserver; `None` for any other.
@@ -23,6 +25,25 @@ pub(super) fn note(note: &Note) -> Option<Description> {
     Some(Description {
         text,
         about: Vec::new(),
+    })
+}
+
+/// What is published of apiservers: leases, Endpoints and EndpointSlices, by their addresses.
+pub(super) fn stored(key: &str, value: Option<&Json>) -> Option<Stored> {
+    let leased = key.strip_prefix(MASTER_LEASES);
+    let kind = value.and_then(|value| value["kind"].as_str());
+    let lists = [kinds::ENDPOINTS.kind, kinds::ENDPOINT_SLICES.kind];
+    if leased.is_none() && !kind.is_some_and(|kind| lists.contains(&kind)) {
+        return None;
+    }
+    let addresses = value.map(views::addresses);
+    let text = addresses.map(|addresses| match addresses.is_empty() {
+        true => "no address".to_owned(),
+        false => addresses.join(", "),
+    });
+    Some(Stored {
+        text,
+        about: leased.map(str::to_owned).into_iter().collect(),
     })
 }
 

@@ -26,7 +26,7 @@ use wavetank_version::{List, Listed, Selection, Version};
 use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
 use crate::services::{RepairDefect, ServiceDefect};
 use crate::{clients, etcd, identity, load_balancer, rollout, services, watch_cache};
-use bootstrap::{Bootstrap, MASTER_LEASES, Reconciler};
+use bootstrap::{Bootstrap, Reconciler};
 use gates::BEGINS_WHEN_READY;
 use options::{Decided, Topology};
 
@@ -323,11 +323,7 @@ impl Component for KubeApiserver {
         describe::note(note)
     }
 
-    fn describe_stored(&self, key: &str, _: Option<&Json>) -> Option<Stored> {
-        let leased = key.strip_prefix(MASTER_LEASES)?;
-        Some(Stored {
-            text: None,
-            about: vec![leased.to_owned()],
-        })
+    fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
+        describe::stored(key, value)
     }
 }

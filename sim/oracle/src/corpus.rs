@@ -72,7 +72,11 @@ fn name_of(path: &Path) -> Option<&str> {
     plain.strip_suffix(".jsonl")
 }
 
-fn parse(path: &Path, bytes: &[u8]) -> Result<Recording, String> {
+/// A recording, by the name of its file.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Recording, String> {
     let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut text = String::new();
     if path.extension().is_some_and(|ending| ending == "gz") {

@@ -77,9 +77,7 @@ impl Composition {
                 return unfit("has no place in the algorithms of this release".to_owned());
             }
             if let Some(needs) = defect.needs.filter(|needs| !may_be(*needs)) {
-                let OptionIs { option, one_of } = needs;
-                let value = one_of.join("` or `");
-                return unfit(format!("has a place only with `{option}: {value}`"));
+                return unfit(format!("has a place only with {needs}"));
             }
         }
         Ok(())

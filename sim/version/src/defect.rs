@@ -1,6 +1,6 @@
 //! What a defect or a fix is.
 
-use std::ptr;
+use std::{fmt, ptr};
 
 use crate::{AnyVersion, Gate, Line};
 
@@ -32,8 +32,8 @@ pub struct Defect {
     pub about: &'static str,
     /// The option without which it has no place.
     pub needs: Option<OptionIs>,
-    /// The option without which it has a place but does not show.
-    pub shows_with: Option<OptionIs>,
+    /// The options without which it has a place but does not show: all of them.
+    pub shows_with: [Option<OptionIs>; 2],
     of: Of,
 }
 
@@ -66,6 +66,12 @@ pub struct OptionIs {
     pub one_of: &'static [&'static str],
 }
 
+impl fmt::Display for OptionIs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}: {}`", self.option, self.one_of.join("` or `"))
+    }
+}
+
 impl Defect {
     /// A known bug of Kubernetes.
     pub const fn known(name: &'static str, source: &'static str, about: &'static str) -> Defect {
@@ -94,7 +100,7 @@ impl Defect {
             source,
             about,
             needs: None,
-            shows_with: None,
+            shows_with: [None; 2],
             of: Of::Kubernetes {
                 fits: Gate::ALWAYS,
                 ships: Gate::ALWAYS,
@@ -154,12 +160,18 @@ impl Defect {
         }
     }
 
-    /// It shows only with one of these values of an option.
+    /// It shows only with one of these values of an option. This may be said of two options.
+    ///
+    /// # Panics
+    /// If it is said of a third one.
     pub const fn shows_with(self, option: &'static str, one_of: &'static [&'static str]) -> Defect {
-        Defect {
-            shows_with: Some(OptionIs { option, one_of }),
-            ..self
-        }
+        let wanted = Some(OptionIs { option, one_of });
+        let shows_with = match self.shows_with {
+            [None, _] => [wanted, None],
+            [first, None] => [first, wanted],
+            _ => panic!("it shows with two options already"),
+        };
+        Defect { shows_with, ..self }
     }
 
     /// Is it of etcd?

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::case::{Case, Flip};
+use crate::case::{Case, Flip, Hidden};
 use crate::head::build;
 use crate::sweep::{Ended, Swept};
 
@@ -39,6 +39,8 @@ pub(super) struct Report {
     pub seeds: String,
     /// The fixed case first, then each defect.
     pub rows: Vec<Row>,
+    /// Defects that the options of the scenario hide, and that were not looked for.
+    pub left_out: Vec<Hidden>,
 }
 
 /// What came out of one sweep.
@@ -189,6 +191,10 @@ impl Report {
             (true, false) => (Verdict::Interrupted, Exit::Interrupted),
             (true, true) => (Verdict::AllFound, Exit::Clean),
         };
+        let left_out = match args.defect.is_empty() {
+            true => fixed.hidden_defects(),
+            false => Vec::new(),
+        };
         let report = Report {
             version: VERSION,
             case: fixed.name().to_owned(),
@@ -199,6 +205,7 @@ impl Report {
             because,
             seeds: args.seeds.to_string(),
             rows,
+            left_out,
         };
         (report, exit)
     }

@@ -103,6 +103,7 @@ mistakes! {
     etcd_release_as_a_number: "v3.5.21" => "3.5";
     channel_for_nothing: "watch-channel: 16" => "watch-channel: 0";
     connect_all_the_time: "every: 2s" => "every: 0s";
+    connect_without_end: "every: 2s" => "every: 1ns";
     calm_too_short: "calm: 3m" => "calm: 10ms";
     plan_after_the_storm: "at: 2m" => "at: 121s";
     plan_for_nobody: "process: a1" => "process: a4";

@@ -11,11 +11,13 @@ use wavetank_api::{
 use wavetank_engine::{
     Caller, Condition, Either, Name, Outcome, Payload, RoutineFuture, Rx, Stream, Task,
 };
-use wavetank_etcd::{Change, Key, Keys, WatchPart as EtcdPart, WatchStart};
+use wavetank_etcd::{Change, Key, Keys, Revision, WatchPart as EtcdPart, WatchStart};
 
+use crate::cacher::gates::WATCH_LIST;
 use crate::cacher::{self, Cacher};
 use crate::endpoints::{Api, RequestContext, query};
 use crate::options::ListOptions;
+use crate::options::{Listed, StoreError};
 use crate::server::{Config, InFlight, WATCH};
 use crate::storages::Storages;
 
@@ -46,6 +48,26 @@ pub enum Open {
     },
 }
 
+/// A watch that is accepted.
+enum Begun {
+    /// By a watch cache.
+    Cache(cacher::Watch),
+    /// By the watcher on etcd.
+    Etcd(FromEtcd),
+}
+
+/// What the watcher on etcd is asked for (`watchChan`).
+struct FromEtcd {
+    under: Key,
+    options: ListOptions,
+    /// After which revision; 0 is that of the initial events (`initialRev`).
+    from: Revision,
+    /// `areInitialEventsRequired`
+    initial_events: bool,
+    /// `isInitialEventsEndBookmarkRequired`
+    end_bookmark: bool,
+}
+
 /// What came of a turn.
 enum Turn {
     /// Events.
@@ -67,14 +89,34 @@ pub(crate) async fn watch(
         Some(open) => open.clone(),
         None => {
             in_flight.begin(rx);
-            match begin(rx, &config, &storages, &watching).await {
-                Ok(open) => {
-                    rx.push(caller, Payload::new(WatchPart::Accepted));
-                    open
-                }
+            let begun = match begin(rx, &config, &storages, &watching).await {
+                Ok(begun) => begun,
                 Err(status) => {
                     let refused = WatchPart::Refused(Response::status(status));
                     rx.reply(caller, Payload::new(refused));
+                    in_flight.end(rx);
+                    return Outcome::Done;
+                }
+            };
+            rx.push(caller, Payload::new(WatchPart::Accepted));
+            let started = match begun {
+                Begun::Cache(watch) => Ok((Vec::new(), Open::Cache(watch))),
+                Begun::Etcd(from) => {
+                    from.start_watching(rx, &config, watching.api.resource)
+                        .await
+                }
+            };
+            match started {
+                Ok((events, open)) => {
+                    for event in events {
+                        rx.push(caller, Payload::new(WatchPart::Event(event)));
+                    }
+                    open
+                }
+                Err(status) => {
+                    let event = WatchPart::Event(WatchEvent::Error(status));
+                    rx.push(caller, Payload::new(event));
+                    rx.reply(caller, Payload::new(WatchPart::Closed));
                     in_flight.end(rx);
                     return Outcome::Done;
                 }
@@ -182,7 +224,7 @@ async fn begin(
     config: &Config,
     storages: &dyn Storages,
     watching: &Watching,
-) -> Result<Open, Status> {
+) -> Result<Begun, Status> {
     let api = &watching.api;
     let request = watching.request.expect::<Request>();
     let cx = RequestContext {
@@ -202,23 +244,116 @@ async fn begin(
                 None => MIN_REQUEST_TIMEOUT
                     .mul_f64(1.0 + rx.choose(1 << 20).await as f64 / f64::from(1 << 20)),
             };
-            open_in_cache(rx, cacher, under, &options, lasts).await
+            let watch = open_in_cache(rx, cacher, under, &options, lasts).await?;
+            Ok(Begun::Cache(watch))
         }
         None => {
-            let keys = if options.one {
-                Keys::One(under)
-            } else {
-                Keys::Prefix(under)
-            };
-            let start = WatchStart {
-                prev_kv: true,
-                ..WatchStart::of(keys, options.resource_version.unwrap_or(0) + 1)
-            };
-            Ok(Open::Etcd {
-                stream: config.etcd().watch::<Object>(rx, start),
-                predicate: Arc::new(options.predicate),
-            })
+            let from = FromEtcd::of(rx, config, under, options).await?;
+            Ok(Begun::Etcd(from))
         }
+    }
+}
+
+impl FromEtcd {
+    /// `watcher.Watch`, with `getStartWatchResourceVersion`.
+    async fn of(
+        rx: Rx,
+        config: &Config,
+        under: Key,
+        options: ListOptions,
+    ) -> Result<FromEtcd, Status> {
+        let asked = options.resource_version.unwrap_or(0);
+        let knows = config.release.has(WATCH_LIST);
+        let said = options.send_initial_events;
+        let from = match said {
+            Some(false) if knows && asked == 0 => newest(rx, config, &under).await?,
+            _ => asked,
+        };
+        Ok(FromEtcd {
+            from,
+            initial_events: match said {
+                None => asked == 0,
+                Some(said) => said && knows,
+            },
+            end_bookmark: said == Some(true) && knows && options.bookmarks,
+            under,
+            options,
+        })
+    }
+
+    /// `startWatching`: the initial events, if there are to be some, and the watch after them.
+    async fn start_watching(
+        self,
+        rx: Rx,
+        config: &Config,
+        resource: &'static Resource,
+    ) -> Result<(Vec<WatchEvent>, Open), Status> {
+        let mut from = self.from;
+        let mut events = Vec::new();
+        if self.initial_events {
+            if from > 0 {
+                let newest = newest(rx, config, &self.under).await?;
+                if from > newest {
+                    let status = Status::new_too_large_resource_version_error(from, newest, 1);
+                    return Err(status);
+                }
+            }
+            let listed = self.sync(rx, config, resource).await?;
+            from = listed.revision;
+            let added = |stored| WatchEvent::Object(WatchKind::Added, stored);
+            events.extend(listed.items.into_iter().map(added));
+        }
+        if self.end_bookmark {
+            events.push(WatchEvent::Bookmark {
+                resource_version: from,
+                initial_events_end: true,
+                of: resource,
+            });
+        }
+        let keys = match self.options.one {
+            true => Keys::One(self.under),
+            false => Keys::Prefix(self.under),
+        };
+        let start = WatchStart {
+            prev_kv: true,
+            ..WatchStart::of(keys, from + 1)
+        };
+        let open = Open::Etcd {
+            stream: config.etcd().watch::<Object>(rx, start),
+            predicate: Arc::new(self.options.predicate),
+        };
+        Ok((events, open))
+    }
+
+    /// `sync`: what there is now. Its pages of 10,000 are one here.
+    async fn sync(
+        &self,
+        rx: Rx,
+        config: &Config,
+        resource: &'static Resource,
+    ) -> Result<Listed, Status> {
+        let options = ListOptions {
+            one: self.options.one,
+            predicate: self.options.predicate.clone(),
+            ..ListOptions::default()
+        };
+        let storage = config.storage();
+        let listed = storage.get_list(rx, self.under.clone(), &options, resource);
+        listed.await.map_err(refused)
+    }
+}
+
+/// The newest revision (`getCurrentStorageRV`).
+async fn newest(rx: Rx, config: &Config, under: &Key) -> Result<Revision, Status> {
+    let storage = config.storage();
+    let newest = storage.get_current_resource_version(rx, under.clone());
+    newest.await.map_err(refused)
+}
+
+fn refused(error: StoreError) -> Status {
+    match error {
+        StoreError::Status(status) => *status,
+        error => Status::untyped(format!("{error:?}")),
     }
 }
 
@@ -228,19 +363,15 @@ async fn open_in_cache(
     under: Key,
     options: &ListOptions,
     lasts: Duration,
-) -> Result<Open, Status> {
+) -> Result<cacher::Watch, Status> {
     let begun = cacher.watch(rx, under, options, Some(lasts));
-    let watch = match begun.await {
-        Ok(watch) => watch,
-        Err(crate::StoreError::Status(status)) => return Err(*status),
-        Err(error) => return Err(Status::untyped(format!("{error:?}"))),
-    };
+    let watch = begun.await.map_err(refused)?;
     let deadline = Deadline {
         watch,
         after: lasts,
     };
     rx.spawn(Task::new(DEADLINE, deadline));
-    Ok(Open::Cache(watch))
+    Ok(watch)
 }
 
 /// `transform`: what a change means to somebody who sees only what the predicate selects.

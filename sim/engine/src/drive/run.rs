@@ -169,15 +169,30 @@ impl<C: Choices> Run<C> {
     }
 
     /// Runs to the end, or to the first violation of a guarantee.
-    pub fn finish(mut self) -> Outcome {
+    pub fn finish(self) -> Outcome {
+        let finished = self.finish_unless(&|| false);
+        finished.expect("nobody stops it")
+    }
+
+    /// Runs to the end, unless this says that it is to stop: then there is no outcome, but what was recorded so far.
+    /// It is asked every 1,024 events, and makes no other difference.
+    ///
+    /// # Errors
+    /// The record, if it was stopped.
+    pub fn finish_unless(mut self, stop: &dyn Fn() -> bool) -> Result<Outcome, Record> {
+        let mut steps: u64 = 0;
         let ending = loop {
+            steps += 1;
+            if steps.is_multiple_of(LOOK_EVERY) && stop() {
+                return Err(self.record);
+            }
             match self.step() {
                 Ok(true) => {}
                 Ok(false) => break Ending::Clean,
                 Err(found) => break Ending::Violated(found),
             }
         };
-        self.end(ending)
+        Ok(self.end(ending))
     }
 
     /// Ends it here.

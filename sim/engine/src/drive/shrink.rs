@@ -1,6 +1,8 @@
 //! Makes a failing plan smaller: delta debugging (Zeller and Hildebrandt, 2002) over what was
 //! chosen. Every attempt is simulated from the start; what stays is what the violation needs.
 
+use std::collections::BTreeMap;
+
 use crate::time::Time;
 
 use super::plan::Plan;
@@ -29,9 +31,8 @@ pub fn shrink(plan: &Plan, attempt: &mut dyn Attempt) -> Option<Plan> {
             break;
         }
     }
-    if !best.delays.is_empty() && !try_change(&mut best, attempt, |plan| plan.delays.clear()) {
-        remove_delays(&mut best, attempt);
-    }
+    remove_entries(&mut best, attempt, |plan| &mut plan.delays);
+    remove_entries(&mut best, attempt, |plan| &mut plan.choices);
     for at in 0..best.actions.len() {
         try_change(&mut best, attempt, |plan| plan.actions[at].after = None);
         try_change(&mut best, attempt, |plan| {
@@ -111,16 +112,21 @@ fn remove_actions(best: &mut Plan, attempt: &mut dyn Attempt) {
     }
 }
 
-/// Gives halves, quarters, … single events their nominal latencies.
-fn remove_delays(best: &mut Plan, attempt: &mut dyn Attempt) {
-    let mut size = best.delays.len().div_ceil(2);
+/// Lets everything, halves, quarters, … single entries of a part of the plan be as they are by default.
+fn remove_entries<K: Ord + Clone, V>(
+    best: &mut Plan,
+    attempt: &mut dyn Attempt,
+    part: impl Fn(&mut Plan) -> &mut BTreeMap<K, V>,
+) {
+    let mut size = part(best).len();
     while size > 0 {
         let mut from = 0;
-        while from < best.delays.len() {
-            let keys: Vec<_> = best.delays.keys().skip(from).take(size).cloned().collect();
+        while from < part(best).len() {
+            let keys: Vec<K> = part(best).keys().skip(from).take(size).cloned().collect();
             let removed = try_change(best, attempt, |plan| {
+                let entries = part(plan);
                 for key in &keys {
-                    plan.delays.remove(key);
+                    entries.remove(key);
                 }
             });
             if !removed {

@@ -3,7 +3,7 @@
 //! Edges: the event that sent a frame or armed a timer happens before its arrival; the events of
 //! one routine follow each other; what is told about an object follows what was last told about it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,7 +56,33 @@ impl fmt::Debug for Describer {
 struct Node {
     at: Time,
     lines: Vec<(String, String)>,
-    is_fault: bool,
+    /// What somebody is told to do: what it leads to tells more, so this is left out first.
+    is_command: bool,
+    /// A story tells it even if nothing links to it: its effect is what did not happen, or when.
+    always: bool,
+}
+
+/// A line: of which event, and which of its lines.
+type Place = (NodeIndex, usize);
+
+/// Of a story that is too long so many lines of each ten are about what it is of; the rest are the last of all.
+const DIRECT_OF_TEN: usize = 6;
+
+/// What a story is to tell.
+#[derive(Clone, Copy, Debug)]
+pub enum Telling<'a> {
+    /// All that was told.
+    Everything,
+    /// What led to a violation: to the last event, to what was last told about its object, and about the objects
+    /// that its message names.
+    Violation {
+        /// Its object.
+        object: &'a str,
+        /// Its message.
+        message: &'a str,
+    },
+    /// Whatever was told about an object, and what led there.
+    About(&'a str),
 }
 
 /// The history of a run, as far as a story needs it.
@@ -67,7 +93,8 @@ pub struct Chronicle {
     /// Where the sequence numbers of each event begin.
     first_seqs: Vec<u64>,
     last_of_routine: BTreeMap<String, NodeIndex>,
-    last_about: BTreeMap<String, NodeIndex>,
+    /// What was told about each object.
+    about: BTreeMap<String, Vec<Place>>,
 }
 
 impl Chronicle {
@@ -78,7 +105,7 @@ impl Chronicle {
             graph: DiGraph::new(),
             first_seqs: Vec::new(),
             last_of_routine: BTreeMap::new(),
-            last_about: BTreeMap::new(),
+            about: BTreeMap::new(),
         }
     }
 
@@ -93,17 +120,32 @@ impl Chronicle {
         let node = self.graph.add_node(Node {
             at: event.at,
             lines: Vec::new(),
-            is_fault: false,
+            is_command: false,
+            always: false,
         });
         self.first_seqs.push(report.first_seq);
-        if let TraceWhat::Act(Action::Fault(fault)) = &event.what
-            && report.injected
-        {
-            self.graph[node].is_fault = tells(fault);
-            self.line(node, "fault", fault.to_string());
-        }
-        if let TraceWhat::Calm = event.what {
-            self.line(node, "calm", "the storm is over".to_owned());
+        match &event.what {
+            TraceWhat::Act(Action::Fault(fault)) if report.injected => {
+                self.graph[node].always = tells(fault);
+                self.line(node, "fault", fault.to_string());
+            }
+            TraceWhat::Act(Action::Command {
+                process,
+                what,
+                args,
+            }) => {
+                let args = match args.is_null() {
+                    true => String::new(),
+                    false => format!(" {args}"),
+                };
+                self.graph[node].is_command = true;
+                self.line(node, process, format!("is told to {what}{args}"));
+            }
+            TraceWhat::Calm => {
+                self.graph[node].always = true;
+                self.line(node, "calm", "the storm is over".to_owned());
+            }
+            _ => {}
         }
         if let Some(entry) = entry {
             self.link_to_cause(node, entry);
@@ -115,12 +157,13 @@ impl Chronicle {
             let Some(description) = self.describer.describe(world, note) else {
                 continue;
             };
-            for about in description.about {
-                if let Some(before) = self.last_about.insert(about, node)
-                    && before != node
-                {
-                    self.graph.add_edge(before, node, ());
+            let line = self.graph[node].lines.len();
+            for object in description.about {
+                let about = self.about.entry(object).or_default();
+                if let Some((before, _)) = about.last().filter(|(before, _)| *before != node) {
+                    self.graph.add_edge(*before, node, ());
                 }
+                about.push((node, line));
             }
             let name = world.name(note.process).to_owned();
             self.line(node, &name, description.text);
@@ -145,39 +188,128 @@ impl Chronicle {
         }
     }
 
-    /// The lines that led to the last event, and to what was last told about `object`: at most
-    /// `limit`, the latest ones.
-    pub fn story(&self, limit: usize, object: Option<&str>) -> Vec<String> {
-        let last = self.graph.node_indices().next_back();
-        let about = object.and_then(|object| self.last_about.get(object).copied());
-        let mut led_here = vec![false; self.graph.node_count()];
-        for end in last.into_iter().chain(about) {
-            let mut walk = Dfs::new(Reversed(&self.graph), end);
-            while let Some(node) = walk.next(Reversed(&self.graph)) {
-                led_here[node.index()] = true;
-            }
-        }
-        let mut lines: Vec<String> = self
-            .graph
-            .node_indices()
-            .filter(|node| led_here[node.index()] || self.graph[*node].is_fault)
-            .flat_map(|node| {
-                let node = &self.graph[node];
-                node.lines
-                    .iter()
-                    .map(|(who, text)| format!("{:>12.6} s  {who:<6} {text}", node.at.secs_f64()))
-            })
-            .collect();
-        let skipped = lines.len().saturating_sub(limit);
-        if skipped > 0 {
-            lines.drain(..skipped);
-            lines.insert(
-                0,
-                format!("{:>12}    ({skipped} earlier lines left out)", ""),
-            );
-        }
-        lines
+    /// The objects that something was told about.
+    pub fn objects(&self) -> impl Iterator<Item = &str> {
+        self.about.keys().map(String::as_str)
     }
+
+    /// Was something told about an object that this text names?
+    pub fn knows(&self, text: &str) -> bool {
+        self.objects().any(|object| names(object, text))
+    }
+
+    /// The lines of a story: at most `limit`.
+    pub fn story(&self, telling: Telling<'_>, limit: Option<usize>) -> Vec<String> {
+        let direct: Vec<&[Place]> = match telling {
+            Telling::Everything => Vec::new(),
+            Telling::Violation { object, message } => self.told_about(object, message),
+            Telling::About(text) => {
+                let named = self.about.iter().filter(|(object, _)| names(object, text));
+                named.map(|(_, about)| about.as_slice()).collect()
+            }
+        };
+        let ends: Vec<NodeIndex> = match telling {
+            Telling::Everything => self.graph.node_indices().collect(),
+            Telling::Violation { .. } => {
+                let last = self.graph.node_indices().next_back();
+                let told = direct.iter().filter_map(|about| about.last());
+                last.into_iter()
+                    .chain(told.map(|(node, _)| *node))
+                    .collect()
+            }
+            Telling::About(_) => direct.iter().copied().flatten().map(|(n, _)| *n).collect(),
+        };
+        let led_here = self.led_to(ends);
+        let told = |node: &NodeIndex| self.graph[*node].always || led_here[node.index()];
+        let events = self.graph.node_indices().filter(told);
+        let places = events.flat_map(|node| {
+            let lines = self.graph[node].lines.len();
+            (0..lines).map(move |line| (node, line))
+        });
+        let places: Vec<Place> = places.collect();
+        let direct: BTreeSet<Place> = direct.into_iter().flatten().copied().collect();
+        let limit = limit.unwrap_or(usize::MAX);
+        let kept = match places.len() <= limit {
+            true => places.clone(),
+            false => {
+                let tells_more = |place: &&Place| !(self.graph[place.0].is_command && place.1 == 0);
+                let places: Vec<Place> = places.iter().filter(tells_more).copied().collect();
+                kept(&places, &direct, limit)
+            }
+        };
+        let skipped = places.len() - kept.len();
+        let skipped = (skipped > 0).then(|| format!("{:>12}    ({skipped} lines left out)", ""));
+        let lines = kept.into_iter().map(|(node, line)| {
+            let node = &self.graph[node];
+            let (who, text) = &node.lines[line];
+            format!("{:>12.6} s  {who:<6} {text}", node.at.secs_f64())
+        });
+        skipped.into_iter().chain(lines).collect()
+    }
+
+    /// What was told about the object of a violation, and about the objects that its message names.
+    fn told_about(&self, object: &str, message: &str) -> Vec<&[Place]> {
+        let separates = |c: char| c.is_whitespace() || ",;()".contains(c);
+        let words = message.split(separates);
+        // Only what looks like a key or a namespaced name: other words may be the last part of a key by chance.
+        let words: Vec<&str> = words
+            .map(|word| word.trim_end_matches([':', '.']))
+            .filter(|word| word.contains('/'))
+            .collect();
+        let is_named = |known: &str| {
+            let is_key = known.starts_with('/') && words.iter().any(|word| names(known, word));
+            known == object || is_key
+        };
+        let named = self.about.iter().filter(|(known, _)| is_named(known));
+        named.map(|(_, about)| about.as_slice()).collect()
+    }
+
+    /// Which events happened before one of these, or are one of them.
+    fn led_to(&self, ends: Vec<NodeIndex>) -> Vec<bool> {
+        let mut led_here = vec![false; self.graph.node_count()];
+        let reversed = Reversed(&self.graph);
+        let mut walk = Dfs::empty(reversed);
+        walk.stack = ends;
+        while let Some(node) = walk.next(reversed) {
+            led_here[node.index()] = true;
+        }
+        led_here
+    }
+}
+
+/// At most `limit` of these lines: the latest that are direct, and the latest of all.
+fn kept(places: &[Place], direct: &BTreeSet<Place>, limit: usize) -> Vec<Place> {
+    if places.len() <= limit {
+        return places.to_vec();
+    }
+    let latest = places.iter().rev();
+    let of_direct = latest.clone().filter(|place| direct.contains(place));
+    let mut kept: BTreeSet<Place> = of_direct
+        .take(limit * DIRECT_OF_TEN / 10)
+        .copied()
+        .collect();
+    for place in latest {
+        if kept.len() == limit {
+            break;
+        }
+        kept.insert(*place);
+    }
+    kept.into_iter().collect()
+}
+
+/// Does this text name the object: all of it, whole words of it (`i1` of `informer 0 of i1`), or the end of its key
+/// (`default/x` of `/registry/configmaps/default/x`)?
+fn names(object: &str, text: &str) -> bool {
+    let ends_a_key = || {
+        let rest = object.strip_suffix(text);
+        rest.is_some_and(|rest| rest.ends_with('/'))
+    };
+    let is_in_words = || {
+        let text: Vec<&str> = text.split(' ').collect();
+        let words: Vec<&str> = object.split(' ').collect();
+        words.windows(text.len()).any(|part| part == text)
+    };
+    is_in_words() || ends_a_key()
 }
 
 /// Faults that a story tells even if nothing links to them: their effect is what did not happen.
@@ -196,4 +328,33 @@ fn resumed(name: &str) -> Option<&str> {
     }
     let (routine, _op) = rest.split(' ').next()?.rsplit_once('.')?;
     Some(routine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_story_that_is_too_long_keeps_what_it_is_about() {
+        let place = |at| (NodeIndex::new(at), 0);
+        let places: Vec<Place> = (0..100).map(place).collect();
+        let direct = BTreeSet::from([place(3), place(50), place(99)]);
+        let of = |limit| -> Vec<usize> {
+            let kept = kept(&places, &direct, limit).into_iter();
+            kept.map(|(node, _)| node.index()).collect()
+        };
+        assert_eq!(of(5), [3, 50, 97, 98, 99]);
+        assert_eq!(of(2), [98, 99]);
+        assert_eq!(of(100).len(), 100);
+    }
+
+    #[test]
+    fn an_object_goes_by_its_words_and_by_the_end_of_its_key() {
+        let key = "/registry/configmaps/default/x";
+        assert!(names(key, key) && names(key, "default/x") && names(key, "x"));
+        assert!(!names(key, "efault/x") && !names(key, "default"));
+        let informer = "informer 0 of i1";
+        assert!(names(informer, "i1") && names(informer, "informer 0"));
+        assert!(!names(informer, "informer 1") && !names(informer, "i"));
+    }
 }

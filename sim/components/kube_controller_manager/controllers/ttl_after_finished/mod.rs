@@ -16,8 +16,8 @@ use wavetank_api::json;
 use wavetank_api::kinds::JOBS;
 use wavetank_api::kinds::jobs::{is_job_finished, ttl_seconds_after_finished};
 use wavetank_component::{
-    Component, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas, Section, Setup, Spec,
-    Stored, Description, Wiring,
+    Component, Description, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas, Section,
+    Setup, Spec, Stored, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{Gate, List, Listed};

@@ -1,0 +1,36 @@
+//! `wavetank describe`.
+
+use serde_json::json;
+
+use crate::catalogue::{Catalogue, Described};
+
+use super::args::{DescribeArgs, Format};
+use super::exit::{Exit, Problem};
+use super::{find, human, print, print_json};
+
+pub(super) fn describe(catalogue: &dyn Catalogue, args: &DescribeArgs) -> Result<Exit, Problem> {
+    let described = catalogue.describe(&args.name).ok_or_else(|| {
+        let help = find::help(&args.name, &catalogue.described(), "there are");
+        Problem::new(format!("nothing is called `{}`; {help}", args.name))
+    })?;
+    match args.format {
+        Format::Json => print_json(&json!({"version": 1, "described": described}))?,
+        Format::Human => print(&text(&described))?,
+    }
+    Ok(Exit::Clean)
+}
+
+fn text(described: &Described) -> String {
+    let Described {
+        name,
+        kind,
+        about,
+        facts,
+    } = described;
+    let facts = facts.iter().filter(|(_, lines)| !lines.is_empty());
+    let facts = facts.flat_map(|(heading, lines)| {
+        let headings = std::iter::once(heading.as_str()).chain(std::iter::repeat(""));
+        headings.zip(lines.iter().map(String::as_str))
+    });
+    format!("{name}: {kind}\n{about}\n\n{}", human::named(facts))
+}
