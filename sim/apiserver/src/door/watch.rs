@@ -235,7 +235,7 @@ async fn begin(rx: Rx, config: &Config, watching: &Watching) -> Result<Begun, St
             Ok(Begun::Cache(watch))
         }
         None => {
-            let from = FromEtcd::of(rx, config, under, options).await?;
+            let from = FromEtcd::watch(rx, config, under, options).await?;
             Ok(Begun::Etcd(from))
         }
     }
@@ -243,7 +243,7 @@ async fn begin(rx: Rx, config: &Config, watching: &Watching) -> Result<Begun, St
 
 impl FromEtcd {
     /// `watcher.Watch`, with `getStartWatchResourceVersion`.
-    async fn of(
+    async fn watch(
         rx: Rx,
         config: &Config,
         under: Key,
