@@ -194,7 +194,7 @@ fn report(
     wrong: &[String],
     took: Duration,
 ) -> String {
-    let mut table = human::table(&["fed", "read", "refused"]);
+    let mut table = human::table(&["fed", "accepted", "refused"]);
     for what in What::ALL {
         let of = |counts: &[AtomicU64; 4]| counts[what as usize].load(Ordering::Relaxed);
         let [read, refused] = [of(read), of(refused)].map(human::thousands);

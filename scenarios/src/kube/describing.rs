@@ -174,7 +174,7 @@ fn fault(kube: &Kube, kind: &'static str) -> Described {
             .any(|(name, max)| name == kind && max > 0)
     };
     let mut facts = vec![(
-        "write".to_owned(),
+        "in a file".to_owned(),
         vec![format!(
             "`{kind}: {{max: 3}}` in `faults` (wavetank schema has all keys)"
         )],

@@ -248,7 +248,7 @@ async fn begin(
             Ok(Begun::Cache(watch))
         }
         None => {
-            let from = FromEtcd::of(rx, config, under, options).await?;
+            let from = FromEtcd::watch(rx, config, under, options).await?;
             Ok(Begun::Etcd(from))
         }
     }
@@ -256,7 +256,7 @@ async fn begin(
 
 impl FromEtcd {
     /// `watcher.Watch`, with `getStartWatchResourceVersion`.
-    async fn of(
+    async fn watch(
         rx: Rx,
         config: &Config,
         under: Key,
