@@ -233,7 +233,7 @@ fn feed(kube: &Kube, what: What, input: &str) -> bool {
         What::Transcript => {
             let recording = corpus::parse(Path::new("fuzz.jsonl"), input.as_bytes());
             recording.is_ok_and(|recording| {
-                let asked = input.len() as u64 % REPLAYED_IN == 0;
+                let asked = (input.len() as u64).is_multiple_of(REPLAYED_IN);
                 !asked || wavetank_oracle::replay(&recording).is_ok()
             })
         }

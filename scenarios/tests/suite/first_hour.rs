@@ -2,7 +2,7 @@
 //! a server without a watch cache, Ctrl-C in a long seed, and where to look things up.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use wavetank::case::{Case, run_seed};
 use wavetank::catalogue::{Catalogue as _, Composition};
@@ -219,7 +219,13 @@ fn the_main_scenario_hides_no_defect_of_its_own() {
     }
 }
 
+#[cfg(unix)]
 #[test]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "waits for another process"
+)]
 fn ctrl_c_ends_a_long_seed_within_a_second() {
     let dir = scratch("long-seed");
     let long = root().join("scenarios/kubernetes-endpoints.yaml");
@@ -242,7 +248,7 @@ fn ctrl_c_ends_a_long_seed_within_a_second() {
         .stderr(std::process::Stdio::piped());
     let child = command.spawn().expect("it starts");
     std::thread::sleep(Duration::from_secs(2));
-    let begun = Instant::now();
+    let begun = std::time::Instant::now();
     let kill = format!("kill -INT {}", child.id());
     let killed = std::process::Command::new("sh")
         .args(["-c", &kill])
