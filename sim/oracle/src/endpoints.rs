@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use wavetank_api::views;
 use wavetank_components::kube_apiserver::bootstrap::MASTER_LEASES;
 
-use crate::lab::Lab;
+use crate::lab::{Lab, address_of};
 
 const ENDPOINTS: &str = "/registry/services/endpoints/default/kubernetes";
 const SLICE: &str = "/registry/endpointslices/default/kubernetes";
@@ -15,6 +15,8 @@ const SLICE: &str = "/registry/endpointslices/default/kubernetes";
 const LONG: Duration = Duration::from_secs(40);
 /// One round of every server, and some.
 const ROUND: Duration = Duration::from_secs(11);
+
+const LEASE_BY_HAND: &str = "a lease key without an etcd lease was written";
 
 /// The addresses in the Endpoints.
 fn listed(lab: &Lab) -> Vec<String> {
@@ -45,6 +47,22 @@ fn address(note: &str) -> Option<&str> {
     words.find(|word| word.matches('.').count() == 3)
 }
 
+/// Is what a note tells possible among so many servers?
+pub fn can_be_followed(note: &str, servers: usize) -> Result<(), String> {
+    let named = address(note);
+    if note.starts_with(LEASE_BY_HAND) && named.is_none() {
+        return Err(format!("the note {note:?} names no address"));
+    }
+    let all: Vec<String> = (0..Lab::MOST).map(address_of).collect();
+    match all.iter().position(|address| Some(&**address) == named) {
+        Some(at) if at >= servers => Err(format!(
+            "the note {note:?} names server {}, and the recording is of {servers} (`servers` in its first line)",
+            at + 1
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Does to the servers what a note says was done to them.
 pub fn follow(lab: &mut Lab, note: &str) {
     let server = address(note).and_then(Lab::server_at);
@@ -60,7 +78,7 @@ pub fn follow(lab: &mut Lab, note: &str) {
         }
         (note, Some(server)) if note.ends_with("has exited after SIGTERM") => lab.stop(&server),
         (note, _) if note.ends_with("by hand, then reconciled") => lab.run(ROUND),
-        (note, _) if note.starts_with("a lease key without an etcd lease was written") => {
+        (note, _) if note.starts_with(LEASE_BY_HAND) => {
             let address = address(note).expect("it names one");
             let lease = json!({
                 "kind": "Endpoints",

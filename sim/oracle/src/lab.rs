@@ -38,7 +38,7 @@ const ROUND: Duration = Duration::from_secs(60);
 const STOPS_WITHIN: Duration = Duration::from_secs(90);
 
 /// `--advertise-address` of a server.
-fn address_of(server: usize) -> String {
+pub(crate) fn address_of(server: usize) -> String {
     format!("192.0.2.{}", 11 + server)
 }
 
@@ -179,7 +179,7 @@ async fn delete(rx: Rx, etcd: Client, key: Arc<str>) -> Outcome {
 }
 
 /// A request as it was recorded.
-fn request(recorded: &Json) -> Result<Request, String> {
+pub(crate) fn request(recorded: &Json) -> Result<Request, String> {
     let method = match recorded["method"].as_str().unwrap_or("GET") {
         "GET" => Method::Get,
         "HEAD" => Method::Head,
@@ -188,7 +188,11 @@ fn request(recorded: &Json) -> Result<Request, String> {
         "PATCH" => Method::Patch,
         "DELETE" => Method::Delete,
         "OPTIONS" => Method::Options,
-        other => return Err(format!("the method {other} is none")),
+        other => {
+            return Err(format!(
+                "{other} is no method of HTTP that a kube-apiserver knows"
+            ));
+        }
     };
     let text = |value: &Json| match value {
         Json::String(text) => text.clone(),
@@ -313,6 +317,9 @@ const SERVERS: [&str; 3] = ["apiserver", "apiserver-1", "apiserver-2"];
 impl Lab {
     /// The server that requests go to.
     pub const FIRST: &str = SERVERS[0];
+
+    /// How many servers there can be.
+    pub const MOST: usize = SERVERS.len();
 
     /// The server with this address.
     pub fn server_at(address: &str) -> Option<String> {

@@ -12,7 +12,7 @@ use wavetank_releases::VERSIONS;
 
 use crate::corpus::Recording;
 use crate::endpoints;
-use crate::lab::{Cluster, Lab, Write, taken};
+use crate::lab::{self, Cluster, Lab, Write, taken};
 use crate::symbols::{Symbols, Unequal};
 
 /// Between two steps; before a step that a cache answers, so that it has caught up; the longest that
@@ -65,7 +65,7 @@ struct Replay<'a> {
 /// Replays a recording.
 ///
 /// # Errors
-/// The recording is of servers that cannot be simulated.
+/// The recording is of servers that cannot be simulated, or a line asks what no server is asked.
 pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     let cluster = &recording.lines[0]["cluster"];
     let text = |field: &str| cluster[field].as_str().unwrap_or_default().to_owned();
@@ -80,6 +80,9 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     let etcd = etcd.ok_or_else(|| wrong(format!("etcd {} is not simulated", text("etcd"))))?;
     let ranges = cluster["flags"]["service-cluster-ip-range"].as_str();
     let servers = cluster["servers"].as_u64().unwrap_or(1) as usize;
+    for (at, line) in recording.lines.iter().enumerate().skip(1) {
+        can_be_replayed(line, servers).map_err(|what| wrong(format!("line {}: {what}", at + 1)))?;
+    }
     let reconciler = match cluster["flags"]["endpoint-reconciler-type"].as_str() {
         Some("lease") => Reconciler::Lease,
         _ => Reconciler::None,
@@ -123,6 +126,14 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         replay.lab.run(PAUSE);
     }
     Ok(replayed)
+}
+
+/// Is all that a line asks for possible among so many servers?
+fn can_be_replayed(line: &Json, servers: usize) -> Result<(), String> {
+    if let Some(request) = line.get("request") {
+        lab::request(request)?;
+    }
+    endpoints::can_be_followed(note(line), servers)
 }
 
 /// What a line says about what was done before it.

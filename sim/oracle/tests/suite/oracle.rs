@@ -37,6 +37,46 @@ fn at_least_95_of_100_steps_are_equal() {
     }
 }
 
+/// The first recording, with one line changed.
+fn with_a_line_changed(change: impl Fn(&mut Json) -> bool) -> String {
+    let mut recording = recordings().remove(0);
+    let changed = recording.lines[1..].iter_mut().any(change);
+    assert!(changed, "there is such a line");
+    replay(&recording).expect_err("nobody can do that")
+}
+
+#[test]
+fn what_cannot_be_done_to_the_servers_is_refused_with_its_line() {
+    let odd_method = |line: &mut Json| {
+        line.get_mut("request")
+            .map(|request| request["method"] = "BREW".into())
+            .is_some()
+    };
+    let wrong = with_a_line_changed(odd_method);
+    assert!(wrong.contains(": line "), "{wrong}");
+    assert!(
+        wrong.ends_with("BREW is no method of HTTP that a kube-apiserver knows"),
+        "{wrong}"
+    );
+
+    for (note, why) in [
+        ("after SIGKILL of 192.0.2.13", "names server 3"),
+        (
+            "a lease key without an etcd lease was written",
+            "names no address",
+        ),
+    ] {
+        let wrong = with_a_line_changed(|line| {
+            line["note"] = note.into();
+            true
+        });
+        assert!(
+            wrong.contains(": line 2: ") && wrong.contains(why),
+            "{wrong}"
+        );
+    }
+}
+
 /// Changes what was allocated or said; `false` in a line about something else.
 fn alter_allocations(line: &mut Json) -> bool {
     for range in ["/bitmap/range", "/nodeports/range"] {
