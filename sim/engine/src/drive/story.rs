@@ -251,7 +251,7 @@ impl Chronicle {
     fn told_about(&self, object: &str, message: &str) -> Vec<&[Place]> {
         let separates = |c: char| c.is_whitespace() || ",;()".contains(c);
         let words = message.split(separates);
-        // Only what looks like a key or a namespaced name: other words may be the last part of a key by chance.
+        // Only what looks like a key or a path: other words may be the end of a key by chance.
         let words: Vec<&str> = words
             .map(|word| word.trim_end_matches([':', '.']))
             .filter(|word| word.contains('/'))
@@ -297,8 +297,8 @@ fn kept(places: &[Place], direct: &BTreeSet<Place>, limit: usize) -> Vec<Place> 
     kept.into_iter().collect()
 }
 
-/// Does this text name the object: all of it, whole words of it (`i1` of `informer 0 of i1`), or the end of its key
-/// (`default/x` of `/registry/configmaps/default/x`)?
+/// Does this text name the object: all of it, whole words of it (`b1` of `ball 0 of b1`), or the end of its key
+/// (`default/x` of `/things/default/x`)?
 fn names(object: &str, text: &str) -> bool {
     let ends_a_key = || {
         let rest = object.strip_suffix(text);
@@ -350,11 +350,11 @@ mod tests {
 
     #[test]
     fn an_object_goes_by_its_words_and_by_the_end_of_its_key() {
-        let key = "/registry/configmaps/default/x";
+        let key = "/things/default/x";
         assert!(names(key, key) && names(key, "default/x") && names(key, "x"));
         assert!(!names(key, "efault/x") && !names(key, "default"));
-        let informer = "informer 0 of i1";
-        assert!(names(informer, "i1") && names(informer, "informer 0"));
-        assert!(!names(informer, "informer 1") && !names(informer, "i"));
+        let ball = "ball 0 of b1";
+        assert!(names(ball, "b1") && names(ball, "ball 0"));
+        assert!(!names(ball, "ball 1") && !names(ball, "b"));
     }
 }
