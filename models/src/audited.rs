@@ -163,10 +163,7 @@ impl Model for Audited {
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
             Property::always("guarantees hold", |_, node: &Node| {
-                !node
-                    .violated
-                    .as_deref()
-                    .is_some_and(|found| !is_audited(found))
+                node.violated.as_deref().is_none_or(is_audited)
             }),
             Property::always(AUDIT, |_, node: &Node| {
                 !node.violated.as_deref().is_some_and(is_audited)
