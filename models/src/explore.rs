@@ -12,6 +12,7 @@ use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Digest, Memo, mutant};
 
 use crate::coverage::Coverage;
+use crate::livelock::LeadsOn;
 use crate::probe::Estimate;
 use crate::recovery::Recovery;
 use crate::reduction::Reduction;
@@ -300,9 +301,9 @@ impl Shared<'_> {
     fn work(&self) {
         let mut coverage = Coverage::default();
         // Each thread has its own: what it knows is soon the same.
-        let mut memo = Memo::new();
+        let (mut memo, mut leads_on) = (Memo::new(), LeadsOn::default());
         while let Some(job) = self.take() {
-            self.walk(job, &mut memo, &mut coverage);
+            self.walk(job, &mut memo, &mut leads_on, &mut coverage);
             self.jobs.lock().expect("no searcher panicked").working -= 1;
             self.change.notify_all();
         }
@@ -334,7 +335,7 @@ impl Shared<'_> {
     }
 
     /// Everything below a state.
-    fn walk(&self, job: Job, memo: &mut Memo, coverage: &mut Coverage) {
+    fn walk(&self, job: Job, memo: &mut Memo, leads_on: &mut LeadsOn, coverage: &mut Coverage) {
         let Explorer {
             model, recovery, ..
         } = self.explorer;
@@ -386,7 +387,7 @@ impl Shared<'_> {
             let frame = match self.enter(key, next) {
                 Entered::New(frame) => frame,
                 // Where time stands still a state that is known may be one on the way here.
-                Entered::Known(known) => match model.stands_still(memo, &known) {
+                Entered::Known(known) => match model.stands_still(memo, leads_on, &known) {
                     Some(violation) => {
                         self.found(start, path, *violation);
                         break;

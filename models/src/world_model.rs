@@ -11,7 +11,7 @@ use stateright::{Model, Property};
 use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Action, Digest, Event, Memo, Time, What, World, digest, exactly, mutant};
 
-use crate::livelock::{MOST_AT_ONE_INSTANT, endless, endless_from};
+use crate::livelock::{LeadsOn, MOST_AT_ONE_INSTANT, endless, endless_from};
 use crate::step::{Stepped, step};
 
 /// A world with what is left of the budgets.
@@ -305,9 +305,14 @@ impl WorldModel {
 
     /// The violation, if events of the default order go on for ever at the instant of this state. A circle of
     /// states ends with a step to one that is known: whoever searches asks then, others after each step.
-    pub fn stands_still(&self, memo: &mut Memo, node: &Node) -> Option<Box<FoundViolation>> {
+    pub fn stands_still(
+        &self,
+        memo: &mut Memo,
+        leads_on: &mut LeadsOn,
+        node: &Node,
+    ) -> Option<Box<FoundViolation>> {
         let may_be = node.standing.by_default && node.violated.is_none();
-        may_be.then(|| endless_from(memo, &node.world, self.planned(node)))?
+        may_be.then(|| endless_from(memo, leads_on, &node.world, self.planned(node)))?
     }
 
     /// When the next of the plan is due.
@@ -340,7 +345,7 @@ impl Model for WorldModel {
     fn next_state(&self, node: &Node, taken: Move) -> Option<Node> {
         let mut memo = Memo::off();
         let (next, _) = self.next(&mut memo, node, taken)?;
-        let violated = self.stands_still(&mut memo, &next);
+        let violated = self.stands_still(&mut memo, &mut LeadsOn::default(), &next);
         Some(Node {
             violated: violated.or(next.violated),
             ..next

@@ -7,6 +7,7 @@ use std::time::Duration;
 use wavetank_engine::{Event, Memo, World, exactly};
 
 use crate::coverage::Coverage;
+use crate::livelock::LeadsOn;
 use crate::recovery::Recovery;
 use crate::world_model::{Move, Node, WorldModel};
 
@@ -110,6 +111,7 @@ impl Side<'_> {
     fn steps(&mut self, unhealed: &[Option<Violated>]) {
         let walk = self.walk;
         let mut memo = Memo::new();
+        let mut leads_on = LeadsOn::default();
         let mut recovery = self.calm.map(|calm| (Recovery::within(calm), Memo::new()));
         let mut nodes: Vec<Option<Node>> = vec![None; walk.states.len()];
         nodes[0] = Some(self.model.first());
@@ -157,7 +159,8 @@ impl Side<'_> {
                 });
                 let next = next.map(|(mut next, _)| {
                     // A search asks only where it comes to a known state; here each state is asked.
-                    if let Some(endless) = self.model.stands_still(&mut memo, &next) {
+                    if let Some(endless) = self.model.stands_still(&mut memo, &mut leads_on, &next)
+                    {
                         next.violated = Some(endless);
                     }
                     next
