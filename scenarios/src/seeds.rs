@@ -67,7 +67,10 @@ impl FromStr for Seeds {
     fn from_str(text: &str) -> Result<Seeds, String> {
         let Some((from, to)) = text.split_once("..") else {
             return Err(match text.parse::<u64>() {
-                Ok(_) => format!("a range has two ends; for one seed write `--seed {text}`"),
+                Ok(one) => format!(
+                    "a range has two ends: write `{one}..{}`",
+                    one.saturating_add(1)
+                ),
                 Err(_) => "write a range of seeds as `0..100`".to_owned(),
             });
         };

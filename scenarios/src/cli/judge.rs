@@ -110,6 +110,8 @@ fn shortcomings(
     if swept.ended == Ended::TimeBox && args.wants_all_seeds() {
         let (ran, all) = (swept.totals.seeds, args.seeds().count);
         missing.push(format!("the time was over after {ran} of {all} seeds"));
+    } else if swept.ended == Ended::TimeBox && swept.totals.seeds == 0 {
+        missing.push("the time was over before one seed was run".to_owned());
     }
     missing
 }

@@ -36,6 +36,8 @@ fn exit_codes_say_how_a_sweep_ended() {
     let texts = ["the expected violation of `every-ball-is-hit-once` was not found"];
     one(&["clumsy"]).expect(4, &texts);
     game(&dir, &["run", "ping-pong", "--for", "200ms"]).expect(0, &["seeds (0..)"]);
+    let texts = ["the time was over before one seed was run"];
+    game(&dir, &["run", "ping-pong", "--for", "0s"]).expect(4, &texts);
 }
 
 #[test]
@@ -59,7 +61,7 @@ fn bad_input_is_told_and_nothing_is_run() {
     run(&["ping-pong", "--seeds", "9..3"], &["the range is empty"]);
     run(
         &["ping-pong", "--seeds", "7"],
-        &["for one seed write `--seed 7`"],
+        &["a range has two ends: write `7..8`"],
     );
     run(&["ping-pong", "--seeds", "0..=3"], &["half open"]);
     run(

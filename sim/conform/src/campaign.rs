@@ -37,12 +37,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// So many operations, in sequences of 1000, two at a time.
+    /// So many operations, in sequences of 1000 at most, two at a time.
     pub fn new(operations: u64, seed: u64) -> Plan {
         Plan {
             operations,
             seed,
-            length: 1000,
+            length: operations.clamp(1, 1000) as usize,
             workers: 2,
             keys: strategy::KEYS,
         }
