@@ -47,13 +47,7 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     let resource = cx.api.resource;
     limited_read_body(cx.request)?;
     let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
-    let validation = options.validation;
-    let (mut object, unknown) = decode::object(
-        &cx.request.body,
-        content_type(cx.request),
-        resource,
-        validation,
-    )?;
+    let (mut object, unknown) = decode_body(&cx, options.validation)?;
     warn(warnings, unknown);
     wipe_object_meta_system_fields(&mut object);
     ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
@@ -75,13 +69,7 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
     let resource = cx.api.resource;
     limited_read_body(cx.request)?;
     let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
-    let validation = options.validation;
-    let (mut object, unknown) = decode::object(
-        &cx.request.body,
-        content_type(cx.request),
-        resource,
-        validation,
-    )?;
+    let (mut object, unknown) = decode_body(&cx, options.validation)?;
     ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
     check_name(&object, name, &cx.api.namespace)?;
     let registry = cx.registry(options.dry_run);
@@ -103,6 +91,15 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
     warn(&mut all, unknown);
     warnings.splice(0..0, all);
     Ok(answer(if update.created { 201 } else { 200 }, update.made))
+}
+
+/// The object in the body, and the fields of it that nobody knows.
+fn decode_body(
+    cx: &RequestContext<'_>,
+    validation: FieldValidation,
+) -> Result<(Json, Vec<String>), Status> {
+    let (body, of) = (&cx.request.body, content_type(cx.request));
+    decode::object(body, of, cx.api.resource, validation)
 }
 
 /// `checkName`.

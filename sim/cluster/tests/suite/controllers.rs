@@ -11,10 +11,8 @@ use common::{Bench, plane, start, stop};
 use wavetank_client::informer::{HandlerSpec, INFORMERS, Lister, Notice};
 use wavetank_client::leader_election::{self, Leading, LockKind};
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_client::{LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{Component, Drawn, Setup, Spec, Wiring};
 use wavetank_components::elected::process_next_work_item;
-use wavetank_components::kube_apiserver;
 use wavetank_components::kube_controller_manager::controller::{
     Controller, ControllerContext, ControllerDescriptor, Work,
 };
@@ -125,14 +123,7 @@ impl Component for Manager {
     }
 
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
-        let balancer = LoadBalancer {
-            servers: wiring.ids(kube_apiserver::NAME),
-            policy: Policy::Drawn,
-        };
-        let rest = RestClient {
-            release: V1_36,
-            servers: Servers::Balanced(balancer),
-        };
+        let rest = common::balanced(wiring);
         let context = controller_context(rest, Selection::NONE);
         // Whoever writes a ConfigMap each second is in it, too.
         let mut controllers = new_controller_descriptors();

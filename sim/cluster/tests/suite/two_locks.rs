@@ -9,9 +9,7 @@ use crate::common;
 use common::topology::fixed;
 use common::{Bench, plane, start};
 use wavetank_client::leader_election::{Election, Lock, LockKind, leads};
-use wavetank_client::{LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{Component, Drawn, Setup, Spec, Wiring};
-use wavetank_components::kube_apiserver;
 use wavetank_engine::{
     Caller, Cx, LinkSpec, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
@@ -86,14 +84,7 @@ impl Component for TwoLocks {
     }
 
     fn build(&self, _: &Setup, wiring: &mut Wiring) {
-        let balancer = LoadBalancer {
-            servers: wiring.ids(kube_apiserver::NAME),
-            policy: Policy::Drawn,
-        };
-        let rest = RestClient {
-            release: V1_36,
-            servers: Servers::Balanced(balancer),
-        };
+        let rest = common::balanced(wiring);
         let election = |name| {
             let kind = LockKind::Leases;
             Arc::new(Election {

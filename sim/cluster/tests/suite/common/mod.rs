@@ -10,6 +10,9 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
+use wavetank_client::{LoadBalancer, Policy, RestClient, Servers};
+use wavetank_component::Wiring;
+use wavetank_components::kube_apiserver;
 use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 use wavetank_components::kube_apiserver::bootstrap::{
     BootstrapNote, MASTER_LEASES, RemovalOutcome,
@@ -19,7 +22,7 @@ use wavetank_engine::{
     Action, Check, Entry, Event, Fault, Note, ProcId, Report, RoutineId, Status, Time, What, World,
 };
 use wavetank_etcd::{Cause, Committed, KeyValue, Keys};
-use wavetank_releases::Release;
+use wavetank_releases::{Release, V1_36};
 use wavetank_version::{Listed, Selection, Set, Version};
 
 use requests::{Log, Watching};
@@ -333,5 +336,16 @@ impl Bench {
         let mut all = self.notes.iter().rev();
         let is = |(_, note): &&(Time, Note)| note.process == from && note.body.get() == Some(what);
         all.find(is).map(|(at, _)| seconds(*at))
+    }
+}
+
+/// A client of all apiservers, without a load balancer that anybody could see.
+pub fn balanced(wiring: &Wiring) -> RestClient {
+    RestClient {
+        release: V1_36,
+        servers: Servers::Balanced(LoadBalancer {
+            servers: wiring.ids(kube_apiserver::NAME),
+            policy: Policy::Drawn,
+        }),
     }
 }
