@@ -12,7 +12,6 @@ use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Digest, Memo, mutant};
 
 use crate::coverage::Coverage;
-use crate::livelock::LeadsOn;
 use crate::probe::Estimate;
 use crate::recovery::Recovery;
 use crate::reduction::Reduction;
@@ -102,6 +101,8 @@ struct Frame {
     node: Option<Node>,
     moves: Vec<Move>,
     next: usize,
+    /// Under this fingerprint it is open until all of its moves are made.
+    open: Option<Digest>,
 }
 
 const NEEDED: &str = "it has moves left";
@@ -120,6 +121,15 @@ enum Entered {
     Known(Node),
 }
 
+impl Entered {
+    fn node(&self) -> &Node {
+        match self {
+            Entered::New(frame) => frame.node(),
+            Entered::Known(node) => node,
+        }
+    }
+}
+
 /// A part of the search that a thread takes.
 struct Job {
     start: usize,
@@ -132,6 +142,8 @@ struct Job {
 struct Shared<'a> {
     explorer: Explorer<'a>,
     seen: Seen,
+    /// States at which time stands still, as long as somebody searches below them ([`Shared::may_circle`]).
+    open: Seen,
     passed_lately: Recent,
     jobs: Mutex<Jobs>,
     change: Condvar,
@@ -168,6 +180,7 @@ impl Explorer<'_> {
         let shared = Shared {
             explorer: *self,
             seen: Seen::default(),
+            open: Seen::default(),
             passed_lately: Recent::default(),
             jobs: Mutex::default(),
             change: Condvar::new(),
@@ -182,7 +195,10 @@ impl Explorer<'_> {
             estimate: Mutex::default(),
         };
         for (start, node) in starts.into_iter().enumerate().rev() {
-            if shared.seen.insert((self.reduction.key)(self.model, &node)) {
+            let key = (self.reduction.key)(self.model, &node);
+            if shared.seen.insert(key) {
+                // It stays open: one look more.
+                shared.open.insert(key);
                 shared.begin(start, node);
             }
         }
@@ -238,14 +254,28 @@ impl Shared<'_> {
             node: Some(node),
             moves,
             next: 0,
+            open: None,
         }
     }
 
     /// Is a state known?
     fn enter(&self, key: Digest, node: Node) -> Entered {
-        if self.explorer.reduction.keeps(key) {
+        let Explorer {
+            model, reduction, ..
+        } = self.explorer;
+        if reduction.keeps(key) {
+            let opens = reduction.exact && model.time_stands(&node);
+            if opens && self.seen.contains(key) {
+                return Entered::Known(node);
+            }
+            // It is open before anybody can find that it is known.
+            let opened = opens && !mutant::is("livelock: open") && self.open.insert(key);
             return match self.seen.insert(key) {
-                true => Entered::New(self.frame(node)),
+                true => Entered::New(Frame {
+                    open: opened.then_some(key),
+                    ..self.frame(node)
+                }),
+                // Somebody else was faster. It stays open for good, which costs some looks and no more.
                 false => Entered::Known(node),
             };
         }
@@ -263,6 +293,23 @@ impl Shared<'_> {
         match is_new {
             true => Entered::New(frame),
             false => Entered::Known(frame.node.expect("just put there")),
+        }
+    }
+
+    /// May a step lead into a circle of the default order at one instant?
+    ///
+    /// Of the states on a circle one is closed last. The step to it was made before, while it was open. So only
+    /// steps to open states are looked at, wherever the search makes all steps of the circle itself. It does not
+    /// where the bounds leave out the usual answer to a choice, and a reduction takes one state for another.
+    fn may_circle(&self, key: Digest, to: &Entered) -> bool {
+        let Explorer {
+            model, reduction, ..
+        } = self.explorer;
+        match to {
+            _ if mutant::is("livelock: left out") => false,
+            Entered::New(frame) => model.leaves_out_the_usual(frame.node()),
+            Entered::Known(_) if !reduction.exact || self.open.contains(key) => true,
+            Entered::Known(node) => model.leaves_out_the_usual(node),
         }
     }
 
@@ -301,9 +348,9 @@ impl Shared<'_> {
     fn work(&self) {
         let mut coverage = Coverage::default();
         // Each thread has its own: what it knows is soon the same.
-        let (mut memo, mut leads_on) = (Memo::new(), LeadsOn::default());
+        let mut memo = Memo::new();
         while let Some(job) = self.take() {
-            self.walk(job, &mut memo, &mut leads_on, &mut coverage);
+            self.walk(job, &mut memo, &mut coverage);
             self.jobs.lock().expect("no searcher panicked").working -= 1;
             self.change.notify_all();
         }
@@ -335,7 +382,7 @@ impl Shared<'_> {
     }
 
     /// Everything below a state.
-    fn walk(&self, job: Job, memo: &mut Memo, leads_on: &mut LeadsOn, coverage: &mut Coverage) {
+    fn walk(&self, job: Job, memo: &mut Memo, coverage: &mut Coverage) {
         let Explorer {
             model, recovery, ..
         } = self.explorer;
@@ -349,7 +396,9 @@ impl Shared<'_> {
                 break;
             }
             let Some(taken) = top.moves.get(top.next).copied() else {
-                frames.pop();
+                if let Some(key) = frames.pop().and_then(|frame| frame.open) {
+                    self.open.remove(key);
+                }
                 path.pop();
                 continue;
             };
@@ -384,19 +433,16 @@ impl Shared<'_> {
                 break;
             }
             let key = (self.explorer.reduction.key)(model, &next);
-            let frame = match self.enter(key, next) {
-                Entered::New(frame) => frame,
-                // Where time stands still a state that is known may be one on the way here.
-                Entered::Known(known) => match model.stands_still(memo, leads_on, &known) {
-                    Some(violation) => {
-                        self.found(start, path, *violation);
-                        break;
-                    }
-                    None => {
-                        path.pop();
-                        continue;
-                    }
-                },
+            let entered = self.enter(key, next);
+            if entered.node().may_stand_still() && self.may_circle(key, &entered) {
+                if let Some(violation) = model.stands_still(memo, entered.node()) {
+                    self.found(start, path, *violation);
+                    break;
+                }
+            }
+            let Entered::New(frame) = entered else {
+                path.pop();
+                continue;
             };
             self.depth.fetch_max(path.len() as u64, Relaxed);
             if let Some(violation) =
@@ -449,6 +495,8 @@ impl Shared<'_> {
         };
         let frame = &mut frames[at];
         let moves = frame.moves.split_off(frame.next);
+        // Whoever gets the job does not say when it is done: the state stays open for good.
+        frame.open = None;
         let job = Job {
             start,
             prefix: path[..below + at].to_vec(),
@@ -456,6 +504,7 @@ impl Shared<'_> {
                 node: frame.node.clone(),
                 moves,
                 next: 0,
+                open: None,
             },
         };
         let mut jobs = self.jobs.lock().expect("no searcher panicked");

@@ -1,11 +1,9 @@
 //! Livelock: events go on and on while virtual time stands still. No search may take that for an end,
 //! only because it comes back to a state that it knows.
 
-use std::collections::BTreeSet;
-
 use wavetank_engine::drive::livelocked;
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Digest, Memo, Time, World, digest, mutant};
+use wavetank_engine::{Digest, Memo, Time, World, mutant};
 
 use crate::step::step;
 
@@ -64,23 +62,10 @@ pub(crate) fn endless(world: &World) -> Box<FoundViolation> {
     )))
 }
 
-/// Worlds from which the default order is known to lead on. Where many ways lead into one instant, none of it
-/// is gone twice.
-#[derive(Debug, Default)]
-pub struct LeadsOn {
-    known: BTreeSet<Digest>,
-}
-
-/// So many are known at a time.
-const MOST_KNOWN: usize = 1 << 16;
-
-impl LeadsOn {
-    fn learn(&mut self, worlds: Vec<Digest>) {
-        if self.known.len() + worlds.len() > MOST_KNOWN {
-            self.known.clear();
-        }
-        self.known.extend(worlds);
-    }
+/// Is what is next due at this instant, and before what is planned?
+pub(crate) fn stands(world: &World, now: Time, planned: Option<Time>) -> bool {
+    let next = world.next_entry().map(|entry| entry.at);
+    next.is_some_and(|at| at <= now && planned.is_none_or(|planned| planned > at))
 }
 
 /// The violation, if the default order never leads on from this instant, neither to a later one nor to what is
@@ -88,27 +73,16 @@ impl LeadsOn {
 /// cannot.
 pub(crate) fn endless_from(
     memo: &mut Memo,
-    leads_on: &mut LeadsOn,
     world: &World,
     planned: Option<Time>,
 ) -> Option<Box<FoundViolation>> {
     let now = world.now();
-    let stands = |world: &World| {
-        let next = world.next_entry().map(|entry| entry.at);
-        next.is_some_and(|at| at <= now && planned.is_none_or(|planned| planned > at))
-    };
-    if !stands(world) || mutant::is("livelock") {
+    if mutant::is("livelock") {
         return None;
     }
     let mut ahead = world.clone();
     let mut standstill = Standstill::new(world);
-    let mut passed = Vec::new();
-    while stands(&ahead) {
-        let here = digest(&(ahead.exact_digest(), now, planned));
-        if leads_on.known.contains(&here) {
-            break;
-        }
-        passed.push(here);
+    while stands(&ahead, now, planned) {
         let usual = ahead.next_entry().expect("it is due").usual();
         // What is violated on the way the search sees itself.
         if step(memo, &mut ahead, now, usual).violated.is_some() {
@@ -120,6 +94,5 @@ pub(crate) fn endless_from(
         }
         ahead.cache_all_digests();
     }
-    leads_on.learn(passed);
     None
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use wavetank_engine::trace::{FoundViolation, TraceEvent, TraceWhat};
 use wavetank_engine::{Entry, Memo, What, World};
 
-use crate::livelock::LeadsOn;
 use crate::recovery::{Healing, Recovery, heal};
 use crate::world_model::{Due, Move, Node, WorldModel};
 
@@ -64,7 +63,7 @@ pub fn retrace(
         });
         node = next;
     }
-    let violated = model.stands_still(&mut memo, &mut LeadsOn::default(), &node);
+    let violated = model.stands_still(&mut memo, &node);
     retraced.violated = violated.or(node.violated);
     retraced
 }

@@ -43,6 +43,14 @@ impl Seen {
         }
     }
 
+    /// Takes it out.
+    pub fn remove(&self, fingerprint: Digest) {
+        let mut shard = self.shard(fingerprint);
+        if let Ok(found) = shard.find_entry(fingerprint, |seen| *seen == fingerprint) {
+            found.remove();
+        }
+    }
+
     /// Is it there?
     pub fn contains(&self, fingerprint: Digest) -> bool {
         let shard = self.shard(fingerprint);

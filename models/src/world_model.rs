@@ -5,13 +5,14 @@
 //! come late, nothing comes early, so no timer fires before its time.
 
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::time::Duration;
 
 use stateright::{Model, Property};
 use wavetank_engine::trace::FoundViolation;
 use wavetank_engine::{Action, Digest, Event, Memo, Time, What, World, digest, exactly, mutant};
 
-use crate::livelock::{LeadsOn, MOST_AT_ONE_INSTANT, endless, endless_from};
+use crate::livelock::{MOST_AT_ONE_INSTANT, endless, endless_from, stands};
 use crate::step::{Stepped, step};
 
 /// A world with what is left of the budgets.
@@ -69,6 +70,11 @@ impl Node {
     /// What two states have in common that a search takes for one.
     pub fn fingerprint(&self) -> Digest {
         digest(self)
+    }
+
+    /// Is it on a way of the default order along which no time has passed?
+    pub(crate) fn may_stand_still(&self) -> bool {
+        self.standing.by_default
     }
 
     /// What the bounds of the search depend on, and a world's own equality leaves out.
@@ -149,6 +155,18 @@ pub struct Bounds {
     pub horizon: Time,
 }
 
+impl Bounds {
+    /// The answers that a choice among so many gets.
+    fn answers(&self, domain: u64) -> Range<u64> {
+        let narrow = self.widest_choice.is_none_or(|widest| domain <= widest);
+        match narrow {
+            true => 0..domain,
+            false if mutant::is("bounds: choice") => domain..domain,
+            false => domain - 1..domain,
+        }
+    }
+}
+
 /// A search from one world.
 #[derive(Clone, Debug)]
 pub struct WorldModel {
@@ -204,13 +222,8 @@ impl WorldModel {
                     break;
                 }
                 What::Choose { domain, .. } => {
-                    let narrow = bounds.widest_choice.is_none_or(|widest| domain <= widest);
-                    let first = match narrow {
-                        true => 0,
-                        false if mutant::is("bounds: choice") => domain,
-                        false => domain - 1,
-                    };
-                    moves.extend((first..domain).map(|value| Move::Choice(place, value)));
+                    let answers = bounds.answers(domain);
+                    moves.extend(answers.map(|value| Move::Choice(place, value)));
                 }
                 _ => moves.push(Move::Pending(place)),
             }
@@ -305,14 +318,25 @@ impl WorldModel {
 
     /// The violation, if events of the default order go on for ever at the instant of this state. A circle of
     /// states ends with a step to one that is known: whoever searches asks then, others after each step.
-    pub fn stands_still(
-        &self,
-        memo: &mut Memo,
-        leads_on: &mut LeadsOn,
-        node: &Node,
-    ) -> Option<Box<FoundViolation>> {
-        let may_be = node.standing.by_default && node.violated.is_none();
-        may_be.then(|| endless_from(memo, leads_on, &node.world, self.planned(node)))?
+    pub fn stands_still(&self, memo: &mut Memo, node: &Node) -> Option<Box<FoundViolation>> {
+        let may_be = node.may_stand_still() && node.violated.is_none();
+        may_be.then(|| endless_from(memo, &node.world, self.planned(node)))?
+    }
+
+    /// Is what is next due at the instant of this state?
+    pub(crate) fn time_stands(&self, node: &Node) -> bool {
+        stands(&node.world, node.world.now(), self.planned(node))
+    }
+
+    /// Do the bounds leave out the usual answer to the choice that is next at the instant of this state?
+    pub(crate) fn leaves_out_the_usual(&self, node: &Node) -> bool {
+        let Some(entry) = node.world.next_entry() else {
+            return false;
+        };
+        let What::Choose { domain, usual, .. } = entry.what else {
+            return false;
+        };
+        !self.bounds.answers(domain).contains(&usual) && self.time_stands(node)
     }
 
     /// When the next of the plan is due.
@@ -345,7 +369,7 @@ impl Model for WorldModel {
     fn next_state(&self, node: &Node, taken: Move) -> Option<Node> {
         let mut memo = Memo::off();
         let (next, _) = self.next(&mut memo, node, taken)?;
-        let violated = self.stands_still(&mut memo, &mut LeadsOn::default(), &next);
+        let violated = self.stands_still(&mut memo, &next);
         Some(Node {
             violated: violated.or(next.violated),
             ..next

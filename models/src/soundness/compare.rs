@@ -7,7 +7,6 @@ use std::time::Duration;
 use wavetank_engine::{Event, Memo, World, exactly};
 
 use crate::coverage::Coverage;
-use crate::livelock::LeadsOn;
 use crate::recovery::Recovery;
 use crate::world_model::{Move, Node, WorldModel};
 
@@ -111,7 +110,6 @@ impl Side<'_> {
     fn steps(&mut self, unhealed: &[Option<Violated>]) {
         let walk = self.walk;
         let mut memo = Memo::new();
-        let mut leads_on = LeadsOn::default();
         let mut recovery = self.calm.map(|calm| (Recovery::within(calm), Memo::new()));
         let mut nodes: Vec<Option<Node>> = vec![None; walk.states.len()];
         nodes[0] = Some(self.model.first());
@@ -159,7 +157,7 @@ impl Side<'_> {
                 });
                 let next = next.map(|(mut next, _)| {
                     // A search asks only where it comes to a known state; here each state is asked.
-                    if let Some(endless) = self.model.stands_still(&mut memo, &mut leads_on, &next)
+                    if let Some(endless) = self.model.stands_still(&mut memo, &next)
                     {
                         next.violated = Some(endless);
                     }

@@ -176,6 +176,12 @@ async fn play(rx: Rx, name: &'static str) -> Outcome {
                 return Outcome::Become(part("as it is drawn"));
             }
         }
+        // Only the last answer ends it.
+        "until the last is drawn" => {
+            if rx.choose(9).await != 8 {
+                return Outcome::Become(part("until the last is drawn"));
+            }
+        }
 
         "other" => {
             rx.sleep(us(700)).await;
@@ -368,6 +374,13 @@ fn what_goes_on_for_ever_at_one_instant_is_found() {
     // Whoever draws is not drawn for ever.
     let drawn = verdict(world(&["as it is drawn"], &[]), bounds(5), None);
     assert_eq!(drawn, NEVER);
+    // Bounds that leave out the usual answer do not hide that it leads nowhere.
+    let bounds = Bounds {
+        widest_choice: Some(3),
+        ..bounds(5)
+    };
+    let drawn = verdict(world(&["until the last is drawn"], &[]), bounds, None);
+    assert_eq!(drawn, some("no-livelock"));
 }
 
 #[test]

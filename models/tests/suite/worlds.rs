@@ -183,6 +183,34 @@ pub fn circle() -> Description {
     }
 }
 
+/// A routine that draws again at once until it draws the last of three, where the bounds leave out every other
+/// answer.
+pub fn drawn() -> Description {
+    let again = Do::Arm {
+        timer: 0,
+        after: Delay::Us(0),
+    };
+    let draws = once(vec![
+        Do::Choose { among: 3 },
+        Do::If {
+            at: 0,
+            then: vec![again],
+        },
+    ]);
+    let mut own = script(vec![draws], begins(0..1));
+    own.timers = vec![begins(0..1)];
+    Description {
+        processes: vec![own],
+        watched: never(Rule::With { what: 2, number: 6 }),
+        settles: None,
+        limits: Limits {
+            widest_choice: Some(1),
+            ..limits(1000)
+        },
+        lie: Lie::None,
+    }
+}
+
 /// How long it is until a timer fires that never does: it once depended on when that was asked, and a step that
 /// was remembered did not. World 3048 showed it.
 pub fn for_ever() -> Description {

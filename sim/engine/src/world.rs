@@ -212,6 +212,8 @@ pub struct World {
     watchers: Option<Watchers>,
     rebuilt: NotState<u64>,
     scratch: NotState<OnLoan>,
+    /// Are all fingerprints cached, so that nothing has to be looked through for one that is not?
+    all_cached: NotState<bool>,
 }
 
 /// Collects the parts of a world.
@@ -280,6 +282,7 @@ impl WorldBuilder {
             watchers: Some(Arc::new(watchers.collect())),
             rebuilt: NotState(0),
             scratch: NotState(OnLoan(None)),
+            all_cached: NotState(false),
         }
     }
 }
@@ -319,6 +322,7 @@ impl World {
     /// An event begins: whatever it makes has a sequence number from here on.
     fn begin(&mut self) -> u64 {
         self.scratch.0 = OnLoan(Some(SPARE.take().unwrap_or_default()));
+        self.all_cached.0 = false;
         self.view.next_seq()
     }
 

@@ -157,9 +157,13 @@ impl World {
 
     /// The same of both fingerprints.
     pub fn cache_all_digests(&mut self) {
+        if self.all_cached.0 {
+            return;
+        }
         for sight in DigestKind::BOTH {
             self.cache_these(sight);
         }
+        self.all_cached.0 = true;
     }
 
     fn cache_these(&mut self, sight: DigestKind) {

@@ -112,6 +112,7 @@ impl World {
 
     /// What the step did, done without running it.
     fn take_again(&mut self, local: Local, taken: &Taken) -> Report {
+        let all_cached = self.all_cached;
         let first_seq = self.begin();
         let state = self.view.state_mut();
         if let Some(seq) = local.entry {
@@ -143,6 +144,8 @@ impl World {
         self.scratch.delays.extend_from_slice(&taken.delays);
         self.check_notes();
         let report = self.end(first_seq);
+        // All that it puts into place is cached; only properties that were told of something are not.
+        self.all_cached.0 = all_cached.0 && report.notes.is_empty();
         Report {
             injected: taken.injected || mutant::is("memory: injected"),
             ..report
