@@ -122,7 +122,7 @@ const SHOWN: &[Shown] = &[
     ("digest: order", worlds::parked, Kind::Digest),
     ("question: connections of", worlds::go_away, Kind::Verdict),
     ("livelock", worlds::circle, Kind::Verdict),
-    ("livelock: open", worlds::circle, Kind::Verdict),
+    ("livelock: open", worlds::circle_later, Kind::Verdict),
     ("livelock: left out", worlds::drawn, Kind::Verdict),
     ("recovery: until", worlds::late, Kind::Recovery),
     ("recovery: now", worlds::ages, Kind::Recovery),

@@ -157,8 +157,7 @@ impl Side<'_> {
                 });
                 let next = next.map(|(mut next, _)| {
                     // A search asks only where it comes to a known state; here each state is asked.
-                    if let Some(endless) = self.model.stands_still(&mut memo, &next)
-                    {
+                    if let Some(endless) = self.model.stands_still(&mut memo, &next) {
                         next.violated = Some(endless);
                     }
                     next

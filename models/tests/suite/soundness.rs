@@ -106,6 +106,8 @@ fn the_order_of_what_is_parked_is_a_part_of_the_state() {
 fn what_goes_on_while_no_time_passes_is_a_livelock() {
     assert_eq!(agreed(&worlds::restarts()).violated, 1);
     assert_eq!(agreed(&worlds::circle()).violated, 1);
+    assert_eq!(agreed(&worlds::circle_later()).violated, 1);
+    assert_eq!(agreed(&worlds::drawn()).violated, 1);
 }
 
 #[test]

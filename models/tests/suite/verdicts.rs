@@ -178,6 +178,7 @@ async fn play(rx: Rx, name: &'static str) -> Outcome {
         }
         // Only the last answer ends it.
         "until the last is drawn" => {
+            rx.sleep(Duration::ZERO).await;
             if rx.choose(9).await != 8 {
                 return Outcome::Become(part("until the last is drawn"));
             }

@@ -183,13 +183,29 @@ pub fn circle() -> Description {
     }
 }
 
+/// The same, a step after the world begins.
+pub fn circle_later() -> Description {
+    let again = || {
+        vec![On::Arm {
+            timer: 0,
+            after: Delay::Us(0),
+        }]
+    };
+    let first = On::Arm {
+        timer: 1,
+        after: Delay::Us(0),
+    };
+    let mut world = circle();
+    world.processes[0].boot = vec![first];
+    world.processes[0].timers = vec![again(), again()];
+    world
+}
+
 /// A routine that draws again at once until it draws the last of three, where the bounds leave out every other
 /// answer.
 pub fn drawn() -> Description {
-    let again = Do::Arm {
-        timer: 0,
-        after: Delay::Us(0),
-    };
+    let (timer, after) = (0, Delay::Us(0));
+    let again = Do::Arm { timer, after };
     let draws = once(vec![
         Do::Choose { among: 3 },
         Do::If {
@@ -197,7 +213,7 @@ pub fn drawn() -> Description {
             then: vec![again],
         },
     ]);
-    let mut own = script(vec![draws], begins(0..1));
+    let mut own = script(vec![draws], vec![On::Arm { timer, after }]);
     own.timers = vec![begins(0..1)];
     Description {
         processes: vec![own],

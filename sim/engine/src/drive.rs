@@ -3,8 +3,10 @@
 //! - [`Run`] steps in virtual-time order and asks a [`Choices`] for everything else: [`seeded`]
 //!   draws it from a seed, [`plan`] takes it from a plan.
 //! - [`replay`] steps as a trace says.
+//! - [`Bench`] is stepped by hand, in tests.
 //! - [`shrink`] makes a failing plan smaller; [`story`] tells why a run failed.
 
+mod bench;
 pub mod plan;
 pub mod random;
 pub mod replay;
@@ -13,6 +15,7 @@ pub mod seeded;
 pub mod shrink;
 pub mod story;
 
+pub use bench::{Bench, Stepped};
 pub use run::{
     Applying, Choices, Ending, Limits, MOST, Outcome, Run, Tallies, Turn, deadlocked, livelocked,
     overgrown, stuck,

@@ -24,9 +24,9 @@ fn breaks(defect: InformerDefect, properties: &[&str], steps: impl Fn(Setup) -> 
                 ..Setup::new(release)
             });
             let expected: &[&str] = if on { properties } else { &[] };
-            let shown = &bench.violations;
+            let shown = bench.violations();
             assert_eq!(bench.broken(), expected, "{release}, {on}: {shown:?}");
-            let tested = |property: &&str| bench.reached(property);
+            let tested = |property: &&str| bench.held(property);
             assert!(
                 on || properties.iter().all(tested),
                 "{release}: never tested"
@@ -50,16 +50,16 @@ fn replace_forgets_queued() {
             // Its addition is queued, its deletion never comes.
             bench.hold(true);
             bench.put("c");
-            bench.run_for(0.1);
+            bench.run(0.1);
             bench.command("a1", "lag", nothing());
             bench.delete("c");
-            bench.run_for(0.1);
+            bench.run(0.1);
             bench.command("a2", "compact", nothing());
             bench.crash("a1");
-            bench.run_for(5.0);
+            bench.run(5.0);
             bench.hold(false);
-            bench.run_for(1.0);
-            bench.calm(release);
+            bench.run(1.0);
+            bench.settle(release);
             bench
         },
     );
@@ -81,9 +81,9 @@ fn synced_before_handlers() {
                 ..HandlerSpec::new("slow")
             });
             let mut bench = Bench::served(&setup);
-            bench.choose = |domain| domain - 1;
+            bench.choose(|_, _, domain| domain - 1);
             bench.start("c1");
-            bench.run_for(10.0);
+            bench.run(10.0);
             bench
         },
     );
@@ -108,12 +108,12 @@ fn too_large_is_no_fallback() {
             // A cache that stays behind; nothing in it moves.
             bench.command("a2", "lag", nothing());
             bench.put("c");
-            bench.run_for(0.1);
+            bench.run(0.1);
             bench.move_to(1);
-            bench.run_for(2.0);
+            bench.run(2.0);
             bench.delete("a");
             bench.command("a2", "expire", nothing());
-            bench.calm(release);
+            bench.settle(release);
             bench
         },
     );
@@ -130,10 +130,10 @@ fn expired_goes_unnoticed() {
             bench.command("a1", "lag", nothing());
             bench.put("c");
             bench.delete("a");
-            bench.run_for(0.1);
+            bench.run(0.1);
             bench.command("a2", "compact", nothing());
             bench.crash("a1");
-            bench.calm(release);
+            bench.settle(release);
             bench
         },
     );
@@ -149,11 +149,11 @@ fn relist_at_zero() {
             bench.command("a2", "lag", nothing());
             bench.put("c");
             bench.delete("a");
-            bench.run_for(0.1);
+            bench.run(0.1);
             bench.move_to(1);
-            bench.run_for(2.0);
+            bench.run(2.0);
             bench.command("a2", "expire", nothing());
-            bench.run_for(60.0);
+            bench.run(60.0);
             bench
         },
     );
@@ -172,15 +172,15 @@ fn relist_is_a_sync() {
                 ..HandlerSpec::new("never")
             });
             let mut bench = Bench::settled(&setup);
-            bench.run_for(20.0);
+            bench.run(20.0);
             // What happens meanwhile only a list tells.
             bench.command("a1", "lag", nothing());
             bench.put("c");
             bench.put("a");
-            bench.run_for(0.1);
+            bench.run(0.1);
             bench.command("a2", "compact", nothing());
             bench.crash("a1");
-            bench.calm(release);
+            bench.settle(release);
             bench
         },
     );
@@ -202,7 +202,7 @@ fn watch_list_without_end() {
                 fronts: vec![stingy; 2],
                 ..setup
             });
-            bench.calm(release);
+            bench.settle(release);
             bench
         },
     );

@@ -12,6 +12,7 @@ use wavetank_client::informer::{HandlerSpec, INFORMERS, InformerSpec, Informers,
 use wavetank_client::observed::Ready;
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{LoadBalancer, RestClient, Servers};
+use wavetank_engine::drive::Stepped;
 use wavetank_engine::*;
 use wavetank_releases::{V1_16, V1_20, V1_36};
 use wavetank_version::Version;
@@ -105,7 +106,7 @@ fn bench(release: Version, names: [Name; 2]) -> Bench {
     let mut bench = Bench::of(world);
     bench.serve(&setup);
     bench.start("c1");
-    bench.run_for(5.0);
+    bench.run(5.0);
     bench
 }
 
@@ -130,15 +131,15 @@ fn two_controllers_of_one_process_have_informers_and_queues_of_their_own() {
             .collect();
         assert_eq!(informers, [0..1, 1..2], "{release}");
         bench.put("c");
-        bench.run_for(1.0);
+        bench.run(1.0);
         let all = bench.world.cell(bench.client(), &INFORMERS);
         assert_eq!(all.len(), 2);
         assert_eq!(all[0].content(), all[1].content());
         let now = bench.now.secs_f64();
-        bench.run_for(60.0);
+        bench.run(60.0);
         assert!(worked(&bench, FIRST, now).is_empty(), "{release}");
         assert_eq!(worked(&bench, SECOND, now).len(), 3, "{release}");
-        bench.calm(release);
+        bench.settle(release);
         bench.is_clean();
     }
 }

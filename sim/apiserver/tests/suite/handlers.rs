@@ -270,7 +270,7 @@ fn readyz_fails_from_the_beginning_of_a_shutdown() {
         let mut lab = Lab::new(release, Slow::default(), delay, health());
         lab.run(1.0);
         assert_eq!(probes(&mut lab), (true, true), "{release}");
-        lab.stop();
+        lab.shut_down();
         assert_eq!(probes(&mut lab), (true, false), "{release}");
     }
 }

@@ -19,8 +19,8 @@ fn times(release: Version, hook: u64, delay: u64) -> (f64, f64) {
     };
     let mut lab = Lab::new(release, hook, Duration::from_secs(delay), vec![]);
     lab.run(1.0);
-    let asked = lab.now.secs_f64();
-    lab.stop();
+    let asked = lab.bench.now.secs_f64();
+    lab.shut_down();
     lab.run(200.0);
     assert!(!lab.is_up());
     let closed = lab.noted(&ServerNote::ListenerClosed).expect("it closes");
@@ -48,10 +48,10 @@ fn a_second_sigterm_ends_it_at_once() {
         let delay = Duration::from_secs(5);
         let mut lab = Lab::new(release, Slow::default(), delay, vec![]);
         lab.run(1.0);
-        lab.stop();
+        lab.shut_down();
         lab.run(3.0);
         assert!(lab.is_up(), "{release}");
-        lab.stop();
+        lab.shut_down();
         assert!(!lab.is_up(), "{release}");
         assert!(lab.noted(&ServerNote::SecondSignal).is_some(), "{release}");
         assert_eq!(lab.noted(&ServerNote::Exiting), None, "in no orderly way");
@@ -70,7 +70,7 @@ fn a_shutdown_waits_for_requests_in_flight() {
         });
         lab.ask(0);
         lab.run(1.0);
-        lab.stop();
+        lab.shut_down();
         lab.run(10.0);
         assert!(lab.is_up(), "{release}");
         lab.ask(1);
@@ -99,8 +99,8 @@ fn open_watches_hold_a_shutdown_for_60_s_except_in_v1_16() {
         let mut lab = Lab::plain(release, vec![watch("e", 1)]);
         lab.ask(0);
         lab.run(1.0);
-        let asked = lab.now.secs_f64();
-        lab.stop();
+        let asked = lab.bench.now.secs_f64();
+        lab.shut_down();
         lab.run(100.0);
         let exited = lab.noted(&ServerNote::Exiting).expect("it exits") - asked;
         let expected = match release {

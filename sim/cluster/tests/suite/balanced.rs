@@ -11,6 +11,7 @@ use common::{Bench, addresses, crash, plane, start, stop, with};
 use wavetank_actors::Attempt;
 use wavetank_client::Checked;
 use wavetank_components::kube_apiserver::BootstrapDefect;
+use wavetank_engine::drive::Stepped;
 use wavetank_releases::V1_36;
 use wavetank_version::Selection;
 
@@ -53,7 +54,7 @@ fn attempts(bench: &Bench) -> Vec<bool> {
 
 /// The servers that the client has connections of this kind to.
 fn connected(bench: &Bench, transport: &str) -> Vec<String> {
-    let client = bench.process("c1");
+    let client = bench.id("c1");
     let all = bench.world.connections();
     let own = all.filter(|(from, _, of)| *from == client && *of == transport);
     own.map(|(_, to, _)| bench.world.name(to).to_owned())
@@ -66,12 +67,12 @@ fn a_server_is_out_after_three_failures_and_in_after_two_successes() {
     let mut bench = Bench::settled(&behind_one_address(defects, 2, CHECKS));
     bench.notes.clear();
     bench.strike(crash("a2"));
-    bench.run_for(4.0);
+    bench.run(4.0);
     assert_eq!(checked(&bench), [], "two failures are not enough");
-    bench.run_for(3.0);
+    bench.run(3.0);
     assert_eq!(checked(&bench), [("a2".to_owned(), false)]);
     bench.strike(start("a2"));
-    bench.run_for(6.0);
+    bench.run(6.0);
     assert_eq!(checked(&bench)[1..], [("a2".to_owned(), true)]);
 }
 
@@ -80,12 +81,12 @@ fn a_new_connection_goes_to_a_healthy_server_only_and_is_kept() {
     let defects = shipped_with(V1_36);
     let mut bench = Bench::settled(&behind_one_address(defects, 3, CHECKS));
     bench.strike(crash("a1"));
-    bench.run_for(8.0);
+    bench.run(8.0);
     assert_eq!(listed(&bench), ["10.0.0.100"]);
     for _ in 0..3 {
         // The bench answers every choice with the first: without checks that would be a1.
-        bench.command("c1", "connect");
-        bench.run_for(1.0);
+        bench.command("c1", "connect", serde_json::Value::Null);
+        bench.run(1.0);
     }
     assert_eq!(attempts(&bench), [true; 3]);
     assert_eq!(connected(&bench, "in-cluster"), ["a2"]);
@@ -98,14 +99,14 @@ fn connections_to_a_server_that_is_out_are_cut_if_asked_for() {
         let mut topology = behind_one_address(defects, 2, Checks { cuts, ..CHECKS });
         topology.shutdown_delay = Duration::from_secs(20);
         let mut bench = Bench::settled(&topology);
-        bench.command("c1", "connect");
-        bench.run_for(1.0);
+        bench.command("c1", "connect", serde_json::Value::Null);
+        bench.run(1.0);
         assert_eq!(connected(&bench, "in-cluster"), ["a1"]);
         // It serves on, and says that it is not ready.
         bench.strike(stop("a1"));
-        bench.run_for(10.0);
-        bench.command("c1", "connect");
-        bench.run_for(1.0);
+        bench.run(10.0);
+        bench.command("c1", "connect", serde_json::Value::Null);
+        bench.run(1.0);
         assert_eq!(attempts(&bench), [true; 2]);
         let goes_over = connected(&bench, "in-cluster").contains(&"a2".to_owned());
         assert_eq!(goes_over, cuts);
@@ -118,12 +119,12 @@ fn a_shared_address_stays_while_others_advertise_it() {
     for fixed in [false, true] {
         let defects = with(V1_36, BootstrapDefect::FixLeaveSharedLease, fixed);
         let mut bench = Bench::settled(&behind_one_address(defects, 2, CHECKS));
-        bench.run_for(20.0);
+        bench.run(20.0);
         bench.strike(stop("a1"));
-        bench.run_for(1.0);
+        bench.run(1.0);
         assert_eq!(listed(&bench).is_empty(), !fixed);
-        assert_eq!(bench.violations.is_empty(), fixed);
-        bench.run_for(11.0);
+        assert_eq!(bench.objections().is_empty(), fixed);
+        bench.run(11.0);
         assert_eq!(listed(&bench), ["10.0.0.100"], "the other one sees to it");
     }
 }
@@ -133,8 +134,8 @@ fn a_shared_address_stays_while_others_advertise_it() {
 fn an_own_address_is_removed_all_the_same() {
     let defects = with(V1_36, BootstrapDefect::FixLeaveSharedLease, true);
     let mut bench = Bench::settled(&plane(V1_36, defects, 2));
-    bench.run_for(20.0);
+    bench.run(20.0);
     bench.strike(stop("a1"));
-    bench.run_for(1.0);
+    bench.run(1.0);
     assert_eq!(listed(&bench), addresses(&[2]));
 }

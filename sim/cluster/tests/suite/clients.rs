@@ -9,6 +9,7 @@ use std::sync::Arc;
 use common::{Bench, address, crash, seconds, shipped, start, stop};
 use wavetank_actors::{Attempt, KNOWN};
 use wavetank_engine::Fault;
+use wavetank_engine::drive::Stepped;
 use wavetank_releases::{V1_36, VERSIONS};
 use wavetank_version::Version;
 
@@ -20,7 +21,7 @@ fn with_a_client(release: Version) -> Topology {
 }
 
 fn known(bench: &Bench) -> Vec<String> {
-    let known = bench.world.cell(bench.process("c1"), &KNOWN);
+    let known = bench.world.cell(bench.id("c1"), &KNOWN);
     known.iter().map(|a| a.to_string()).collect()
 }
 
@@ -33,7 +34,7 @@ fn attempt(bench: &mut Bench) -> Attempt {
             .collect::<Vec<_>>()
     };
     let before = tries(bench).len();
-    bench.command("c1", "connect");
+    bench.command("c1", "connect", serde_json::Value::Null);
     bench.run_to("the attempt's end", 11.0, |b| tries(b).len() > before);
     tries(bench).remove(before)
 }
@@ -51,7 +52,7 @@ fn a_client_follows_the_endpoints_and_connects_through_them() {
         };
         assert_eq!(attempt(&mut bench), reached(first), "{release}");
         bench.strike(stop("a1"));
-        bench.run_for(0.1);
+        bench.run(0.1);
         assert_eq!(known(&bench), common::addresses(&[2, 3]), "{release}");
         let second: Arc<str> = address(2).into();
         assert_eq!(attempt(&mut bench), reached(second), "{release}");
@@ -64,7 +65,7 @@ fn a_client_that_loses_its_server_gets_over_to_another() {
         let mut bench = Bench::settled(&with_a_client(release));
         // It begins with the first server.
         let servers = |b: &Bench| {
-            let client = b.process("c1");
+            let client = b.id("c1");
             let all = b.world.connections();
             let of_client = all.filter(|(c, _, transport)| *c == client && *transport == "https");
             of_client
@@ -73,9 +74,9 @@ fn a_client_that_loses_its_server_gets_over_to_another() {
         };
         assert_eq!(servers(&bench), ["a1"], "{release}");
         bench.strike(crash("a1"));
-        bench.run_for(2.0);
+        bench.run(2.0);
         assert_eq!(servers(&bench), ["a2"], "{release}");
-        bench.run_for(30.0);
+        bench.run(30.0);
         assert_eq!(known(&bench), common::addresses(&[2, 3]), "{release}");
     }
 }
@@ -103,7 +104,7 @@ fn an_attempt_at_a_crashed_one_fails_at_once_and_at_a_dead_machine_after_a_while
 fn a_silent_server_is_left_after_15_to_45_s() {
     for waited in [0.0, 4.0, 11.0, 23.0] {
         let mut bench = Bench::settled(&with_a_client(V1_36));
-        bench.run_for(waited);
+        bench.run(waited);
         let silent = seconds(bench.now);
         bench.strike(Fault::PowerLoss {
             process: "a1".to_owned(),
@@ -120,7 +121,7 @@ fn a_client_that_knows_nobody_says_so() {
     let mut bench = Bench::new(&with_a_client(V1_36));
     bench.strike(start("etcd"));
     bench.strike(start("c1"));
-    bench.run_for(5.0);
+    bench.run(5.0);
     let nobody = Attempt {
         address: None,
         reached: false,

@@ -19,6 +19,7 @@ use wavetank_components::kube_controller_manager::controller::{
 use wavetank_components::kube_controller_manager::{
     ControllerManager, LOCK, controller_context, new_controller_descriptors,
 };
+use wavetank_engine::drive::Stepped;
 use wavetank_engine::{LinkSpec, Name, Rx, Status};
 use wavetank_releases::V1_36;
 use wavetank_version::{Gate, Selection, Set};
@@ -159,10 +160,10 @@ fn settled(controllers: [Told; 2]) -> Bench {
     bench.world = world.unwrap_or_else(|why| panic!("{why}"));
     for name in ["etcd", "a1"] {
         bench.strike(start(name));
-        bench.run_for(5.0);
+        bench.run(5.0);
     }
     bench.strike(start("manager"));
-    bench.run_for(5.0);
+    bench.run(5.0);
     bench
 }
 
@@ -177,7 +178,7 @@ fn worked(bench: &Bench, of: &str) -> Vec<(String, u64)> {
 #[test]
 fn two_controllers_share_an_informer_and_have_queues_of_their_own() {
     let bench = settled([FIRST, SECOND]);
-    let informers = bench.world.cell(bench.process("manager"), &INFORMERS);
+    let informers = bench.world.cell(bench.id("manager"), &INFORMERS);
     assert_eq!(informers.len(), 1);
     assert_eq!(informers[0].listeners.len(), 2);
     let first = worked(&bench, "first");
@@ -189,10 +190,10 @@ fn two_controllers_share_an_informer_and_have_queues_of_their_own() {
 #[test]
 fn both_end_before_the_lock_is_given_up() {
     let mut bench = settled([FIRST, SECOND]);
-    let manager = bench.process("manager");
+    let manager = bench.id("manager");
     assert!(leader_election::leads(&bench.world, manager, LOCK));
     bench.strike(stop("manager"));
-    bench.run_for(1.0);
+    bench.run(1.0);
     assert_eq!(bench.world.status(manager), Status::Down);
 }
 

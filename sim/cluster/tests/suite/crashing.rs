@@ -6,6 +6,7 @@ use common::{Bench, address, addresses, crash, seconds, shipped, start};
 use wavetank_components::kube_apiserver::bootstrap::master_lease_key;
 use wavetank_components::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_engine::Fault;
+use wavetank_engine::drive::Stepped;
 use wavetank_etcd::Cause;
 use wavetank_releases::VERSIONS;
 
@@ -20,7 +21,7 @@ fn a_crashed_one_is_taken_off_when_its_lease_has_expired() {
     for release in VERSIONS {
         for (power, wait) in [(false, 0.0), (false, 3.3), (true, 7.1)] {
             let mut bench = Bench::settled(&shipped(release));
-            bench.run_for(wait);
+            bench.run(wait);
             let renewed = last_renewal(&bench);
             bench.strike(match power {
                 false => crash("a2"),
@@ -42,14 +43,14 @@ fn a_crashed_one_is_taken_off_when_its_lease_has_expired() {
                 "not before: {release}"
             );
             bench.run_to("a round", 10.1, |b| b.listed() == addresses(&[1, 3]));
-            bench.run_for(1.0);
+            bench.run(1.0);
             if release.has(ENDPOINT_SLICES) {
                 assert_eq!(bench.sliced(), addresses(&[1, 3]), "{release}");
             }
             assert!(seconds(bench.now) - renewed < 15.0 + 10.0 + 1.5 + 1.0);
-            bench.run_for(60.0);
+            bench.run(60.0);
             assert_eq!(bench.listed(), addresses(&[1, 3]), "{release}");
-            assert_eq!(bench.violations, [""; 0], "{release}");
+            assert_eq!(bench.objections(), [""; 0], "{release}");
         }
     }
 }
@@ -59,7 +60,7 @@ fn one_that_is_back_before_its_lease_expires_was_off_for_a_moment() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(crash("a2"));
-        bench.run_for(2.0);
+        bench.run(2.0);
         bench.strike(start("a2"));
         // `Start` removes what its last life left; then it is healthy and its first round adds it.
         bench.run_to("removed at start", 1.0, |b| {
@@ -68,9 +69,9 @@ fn one_that_is_back_before_its_lease_expires_was_off_for_a_moment() {
         bench.run_to("its first round", 1.0, |b| {
             b.listed() == addresses(&[1, 2, 3])
         });
-        bench.run_for(60.0);
+        bench.run(60.0);
         assert_eq!(bench.listed(), addresses(&[1, 2, 3]), "{release}");
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -80,15 +81,15 @@ fn an_etcd_that_restarts_keeps_the_dead_listed_for_longer() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(crash("a2"));
-        bench.run_for(2.0);
+        bench.run(2.0);
         bench.strike(crash("etcd"));
-        bench.run_for(1.0);
+        bench.run(1.0);
         let restarted = seconds(bench.now);
         bench.strike(start("etcd"));
         let expired = bench.run_to("expiry", 20.0, |b| !b.leased().contains(&address(2)));
         let after = expired - restarted;
         assert!((16.0..16.51).contains(&after), "{release}: {after} s");
-        bench.run_for(60.0);
+        bench.run(60.0);
         assert_eq!(bench.listed(), addresses(&[1, 3]), "{release}");
         assert_eq!(bench.leased(), addresses(&[1, 3]), "{release}");
     }

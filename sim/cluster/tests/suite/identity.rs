@@ -10,6 +10,7 @@ use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
 use wavetank_components::identity::IdentityDefect;
 use wavetank_components::identity::IdentityStopped;
+use wavetank_engine::drive::Stepped;
 use wavetank_engine::{Fault, RoutineId};
 use wavetank_etcd::Committed;
 use wavetank_releases::{V1_36, VERSIONS};
@@ -33,10 +34,10 @@ fn only_v1_36_has_them_and_a_stopped_server_takes_its_own_along() {
         let has = release == V1_36;
         assert_eq!(has_identity(&bench, 1), has, "{release}");
         bench.strike(stop("a1"));
-        bench.run_for(10.0);
+        bench.run(10.0);
         assert!(!has_identity(&bench, 1), "{release}");
         assert_eq!(has_identity(&bench, 2), has, "{release}");
-        assert!(bench.violations.is_empty(), "{:?}", bench.violations);
+        assert!(bench.objections().is_empty(), "{:?}", bench.objections());
     }
 }
 
@@ -45,7 +46,7 @@ fn it_is_renewed_every_ten_seconds() {
     let release = V1_36;
     let mut bench = Bench::settled(&with_identities(release, shipped_with(release), 1));
     bench.notes.clear();
-    bench.run_for(100.0);
+    bench.run(100.0);
     let is_renewal = |commit: &Committed<Object>| {
         let mut keys = commit.changes.iter().map(|change| &*change.key);
         keys.any(|key| key == "/registry/leases/kube-system/apiserver-1")
@@ -59,9 +60,9 @@ fn that_of_a_crashed_server_is_collected_an_hour_later() {
     let release = V1_36;
     let mut bench = Bench::settled(&with_identities(release, shipped_with(release), 2));
     bench.strike(crash("a1"));
-    bench.run_until(3660.0);
+    bench.run_to_second(3660.0);
     assert!(has_identity(&bench, 1), "the collector has just looked");
-    bench.run_until(7230.0);
+    bench.run_to_second(7230.0);
     assert!(!has_identity(&bench, 1));
     assert!(has_identity(&bench, 2));
 }
@@ -76,9 +77,9 @@ fn a_stop_does_not_wait_for_a_renewal() {
         let mut bench = Bench::settled(&with_identities(V1_36, defects, 1));
         let (from, to) = ("a1".to_owned(), "etcd".to_owned());
         bench.strike(Fault::Stall { from, to });
-        bench.run_for(30.0);
+        bench.run(30.0);
         bench.strike(stop("a1"));
-        bench.run_for(120.0);
+        bench.run(120.0);
         let mut notes = bench.notes.iter();
         notes.any(|(_, note)| note.body.get() == Some(&ServerNote::ShutdownOverdue))
     };
@@ -88,7 +89,7 @@ fn a_stop_does_not_wait_for_a_renewal() {
 }
 
 fn renewal(bench: &Bench) -> RoutineId {
-    let mut routines = bench.world.routines(bench.process("a1"));
+    let mut routines = bench.world.routines(bench.id("a1"));
     let found = routines.find(|id| id.kind.as_str() == "renew-identity");
     found.expect("it is under way")
 }
@@ -111,8 +112,8 @@ fn a_renewal_that_waited_for_the_lock_does_not_bring_the_lease_back() {
         while !stopped(&bench) {
             bench.step_past(renewal);
         }
-        bench.run_for(1.0);
-        assert_eq!(bench.violations.is_empty(), fixed);
+        bench.run(1.0);
+        assert_eq!(bench.objections().is_empty(), fixed);
         has_identity(&bench, 1)
     };
     assert!(comes_back(false));

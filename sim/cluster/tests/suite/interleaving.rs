@@ -7,6 +7,7 @@ use wavetank_components::kube_apiserver::bootstrap::{
     BootstrapNote, ReconcileError, master_lease_key,
 };
 use wavetank_components::kube_apiserver::gates::ENDPOINT_SLICES;
+use wavetank_engine::drive::Stepped;
 use wavetank_releases::{V1_36, VERSIONS};
 use wavetank_version::Version;
 
@@ -35,7 +36,7 @@ fn a_round_that_gets_the_lock_after_the_removal_does_no_harm() {
         }
         assert!(bench.routine("a2", ROUND).is_some(), "it still waits");
         let removed = seconds(bench.now);
-        bench.run_for(60.0);
+        bench.run(60.0);
         let key = master_lease_key(&address(2));
         assert_eq!(bench.commits(&key, removed), [], "{release}");
         assert_eq!(bench.listed(), addresses(&[1, 3]), "{release}");
@@ -44,7 +45,7 @@ fn a_round_that_gets_the_lock_after_the_removal_does_no_harm() {
             .iter()
             .any(|(_, note)| **note == BootstrapNote::RoundFailed(ReconcileError::Closed));
         assert_eq!(failed, release >= V1_36, "{release}");
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -72,7 +73,7 @@ fn a_stop_at_any_event_of_a_round_removes_the_address() {
                 addresses(&[1, 3]),
                 "{release}, event {event}"
             );
-            bench.run_for(30.0);
+            bench.run(30.0);
             let key = master_lease_key(&address(2));
             assert_eq!(
                 bench.commits(&key, removed + 1e-9),
@@ -84,7 +85,7 @@ fn a_stop_at_any_event_of_a_round_removes_the_address() {
                 addresses(&[1, 3]),
                 "{release}, event {event}"
             );
-            assert_eq!(bench.violations, [""; 0], "{release}, event {event}");
+            assert_eq!(bench.objections(), [""; 0], "{release}, event {event}");
         }
     }
 }
@@ -97,7 +98,7 @@ fn a_crash_at_any_event_of_a_removal_is_mended_by_the_others() {
             bench.strike(stop("a2"));
             (0..event).for_each(|_| assert!(bench.step()));
             bench.strike(crash("a2"));
-            bench.run_for(15.0 + 0.5 + 10.0 + 0.1);
+            bench.run(15.0 + 0.5 + 10.0 + 0.1);
             assert_eq!(
                 bench.listed(),
                 addresses(&[1, 3]),
@@ -108,7 +109,7 @@ fn a_crash_at_any_event_of_a_removal_is_mended_by_the_others() {
                 addresses(&[1, 3]),
                 "{release}, event {event}"
             );
-            bench.run_for(1.0);
+            bench.run(1.0);
             if release.has(ENDPOINT_SLICES) {
                 assert_eq!(
                     bench.sliced(),
@@ -116,7 +117,7 @@ fn a_crash_at_any_event_of_a_removal_is_mended_by_the_others() {
                     "{release}, event {event}"
                 );
             }
-            assert_eq!(bench.violations, [""; 0], "{release}, event {event}");
+            assert_eq!(bench.objections(), [""; 0], "{release}, event {event}");
         }
     }
 }
@@ -127,18 +128,18 @@ fn a_crash_at_any_event_of_a_start_is_mended_by_the_next() {
         for event in 0..EVENTS {
             let mut bench = Bench::settled(&shipped(release));
             bench.strike(stop("a2"));
-            bench.run_for(15.0);
+            bench.run(15.0);
             bench.strike(start("a2"));
             (0..event).for_each(|_| assert!(bench.step()));
             bench.strike(crash("a2"));
             bench.strike(start("a2"));
-            bench.run_for(2.0);
+            bench.run(2.0);
             let all = addresses(&[1, 2, 3]);
             assert_eq!(bench.listed(), all, "{release}, event {event}");
             assert_eq!(bench.leased(), all, "{release}, event {event}");
-            bench.run_for(30.0);
+            bench.run(30.0);
             assert_eq!(bench.listed(), all, "{release}, event {event}");
-            assert_eq!(bench.violations, [""; 0], "{release}, event {event}");
+            assert_eq!(bench.objections(), [""; 0], "{release}, event {event}");
         }
     }
 }

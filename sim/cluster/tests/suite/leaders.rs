@@ -10,6 +10,7 @@ use wavetank_api::{Object, json};
 use wavetank_client::ElectionDefect;
 use wavetank_client::leader_election::{self, ElectionNote, OfElection, Record};
 use wavetank_components::kube_controller_manager::LOCK;
+use wavetank_engine::drive::Stepped;
 use wavetank_engine::{Action, Fault, Payload};
 use wavetank_etcd::{Key, Request};
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
@@ -46,16 +47,16 @@ fn settled(topology: &Topology) -> Bench {
 fn settled_apart(topology: &Topology, seconds: f64) -> Bench {
     let mut bench = Bench::settled(topology);
     bench.strike(start("m1"));
-    bench.run_for(seconds);
+    bench.run(seconds);
     bench.strike(start("m2"));
-    bench.run_for(19.0);
+    bench.run(19.0);
     assert_eq!(leaders(&bench), ["m1"]);
     bench
 }
 
 /// Who leads.
 fn leaders(bench: &Bench) -> Vec<&'static str> {
-    let leads = |name: &&str| leader_election::leads(&bench.world, bench.process(name), LOCK);
+    let leads = |name: &&str| leader_election::leads(&bench.world, bench.id(name), LOCK);
     ["m1", "m2"].into_iter().filter(leads).collect()
 }
 
@@ -99,7 +100,7 @@ fn every_kind_of_lock_has_one_holder() {
             );
             let record = record(&bench, lock);
             assert_eq!((&*record.holder, record.transitions), ("m2_1", 1));
-            assert_eq!(bench.violations, Vec::<String>::new());
+            assert_eq!(bench.objections(), Vec::<String>::new());
         }
     }
 }
@@ -113,9 +114,9 @@ fn a_renewal_takes_the_requests_of_its_release() {
         (V1_36, vec!["PUT"]),
     ] {
         let mut bench = settled(&by_default(release, false));
-        let leader = bench.process("m1");
+        let leader = bench.id("m1");
         bench.requests.watch(leader, "renews");
-        bench.run_for(2.0);
+        bench.run(2.0);
         let text = bench.requests.text();
         let lines = text.lines().filter(|line| line.starts_with("elect"));
         let methods: Vec<&str> = lines.filter_map(|l| l.split_whitespace().nth(2)).collect();
@@ -149,7 +150,7 @@ fn who_knows_one_object_and_who_knows_both_have_one_leader() {
         let mut topology = two(release, first, elections_fixed(), false);
         topology.watching.managers[1].lock = second;
         let mut bench = settled(&topology);
-        bench.run_for(40.0);
+        bench.run(40.0);
         assert_eq!(leaders(&bench), ["m1"], "{first:?}");
         bench.strike(crash("m1"));
         let after = succession(&mut bench);
@@ -165,7 +166,7 @@ fn a_leader_that_slept_leads_on_until_it_notices() {
         bench.strike(pause("m1"));
         succession(&mut bench);
         assert_eq!(leaders(&bench), ["m1", "m2"], "{release}");
-        let life = bench.world.incarnation(bench.process("m1"));
+        let life = bench.world.incarnation(bench.id("m1"));
         bench.strike(resume("m1"));
         let woken = seconds(bench.now);
         bench.run_to("m1 gives up", 12.5, |b| leaders(b) == ["m2"]);
@@ -173,9 +174,9 @@ fn a_leader_that_slept_leads_on_until_it_notices() {
             noted(&bench, woken).contains(&ElectionNote::Lost),
             "{release}"
         );
-        bench.run_for(15.0);
+        bench.run(15.0);
         assert!(bench.is_up("m1"), "{release}");
-        assert_eq!(bench.world.incarnation(bench.process("m1")), life + 1);
+        assert_eq!(bench.world.incarnation(bench.id("m1")), life + 1);
         assert_eq!(leaders(&bench), ["m2"], "{release}");
         let key = wavetank_api::kinds::CONFIG_MAPS.key("kube-system", "tally");
         let tally = bench.view().get(&key).expect("it is there");
@@ -194,7 +195,7 @@ fn cut_off_until_succeeded(bench: &mut Bench) -> Vec<ElectionNote> {
     for (from, to) in ways() {
         bench.strike(Fault::Unstall { from, to });
     }
-    bench.run_for(5.0);
+    bench.run(5.0);
     noted(bench, since)
 }
 
@@ -207,7 +208,7 @@ fn a_leader_that_is_cut_off_stops_before_another_begins() {
         let ends = place(&|note| *note == ElectionNote::Ends).expect("it stops");
         let begins = place(&|note| matches!(note, ElectionNote::Leads { .. }));
         assert!(ends < begins.expect("the other begins"), "{release}");
-        assert_eq!(bench.violations, Vec::<String>::new(), "{release}");
+        assert_eq!(bench.objections(), Vec::<String>::new(), "{release}");
     }
 }
 
@@ -256,18 +257,22 @@ fn a_renewal_under_way_does_not_keep_the_lock() {
                 to: "m1".to_owned(),
             });
             bench.strike(stop("m1"));
-            bench.run_for(4.0);
+            bench.run(4.0);
             bench.strike(Fault::Unstall {
                 from: "a1".to_owned(),
                 to: "m1".to_owned(),
             });
-            bench.run_for(2.0);
+            bench.run(2.0);
             let notes = noted(&bench, since);
             let kept = notes
                 .iter()
                 .any(|note| matches!(note, ElectionNote::NotReleased { .. }));
             assert_eq!(kept, keeps, "{release}, {defect:?}: {notes:?}");
-            assert_eq!(!bench.violations.is_empty(), keeps, "{release}, {defect:?}");
+            assert_eq!(
+                !bench.objections().is_empty(),
+                keeps,
+                "{release}, {defect:?}"
+            );
         }
     }
 }
@@ -280,7 +285,7 @@ fn a_renewal_that_nobody_waits_for_may_take_the_lock_again() {
         let lock = LockKind::Leases;
         let defects = elections_fixed().with(ElectionDefect::RenewalOutlivesDeadline, outlives);
         let mut bench = settled(&two(V1_36, lock, defects, true));
-        let server = bench.process("a1");
+        let server = bench.id("a1");
         let serving = |b: &Bench| -> Vec<String> {
             let all = b.world.routines(server);
             let serving = all.filter(|id| id.kind.as_str() == "serve");
@@ -310,13 +315,13 @@ fn a_renewal_that_nobody_waits_for_may_take_the_lock_again() {
             // Without the renewal nobody waits for its answer.
             let process = "a1".to_owned();
             bench.act(&Action::Fault(Fault::Reschedule { process, routine }));
-            bench.run_for(0.05);
+            bench.run(0.05);
         }
         let taken = bench
-            .violations
+            .objections()
             .iter()
             .any(|v| v.contains("takes it again"));
-        assert_eq!(taken, outlives, "{:?}", bench.violations);
+        assert_eq!(taken, outlives, "{:?}", bench.objections());
     }
 }
 
@@ -331,7 +336,7 @@ fn a_renewal_that_comes_between_does_not_keep_the_lock() {
         topology.apiservers.push(topology.apiservers[0].clone());
         let mut bench = settled(&topology);
         let since = seconds(bench.now);
-        let (first, etcd) = (bench.process("a1"), bench.process("etcd"));
+        let (first, etcd) = (bench.id("a1"), bench.id("etcd"));
         bench.run_to("a renewal begins", 3.0, |b| {
             noted(b, since).contains(&ElectionNote::Tries)
         });
@@ -347,13 +352,13 @@ fn a_renewal_that_comes_between_does_not_keep_the_lock() {
             nanos: 1_000_000_000,
         });
         // The next connection goes to the second server.
-        bench.choice = 1;
+        bench.choose(|_, _, _| 1);
         bench.strike(Fault::Reset {
             client: of("m1"),
             server: of("a1"),
             transport: of("https"),
         });
-        bench.run_for(0.001);
+        bench.run(0.001);
         bench.strike(stop("m1"));
         let releases = |b: &Bench| {
             let told = noted(b, since);
@@ -364,17 +369,17 @@ fn a_renewal_that_comes_between_does_not_keep_the_lock() {
         let link = || (of("m1"), of("a2"));
         let (from, to) = link();
         bench.strike(Fault::Stall { from, to });
-        bench.run_for(1.5);
+        bench.run(1.5);
         let (from, to) = link();
         bench.strike(Fault::Unstall { from, to });
-        bench.run_for(1.0);
+        bench.run(1.0);
         let released = noted(&bench, since).contains(&ElectionNote::Released);
         assert_eq!(released, !gives_up);
         let kept = bench
-            .violations
+            .objections()
             .iter()
             .any(|v| v.contains("keeps the lock"));
-        assert_eq!(kept, gives_up, "{:?}", bench.violations);
+        assert_eq!(kept, gives_up, "{:?}", bench.objections());
     }
 }
 
@@ -385,8 +390,8 @@ fn what_shipped_works_while_nothing_happens() {
         let defects = Set::shipped_with(release);
         let lock = LockKind::of(release);
         let mut bench = settled(&two(release, lock, defects, false));
-        bench.run_for(60.0);
+        bench.run(60.0);
         assert_eq!(leaders(&bench), ["m1"], "{release}");
-        assert_eq!(bench.violations, Vec::<String>::new(), "{release}");
+        assert_eq!(bench.objections(), Vec::<String>::new(), "{release}");
     }
 }

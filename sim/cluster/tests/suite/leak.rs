@@ -13,6 +13,7 @@ use wavetank_components::services::ServiceRanges;
 use common::{Bench, crash, shipped, start};
 use wavetank_components::services::RepairNote;
 use wavetank_engine::Note;
+use wavetank_engine::drive::Stepped;
 use wavetank_etcd::Committed;
 use wavetank_releases::V1_20;
 
@@ -66,17 +67,17 @@ fn a_leak_is_repaired_nine_minutes_after_the_crash() {
     let mut bench = Bench::new(&topology());
     for process in ["etcd", "a1", "a2", "s1"] {
         bench.strike(start(process));
-        bench.run_for(1.0);
+        bench.run(1.0);
     }
-    bench.run_until(10.0);
+    bench.run_to_second(10.0);
     let begin = bench.notes.len();
-    bench.command("s1", "probe");
+    bench.command("s1", "probe", serde_json::Value::Null);
     while !bench.notes[begin..].iter().any(|(_, note)| allocates(note)) {
         assert!(bench.step(), "an address is allocated");
     }
     let crashed = bench.now.secs_f64();
     bench.strike(crash("a1"));
-    bench.run_until(600.0);
+    bench.run_to_second(600.0);
     let freed = bench.notes.iter().find(|(_, note)| {
         let repair = note.body.get::<RepairNote>();
         repair.is_some_and(|repair| repair.message.contains("cleaning up"))

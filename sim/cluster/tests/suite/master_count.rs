@@ -12,6 +12,7 @@ use wavetank_components::kube_apiserver::BootstrapDefect;
 use wavetank_components::kube_apiserver::bootstrap::{ReconcileError, RemovalOutcome};
 use wavetank_components::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_engine::Fault;
+use wavetank_engine::drive::Stepped;
 use wavetank_etcd::{Cause, Keys, Range, Request};
 use wavetank_releases::{V1_36, VERSIONS};
 use wavetank_version::Version;
@@ -42,9 +43,9 @@ fn a_graceful_stop_takes_the_address_away_even_of_the_last() {
         let mut bench = Bench::settled(&master_count(release, 3));
         for (name, left) in [("a2", vec![1, 3]), ("a3", vec![1]), ("a1", vec![])] {
             bench.strike(stop(name));
-            bench.run_for(1.0);
+            bench.run(1.0);
             assert_eq!(bench.listed(), addresses(&left), "{release}");
-            bench.run_for(20.0);
+            bench.run(20.0);
         }
         let stored = bench.view().get(ENDPOINTS).expect("it stays");
         assert_eq!(views::subsets(stored.value.json()).len(), 0);
@@ -57,7 +58,7 @@ fn a_crashed_one_stays_listed_for_ever() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 3));
         bench.strike(crash("a2"));
-        bench.run_for(3600.0);
+        bench.run(3600.0);
         assert_eq!(bench.listed(), addresses(&[1, 2, 3]), "{release}");
     }
 }
@@ -74,7 +75,7 @@ fn without_the_defect_a_crashed_one_goes() {
         }
         let mut bench = Bench::settled(&topology);
         bench.strike(crash("a2"));
-        bench.run_for(30.0);
+        bench.run(30.0);
         assert_eq!(bench.listed(), addresses(&[1, 3]), "{release}");
     }
 }
@@ -85,7 +86,7 @@ fn without_the_defect_a_crashed_one_goes() {
 fn more_than_the_count_push_each_other_off() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 2));
-        bench.run_until(100.0);
+        bench.run_to_second(100.0);
         let writes = bench.commits(ENDPOINTS, 30.0);
         assert!(writes.len() > 10, "{release}: they never rest");
         let lists: Vec<Vec<String>> = writes
@@ -119,7 +120,7 @@ fn of_two_simultaneous_stops_one_conflicts_four_times() {
         let asked = seconds(bench.now);
         bench.strike(stop("a1"));
         bench.strike(stop("a3"));
-        bench.run_for(2.0);
+        bench.run(2.0);
         let conflict = RemovalOutcome::Failed(ReconcileError::Conflict);
         let ended = [1, 3].map(|n| bench.removal(n).expect("it has ended"));
         let mut losers = ended.iter().filter(|(_, outcome)| *outcome == conflict);
@@ -132,7 +133,7 @@ fn of_two_simultaneous_stops_one_conflicts_four_times() {
         );
         assert!(losers.next().is_none(), "{release}");
         assert_eq!(bench.listed().len(), 2, "{release}");
-        bench.run_for(60.0);
+        bench.run(60.0);
         assert_eq!(bench.listed().len(), 2, "nobody mends it: {release}");
     }
 }
@@ -142,7 +143,7 @@ fn one_that_is_back_lists_itself_beside_the_others() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 3));
         bench.strike(crash("a2"));
-        bench.run_for(5.0);
+        bench.run(5.0);
         bench.strike(start("a2"));
         bench.run_to("removed at start", 1.0, |b| {
             b.listed() == addresses(&[1, 3])
@@ -160,7 +161,7 @@ fn one_that_is_back_lists_itself_beside_the_others() {
 fn a_failed_get_wipes_the_others_off() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&master_count(release, 3));
-        let (a2, etcd) = (bench.process("a2"), bench.process("etcd"));
+        let (a2, etcd) = (bench.id("a2"), bench.id("etcd"));
         let reads = Request::<Object>::Range(Range::of(Keys::one(ENDPOINTS)));
         bench.run_to("a round of a2", 11.0, |b| {
             let mut all = b.world.requests_in_flight();
@@ -173,13 +174,13 @@ fn a_failed_get_wipes_the_others_off() {
             server: "etcd".to_owned(),
             transport: "etcd".to_owned(),
         });
-        bench.run_for(0.1);
+        bench.run(0.1);
         if release >= V1_36 {
             assert_eq!(bench.listed(), addresses(&[1, 2, 3]));
             continue;
         }
         assert_eq!(bench.listed(), addresses(&[2]), "{release}");
-        bench.run_for(10.0);
+        bench.run(10.0);
         assert_eq!(bench.listed(), addresses(&[1, 2, 3]), "{release}");
     }
 }

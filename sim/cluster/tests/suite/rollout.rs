@@ -8,6 +8,7 @@ use wavetank_components::{ClusterView, ENDPOINTS, SLICE};
 use common::{Bench, addresses, crash, plane, with};
 use wavetank_apiserver::ServerDefect;
 use wavetank_apiserver::ServerNote;
+use wavetank_engine::drive::Stepped;
 use wavetank_releases::{Release, V1_20, V1_36};
 use wavetank_version::Version;
 
@@ -54,9 +55,9 @@ fn one_after_another_is_replaced_and_then_the_first_again() {
         let mut bench = Bench::settled(&upgrade(from, to));
         assert_eq!(releases(&bench), [from; 3]);
         for step in 1..=4 {
-            bench.command("r1", "roll");
+            bench.command("r1", "roll", serde_json::Value::Null);
             // Asked again before it is done, it does nothing.
-            bench.command("r1", "roll");
+            bench.command("r1", "roll", serde_json::Value::Null);
             bench.run_to("the next one's place is taken", 90.0, |b| {
                 replaced(b).len() == step
             });
@@ -64,7 +65,7 @@ fn one_after_another_is_replaced_and_then_the_first_again() {
             let mut expected = vec![to; done];
             expected.resize(3, from);
             assert_eq!(releases(&bench), expected);
-            bench.run_for(12.0);
+            bench.run(12.0);
             assert_eq!(listed(&bench, ENDPOINTS), addresses(&[1, 2, 3]));
         }
         assert_eq!(replaced(&bench), [to; 4]);
@@ -75,8 +76,8 @@ fn one_after_another_is_replaced_and_then_the_first_again() {
 #[test]
 fn what_crashes_while_it_makes_way_comes_back_as_the_new_one() {
     let mut bench = Bench::settled(&upgrade(V1_20, V1_36));
-    bench.command("r1", "roll");
-    bench.run_for(1.0);
+    bench.command("r1", "roll", serde_json::Value::Null);
+    bench.run(1.0);
     bench.strike(crash("a1"));
     assert_eq!(replaced(&bench), []);
     bench.strike(common::start("a1"));
@@ -88,15 +89,15 @@ fn who_does_not_come_back_is_not_waited_for_for_ever() {
     let mut topology = upgrade(V1_20, V1_20);
     topology.watching.front.rollout = Some(Rollout::default());
     let mut bench = Bench::settled(&topology);
-    bench.command("r1", "roll");
-    bench.run_for(1.0);
+    bench.command("r1", "roll", serde_json::Value::Null);
+    bench.run(1.0);
     bench.strike(crash("a1"));
-    bench.run_for(20.0);
-    bench.command("r1", "roll");
-    bench.run_for(10.0);
+    bench.run(20.0);
+    bench.command("r1", "roll", serde_json::Value::Null);
+    bench.run(10.0);
     assert_eq!(replaced(&bench), [], "it waits for the first");
-    bench.run_for(60.0);
-    bench.command("r1", "roll");
+    bench.run(60.0);
+    bench.command("r1", "roll", serde_json::Value::Null);
     bench.run_to("the second one's place is taken", 90.0, |b| {
         replaced(b) == [V1_20]
     });

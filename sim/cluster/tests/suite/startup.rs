@@ -10,6 +10,7 @@ use wavetank_components::kube_apiserver::bootstrap::{AdditionalPort, Published};
 use wavetank_components::services::ServiceRanges;
 use wavetank_components::{ENDPOINTS, SLICE};
 use wavetank_engine::Fault;
+use wavetank_engine::drive::Stepped;
 use wavetank_etcd::Cause;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 
@@ -30,7 +31,7 @@ fn three_apiservers_are_listed_with_their_port() {
             port: 6443,
         };
         assert_eq!(subset.ports, [https], "{release}");
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -94,7 +95,7 @@ fn additional_ports_are_listed_until_v1_20() {
         let ports = service["spec"]["ports"].as_array().expect("it has ports");
         assert_eq!(ports.len(), wanted.len(), "{release}");
         assert_eq!(ports[0]["nodePort"], 30443, "{release}");
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -114,7 +115,7 @@ fn the_family_of_the_slice_is_that_of_the_addresses() {
             let slice = bench.view().get(SLICE).expect("it was made");
             assert_eq!(slice.value.json()["addressType"], "IPv6", "{release}");
         }
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -122,7 +123,7 @@ fn the_family_of_the_slice_is_that_of_the_addresses() {
 fn every_apiserver_renews_its_lease_of_15_s_each_10_s() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
-        bench.run_until(100.0);
+        bench.run_to_second(100.0);
         assert_eq!(bench.leased(), addresses(&[1, 2, 3]), "{release}");
         for n in 1..=3 {
             let key = master_lease_key(&address(n));
@@ -177,7 +178,7 @@ fn a_lease_lasts_15_s_and_up_to_half_a_second_more() {
 fn nothing_but_leases_is_written_once_all_is_right() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
-        bench.run_until(200.0);
+        bench.run_to_second(200.0);
         for key in [ENDPOINTS, SLICE] {
             assert_eq!(bench.commits(key, 25.0).len(), 0, "{release}: {key}");
         }
@@ -190,7 +191,7 @@ fn replicas_of_different_releases_agree() {
     topology.apiservers[0] = shipped(V1_16).apiservers.remove(0);
     topology.apiservers[2] = shipped(V1_36).apiservers.remove(0);
     let mut bench = Bench::settled(&topology);
-    bench.run_until(200.0);
+    bench.run_to_second(200.0);
     assert_eq!(bench.listed(), addresses(&[1, 2, 3]));
     assert_eq!(bench.sliced(), addresses(&[1, 2, 3]));
     assert_eq!(

@@ -8,6 +8,7 @@ use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 
 use common::{Bench, crash, shipped, start, stop};
 use wavetank_components::kube_apiserver::BootstrapDefect;
+use wavetank_engine::drive::Stepped;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 use wavetank_version::Version;
 
@@ -25,44 +26,44 @@ fn snapshot(name: &str, text: &str) {
 /// The requests of `a1` from the start of a cluster of two until both are gone.
 fn story(topology: &Topology) -> String {
     let mut bench = Bench::new(topology);
-    let first = bench.process("a1");
+    let first = bench.id("a1");
     bench.strike(start("etcd"));
-    bench.run_until(1.0);
+    bench.run_to_second(1.0);
     bench.requests.watch(first, "starts, and its first round");
     bench.strike(start("a1"));
-    bench.run_until(6.0);
+    bench.run_to_second(6.0);
     bench.requests.watch(first, "a round with nothing to do");
-    bench.run_until(14.0);
+    bench.run_to_second(14.0);
     bench
         .requests
         .watch(first, "a round after another server has come");
     bench.strike(start("a2"));
-    bench.run_until(24.0);
+    bench.run_to_second(24.0);
     bench.strike(crash("a2"));
     bench.requests.watch(
         first,
         "the lease of the other, which has crashed, has expired; a round, and another",
     );
-    bench.run_until(44.0);
+    bench.run_to_second(44.0);
     bench.requests.watch(first, "stops; the other is back");
     bench.strike(start("a2"));
-    bench.run_until(46.0);
+    bench.run_to_second(46.0);
     bench.strike(stop("a1"));
-    bench.run_until(60.0);
+    bench.run_to_second(60.0);
     assert!(!bench.is_up("a1"));
     bench.requests.watch(first, "starts again");
     bench.strike(start("a1"));
-    bench.run_until(62.0);
+    bench.run_to_second(62.0);
     bench.strike(crash("a1"));
     bench.requests.watch(first, "starts again after a crash");
     bench.strike(start("a1"));
-    bench.run_until(64.0);
+    bench.run_to_second(64.0);
     bench.requests.look_away();
     bench.strike(stop("a2"));
-    bench.run_until(86.0);
+    bench.run_to_second(86.0);
     bench.requests.watch(first, "stops as the last one");
     bench.strike(stop("a1"));
-    bench.run_until(93.0);
+    bench.run_to_second(93.0);
     assert!(!bench.is_up("a1"));
     bench.requests.text()
 }

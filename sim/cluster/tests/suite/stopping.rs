@@ -13,6 +13,7 @@ use wavetank_components::kube_apiserver::bootstrap::{
     BootstrapNote, ReconcileError, RemovalOutcome,
 };
 use wavetank_components::kube_apiserver::gates::ENDPOINT_SLICES;
+use wavetank_engine::drive::Stepped;
 use wavetank_releases::{V1_36, VERSIONS};
 use wavetank_version::Version;
 
@@ -40,9 +41,9 @@ fn a_graceful_stop_takes_the_address_away_at_once() {
         assert!(bench.is_up("a2"), "its shutdown delay has only begun");
         let ended = bench.run_to("exit", 70.0, |b| !b.is_up("a2")) - asked;
         assert!((5.0..6.0).contains(&ended), "{release}: {ended} s");
-        bench.run_for(120.0);
+        bench.run(120.0);
         assert_eq!(bench.listed(), addresses(&[1, 3]), "{release}");
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -51,9 +52,9 @@ fn one_that_was_stopped_comes_back() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(stop("a2"));
-        bench.run_for(30.0);
+        bench.run(30.0);
         bench.strike(start("a2"));
-        bench.run_for(5.0);
+        bench.run(5.0);
         assert_eq!(bench.listed(), addresses(&[1, 2, 3]), "{release}");
         assert_eq!(bench.leased(), addresses(&[1, 2, 3]), "{release}");
     }
@@ -81,7 +82,7 @@ fn without_a_shutdown_delay_old_releases_close_their_own_door() {
         bench.run_to("somebody's round", 10.1, |b| {
             b.listed() == addresses(&[1, 3])
         });
-        assert_eq!(bench.violations.len(), 1, "{:?}", bench.violations);
+        assert_eq!(bench.objections().len(), 1, "{:?}", bench.objections());
     }
 }
 
@@ -91,11 +92,11 @@ fn the_last_apiserver_keeps_its_address_until_v1_26() {
         let mut bench = Bench::settled(&shipped(release));
         for name in ["a1", "a2"] {
             bench.strike(stop(name));
-            bench.run_for(30.0);
+            bench.run(30.0);
         }
         assert_eq!(bench.listed(), addresses(&[3]), "{release}");
         bench.strike(stop("a3"));
-        bench.run_for(60.0);
+        bench.run(60.0);
         assert!(!bench.is_up("a3"));
         assert_eq!(bench.leased(), [""; 0], "{release}");
         if release < V1_36 {
@@ -110,7 +111,7 @@ fn the_last_apiserver_keeps_its_address_until_v1_26() {
             bench.removal(3),
             Some((_, RemovalOutcome::Removed(_)))
         ));
-        assert_eq!(bench.violations, [""; 0]);
+        assert_eq!(bench.objections(), [""; 0]);
     }
 }
 
@@ -119,9 +120,9 @@ fn one_after_another_two_stops_leave_the_third() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(stop("a1"));
-        bench.run_for(0.2);
+        bench.run(0.2);
         bench.strike(stop("a3"));
-        bench.run_for(1.0);
+        bench.run(1.0);
         assert_eq!(bench.listed(), addresses(&[2]), "{release}");
         assert_eq!(bench.leased(), addresses(&[2]), "{release}");
         assert!(!bench.conflicted(30.0), "{release}");
@@ -136,14 +137,14 @@ fn of_two_simultaneous_stops_one_conflicts() {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(stop("a1"));
         bench.strike(stop("a3"));
-        bench.run_for(1.0);
+        bench.run(1.0);
         assert!(bench.conflicted(30.0), "{release}");
         let outcomes = [1, 3].map(|n| bench.removal(n).expect("it has ended").1);
         let conflict = RemovalOutcome::Failed(ReconcileError::Conflict);
         let conflicts = outcomes.iter().filter(|outcome| **outcome == conflict);
         assert_eq!(conflicts.count(), 1, "{release}");
         assert_eq!(bench.listed(), addresses(&[2]), "{release}");
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -153,7 +154,7 @@ fn a_harmful_conflict(release: Version, fixed: bool) -> Bench {
     let defects = with(release, BootstrapDefect::FixRetryRemoveEndpoints, fixed);
     let mut bench = Bench::settled(&plane(release, defects, 3));
     bench.strike(stop("a1"));
-    bench.run_for(0.0025);
+    bench.run(0.0025);
     bench.strike(stop("a3"));
     bench.run_to("the removals", 1.0, |b| {
         b.removal(1).is_some() && b.removal(3).is_some()
@@ -169,7 +170,7 @@ fn after_a_conflict_the_address_stays_until_somebody_else_s_round() {
         let mut bench = a_harmful_conflict(release, false);
         assert_eq!(failed(&bench, 3), ReconcileError::Conflict, "{release}");
         assert_eq!(bench.listed(), addresses(&[2, 3]), "{release}");
-        assert_eq!(bench.violations.len(), 1, "{:?}", bench.violations);
+        assert_eq!(bench.objections().len(), 1, "{:?}", bench.objections());
         bench.run_to("a2's round", 10.1, |b| b.listed() == addresses(&[2]));
     }
 }
@@ -182,7 +183,7 @@ fn after_a_conflict_the_fix_tries_again() {
         if release.has(ENDPOINT_SLICES) {
             assert_eq!(bench.sliced(), addresses(&[2]), "{release}");
         }
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -196,7 +197,7 @@ fn stopped_without_a_lease(release: Version, fixed: bool) -> Bench {
     bench.run_to("expiry", 30.0, |b| b.leased().is_empty());
     bench.strike(resume("a1"));
     bench.strike(stop("a1"));
-    bench.run_for(60.0);
+    bench.run(60.0);
     bench
 }
 
@@ -224,7 +225,7 @@ fn a_removal_that_finds_no_lease_goes_on_with_the_fix() {
             bench.removal(1)
         );
         assert_eq!(bench.listed(), [""; 0], "{release}");
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -233,7 +234,7 @@ fn with_etcd_down_the_hook_gives_up_after_20_s_and_the_shutdown_ends() {
     for release in VERSIONS {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(common::crash("etcd"));
-        bench.run_for(0.5);
+        bench.run(0.5);
         let asked = seconds(bench.now);
         bench.strike(stop("a2"));
         let own: std::sync::Arc<str> = address(2).into();
@@ -249,7 +250,7 @@ fn with_etcd_down_the_hook_gives_up_after_20_s_and_the_shutdown_ends() {
         let ended = bench.run_to("exit", 61.0, |b| !b.is_up("a2")) - asked;
         assert!(ended < 20.0 + 61.0, "{release}: {ended} s");
         assert!(bench.noted("a2", &ServerNote::ShutdownOverdue).is_none());
-        assert_eq!(bench.violations, [""; 0], "{release}");
+        assert_eq!(bench.objections(), [""; 0], "{release}");
     }
 }
 
@@ -261,7 +262,7 @@ fn a_round_that_hangs_does_not_hold_the_shutdown_for_ever() {
         let mut bench = Bench::settled(&shipped(release));
         bench.strike(common::crash("etcd"));
         // Into the next round of every server.
-        bench.run_for(10.5);
+        bench.run(10.5);
         let asked = seconds(bench.now);
         bench.strike(stop("a2"));
         let ended = bench.run_to("exit", 100.0, |b| !b.is_up("a2")) - asked;

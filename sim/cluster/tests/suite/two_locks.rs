@@ -10,6 +10,7 @@ use common::topology::fixed;
 use common::{Bench, plane, start};
 use wavetank_client::leader_election::{Election, Lock, LockKind, leads};
 use wavetank_component::{Component, Drawn, Setup, Spec, Wiring};
+use wavetank_engine::drive::Stepped;
 use wavetank_engine::{
     Caller, Cx, LinkSpec, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
@@ -113,14 +114,14 @@ fn settled(names: [Name; 2]) -> Bench {
     bench.world = world.unwrap_or_else(|why| panic!("{why}"));
     for name in ["etcd", "a1", "both"] {
         bench.strike(start(name));
-        bench.run_for(5.0);
+        bench.run(5.0);
     }
     bench
 }
 
 /// Does it lead under the left lock, and under the right one?
 fn leading(bench: &Bench) -> [bool; 2] {
-    [LEFT, RIGHT].map(|name| leads(&bench.world, bench.process("both"), name))
+    [LEFT, RIGHT].map(|name| leads(&bench.world, bench.id("both"), name))
 }
 
 /// Who holds them.
@@ -139,12 +140,12 @@ fn a_process_leads_under_each_of_its_locks() {
     let mut bench = settled([LEFT, RIGHT]);
     assert_eq!(leading(&bench), [true, true]);
     assert_eq!(holders(&bench), ["both", "both"]);
-    bench.command("both", "cancel");
-    bench.run_for(1.0);
+    bench.command("both", "cancel", serde_json::Value::Null);
+    bench.run(1.0);
     assert_eq!(leading(&bench), [false, true]);
     assert_eq!(holders(&bench), ["", "both"]);
     // Longer than a lease: it goes on renewing.
-    bench.run_for(40.0);
+    bench.run(40.0);
     assert_eq!(leading(&bench), [false, true]);
     assert_eq!(holders(&bench), ["", "both"]);
 }

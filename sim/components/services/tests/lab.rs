@@ -13,6 +13,7 @@ use wavetank_components::kube_apiserver::Defects;
 use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
 use wavetank_components::services::RepairNote;
 use wavetank_components::services::allocators::{Bitmap, ServiceRanges};
+use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
 use wavetank_etcd::{Committed, Etcd};
 use wavetank_releases::Release;
@@ -70,14 +71,30 @@ impl Process for Client {
 }
 
 pub struct Lab {
-    pub world: World,
-    now: Time,
+    bench: Bench,
     sent: u64,
-    drawn: u64,
     /// The keys that were written, in order.
     pub written: Vec<String>,
     /// What the repair loops had to say.
     pub messages: Vec<String>,
+}
+
+impl Stepped for Lab {
+    fn bench(&mut self) -> &mut Bench {
+        &mut self.bench
+    }
+
+    fn seen(&mut self, report: &Report) {
+        for note in &report.notes {
+            if let Some(repair) = note.body.get::<RepairNote>() {
+                self.messages.push(repair.message.clone());
+            }
+            if let Some(commit) = note.body.get::<Committed<Object>>() {
+                let keys = commit.changes.iter().map(|change| change.key.to_string());
+                self.written.extend(keys);
+            }
+        }
+    }
 }
 
 impl Lab {
@@ -122,11 +139,15 @@ impl Lab {
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }
         builder.process("client", Client);
+        let mut bench = Bench::new(builder.build());
+        let mut drawn = 7_u64;
+        bench.choose(move |_, _, _| {
+            drawn = drawn.wrapping_mul(48271) % 2_147_483_647;
+            drawn
+        });
         let mut lab = Lab {
-            world: builder.build(),
-            now: Time::ZERO,
+            bench,
             sent: 0,
-            drawn: 7,
             written: Vec::new(),
             messages: Vec::new(),
         };
@@ -138,54 +159,20 @@ impl Lab {
         lab
     }
 
-    fn act(&mut self, action: &Action) {
-        let acted = self
-            .world
-            .apply(self.now, Event::Act(action), &mut |s| s.nominal);
-        self.see(acted.expect("possible"));
-    }
-
-    pub fn start(&mut self, process: &str) {
-        let process = process.to_owned();
-        self.act(&Action::Fault(Fault::Start { process }));
-    }
-
-    pub fn crash(&mut self, process: &str) {
-        let process = process.to_owned();
-        self.act(&Action::Fault(Fault::Crash { process }));
-    }
-
-    fn see(&mut self, report: Report) {
-        for note in report.notes {
-            if let Some(repair) = note.body.get::<RepairNote>() {
-                self.messages.push(repair.message.clone());
-            }
-            if let Some(commit) = note.body.get::<Committed<Object>>() {
-                let keys = commit.changes.iter().map(|change| change.key.to_string());
-                self.written.extend(keys);
-            }
-        }
-    }
-
     /// Sends a request; its number.
     pub fn send(&mut self, server: &str, method: &str, path: &str, body: Json) -> u64 {
         self.sent += 1;
         let args = json!({
             "number": self.sent, "server": server, "method": method, "path": path, "body": body,
         });
-        self.act(&Action::Command {
-            process: "client".to_owned(),
-            what: "send".to_owned(),
-            args,
-        });
+        self.command("client", "send", args);
         self.sent
     }
 
     /// What a request was answered.
     #[track_caller]
     pub fn answer(&self, number: u64) -> Response {
-        let client = self.world.find("client").expect("the client");
-        let all = self.world.cell(client, &ANSWERS);
+        let all = self.bench.world.cell(self.bench.id("client"), &ANSWERS);
         let found = all.into_iter().find(|(n, _)| *n == number);
         found.expect("it was answered").1.expect("by a server")
     }
@@ -198,37 +185,16 @@ impl Lab {
         self.answer(number)
     }
 
-    /// For so many seconds.
-    pub fn run(&mut self, seconds: f64) {
-        let until = self.now + Duration::from_secs_f64(seconds);
-        while self.step(until) {}
-        self.now = until;
-    }
-
     /// Until this key is written, for a minute at most.
     #[track_caller]
     pub fn run_until_written(&mut self, key: &str) {
-        let until = self.now + Duration::from_secs(60);
+        let until = self.bench.now + Duration::from_secs(60);
         while !self.written.iter().any(|written| written == key) {
-            assert!(self.step(until), "{key} is not written");
+            assert!(
+                self.bench.now < until && self.step(),
+                "{key} is not written"
+            );
         }
-    }
-
-    fn step(&mut self, until: Time) -> bool {
-        let Some(entry) = self.world.next_entry().copied().filter(|e| e.at <= until) else {
-            return false;
-        };
-        let event = match entry.what {
-            What::Choose { .. } => {
-                self.drawn = self.drawn.wrapping_mul(48271) % 2_147_483_647;
-                Event::Choice(entry.seq, self.drawn)
-            }
-            _ => Event::Pending(entry.seq),
-        };
-        let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
-        self.now = self.world.now();
-        self.see(applied.expect("pending"));
-        true
     }
 
     /// What is taken of a bitmap.
@@ -249,8 +215,9 @@ impl Lab {
     }
 
     fn found(&self, key: &str) -> Option<Json> {
-        let etcd = self.world.find("etcd").expect("the etcd");
-        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        let world = &self.bench.world;
+        let etcd = world.process::<Etcd<Object>>(self.bench.id("etcd"));
+        let etcd = etcd.expect("an etcd");
         Some(etcd.store().get(key)?.value.json().clone())
     }
 }

@@ -4,17 +4,15 @@
 
 pub mod server;
 
-use std::time::Duration;
+use std::ops::{Deref, DerefMut};
 
 use wavetank_actors::InformerClient;
 use wavetank_client::InformerDefect;
 use wavetank_client::informer::{INFORMERS, Informer, InformerSpec};
 use wavetank_client::monitors::{Name as Monitor, settling};
 use wavetank_client::{LoadBalancer, Policy};
-use wavetank_engine::{
-    Action, Check, Class, Event, Fault, Message, Note, ProcId, Process, Report, Time, What, World,
-    WorldBuilder,
-};
+use wavetank_engine::drive::{self, Stepped};
+use wavetank_engine::{Fault, ProcId, Process, World, WorldBuilder};
 use wavetank_releases::{V1_36, VERSIONS};
 use wavetank_version::{Listed, Set, Version};
 
@@ -110,17 +108,24 @@ impl Setup {
 
 /// The bench.
 pub struct Bench {
-    pub world: World,
-    pub now: Time,
-    pub notes: Vec<(Time, Note)>,
-    /// Guarantees that were violated: name and message.
-    pub violations: Vec<(String, String)>,
-    /// Observations.
-    pub observed: Vec<(String, String)>,
-    /// Properties that were put to the test, or reached.
-    pub held: Vec<String>,
-    /// How choices are answered.
-    pub choose: fn(u64) -> u64,
+    by_hand: drive::Bench,
+}
+
+impl Deref for Bench {
+    type Target = drive::Bench;
+    fn deref(&self) -> &drive::Bench {
+        &self.by_hand
+    }
+}
+impl DerefMut for Bench {
+    fn deref_mut(&mut self) -> &mut drive::Bench {
+        &mut self.by_hand
+    }
+}
+impl Stepped for Bench {
+    fn bench(&mut self) -> &mut drive::Bench {
+        &mut self.by_hand
+    }
 }
 
 impl Bench {
@@ -132,13 +137,7 @@ impl Bench {
     /// A world in which everything is down.
     pub fn of(world: World) -> Bench {
         Bench {
-            world,
-            now: Time::ZERO,
-            notes: Vec::new(),
-            violations: Vec::new(),
-            observed: Vec::new(),
-            held: Vec::new(),
-            choose: |_| 0,
+            by_hand: drive::Bench::new(world),
         }
     }
 
@@ -146,7 +145,7 @@ impl Bench {
     pub fn settled(setup: &Setup) -> Bench {
         let mut bench = Bench::served(setup);
         bench.start("c1");
-        bench.run_for(5.0);
+        bench.run(5.0);
         bench
     }
 
@@ -165,20 +164,10 @@ impl Bench {
                 self.start(&name);
             }
         }
-        self.run_for(0.1);
+        self.run(0.1);
         self.put("a");
         self.put("b");
-        self.run_for(0.1);
-    }
-
-    pub fn start(&mut self, process: &str) {
-        let process = process.to_owned();
-        self.strike(Fault::Start { process });
-    }
-
-    pub fn crash(&mut self, process: &str) {
-        let process = process.to_owned();
-        self.strike(Fault::Crash { process });
+        self.run(0.1);
     }
 
     /// Nothing comes through to a front any more.
@@ -214,92 +203,14 @@ impl Bench {
         self.command("c1", what, args);
     }
 
-    #[track_caller]
-    pub fn strike(&mut self, fault: Fault) {
-        let shown = fault.to_string();
-        let report = self.act(&Action::Fault(fault));
-        assert!(report.injected, "{shown}: there is no such target");
-    }
-
-    #[track_caller]
-    pub fn command(&mut self, process: &str, what: &str, args: serde_json::Value) {
-        self.act(&Action::Command {
-            process: process.to_owned(),
-            what: what.to_owned(),
-            args,
-        });
-    }
-
-    #[track_caller]
-    fn act(&mut self, action: &Action) -> Report {
-        let applied = self
-            .world
-            .apply(self.now, Event::Act(action), &mut |sent| sent.nominal);
-        let report = applied.expect("tests act on what there is");
-        self.keep(report.clone());
-        report
-    }
-
     /// The storm is over; then what has to be true in the end is looked at.
-    pub fn calm(&mut self, release: Version) {
-        let applied = self
-            .world
-            .apply(self.now, Event::Calm, &mut |sent| sent.nominal);
-        let report = applied.expect("once");
-        self.keep(report);
-        self.run_for(settling(release).as_secs_f64() + 1.0);
-    }
-
-    fn keep(&mut self, report: Report) {
-        let now = self.world.now();
-        self.notes
-            .extend(report.notes.into_iter().map(|note| (now, note)));
-        for (at, check) in report.checks {
-            let property = self
-                .world
-                .properties()
-                .nth(usize::from(at))
-                .expect("it is one");
-            let (name, class) = (property.name().to_owned(), property.class());
-            match check {
-                Check::Violated(v) if class == Class::Observation => {
-                    self.observed.push((name, v.message));
-                }
-                Check::Violated(v) => self.violations.push((name, v.message)),
-                Check::Held => self.held.push(name),
-                Check::Idle => {}
-            }
-        }
-    }
-
-    /// Runs so many seconds on.
-    pub fn run_for(&mut self, seconds: f64) {
-        let until = self.now + Duration::from_secs_f64(seconds);
-        while let Some(entry) = self.world.next_entry().copied() {
-            if entry.at > until {
-                break;
-            }
-            let event = match entry.what {
-                What::Choose { domain, .. } => Event::Choice(entry.seq, (self.choose)(domain)),
-                _ => Event::Pending(entry.seq),
-            };
-            let applied = self.world.apply(entry.at, event, &mut |sent| sent.nominal);
-            self.now = self.world.now();
-            self.keep(applied.expect("it was pending"));
-        }
-        self.now = until;
-    }
-
-    /// What was told of this kind, with the seconds.
-    pub fn noted<T: Message + Clone>(&self) -> Vec<(f64, T)> {
-        let of_kind = self.notes.iter();
-        of_kind
-            .filter_map(|(at, note)| Some((at.secs_f64(), note.body.get::<T>()?.clone())))
-            .collect()
+    pub fn settle(&mut self, release: Version) {
+        self.calm();
+        self.run(settling(release).as_secs_f64() + 1.0);
     }
 
     pub fn client(&self) -> ProcId {
-        self.world.find("c1").expect("it is there")
+        self.id("c1")
     }
 
     /// The first informer of the client.
@@ -319,18 +230,14 @@ impl Bench {
 
     /// Names of guarantees that were violated, once each.
     pub fn broken(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.violations.iter().map(|(n, _)| n.as_str()).collect();
+        let mut names: Vec<&str> = self.violations().into_iter().map(|(n, _)| n).collect();
         names.dedup();
         names
     }
 
     #[track_caller]
     pub fn is_clean(&self) {
-        assert_eq!(self.violations, []);
-    }
-
-    pub fn reached(&self, name: &str) -> bool {
-        self.held.iter().any(|held| held == name)
+        assert_eq!(self.violations(), []);
     }
 }
 

@@ -280,7 +280,7 @@ fn a_cache_that_is_torn_down_ends_its_watches() {
             let mut lab = plan.start();
             lab.put_endpoints("x");
             lab.follow(0);
-            lab.stop(99);
+            lab.end(99);
             lab.run(10.0);
             lab.put_endpoints("y");
             let told = lab.received(0);

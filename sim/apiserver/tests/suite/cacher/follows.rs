@@ -35,7 +35,7 @@ fn a_watch_from_the_beginning_gets_what_is_there_and_what_comes() {
             "{release}"
         );
         assert_eq!(lab.answer(1), "a@4 b@6 of 6", "{release}");
-        lab.stop(0);
+        lab.end(0);
         lab.put("c");
         assert_eq!(lab.received(0).last().map(String::as_str), Some("closed"));
         assert_eq!(
@@ -118,7 +118,7 @@ fn a_hold_may_have_an_end() {
     assert_eq!(lab.answer(0), "a@2 of 2");
     lab.run(1.0);
     assert_eq!(lab.answer(0), "a@2 b@3 of 3");
-    assert!(lab.notes.contains(&CacheNote::LetGo(&CONFIG_MAPS)));
+    assert!(lab.cache_notes().contains(&CacheNote::LetGo(&CONFIG_MAPS)));
     // One without an end outlasts it.
     hold(&mut lab);
     lab.hold(None);
@@ -135,9 +135,11 @@ fn only_what_is_cached_can_be_held() {
         what: "hold".to_owned(),
         args: serde_json::json!({"resource": "endpoint"}),
     };
-    let mut world = lab.world;
+    let mut world = lab.bench.world;
     let event = wavetank_engine::Event::Act(&told);
-    let refused = world.apply(lab.now, event, &mut |s| s.nominal).unwrap_err();
+    let refused = world
+        .apply(lab.bench.now, event, &mut |s| s.nominal)
+        .unwrap_err();
     let message = refused.to_string();
     assert!(message.contains("no resource `endpoint`"), "{message}");
 }

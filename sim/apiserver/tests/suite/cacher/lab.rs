@@ -14,6 +14,7 @@ use wavetank_api::{Object, Resource, Stored, WatchEvent};
 use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::{self, CacheNote, Cacher, Watch};
 use wavetank_apiserver::options::{ListOptions, Listed, StoreError};
+use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
 use wavetank_etcd::{
     Client, DeleteRange, Etcd, Keys, Put, Request, Revision, Txn, TxnOp, raft::MemberId,
@@ -407,10 +408,15 @@ impl Plan {
             retries: true,
         };
         builder.process("writer", Writer { etcd });
+        let mut bench = Bench::new(builder.build());
+        // The last member stands for election first.
+        let patient: Vec<ProcId> = ids[..ids.len() - 1].to_vec();
+        bench.choose(move |_, entry, _| match patient.contains(&entry.process) {
+            true => 9,
+            false => 0,
+        });
         Lab {
-            world: builder.build(),
-            now: Time::ZERO,
-            notes: Vec::new(),
+            bench,
             strict: self.strict,
             members,
             servers,
@@ -419,12 +425,42 @@ impl Plan {
 }
 
 pub struct Lab {
-    pub world: World,
-    pub now: Time,
-    pub notes: Vec<CacheNote>,
+    pub bench: Bench,
     pub strict: bool,
     pub members: Vec<String>,
     pub servers: Vec<String>,
+}
+
+impl Stepped for Lab {
+    fn bench(&mut self) -> &mut Bench {
+        &mut self.bench
+    }
+
+    fn happen(&mut self, entry: &Entry) {
+        if !self.strict {
+            self.bench.happen(entry);
+            return;
+        }
+        let mut other = self.bench.world.unshared();
+        let event = self.bench.event(entry);
+        let applied = other.apply(entry.at, event, &mut |sent| sent.nominal);
+        applied.expect("pending");
+        self.bench.happen(entry);
+        let world = &mut self.bench.world;
+        assert!(other == *world);
+        world.cache_digests();
+        assert_eq!(other.digest_from_scratch(), world.digest());
+    }
+
+    /// The world is the same when all of it is later.
+    fn rested(&mut self) {
+        if self.strict {
+            let mut later = self.bench.world.clone();
+            later.shift(Duration::from_secs(1000));
+            assert!(later == self.bench.world);
+            assert_eq!(later.digest_from_scratch(), self.bench.world.digest());
+        }
+    }
 }
 
 impl Lab {
@@ -433,21 +469,6 @@ impl Lab {
         all.extend(self.servers.clone());
         all.push("writer".to_owned());
         all
-    }
-
-    #[track_caller]
-    pub fn strike(&mut self, fault: Fault) {
-        assert!(self.act(&Action::Fault(fault)), "it has no target");
-    }
-
-    pub fn start(&mut self, process: &str) {
-        let process = process.to_owned();
-        self.strike(Fault::Start { process });
-    }
-
-    pub fn crash(&mut self, process: &str) {
-        let process = process.to_owned();
-        self.strike(Fault::Crash { process });
     }
 
     /// Holds a routine of the server where it is, or lets it go on.
@@ -463,31 +484,15 @@ impl Lab {
     /// As far as there is such a routine.
     pub fn try_hold(&mut self, routine: &str) -> bool {
         let (process, routine) = ("a1".to_owned(), routine.to_owned());
-        self.act(&Action::Fault(Fault::Deschedule { process, routine }))
+        let hold = Fault::Deschedule { process, routine };
+        self.act(&Action::Fault(hold)).injected
     }
 
     /// So many events.
     pub fn steps(&mut self, count: usize) {
         for _ in 0..count {
-            let entry = *self.world.next_entry().expect("something is pending");
-            self.step(&entry);
+            assert!(self.step(), "nothing is pending");
         }
-    }
-
-    #[track_caller]
-    fn act(&mut self, action: &Action) -> bool {
-        let event = Event::Act(action);
-        let applied = self.world.apply(self.now, event, &mut |s| s.nominal);
-        applied.expect("possible").injected
-    }
-
-    pub fn command(&mut self, process: &str, what: &str, args: serde_json::Value) {
-        let told = self.act(&Action::Command {
-            process: process.to_owned(),
-            what: what.to_owned(),
-            args,
-        });
-        assert!(told, "{process} is not up");
     }
 
     /// Writes a ConfigMap, and gives it time to arrive everywhere.
@@ -562,78 +567,37 @@ impl Lab {
         self.run(0.02);
     }
 
-    pub fn stop(&mut self, number: usize) {
+    pub fn end(&mut self, number: usize) {
         self.command("a1", "stop", number.into());
         self.run(0.02);
     }
 
     pub fn received(&self, number: usize) -> Vec<String> {
-        let server = self.world.find("a1").expect("it is there");
-        let mut told = self.world.cell(server, &RECEIVED);
+        let mut told = self.bench.world.cell(self.bench.id("a1"), &RECEIVED);
         told.remove(&number).unwrap_or_default()
     }
 
     pub fn names(&self) -> Vec<String> {
-        let name = |entry| self.world.render(&self.world.entry_name(entry));
-        self.world.pending().map(name).collect()
-    }
-
-    /// For so many seconds.
-    pub fn run(&mut self, seconds: f64) {
-        let until = self.now + Duration::from_secs_f64(seconds);
-        while let Some(entry) = self.world.next_entry().copied().filter(|e| e.at <= until) {
-            self.step(&entry);
-        }
-        self.now = until;
-        if self.strict {
-            let mut later = self.world.clone();
-            later.shift(Duration::from_secs(1000));
-            assert!(later == self.world);
-            assert_eq!(later.digest_from_scratch(), self.world.digest());
-        }
+        let world = &self.bench.world;
+        let name = |entry| world.render(&world.entry_name(entry));
+        world.pending().map(name).collect()
     }
 
     /// Until this is what comes next.
     pub fn run_to(&mut self, name: &str) {
         for _ in 0..10_000 {
-            let entry = *self.world.next_entry().expect("it has not come yet");
-            if self.world.render(&self.world.entry_name(&entry)) == name {
+            let world = &self.bench.world;
+            let entry = *world.next_entry().expect("it has not come yet");
+            if world.render(&world.entry_name(&entry)) == name {
                 return;
             }
-            self.step(&entry);
+            self.happen(&entry);
         }
         panic!("{name} does not come");
     }
 
-    fn step(&mut self, entry: &Entry) {
-        // The last member stands for election first.
-        let patient = self.members.iter().rev().skip(1);
-        let patient = patient.filter_map(|name| self.world.find(name));
-        let event = match entry.what {
-            What::Choose { .. } if patient.into_iter().any(|p| p == entry.process) => {
-                Event::Choice(entry.seq, 9)
-            }
-            _ => Event::Pending(entry.seq),
-        };
-        if self.strict {
-            let mut other = self.world.unshared();
-            other
-                .apply(entry.at, event, &mut |s| s.nominal)
-                .expect("pending");
-            let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
-            self.keep(&applied.expect("pending"));
-            assert!(other == self.world);
-            self.world.cache_digests();
-            assert_eq!(other.digest_from_scratch(), self.world.digest());
-        } else {
-            let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
-            self.keep(&applied.expect("pending"));
-        }
-        self.now = self.world.now();
-    }
-
-    fn keep(&mut self, report: &Report) {
-        let notes = report.notes.iter().filter_map(|note| note.body.get());
-        self.notes.extend(notes.cloned());
+    pub fn cache_notes(&self) -> Vec<CacheNote> {
+        let all = self.bench.noted::<CacheNote>().into_iter();
+        all.map(|(_, note)| note).collect()
     }
 }

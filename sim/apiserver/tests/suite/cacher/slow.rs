@@ -29,7 +29,10 @@ fn a_watcher_that_does_not_read_is_closed_and_the_others_go_on() {
         assert_eq!(told.len(), 11, "{release}");
         assert_eq!(told[..2], ["ADDED x@2", "MODIFIED x@3"], "{release}");
         assert_eq!(told[10], "closed", "{release}");
-        assert!(lab.notes.contains(&CacheNote::TooSlow(&ENDPOINTS, 1)));
+        assert!(
+            lab.cache_notes()
+                .contains(&CacheNote::TooSlow(&ENDPOINTS, 1))
+        );
     }
 }
 

@@ -11,6 +11,7 @@ use wavetank_api::{
 };
 use wavetank_apiserver::{ApiServer, Config, Hook, HookFuture, ServerNote};
 use wavetank_client::HTTPS;
+use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
 use wavetank_etcd::{Committed, Etcd, Store};
 use wavetank_version::Version;
@@ -156,9 +157,13 @@ pub fn response(reply: Result<Reply, NetError>) -> Response {
 }
 
 pub struct Lab {
-    pub world: World,
-    pub now: Time,
-    notes: Vec<(Time, Note)>,
+    pub bench: Bench,
+}
+
+impl Stepped for Lab {
+    fn bench(&mut self) -> &mut Bench {
+        &mut self.bench
+    }
 }
 
 impl Lab {
@@ -190,14 +195,10 @@ impl Lab {
         };
         builder.process("client", client);
         let mut lab = Lab {
-            world: builder.build(),
-            now: Time::ZERO,
-            notes: Vec::new(),
+            bench: Bench::new(builder.build()),
         };
         for name in ["etcd", "api", "client"] {
-            lab.strike(Fault::Start {
-                process: name.to_owned(),
-            });
+            lab.start(name);
         }
         lab
     }
@@ -209,50 +210,8 @@ impl Lab {
         lab
     }
 
-    #[track_caller]
-    pub fn strike(&mut self, fault: Fault) {
-        assert!(self.act(&Action::Fault(fault)).injected);
-    }
-
-    pub fn crash(&mut self, process: &str) {
-        self.strike(Fault::Crash {
-            process: process.to_owned(),
-        });
-    }
-
-    pub fn start(&mut self, process: &str) {
-        self.strike(Fault::Start {
-            process: process.to_owned(),
-        });
-    }
-
-    pub fn stop(&mut self) {
-        self.strike(Fault::Stop {
-            process: "api".to_owned(),
-        });
-    }
-
-    pub fn command(&mut self, process: &str, what: &str, args: serde_json::Value) {
-        self.act(&Action::Command {
-            process: process.to_owned(),
-            what: what.to_owned(),
-            args,
-        });
-    }
-
-    fn act(&mut self, action: &Action) -> Report {
-        let applied = self
-            .world
-            .apply(self.now, Event::Act(action), &mut |s| s.nominal);
-        let report = applied.expect("possible");
-        self.keep(report.clone());
-        report
-    }
-
-    fn keep(&mut self, report: Report) {
-        let now = self.world.now();
-        self.notes
-            .extend(report.notes.into_iter().map(|note| (now, note)));
+    pub fn shut_down(&mut self) {
+        self.stop("api");
     }
 
     /// The client sends this request of its script.
@@ -272,46 +231,29 @@ impl Lab {
     }
 
     pub fn answers(&self) -> Vec<(usize, Result<Reply, NetError>)> {
-        self.world.cell(self.id("client"), &ANSWERS)
-    }
-
-    /// For so many seconds.
-    pub fn run(&mut self, seconds: f64) {
-        let until = self.now + Duration::from_secs_f64(seconds);
-        while let Some(entry) = self.world.next_entry().copied().filter(|e| e.at <= until) {
-            let event = Event::Pending(entry.seq);
-            let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
-            self.now = self.world.now();
-            self.keep(applied.expect("pending"));
-        }
-        self.now = until;
-    }
-
-    fn id(&self, name: &str) -> ProcId {
-        self.world.find(name).expect("one of three")
+        self.bench.world.cell(self.bench.id("client"), &ANSWERS)
     }
 
     pub fn is_up(&self) -> bool {
-        self.world.status(self.id("api")) == Status::Up
+        self.bench.is_up("api")
     }
 
     pub fn store(&self) -> &Store<Object> {
-        let etcd = self.world.process::<Etcd<Object>>(self.id("etcd"));
+        let id = self.bench.id("etcd");
+        let etcd = self.bench.world.process::<Etcd<Object>>(id);
         etcd.expect("an etcd").store()
     }
 
     /// How many revisions were committed.
     pub fn commits(&self) -> usize {
-        let commits = self.notes.iter();
-        commits
-            .filter(|(_, note)| note.body.get::<Committed<Object>>().is_some())
-            .count()
+        self.bench.noted::<Committed<Object>>().len()
     }
 
     /// When the server told this.
     pub fn noted(&self, what: &ServerNote) -> Option<f64> {
-        let mut all = self.notes.iter();
-        let found = all.find(|(_, note)| note.body.get() == Some(what))?;
-        Some(found.0.secs_f64())
+        let all = self.bench.noted::<ServerNote>().into_iter();
+        all.filter(|(_, note)| note == what)
+            .map(|(at, _)| at)
+            .next()
     }
 }

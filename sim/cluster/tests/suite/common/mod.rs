@@ -5,6 +5,7 @@
 pub mod requests;
 pub mod topology;
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,9 +19,8 @@ use wavetank_components::kube_apiserver::bootstrap::{
     BootstrapNote, MASTER_LEASES, RemovalOutcome,
 };
 use wavetank_components::{ClusterView, ENDPOINTS, SLICE};
-use wavetank_engine::{
-    Action, Check, Entry, Event, Fault, Note, ProcId, Report, RoutineId, Status, Time, What, World,
-};
+use wavetank_engine::drive::{self, Stepped};
+use wavetank_engine::{Check, Entry, Fault, Note, RoutineId, Time, What};
 use wavetank_etcd::{Cause, Committed, KeyValue, Keys};
 use wavetank_releases::{Release, V1_36};
 use wavetank_version::{Listed, Selection, Set, Version};
@@ -100,28 +100,42 @@ pub fn resume(process: &str) -> Fault {
 
 /// The bench.
 pub struct Bench {
-    pub world: World,
-    pub now: Time,
-    /// What processes told, and when.
-    pub notes: Vec<(Time, Note)>,
-    /// What properties objected to: none of the tests expects anything.
-    pub violations: Vec<String>,
+    by_hand: drive::Bench,
     /// The requests that arrived, if they are watched.
     pub requests: Log,
-    /// How choices are answered.
-    pub choice: u64,
+}
+
+impl Deref for Bench {
+    type Target = drive::Bench;
+    fn deref(&self) -> &drive::Bench {
+        &self.by_hand
+    }
+}
+impl DerefMut for Bench {
+    fn deref_mut(&mut self) -> &mut drive::Bench {
+        &mut self.by_hand
+    }
+}
+impl Stepped for Bench {
+    fn bench(&mut self) -> &mut drive::Bench {
+        &mut self.by_hand
+    }
+
+    fn happen(&mut self, entry: &Entry) {
+        let watching = Watching::before(&self.requests, &self.world, entry);
+        self.by_hand.happen(entry);
+        self.requests.after(watching, &self.by_hand.world);
+    }
 }
 
 impl Bench {
     /// Everything is down. All properties are watched.
     pub fn new(topology: &Topology) -> Bench {
+        let mut by_hand = drive::Bench::new(topology.world(&topology.properties()));
+        by_hand.choose(|_, _, _| 0);
         Bench {
-            world: topology.world(&topology.properties()),
-            now: Time::ZERO,
-            notes: Vec::new(),
-            violations: Vec::new(),
+            by_hand,
             requests: Log::default(),
-            choice: 0,
         }
     }
 
@@ -130,52 +144,16 @@ impl Bench {
         let mut bench = Bench::new(topology);
         bench.strike(start("etcd"));
         for name in topology.apiserver_names() {
-            bench.run_for(0.5);
+            bench.run(0.5);
             bench.strike(start(&name));
         }
         let others = topology.client_names().into_iter();
         for name in others.chain(topology.roller_names()) {
-            bench.run_for(0.5);
+            bench.run(0.5);
             bench.strike(start(&name));
         }
-        bench.run_until(30.0);
+        bench.run_to_second(30.0);
         bench
-    }
-
-    /// Strikes now.
-    ///
-    /// # Panics
-    /// If the fault does not find its target.
-    #[track_caller]
-    pub fn strike(&mut self, fault: Fault) {
-        let shown = fault.to_string();
-        let report = self.act(&Action::Fault(fault));
-        assert!(report.injected, "{shown}: there is no such target");
-    }
-
-    /// Tells a process something.
-    pub fn command(&mut self, process: &str, what: &str) {
-        self.act(&Action::Command {
-            process: process.to_owned(),
-            what: what.to_owned(),
-            args: serde_json::Value::Null,
-        });
-    }
-
-    /// Strikes now, or does nothing if there is no such target.
-    pub fn act(&mut self, action: &Action) -> Report {
-        let applied = self
-            .world
-            .apply(self.now, Event::Act(action), &mut |sent| sent.nominal);
-        let report = applied.expect("tests act on what there is");
-        self.keep(report.clone());
-        report
-    }
-
-    /// The next event; false if there is none.
-    pub fn step(&mut self) -> bool {
-        let next = self.world.next_entry().copied();
-        next.map(|entry| self.apply(entry)).is_some()
     }
 
     /// The next event that is not the grant of a lock to this routine.
@@ -183,53 +161,32 @@ impl Bench {
         let is_held =
             |e: &&Entry| matches!(e.what, What::Grant { .. }) && e.what.routine() == Some(routine);
         let next = self.world.pending().find(|e| !is_held(e)).copied();
-        self.apply(next.expect("there is always something"));
-    }
-
-    fn apply(&mut self, entry: Entry) {
-        let event = match entry.what {
-            What::Choose { .. } => Event::Choice(entry.seq, self.choice),
-            _ => Event::Pending(entry.seq),
-        };
-        let watching = Watching::before(&self.requests, &self.world, &entry);
-        let applied = self.world.apply(entry.at, event, &mut |sent| sent.nominal);
-        self.now = self.world.now();
-        self.requests.after(watching, &self.world);
-        self.keep(applied.expect("it was pending"));
+        self.happen(&next.expect("there is always something"));
     }
 
     /// The lock that a routine of this kind waits for may be granted to it.
     pub fn is_offered_a_lock(&self, process: &str, kind: &str) -> bool {
-        let process = self.process(process);
+        let process = self.id(process);
         self.world.pending().any(|e| {
             let routine = e.what.routine().map(|id| id.kind.as_str());
             e.process == process && matches!(e.what, What::Grant { .. }) && routine == Some(kind)
         })
     }
 
-    fn keep(&mut self, report: Report) {
-        let now = self.world.now();
-        self.notes
-            .extend(report.notes.into_iter().map(|note| (now, note)));
-        for (_, check) in report.checks {
-            if let Check::Violated(violation) = check {
-                self.violations.push(violation.message);
-            }
-        }
+    /// What properties object to.
+    pub fn objections(&self) -> Vec<String> {
+        let checks = self.checks.iter();
+        checks
+            .filter_map(|(_, _, check)| match check {
+                Check::Violated(violation) => Some(violation.message.clone()),
+                _ => None,
+            })
+            .collect()
     }
 
     /// Runs until so many seconds of virtual time.
-    pub fn run_until(&mut self, at: f64) {
-        let until = Time::from_nanos((at * 1e9) as u64);
-        while self.world.next_entry().is_some_and(|e| e.at <= until) {
-            self.step();
-        }
-        self.now = self.now.max(until);
-    }
-
-    /// Runs for so many seconds of virtual time.
-    pub fn run_for(&mut self, for_seconds: f64) {
-        self.run_until(seconds(self.now) + for_seconds);
+    pub fn run_to_second(&mut self, at: f64) {
+        self.run_until(Time::from_nanos((at * 1e9) as u64));
     }
 
     /// Runs until this is true, and says when that was.
@@ -250,17 +207,9 @@ impl Bench {
         ClusterView(&self.world)
     }
 
-    pub fn process(&self, name: &str) -> ProcId {
-        self.world.find(name).expect("it is in the topology")
-    }
-
-    pub fn is_up(&self, name: &str) -> bool {
-        self.world.status(self.process(name)) == Status::Up
-    }
-
     /// The routine of a process that runs this task.
     pub fn routine(&self, process: &str, kind: &str) -> Option<RoutineId> {
-        let mut all = self.world.routines(self.process(process));
+        let mut all = self.world.routines(self.id(process));
         all.find(|id| id.kind.as_str() == kind)
     }
 
@@ -332,7 +281,7 @@ impl Bench {
 
     /// When a server last told this.
     pub fn noted(&self, process: &str, what: &ServerNote) -> Option<f64> {
-        let from = self.process(process);
+        let from = self.id(process);
         let mut all = self.notes.iter().rev();
         let is = |(_, note): &&(Time, Note)| note.process == from && note.body.get() == Some(what);
         all.find(is).map(|(at, _)| seconds(*at))
