@@ -2,6 +2,7 @@
 //! run side by side.
 
 mod bundled;
+mod by_hand;
 mod central;
 mod check;
 mod command;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_engine::{
-    Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
+    Caller, Cell, Cx, Name, NotState, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task,
 };
 use wavetank_etcd::observed::{Answered, CallId, Called};
 use wavetank_etcd::{Client, EtcdError, LeaseId, Request, Response, Revision, Value};
@@ -54,27 +54,14 @@ pub struct EtcdUser<V> {
 }
 
 /// What an [`EtcdUser`] needs to know.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config<V> {
     /// The members of the cluster.
     pub members: Vec<ProcId>,
     /// How many watches it keeps, beside its session.
     pub watches: u32,
     /// Makes a value that tells two puts apart.
-    pub value: fn(u64) -> V,
-}
-
-impl<V> PartialEq for Config<V> {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.members, self.watches) == (&other.members, other.watches)
-    }
-}
-impl<V> Eq for Config<V> {}
-impl<V> std::hash::Hash for Config<V> {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.members.hash(state);
-        self.watches.hash(state);
-    }
+    pub value: NotState<fn(u64) -> V>,
 }
 
 impl<V: Value> EtcdUser<V> {
@@ -109,7 +96,7 @@ impl<V> Config<V> {
     }
 
     fn value(&self, me: ProcId, id: CallId) -> V {
-        (self.value)((me.index() as u64) << 32 | id.number)
+        (*self.value)((me.index() as u64) << 32 | id.number)
     }
 }
 

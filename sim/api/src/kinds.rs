@@ -307,6 +307,7 @@ pub static SERVICE_CIDRS: Resource = Resource {
     strategy: &network::ServiceCidrs,
 };
 
+/// By hand, as its hash is: a resource is what it is called, and users write its fields down as a literal.
 impl PartialEq for Resource {
     fn eq(&self, other: &Resource) -> bool {
         (self.group, self.version, self.plural) == (other.group, other.version, other.plural)
@@ -314,6 +315,7 @@ impl PartialEq for Resource {
 }
 impl Eq for Resource {}
 
+/// By hand: see its equality.
 impl Hash for Resource {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.group, self.version, self.plural).hash(state);

@@ -20,6 +20,7 @@ struct Content {
     json: Json,
 }
 
+/// By hand, as its hash is: the tree is compared with or without its instants.
 impl PartialEq for Content {
     fn eq(&self, other: &Content) -> bool {
         match is_exact() {
@@ -30,6 +31,7 @@ impl PartialEq for Content {
 }
 impl Eq for Content {}
 
+/// By hand: see its equality.
 impl Hash for Content {
     fn hash<H: Hasher>(&self, state: &mut H) {
         times::hash(&self.json, state);

@@ -5,36 +5,25 @@ use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet};
 use wavetank_api::{Object, Stored};
+use wavetank_engine::NotState;
 use wavetank_etcd::Revision;
 
 use crate::fifo::{StoreKey, key_of};
 
-/// An index: a name, and the values under which an object is found.
-#[derive(Clone, Copy, Debug)]
+/// An index: a name, by which it is compared, and the values under which an object is found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Index {
     /// Its name.
     pub name: &'static str,
     /// The values of an object.
-    pub of: fn(&Object) -> Vec<Arc<str>>,
+    pub of: NotState<fn(&Object) -> Vec<Arc<str>>>,
 }
 
 /// By namespace (`NamespaceIndex`).
 pub const BY_NAMESPACE: Index = Index {
     name: "namespace",
-    of: |object| vec![object.namespace().into()],
+    of: NotState(|object| vec![object.namespace().into()]),
 };
-
-impl PartialEq for Index {
-    fn eq(&self, other: &Index) -> bool {
-        self.name == other.name
-    }
-}
-impl Eq for Index {}
-impl std::hash::Hash for Index {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}
 
 /// Keys by value.
 type Values = OrdMap<Arc<str>, OrdSet<StoreKey>>;
@@ -95,7 +84,7 @@ impl Indexer {
 
     fn reindex(&mut self, key: &StoreKey, old: Option<&Stored>, new: Option<&Stored>) {
         for (index, values) in &mut self.indices {
-            let of = |stored: Option<&Stored>| stored.map(|s| (index.of)(&s.object));
+            let of = |stored: Option<&Stored>| stored.map(|s| (*index.of)(&s.object));
             let (old, new) = (of(old).unwrap_or_default(), of(new).unwrap_or_default());
             if old == new {
                 continue;
@@ -160,11 +149,11 @@ mod tests {
     /// Under the first letters of its labels.
     const BY_COLOUR: Index = Index {
         name: "colour",
-        of: |object| {
+        of: NotState(|object| {
             let labels = wavetank_api::json::at(object.json(), &["metadata", "labels"]);
             let labels = labels.and_then(|l| l.as_object());
             labels.map_or(vec![], |l| l.keys().map(|k| k.as_str().into()).collect())
-        },
+        }),
     };
 
     fn painted(name: u8, colours: &[u8], revision: Revision) -> Stored {
@@ -213,7 +202,7 @@ mod tests {
                     let found = indexer.by_index("colour", colour);
                     let searched: Vec<&Stored> = plain
                         .values()
-                        .filter(|s| (BY_COLOUR.of)(&s.object).iter().any(|c| **c == *colour))
+                        .filter(|s| (*BY_COLOUR.of)(&s.object).iter().any(|c| **c == *colour))
                         .collect();
                     prop_assert_eq!(found, searched);
                 }

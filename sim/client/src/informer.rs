@@ -293,7 +293,7 @@ async fn run(rx: Rx, own: Arc<Informers>, id: InformerId, handler: u32) -> Outco
         Some(own_lag) => lag(rx, own_lag).await,
         None => drop(rx.lock(TURN).await),
     }
-    (spec.on)(rx, id.at, &notice);
+    (*spec.on)(rx, id.at, &notice);
     rx.update(&INFORMERS, |all| {
         all[informer as usize].finish(handler, &notice)
     });

@@ -3,7 +3,7 @@
 use wavetank_actors::{EtcdUser, etcd_user};
 use wavetank_api::Object;
 use wavetank_component::{Component, Hit, Load, Need, Replicas, Setup, Wiring};
-use wavetank_engine::FaultKind;
+use wavetank_engine::{FaultKind, NotState};
 
 use crate::etcd;
 
@@ -55,7 +55,7 @@ impl Component for EtcdClients {
             let config = etcd_user::Config {
                 members: wiring.ids(etcd::NAME),
                 watches: WATCHES,
-                value: numbered,
+                value: NotState(numbered),
             };
             wiring.process(name, EtcdUser::new(config));
         }

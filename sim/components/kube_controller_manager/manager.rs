@@ -5,7 +5,6 @@
 //! How it elects, begins and ends is in [`elected`](crate::elected); that it gives up its lock is in v1.36
 //! `ControllerManagerReleaseLeaderElectionLockOnExit`.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use wavetank_client::workqueue::WorkQueue;
 use wavetank_client::{ElectionDefect, InformerDefect, RestClient};
 use wavetank_component::Setup;
 use wavetank_engine::{
-    Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
+    Caller, Cx, Name, NotState, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
 use wavetank_version::{Selection, Set};
 
@@ -31,36 +30,19 @@ const WORK: Name = Name::new("work");
 /// `InformerFactory.Start`, in a leader.
 const START: Timer = Timer::new(Name::new("start-informers"), 0);
 
-/// What a leader runs.
-#[derive(Debug)]
+/// What a leader runs. It stays as it is in a world, and which controllers there are is said by their names.
+#[derive(PartialEq, Eq, Hash, Debug)]
 struct Controllers {
-    running: Vec<Arc<dyn Controller>>,
     informers: Arc<Informers>,
+    names: Vec<&'static str>,
+    running: NotState<Vec<Arc<dyn Controller>>>,
 }
 
-/// Which they are stays as it is in a world: the names say it.
 impl Controllers {
-    fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.running.iter().map(|controller| controller.name())
-    }
-
     /// Are there informers or queues, which begin when the process leads?
     fn share_something(&self) -> bool {
         let mut all = self.running.iter();
         !self.informers.specs.is_empty() || all.any(|controller| !controller.queues().is_empty())
-    }
-}
-
-impl PartialEq for Controllers {
-    fn eq(&self, other: &Controllers) -> bool {
-        self.informers == other.informers && self.names().eq(other.names())
-    }
-}
-impl Eq for Controllers {}
-impl Hash for Controllers {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.informers.hash(state);
-        self.names().for_each(|name| name.hash(state));
     }
 }
 
@@ -93,13 +75,14 @@ impl ControllerManager {
     ) -> ControllerManager {
         let running = controllers.iter();
         let running = running.map(|controller| controller.new_controller(setup, &mut context));
-        let running = running.collect();
+        let running: Vec<_> = running.collect();
         let lock = Lock { name: LOCK, kind };
         ControllerManager {
             elected: Elected::new(name, context.rest, defects, lock, release_on_cancel),
             controllers: Arc::new(Controllers {
-                running,
                 informers: context.informers.done(),
+                names: running.iter().map(|controller| controller.name()).collect(),
+                running: NotState(running),
             }),
         }
     }
@@ -147,7 +130,9 @@ impl ControllerManager {
 
     /// Upstream's `InformerFactory.Start`, and what waits for it.
     fn start_informers(&self, cx: &mut Cx<'_>) {
-        let Controllers { running, informers } = &*self.controllers;
+        let Controllers {
+            running, informers, ..
+        } = &*self.controllers;
         for queue in running.iter().flat_map(|controller| controller.queues()) {
             queue.make(cx);
         }

@@ -17,7 +17,7 @@ use wavetank_client::InformerDefect;
 use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Resync};
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{EventType, Failure, LoadBalancer, Policy, Report, RestClient, Servers};
-use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
+use wavetank_engine::{Cx, Name, NotState, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
 use wavetank_version::{Defect, Set};
 
 use super::allocators::ServiceRanges;
@@ -120,7 +120,7 @@ impl AddressControllers {
             resync: Some(RESYNC),
             handlers: vec![HandlerSpec {
                 resync: Resync::Every(REPAIR_INTERVAL),
-                on,
+                on: NotState(on),
                 ..HandlerSpec::new("queue")
             }],
             ..InformerSpec::of(resource)

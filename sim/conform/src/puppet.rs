@@ -4,11 +4,11 @@
 //! What it is told to do, and when, does not belong here.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wavetank_engine::{
-    Caller, Cell, Cx, Name, NetError, Outcome, Payload, Process, RoutineFuture, Rx, Stream, Task,
+    Caller, Cell, Cx, Name, NetError, NotState, Outcome, Payload, Process, RoutineFuture, Rx,
+    Stream, Task,
 };
 use wavetank_etcd::{Client, EtcdError, Request, Response, WatchPart, WatchRequest};
 
@@ -40,8 +40,8 @@ pub(crate) struct Came(
 
 /// What is to be done, on its way into the world. It is empty between events, so it is no part of
 /// the state.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Strings(Arc<Mutex<VecDeque<Pull>>>);
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(crate) struct Strings(NotState<Arc<Mutex<VecDeque<Pull>>>>);
 
 impl Strings {
     /// To be followed by a stimulus, whatever it says.
@@ -53,16 +53,6 @@ impl Strings {
     fn taken(&self) -> VecDeque<Pull> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-impl PartialEq for Strings {
-    fn eq(&self, _: &Strings) -> bool {
-        true
-    }
-}
-impl Eq for Strings {}
-impl Hash for Strings {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// The process.

@@ -191,9 +191,9 @@ impl Hash for Digests {
     }
 }
 
-/// Both fingerprints of a value, as far as they are known.
+/// Both fingerprints of a value that stands beside them, as far as they are known.
 #[derive(Clone, Copy, Default)]
-struct Known {
+pub(crate) struct Known {
     common: Option<Digest>,
     exact: Option<Digest>,
 }
@@ -206,10 +206,34 @@ impl Known {
         }
     }
 
-    fn set(&mut self, sight: DigestKind, digest: Digest) {
-        match sight.exact {
-            false => self.common = Some(digest),
-            true => self.exact = Some(digest),
+    /// Is the fingerprint known that is being made?
+    pub fn has(&self, sight: DigestKind) -> bool {
+        self.get(sight).is_some()
+    }
+
+    /// The fingerprint that is being made.
+    pub fn digest(&self, sight: DigestKind, make: impl FnOnce() -> Digest) -> Digest {
+        match self.get(sight) {
+            Some(digest) if !sight.scratch => digest,
+            _ => sight.look(make),
+        }
+    }
+
+    /// From now on it is known.
+    pub fn cache(&mut self, sight: DigestKind, make: impl FnOnce() -> Digest) {
+        if !self.has(sight) {
+            let digest = sight.look(make);
+            match sight.exact {
+                false => self.common = Some(digest),
+                true => self.exact = Some(digest),
+            }
+        }
+    }
+
+    /// The value may change: from now on nothing is known.
+    pub fn forget(&mut self) {
+        if !mutant::is("digest: stale") {
+            *self = Known::default();
         }
     }
 }
@@ -229,7 +253,7 @@ impl<T> Cached<T> {
 
     /// Is the fingerprint known that is being made?
     pub fn is_known(&self, sight: DigestKind) -> bool {
-        self.known.get(sight).is_some()
+        self.known.has(sight)
     }
 
     /// The value alone.
@@ -246,18 +270,12 @@ impl<T> Cached<T> {
 impl<T: Hash> Cached<T> {
     /// The fingerprint that is being made.
     pub fn digest(&self, sight: DigestKind) -> Digest {
-        match self.known.get(sight) {
-            Some(digest) if !sight.scratch => digest,
-            _ => sight.look(|| digest(&self.value)),
-        }
+        self.known.digest(sight, || digest(&self.value))
     }
 
     /// From now on it is known.
     pub fn cache(&mut self, sight: DigestKind) {
-        if !self.is_known(sight) {
-            let digest = sight.look(|| digest(&self.value));
-            self.known.set(sight, digest);
-        }
+        self.known.cache(sight, || digest(&self.value));
     }
 }
 
@@ -276,9 +294,7 @@ impl<T> Deref for Cached<T> {
 
 impl<T> DerefMut for Cached<T> {
     fn deref_mut(&mut self) -> &mut T {
-        if !mutant::is("digest: stale") {
-            self.known = NotState::default();
-        }
+        self.known.forget();
         &mut self.value
     }
 }

@@ -10,10 +10,10 @@ use crate::digest::Cached;
 use crate::memory::{Memory, Signal};
 use crate::message::Payload;
 use crate::name::{Name, ProcId};
-use crate::process::{Process, Timer};
+use crate::process::Timer;
 use crate::room::Roomy;
 use crate::routine::Task;
-use crate::slot::Clock;
+use crate::slot::{Body, Clock};
 use crate::world::Watch;
 
 /// Everything that a routine can ask for.
@@ -136,6 +136,12 @@ impl Log {
         waits.filter(|(at, _)| !is_dropped(*at)).count()
     }
 
+    /// Has it set its context a deadline?
+    pub fn has_deadline(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| matches!(step.op, Op::Deadline(_)))
+    }
+
     pub fn clear(&mut self) {
         self.steps.clear();
         self.arrivals.clear();
@@ -174,7 +180,7 @@ impl Log {
 #[derive(Default)]
 pub(crate) struct Exchange {
     pub active: bool,
-    pub process: Option<Box<dyn Process>>,
+    pub process: Option<Body>,
     pub memory: Cached<Memory>,
     pub log: Log,
     /// Operations issued so far by this future.

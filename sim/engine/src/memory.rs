@@ -9,9 +9,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::channel::Buffers;
-use crate::digest::{Digest, digest, digest_of_type};
+use crate::digest::{Cached, Digest, DigestKind, Known, digest, digest_of_type};
 use crate::mutant::hashed_by_parts;
 use crate::name::Name;
+use crate::not_state::NotState;
 
 /// A variable shared by the routines of a process. Declare it as a `static` or `const`; its value
 /// begins as `T::default()` in every life of the process.
@@ -105,12 +106,14 @@ impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash> CellValue for T {
 pub trait CellType: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default {}
 impl<T: Any + Send + Sync + fmt::Debug + Clone + Eq + Hash + Default> CellType for T {}
 
-/// What a cell holds: a value of some type. Copied on write.
+/// What a cell holds: a value of some type. Copied on write, with a fingerprint of its own: of many cells only those
+/// that change are hashed again.
 #[derive(Clone, Debug)]
 struct Held {
     /// The fingerprint of the type.
     kind: Digest,
     value: Arc<dyn CellValue>,
+    known: NotState<Known>,
 }
 
 impl Held {
@@ -118,6 +121,7 @@ impl Held {
         Held {
             kind: CellValue::kind(&value),
             value: Arc::new(value),
+            known: NotState::default(),
         }
     }
 
@@ -126,17 +130,24 @@ impl Held {
     }
 
     fn get_mut<T: CellType>(&mut self) -> Option<&mut T> {
+        self.known.forget();
         if Arc::get_mut(&mut self.value).is_none() {
             self.value = self.value.as_ref().copy();
         }
         let value = Arc::get_mut(&mut self.value).expect("its only owner");
         value.as_any_mut().downcast_mut()
     }
+
+    /// From now on its fingerprint is known.
+    fn cache_digest(&mut self, sight: DigestKind) {
+        self.known
+            .cache(sight, || self.value.as_ref().fingerprint());
+    }
 }
 
 impl PartialEq for Held {
     fn eq(&self, other: &Held) -> bool {
-        self.value.as_ref().same(other.value.as_ref())
+        Arc::ptr_eq(&self.value, &other.value) || self.value.as_ref().same(other.value.as_ref())
     }
 }
 impl Eq for Held {}
@@ -144,7 +155,10 @@ impl Eq for Held {}
 impl Hash for Held {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.kind);
-        state.write_u64(self.value.as_ref().fingerprint());
+        let known = self
+            .known
+            .digest(DigestKind::now(), || self.value.as_ref().fingerprint());
+        state.write_u64(known);
     }
 }
 
@@ -168,24 +182,25 @@ impl Memory {
     }
 
     pub fn look<T: CellType, R>(&self, cell: &Cell<T>, look: impl FnOnce(&T) -> R) -> R {
-        let found = self.cells.iter().find(|(key, _)| *key == cell.key());
-        let Some((_, held)) = found else {
+        let Ok(at) = self.place(cell.key()) else {
             return look(&T::default());
         };
+        let held = &self.cells[at].1;
         look(held.get().unwrap_or_else(|| cell.holds_another_type()))
     }
 
     pub fn get_mut<T: CellType>(&mut self, cell: &Cell<T>) -> &mut T {
-        let at = match self.cells.iter().position(|(key, _)| *key == cell.key()) {
-            Some(at) => at,
-            None => {
-                let at = self.cells.partition_point(|(key, _)| *key < cell.key());
-                self.cells.insert(at, (cell.key(), Held::new(T::default())));
-                at
-            }
-        };
+        let at = self.place(cell.key()).unwrap_or_else(|at| {
+            self.cells.insert(at, (cell.key(), Held::new(T::default())));
+            at
+        });
         let held = &mut self.cells[at].1;
         held.get_mut().unwrap_or_else(|| cell.holds_another_type())
+    }
+
+    /// Where a cell is, or would be: they are in order.
+    fn place(&self, key: (Name, u32)) -> Result<usize, usize> {
+        self.cells.binary_search_by(|(other, _)| other.cmp(&key))
     }
 
     pub fn buffers(&self) -> &Buffers {
@@ -208,5 +223,17 @@ impl Memory {
         let at = self.raised.partition_point(|n| *n < signal);
         self.raised.insert(at, signal);
         true
+    }
+}
+
+impl Cached<Memory> {
+    /// From now on its fingerprint is known, and that of each cell is.
+    pub fn cache_digests(&mut self, sight: DigestKind) {
+        if !self.is_known(sight) {
+            for (_, held) in &mut self.beside().cells {
+                held.cache_digest(sight);
+            }
+            self.cache(sight);
+        }
     }
 }

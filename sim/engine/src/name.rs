@@ -34,7 +34,7 @@ impl PartialOrd for Name {
 }
 impl Ord for Name {
     fn cmp(&self, other: &Name) -> std::cmp::Ordering {
-        match self == other {
+        match std::ptr::eq(self.0, other.0) {
             true => std::cmp::Ordering::Equal,
             false => self.0.cmp(other.0),
         }

@@ -475,7 +475,7 @@ impl Rx {
         let answer = exchange::with(|exchange| {
             exchange.in_place(Op::Process, |exchange| {
                 let process = exchange.process.as_mut().expect("polled by its process");
-                let process = process.as_mut().as_any_mut().downcast_mut::<P>();
+                let process = process.as_any_mut().downcast_mut::<P>();
                 Answer::Value(Payload::new(work(process.expect("another process's type"))))
             })
         });

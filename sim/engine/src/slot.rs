@@ -1,17 +1,20 @@
 //! One place of the world: a process with all that belongs to it. Copied on write, with a cached
 //! fingerprint that is free of time.
 
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use triomphe::Arc as Shared;
 
 use crate::channel::{Channel, Condition, Waiters};
 use crate::conn::Call;
-use crate::digest::{Cached, DigestKind};
+use crate::digest::{Cached, DigestKind, Known};
 use crate::lock::LockState;
 use crate::memory::{Memory, Signal};
 use crate::mutant::hashed_by_parts;
 use crate::name::{Life, Name, ProcId, RoutineId};
+use crate::not_state::NotState;
 use crate::process::Process;
 use crate::room::Roomy;
 use crate::routine::{Routine, Task};
@@ -66,6 +69,48 @@ impl Clock {
     }
 }
 
+/// What a process itself keeps, with its fingerprint: most steps of its routines do not change it.
+#[derive(Clone, Debug)]
+pub(crate) struct Body {
+    process: Box<dyn Process>,
+    known: NotState<Known>,
+}
+
+impl Body {
+    pub fn new(process: Box<dyn Process>) -> Body {
+        let known = NotState::default();
+        Body { process, known }
+    }
+}
+
+impl PartialEq for Body {
+    fn eq(&self, other: &Body) -> bool {
+        self.process.as_ref().same(other.process.as_ref())
+    }
+}
+impl Eq for Body {}
+
+impl Hash for Body {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let make = || self.process.as_ref().fingerprint();
+        state.write_u64(self.known.digest(DigestKind::now(), make));
+    }
+}
+
+impl Deref for Body {
+    type Target = dyn Process;
+    fn deref(&self) -> &dyn Process {
+        self.process.as_ref()
+    }
+}
+
+impl DerefMut for Body {
+    fn deref_mut(&mut self) -> &mut dyn Process {
+        self.known.forget();
+        self.process.as_mut()
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Slot {
@@ -77,7 +122,7 @@ pub(crate) struct Slot {
     pub paused: bool,
     pub clock: Clock,
     /// Absent only while one of its callbacks or routines runs.
-    pub process: Option<Box<dyn Process>>,
+    pub process: Option<Body>,
     pub memory: Cached<Memory>,
     /// In order of their identities.
     pub routines: Roomy<Shared<Cached<Routine>>>,
@@ -118,7 +163,7 @@ impl Slot {
             stopping: false,
             paused: false,
             clock: Clock::default(),
-            process: Some(process),
+            process: Some(Body::new(process)),
             memory: Cached::default(),
             routines: Roomy::default(),
             locks: Vec::new(),
@@ -209,7 +254,11 @@ impl Cached<Slot> {
         for routine in slot.routines.iter_mut().filter(unknown) {
             Shared::make_mut(routine).cache(sight);
         }
-        slot.memory.cache(sight);
+        slot.memory.cache_digests(sight);
+        if let Some(body) = &mut slot.process {
+            let make = || body.process.as_ref().fingerprint();
+            body.known.cache(sight, make);
+        }
         self.cache(sight);
     }
 }

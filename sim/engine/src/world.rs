@@ -535,7 +535,7 @@ impl World {
             .process
             .take()
             .expect("callbacks do not nest");
-        let result = work(process.as_mut(), &mut Cx { world: self, me });
+        let result = work(&mut *process, &mut Cx { world: self, me });
         self.view.slot_mut(me).process = Some(process);
         result
     }

@@ -2,12 +2,11 @@
 //! keys (`server/lease/lessor.go`, without its clock). Persistent, so that a copied world shares
 //! them. When a lease is over, only the leader knows: `server/lessor.rs`.
 
-use std::hash::{Hash, Hasher};
-
 use imbl::OrdMap;
 use wavetank_engine::{Digest, digest};
 
 use crate::api::{Change, EtcdError, Key, LeaseId, Value};
+use crate::summed::Summed;
 
 /// The smallest TTL in seconds: ceil(3 × election ticks / 2 × heartbeat), `server.go` `minTTL`.
 pub const MIN_TTL: u64 = 2;
@@ -26,24 +25,11 @@ pub struct Lease {
 }
 
 /// All leases.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Leases {
-    leases: OrdMap<LeaseId, Lease>,
+    leases: Summed<OrdMap<LeaseId, Lease>>,
     /// The sum of the leases' digests: what is hashed.
     digest: Digest,
-}
-
-impl PartialEq for Leases {
-    fn eq(&self, other: &Self) -> bool {
-        self.leases.ptr_eq(&other.leases) || self.leases == other.leases
-    }
-}
-impl Eq for Leases {}
-
-impl Hash for Leases {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.digest);
-    }
 }
 
 impl Leases {

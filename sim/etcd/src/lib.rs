@@ -19,6 +19,7 @@ mod quirks;
 pub mod raft;
 mod server;
 mod state;
+mod summed;
 mod watch;
 
 pub use api::{

@@ -18,7 +18,7 @@ use wavetank_components::elected::{
     Elected, LEAD, process_next_work_item, worker_ended, workers_begin,
 };
 use wavetank_engine::{
-    Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
+    Caller, Cx, Name, NotState, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
 use wavetank_version::Selection;
 
@@ -94,7 +94,7 @@ impl<R: Reconciler> Manager<R> {
         let scope = Name::new(R::NAME);
         let spec = |watch: &Watch| InformerSpec {
             handlers: vec![HandlerSpec {
-                on: enqueue::<R>,
+                on: NotState(enqueue::<R>),
                 ..HandlerSpec::new("enqueue")
             }],
             ..InformerSpec::of(watch.resource)

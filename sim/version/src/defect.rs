@@ -218,7 +218,7 @@ impl Defect {
     }
 }
 
-/// Names are unique.
+/// By hand: a defect has a name of its own, which is enough.
 impl PartialEq for Defect {
     fn eq(&self, other: &Defect) -> bool {
         self.is(other)

@@ -35,7 +35,7 @@ impl Selection {
     }
 }
 
-/// As sets: in whichever order they were turned on.
+/// By hand: as sets, in whichever order they were turned on.
 impl PartialEq for Selection {
     fn eq(&self, other: &Selection) -> bool {
         self.0.len() == other.0.len() && self.iter().all(|on| other.contains(on))

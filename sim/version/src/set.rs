@@ -68,6 +68,7 @@ impl<E: Listed> Set<E> {
     }
 }
 
+/// By hand, as its equality and hash are: what is derived would ask for the same of `E`, which only says whose it is.
 impl<E> Clone for Set<E> {
     fn clone(&self) -> Set<E> {
         *self
@@ -76,6 +77,7 @@ impl<E> Clone for Set<E> {
 
 impl<E> Copy for Set<E> {}
 
+/// By hand: see its copy.
 impl<E> PartialEq for Set<E> {
     fn eq(&self, other: &Set<E>) -> bool {
         self.bits == other.bits
@@ -84,6 +86,7 @@ impl<E> PartialEq for Set<E> {
 
 impl<E> Eq for Set<E> {}
 
+/// By hand: see its copy.
 impl<E> Hash for Set<E> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.bits.hash(state);

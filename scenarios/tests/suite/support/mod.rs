@@ -14,7 +14,7 @@ use wavetank_engine::trace::Record;
 
 #[path = "../../../examples/ping-pong/game.rs"]
 pub mod game;
-pub mod storm;
+pub mod pins;
 #[path = "../../../examples/ping-pong/table.rs"]
 pub mod table;
 

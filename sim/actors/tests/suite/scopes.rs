@@ -56,7 +56,7 @@ impl Manager {
                     resync: Some(Duration::from_secs(60)),
                     handlers: vec![HandlerSpec {
                         resync,
-                        on,
+                        on: NotState(on),
                         ..HandlerSpec::new("queue")
                     }],
                     ..InformerSpec::of(&CONFIG_MAPS)

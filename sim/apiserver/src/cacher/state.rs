@@ -28,7 +28,7 @@ use crate::options::StoreError;
 pub(super) type Store = OrdMap<Key, Stored>;
 
 /// The store as it was at some revisions (`ListFromCacheSnapshot`). What is in them follows from
-/// the store and the window, so equality looks at the revisions only.
+/// the store and the window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Snapshots {
     kept: OrdMap<Revision, Store>,
@@ -36,6 +36,7 @@ pub(super) struct Snapshots {
     distrusted: bool,
 }
 
+/// By hand, as its hash is: but for what is exact, the revisions say what is in them.
 impl PartialEq for Snapshots {
     fn eq(&self, other: &Snapshots) -> bool {
         self.distrusted == other.distrusted
@@ -44,6 +45,7 @@ impl PartialEq for Snapshots {
     }
 }
 impl Eq for Snapshots {}
+/// By hand: see its equality.
 impl Hash for Snapshots {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.distrusted.hash(state);

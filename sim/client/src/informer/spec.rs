@@ -1,10 +1,9 @@
 //! What informers of a process are to be like.
 
-use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use wavetank_api::kinds::Resource;
-use wavetank_engine::{Name, Rx};
+use wavetank_engine::{Name, NotState, Rx};
 use wavetank_version::Set;
 
 use super::Notice;
@@ -46,7 +45,7 @@ pub struct InformerSpec {
 }
 
 /// A handler.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HandlerSpec {
     /// A name, by which it is compared.
     pub name: &'static str,
@@ -55,19 +54,7 @@ pub struct HandlerSpec {
     /// It may take its time.
     pub lag: Option<Lag>,
     /// What it does; its informer is named by its place among those of its owner.
-    pub on: fn(Rx, u32, &Notice),
-}
-
-impl PartialEq for HandlerSpec {
-    fn eq(&self, other: &HandlerSpec) -> bool {
-        (self.name, self.resync, self.lag) == (other.name, other.resync, other.lag)
-    }
-}
-impl Eq for HandlerSpec {}
-impl Hash for HandlerSpec {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.name, self.resync, self.lag).hash(state);
-    }
+    pub on: NotState<fn(Rx, u32, &Notice)>,
 }
 
 /// How often a handler is told of everything.
@@ -97,7 +84,7 @@ impl HandlerSpec {
             name,
             resync: Resync::Default,
             lag: None,
-            on: |_, _, _| {},
+            on: NotState(|_, _, _| {}),
         }
     }
 }

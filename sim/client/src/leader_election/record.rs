@@ -14,7 +14,7 @@ pub(super) const ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
 /// `UnknownLeader`: the two objects of a lock differ.
 pub(super) const UNKNOWN: &str = "leaderelection.k8s.io/unknown";
 
-/// A record. Equality and hash pass over its instants, as those of objects do.
+/// A record.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// Who holds the lock; empty if nobody does.
@@ -29,6 +29,7 @@ pub struct Record {
     pub renewed: Option<Stamp>,
 }
 
+/// By hand, as its hash is: both pass over its instants unless they are exact, as those of objects do.
 impl PartialEq for Record {
     fn eq(&self, other: &Record) -> bool {
         let parts = |record: &Record| (record.holder.clone(), record.duration, record.transitions);
@@ -38,6 +39,7 @@ impl PartialEq for Record {
 }
 impl Eq for Record {}
 
+/// By hand: see its equality.
 impl Hash for Record {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.holder.hash(state);

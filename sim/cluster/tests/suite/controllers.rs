@@ -20,7 +20,7 @@ use wavetank_components::kube_controller_manager::{
     ControllerManager, LOCK, controller_context, new_controller_descriptors,
 };
 use wavetank_engine::drive::Stepped;
-use wavetank_engine::{LinkSpec, Name, Rx, Status};
+use wavetank_engine::{LinkSpec, Name, NotState, Rx, Status};
 use wavetank_releases::V1_36;
 use wavetank_version::{Gate, Selection, Set};
 
@@ -70,7 +70,7 @@ impl ControllerDescriptor for Told {
         let resource = &wavetank_api::kinds::CONFIG_MAPS;
         let mut informer = cx.informers.informer_for(resource);
         informer.add_event_handler(HandlerSpec {
-            on: self.on,
+            on: NotState(self.on),
             ..HandlerSpec::new(self.name)
         });
         let lister = informer.lister();

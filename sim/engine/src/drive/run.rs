@@ -12,8 +12,9 @@ use crate::time::Time;
 use crate::trace::{End, FoundViolation, Record};
 use crate::world::{Event, Report, World};
 
-/// A digest from scratch is recorded after so many events, for the first time early.
-const DIGEST_EVERY: usize = 256;
+/// A digest from scratch is recorded after so many events, for the first time early. It costs as much as some hundred
+/// events do.
+const DIGEST_EVERY: usize = 1024;
 const FIRST_DIGEST: usize = 64;
 
 /// What is to be done from outside, now.

@@ -110,8 +110,10 @@ impl World {
         if let std::task::Poll::Ready(outcome) = poll {
             let slot = self.view.slot_mut(process);
             slot.routines.retain(|r| r.id != id);
-            self.view
-                .cancel_entry(process, What::Deadline { routine: id });
+            if log.has_deadline() {
+                self.view
+                    .cancel_entry(process, What::Deadline { routine: id });
+            }
             self.effects(process, id, &log, fresh, cancelled);
             self.keep_spare(log);
             if let Outcome::Become(task) = outcome {
@@ -232,8 +234,12 @@ impl World {
             Op::Arm(timer, after) => self.arm(p, *timer, *after),
             Op::Disarm(timer) => self.disarm(p, *timer),
             Op::Deadline(after) => {
-                let after = self.view.slot(p).clock.stretch(*after);
-                self.view.enqueue(after, p, What::Deadline { routine });
+                let slot = self.view.slot(p);
+                // One that is over has no context left.
+                if slot.routine(routine).is_some() {
+                    let after = slot.clock.stretch(*after);
+                    self.view.enqueue(after, p, What::Deadline { routine });
+                }
             }
             Op::GoAway => self.go_away(p),
             Op::Exit { again } => self.exit_later(p, *again),
@@ -348,7 +354,10 @@ impl World {
         let lock = self.view.slot_mut(p).lock_mut(name);
         lock.holder = Some(routine);
         lock.waiters.retain(|w| *w != (routine, op));
-        self.view.cancel_entries(Which::Grants(p, name));
+        // The offer that was taken is gone already: mostly it was the only one.
+        if !lock.waiters.is_empty() {
+            self.view.cancel_entries(Which::Grants(p, name));
+        }
         self.answer(p, routine, op, Answer::Unit);
     }
 

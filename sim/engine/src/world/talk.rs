@@ -150,12 +150,12 @@ impl World {
         };
         if receive && !was.0 {
             self.view.enqueue_all(p, receivers.iter().map(recv));
-        } else if was.0 && !receive {
+        } else if was.0 && !receive && !receivers.is_empty() {
             self.view.cancel_entries(Which::Receives(p, c));
         }
         if send && !was.1 {
             self.view.enqueue_all(p, senders.iter().map(send_to));
-        } else if was.1 && !send {
+        } else if was.1 && !send && !senders.is_empty() {
             self.view.cancel_entries(Which::Sends(p, c));
         }
     }

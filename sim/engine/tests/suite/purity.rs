@@ -41,9 +41,12 @@ fn whole(line: &str) -> &str {
     line
 }
 
-/// What stands before a comment.
+/// What stands before a comment. Slashes in a text begin none.
 fn code(line: &str) -> &str {
-    line.split_once("//").map_or(line, |(code, _)| code)
+    let is_in_text = |before: &str| before.replace("\\\"", "").matches('"').count() % 2 == 1;
+    let comments = line.match_indices("//").map(|(at, _)| at);
+    let mut comments = comments.filter(|at| !is_in_text(&line[..*at]));
+    comments.next().map_or(line, |at| &line[..at])
 }
 
 #[test]
@@ -92,4 +95,6 @@ fn the_word_list_would_notice() {
         code("let at = Instant::now(); // the wall clock"),
         "let at = Instant::now(); "
     );
+    let after_a_text = r#"let at = ("http://\"", Instant::now());"#;
+    assert_eq!(code(after_a_text), after_a_text);
 }

@@ -1,7 +1,6 @@
 //! What members owe each other: the same content after the same entry, and no way back.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use imbl::OrdMap;
@@ -10,6 +9,7 @@ use wavetank_engine::{Check, Digest, Note, Property, World, digest};
 use crate::api::{Revision, Value};
 use crate::raft::MemberId;
 use crate::server::{Applied, Etcd, Installed};
+use crate::summed::Summed;
 
 use super::violated;
 
@@ -17,10 +17,10 @@ use super::violated;
 const REMEMBERED: usize = 1024;
 
 /// `members-agree`: whoever has applied the same entries has the same keys, history and leases.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MembersAgree<V> {
     /// By entry, who was there first and what it had then.
-    known: OrdMap<u64, (MemberId, Digest)>,
+    known: Summed<OrdMap<u64, (MemberId, Digest)>>,
     /// The sum of their digests: what is hashed.
     digest: Digest,
     value: PhantomData<V>,
@@ -29,16 +29,10 @@ pub struct MembersAgree<V> {
 impl<V> Default for MembersAgree<V> {
     fn default() -> Self {
         MembersAgree {
-            known: OrdMap::new(),
+            known: Summed(OrdMap::new()),
             digest: 0,
             value: PhantomData,
         }
-    }
-}
-
-impl<V> Hash for MembersAgree<V> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.digest);
     }
 }
 

@@ -1,14 +1,13 @@
 //! The history that monitors check against: every revision with its changes and the keys as it left
 //! them. What is promised about it does not belong here.
 
-use std::hash::{Hash, Hasher};
-
 use imbl::{OrdMap, Vector};
 use wavetank_engine::{Digests, Note, World};
 
 use crate::api::{Change, Filters, Key, KeyValue, Keys, Revision, Value};
 use crate::mvcc::Changes;
 use crate::server::{Applied, Committed, Etcd};
+use crate::summed::Summed;
 
 /// The keys at a revision.
 pub type Content<V> = OrdMap<Key, KeyValue<V>>;
@@ -22,14 +21,14 @@ struct Made<V: Value> {
 /// The history since revision 1. Copies share it.
 ///
 /// A cluster that is restored from a backup would begin another one: the place for that is here.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Truth<V: Value> {
-    /// That of revision 2 first.
-    made: Vector<Made<V>>,
+    /// Of all changes in order: what is hashed, and compared first.
+    digest: Digests,
     /// A revision was not told: from then on nothing is known.
     torn: bool,
-    /// Of all changes in order: what is hashed.
-    digest: Digests,
+    /// That of revision 2 first.
+    made: Summed<Vector<Made<V>>>,
 }
 
 /// What a note said of the history.
@@ -46,25 +45,10 @@ pub enum Learned {
 impl<V: Value> Default for Truth<V> {
     fn default() -> Self {
         Truth {
-            made: Vector::new(),
-            torn: false,
             digest: Digests::default(),
+            torn: false,
+            made: Summed(Vector::new()),
         }
-    }
-}
-
-impl<V: Value> PartialEq for Truth<V> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.digest, self.torn) == (other.digest, other.torn)
-            && (self.made.ptr_eq(&other.made) || self.made == other.made)
-    }
-}
-impl<V: Value> Eq for Truth<V> {}
-
-impl<V: Value> Hash for Truth<V> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.digest.hash(state);
-        self.torn.hash(state);
     }
 }
 

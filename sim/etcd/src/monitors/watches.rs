@@ -2,10 +2,9 @@
 //! is in `had`, what is judged in a file for each.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::mem;
 
-use wavetank_engine::{Check, Class, Note, Property, World};
+use wavetank_engine::{Check, Class, NotState, Note, Property, World};
 
 use crate::api::{Change, Request, Revision, Value, WatchResponse, WatchStart};
 use crate::observed::{CallId, Called, ProgressAsked, Unwatched, Watched, Watching};
@@ -202,11 +201,12 @@ impl<V: Value> Watches<V> {
 }
 
 /// A monitor that judges each response of each watch by a rule.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct WatchMonitor<V: Value> {
     name: &'static str,
-    class: Class,
-    rule: Rule<V>,
+    /// It follows from the name, as the rule does.
+    class: NotState<Class>,
+    rule: NotState<Rule<V>>,
     watches: Watches<V>,
 }
 
@@ -215,24 +215,10 @@ impl<V: Value> WatchMonitor<V> {
     pub fn new(name: &'static str, class: Class, rule: Rule<V>) -> WatchMonitor<V> {
         WatchMonitor {
             name,
-            class,
-            rule,
+            class: NotState(class),
+            rule: NotState(rule),
             watches: Watches::default(),
         }
-    }
-}
-
-impl<V: Value> PartialEq for WatchMonitor<V> {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.watches == other.watches
-    }
-}
-impl<V: Value> Eq for WatchMonitor<V> {}
-
-impl<V: Value> Hash for WatchMonitor<V> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-        self.watches.hash(state);
     }
 }
 
@@ -241,9 +227,9 @@ impl<V: Value> Property for WatchMonitor<V> {
         self.name
     }
     fn class(&self) -> Class {
-        self.class
+        *self.class
     }
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        self.watches.follow(world, note, self.rule)
+        self.watches.follow(world, note, *self.rule)
     }
 }

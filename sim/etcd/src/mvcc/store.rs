@@ -3,14 +3,14 @@
 //! make of it is in the files beside.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::{Digests, exactly};
+use wavetank_engine::{Digests, NotState, exactly};
 
 use crate::api::{Change, EtcdError, Key, KeyValue, Keys, Revision, Value};
+use crate::summed::Summed;
 
 /// What one revision changed, in the order of sub-revisions.
 pub type Changes<V> = Arc<[Change<V>]>;
@@ -49,22 +49,22 @@ pub(super) struct Past {
 /// Keys and history.
 ///
 /// Equality and hash cover what can be observed: keys, history, revision and compact revision.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Store<V: Value> {
     pub(super) revision: Revision,
     /// `compactMainRev`; `None` (upstream: -1) until the first compaction.
     pub(super) compacted: Option<Revision>,
-    /// As they are now.
-    pub(super) live: OrdMap<Key, KeyValue<V>>,
-    /// Every commit above the compact revision, without a gap, and before them what is left of the
-    /// one at the compact revision, if anything is.
-    pub(super) history: Vector<Commit<V>>,
-    /// By key what it was at some revision from the compact one on and is no longer, oldest first:
-    /// what `treeIndex` is upstream. It follows from the history.
-    pub(super) past: OrdMap<Key, Vector<Past>>,
-    /// Sums of strong digests, one per entry: what is hashed.
+    /// Sums of strong digests, one per entry: what is hashed, and compared first.
     live_digest: Digests,
     history_digest: Digests,
+    /// As they are now.
+    pub(super) live: Summed<OrdMap<Key, KeyValue<V>>>,
+    /// Every commit above the compact revision, without a gap, and before them what is left of the
+    /// one at the compact revision, if anything is.
+    pub(super) history: Summed<Vector<Commit<V>>>,
+    /// By key what it was at some revision from the compact one on and is no longer, oldest first:
+    /// what `treeIndex` is upstream. It follows from the history.
+    pub(super) past: NotState<OrdMap<Key, Vector<Past>>>,
 }
 
 impl<V: Value> Default for Store<V> {
@@ -73,33 +73,12 @@ impl<V: Value> Default for Store<V> {
         Store {
             revision: 1,
             compacted: None,
-            live: OrdMap::new(),
-            history: Vector::new(),
-            past: OrdMap::new(),
             live_digest: Digests::default(),
             history_digest: Digests::default(),
+            live: Summed(OrdMap::new()),
+            history: Summed(Vector::new()),
+            past: NotState::default(),
         }
-    }
-}
-
-impl<V: Value> PartialEq for Store<V> {
-    fn eq(&self, other: &Self) -> bool {
-        self.revision == other.revision
-            && self.compacted == other.compacted
-            && self.live_digest == other.live_digest
-            && self.history_digest == other.history_digest
-            && (self.live.ptr_eq(&other.live) || self.live == other.live)
-            && (self.history.ptr_eq(&other.history) || self.history == other.history)
-    }
-}
-impl<V: Value> Eq for Store<V> {}
-
-impl<V: Value> Hash for Store<V> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.revision.hash(state);
-        self.compacted.hash(state);
-        self.live_digest.hash(state);
-        self.history_digest.hash(state);
     }
 }
 
@@ -257,11 +236,11 @@ impl<V: Value> Store<V> {
         let mut live = Digests::default();
         self.live.values().for_each(|kv| live.add(Digests::of(kv)));
         let mut history = Digests::default();
-        for commit in &self.history {
+        for commit in self.history.iter() {
             history.add(Commit::new(commit.revision, commit.changes.clone()).digests);
         }
         let mut past: BTreeMap<Key, Vector<Past>> = BTreeMap::new();
-        for commit in &self.history {
+        for commit in self.history.iter() {
             let known = self.compacted.is_none_or(|c| commit.revision > c);
             for (index, change) in commit.changes.iter().enumerate() {
                 if known && ends_a_past(change) {

@@ -1,12 +1,11 @@
 //! A member's log: entries after the last one that a snapshot has taken in. Persistent, so that a
 //! copied world shares it.
 
-use std::hash::{Hash, Hasher};
-
 use imbl::Vector;
 use wavetank_engine::Digests;
 
 use super::Data;
+use crate::summed::Summed;
 
 /// An entry.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -20,37 +19,22 @@ pub struct Entry<D> {
 }
 
 /// The log.
-#[derive(Clone, Debug)]
-pub struct Log<D> {
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Log<D: Data> {
     /// Term and index of the last entry that is cut off.
     cut: (u64, u64),
-    entries: Vector<Entry<D>>,
-    /// The sum of the entries' digests: what is hashed.
+    /// The sum of the entries' digests: what is hashed, and compared first.
     digest: Digests,
+    entries: Summed<Vector<Entry<D>>>,
 }
 
-impl<D> Default for Log<D> {
+impl<D: Data> Default for Log<D> {
     fn default() -> Self {
         Log {
             cut: (0, 0),
-            entries: Vector::new(),
             digest: Digests::default(),
+            entries: Summed(Vector::new()),
         }
-    }
-}
-
-impl<D: Data> PartialEq for Log<D> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cut == other.cut
-            && (self.entries.ptr_eq(&other.entries) || self.entries == other.entries)
-    }
-}
-impl<D: Data> Eq for Log<D> {}
-
-impl<D: Data> Hash for Log<D> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.cut.hash(state);
-        self.digest.hash(state);
     }
 }
 

@@ -13,7 +13,7 @@ use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_client::leader_election::Leading;
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{Failure, RestClient};
-use wavetank_engine::{Name, Rx};
+use wavetank_engine::{Name, NotState, Rx};
 use wavetank_version::{Defect, Gate, Set, defects};
 
 use super::NAME;
@@ -95,7 +95,7 @@ impl TtlController {
     pub fn new(cx: &mut ControllerContext, workers: u32) -> TtlController {
         let mut informer = cx.informers.informer_for(&JOBS);
         informer.add_event_handler(HandlerSpec {
-            on: enqueue,
+            on: NotState(enqueue),
             ..HandlerSpec::new(NAME)
         });
         TtlController {
