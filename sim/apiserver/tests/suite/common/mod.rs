@@ -356,8 +356,9 @@ impl Lab {
     pub fn run(&mut self, seconds: f64) {
         let until = self.now + Duration::from_secs_f64(seconds);
         while let Some(entry) = self.world.next_entry().copied().filter(|e| e.at <= until) {
-            let event = Event::Pending(entry.seq);
-            let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
+            let applied = self
+                .world
+                .apply(entry.at, entry.usual(), &mut |s| s.nominal);
             self.now = self.world.now();
             self.keep(applied.expect("pending"));
         }
