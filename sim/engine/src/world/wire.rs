@@ -396,9 +396,7 @@ impl World {
         let Some(conn) = self.view.conn(id) else {
             return;
         };
-        if conn.draining
-            && conn.client_end
-            && !self.view.slot(me).calls.iter().any(|c| c.is_on(id))
+        if conn.draining && conn.client_end && !self.view.slot(me).calls.iter().any(|c| c.is_on(id))
         {
             self.send(id, Dir::Up, Frame::Close);
             self.client_end_gone(id, me, NetError::Reset);
@@ -427,13 +425,7 @@ impl World {
             self.send(timer.conn, Dir::Up, Frame::Close);
             self.forget_if_over(timer.conn);
         } else if heard.is_none()
-            && (keepalive.idle
-                || self
-                    .view
-                    .slot(me)
-                    .calls
-                    .iter()
-                    .any(|c| c.is_on(timer.conn)))
+            && (keepalive.idle || self.view.slot(me).calls.iter().any(|c| c.is_on(timer.conn)))
         {
             self.view.conn_mut(timer.conn).expect("found above").pinging = true;
             self.send(timer.conn, Dir::Up, Frame::Ping);
