@@ -72,7 +72,10 @@ impl Client {
     /// [`EtcdError`].
     pub async fn range<V: Value>(self, rx: Rx, range: Range) -> Result<Ranged<V>, EtcdError> {
         let request = Request::Range(range);
-        match self.unary(rx, request, RetryPolicy::Repeatable).await? {
+        match self
+            .unary_client_interceptor(rx, request, RetryPolicy::Repeatable)
+            .await?
+        {
             Response::Range(ranged) => Ok(ranged),
             other => unreachable!("{other:?}"),
         }
@@ -95,7 +98,10 @@ impl Client {
     /// [`EtcdError`]. A grant that is made again may leave a lease that nobody knows.
     pub async fn lease_grant<V: Value>(self, rx: Rx, ttl: u64) -> Result<LeaseId, EtcdError> {
         let request = Request::<V>::LeaseGrant { id: None, ttl };
-        match self.unary(rx, request, RetryPolicy::Repeatable).await? {
+        match self
+            .unary_client_interceptor(rx, request, RetryPolicy::Repeatable)
+            .await?
+        {
             Response::LeaseGrant { id, .. } => Ok(id),
             other => unreachable!("{other:?}"),
         }
@@ -140,11 +146,12 @@ impl Client {
         rx: Rx,
         request: Request<V>,
     ) -> Result<Response<V>, EtcdError> {
-        self.unary(rx, request, RetryPolicy::NonRepeatable).await
+        self.unary_client_interceptor(rx, request, RetryPolicy::NonRepeatable)
+            .await
     }
 
     /// `unaryClientInterceptor`: one attempt after another, until an answer is final.
-    async fn unary<V: Value>(
+    async fn unary_client_interceptor<V: Value>(
         self,
         rx: Rx,
         request: Request<V>,
@@ -153,7 +160,7 @@ impl Client {
         let request = Payload::new(request);
         let mut attempt = 0;
         loop {
-            let wait = retry::backoff(attempt, self.endpoints.all().len());
+            let wait = retry::round_robin_quorum_backoff(attempt, self.endpoints.all().len());
             if !wait.is_zero() {
                 rx.sleep(wait).await;
             }

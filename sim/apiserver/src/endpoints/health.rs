@@ -37,8 +37,8 @@ pub async fn check(rx: Rx, config: &Config, probe: Probe) -> Response {
         && config.release.has(gates::READINESS_ASKS_ETCD)
         && config.etcd_connections == Connections::PerClient;
     // All are asked, whatever the first says.
-    let healthy = etcd_answers(rx, config, HEALTH).await;
-    let ready = !again || etcd_answers(rx, config, READINESS).await;
+    let healthy = new_etcd3_check(rx, config, HEALTH).await;
+    let ready = !again || new_etcd3_check(rx, config, READINESS).await;
     match (healthy, ready) {
         (true, true) => Response::text(200, "ok"),
         (false, _) => failed("etcd"),
@@ -47,7 +47,7 @@ pub async fn check(rx: Rx, config: &Config, probe: Probe) -> Response {
 }
 
 /// `newETCD3Check`: a read of a key that need not exist.
-async fn etcd_answers(rx: Rx, config: &Config, client: Purpose) -> bool {
+async fn new_etcd3_check(rx: Rx, config: &Config, client: Purpose) -> bool {
     let range = Range::of(Keys::one("/registry/health"));
     let client = config.new_etcd3_client(client);
     let read = client.range::<Object>(rx, range);

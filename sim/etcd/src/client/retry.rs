@@ -20,7 +20,7 @@ pub(super) enum RetryPolicy {
 
 /// `roundRobinQuorumBackoff`: how long to wait before this attempt, of which the first is 0. As many attempts as make
 /// a quorum of the endpoints come right after each other.
-pub(super) fn backoff(attempt: u32, endpoints: usize) -> Duration {
+pub(super) fn round_robin_quorum_backoff(attempt: u32, endpoints: usize) -> Duration {
     let quorum = endpoints as u32 / 2 + 1;
     match attempt > 0 && attempt.is_multiple_of(quorum) {
         true => BACKOFF_WAIT_BETWEEN,
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn a_quorum_is_asked_before_a_pause() {
         let waits = |endpoints| -> Vec<u128> {
-            let all = (0..7).map(|attempt| backoff(attempt, endpoints));
+            let all = (0..7).map(|attempt| round_robin_quorum_backoff(attempt, endpoints));
             all.map(|wait| wait.as_millis()).collect()
         };
         assert_eq!(waits(1), [0, 25, 25, 25, 25, 25, 25]);
