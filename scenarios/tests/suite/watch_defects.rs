@@ -1,6 +1,7 @@
 //! The defects of watch caches and informers that a few seeds of `watch-storm` show: each is found by a
 //! monitor of what its bug report complains of. `wavetank matrix watch-storm` looks for all of them, under
-//! many seeds.
+//! many seeds. Two that no seed below 300 shows have scopes: `too-large-is-no-fallback` is found by `relist-too-large`,
+//! where a link stalls for 50 s, and `watch-during-reinitialisation` by `watch-cache-refill`.
 
 use std::ops::Range;
 
@@ -39,12 +40,12 @@ fn shows(defect: &str, release: &str, seeds: Range<u64>, property: &str) {
 #[test]
 fn empty_window_misses_event() {
     let property = "informer-misses-nothing";
-    shows("empty-window-misses-event", "v1.20", 16..17, property);
+    shows("empty-window-misses-event", "v1.20", 12..13, property);
 }
 
 #[test]
 fn deleted_at_old_revision() {
-    let property = "informer-misses-nothing";
+    let property = "informer-watch-ordered";
     shows("deleted-at-old-revision", "v1.20", 0..1, property);
 }
 
@@ -57,7 +58,7 @@ fn quiet_cache_falls_behind() {
 #[test]
 fn watch_list_without_progress() {
     let property = "known-revision-is-readable";
-    shows("watch-list-without-progress", "v1.36", 2..3, property);
+    shows("watch-list-without-progress", "v1.36", 3..4, property);
 }
 
 #[test]
@@ -69,24 +70,24 @@ fn watch_without_leader() {
 #[test]
 fn relist_at_zero() {
     let property = "store-never-goes-back";
-    shows("relist-at-zero", "v1.16", 0..1, property);
+    shows("relist-at-zero", "v1.16", 8..9, property);
 }
 
 #[test]
 fn relist_is_a_sync() {
-    shows("relist-is-a-sync", "v1.16", 1..2, "handlers-agree");
+    shows("relist-is-a-sync", "v1.16", 0..1, "handlers-agree");
 }
 
 #[test]
 fn replace_forgets_queued() {
     let property = "list-settles-the-store";
-    shows("replace-forgets-queued", "v1.20", 1..2, property);
+    shows("replace-forgets-queued", "v1.20", 6..7, property);
 }
 
 #[test]
 fn synced_before_handlers() {
     let property = "work-begins-when-handlers-saw-all";
-    shows("synced-before-handlers", "v1.20", 2..3, property);
+    shows("synced-before-handlers", "v1.20", 1..2, property);
 }
 
 #[test]
@@ -98,29 +99,23 @@ fn expired_goes_unnoticed() {
 #[test]
 fn stale_refusal_is_final() {
     let property = "refused-swap-is-outdated";
-    shows("stale-refusal-is-final", "v1.20", 0..1, property);
+    shows("stale-refusal-is-final", "v1.20", 6..7, property);
 }
 
 #[test]
 fn stopped_cache_keeps_watches() {
     let property = "informers-converge";
-    shows("stopped-cache-keeps-watches", "v1.20", 19..20, property);
+    shows("stopped-cache-keeps-watches", "v1.20", 37..38, property);
 }
 
 #[test]
 fn stopped_cache_is_waited_for() {
     let property = "informers-converge";
-    shows("stopped-cache-is-waited-for", "v1.20", 6..7, property);
+    shows("stopped-cache-is-waited-for", "v1.20", 101..102, property);
 }
 
 #[test]
-fn too_large_is_no_fallback() {
-    let property = "too-large-falls-back";
-    shows("too-large-is-no-fallback", "v1.20", 72..73, property);
-}
-
-#[test]
-fn watch_during_reinitialisation() {
-    let property = "informers-converge";
-    shows("watch-during-reinitialisation", "v1.20", 28..29, property);
+fn etcd_connection_is_not_checked() {
+    let property = "known-revision-is-readable";
+    shows("etcd-connection-is-not-checked", "v1.20", 0..1, property);
 }
