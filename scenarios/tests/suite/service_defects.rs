@@ -1,6 +1,7 @@
 //! The known bugs of Services, each found in `service-storm` by the property of what its report complains
 //! of, and the findings, each by what it does without its mending. `wavetank matrix service-storm` looks for
-//! all of them, under many seeds.
+//! all of them, under many seeds. `fix-look-before-recreate` is found by the scope `service-repair-objects`: no seed
+//! below 40 of `service-rush` shows it.
 
 use crate::support;
 
@@ -115,18 +116,6 @@ fn the_repair_waits_for_a_service_that_is_made_anew() {
         "v1.36",
         52,
         "cluster-ips-are-unique",
-    );
-}
-
-#[test]
-fn the_repair_looks_before_it_takes_an_address() {
-    let property = "cluster-ips-are-unique";
-    storm::mends(
-        "service-rush",
-        "fix-look-before-recreate",
-        "v1.36",
-        398,
-        property,
     );
 }
 
