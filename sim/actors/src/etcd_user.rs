@@ -89,10 +89,7 @@ fn numbered<V: Value>(rx: Rx, me: ProcId) -> CallId {
 
 impl<V> Config<V> {
     fn client(&self, member: usize) -> Client {
-        Client {
-            server: self.members[member % self.members.len()],
-            retries: false,
-        }
+        Client::new(self.members[member % self.members.len()]).without_retries()
     }
 
     fn value(&self, me: ProcId, id: CallId) -> V {

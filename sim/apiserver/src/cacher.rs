@@ -51,6 +51,7 @@ pub use note::CacheNote;
 pub use register::Watch;
 
 use crate::Defects;
+use crate::etcd_clients::purpose_of;
 use crate::storage::Storage;
 use state::Cache;
 
@@ -78,7 +79,7 @@ pub struct Config {
     pub release: Version,
     /// Its known bugs.
     pub defects: Set<CacheDefect>,
-    /// The etcd it reads.
+    /// Of its clients of etcd: each cache has the one of its resource ([`Client::made_for`]).
     pub etcd: Client,
     /// Does that etcd answer requests for progress as it should ([`supports_progress`])?
     pub progress: bool,
@@ -231,9 +232,14 @@ impl Cacher {
         rx.look(&self.cell(), |cache| cache.ready.is_ready())
     }
 
+    /// The client of etcd under this cache, and under the storage of its resource.
+    fn etcd(self) -> Client {
+        self.config.etcd.made_for(purpose_of(self.resource))
+    }
+
     fn storage(self) -> Storage {
         Storage {
-            etcd: self.config.etcd,
+            etcd: self.etcd(),
             release: self.config.release,
             // A cache allocates nothing.
             defects: Defects {

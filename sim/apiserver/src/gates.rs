@@ -6,6 +6,8 @@ pub use wavetank_api::gates::ENDPOINTS_ARE_DEPRECATED;
 use wavetank_version::{Gate, gates};
 
 gates! {
+    /// Clients of etcd look whether their connections live (PR #58008, `storagebackend/factory/etcd3.go`).
+    pub ETCD_CONNECTIONS_ARE_CHECKED = Gate::since(1, 10);
     /// A refusal by a cached object is looked at again with the stored one (PR #82303, `etcd3/store.go`).
     pub REFUSALS_ARE_OF_CURRENT_DATA = Gate::since(1, 16);
     /// A stopping server waits for open watches (`WatchRequestWaitGroup` of `Shutdown`; the first modelled release that
@@ -18,6 +20,8 @@ gates! {
     pub ETCD_READS_ARE_RETRIED = Gate::since(1, 23);
     /// A stopping server closes its listener once its hooks are done (PR #108033).
     pub LISTENER_CLOSES_LAST = Gate::since(1, 24);
+    /// `/readyz` asks etcd a second time, over a client of its own (`etcd-readiness`, PR #111399).
+    pub READINESS_ASKS_ETCD = Gate::since(1, 25);
     /// A deleted object comes back with the revision of its deletion (k/k#113368).
     pub DELETED_HAVE_THEIR_REVISION = Gate::since(1, 26);
 }

@@ -8,6 +8,7 @@
 pub mod cacher;
 mod defects;
 mod endpoints;
+mod etcd_clients;
 pub mod gates;
 mod namespaces;
 mod node;

@@ -14,7 +14,7 @@ use wavetank_client::{RestClient, Servers};
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task, Timer,
 };
-use wavetank_etcd::Client;
+use wavetank_etcd::{Connections, Endpoints};
 use wavetank_version::{Defect, EtcdVersion, Version};
 
 use crate::Defects;
@@ -24,7 +24,6 @@ use crate::endpoints::{self, Route, Watching};
 use crate::gates;
 use crate::node::{NodeAnswer, NodeOrder};
 use crate::registry::{RestStorage, UIDS, Uids};
-use crate::storage::Storage;
 
 /// `http.Server.Shutdown` and the wait for requests in flight (`ShutdownTimeout`).
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
@@ -58,8 +57,10 @@ pub struct Config {
     pub defects: Defects,
     /// Itself.
     pub me: ProcId,
-    /// The etcd it stores in.
-    pub etcd: ProcId,
+    /// The etcd it stores in (`--etcd-servers`).
+    pub etcd: Endpoints,
+    /// Has each client that it makes of etcd a connection of its own, as upstream's have?
+    pub etcd_connections: Connections,
     /// `--etcd-servers-overrides` for Events: theirs, if it is another one.
     pub events_etcd: Option<ProcId>,
     /// `--advertise-address`
@@ -81,32 +82,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// Its etcd client.
-    pub fn etcd(&self) -> Client {
-        Client {
-            server: self.etcd,
-            retries: self.release.has(gates::ETCD_READS_ARE_RETRIED),
-        }
-    }
-
-    /// Its storage.
-    pub fn storage(&self) -> Storage {
-        Storage {
-            etcd: self.etcd(),
-            release: self.release,
-            defects: self.defects,
-        }
-    }
-
-    /// Its storage for a resource.
-    pub(crate) fn storage_of(&self, resource: &Resource) -> Storage {
-        let mut storage = self.storage();
-        if let Some(apart) = self.events_etcd.filter(|_| *resource == EVENTS) {
-            storage.etcd.server = apart;
-        }
-        storage
-    }
-
     /// Its watch caches.
     pub(crate) fn caches(&self) -> Option<cacher::Config> {
         let etcd = self.watch_cache?;
@@ -385,7 +360,8 @@ impl<H: Hook> Process for ApiServer<H> {
         if task.kind() == SHUTDOWN {
             return Box::pin(shutdown(rx, self.config.clone(), self.hooks.clone()));
         }
-        if let Some(routine) = endpoints::routine(task).or_else(|| cacher::routine(task)) {
+        let parts = endpoints::routine(task).or_else(|| cacher::routine(task));
+        if let Some(routine) = parts.or_else(|| wavetank_etcd::client::routine(task)) {
             return routine;
         }
         let own = self.hooks.iter().find_map(|hook| hook.routine(task));

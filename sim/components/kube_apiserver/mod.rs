@@ -5,6 +5,7 @@
 pub mod bootstrap;
 pub(crate) mod defects;
 mod describe;
+mod etcd_options;
 pub mod gates;
 mod options;
 mod properties;
@@ -31,6 +32,7 @@ use gates::BEGINS_WHEN_READY;
 use options::{Decided, Topology};
 
 pub use defects::{BootstrapDefect, Defects};
+pub use etcd_options::{EtcdConnections, EtcdOptions};
 pub use options::{Apiserver, Apiservers, Options, ReconcilerType};
 pub(crate) use properties::converge::clients as clients_reach_an_apiserver;
 pub(crate) use properties::removal::has_transactions;
@@ -199,7 +201,8 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         release,
         defects: wavetank_apiserver::Defects::of(&selection(setup, release)),
         me: wiring.ids(NAME)[n],
-        etcd: etcd::member_of(wiring, n),
+        etcd: etcd_options::servers(setup, wiring, n),
+        etcd_connections: etcd_options::connections(setup),
         address: address(setup, n + 1),
         shutdown_delay: Duration::from_nanos(decided.shutdown_delay.nanos()),
         hooks: 1,
@@ -218,6 +221,7 @@ fn has_options(spec: &Spec) -> bool {
         spec.part::<P>() != P::default()
     }
     given::<Options>(spec)
+        || given::<EtcdOptions>(spec)
         || given::<PublishedOptions>(spec)
         || given::<services::Options>(spec)
         || given::<watch_cache::Options>(spec)
@@ -236,6 +240,7 @@ impl Component for KubeApiserver {
     fn keys(&self) -> Vec<Keys> {
         vec![
             Keys::of::<Topology>(),
+            Keys::of::<EtcdOptions>(),
             Keys::of::<Options>(),
             Keys::of::<PublishedOptions>(),
         ]

@@ -113,16 +113,16 @@ impl Allocators {
         ranges: &ServiceRanges,
         defects: Set<ServiceDefect>,
     ) -> Option<Allocators> {
-        let storage = config.storage();
         let families = ranges.families();
         let ips = match config.release.has(gates::IP_ADDRESSES) {
-            false => Ips::Bitmaps(RangeAllocation::of_addresses(storage, ranges, defects)),
+            false => Ips::Bitmaps(RangeAllocation::of_addresses(config, ranges, defects)),
             true => {
                 let of = |family: &&'static str| Addresses {
                     family,
                     is_default: *family == families[0],
                     loopback: config.loopback(),
-                    storage,
+                    storage: config.storage_of(&IP_ADDRESSES),
+                    storage_of_ranges: config.storage_of(&SERVICE_CIDRS),
                     defects,
                     addresses: config.cacher(rx, &IP_ADDRESSES),
                     ranges: config.cacher(rx, &SERVICE_CIDRS),
@@ -136,7 +136,7 @@ impl Allocators {
         Some(Allocators {
             families,
             ips,
-            ports: RangeAllocation::of_ports(storage, ranges, defects),
+            ports: RangeAllocation::of_ports(config, ranges, defects),
             release: config.release,
             defects,
             endpoints: config.cacher(rx, &ENDPOINTS),

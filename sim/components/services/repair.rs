@@ -258,10 +258,10 @@ impl ServiceRepair {
         let Some(ranges) = self.ranges.as_deref() else {
             return Vec::new();
         };
-        let storage = self.server.storage();
+        let server = &self.server;
         match which {
-            Loop::ClusterIps => RangeAllocation::of_addresses(storage, ranges, self.allocators),
-            Loop::NodePorts => vec![RangeAllocation::of_ports(storage, ranges, self.allocators)],
+            Loop::ClusterIps => RangeAllocation::of_addresses(server, ranges, self.allocators),
+            Loop::NodePorts => vec![RangeAllocation::of_ports(server, ranges, self.allocators)],
         }
     }
 

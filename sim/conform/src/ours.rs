@@ -142,10 +142,7 @@ fn world(release: EtcdVersion, strings: &Strings) -> World {
         sizes: Sizes::of(release),
         ..Config::single(server)
     };
-    let client = Client {
-        server,
-        retries: false,
-    };
+    let client = Client::new(server).without_retries();
     let mut builder = WorldBuilder::new();
     builder.process(MEMBER, Etcd::<Bytes>::new(config));
     builder.process(PUPPET, Puppet::new(client, strings.clone()));

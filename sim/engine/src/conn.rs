@@ -438,6 +438,26 @@ hashed_by_parts!(Call {
     stream
 });
 
+/// Marks the number of a stream that is about its connection.
+const OF_CONNECTION: u32 = 1 << 31;
+
+/// The number of a stream that is about its connection.
+pub(crate) fn of_connection(number: u32) -> u32 {
+    number | OF_CONNECTION
+}
+
+impl Call {
+    /// Is it about its connection, and nothing that the server knows of?
+    pub fn is_of_connection(&self) -> bool {
+        self.id & OF_CONNECTION != 0
+    }
+
+    /// Is it a call on this connection?
+    pub fn is_on(&self, conn: ConnId) -> bool {
+        self.conn == conn && !self.is_of_connection()
+    }
+}
+
 /// The client's side of a stream of answers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(not(feature = "mutants"), derive(Hash))]

@@ -29,6 +29,11 @@ pub(crate) enum Op {
         transport: &'static Transport,
         body: Payload,
     },
+    /// A stream about a connection itself.
+    Connect {
+        to: ProcId,
+        transport: &'static Transport,
+    },
     Next(u32),
     Send(u32, Payload),
     CloseStream(u32),
@@ -111,7 +116,7 @@ impl Op {
     /// What it is counted as in names; `None` if it never has an event of its own.
     fn counted_as(&self) -> Option<usize> {
         match self {
-            Op::Call { .. } | Op::OpenStream { .. } => Some(0),
+            Op::Call { .. } | Op::OpenStream { .. } | Op::Connect { .. } => Some(0),
             Op::Next(_) => Some(1),
             Op::Sleep(_) => Some(2),
             Op::Lock(_) => Some(3),

@@ -269,6 +269,12 @@ impl Fault {
     }
 }
 
+/// A transport's name may say after a slash what its connection is for.
+fn what_for(transport: &str) -> String {
+    let purpose = transport.split_once('/');
+    purpose.map_or_else(String::new, |(_, purpose)| format!(" for {purpose}"))
+}
+
 impl fmt::Display for Fault {
     /// For stories: `a1 crashes`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -307,11 +313,27 @@ impl fmt::Display for Fault {
             }
             Fault::Stall { from, to } => write!(f, "the link from {from} to {to} stalls"),
             Fault::Unstall { from, to } => write!(f, "the link from {from} to {to} goes on"),
-            Fault::Reset { client, server, .. } => {
-                write!(f, "the connection of {client} to {server} is reset")
+            Fault::Reset {
+                client,
+                server,
+                transport,
+            } => {
+                let what_for = what_for(transport);
+                write!(
+                    f,
+                    "the connection of {client} to {server}{what_for} is reset"
+                )
             }
-            Fault::HalfOpen { client, server, .. } => {
-                write!(f, "the connection of {client} to {server} is half open")
+            Fault::HalfOpen {
+                client,
+                server,
+                transport,
+            } => {
+                let what_for = what_for(transport);
+                write!(
+                    f,
+                    "the connection of {client} to {server}{what_for} is half open"
+                )
             }
             Fault::Slow { a, b, factor } => {
                 write!(f, "the link between {a} and {b} is {factor} times as slow")
@@ -339,6 +361,23 @@ impl fmt::Display for Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_connection_says_what_it_is_for() {
+        let told = |transport: &str| {
+            let reset = Fault::Reset {
+                client: "a".to_owned(),
+                server: "b".to_owned(),
+                transport: transport.to_owned(),
+            };
+            reset.to_string()
+        };
+        assert_eq!(told("https"), "the connection of a to b is reset");
+        assert_eq!(
+            told("etcd/pods"),
+            "the connection of a to b for pods is reset"
+        );
+    }
 
     #[test]
     fn the_names_are_those_that_are_read() {

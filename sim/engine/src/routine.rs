@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::conn::{Caller, NetError, Transport};
+use crate::conn::{self, Caller, NetError, Transport};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::memory::{Cell, CellType, Signal};
 use crate::message::{Message, Payload};
@@ -335,6 +335,21 @@ impl Rx {
             exchange.in_place(op, |exchange| {
                 exchange.next_stream += 1;
                 Answer::Number(u64::from(exchange.next_stream))
+            })
+        }) {
+            Answer::Number(id) => Stream(id as u32),
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    /// Opens the connection to a server, unless it is open, and sends nothing on it. The stream is about the
+    /// connection: its only part, `()`, comes when it is open, and its error when it is gone. For keep-alive it is no call.
+    pub fn connect(self, transport: &'static Transport, to: ProcId) -> Stream {
+        let op = Op::Connect { to, transport };
+        match exchange::with(|exchange| {
+            exchange.in_place(op, |exchange| {
+                exchange.next_stream += 1;
+                Answer::Number(u64::from(conn::of_connection(exchange.next_stream)))
             })
         }) {
             Answer::Number(id) => Stream(id as u32),

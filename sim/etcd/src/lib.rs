@@ -8,7 +8,7 @@
 //! promised. What a value means does not belong here.
 
 mod api;
-mod client;
+pub mod client;
 mod defects;
 pub mod gates;
 mod leases;
@@ -28,7 +28,7 @@ pub use api::{
     Revision, SortBy, Target, TimeToLive, Txn, TxnOp, TxnResponse, Value, WatchId, WatchPart,
     WatchRequest, WatchResponse, WatchStart,
 };
-pub use client::{Client, ETCD};
+pub use client::{Client, Connections, ETCD, Endpoints, Purpose, transport_for};
 pub use defects::EtcdDefect;
 pub use leases::{Lease, Leases, MAX_TTL, MIN_TTL};
 pub use mvcc::{Changes, MAX_REQUEST_BYTES, MAX_TXN_OPS, Store, check, route};

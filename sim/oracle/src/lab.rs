@@ -16,7 +16,9 @@ use wavetank_components::services::RepairNote;
 use wavetank_components::services::allocators::{Bitmap, ServiceRanges};
 use wavetank_engine::*;
 use wavetank_etcd::raft::MemberId;
-use wavetank_etcd::{Client, Committed, DeleteRange, Etcd, Keys, Put, Sizes, Txn, TxnOp};
+use wavetank_etcd::{
+    Client, Committed, Connections, DeleteRange, Etcd, Keys, Put, Sizes, Txn, TxnOp,
+};
 use wavetank_version::{EtcdVersion, Set, Version};
 
 const SEND: Name = Name::new("send");
@@ -345,7 +347,8 @@ impl Lab {
             release,
             defects: Defects::shipped_with(release),
             me: id(SERVERS[at]),
-            etcd: id("etcd"),
+            etcd: id("etcd").into(),
+            etcd_connections: Connections::Shared,
             events_etcd: Some(id(EVENTS_ETCD)),
             address: address_of(at).into(),
             shutdown_delay: Duration::ZERO,
@@ -373,10 +376,7 @@ impl Lab {
             builder.process(name, ApiServer::new(config, vec![bootstrap]));
         }
         let server = id(Lab::FIRST);
-        let etcd = Client {
-            server: id("etcd"),
-            retries: true,
-        };
+        let etcd = Client::new(id("etcd"));
         builder.process("recorder", Recorder { server, etcd });
         let mut lab = Lab {
             world: builder.build(),

@@ -78,10 +78,7 @@ async fn operate(rx: Rx, user: User, id: CallId) -> Outcome {
         id,
         request: request.clone(),
     });
-    let client = Client {
-        server: member,
-        retries: false,
-    };
+    let client = Client::new(member).without_retries();
     let result = rx.timeout(LIMIT, client.once::<Bytes>(rx, request)).await;
     let result = result.unwrap_or(Err(EtcdError::Cancelled));
     if let Ok(response) = &result {

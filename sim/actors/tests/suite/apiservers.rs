@@ -18,7 +18,7 @@ use wavetank_engine::drive::seeded::{Budget, FaultSchedule, Latency, Seeded, Wor
 use wavetank_engine::drive::{Ending, Limits, Outcome as Ended, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::*;
-use wavetank_etcd::Etcd;
+use wavetank_etcd::{Connections, Etcd};
 use wavetank_releases::{Release, VERSIONS};
 use wavetank_version::{Set, Version};
 
@@ -107,7 +107,8 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
                 ..Defects::default()
             },
             me: id(name),
-            etcd: id("etcd"),
+            etcd: id("etcd").into(),
+            etcd_connections: Connections::Shared,
             address: format!("10.0.0.{number}").into(),
             shutdown_delay: Duration::ZERO,
             hooks: 1,

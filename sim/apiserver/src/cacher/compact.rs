@@ -7,8 +7,8 @@ use wavetank_api::kinds::Kinds;
 use wavetank_api::{Json, Object};
 use wavetank_engine::{Outcome, Payload, Rx, Stream, Task};
 use wavetank_etcd::{
-    Compare, CompareResult, EtcdError, Keys, OpResponse, Put, Range, Request, Revision, Target,
-    Txn, TxnOp, WatchPart, WatchRequest, WatchStart,
+    Client, Compare, CompareResult, EtcdError, Keys, OpResponse, Purpose, Put, Range, Request,
+    Revision, Target, Txn, TxnOp, WatchPart, WatchStart,
 };
 
 use super::note::CacheNote;
@@ -22,6 +22,13 @@ pub const COMPACT_EVERY: Duration = Duration::from_secs(300);
 const AGAIN: Duration = Duration::from_secs(1);
 /// `compactorPollPeriod`, in seconds.
 const POLL: u64 = 15;
+
+impl Config {
+    /// The client of etcd that compacts, and follows what is compacted (`startCompactorOnce`).
+    fn compactor(&self) -> Client {
+        self.etcd.made_for(Purpose::new("compactor"))
+    }
+}
 
 /// What one server remembers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -58,7 +65,7 @@ impl Compactor {
             success: vec![TxnOp::Put(Put::new(COMPACT_KEY, value))],
             failure: vec![TxnOp::Range(Range::of(key()))],
         };
-        let response = self.config.etcd.txn(rx, txn).await?;
+        let response = self.config.compactor().txn(rx, txn).await?;
         let noted = std::mem::replace(&mut self.revision, response.revision);
         if response.succeeded {
             self.times += 1;
@@ -67,7 +74,7 @@ impl Compactor {
                     revision: noted,
                     physical: false,
                 };
-                self.config.etcd.once(rx, compact).await?;
+                self.config.compactor().call(rx, compact).await?;
                 rx.note(CacheNote::Compacted(noted));
             }
         } else if let Some(OpResponse::Range(ranged)) = response.responses.first() {
@@ -104,13 +111,15 @@ impl Follower {
 }
 
 pub(super) async fn follow(rx: Rx, mut follower: Follower) -> Outcome {
-    let etcd = follower.config.etcd;
-    let stream = *follower.stream.get_or_insert_with(|| {
-        let stream = etcd.watch_stream::<Object>(rx, true);
-        let start = WatchStart::of(Keys::one(COMPACT_KEY), 0);
-        rx.send(stream, Payload::new(WatchRequest::Create(start)));
-        stream
-    });
+    let stream = match follower.stream {
+        Some(stream) => stream,
+        None => {
+            let start = WatchStart::of(Keys::one(COMPACT_KEY), 0);
+            let etcd = follower.config.compactor().pick(rx).await;
+            etcd.watch::<Object>(rx, start)
+        }
+    };
+    follower.stream = Some(stream);
     let part = rx.next(stream).await.ok().flatten();
     let message = part.as_ref().map(Payload::expect::<WatchPart<Object>>);
     match message {

@@ -3,6 +3,7 @@
 use wavetank_version::defects;
 
 use super::{progress, ready, reflector, register, source, state};
+use crate::etcd_clients;
 use crate::storage::update;
 
 defects! {
@@ -16,6 +17,7 @@ defects! {
         WatchListWithoutProgress = register::WATCH_LIST_WITHOUT_PROGRESS,
         StoppedCacheKeepsWatches = reflector::STOPPED_CACHE_KEEPS_WATCHES,
         StoppedCacheIsWaitedFor = ready::STOPPED_CACHE_IS_WAITED_FOR,
+        EtcdConnectionIsNotChecked = etcd_clients::ETCD_CONNECTION_IS_NOT_CHECKED,
         StaleRefusalIsFinal = update::STALE_REFUSAL_IS_FINAL,
     }
 }

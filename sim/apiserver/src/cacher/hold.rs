@@ -1,6 +1,6 @@
 //! Holding a cache where it is: not upstream's, but a fault. A lagging member of etcd, a starved
-//! process or a slow link make caches lag; this makes any one of them lag by itself, for as long as
-//! is wanted.
+//! process, a slow link or a connection that is half open make caches lag; this makes any one of them lag
+//! by itself, for as long as is wanted.
 
 use std::time::Duration;
 

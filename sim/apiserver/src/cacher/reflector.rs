@@ -123,6 +123,7 @@ impl Cacher {
             rx.sleep(AGAIN).await;
             return None;
         };
+        let etcd = self.etcd().pick(rx).await;
         let _cache = rx.lock(self.lock()).await;
         let release = self.config.release;
         rx.update_at(&self.cell(), |cache, now| {
@@ -131,7 +132,7 @@ impl Cacher {
         });
         rx.broadcast(self.changed());
         rx.note(CacheNote::Filled(self.resource, revision));
-        Some(Source::open(rx, self, revision))
+        Some(Source::open(rx, self, etcd, revision))
     }
 
     /// Page after page, all at the revision of the first.
@@ -145,7 +146,7 @@ impl Cacher {
                 revision,
                 ..Range::of(keys)
             };
-            let ranged = self.config.etcd.range::<Object>(rx, range).await?;
+            let ranged = self.etcd().range::<Object>(rx, range).await?;
             if revision == 0 {
                 revision = ranged.revision;
             }
@@ -188,7 +189,8 @@ impl Cacher {
         source.close(rx, self);
         if self.retries(rx, &status) {
             rx.sleep(RETRY_PAUSE).await;
-            return Some(Source::open(rx, self, source.last()));
+            let etcd = self.etcd().pick(rx).await;
+            return Some(Source::open(rx, self, etcd, source.last()));
         }
         rx.update_at(&self.cell(), |cache, now| cache.ready.set(false, now));
         rx.broadcast(self.changed());

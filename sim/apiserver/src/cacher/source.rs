@@ -7,7 +7,7 @@ use std::time::Duration;
 use wavetank_api::{Object, Status, Stored};
 use wavetank_engine::{NetError, Payload, Rx, Stream};
 use wavetank_etcd::{
-    Code, EtcdError, Keys, Revision, WatchPart, WatchRequest, WatchResponse, WatchStart,
+    Client, Code, EtcdError, Keys, Revision, WatchPart, WatchRequest, WatchResponse, WatchStart,
 };
 use wavetank_version::Defect;
 
@@ -59,12 +59,12 @@ pub(crate) const WATCH_WITHOUT_LEADER: Defect = Defect::known(
 .until(gates::WATCHES_REQUIRE_LEADER);
 
 impl Source {
-    /// A watch of everything after `revision`.
-    pub fn open(rx: Rx, cacher: Cacher, revision: Revision) -> Source {
+    /// A watch of everything after `revision`, by a client that has picked its member.
+    pub fn open(rx: Rx, cacher: Cacher, etcd: Client, revision: Revision) -> Source {
         let next = revision + 1;
         let config = cacher.config;
         let leader = !config.defects.has(CacheDefect::WatchWithoutLeader);
-        let stream = config.etcd.watch_stream::<Object>(rx, leader);
+        let stream = etcd.watch_stream::<Object>(rx, leader);
         let start = WatchStart {
             prev_kv: true,
             progress_notify: config.release.has(gates::PROGRESS_IS_NOTIFIED),
@@ -121,7 +121,8 @@ impl Source {
     async fn reopen(&mut self, rx: Rx, cacher: Cacher, pause: Duration) -> Got {
         self.close(rx, cacher);
         rx.sleep(pause).await;
-        *self = Source::open(rx, cacher, self.last());
+        let etcd = cacher.etcd().pick(rx).await;
+        *self = Source::open(rx, cacher, etcd, self.last());
         Got::Nothing
     }
 

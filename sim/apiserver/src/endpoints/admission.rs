@@ -52,7 +52,7 @@ pub async fn namespace_lifecycle(
         return Ok(());
     }
     let key = kinds::NAMESPACES.key("", namespace);
-    let found = match config.storage().get(rx, key, 0).await {
+    let found = match config.storage_of(&kinds::NAMESPACES).get(rx, key, 0).await {
         Ok(found) => found,
         Err(StoreError::NotFound) => {
             return Err(Status::new_not_found(&kinds::NAMESPACES, namespace));

@@ -1,17 +1,23 @@
 //! Health checks: all PostStart hooks have ended, etcd answers within 2 s, and for `/readyz` no
-//! shutdown has begun.
+//! shutdown has begun. Checks of etcd have clients of their own: they say nothing about those under resources.
 
 use std::time::Duration;
 
 use wavetank_api::{Object, Reason, Response, Status};
 use wavetank_engine::Rx;
-use wavetank_etcd::{Keys, Range};
+use wavetank_etcd::{Connections, Keys, Purpose, Range};
 
 use crate::endpoints::route::Probe;
+use crate::gates;
 use crate::server::{self, Config};
 
-/// `EtcdOptions.addEtcdHealthEndpoint`: the health check of etcd.
+/// `EtcdOptions.addEtcdHealthEndpoint`: how long a check of etcd may take, `DefaultHealthcheckTimeout` and
+/// `DefaultReadinessTimeout`.
 const ETCD_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+/// The client under the check `etcd`.
+const HEALTH: Purpose = Purpose::new("health");
+/// The client under the check `etcd-readiness`.
+const READINESS: Purpose = Purpose::new("readiness");
 
 fn failed(check: &str) -> Response {
     let status = Status::of(Reason::InternalError, format!("[-]{check} failed"));
@@ -26,10 +32,24 @@ pub async fn check(rx: Rx, config: &Config, probe: Probe) -> Response {
     if !server::hooks_are_done(rx, config) {
         return failed("poststarthook");
     }
-    let range = Range::of(Keys::one("/registry/health"));
-    let read = config.etcd().range::<Object>(rx, range);
-    match rx.timeout(ETCD_CHECK_TIMEOUT, read).await {
-        Some(Ok(_)) => Response::text(200, "ok"),
-        Some(Err(_)) | None => failed("etcd"),
+    // Over a connection that all share it would hear the same again.
+    let again = probe == Probe::Readyz
+        && config.release.has(gates::READINESS_ASKS_ETCD)
+        && config.etcd_connections == Connections::PerClient;
+    // All are asked, whatever the first says.
+    let healthy = new_etcd3_check(rx, config, HEALTH).await;
+    let ready = !again || new_etcd3_check(rx, config, READINESS).await;
+    match (healthy, ready) {
+        (true, true) => Response::text(200, "ok"),
+        (false, _) => failed("etcd"),
+        (true, false) => failed("etcd-readiness"),
     }
+}
+
+/// `newETCD3Check`: a read of a key that need not exist.
+async fn new_etcd3_check(rx: Rx, config: &Config, client: Purpose) -> bool {
+    let range = Range::of(Keys::one("/registry/health"));
+    let client = config.new_etcd3_client(client);
+    let read = client.range::<Object>(rx, range);
+    matches!(rx.timeout(ETCD_CHECK_TIMEOUT, read).await, Some(Ok(_)))
 }

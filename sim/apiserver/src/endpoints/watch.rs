@@ -248,7 +248,7 @@ async fn begin(
             Ok(Begun::Cache(watch))
         }
         None => {
-            let from = FromEtcd::watch(rx, config, under, options).await?;
+            let from = FromEtcd::watch(rx, config, api.resource, under, options).await?;
             Ok(Begun::Etcd(from))
         }
     }
@@ -259,6 +259,7 @@ impl FromEtcd {
     async fn watch(
         rx: Rx,
         config: &Config,
+        resource: &Resource,
         under: Key,
         options: ListOptions,
     ) -> Result<FromEtcd, Status> {
@@ -266,7 +267,7 @@ impl FromEtcd {
         let knows = config.release.has(WATCH_LIST);
         let said = options.send_initial_events;
         let from = match said {
-            Some(false) if knows && asked == 0 => newest(rx, config, &under).await?,
+            Some(false) if knows && asked == 0 => newest(rx, config, resource, &under).await?,
             _ => asked,
         };
         Ok(FromEtcd {
@@ -292,7 +293,7 @@ impl FromEtcd {
         let mut events = Vec::new();
         if self.initial_events {
             if from > 0 {
-                let newest = newest(rx, config, &self.under).await?;
+                let newest = newest(rx, config, resource, &self.under).await?;
                 if from > newest {
                     let status = Status::new_too_large_resource_version_error(from, newest, 1);
                     return Err(status);
@@ -318,8 +319,9 @@ impl FromEtcd {
             prev_kv: true,
             ..WatchStart::of(keys, from + 1)
         };
+        let etcd = config.storage_of(resource).etcd.pick(rx).await;
         let open = Open::Etcd {
-            stream: config.etcd().watch::<Object>(rx, start),
+            stream: etcd.watch::<Object>(rx, start),
             predicate: Arc::new(self.options.predicate),
         };
         Ok((events, open))
@@ -337,15 +339,20 @@ impl FromEtcd {
             predicate: self.options.predicate.clone(),
             ..ListOptions::default()
         };
-        let storage = config.storage();
+        let storage = config.storage_of(resource);
         let listed = storage.get_list(rx, self.under.clone(), &options, resource);
         listed.await.map_err(refused)
     }
 }
 
 /// The newest revision (`getCurrentStorageRV`).
-async fn newest(rx: Rx, config: &Config, under: &Key) -> Result<Revision, Status> {
-    let storage = config.storage();
+async fn newest(
+    rx: Rx,
+    config: &Config,
+    resource: &Resource,
+    under: &Key,
+) -> Result<Revision, Status> {
+    let storage = config.storage_of(resource);
     let newest = storage.get_current_resource_version(rx, under.clone());
     newest.await.map_err(refused)
 }

@@ -3,5 +3,6 @@
 
 mod cacher;
 mod common;
+mod connections;
 mod handlers;
 mod shutdown;

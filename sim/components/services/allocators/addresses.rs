@@ -40,6 +40,8 @@ pub struct Addresses {
     pub loopback: RestClient,
     /// The storage, for a server without watch caches.
     pub storage: Storage,
+    /// That of the ranges, likewise.
+    pub storage_of_ranges: Storage,
     /// The known bugs and fixes.
     pub defects: Set<ServiceDefect>,
     /// The cache of IPAddresses.
@@ -86,7 +88,8 @@ impl Addresses {
             None => {
                 let under = SERVICE_CIDRS.key("", "");
                 let options = ListOptions::default();
-                let listed = self.storage.get_list(rx, under, &options, &SERVICE_CIDRS);
+                let storage = self.storage_of_ranges;
+                let listed = storage.get_list(rx, under, &options, &SERVICE_CIDRS);
                 listed.await.map(|listed| listed.items).unwrap_or_default()
             }
         };

@@ -12,7 +12,7 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Status, Stored};
 use wavetank_engine::{Cell, Lock, Rx};
-use wavetank_etcd::{Key, Revision};
+use wavetank_etcd::{Key, Purpose, Revision};
 use wavetank_version::{Defect, Set};
 
 use super::bitmap::Bitmap;
@@ -21,7 +21,7 @@ use super::item_range::{ItemRange, ServiceRanges};
 use crate::services::ServiceDefect;
 use crate::services::gates;
 use wavetank_apiserver::options::{Preconditions, StoreError};
-use wavetank_apiserver::{Storage, Updated};
+use wavetank_apiserver::{Config, Storage, Updated};
 
 /// What an allocation is of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -42,6 +42,15 @@ impl Of {
             Of::NodePorts => "/registry/ranges/servicenodeports",
         }
         .into()
+    }
+
+    /// Each has a client of etcd (`NewEtcd`).
+    fn purpose(self) -> Purpose {
+        Purpose::new(match self {
+            Of::ClusterIps => "serviceips",
+            Of::SecondaryClusterIps => "secondaryserviceips",
+            Of::NodePorts => "servicenodeports",
+        })
     }
 
     fn resource(self) -> &'static str {
@@ -145,7 +154,7 @@ pub(crate) const FIRST_ADDRESS_IS_GIVEN_AWAY: Defect = Defect::open(
 impl RangeAllocation {
     /// The allocations of the cluster addresses, that of the default family first.
     pub fn of_addresses(
-        storage: Storage,
+        server: &Config,
         ranges: &ServiceRanges,
         defects: Set<ServiceDefect>,
     ) -> Vec<RangeAllocation> {
@@ -153,8 +162,8 @@ impl RangeAllocation {
         let allocation = |(of, range): (Of, &Arc<str>)| {
             Some(RangeAllocation {
                 of,
-                range: ItemRange::of_addresses(range, storage.release)?,
-                storage,
+                range: ItemRange::of_addresses(range, server.release)?,
+                storage: server.storage_for(of.purpose()),
                 defects,
             })
         };
@@ -165,14 +174,14 @@ impl RangeAllocation {
 
     /// The allocation of the node ports.
     pub fn of_ports(
-        storage: Storage,
+        server: &Config,
         ranges: &ServiceRanges,
         defects: Set<ServiceDefect>,
     ) -> RangeAllocation {
         RangeAllocation {
             of: Of::NodePorts,
-            range: ItemRange::of_ports(ranges.node_ports, storage.release),
-            storage,
+            range: ItemRange::of_ports(ranges.node_ports, server.release),
+            storage: server.storage_for(Of::NodePorts.purpose()),
             defects,
         }
     }

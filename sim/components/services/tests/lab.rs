@@ -15,7 +15,7 @@ use wavetank_components::services::RepairNote;
 use wavetank_components::services::allocators::{Bitmap, ServiceRanges};
 use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
-use wavetank_etcd::{Committed, Etcd};
+use wavetank_etcd::{Committed, Connections, Etcd};
 use wavetank_releases::Release;
 use wavetank_version::Version;
 
@@ -113,7 +113,8 @@ impl Lab {
                 release,
                 defects: wavetank_apiserver::Defects::shipped_with(release),
                 me: id(name),
-                etcd: id("etcd"),
+                etcd: id("etcd").into(),
+                etcd_connections: Connections::Shared,
                 address: format!("192.0.2.{number}").into(),
                 shutdown_delay: Duration::ZERO,
                 hooks: 1,

@@ -182,6 +182,12 @@ impl World {
                 };
                 self.begin_call(p, origin(), call as u32, *to, transport, body.clone(), true);
             }
+            Op::Connect { to, transport } => {
+                let Some(Answer::Number(call)) = step.answer else {
+                    unreachable!("numbered in place");
+                };
+                self.begin_connection(p, origin(), call as u32, *to, transport);
+            }
             Op::Next(_) if cancelled => {
                 self.answer(p, routine, op, Answer::Next(Err(NetError::Cancelled)));
             }

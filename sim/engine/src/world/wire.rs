@@ -39,6 +39,27 @@ impl World {
         self.send(conn, Dir::Up, Frame::Request { call, origin, body });
     }
 
+    /// A stream about the connection to a server: its part comes when that is open.
+    pub(super) fn begin_connection(
+        &mut self,
+        p: ProcId,
+        origin: Origin,
+        call: u32,
+        to: ProcId,
+        transport: &'static Transport,
+    ) {
+        let conn = self.connection(p, to, transport);
+        self.view.slot_mut(p).calls.push(Call {
+            id: call,
+            conn,
+            origin,
+            stream: Some(StreamState::default()),
+        });
+        if self.view.conn(conn).is_some_and(|conn| conn.open) {
+            self.receive(p, call, Payload::new(()), false);
+        }
+    }
+
     pub(crate) fn cast(
         &mut self,
         p: ProcId,
@@ -235,6 +256,12 @@ impl World {
                 if let Some(keepalive) = keepalive {
                     self.arm_keepalive(id, me, keepalive.after);
                 }
+                let calls = self.view.slot(me).calls.iter();
+                let about = calls.filter(|call| call.conn == id && call.is_of_connection());
+                let about: Vec<u32> = about.map(|call| call.id).collect();
+                for call in about {
+                    self.receive(me, call, Payload::new(()), false);
+                }
             }
             Frame::Refuse => self.client_end_gone(id, me, NetError::Refused),
             Frame::Close => self.client_end_gone(id, me, NetError::Reset),
@@ -321,8 +348,9 @@ impl World {
             return;
         };
         let call = slot.calls.remove(at);
+        let tells_nobody = call.is_of_connection();
         let over = call.stream.is_some_and(|s| s.end.is_some());
-        if !over {
+        if !over && !tells_nobody {
             let origin = call.origin;
             self.send(call.conn, Dir::Up, Frame::Cancel { call: id, origin });
         }
@@ -368,9 +396,7 @@ impl World {
         let Some(conn) = self.view.conn(id) else {
             return;
         };
-        if conn.draining
-            && conn.client_end
-            && !self.view.slot(me).calls.iter().any(|c| c.conn == id)
+        if conn.draining && conn.client_end && !self.view.slot(me).calls.iter().any(|c| c.is_on(id))
         {
             self.send(id, Dir::Up, Frame::Close);
             self.client_end_gone(id, me, NetError::Reset);
@@ -399,13 +425,7 @@ impl World {
             self.send(timer.conn, Dir::Up, Frame::Close);
             self.forget_if_over(timer.conn);
         } else if heard.is_none()
-            && (keepalive.idle
-                || self
-                    .view
-                    .slot(me)
-                    .calls
-                    .iter()
-                    .any(|c| c.conn == timer.conn))
+            && (keepalive.idle || self.view.slot(me).calls.iter().any(|c| c.is_on(timer.conn)))
         {
             self.view.conn_mut(timer.conn).expect("found above").pinging = true;
             self.send(timer.conn, Dir::Up, Frame::Ping);

@@ -16,6 +16,9 @@ static LINK: Transport = Transport {
 };
 
 const ASK: Name = Name::new("ask");
+const CONNECT: Name = Name::new("connect");
+/// What a client that follows its connection was told: it is open, or why it is not.
+static CONNECTION: Cell<Vec<Result<bool, NetError>>> = Cell::new("connection");
 
 /// Answers with how many requests it has seen; counts them durably.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -46,15 +49,19 @@ impl Process for Client {
         what: &str,
         args: &serde_json::Value,
     ) -> Result<(), String> {
-        if what != "ask" {
-            return Err(format!("does not know what `{what}` means"));
+        match what {
+            "ask" => cx.spawn(Task::new(ASK, args.as_u64().unwrap_or(3600))),
+            "connect" => cx.spawn(Task::new(CONNECT, ())),
+            _ => return Err(format!("does not know what `{what}` means")),
         }
-        cx.spawn(Task::new(ASK, args.as_u64().unwrap_or(3600)));
         Ok(())
     }
     fn crash(&mut self) {}
     fn routine(&self, task: &Task) -> RoutineFuture {
-        Box::pin(ask(Rx::new(), self.server, *task.args()))
+        match task.kind() == CONNECT {
+            true => Box::pin(connect(Rx::new(), self.server)),
+            false => Box::pin(ask(Rx::new(), self.server, *task.args())),
+        }
     }
 }
 
@@ -67,6 +74,19 @@ async fn ask(rx: Rx, server: ProcId, limit_secs: u64) -> Outcome {
     };
     rx.update(&ANSWERS, |answers| answers.push(answer));
     Outcome::Done
+}
+
+/// Follows the connection until it is gone.
+async fn connect(rx: Rx, server: ProcId) -> Outcome {
+    let stream = rx.connect(&LINK, server);
+    loop {
+        let next = rx.next(stream).await;
+        let next = next.map(|part| part.is_some());
+        rx.update(&CONNECTION, |all| all.push(next));
+        if next != Ok(true) {
+            return Outcome::Done;
+        }
+    }
 }
 
 /// The world, and the time up to which it was run.
@@ -97,10 +117,14 @@ impl Lab {
     }
 
     fn ask(&mut self, limit_secs: u64) {
+        self.tell("ask", limit_secs.into());
+    }
+
+    fn tell(&mut self, what: &str, args: serde_json::Value) {
         let action = Action::Command {
             process: "client".to_owned(),
-            what: "ask".to_owned(),
-            args: limit_secs.into(),
+            what: what.to_owned(),
+            args,
         };
         self.0
             .apply(self.1, Event::Act(&action), &mut |s| s.nominal)
@@ -130,6 +154,11 @@ impl Lab {
     fn answers(&self) -> Vec<Result<u64, NetError>> {
         self.0
             .cell(self.0.find("client").expect("exists"), &ANSWERS)
+    }
+
+    fn connection(&self) -> Vec<Result<bool, NetError>> {
+        self.0
+            .cell(self.0.find("client").expect("exists"), &CONNECTION)
     }
 
     fn seen(&self) -> u64 {
@@ -418,4 +447,51 @@ fn a_crash_at_any_event_leaves_a_world_that_goes_on() {
             assert!(lab.0.digest() == lab.0.digest_from_scratch());
         }
     }
+}
+
+fn of_server(fault: impl Fn(String) -> Fault) -> Fault {
+    fault("a-server".to_owned())
+}
+
+#[test]
+fn who_follows_a_connection_is_told_when_it_is_open_and_why_it_is_gone() {
+    let mut lab = Lab::new();
+    lab.tell("connect", serde_json::Value::Null);
+    lab.run(1);
+    assert_eq!(lab.connection(), [Ok(true)]);
+    // Calls go over the same connection, and end before it.
+    lab.ask(60);
+    lab.run(1);
+    assert_eq!(lab.0.connections().count(), 1);
+    lab.fault(of_server(|process| Fault::Crash { process }));
+    lab.run(1);
+    assert_eq!(lab.connection(), [Ok(true), Err(NetError::Reset)]);
+    lab.tell("connect", serde_json::Value::Null);
+    lab.run(1);
+    assert_eq!(lab.connection()[2], Err(NetError::Refused));
+    // One that comes when it is open is told at once.
+    lab.fault(of_server(|process| Fault::Start { process }));
+    lab.ask(60);
+    lab.run(1);
+    lab.tell("connect", serde_json::Value::Null);
+    assert_eq!(lab.connection()[3], Ok(true));
+    assert_eq!(lab.seen(), 2, "nothing else was sent");
+}
+
+#[test]
+fn who_follows_a_connection_sends_no_pings_for_that() {
+    let mut lab = Lab::new();
+    lab.tell("connect", serde_json::Value::Null);
+    lab.run(1);
+    let (client, server, transport) = link();
+    assert!(lab.fault(Fault::HalfOpen {
+        client,
+        server,
+        transport
+    }));
+    lab.run(60);
+    assert_eq!(lab.connection(), [Ok(true)]);
+    lab.ask(60);
+    lab.run(13);
+    assert_eq!(lab.connection(), [Ok(true), Err(NetError::Reset)]);
 }

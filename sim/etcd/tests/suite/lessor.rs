@@ -80,10 +80,7 @@ fn a_lease_that_is_over_cannot_be_renewed() {
         };
         builder.process(name, Etcd::<Bytes>::new(config));
     }
-    let client = Client {
-        server: id_of(MEMBERS[0]),
-        retries: false,
-    };
+    let client = Client::new(id_of(MEMBERS[0])).without_retries();
     builder.process("late", Late(client));
     let mut world = builder.build();
     for process in names.iter().map(ToString::to_string) {

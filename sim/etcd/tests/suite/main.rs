@@ -9,5 +9,6 @@ mod minority;
 mod raft;
 mod reference;
 mod requests;
+mod retries;
 mod store;
 mod watch;

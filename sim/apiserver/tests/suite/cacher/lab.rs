@@ -392,10 +392,7 @@ impl Plan {
                 config: cacher::Config {
                     release: self.release,
                     defects,
-                    etcd: Client {
-                        server: ids[at % ids.len()],
-                        retries: true,
-                    },
+                    etcd: Client::new(ids[at % ids.len()]),
                     progress: self.progress,
                 },
                 script: Arc::new(self.script.clone()),
@@ -403,10 +400,7 @@ impl Plan {
             };
             builder.process(name, server);
         }
-        let etcd = Client {
-            server: ids[self.members - 1],
-            retries: true,
-        };
+        let etcd = Client::new(ids[self.members - 1]);
         builder.process("writer", Writer { etcd });
         let mut bench = Bench::new(builder.build());
         // The last member stands for election first.

@@ -394,10 +394,7 @@ fn world(release: Version, (cache, etcd): On, members: usize) -> World {
         .map(|name| WorldBuilder::id_of(name, &all))
         .collect();
     // Each talks to another member, as far as there are some.
-    let client = |at: usize| Client {
-        server: ids[at % ids.len()],
-        retries: true,
-    };
+    let client = |at: usize| Client::new(ids[at % ids.len()]);
     let mut builder = WorldBuilder::new();
     for (at, name) in members.iter().enumerate() {
         // A defect of etcd is on in etcd.

@@ -1,5 +1,5 @@
 //! A laboratory: one etcd, one apiserver whose hooks do nothing but take their time, and one client
-//! that sends the requests of a script. Stepped by hand, with nominal latencies.
+//! that sends the requests of a script; or two of both. Stepped by hand, with nominal latencies.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::sync::Arc;
@@ -7,17 +7,20 @@ use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::{
-    Json, Method, Object, Query, Request, Resource, Response, WatchPart, kinds, views,
+    Content, Json, Method, Object, Query, Reason, Request, Resource, Response, WatchPart, kinds,
+    views,
 };
 use wavetank_apiserver::{ApiServer, Config, Hook, HookFuture, ServerNote};
 use wavetank_client::HTTPS;
 use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
-use wavetank_etcd::{Committed, Etcd, Store};
+use wavetank_etcd::raft::MemberId;
+use wavetank_etcd::{Committed, Connections, Endpoints, Etcd, Store};
+use wavetank_releases::Release;
 use wavetank_version::Version;
 
 /// A hook that takes its time.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Slow {
     pub start: Duration,
     pub stop: Duration,
@@ -156,6 +159,54 @@ pub fn response(reply: Result<Reply, NetError>) -> Response {
     }
 }
 
+/// What the servers of a laboratory are made of.
+#[derive(Clone, Copy, Default)]
+pub struct Setting {
+    pub watch_cache: bool,
+    pub connections: Connections,
+    pub hook: Slow,
+    pub delay: Duration,
+    /// Three members of etcd, of which each server knows all.
+    pub three: bool,
+}
+
+impl Setting {
+    fn members(self) -> &'static [&'static str] {
+        match self.three {
+            true => &["e1", "e2", "e3"],
+            false => &["etcd"],
+        }
+    }
+
+    fn config(self, release: Version, me: ProcId, etcd: &[ProcId], number: u32) -> Config {
+        Config {
+            release,
+            defects: wavetank_apiserver::Defects::shipped_with(release),
+            me,
+            etcd: Endpoints::of(etcd),
+            etcd_connections: self.connections,
+            address: format!("10.0.0.{number}").into(),
+            shutdown_delay: self.delay,
+            hooks: 1,
+            number,
+            kinds: Default::default(),
+            namespace_lifecycle: false,
+            events_etcd: None,
+            watch_cache: self.watch_cache.then(|| Release::of(release).etcd),
+            compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
+        }
+    }
+}
+
+/// What a server says no with.
+#[track_caller]
+pub fn reason(response: Response) -> Reason {
+    match response.content {
+        Content::Status(status) if !status.success => status.reason,
+        other => panic!("{other:?}"),
+    }
+}
+
 pub struct Lab {
     pub bench: Bench,
 }
@@ -169,35 +220,53 @@ impl Stepped for Lab {
 impl Lab {
     /// All three are up.
     pub fn new(release: Version, hook: Slow, delay: Duration, script: Vec<Request>) -> Lab {
-        let all = ["api", "client", "etcd"];
+        let setting = Setting {
+            hook,
+            delay,
+            ..Setting::default()
+        };
+        Lab::of(release, setting, script, &[("api", "client")])
+    }
+
+    /// Two servers are up, and the clients of both: `client` asks `api`, `writer` the `other`.
+    pub fn two(release: Version, setting: Setting, script: Vec<Request>) -> Lab {
+        let pairs = [("api", "client"), ("other", "writer")];
+        Lab::of(release, setting, script, &pairs)
+    }
+
+    fn of(
+        release: Version,
+        setting: Setting,
+        script: Vec<Request>,
+        pairs: &[(&'static str, &'static str)],
+    ) -> Lab {
+        let mut all = setting.members().to_vec();
+        all.extend(pairs.iter().flat_map(|(server, client)| [*server, *client]));
         let id = |name| WorldBuilder::id_of(name, &all);
-        let config = Config {
-            release,
-            defects: wavetank_apiserver::Defects::shipped_with(release),
-            me: id("api"),
-            etcd: id("etcd"),
-            address: "10.0.0.1".into(),
-            shutdown_delay: delay,
-            hooks: 1,
-            number: 1,
-            kinds: Default::default(),
-            namespace_lifecycle: false,
-            events_etcd: None,
-            watch_cache: None,
-            compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
-        };
         let mut builder = WorldBuilder::new();
-        builder.process("etcd", Etcd::<Object>::single(id("etcd")));
-        builder.process("api", ApiServer::new(config, vec![hook]));
-        let client = Client {
-            server: id("api"),
-            script: Arc::new(script),
-        };
-        builder.process("client", client);
+        let members: Vec<ProcId> = setting.members().iter().map(|name| id(name)).collect();
+        for (at, name) in setting.members().iter().enumerate() {
+            let config = wavetank_etcd::Config {
+                me: MemberId(at as u8),
+                members: members.clone(),
+                ..wavetank_etcd::Config::single(members[at])
+            };
+            builder.process(name, Etcd::<Object>::new(config));
+        }
+        let script = Arc::new(script);
+        for (number, (server, client)) in (1..).zip(pairs) {
+            let config = setting.config(release, id(server), &members, number);
+            builder.process(server, ApiServer::new(config, vec![setting.hook]));
+            let client_of_it = Client {
+                server: id(server),
+                script: script.clone(),
+            };
+            builder.process(client, client_of_it);
+        }
         let mut lab = Lab {
             bench: Bench::new(builder.build()),
         };
-        for name in ["etcd", "api", "client"] {
+        for name in all {
             lab.start(name);
         }
         lab
@@ -230,6 +299,15 @@ impl Lab {
         response(answers.remove(0).1)
     }
 
+    /// The writer sends it and is answered within a second.
+    #[track_caller]
+    pub fn written(&mut self, number: usize) -> Response {
+        self.command("writer", "ask", number.into());
+        self.run(1.0);
+        let mut answers = self.bench.world.cell(self.bench.id("writer"), &ANSWERS);
+        response(answers.pop().expect("an answer").1)
+    }
+
     pub fn answers(&self) -> Vec<(usize, Result<Reply, NetError>)> {
         self.bench.world.cell(self.bench.id("client"), &ANSWERS)
     }
@@ -239,7 +317,11 @@ impl Lab {
     }
 
     pub fn store(&self) -> &Store<Object> {
-        let id = self.bench.id("etcd");
+        self.store_of("etcd")
+    }
+
+    pub fn store_of(&self, member: &str) -> &Store<Object> {
+        let id = self.bench.id(member);
         let etcd = self.bench.world.process::<Etcd<Object>>(id);
         etcd.expect("an etcd").store()
     }

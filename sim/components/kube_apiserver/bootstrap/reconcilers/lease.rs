@@ -9,7 +9,7 @@ use wavetank_api::{Object, Reason, Stored, kinds};
 use wavetank_apiserver::options::{ListOptions, Preconditions};
 use wavetank_apiserver::{StoreError, Updated};
 use wavetank_engine::{Cell, Cx, Either, Name, Rx, Signal, Timer};
-use wavetank_etcd::{Key, Revision};
+use wavetank_etcd::{Key, Purpose, Revision};
 use wavetank_version::{Defect, Gate, Listed};
 
 use super::endpoints::{self, Current, repack_subsets};
@@ -21,6 +21,8 @@ use crate::kube_apiserver::bootstrap::{Bootstrap, BootstrapNote};
 use crate::kube_apiserver::defects::BootstrapDefect;
 use crate::kube_apiserver::gates;
 
+/// The storage of the leases has a client of etcd (`NewLeases`).
+const LEASES: Purpose = Purpose::new("masterleases");
 /// `Destroy` has closed the lease storage: nothing begins on it any more, and what is under way is
 /// cancelled.
 static LEASES_CLOSED: Cell<bool> = Cell::new("lease-storage-closed");
@@ -211,7 +213,7 @@ async fn update_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
             ttl: Some(ttl),
         })
     };
-    let storage = me.server.storage();
+    let storage = me.server.storage_for(LEASES);
     let always = Preconditions::default();
     let update = storage.guaranteed_update(rx, key, true, &always, change);
     while_open(rx, me, update).await?;
@@ -235,7 +237,7 @@ async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
     if rx.read(&SHARED) {
         return Err(ReconcileError::Shared);
     }
-    let storage = me.server.storage();
+    let storage = me.server.storage_for(LEASES);
     let always = Preconditions::default();
     // An earlier life has left it as it is.
     let of_others = |stored: &Stored| is_of_another(me, stored) || is_marked(stored);
@@ -276,7 +278,7 @@ fn is_of_another(me: &Bootstrap, lease: &Stored) -> bool {
 
 /// `ListLeases`: straight from etcd, so linearizable.
 async fn list_leases(rx: Rx, me: &Bootstrap) -> Result<Vec<Arc<str>>, ReconcileError> {
-    let storage = me.server.storage();
+    let storage = me.server.storage_for(LEASES);
     let all = ListOptions::default();
     let list = storage.get_list(rx, MASTER_LEASES.into(), &all, &kinds::ENDPOINTS);
     let leases = while_open(rx, me, list).await?.items;

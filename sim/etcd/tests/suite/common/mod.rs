@@ -82,10 +82,7 @@ async fn ask(rx: Rx, ask: Ask) -> Outcome {
         id,
         request: request.clone(),
     });
-    let client = Client {
-        server: ask.member,
-        retries: false,
-    };
+    let client = Client::new(ask.member).without_retries();
     let result = rx.timeout(LIMIT, client.once(rx, request)).await;
     rx.note(Answered {
         id,
