@@ -10,6 +10,8 @@ mod determinism;
 mod etcd_defects;
 mod exact;
 mod first_hour;
+mod first_hour_flags;
+mod first_hour_files;
 mod helper;
 mod kept;
 mod leader_defects;

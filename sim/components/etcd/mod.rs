@@ -5,7 +5,7 @@ mod options;
 use wavetank_api::Object;
 use wavetank_component::file::path::Path;
 use wavetank_component::{
-    Component, Drawn, Focus, Given, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section,
+    Component, Drawn, Entry, Focus, Given, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section,
     Setup, Spec, Wiring,
 };
 use wavetank_engine::{FaultKind, ProcId};
@@ -171,6 +171,10 @@ impl Component for Etcd {
         }
     }
 
+    fn added_by(&self) -> String {
+        "`etcd: 3` to `topology`".to_owned()
+    }
+
     fn defects(&self) -> Vec<List> {
         vec![EtcdDefect::LIST]
     }
@@ -187,6 +191,7 @@ impl Component for Etcd {
             PropertyInfo::new(info.name, info.about, need, |_| {
                 info.monitor.property::<Object>()
             })
+            .tested_by(&[Entry::new("workload", "etcd-operations", "{every: 100ms}")])
         })
         .collect()
     }

@@ -8,6 +8,7 @@ use crate::sweep::{Ended, Swept};
 
 use super::super::args::MatrixArgs;
 use super::super::exit::Exit;
+use super::super::human;
 use super::super::report::Violation;
 
 /// The version of the JSON form.
@@ -166,7 +167,10 @@ impl Row {
                 "with `{defect}` a violation was found that it does not explain"
             )),
             (Some(defect), Outcome::NotFound) => {
-                Some(format!("`{defect}` was not found under {seeds} seeds"))
+                Some(format!(
+                    "`{defect}` was not found under {}",
+                    human::count(seeds, "seed")
+                ))
             }
             (_, Outcome::Untested) => Some(format!(
                 "never put to the test: {}",

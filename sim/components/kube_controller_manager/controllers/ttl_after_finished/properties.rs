@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wavetank_api::kinds::JOBS;
 use wavetank_api::{Json, Object, Stamp, json};
-use wavetank_component::{PropertyInfo, Spec};
+use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Check, Note, Reached, Stable, Status, World};
 use wavetank_etcd::{Committed, Keys};
 
@@ -27,7 +27,11 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "no Job is deleted by the controller before its TTL has passed since it finished",
             NEEDED,
             |_| Box::new(always("job-lives-out-its-ttl", lives_out_its_ttl)),
-        ),
+        )
+        .tested_by(&[
+            Entry::new("topology", "job-users", "2"),
+            Entry::new("workload", "use-jobs", "{every: 5s}"),
+        ]),
         PropertyInfo::new(
             "finished-jobs-go",
             "some time after calm all finished Jobs whose TTL has passed are being deleted",
