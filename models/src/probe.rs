@@ -230,7 +230,10 @@ mod tests {
         below(&model, &model.first(), &all);
         assert_eq!(all.len() as f64, STATES);
         let states = on_average(&model, &Seen::default(), |estimate| estimate.states as f64);
-        assert!((0.8..1.2).contains(&(states / STATES)), "{states} of {STATES}");
+        assert!(
+            (0.8..1.2).contains(&(states / STATES)),
+            "{states} of {STATES}"
+        );
     }
 
     #[test]
@@ -242,7 +245,10 @@ mod tests {
         below(&model, &first, &all);
         let whole = explorer.probe(std::slice::from_ref(&first), &all, &mut memo);
         assert_eq!((whole.known, whole.states as f64), (1_000_000, STATES));
-        assert!(whole.choices > 0 && whole.faults + whole.deviations == 0, "{whole:?}");
+        assert!(
+            whole.choices > 0 && whole.faults + whole.deviations == 0,
+            "{whole:?}"
+        );
         // One of the three ways that the first choice leads.
         let part = Seen::default();
         let (next, _) = model

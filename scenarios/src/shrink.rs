@@ -4,9 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use wavetank_engine::drive::Outcome;
 use wavetank_engine::drive::plan::{Odd, Plan, Planned};
 use wavetank_engine::drive::shrink::{self, Attempt};
-use wavetank_engine::drive::Outcome;
 use wavetank_engine::trace::{FoundViolation, Record};
 use wavetank_engine::{Action, Fault, Time, World};
 
@@ -212,6 +212,8 @@ impl Attempt for Search<'_> {
 
     fn may_go_on(&self) -> bool {
         let is_stopped = self.effort.stop.is_some_and(|stop| stop.load(Relaxed));
-        self.attempts < self.effort.attempts && !self.clock.is_over(self.effort.time_box) && !is_stopped
+        self.attempts < self.effort.attempts
+            && !self.clock.is_over(self.effort.time_box)
+            && !is_stopped
     }
 }

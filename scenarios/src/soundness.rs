@@ -206,7 +206,10 @@ impl Work {
 
     /// Until all are done, or one does not come to an end.
     fn wait(&self, watch: impl Fn(u64, u64)) -> Sounded {
-        let look_every = self.asked.patience.clamp(Duration::from_millis(1), LOOK_EVERY);
+        let look_every = self
+            .asked
+            .patience
+            .clamp(Duration::from_millis(1), LOOK_EVERY);
         let mut fold = self.fold();
         while fold.working > 0 {
             let (again, _) = self
@@ -236,7 +239,11 @@ impl Work {
             number + 1,
             Worlds::default().draw(number).as_rust()
         );
-        let written = write_as(&self.asked.out, &format!("soundness-{number}-timed-out.rs"), &text);
+        let written = write_as(
+            &self.asked.out,
+            &format!("soundness-{number}-timed-out.rs"),
+            &text,
+        );
         TimedOut { number, written }
     }
 }

@@ -39,7 +39,10 @@ pub fn rate(scope: Option<&str>) {
             None => println!("  without `recovers`"),
             Some(calm) => println!("  with `recovers` within {calm:?}"),
         }
-        println!("    {:>8} {:>10} {:>22} {:>16}", "states", "states/s", "recovery steps/state", "steps/s");
+        println!(
+            "    {:>8} {:>10} {:>22} {:>16}",
+            "states", "states/s", "recovery steps/state", "steps/s"
+        );
         let last = Mutex::new((Instant::now(), Progress::default()));
         let watch = |progress: &Progress| {
             let mut last = last.lock().expect("nobody panics with it");

@@ -399,7 +399,8 @@ fn port(text: &str) -> Result<u16, String> {
 const LEAST_MEMORY: u64 = 64;
 
 fn memory(text: &str) -> Result<u64, String> {
-    let help = format!("give at least {LEAST_MEMORY}; without it the limit is 6144, which is 6 GiB");
+    let help =
+        format!("give at least {LEAST_MEMORY}; without it the limit is 6144, which is 6 GiB");
     let mebibytes: u64 = text
         .parse()
         .map_err(|_| format!("this is a whole number of MiB: {help}"))?;

@@ -547,7 +547,10 @@ impl Memory {
     fn mebibytes(&self) -> u64 {
         let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (clock, memory) = &mut *looked;
-        if clock.as_ref().is_none_or(|clock| clock.is_over(Some(LOOK_EVERY))) {
+        if clock
+            .as_ref()
+            .is_none_or(|clock| clock.is_over(Some(LOOK_EVERY)))
+        {
             let stats = memory_stats::memory_stats();
             *memory = stats.map_or(0, |stats| stats.physical_mem as u64 / MIB);
             *clock = Some(Stopwatch::start());

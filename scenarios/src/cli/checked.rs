@@ -1,8 +1,8 @@
 //! What `check` reports, for people and programs alike. The JSON form has a version; fields may be
 //! added to it, but none is removed or changes its meaning without a new one.
 
-use std::collections::BTreeMap;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use wavetank_engine::trace::FoundViolation;
 
 use crate::replay::in_words as violation_in_words;

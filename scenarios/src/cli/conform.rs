@@ -105,7 +105,10 @@ fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     print(&score.to_string())?;
     let done = score.files.len();
     if done < all && unlisted.is_empty() {
-        eprintln!("interrupted after {done} of {}", human::count(all as u64, "file"));
+        eprintln!(
+            "interrupted after {done} of {}",
+            human::count(all as u64, "file")
+        );
         return Ok(Exit::Interrupted);
     }
     Ok(match unlisted.is_empty() {

@@ -29,7 +29,10 @@ pub(super) fn diff(catalogue: &dyn Catalogue, args: &DiffArgs) -> Result<Exit, P
     let same = text.is_empty();
     if same {
         let events = left.end().events;
-        text = format!("the traces are the same: {}\n", human::count(events, "event"));
+        text = format!(
+            "the traces are the same: {}\n",
+            human::count(events, "event")
+        );
     } else if at.is_none() {
         text += "all events are the same\n";
     }
@@ -95,7 +98,10 @@ fn count_events(lines: &[Line]) -> u64 {
 
 fn events(left: &Trace, right: &Trace, at: usize) -> String {
     let before = count_events(&left.lines[..at]);
-    let mut text = format!("the first difference comes after {}\n", human::count(before, "event"));
+    let mut text = format!(
+        "the first difference comes after {}\n",
+        human::count(before, "event")
+    );
     for line in &left.lines[at.saturating_sub(BEFORE)..at] {
         text += &format!("    {line}\n");
     }

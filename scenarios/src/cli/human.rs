@@ -1,7 +1,5 @@
 //! The report of `run`, and figures, for people.
 
-use std::fmt::Write as _;
-
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use console::{Term, style};
 
@@ -146,7 +144,10 @@ pub(super) fn aligned(mut table: Table) -> String {
     if let Some(width) = width().filter(|width| *width < NARROW) {
         let mut whole = table.clone();
         whole.set_content_arrangement(ContentArrangement::Disabled);
-        let longest = whole.lines().map(|line| line.trim_end().chars().count()).max();
+        let longest = whole
+            .lines()
+            .map(|line| line.trim_end().chars().count())
+            .max();
         if longest.is_some_and(|longest| longest > width) {
             return paragraphs(&table, width);
         }
@@ -168,7 +169,9 @@ fn paragraphs(table: &Table, width: usize) -> String {
         };
         let others = header.iter().skip(1).zip(others);
         let others = others.filter(|(_, cell)| !cell.is_empty());
-        let others: Vec<String> = others.map(|(name, cell)| format!("{name} {cell}")).collect();
+        let others: Vec<String> = others
+            .map(|(name, cell)| format!("{name} {cell}"))
+            .collect();
         lines.push(first.clone());
         lines.push(wrapped(&format!("  {}", others.join(", ")), 2, Some(width)));
     }
@@ -366,7 +369,8 @@ VIOLATION of one-thing (Endpoints
         assert_eq!(on(40, || headline(what, false)), expected);
         assert_eq!(headline(what, true), format!("expected {what}\n"));
         let text = "a stopping apiserver that finds no other lease refuses";
-        let expected = "  blame       a stopping apiserver that\n    finds no other lease refuses\n";
+        let expected =
+            "  blame       a stopping apiserver that\n    finds no other lease refuses\n";
         assert_eq!(on(40, || fact("blame", text)), expected);
         assert_eq!(fact("blame", text), format!("  blame       {text}\n"));
     }

@@ -85,11 +85,7 @@ fn shortcomings(
     // A sweep that stops at a violation has not had the time for the rest.
     if !found {
         let untested = swept.untested();
-        missing.extend(
-            untested
-                .iter()
-                .map(|name| untested_guarantee(case, name)),
-        );
+        missing.extend(untested.iter().map(|name| untested_guarantee(case, name)));
     }
     if found && swept.totals.seeds < args.seeds().count {
         let ran = swept.totals.seeds;

@@ -9,7 +9,9 @@ use super::args::Cli;
 pub(super) fn explain(arguments: &[String]) -> Option<String> {
     let pairs = arguments.windows(2);
     let mut pairs = pairs.map(|pair| (pair[0].as_str(), pair[1].as_str()));
-    pairs.find_map(|(before, after)| negative(arguments, before, after).or_else(|| apart(before, after)))
+    pairs.find_map(|(before, after)| {
+        negative(arguments, before, after).or_else(|| apart(before, after))
+    })
 }
 
 /// `--seeds -1`.
@@ -29,10 +31,14 @@ fn negative(arguments: &[String], before: &str, after: &str) -> Option<String> {
 fn meaning(arguments: &[String], option: &str) -> Option<(String, String)> {
     let long = option.strip_prefix("--")?;
     let command = Cli::command();
-    let own = command
-        .get_subcommands()
-        .find(|own| arguments.first().is_some_and(|first| first == own.get_name()))?;
-    let own = own.get_arguments().find(|own| own.get_long() == Some(long))?;
+    let own = command.get_subcommands().find(|own| {
+        arguments
+            .first()
+            .is_some_and(|first| first == own.get_name())
+    })?;
+    let own = own
+        .get_arguments()
+        .find(|own| own.get_long() == Some(long))?;
     let value = own.get_value_names().into_iter().flatten().next()?;
     Some((format!("--{long} <{value}>"), own.get_help()?.to_string()))
 }
@@ -58,7 +64,10 @@ mod tests {
         let said_of = |arguments| said(arguments).expect("it is explained");
         let message = said_of("run watch-storm --seeds -1");
         assert!(message.starts_with("`-1` is below zero"), "{message}");
-        assert!(message.contains("--seeds <A..B>  The seeds from A"), "{message}");
+        assert!(
+            message.contains("--seeds <A..B>  The seeds from A"),
+            "{message}"
+        );
         assert!(said_of("shrink x.trace --attempts -20").contains("--attempts <N>"));
         assert!(said_of("check -5").contains("`-5` is below zero"));
         assert_eq!(said("replay -v x.trace"), None);

@@ -66,7 +66,10 @@ fn story(followed: &Followed, args: &ReplayArgs) -> Result<Vec<String>, Problem>
         });
     };
     let about = followed.story_about(object).ok_or_else(|| {
-        let message = format!("{}: nothing was told about `{object}`; ", args.trace.display());
+        let message = format!(
+            "{}: nothing was told about `{object}`; ",
+            args.trace.display()
+        );
         Problem::new(message + &known(followed, object))
     })?;
     Ok(match about.is_empty() {

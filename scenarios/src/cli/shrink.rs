@@ -21,7 +21,10 @@ pub(super) fn shrink(catalogue: &dyn Catalogue, args: &ShrinkArgs) -> Result<Exi
         )));
     }
     let beside = beside(&args.trace);
-    let out = args.out.as_deref().map_or_else(|| beside.clone(), |out| place(out, &beside));
+    let out = args
+        .out
+        .as_deref()
+        .map_or_else(|| beside.clone(), |out| place(out, &beside));
     let dir = match out.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
         _ => Path::new("."),
@@ -74,7 +77,9 @@ fn ended(shrunk: &Shrunk, out: &Path, is_interrupted: bool) -> String {
     match is_interrupted {
         true => format!("interrupted {so_far}\n"),
         false => {
-            format!("stopped by --attempts or --for {so_far}; `shrink` of that one goes on from there\n")
+            format!(
+                "stopped by --attempts or --for {so_far}; `shrink` of that one goes on from there\n"
+            )
         }
     }
 }

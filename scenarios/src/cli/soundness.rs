@@ -46,7 +46,12 @@ pub(super) fn soundness(args: &SoundnessArgs) -> Result<Exit, Problem> {
     let (clock, ticker) = (Stopwatch::start(), Ticker::new());
     let of = args.worlds.count;
     let watch = |done: u64, disputed: u64| {
-        ticker.tick(|| format!("{done} of {of} worlds, {}", human::count(disputed, "disagreement")));
+        ticker.tick(|| {
+            format!(
+                "{done} of {of} worlds, {}",
+                human::count(disputed, "disagreement")
+            )
+        });
     };
     let sounded = soundness.run(watch).map_err(Problem::new)?;
     eprintln!("{:.1} s", clock.elapsed().as_secs_f64());

@@ -232,7 +232,9 @@ impl Checker<'_> {
         let lacking = |kind: FaultKind, max| {
             let all = self.components.iter().filter(|own| !exist(own.name()));
             let struck = all.filter(|own| own.hit(&setup, kind, max).is_some());
-            let mut added = struck.map(|own| own.added_by()).filter(|add| !add.is_empty());
+            let mut added = struck
+                .map(|own| own.added_by())
+                .filter(|add| !add.is_empty());
             match added.next() {
                 Some(add) => format!("add {add}, or remove it"),
                 None => "remove it".to_owned(),

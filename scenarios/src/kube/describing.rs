@@ -37,7 +37,8 @@ fn fixed(kube: &Kube, scenario: &Scenario, release: Option<&'static Release>) ->
         fixed: true,
         ..Composition::default()
     };
-    kube.job(scenario.clone(), release.map(Into::into), fixed).ok()
+    kube.job(scenario.clone(), release.map(Into::into), fixed)
+        .ok()
 }
 
 /// All of them, when all is fixed.
@@ -73,14 +74,20 @@ pub(super) fn homes(kube: &Kube, defect: &'static Defect) -> (Vec<String>, Vec<S
         }
         let mut releases = Release::TABLE.iter().rev();
         let release = releases.find(|release| {
-            let job = defect.fits(release.version).then(|| fixed(kube, scenario, Some(release)));
+            let job = defect
+                .fits(release.version)
+                .then(|| fixed(kube, scenario, Some(release)));
             job.flatten().is_some_and(|job| shows(&job))
         })?;
         Some(format!("{} --release {}", scenario.name, release.name))
     };
     let (mut scenarios, mut scopes) = (Vec::new(), Vec::new());
     for (scenario, is_scope) in bundled(kube) {
-        let names = if is_scope { &mut scopes } else { &mut scenarios };
+        let names = if is_scope {
+            &mut scopes
+        } else {
+            &mut scenarios
+        };
         names.extend(home(&scenario));
     }
     (scenarios, scopes)
@@ -90,7 +97,10 @@ pub(super) fn homes(kube: &Kube, defect: &'static Defect) -> (Vec<String>, Vec<S
 pub(super) fn releases_that_fit(defect: &Defect) -> String {
     let releases = Release::TABLE.iter();
     let fitting = releases.filter(|release| defect.fits(release.version));
-    fitting.map(|release| release.name).collect::<Vec<_>>().join(", ")
+    fitting
+        .map(|release| release.name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 pub(super) fn described(kube: &Kube) -> Vec<Listed> {
@@ -131,9 +141,15 @@ fn needs(add: &str) -> Option<String> {
 fn property(kube: &Kube, named: &Named) -> Described {
     let info = &named.info;
     let is_held = |job: &Job| job.properties.iter().any(|own| own.info.name == info.name);
-    let tested_by = info.tested_by.iter().filter_map(|entry| needs(&entry.to_string()));
+    let tested_by = info
+        .tested_by
+        .iter()
+        .filter_map(|entry| needs(&entry.to_string()));
     let tested_by = match info.is_of_calm() {
-        true => Some("a `calm` that is long enough".to_owned()).into_iter().chain(tested_by).collect(),
+        true => Some("a `calm` that is long enough".to_owned())
+            .into_iter()
+            .chain(tested_by)
+            .collect(),
         false => tested_by.collect(),
     };
     let jobs = jobs(kube);
@@ -145,7 +161,10 @@ fn property(kube: &Kube, named: &Named) -> Described {
     examples.sort_by_key(|(is_scope, _)| *is_scope);
     let example = examples.first().map(|(is_scope, case)| match is_scope {
         true => format!("wavetank check {case} --fixed"),
-        false => format!("wavetank run {case} --fixed --seeds 0..100 --require {}", info.name),
+        false => format!(
+            "wavetank run {case} --fixed --seeds 0..100 --require {}",
+            info.name
+        ),
     });
     let mut facts = vec![
         fact("component", [named.of.to_owned()]),
@@ -171,7 +190,10 @@ fn defect(kube: &Kube, defect: &'static Defect) -> Described {
     let of = own.next().map(|(component, ..)| component);
     let component = of.map(|component| component.name().to_owned());
     let component_needs = of.and_then(|component| needs(&component.added_by()));
-    let options = defect.needs.iter().chain(defect.shows_with.iter().flatten());
+    let options = defect
+        .needs
+        .iter()
+        .chain(defect.shows_with.iter().flatten());
     let options = options.map(|option| format!("{option} in `options`"));
     let wanted = component_needs.into_iter().chain(options);
     let ships = Some(flags::shipped_with(defect)).filter(|ships| !ships.is_empty());
@@ -195,9 +217,9 @@ fn defect(kube: &Kube, defect: &'static Defect) -> Described {
     // A scope that says so shows it for certain.
     let example = match (scopes.first(), scenarios.first()) {
         (Some(scope), _) => Some(format!("wavetank check {scope} --fixed {switch}")),
-        (None, Some(scenario)) => {
-            Some(format!("wavetank run {scenario} --fixed {switch} --seeds 0..2000"))
-        }
+        (None, Some(scenario)) => Some(format!(
+            "wavetank run {scenario} --fixed {switch} --seeds 0..2000"
+        )),
         (None, None) => None,
     };
     let facts = vec![
@@ -240,7 +262,9 @@ fn fault(kube: &Kube, kind: &'static str) -> Described {
     let mut facts = vec![
         fact(
             "in a file",
-            [format!("`{in_a_file}` in `faults` (`wavetank schema` has all keys)")],
+            [format!(
+                "`{in_a_file}` in `faults` (`wavetank schema` has all keys)"
+            )],
         ),
         fact("needs", targets(&jobs, kind)),
     ];

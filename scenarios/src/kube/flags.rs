@@ -73,7 +73,9 @@ fn advice(kube: &Kube, plain: &Job, defect: &'static Defect) -> String {
     let mut lines = Vec::new();
     if !plain.fits_a_release(defect) {
         let releases = releases_that_fit(defect);
-        lines.push(format!("releases that have its place (--release): {releases}"));
+        lines.push(format!(
+            "releases that have its place (--release): {releases}"
+        ));
     }
     let (scenarios, scopes) = homes(kube, defect);
     for (kind, names) in [("scenarios", scenarios), ("scopes", scopes)] {
@@ -81,6 +83,9 @@ fn advice(kube: &Kube, plain: &Job, defect: &'static Defect) -> String {
             lines.push(format!("{kind} that have its place: {}", names.join(", ")));
         }
     }
-    lines.push(format!("`wavetank describe {}` tells what is known of it", defect.name));
+    lines.push(format!(
+        "`wavetank describe {}` tells what is known of it",
+        defect.name
+    ));
     lines.iter().map(|line| format!("\n  {line}")).collect()
 }

@@ -25,7 +25,10 @@ fn run(dir: &Path, args: &[&str]) -> Done {
 fn clean(dir: &Path) -> Vec<String> {
     game(dir, &["run", "ping-pong", "--seed", "3", "--all-traces"]).expect(0, &[]);
     let text = fs::read_to_string(dir.join("wavetank-out/ping-pong-clean-seed3.trace"));
-    text.expect("it was written").lines().map(str::to_owned).collect()
+    text.expect("it was written")
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Replays what becomes of a trace when the line with this number, from 1, is changed.
@@ -42,7 +45,12 @@ fn replay_names_the_line_that_was_edited() {
     let lines = clean(&dir);
     // In the middle of the trace, far from any digest.
     let is_plain = |line: &String| !line.contains(['#', '{']) && line.contains(" request ");
-    let at = lines.iter().skip(100).position(is_plain).expect("there are events") + 101;
+    let at = lines
+        .iter()
+        .skip(100)
+        .position(is_plain)
+        .expect("there are events")
+        + 101;
     let line = &lines[at - 1];
     let (time, what) = line.split_once(' ').expect("a time and an event");
     let what = what.split(" ~").next().expect("a name");
@@ -65,7 +73,12 @@ fn replay_names_the_line_that_was_edited() {
         None => panic!("`{line}` sent something"),
     };
     let sends = |line: &String| line.contains(" ~ ") && !line.contains('{');
-    let at = lines.iter().skip(50).position(sends).expect("something is sent") + 51;
+    let at = lines
+        .iter()
+        .skip(50)
+        .position(sends)
+        .expect("something is sent")
+        + 51;
     let said = edited(&dir, &lines, at, slower).expect(3, &["it no longer fits: line "]);
     let (_, rest) = said.stderr.split_once("line ").expect("it names a line");
     let named: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -77,7 +90,11 @@ fn replay_names_the_line_that_was_edited() {
 fn a_digest_that_differs_says_between_which_lines_it_happened() {
     let dir = scratch("digest");
     let lines = clean(&dir);
-    let at = lines.iter().position(|line| line.starts_with("# 64 ")).expect("it has one") + 1;
+    let at = lines
+        .iter()
+        .position(|line| line.starts_with("# 64 "))
+        .expect("it has one")
+        + 1;
     let other = |line: &str| format!("{} 0123456789abcdef", line.rsplit_once(' ').expect("two").0);
     let texts = [
         &*format!("line {at}, at event 64: the trace says digest 0123456789abcdef"),
@@ -105,7 +122,11 @@ fn violated() -> (Box<dyn wavetank::case::Case>, Trace) {
 fn what_is_odd_is_counted_alike_before_and_after() {
     let (case, trace) = violated();
     let once = shrink(case.as_ref(), &trace, Effort::default()).expect("it is violated");
-    assert!(once.is_whole && once.before.delays > 100, "{:?}", once.before);
+    assert!(
+        once.is_whole && once.before.delays > 100,
+        "{:?}",
+        once.before
+    );
     assert_eq!(once.after.delays, 0);
     let again = shrink(case.as_ref(), &once.trace, Effort::default()).expect("it is violated");
     assert_eq!(again.before, once.after);
@@ -130,7 +151,14 @@ fn shrink_says_where_it_keeps_what_it_reached() {
     let dir = scratch("shrink-out");
     let (_, trace) = violated();
     trace_file::write(&dir, "large", &trace.to_bytes()).expect("a folder of our own");
-    let out = ["shrink", "large.trace", "--attempts", "3", "--out", "none/such/"];
+    let out = [
+        "shrink",
+        "large.trace",
+        "--attempts",
+        "3",
+        "--out",
+        "none/such/",
+    ];
     let texts = [
         "stopped by --attempts or --for after 3 simulations",
         "the smallest trace so far is kept in none/such/large-shrunk.trace",
@@ -139,7 +167,11 @@ fn shrink_says_where_it_keeps_what_it_reached() {
     assert_eq!(files(&dir.join("none/such")), ["large-shrunk.trace"]);
     fs::write(dir.join("file"), "").expect("a folder of our own");
     // It is refused before the work begins.
-    run(&dir, &["shrink", "large.trace", "--out", "file/small.trace"]).expect(2, &["cannot write into `file`"]);
+    run(
+        &dir,
+        &["shrink", "large.trace", "--out", "file/small.trace"],
+    )
+    .expect(2, &["cannot write into `file`"]);
 }
 
 #[test]
@@ -150,7 +182,11 @@ fn a_process_has_a_story() {
     let done = run(&dir, &["replay", "large.trace", "--about", "a2"]);
     let done = done.expect(
         1,
-        &["a2 is asked to stop (SIGTERM)", "a2     begins to shut down", "(by a2)"],
+        &[
+            "a2 is asked to stop (SIGTERM)",
+            "a2     begins to shut down",
+            "(by a2)",
+        ],
     );
     assert!(!done.stdout.contains("(by a1)"), "{}", done.stdout);
     let texts = [
@@ -186,7 +222,10 @@ fn a_guarantee_that_is_never_tested_says_what_would() {
     own(&dir, "", &seeds).expect(4, &texts);
     let short = OWN.replace("calm: 200s", "calm: 10s");
     fs::write(dir.join("own.yaml"), short).expect("a folder of our own");
-    let texts = ["`endpoints-converge` was never put to the test: it is looked at ", "let it last longer"];
+    let texts = [
+        "`endpoints-converge` was never put to the test: it is looked at ",
+        "let it last longer",
+    ];
     run(&dir, &seeds).expect(4, &texts);
 }
 
@@ -194,29 +233,74 @@ fn a_guarantee_that_is_never_tested_says_what_would() {
 fn what_a_scenario_lacks_is_said_as_it_is_written() {
     let dir = scratch("lacks");
     let seed = ["run", "own.yaml", "--seed", "0"];
-    own(&dir, "faults: {crash: 3}", &seed)
-        .expect(2, &["`faults.crash` must be a mapping, not `3`", "write for example `crash: {max: 3, lasts: 5s..30s}`"]);
-    let texts = ["it has no `search`", "search: {from: 19s, faults: [{crash: {process: a1}}]}"];
+    own(&dir, "faults: {crash: 3}", &seed).expect(
+        2,
+        &[
+            "`faults.crash` must be a mapping, not `3`",
+            "write for example `crash: {max: 3, lasts: 5s..30s}`",
+        ],
+    );
+    let texts = [
+        "it has no `search`",
+        "search: {from: 19s, faults: [{crash: {process: a1}}]}",
+    ];
     own(&dir, "", &["check", "own.yaml"]).expect(2, &texts);
     let line = "search: {from: 19s, faults: [{crash: {process: a1}}]}";
-    own(&dir, line, &["check", "own.yaml", "--fixed", "--max-states", "300"]).expect(4, &["more than 300 states"]);
-    let clients = OWN.replace("apiservers: 2", "etcd-clients: 1").replace("options: {endpoint-reconciler-type: lease}\n", "");
-    fs::write(dir.join("own.yaml"), clients + "faults: {stop: {max: 1, lasts: 5s..30s}}").expect("a folder of our own");
-    run(&dir, &seed).expect(2, &["there is nobody whom `stop` could strike", "add `apiservers: 2` to `topology`, or remove it"]);
+    own(
+        &dir,
+        line,
+        &["check", "own.yaml", "--fixed", "--max-states", "300"],
+    )
+    .expect(4, &["more than 300 states"]);
+    let clients = OWN
+        .replace("apiservers: 2", "etcd-clients: 1")
+        .replace("options: {endpoint-reconciler-type: lease}\n", "");
+    fs::write(
+        dir.join("own.yaml"),
+        clients + "faults: {stop: {max: 1, lasts: 5s..30s}}",
+    )
+    .expect("a folder of our own");
+    run(&dir, &seed).expect(
+        2,
+        &[
+            "there is nobody whom `stop` could strike",
+            "add `apiservers: 2` to `topology`, or remove it",
+        ],
+    );
 }
 
 /// Probes of a search that is under way: this one has 103,671 states.
 #[test]
 fn a_search_that_is_ended_says_how_large_it_would_be() {
     let dir = scratch("estimate");
-    let args = ["check", "cluster-ips-bitmap", "--fixed", "--max-states", "40000", "--threads", "1"];
-    let done = run(&dir, &args).expect(4, &["there are more than 40,000 states: ", "% of all alternatives are"]);
-    let (_, rest) = done.stdout.split_once("40,000 states: ").expect("it was there");
+    let args = [
+        "check",
+        "cluster-ips-bitmap",
+        "--fixed",
+        "--max-states",
+        "40000",
+        "--threads",
+        "1",
+    ];
+    let done = run(&dir, &args).expect(
+        4,
+        &[
+            "there are more than 40,000 states: ",
+            "% of all alternatives are",
+        ],
+    );
+    let (_, rest) = done
+        .stdout
+        .split_once("40,000 states: ")
+        .expect("it was there");
     let digits: String = rest
         .chars()
         .take_while(|c| *c != '(')
         .filter(char::is_ascii_digit)
         .collect();
     let states: u64 = digits.parse().expect("a number");
-    assert!((60_000..220_000).contains(&states), "{states} of 103,671 states");
+    assert!(
+        (60_000..220_000).contains(&states),
+        "{states} of 103,671 states"
+    );
 }

@@ -10,7 +10,8 @@ use wavetank_apiserver::ApiServer;
 use wavetank_client::monitors::{self, Name};
 use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{
-    Component, Description, Entry, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Wiring,
+    Component, Description, Entry, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec,
+    Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};

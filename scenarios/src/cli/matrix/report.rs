@@ -166,12 +166,10 @@ impl Row {
             (Some(defect), Outcome::Unexplained) => Some(format!(
                 "with `{defect}` a violation was found that it does not explain"
             )),
-            (Some(defect), Outcome::NotFound) => {
-                Some(format!(
-                    "`{defect}` was not found under {}",
-                    human::count(seeds, "seed")
-                ))
-            }
+            (Some(defect), Outcome::NotFound) => Some(format!(
+                "`{defect}` was not found under {}",
+                human::count(seeds, "seed")
+            )),
             (_, Outcome::Untested) => Some(format!(
                 "never put to the test: {}",
                 self.untested.join(", ")

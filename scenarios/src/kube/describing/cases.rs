@@ -25,7 +25,10 @@ pub(super) fn scenario(job: &Job) -> Described {
     facts.extend(held_to(job));
     facts.push(fact(
         "example",
-        [format!("wavetank run {} --fixed --seeds 0..100", scenario.name)],
+        [format!(
+            "wavetank run {} --fixed --seeds 0..100",
+            scenario.name
+        )],
     ));
     described(job, "a bundled scenario, for `wavetank run`", facts)
 }
@@ -42,11 +45,16 @@ pub(super) fn scope(job: &Job) -> Described {
         };
         let faults = bounds.faults.iter().map(told).collect();
         let faults = joined(faults).map(|faults| format!("{faults}{most}"));
-        let recovers = search.recovers.then(|| format!("within {}", job.scenario.calm));
+        let recovers = search
+            .recovers
+            .then(|| format!("within {}", job.scenario.calm));
         let cannot = scope.cannot_show.iter();
         let cannot = cannot.map(|(switch, why)| format!("{switch}: {why}"));
         facts.extend([
-            fact("searches", [format!("{} to {end} of virtual time", search.from)]),
+            fact(
+                "searches",
+                [format!("{} to {end} of virtual time", search.from)],
+            ),
             fact("faults", faults),
             fact("deviations", [bounds.deviations.to_string()]),
             fact("recovers", recovers),
@@ -74,10 +82,12 @@ fn asked_for(job: &Job) -> Facts {
     let sections = job.scenario.given.sections();
     let sections = sections.filter(|(_, keys)| !keys.is_empty());
     let sections = sections.map(|(section, keys)| {
-        let keys = keys.iter().map(|(key, value)| format!("{key}: {}", plain(value)));
+        let keys = keys
+            .iter()
+            .map(|(key, value)| format!("{key}: {}", plain(value)));
         fact(section, joined(keys.collect()))
     });
-    let release = fact("release", [job.scenario.release.to_string()]);
+    let release = fact("release", [job.scenario.release.0.name.to_owned()]);
     std::iter::once(release).chain(sections).collect()
 }
 
@@ -86,9 +96,14 @@ fn plain(value: &serde_json::Value) -> String {
     use serde_json::Value;
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(list) => format!("[{}]", list.iter().map(plain).collect::<Vec<_>>().join(", ")),
+        Value::Array(list) => format!(
+            "[{}]",
+            list.iter().map(plain).collect::<Vec<_>>().join(", ")
+        ),
         Value::Object(keys) => {
-            let keys = keys.iter().map(|(key, value)| format!("{key}: {}", plain(value)));
+            let keys = keys
+                .iter()
+                .map(|(key, value)| format!("{key}: {}", plain(value)));
             format!("{{{}}}", keys.collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),

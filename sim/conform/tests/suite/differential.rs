@@ -80,7 +80,10 @@ fn who_interrupts_it_is_told_what_was_reached() {
     });
     assert!(report.interrupted && !report.is_clean());
     let text = report.to_string();
-    assert!(text.contains("interrupted: no difference until then"), "{text}");
+    assert!(
+        text.contains("interrupted: no difference until then"),
+        "{text}"
+    );
     let done: u64 = report.figures.kinds.values().sum();
     assert!((30..10_000).contains(&done), "{done} operations");
 }

@@ -185,7 +185,9 @@ impl Replay {
         let says = || format!("`{}` at {} s", event.what, event.at);
         let next = self.world.next_entry().filter(|_| self.in_order);
         match (entry, next) {
-            (Some(own), Some(next)) if own.seq != next.seq => Err(self.parting(says(), named(next))),
+            (Some(own), Some(next)) if own.seq != next.seq => {
+                Err(self.parting(says(), named(next)))
+            }
             (Some(own), _) if event.at != due(own) => Err(self.parting(says(), named(own))),
             (None, Some(next)) if next.at < event.at => Err(self.parting(says(), named(next))),
             (None, _) if event.at < now => {

@@ -121,7 +121,9 @@ impl Chronicle {
         report: &Report,
     ) {
         if self.first_seqs.is_empty() {
-            let names = world.processes().map(|process| world.name(process).to_owned());
+            let names = world
+                .processes()
+                .map(|process| world.name(process).to_owned());
             self.processes = names.collect();
         }
         let node = self.graph.add_node(Node {
@@ -258,7 +260,8 @@ impl Chronicle {
         });
         let direct: BTreeSet<Place> = direct.into_iter().flatten().copied().collect();
         // What led to all that a process told is nearly everything.
-        let is_of_process = matches!(telling, Telling::About(text) if self.processes.contains(text));
+        let is_of_process =
+            matches!(telling, Telling::About(text) if self.processes.contains(text));
         let places: Vec<Place> = places
             .filter(|place| !is_of_process || direct.contains(place))
             .collect();

@@ -19,6 +19,12 @@ use crate::view::ClusterView;
 /// The longest TTL of the workload, and what the queue and a deletion that is tried again take on top of it.
 pub(super) const CLEANS_UP_WITHIN: Duration = Duration::from_secs(30 + 90);
 
+/// Somebody has to use Jobs.
+const USED: [Entry; 2] = [
+    Entry::new("topology", "job-users", "2"),
+    Entry::new("workload", "use-jobs", "{every: 5s}"),
+];
+
 pub(super) fn all() -> Vec<PropertyInfo> {
     let users = |spec: &Spec| spec.count(super::USERS) > 0;
     vec![
@@ -28,10 +34,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             NEEDED,
             |_| Box::new(always("job-lives-out-its-ttl", lives_out_its_ttl)),
         )
-        .tested_by(&[
-            Entry::new("topology", "job-users", "2"),
-            Entry::new("workload", "use-jobs", "{every: 5s}"),
-        ]),
+        .tested_by(&USED),
         PropertyInfo::new(
             "finished-jobs-go",
             "some time after calm all finished Jobs whose TTL has passed are being deleted",
