@@ -194,9 +194,8 @@ fn unfit(source: &Source, tree: &Node, path: &Path, expected: &str) -> (String, 
     };
     let found = found(source, tree, path);
     let message = format!("{subject} must be {what}, not {found}");
-    if let Some(example) = budget(path) {
-        return (message, format!("write for example `{example}`"));
-    }
+    let example = budget(path).map(|example| format!("for example `{example}`"));
+    let how = example.unwrap_or_else(|| how.to_owned());
     match tree.get(path).map(|node| &node.shape) {
         Some(Shape::Empty) if is_root => (
             format!("{subject} is empty"),
