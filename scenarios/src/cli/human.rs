@@ -157,6 +157,9 @@ pub(super) fn aligned(mut table: Table) -> String {
     lines.join("\n")
 }
 
+/// Stands for a space at which no line ends.
+const TOGETHER: &str = "\u{2060}";
+
 /// Each row as its first cell and, below, what is in the others: `seeds 3, violated 0`.
 fn paragraphs(table: &Table, width: usize) -> String {
     let header = table.header().into_iter().flat_map(|row| row.cell_iter());
@@ -170,10 +173,11 @@ fn paragraphs(table: &Table, width: usize) -> String {
         let others = header.iter().skip(1).zip(others);
         let others = others.filter(|(_, cell)| !cell.is_empty());
         let others: Vec<String> = others
-            .map(|(name, cell)| format!("{name} {cell}"))
+            .map(|(name, cell)| format!("{name} {cell}").replace(' ', TOGETHER))
             .collect();
+        let others = wrapped(&format!("  {}", others.join(", ")), 2, Some(width));
         lines.push(first.clone());
-        lines.push(wrapped(&format!("  {}", others.join(", ")), 2, Some(width)));
+        lines.push(others.replace(TOGETHER, " "));
     }
     lines.join("\n")
 }
@@ -250,8 +254,12 @@ pub(super) fn story(lines: &[String]) -> String {
         true => String::new(),
         false => {
             let width = width();
+            let indent = match width {
+                Some(..NARROW) => 8,
+                _ => TOLD_FROM,
+            };
             let line = |line: &String| {
-                let line = wrapped(&format!("    {line}"), TOLD_FROM, width);
+                let line = wrapped(&format!("    {line}"), indent, width);
                 match line.contains("  fault  ") {
                     true => style(line).yellow().to_string(),
                     false => line,
@@ -349,8 +357,8 @@ mod tests {
         assert_eq!(on(80, || aligned(tested())), wide);
         let narrow = "\
 stopped-address-is-removed
-  tested 1,234, in seeds 3 (75%), class
-  guarantee";
+  tested 1,234, in seeds 3 (75%),
+  class guarantee";
         assert_eq!(on(40, || aligned(tested())), narrow);
         let small = || {
             let mut table = table(&["fault", "injected"]);
