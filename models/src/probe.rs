@@ -249,13 +249,21 @@ mod tests {
             whole.choices > 0 && whole.faults + whole.deviations == 0,
             "{whole:?}"
         );
-        // One of the three ways that the first choice leads.
-        let part = Seen::default();
-        let (next, _) = model
-            .next(&mut memo, &first, Move::Choice(0, 1))
-            .expect("it is possible");
-        below(&model, &next, &part);
-        let known = on_average(&model, &part, |estimate| f64::from(estimate.known) / 1e6);
-        assert!((0.25..0.42).contains(&known), "{known} is known");
+        // The three ways that the first choice leads: what is the default is met more often, but nothing twice.
+        let shares = (0..EACH_AMONG).map(|answer| {
+            let part = Seen::default();
+            let next = model.next(&mut memo, &first, Move::Choice(0, answer));
+            let (next, _) = next.expect("it is possible");
+            part.insert((Reduction::NONE.key)(&model, &next));
+            below(&model, &next, &part);
+            on_average(&model, &part, |estimate| f64::from(estimate.known) / 1e6)
+        });
+        let shares: Vec<f64> = shares.collect();
+        assert!(
+            shares.iter().all(|share| (0.1..0.7).contains(share)),
+            "{shares:?}"
+        );
+        let sum: f64 = shares.iter().sum();
+        assert!((0.99..1.01).contains(&sum), "{shares:?}");
     }
 }
