@@ -130,3 +130,140 @@ impl Explorer<'_> {
         (moves[other], elsewhere / others as f64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use wavetank_engine::{
+        Action, Caller, Cx, Event, Fault, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task,
+        Time, World, WorldBuilder,
+    };
+
+    use super::*;
+    use crate::reduction::Reduction;
+    use crate::world_model::{Bounds, WorldModel};
+
+    const CHOICES: u32 = 7;
+    const EACH_AMONG: u64 = 3;
+    /// 3 + 9 + … + 3⁷: the first state is no choice's.
+    const STATES: f64 = 3_279.0;
+
+    /// Makes one choice after another, and forgets none.
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Chooser;
+
+    impl Process for Chooser {
+        fn boot(&mut self, cx: &mut Cx<'_>) {
+            cx.spawn(Task::new(Name::new("choose"), ()));
+        }
+        fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+        fn crash(&mut self) {}
+        fn routine(&self, _: &Task) -> RoutineFuture {
+            Box::pin(async {
+                let rx = Rx::new();
+                for _ in 0..CHOICES {
+                    rx.choose(EACH_AMONG).await;
+                }
+                rx.sleep(Duration::from_secs(3_600)).await;
+                Outcome::Done
+            })
+        }
+    }
+
+    fn tree() -> WorldModel {
+        let mut start: World = WorldBuilder::new().process("chooser", Chooser).build();
+        let up = Action::Fault(Fault::Start {
+            process: "chooser".to_owned(),
+        });
+        let started = start.apply(Time::ZERO, Event::Act(&up), &mut |sent| sent.nominal);
+        started.expect("it starts");
+        WorldModel {
+            bounds: Bounds {
+                horizon: Time::from_secs(1),
+                ..Bounds::default()
+            },
+            start,
+        }
+    }
+
+    fn explorer(model: &WorldModel) -> Explorer<'_> {
+        Explorer {
+            model,
+            recovery: None,
+            reduction: Reduction::NONE,
+            threads: 1,
+            watch: &|_| true,
+        }
+    }
+
+    /// All states below one.
+    fn below(model: &WorldModel, node: &Node, seen: &Seen) {
+        let mut moves = Vec::new();
+        model.moves(node, &mut moves);
+        for taken in moves {
+            let next = model.next(&mut Memo::new(), node, taken);
+            if let Some((next, _)) = next {
+                seen.insert((Reduction::NONE.key)(model, &next));
+                below(model, &next, seen);
+            }
+        }
+    }
+
+    /// What probes say on average, of many searches that differ in nothing but which probes they take.
+    fn on_average(model: &WorldModel, seen: &Seen, of: impl Fn(&Estimate) -> f64) -> f64 {
+        const SEARCHES: u64 = 256;
+        let (starts, mut memo) = ([model.first()], Memo::new());
+        let mut sum = 0.0;
+        for search in 0..SEARCHES {
+            sum += of(&explorer(model).probe(&starts, seen, &mut memo));
+            // No state of this search.
+            seen.insert(wavetank_engine::digest(&("another search", search)));
+        }
+        sum / SEARCHES as f64
+    }
+
+    #[test]
+    fn probes_tell_how_large_a_tree_is() {
+        let model = tree();
+        let all = Seen::default();
+        below(&model, &model.first(), &all);
+        assert_eq!(all.len() as f64, STATES);
+        let states = on_average(&model, &Seen::default(), |estimate| estimate.states as f64);
+        assert!(
+            (0.8..1.2).contains(&(states / STATES)),
+            "{states} of {STATES}"
+        );
+    }
+
+    #[test]
+    fn probes_tell_how_much_of_a_tree_is_known() {
+        let model = tree();
+        let (first, mut memo) = (model.first(), Memo::new());
+        let explorer = explorer(&model);
+        let all = Seen::default();
+        below(&model, &first, &all);
+        let whole = explorer.probe(std::slice::from_ref(&first), &all, &mut memo);
+        assert_eq!((whole.known, whole.states as f64), (1_000_000, STATES));
+        assert!(
+            whole.choices > 0 && whole.faults + whole.deviations == 0,
+            "{whole:?}"
+        );
+        // The three ways that the first choice leads: what is the default is met more often, but nothing twice.
+        let shares = (0..EACH_AMONG).map(|answer| {
+            let part = Seen::default();
+            let next = model.next(&mut memo, &first, Move::Choice(0, answer));
+            let (next, _) = next.expect("it is possible");
+            part.insert((Reduction::NONE.key)(&model, &next));
+            below(&model, &next, &part);
+            on_average(&model, &part, |estimate| f64::from(estimate.known) / 1e6)
+        });
+        let shares: Vec<f64> = shares.collect();
+        assert!(
+            shares.iter().all(|share| (0.1..0.7).contains(share)),
+            "{shares:?}"
+        );
+        let sum: f64 = shares.iter().sum();
+        assert!((0.99..1.01).contains(&sum), "{shares:?}");
+    }
+}

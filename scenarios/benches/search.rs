@@ -1,11 +1,12 @@
 //! How fast `wavetank check` is, and what its reduction saves: `cargo bench --bench search
-//! [-- speed|reduction|symmetry [SCOPE]..]`. Ratios matter, since machines differ; no time is asserted.
+//! [-- speed|reduction|symmetry|rate [SCOPE]..]`. Ratios matter, since machines differ; no time is asserted.
 //!
 //! - Generated and unique states a second on the scope lease-endpoints of v1.36, beside stateright's
 //!   depth-first search of a Paxos of actors (see `paxos`), each on all cores.
 //! - Of every bundled scope, or of those that are named: the states of the full and of the reduced
 //!   search, whether they come to the same verdict and have seen the properties remember the same.
-//! - If asked for, how many times fewer states a reduction by symmetry could leave at most (see `symmetry`).
+//! - If asked for, how many times fewer states a reduction by symmetry could leave at most (see `symmetry`), and how fast
+//!   a search is as it goes on, with and without recovery (see `rate`).
 
 #![allow(
     clippy::disallowed_types,
@@ -15,6 +16,8 @@
 
 #[path = "search/paxos.rs"]
 mod paxos;
+#[path = "search/rate.rs"]
+mod rate;
 #[path = "search/symmetry.rs"]
 mod symmetry;
 
@@ -50,14 +53,25 @@ fn main() {
     if std::env::args().any(|arg| arg == "symmetry") {
         symmetry();
     }
+    if std::env::args().any(|arg| arg == "rate") {
+        match named().as_slice() {
+            [] => rate::rate(None),
+            scopes => scopes.iter().for_each(|scope| rate::rate(Some(scope))),
+        }
+    }
 }
 
-const PARTS: [&str; 3] = ["speed", "reduction", "symmetry"];
+const PARTS: [&str; 4] = ["speed", "reduction", "symmetry", "rate"];
+
+/// The scopes that are named.
+fn named() -> Vec<String> {
+    let parts = std::env::args().skip_while(|arg| !PARTS.contains(&&**arg));
+    parts.skip(1).filter(|arg| !arg.starts_with('-')).collect()
+}
 
 /// The scopes that are named, or all.
 fn scopes() -> Vec<String> {
-    let parts = std::env::args().skip_while(|arg| !PARTS.contains(&&**arg));
-    let named: Vec<String> = parts.skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let named = named();
     match named.is_empty() {
         true => Kube::default()
             .scopes()

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use wavetank_engine::drive::plan::Plan;
+use wavetank_engine::drive::plan::{Odd, Plan};
 use wavetank_engine::drive::{Ending, Outcome};
 use wavetank_engine::trace::{FoundViolation, Record};
 
-use crate::case::{Case, Options, run_plan};
+use crate::case::{Case, Options, run_plan, run_plan_and_count};
 use crate::trace_file::Trace;
 
 /// What a violation is to be blamed on.
@@ -60,6 +60,13 @@ impl Suspect<'_> {
     pub fn shown(&self, plan: &Plan, record: Record) -> Option<Outcome> {
         let outcome = run_plan(self.case, self.options, plan, record).ok()?;
         is_shown(&outcome, self.violation).then_some(outcome)
+    }
+
+    /// The same, with what was odd in it.
+    pub fn shown_with_odd(&self, plan: &Plan) -> Option<(Outcome, Odd)> {
+        let (outcome, odd) =
+            run_plan_and_count(self.case, self.options, plan, Record::default()).ok()?;
+        is_shown(&outcome, self.violation).then_some((outcome, odd))
     }
 
     /// Is the violation gone with these switches the other way? `None` if they cannot be flipped.

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use wavetank_engine::drive::plan::{FromPlan, Plan};
+use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::drive::{Limits, Outcome, Run};
@@ -69,6 +69,12 @@ pub trait Case: Send + Sync {
     /// What may be other than it was meant: for people, a sentence each.
     fn hints(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What would put this property to the test, which it was not: for people.
+    fn would_test(&self, property: &str) -> Option<String> {
+        let _ = property;
+        None
     }
 
     /// Defects that are on and fixes that are off: what a violation may be blamed on.
@@ -166,10 +172,23 @@ pub fn run_plan(
     plan: &Plan,
     record: Record,
 ) -> Result<Outcome, String> {
+    let simulated = run_plan_and_count(case, options, plan, record);
+    simulated.map(|(outcome, _)| outcome)
+}
+
+/// Simulates a plan, and counts what was odd in it.
+///
+/// # Errors
+/// What is wrong with the options.
+pub fn run_plan_and_count(
+    case: &dyn Case,
+    options: &Options,
+    plan: &Plan,
+    record: Record,
+) -> Result<(Outcome, Odd), String> {
     let world = case.world(options)?;
     let limits = Limits::until(case.until(options));
-    let choices = FromPlan::new(plan);
-    Ok(quietly(|| {
-        Run::new(world, choices, limits, record).finish()
-    }))
+    let mut choices = FromPlan::new(plan);
+    let outcome = quietly(|| Run::new(world, &mut choices, limits, record).finish());
+    Ok((outcome, choices.odd()))
 }

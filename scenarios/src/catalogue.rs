@@ -79,7 +79,7 @@ pub trait Catalogue: Sync {
         Vec::new()
     }
 
-    /// What is known of the property, defect, fix or kind of fault of this name.
+    /// What is known of the property, defect, fix, kind of fault, scenario or scope of this name.
     fn describe(&self, name: &str) -> Option<Described> {
         let _ = name;
         None

@@ -18,6 +18,7 @@ mod junit;
 mod keep;
 mod list;
 mod matrix;
+mod misread;
 mod progress;
 mod replay;
 mod report;
@@ -40,6 +41,14 @@ use exit::Problem;
 
 /// The whole command, over the cases of `catalogue`, with the arguments of this process.
 pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
+    let arguments: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    if let Some(message) = misread::explain(&arguments) {
+        eprintln!("error: {message}");
+        return Exit::CouldNotRun.into();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

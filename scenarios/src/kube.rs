@@ -4,16 +4,19 @@
 //! in a trace, `scope` how far a search of it goes, `defects` which
 //! defects and fixes it has, `validate_commands` whether processes can be told what it tells them; `fault_schedule` turns its
 //! budget into what the generator draws from; `library` holds the bundled scenarios, `listing` says what there is
-//! to choose from.
+//! to choose from; `flags` says whether what flags name matters in a scenario, `testing` what puts a property to the
+//! test.
 
 mod defects;
 mod describing;
 mod fault_schedule;
+mod flags;
 mod identity;
 mod job;
 mod library;
 mod listing;
 mod scope;
+mod testing;
 mod validate_commands;
 
 pub use job::Job;
@@ -102,6 +105,8 @@ impl Catalogue for Kube {
     ) -> Result<Box<dyn Case>, String> {
         let (release, defects) = self.composed(composition)?;
         let job = Job::from_identity(identity, &self.components)?;
+        let plain = job.clone().recomposed(release, without_flags(&defects))?;
+        flags::check(self, &plain, &defects)?;
         Ok(Box::new(job.recomposed(release, defects)?))
     }
 }
@@ -157,6 +162,8 @@ impl Kube {
     ) -> Result<Box<dyn Case>, String> {
         let parsed = self.read(name, text)?;
         let (release, defects) = self.composed(composition)?;
+        let plain = self.job(parsed.clone(), release, without_flags(&defects))?;
+        flags::check(self, &plain, &defects)?;
         let job = self.job(parsed, release, defects)?;
         validate_commands::check(&job, name, text)?;
         Ok(Box::new(job))
@@ -168,7 +175,7 @@ impl Kube {
         composition: &Composition,
     ) -> Result<(Option<AnyRelease>, wavetank_version::Composition), String> {
         let release = composition.release.as_deref();
-        let release = release.map(|name| named_release(self, name)).transpose()?;
+        let release = release.map(named_release).transpose()?;
         let defects = wavetank_version::Composition {
             fixed: composition.fixed,
             on: named_defects(self, &composition.defects)?,
@@ -182,15 +189,24 @@ fn read(name: &str, text: &str, components: &Components) -> Result<Scenario, Str
     file::parse(name, text, components).map_err(|report| report.to_string())
 }
 
-fn named_release(kube: &Kube, name: &str) -> Result<AnyRelease, String> {
+/// The same, but for what --defect and --without name.
+fn without_flags(composition: &wavetank_version::Composition) -> wavetank_version::Composition {
+    wavetank_version::Composition {
+        fixed: composition.fixed,
+        ..wavetank_version::Composition::default()
+    }
+}
+
+fn named_release(name: &str) -> Result<AnyRelease, String> {
     AnyRelease::named(name).ok_or_else(|| {
         // A release that is near to the one that is meant is another one: all are named.
-        let all: Vec<&str> = Release::TABLE.iter().map(|release| release.name).collect();
-        let newest = kube.releases().pop().map(|etcd| etcd.name).unwrap_or_default();
+        let kubernetes: Vec<&str> = Release::TABLE.iter().map(|release| release.name).collect();
+        let etcd: Vec<String> = etcd::VERSIONS.iter().map(ToString::to_string).collect();
         format!(
-            "there is no release `{name}`; those of Kubernetes are {}, those of etcd go up to {newest} \
-             (`wavetank list releases`)",
-            all.join(", ")
+            "there is no release `{name}`; those of Kubernetes are {}, those of etcd {} (`wavetank list releases` tells \
+             of them)",
+            kubernetes.join(", "),
+            etcd.join(", ")
         )
     })
 }

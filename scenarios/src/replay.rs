@@ -12,6 +12,9 @@ use crate::trace_file::Trace;
 /// A story has at most so many lines.
 pub const STORY_LINES: usize = 25;
 
+/// So many lines of a trace stand before its first event.
+const LINES_BEFORE: u64 = 2;
+
 /// A violation in one line: `every-ball-is-hit-once (ball 7): hit twice`.
 pub fn in_words(violation: &FoundViolation) -> String {
     let FoundViolation {
@@ -32,14 +35,34 @@ pub enum Unfollowed {
     /// Its world cannot be built.
     NoWorld(String),
     /// World and trace parted.
-    Parted(Parting),
+    Parted {
+        /// At this line of the trace, from 1.
+        line: u64,
+        /// How.
+        parting: Parting,
+        /// If a digest differs: at the line after this one the worlds may have begun to differ.
+        alike: Option<u64>,
+    },
 }
 
 impl std::fmt::Display for Unfollowed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Unfollowed::NoWorld(why) => write!(f, "its world cannot be built: {why}"),
-            Unfollowed::Parted(parting) => write!(f, "it no longer fits: {parting}"),
+            Unfollowed::Parted {
+                line,
+                parting,
+                alike,
+            } => {
+                write!(f, "it no longer fits: line {line}, {parting}")?;
+                let Some(alike) = alike else { return Ok(()) };
+                let (from, to) = (alike + 1, line - 1);
+                write!(
+                    f,
+                    "; in lines {from} to {to} something led elsewhere without an event that differs: a latency, an \
+                     answer to a choice, what was done to a process"
+                )
+            }
         }
     }
 }
@@ -75,10 +98,15 @@ impl Followed {
         self.chronicle.story(Telling::Everything, None)
     }
 
-    /// All that was told about an object, and what led there; `None` if nothing was.
+    /// All that was told about an object, and what led there, or of a process; `None` if there is neither.
     pub fn story_about(&self, object: &str) -> Option<Vec<String>> {
         let is_known = self.chronicle.knows(object);
         is_known.then(|| self.chronicle.story(Telling::About(object), None))
+    }
+
+    /// The names of the processes.
+    pub fn processes(&self) -> impl Iterator<Item = &str> {
+        self.chronicle.processes()
     }
 
     /// The objects that something was told about.
@@ -102,14 +130,27 @@ pub fn follow(
     let world = case
         .world(&trace.head.options)
         .map_err(Unfollowed::NoWorld)?;
-    let mut replay = Replay::new(world, fit);
+    let mut replay = match trace.head.shrunk {
+        // It may be a counterexample of a search, whose events come in any order.
+        true => Replay::new(world, fit),
+        false => Replay::new(world, fit).in_order(),
+    };
     let mut chronicle = Chronicle::new(case.describer());
     let mut violation = None;
-    for line in &trace.lines {
+    let mut alike = LINES_BEFORE;
+    for (number, line) in (LINES_BEFORE + 1..).zip(&trace.lines) {
         if matches!(line, Line::Event(_)) && until.is_some_and(|until| replay.events() >= until) {
             break;
         }
-        let replayed = replay.follow(line).map_err(Unfollowed::Parted)?;
+        let is_digest = matches!(line, Line::Digest { .. });
+        let replayed = replay.follow(line).map_err(|parting| Unfollowed::Parted {
+            line: number,
+            parting,
+            alike: is_digest.then_some(alike),
+        })?;
+        if is_digest {
+            alike = number;
+        }
         match (&replayed, line) {
             (Replayed::Event { entry, report }, Line::Event(event)) => {
                 chronicle.add(replay.world(), event, entry.as_ref(), report);

@@ -64,11 +64,8 @@ impl Search {
     /// # Errors
     /// Why it cannot be searched.
     pub fn of(case: &dyn Case) -> Result<Search, String> {
-        let scope = case.scope().ok_or_else(|| {
-            let name = case.name();
-            format!("`{name}` says nothing of how far a search goes; add `search: {{from: 5s}}`")
-        })?;
         let options = case.derive(SEED);
+        let scope = case.scope().ok_or_else(|| lacking(case, &options))?;
         let world = case.world(&options)?;
         let plan = undisturbed(case, &options, &world, &scope);
         let mut run = Run::new(
@@ -202,6 +199,28 @@ impl Search {
         lines.pop();
         lines
     }
+}
+
+/// What a scenario lacks that is no scope.
+fn lacking(case: &dyn Case, options: &Options) -> String {
+    let storm = case.fault_schedule(options).storm;
+    let world = case.world(options).ok();
+    let mut names = world.iter().flat_map(|world| {
+        let all = world.processes();
+        all.map(|process| world.name(process).to_owned())
+    });
+    // An apiserver, if there is one.
+    let first = names.next().unwrap_or_default();
+    let process = names.find(|name| name == "a1").unwrap_or(first);
+    let half = Duration::from_nanos(storm.nanos() / 2);
+    // A search of a whole storm would not end.
+    let from = storm.since(Time::ZERO + half.min(Duration::from_secs(1)));
+    format!(
+        "`{}` says nothing of how far a search goes: it has no `search`. Add the line\n  \
+         search: {{from: {from:?}, faults: [{{crash: {{process: {process}}}}}]}}\n\
+         which begins shortly before the storm ends, and with it the search. docs/SCENARIOS.md has all keys.",
+        case.name()
+    )
 }
 
 /// What a process is told it must understand. (Of one that is down nobody knows.)

@@ -1,10 +1,11 @@
 //! Makes the trace of a violation smaller: its plan is simulated again and again with less in it,
 //! and what stays shows the same violation for the same reason.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use wavetank_engine::drive::Outcome;
-use wavetank_engine::drive::plan::{Plan, Planned};
+use wavetank_engine::drive::plan::{Odd, Plan, Planned};
 use wavetank_engine::drive::shrink::{self, Attempt};
 use wavetank_engine::trace::{FoundViolation, Record};
 use wavetank_engine::{Action, Fault, Time, World};
@@ -20,8 +21,10 @@ use crate::trace_file::Trace;
 pub struct Effort {
     /// At most so many simulations.
     pub attempts: u64,
-    /// No simulation is begun after so much real time.
+    /// No simulation is begun after so much real time,
     pub time_box: Option<Duration>,
+    /// or once this is set.
+    pub stop: Option<&'static AtomicBool>,
 }
 
 impl Default for Effort {
@@ -29,6 +32,7 @@ impl Default for Effort {
         Effort {
             attempts: 5_000,
             time_box: None,
+            stop: None,
         }
     }
 }
@@ -42,7 +46,7 @@ pub struct Size {
     pub actions: u64,
     /// Frames that took another time than usual.
     pub delays: u64,
-    /// Choices that were not the first one.
+    /// Choices that had another answer than usual.
     pub choices: u64,
     /// Processes.
     pub processes: u64,
@@ -51,12 +55,14 @@ pub struct Size {
 }
 
 impl Size {
-    fn of(plan: &Plan, outcome: &Outcome) -> Size {
+    /// Of what came of a plan. What is odd is counted in what happened, so that it is the same whether or not the plan
+    /// says of what is usual that it is.
+    fn of(plan: &Plan, outcome: &Outcome, odd: Odd) -> Size {
         Size {
             events: outcome.tallies.events,
             actions: plan.actions.len() as u64,
-            delays: plan.delays.values().map(|delays| delays.len() as u64).sum(),
-            choices: plan.choices.values().filter(|value| **value > 0).count() as u64,
+            delays: odd.latencies,
+            choices: odd.choices,
             processes: outcome.world.processes().len() as u64,
             time: outcome.at,
         }
@@ -76,6 +82,8 @@ pub struct Shrunk {
     pub after: Size,
     /// Simulations that it took.
     pub attempts: u64,
+    /// Was all tried? Else the effort was over before.
+    pub is_whole: bool,
 }
 
 /// Makes a trace smaller; `None` if its plan, simulated again, does not show its violation.
@@ -91,24 +99,27 @@ pub fn shrink(case: &dyn Case, trace: &Trace, effort: Effort) -> Option<Shrunk> 
         record: Record::default(),
     };
     let plan = Plan::from_trace(trace.lines.iter());
-    let before = Size::of(&plan, &search.suspect().shown(&plan, Record::default())?);
+    let before = search.size(&plan)?;
     search.reason = search.suspect().blame(&plan);
     let mut plan = shrink::shrink(&plan, &mut search)?;
     if search.take_smaller_options(&mut plan) {
         // In a smaller world more of the plan may be superfluous.
         plan = shrink::shrink(&plan, &mut search)?;
     }
+    let is_whole = search.may_go_on();
+    let after = search.size(&plan)?;
     let outcome = search.suspect().shown(&plan, Record::default())?;
     let head = Head {
         shrunk: true,
         ..Head::new(case, trace.head.seed, search.options)
     };
     Some(Shrunk {
-        after: Size::of(&plan, &outcome),
+        after,
         trace: Trace::of(head, &outcome),
         attribution: search.reason,
         before,
         attempts: search.attempts,
+        is_whole,
     })
 }
 
@@ -153,6 +164,12 @@ impl Search<'_> {
         }
     }
 
+    /// How much there is to what comes of a plan, if it shows the violation.
+    fn size(&self, plan: &Plan) -> Option<Size> {
+        let (outcome, odd) = self.suspect().shown_with_odd(plan)?;
+        Some(Size::of(plan, &outcome, odd))
+    }
+
     /// Takes the smaller options that the case offers, for as long as they fail, too. Were there
     /// any?
     fn take_smaller_options(&mut self, plan: &mut Plan) -> bool {
@@ -194,6 +211,9 @@ impl Attempt for Search<'_> {
     }
 
     fn may_go_on(&self) -> bool {
-        self.attempts < self.effort.attempts && !self.clock.is_over(self.effort.time_box)
+        let is_stopped = self.effort.stop.is_some_and(|stop| stop.load(Relaxed));
+        self.attempts < self.effort.attempts
+            && !self.clock.is_over(self.effort.time_box)
+            && !is_stopped
     }
 }

@@ -25,7 +25,7 @@ pub struct Soundness {
     pub jobs: usize,
     /// Go on after a disagreement.
     pub keep_going: bool,
-    /// A world on which more real time is spent does not come to an end.
+    /// A world on which more real time is spent is given up, and with it all that have not begun.
     pub patience: Duration,
     /// Where disagreements are written.
     pub out: PathBuf,
@@ -44,6 +44,15 @@ pub struct Disputed {
     pub written: Result<PathBuf, String>,
 }
 
+/// A world of which nobody knows whether the two searches agree on it: it took too long.
+#[derive(Clone, Debug)]
+pub struct TimedOut {
+    /// Its number.
+    pub number: u64,
+    /// Where it is written, or why not.
+    pub written: Result<PathBuf, String>,
+}
+
 /// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Sounded {
@@ -55,13 +64,13 @@ pub struct Sounded {
     pub disputed: Vec<Disputed>,
     /// Worlds of which the reduced search has another verdict.
     pub reduced: Vec<u64>,
-    /// A world that does not come to an end.
-    pub stuck: Option<u64>,
+    /// A world that took too long to be compared.
+    pub timed_out: Option<TimedOut>,
     /// Somebody asked to stop, and not all worlds were compared.
     pub stopped: bool,
 }
 
-/// So often it is looked whether some world does not come to an end.
+/// So often it is looked whether some world takes too long, at least.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl Soundness {
@@ -108,11 +117,24 @@ struct Work {
 struct Fold {
     /// Threads that are not done.
     working: usize,
-    begun: BTreeMap<u64, Stopwatch>,
+    begun: BTreeMap<u64, Begun>,
     /// Compared before one that comes earlier.
     waiting: BTreeMap<u64, One>,
     folded: u64,
     sounded: Sounded,
+}
+
+/// A world that is being compared, or in which the two disagree and that is being made smaller.
+struct Begun {
+    clock: Stopwatch,
+    disputed: Option<Disputed>,
+}
+
+impl Begun {
+    fn now(disputed: Option<Disputed>) -> Begun {
+        let clock = Stopwatch::start();
+        Begun { clock, disputed }
+    }
 }
 
 /// What came of one world.
@@ -130,8 +152,8 @@ impl Work {
             if is_stopped || at >= self.end.load(Relaxed) {
                 break;
             }
-            self.fold().begun.insert(at, Stopwatch::start());
-            let one = self.one(&worlds, self.asked.worlds.first + at);
+            self.fold().begun.insert(at, Begun::now(None));
+            let one = self.one(&worlds, at);
             if one.disputed.is_some() && !self.asked.keep_going {
                 self.end.fetch_min(at + 1, Relaxed);
             }
@@ -148,7 +170,8 @@ impl Work {
         self.fold.lock().expect("nobody panics with it")
     }
 
-    fn one(&self, worlds: &Worlds, number: u64) -> One {
+    fn one(&self, worlds: &Worlds, at: u64) -> One {
+        let number = self.asked.worlds.first + at;
         let compared = worlds.compare(number);
         let wrong = compared
             .as_ref()
@@ -162,6 +185,12 @@ impl Work {
                 "drawn",
             );
             let written = write(&self.asked.out, number, &drawn);
+            let as_drawn = Disputed {
+                number,
+                disagreement: disagreement.clone(),
+                written: written.clone(),
+            };
+            self.fold().begun.insert(at, Begun::now(Some(as_drawn)));
             let smallest = worlds.smallest(number, &disagreement);
             let small = smallest.description.as_rust();
             let small = told(number, &small, &smallest.disagreement, "made smaller");
@@ -177,32 +206,64 @@ impl Work {
 
     /// Until all are done, or one does not come to an end.
     fn wait(&self, watch: impl Fn(u64, u64)) -> Sounded {
+        let look_every = self
+            .asked
+            .patience
+            .clamp(Duration::from_millis(1), LOOK_EVERY);
         let mut fold = self.fold();
         while fold.working > 0 {
             let (again, _) = self
                 .change
-                .wait_timeout(fold, LOOK_EVERY)
+                .wait_timeout(fold, look_every)
                 .expect("nobody panics with it");
             fold = again;
             watch(fold.folded, fold.sounded.disputed.len() as u64);
-            let patience = Some(self.asked.patience);
-            let stuck = fold.begun.iter().find(|(_, begun)| begun.is_over(patience));
-            if let Some((at, _)) = stuck {
-                let number = self.asked.worlds.first + at;
+            if let Some(number) = fold.give_up(self.asked.worlds.first, self.asked.patience) {
                 self.end.store(0, Relaxed);
-                fold.sounded.stuck = Some(number);
+                fold.sounded.timed_out = number.map(|number| self.timed_out(number));
                 break;
             }
         }
         let mut sounded = std::mem::take(&mut fold.sounded);
         let is_over =
-            sounded.stuck.is_some() || !sounded.disputed.is_empty() && !self.asked.keep_going;
+            sounded.timed_out.is_some() || !sounded.disputed.is_empty() && !self.asked.keep_going;
         sounded.stopped = !is_over && fold.folded < self.asked.worlds.count;
         sounded
+    }
+
+    fn timed_out(&self, number: u64) -> TimedOut {
+        let text = format!(
+            "// World {number}: it was not compared within {:?}, so nobody knows whether the two searches agree.\n\
+             // Again: wavetank soundness --worlds {number}..{} --patience DURATION\n{}\n",
+            self.asked.patience,
+            number + 1,
+            Worlds::default().draw(number).as_rust()
+        );
+        let written = write_as(
+            &self.asked.out,
+            &format!("soundness-{number}-timed-out.rs"),
+            &text,
+        );
+        TimedOut { number, written }
     }
 }
 
 impl Fold {
+    /// Does some world take longer than this? One in which the two disagree is told as it was drawn; of another one the
+    /// number is given.
+    fn give_up(&mut self, first: u64, patience: Duration) -> Option<Option<u64>> {
+        let mut begun = self.begun.iter_mut();
+        let (at, begun) = begun.find(|(_, begun)| begun.clock.is_over(Some(patience)))?;
+        let number = first + at;
+        Some(match begun.disputed.take() {
+            Some(disputed) => {
+                self.sounded.disputed.push(disputed);
+                None
+            }
+            None => Some(number),
+        })
+    }
+
     fn fold(&mut self, first: u64, end: u64) {
         while let Some(one) = self.waiting.remove(&self.folded) {
             if self.folded >= end {
@@ -242,7 +303,49 @@ fn told(number: u64, description: &str, disagreement: &Disagreement, how: &str) 
 
 /// Writes what is known of a disagreement.
 fn write(out: &Path, number: u64, text: &str) -> Result<PathBuf, String> {
-    let path = out.join(format!("soundness-{number}.rs"));
+    write_as(out, &format!("soundness-{number}.rs"), text)
+}
+
+fn write_as(out: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
+    let path = out.join(name);
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use wavetank_models::soundness::Kind;
+
+    use super::*;
+
+    /// A world that is under way for longer than anybody waits.
+    fn under_way(disputed: Option<Disputed>) -> Fold {
+        let mut fold = Fold::default();
+        fold.begun.insert(3, Begun::now(disputed));
+        fold
+    }
+
+    #[test]
+    fn a_disagreement_that_is_not_made_smaller_in_time_is_one() {
+        let disputed = Disputed {
+            number: 43,
+            disagreement: Disagreement {
+                kind: Kind::Verdict,
+                how: "clean, and not clean".to_owned(),
+            },
+            written: Ok(PathBuf::from("soundness-43.rs")),
+        };
+        let mut fold = under_way(Some(disputed));
+        assert_eq!(fold.give_up(40, Duration::from_secs(3_600)), None);
+        assert_eq!(fold.give_up(40, Duration::ZERO), Some(None));
+        let numbers: Vec<u64> = fold.sounded.disputed.iter().map(|own| own.number).collect();
+        assert_eq!(numbers, [43]);
+    }
+
+    #[test]
+    fn a_world_that_takes_too_long_is_no_disagreement() {
+        let mut fold = under_way(None);
+        assert_eq!(fold.give_up(40, Duration::ZERO), Some(Some(43)));
+        assert!(fold.sounded.disputed.is_empty());
+    }
 }

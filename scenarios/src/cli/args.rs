@@ -22,6 +22,7 @@ const VERSION: &str = concat!(
     ")"
 );
 
+/// README says the same, in the same words.
 const EXIT_CODES: &str = "\
 Exit codes:
     0  clean
@@ -29,8 +30,8 @@ Exit codes:
        found; conform, soundness: the two differ)
     2  could not run: bad input, or files that cannot be read or written
     3  a trace does not fit
-    4  nothing was violated, but the search did not show all that it had to show
-  130  interrupted, and nothing found until then";
+    4  nothing was violated, but not everything was put to the test
+  130  interrupted, and nothing was violated until then";
 
 /// Simulates the Kubernetes control plane under seeded storms, and replays what it finds.
 ///
@@ -72,9 +73,10 @@ pub(super) enum Command {
     Keep(KeepArgs),
     /// List what there is
     List(ListArgs),
-    /// Tell what is known of a property, a defect, a fix or a kind of fault
+    /// Tell what is known of a property, a defect, a fix, a kind of fault, a scenario or a scope
     ///
-    /// What it says, where upstream tells of it, which bundled scenarios and scopes test it, and what shows it.
+    /// What it says, where upstream tells of it, what it needs, which bundled scenarios and scopes test it, and a
+    /// command that shows it.
     Describe(DescribeArgs),
     /// Compare what is simulated with the real thing
     Conform(ConformArgs),
@@ -226,11 +228,11 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "N")]
     pub max_states: Option<u64>,
     /// Stop when the process comes near to so much memory, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 6144)]
+    #[arg(long, value_name = "MIB", default_value_t = 6144, value_parser = memory)]
     pub memory: u64,
     /// Look around by hand in a browser, in stateright's Explorer, on this machine only
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true,
-          default_missing_value = "3000")]
+          default_missing_value = "3000", value_parser = port)]
     pub explore: Option<u16>,
     /// Where counterexamples are written
     #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
@@ -305,7 +307,8 @@ pub(super) struct ReplayArgs {
     /// Tell the whole story, and not only the last lines of what led to the violation
     #[arg(long)]
     pub story: bool,
-    /// Tell the whole story of this object, and what led there: a key, a name or an address, as in the story
+    /// Tell the whole story of this process, or of this object and what led there: a key, a name or an address, as in
+    /// the story
     #[arg(long, value_name = "OBJECT")]
     pub about: Option<String>,
 }
@@ -356,7 +359,7 @@ pub(super) struct ListArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct DescribeArgs {
-    /// The name of a property, a defect, a fix or a kind of fault
+    /// The name of a property, a defect, a fix, a kind of fault, or a bundled scenario or scope
     pub name: String,
     /// How it is printed
     #[arg(long, value_enum, default_value_t)]
@@ -385,6 +388,26 @@ pub(super) enum What {
     Defects,
     /// Releases whose algorithms there are
     Releases,
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    let port = text.parse().ok().filter(|port| *port > 0);
+    port.ok_or_else(|| "a port is a number from 1 to 65535; without one it is 3000".to_owned())
+}
+
+/// With less than this the command itself is too large.
+const LEAST_MEMORY: u64 = 64;
+
+fn memory(text: &str) -> Result<u64, String> {
+    let help =
+        format!("give at least {LEAST_MEMORY}; without it the limit is 6144, which is 6 GiB");
+    let mebibytes: u64 = text
+        .parse()
+        .map_err(|_| format!("this is a whole number of MiB: {help}"))?;
+    match mebibytes {
+        ..LEAST_MEMORY => Err(format!("the command itself needs more: {help}")),
+        enough => Ok(enough),
+    }
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use wavetank_engine::Class;
 use wavetank_models::{
@@ -206,9 +207,13 @@ fn because(verdict: &Verdict, watch: &Watch<'_>, expects: Option<&str>) -> Optio
             format!("the expected violation of `{property}` is not within these bounds")
         }),
         Verdict::Incomplete => {
-            let limit = match watch.args.max_states {
-                Some(most) => format!("there are more than {} states", human::thousands(most)),
-                None => format!("there is no more memory than {} MiB", watch.args.memory),
+            let reached = watch.last().unique;
+            let limit = match watch.args.max_states.filter(|most| reached >= *most) {
+                Some(most) => format!("there are more than {}", human::count(most, "state")),
+                None => format!(
+                    "it came near to the {} MiB of memory that it may have (--memory)",
+                    watch.args.memory
+                ),
             };
             let estimate = watch.last().estimate;
             Some(match &estimate {
@@ -219,8 +224,8 @@ fn because(verdict: &Verdict, watch: &Watch<'_>, expects: Option<&str>) -> Optio
                     let narrow = match healing {
                         ..MUCH_HEALING => narrow(estimate),
                         steps => format!(
-                            "recovery takes {steps} steps a state, more than all else: give a shorter `calm`, or \
-                             search without `recovers`"
+                            "recovery takes {steps} steps a state, more than all else: a later `from` or fewer `faults` \
+                             help, a shorter `calm`, or a search without `recovers`"
                         ),
                     };
                     format!("{limit}: {}; {narrow}", size(estimate))
@@ -271,10 +276,7 @@ fn narrow(estimate: &Estimate) -> String {
 /// How far the search goes, in words: a verdict says no more than this.
 fn bounds(search: &Search, reduction: &Reduction) -> String {
     let bounds = &search.model.bounds;
-    let count = |n: u32, what: &str| match n {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    };
+    let count = |n: u32, what: &str| human::count(n.into(), what);
     let all = bounds.faults.len() as u32;
     let faults = match bounds.at_most {
         Some(most) if most < all => format!("{most} of {}", count(all, "fault")),
@@ -346,7 +348,7 @@ fn coverage(
     let (places, missed_places) = places.partition::<Vec<_>, _>(|place| passed.contains(place));
     if !missed_places.is_empty() {
         missed.push(format!(
-            "where it matters whether these are on: {}",
+            "the code in which it matters whether these are on: {}",
             missed_places.join(", ")
         ));
     }
@@ -453,6 +455,7 @@ struct Watch<'a> {
     interrupted: &'a (dyn Fn() -> bool + Sync),
     clock: Stopwatch,
     told: super::progress::Ticker,
+    memory: Memory,
     /// How far the search was.
     last: Mutex<Progress>,
     /// The places of switches that were passed.
@@ -471,6 +474,7 @@ impl<'a> Watch<'a> {
             interrupted,
             clock: Stopwatch::start(),
             told: super::progress::Ticker::new(),
+            memory: Memory::default(),
             last: Mutex::default(),
             passed: Mutex::default(),
         }
@@ -518,11 +522,8 @@ impl<'a> Watch<'a> {
     }
 
     fn goes_on(&self, progress: &Progress) -> bool {
-        let mut memory = None;
-        self.told.tick(|| {
-            memory = memory_stats::memory_stats().map(|memory| memory.physical_mem as u64 / MIB);
-            self.line(progress, memory.unwrap_or_default())
-        });
+        let memory = self.memory.mebibytes();
+        self.told.tick(|| self.line(progress, memory));
         *self.last() = *progress;
         let too_many = self
             .args
@@ -530,6 +531,30 @@ impl<'a> Watch<'a> {
             .is_some_and(|most| progress.unique >= most);
         // Threads that are under way take some more before they end.
         let near = self.args.memory * 95 / 100;
-        !too_many && memory.is_none_or(|memory| memory < near) && !(self.interrupted)()
+        !too_many && memory < near && !(self.interrupted)()
+    }
+}
+
+/// The memory of this process is looked at so often: a search may take a gigabyte in some seconds.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How much memory this process has, as it was lately.
+#[derive(Default)]
+struct Memory(Mutex<(Option<Stopwatch>, u64)>);
+
+impl Memory {
+    /// In MiB; 0 where the system does not say.
+    fn mebibytes(&self) -> u64 {
+        let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (clock, memory) = &mut *looked;
+        if clock
+            .as_ref()
+            .is_none_or(|clock| clock.is_over(Some(LOOK_EVERY)))
+        {
+            let stats = memory_stats::memory_stats();
+            *memory = stats.map_or(0, |stats| stats.physical_mem as u64 / MIB);
+            *clock = Some(Stopwatch::start());
+        }
+        *memory
     }
 }

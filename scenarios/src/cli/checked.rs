@@ -1,10 +1,8 @@
 //! What `check` reports, for people and programs alike. The JSON form has a version; fields may be
 //! added to it, but none is removed or changes its meaning without a new one.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
 use serde::Serialize;
+use std::collections::BTreeMap;
 use wavetank_engine::trace::FoundViolation;
 
 use crate::replay::in_words as violation_in_words;
@@ -152,77 +150,40 @@ pub(super) fn exit(all: &[Checked]) -> Exit {
 
 /// The verdict in one line, with its bounds.
 pub(super) fn verdict(checked: &Checked) -> String {
-    let states = human::thousands(checked.figures.states);
+    let states = human::count(checked.figures.states, "state");
     let bounds = &checked.bounds;
     match checked.verdict {
-        Verdict::Clean => format!("no violation within {bounds}, {states} states"),
+        Verdict::Clean => format!("no violation within {bounds}, {states}"),
         Verdict::FoundAsExpected => format!("the expected violation was found within {bounds}"),
         Verdict::Violated => format!("violated within {bounds}"),
-        Verdict::NotFound => format!("nothing found within {bounds}, {states} states"),
-        Verdict::FoundAfterAll => format!("found within {bounds}, which it says it cannot"),
-        Verdict::Incomplete => format!("incomplete: nothing found in {states} states of {bounds}"),
-        Verdict::Interrupted => format!("interrupted: nothing found in {states} states"),
+        Verdict::NotFound => format!("nothing found within {bounds}, {states}"),
+        Verdict::FoundAfterAll => {
+            format!("found within {bounds}, although the scope says that it cannot")
+        }
+        Verdict::Incomplete => format!("incomplete: nothing found in {states} of {bounds}"),
+        Verdict::Interrupted => format!("interrupted: nothing found in {states}"),
     }
 }
 
 /// The report for people.
 pub(super) fn in_words(checked: &Checked) -> String {
     if let Some(turned) = &checked.turned {
-        return of_turned(checked, turned);
+        return human::paragraph(&of_turned(checked, turned));
     }
-    let mut text = format!("{}: {}\n", checked.case, verdict(checked));
-    let mut line = |name: &str, value: &str| {
-        writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");
-    };
-    let Figures {
-        states,
-        passed,
-        generated,
-        longest_path,
-        recovery_steps,
-        seconds,
-        states_per_second,
-        generated_per_second,
-        bytes_per_state,
-    } = &checked.figures;
+    let mut text = human::paragraph(&format!("{}: {}", checked.case, verdict(checked)));
+    let mut line = |name: &str, value: &str| text += &human::fact(name, value);
     if let Some(why) = &checked.because {
         line("because", why);
     }
-    let passed = match passed {
-        0 => String::new(),
-        passed => format!("{} passed through, ", human::thousands(*passed)),
-    };
-    let size = format!(
-        "{} states, {passed}{} generated, longest path {} steps",
-        human::thousands(*states),
-        human::thousands(*generated),
-        human::thousands(*longest_path),
-    );
-    line("size", &size);
-    let healing = match recovery_steps {
-        0 => String::new(),
-        steps => format!(
-            ", {} steps of recovery a state",
-            human::thousands(steps / states.max(&1))
-        ),
-    };
-    let speed = format!(
-        "{}, {} states and {} generated a second, {bytes_per_state:.0} bytes a state{healing}",
-        human::duration(*seconds),
-        human::thousands(*states_per_second as u64),
-        human::thousands(*generated_per_second as u64),
-    );
-    line("speed", &speed);
+    line("size", &size(&checked.figures));
+    line("speed", &speed(&checked.figures));
     covered(&checked.coverage, &mut line);
     let Some(found) = &checked.found else {
         return text;
     };
-    let expected = if found.expected { "expected " } else { "" };
-    let what = violation_in_words(&found.what);
-    writeln!(text, "\n{expected}VIOLATION of {what}").expect("writing to a string cannot fail");
-    let mut line = |name: &str, value: &str| {
-        writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");
-    };
+    let what = format!("VIOLATION of {}", violation_in_words(&found.what));
+    text += &format!("\n{}", human::headline(&what, found.expected));
+    let mut line = |name: &str, value: &str| text += &human::fact(name, value);
     line("events", &human::thousands(found.events));
     if let Some(cycle) = &found.cycle {
         line("cycle", cycle);
@@ -230,6 +191,36 @@ pub(super) fn in_words(checked: &Checked) -> String {
     line("trace", &found.trace);
     line("replay", &found.replay);
     text + &human::story(&found.story)
+}
+
+fn size(figures: &Figures) -> String {
+    let passed = match figures.passed {
+        0 => String::new(),
+        passed => format!("{} passed through, ", human::thousands(passed)),
+    };
+    format!(
+        "{}, {passed}{} generated, longest path {}",
+        human::count(figures.states, "state"),
+        human::thousands(figures.generated),
+        human::count(figures.longest_path, "step"),
+    )
+}
+
+fn speed(figures: &Figures) -> String {
+    let healing = match figures.recovery_steps {
+        0 => String::new(),
+        steps => format!(
+            ", {} of recovery a state",
+            human::count(steps / figures.states.max(1), "step")
+        ),
+    };
+    format!(
+        "{}, {} states and {} generated a second, {:.0} bytes a state{healing}",
+        human::duration(figures.seconds),
+        human::thousands(figures.states_per_second as u64),
+        human::thousands(figures.generated_per_second as u64),
+        figures.bytes_per_state,
+    )
 }
 
 /// What was reached and what was not, a line each.
@@ -247,32 +238,36 @@ fn covered(coverage: &Coverage, line: &mut impl FnMut(&str, &str)) {
         missed,
         ..
     } = coverage;
+    let count = |number: usize, what| human::count(number as u64, what);
     let reached = format!(
-        "{} faults, {} guarantees put to the test, {} of `sometimes`, {} places of defects and fixes, {} events \
-         out of turn, {} states of the properties",
-        faults.len(),
-        tested.len(),
-        sometimes.len(),
-        places.len(),
-        human::thousands(*deviations),
-        human::thousands(*remembered as u64),
+        "{} struck, {} put to the test, {} marked `sometimes`, the code of {}, {} out of turn; the properties were \
+         in {}",
+        count(faults.len(), "fault"),
+        count(tested.len(), "guarantee"),
+        count(sometimes.len(), "situation"),
+        match places.len() {
+            1 => "1 defect or fix".to_owned(),
+            places => format!("{places} defects and fixes"),
+        },
+        human::count(*deviations, "event"),
+        count(*remembered, "different state"),
     );
     line("reached", &reached);
     if !untested.is_empty() {
         line("untested", &untested.join(", "));
     }
     for missed in missed {
-        line("missed", missed);
+        line("unreached", missed);
     }
     for (switch, why) in cannot_show {
-        line("cannot see", &format!("{switch}: {why}"));
+        line("not found", &format!("{switch}, because {why}"));
     }
     if !unshown.is_empty() {
         let places = format!(
-            "reached where it matters whether these are on: {}",
+            "the code of these was reached, and the scope does not say whether it finds them: {}",
             unshown.join(", ")
         );
-        line("unshown", &places);
+        line("unclaimed", &places);
     }
 }
 
@@ -288,12 +283,12 @@ fn of_turned(checked: &Checked, turned: &Turned) -> String {
     };
     let what = match &checked.found {
         Some(found) => format!(
-            "{}, {} events, {}",
+            "{}, {}, {}",
             found.what.property,
-            human::thousands(found.events),
+            human::count(found.events, "event"),
             found.trace
         ),
         None => verdict(checked),
     };
-    format!("{case}: {says} {switch} in {seconds}: {what}\n")
+    format!("{case}: {says} {switch} in {seconds}: {what}")
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -13,7 +14,7 @@ use crate::stopwatch::Stopwatch;
 use crate::trace_file::check_writable;
 
 use super::exit::{Exit, Problem};
-use super::print;
+use super::{human, interrupt, print};
 
 /// At most one line of progress in so much time.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -86,7 +87,13 @@ fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
         files: Vec::new(),
         verbose: args.verbose,
     };
-    for recording in recordings.map_err(Problem::new)? {
+    let stop = interrupt::listen();
+    let recordings = recordings.map_err(Problem::new)?;
+    let all = recordings.len();
+    for recording in recordings {
+        if stop.load(Relaxed) {
+            break;
+        }
         score.files.push(replay(&recording).map_err(Problem::new)?);
         if Timing::is_told_by(&recording) {
             print(&Timing::of(&recording, KILLS).to_string())?;
@@ -96,6 +103,14 @@ fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     let unlisted = known.unlisted(&score.files);
     print(&differences(score.differences(), &unlisted))?;
     print(&score.to_string())?;
+    let done = score.files.len();
+    if done < all && unlisted.is_empty() {
+        eprintln!(
+            "interrupted after {done} of {}",
+            human::count(all as u64, "file")
+        );
+        return Ok(Exit::Interrupted);
+    }
     Ok(match unlisted.is_empty() {
         true => Exit::Clean,
         false => Exit::Violation,
@@ -119,12 +134,14 @@ fn etcd(args: &EtcdArgs) -> Result<Exit, Problem> {
     check_writable(&args.out).map_err(Problem::new)?;
     let mut last = Stopwatch::start();
     let quiet = !io::stderr().is_terminal();
+    let stop = interrupt::listen();
     let progress = |figures: &Figures| {
         let done: u64 = figures.kinds.values().sum();
         if !quiet || last.is_over(Some(LINE_EVERY)) {
             last = Stopwatch::start();
             eprintln!("{done} of {} operations", args.operations);
         }
+        !stop.load(Relaxed)
     };
     let report = against_real(args.etcd.as_deref(), args.operations, args.seed, progress)
         .map_err(Problem::new)?;
@@ -133,10 +150,17 @@ fn etcd(args: &EtcdArgs) -> Result<Exit, Problem> {
         let path = args.out.join(format!("conform-etcd-seed{}.txt", args.seed));
         std::fs::write(&path, &text)
             .map_err(|error| Problem::new(format!("{}: {error}", path.display())))?;
-        print(&format!("{text}written to {}\n", path.display()))?;
+        let so_far = match report.interrupted {
+            true => "interrupted, so it may become smaller still; ",
+            false => "",
+        };
+        print(&format!("{text}{so_far}written to {}\n", path.display()))?;
         return Ok(Exit::Violation);
     }
     print(&text)?;
+    if report.interrupted {
+        return Ok(Exit::Interrupted);
+    }
     match report.trouble {
         None => Ok(Exit::Clean),
         Some(why) => Err(Problem::new(why)),

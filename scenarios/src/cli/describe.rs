@@ -6,13 +6,20 @@ use crate::catalogue::{Catalogue, Described};
 
 use super::args::{DescribeArgs, Format};
 use super::exit::{Exit, Problem};
-use super::{find, human, print, print_json};
+use super::{find, found, human, print, print_json};
 
 pub(super) fn describe(catalogue: &dyn Catalogue, args: &DescribeArgs) -> Result<Exit, Problem> {
-    let described = catalogue.describe(&args.name).ok_or_else(|| {
+    let mut described = catalogue.describe(&args.name).ok_or_else(|| {
         let help = find::help(&args.name, &catalogue.described(), "there are");
         Problem::new(format!("nothing is called `{}`; {help}", args.name))
     })?;
+    let examples = described.facts.iter_mut();
+    let examples = examples.filter(|(heading, _)| heading == "example");
+    for example in examples.flat_map(|(_, lines)| lines) {
+        if let Some(arguments) = example.strip_prefix("wavetank ") {
+            *example = format!("{} {arguments}", found::this_command());
+        }
+    }
     match args.format {
         Format::Json => print_json(&json!({"version": 1, "described": described}))?,
         Format::Human => print(&text(&described))?,

@@ -13,7 +13,7 @@ use crate::trace_file::Trace;
 
 use super::args::DiffArgs;
 use super::exit::{Exit, Problem};
-use super::{find, print};
+use super::{find, human, print};
 
 /// So many events before the first difference are shown.
 const BEFORE: usize = 8;
@@ -29,7 +29,10 @@ pub(super) fn diff(catalogue: &dyn Catalogue, args: &DiffArgs) -> Result<Exit, P
     let same = text.is_empty();
     if same {
         let events = left.end().events;
-        text = format!("the traces are the same: {events} events\n");
+        text = format!(
+            "the traces are the same: {}\n",
+            human::count(events, "event")
+        );
     } else if at.is_none() {
         text += "all events are the same\n";
     }
@@ -95,7 +98,10 @@ fn count_events(lines: &[Line]) -> u64 {
 
 fn events(left: &Trace, right: &Trace, at: usize) -> String {
     let before = count_events(&left.lines[..at]);
-    let mut text = format!("the first difference comes after {before} events\n");
+    let mut text = format!(
+        "the first difference comes after {}\n",
+        human::count(before, "event")
+    );
     for line in &left.lines[at.saturating_sub(BEFORE)..at] {
         text += &format!("    {line}\n");
     }
@@ -135,10 +141,12 @@ fn worlds(
     match compared {
         Err(why) => why,
         Ok((parts, events)) if parts.is_empty() => {
-            format!("stepped again in this build, the worlds are alike after {events} events\n")
+            let events = human::count(events, "event");
+            format!("stepped again in this build, the worlds are alike after {events}\n")
         }
         Ok((parts, events)) => {
-            format!("stepped again in this build, after {events} events these differ:\n{parts}")
+            let events = human::count(events, "event");
+            format!("stepped again in this build, after {events} these differ:\n{parts}")
         }
     }
 }

@@ -14,9 +14,9 @@ pub enum Exit {
     CouldNotRun = 2,
     /// A trace does not fit.
     ApplyError = 3,
-    /// Nothing is violated, but the search has not shown all that it has to show.
+    /// Nothing was violated, but not everything was put to the test.
     Incomplete = 4,
-    /// Interrupted, and nothing found until then.
+    /// Interrupted, and nothing was violated until then.
     Interrupted = 130,
 }
 

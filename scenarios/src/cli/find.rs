@@ -8,6 +8,7 @@ use crate::catalogue::{Catalogue, Composition, Listed};
 use crate::trace_file::{self, Trace, why};
 
 use super::exit::Problem;
+use super::found::this_command;
 
 /// The case of a scenario file or of a bundled scenario.
 pub(super) fn scenario(
@@ -15,6 +16,13 @@ pub(super) fn scenario(
     name: &str,
     composition: &Composition,
 ) -> Result<Box<dyn Case>, Problem> {
+    let scopes = catalogue.scopes();
+    if scopes.iter().any(|scope| scope.name == name) {
+        return Err(Problem::new(format!(
+            "`{name}` is a scope, which is searched: `{} check {name}`",
+            this_command()
+        )));
+    }
     named(
         catalogue,
         name,
@@ -30,7 +38,17 @@ pub(super) fn scope(
     name: &str,
     composition: &Composition,
 ) -> Result<Box<dyn Case>, Problem> {
-    named(catalogue, name, composition, "scope", &catalogue.scopes())
+    let scopes = catalogue.scopes();
+    let scenarios = catalogue.scenarios();
+    if scenarios.iter().any(|scenario| scenario.name == name) {
+        let all: Vec<&str> = scopes.iter().map(|scope| scope.name.as_str()).collect();
+        return Err(Problem::new(format!(
+            "`{name}` is a scenario, which is run under seeds: `{} run {name}`; the bundled scopes are: {}",
+            this_command(),
+            all.join(", ")
+        )));
+    }
+    named(catalogue, name, composition, "scope", &scopes)
 }
 
 /// The case of a file, or of a bundled scenario or scope.
@@ -72,15 +90,20 @@ fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || matches!(extension, Some("yaml" | "yml"))
 }
 
+/// The listed name that a misspelt one most likely meant.
+pub fn near<'a>(name: &str, listed: &'a [Listed]) -> Option<&'a str> {
+    let bound = (name.chars().count() / 3).max(1);
+    listed
+        .iter()
+        .map(|l| (strsim::osa_distance(name, &l.name), l.name.as_str()))
+        .filter(|(distance, _)| *distance <= bound)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
 /// Suggests the listed name that a misspelt one most likely meant, or lists all.
 pub fn help(name: &str, listed: &[Listed], otherwise: &str) -> String {
-    let bound = (name.chars().count() / 3).max(1);
-    let near = listed
-        .iter()
-        .map(|l| (strsim::osa_distance(name, &l.name), &l.name))
-        .filter(|(distance, _)| *distance <= bound)
-        .min_by_key(|(distance, _)| *distance);
-    if let Some((_, name)) = near {
+    if let Some(name) = near(name, listed) {
         return format!("did you mean `{name}`?");
     }
     let all: Vec<&str> = listed.iter().map(|l| l.name.as_str()).collect();

@@ -48,13 +48,18 @@ pub(super) fn replay_line(trace: &Path) -> String {
         true => format!("'{}'", path.replace('\'', r"'\''")),
         false => path,
     };
+    format!("{} replay {path}", this_command())
+}
+
+/// How this command was started, without its arguments.
+pub(super) fn this_command() -> String {
     let me = env::args().next().unwrap_or_else(|| "wavetank".to_owned());
     let me = Path::new(&me);
     let name = me.file_stem().unwrap_or_default().display();
     let is_example = me.parent().is_some_and(|dir| dir.ends_with("examples"));
     match env::var_os("CARGO") {
-        Some(_) if is_example => format!("cargo run --release --example {name} -- replay {path}"),
-        Some(_) => format!("cargo run --release -- replay {path}"),
-        None => format!("{} replay {path}", me.display()),
+        Some(_) if is_example => format!("cargo run --release --example {name} --"),
+        Some(_) => "cargo run --release --".to_owned(),
+        None => me.display().to_string(),
     }
 }

@@ -202,9 +202,9 @@ fn report(
     }
     let wrong_ones: String = wrong.iter().map(|line| format!("{line}\n")).collect();
     format!(
-        "{}\n{wrong_ones}{} cases in {}, {} went wrong\n",
+        "{}\n{wrong_ones}{} in {}, {} went wrong\n",
         human::aligned(table),
-        human::thousands(args.cases),
+        human::count(args.cases, "case"),
         human::duration(took.as_secs_f64()),
         wrong.len()
     )

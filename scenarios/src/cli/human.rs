@@ -1,7 +1,5 @@
 //! The report of `run`, and figures, for people.
 
-use std::fmt::Write as _;
-
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use console::{Term, style};
 
@@ -25,17 +23,17 @@ pub(super) fn report(report: &Report) -> String {
 
 fn summary(report: &Report) -> String {
     let totals = &report.totals;
-    format!(
-        "{}: {} seeds ({}), {} events, {} simulated in {} ({} times real time, {} events/s)\n",
+    paragraph(&format!(
+        "{}: {} ({}), {}, {} simulated in {} ({} times real time, {} events/s)",
         report.case,
-        thousands(totals.seeds),
+        count(totals.seeds, "seed"),
         report.seeds,
-        thousands(totals.events),
+        count(totals.events, "event"),
         duration(totals.simulated_seconds),
         duration(totals.real_seconds),
         thousands(totals.simulated_per_real_second as u64),
         thousands(totals.events_per_real_second as u64),
-    )
+    ))
 }
 
 fn faults(report: &Report) -> String {
@@ -85,6 +83,10 @@ pub(super) fn table(header: &[&str]) -> Table {
 
 /// How wide the terminal is, if results go to one.
 fn width() -> Option<usize> {
+    #[cfg(test)]
+    if let Some(width) = tests::WIDTH.get() {
+        return Some(width);
+    }
     let terminal = Term::stdout();
     let size = terminal.is_term().then(|| terminal.size_checked())?;
     size.map(|(_, columns)| usize::from(columns))
@@ -130,40 +132,100 @@ fn wrapped(line: &str, indent: usize, width: Option<usize>) -> String {
     text
 }
 
-/// The table as text, with its figures (up to three columns after the first) at the right.
+/// A terminal with fewer columns has no room for a table that is wider than it: its columns would be cut into pieces.
+const NARROW: usize = 72;
+
+/// The table as text, with its figures (up to three columns after the first) at the right. On a narrow terminal that it
+/// does not fit each row is a paragraph.
 pub(super) fn aligned(mut table: Table) -> String {
     for column in table.column_iter_mut().skip(1).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
+    }
+    if let Some(width) = width().filter(|width| *width < NARROW) {
+        let mut whole = table.clone();
+        whole.set_content_arrangement(ContentArrangement::Disabled);
+        let longest = whole
+            .lines()
+            .map(|line| line.trim_end().chars().count())
+            .max();
+        if longest.is_some_and(|longest| longest > width) {
+            return paragraphs(&table, width);
+        }
     }
     let rows = table.to_string();
     let lines: Vec<&str> = rows.lines().map(str::trim_end).collect();
     lines.join("\n")
 }
 
-fn violation(violation: &Violation) -> String {
-    let mut text = format!(
-        "\n{} of {}\n",
-        match violation.expected {
-            true => style("expected VIOLATION").yellow(),
-            false => style("VIOLATION").red().bold(),
-        },
-        in_words(&violation.what)
-    );
-    let mut line = |name: &str, value: &str| {
-        writeln!(text, "  {name:<10}  {value}").expect("writing to a string cannot fail");
+/// Stands for a space at which no line ends.
+const TOGETHER: &str = "\u{2060}";
+
+/// Each row as its first cell and, below, what is in the others: `seeds 3, violated 0`.
+fn paragraphs(table: &Table, width: usize) -> String {
+    let header = table.header().into_iter().flat_map(|row| row.cell_iter());
+    let header: Vec<String> = header.map(|cell| cell.content()).collect();
+    let mut lines = Vec::new();
+    for row in table.row_iter() {
+        let cells: Vec<String> = row.cell_iter().map(|cell| cell.content()).collect();
+        let Some((first, others)) = cells.split_first() else {
+            continue;
+        };
+        let others = header.iter().skip(1).zip(others);
+        let others = others.filter(|(_, cell)| !cell.is_empty());
+        let others: Vec<String> = others
+            .map(|(name, cell)| format!("{name} {cell}").replace(' ', TOGETHER))
+            .collect();
+        let others = wrapped(&format!("  {}", others.join(", ")), 2, Some(width));
+        lines.push(first.clone());
+        lines.push(others.replace(TOGETHER, " "));
+    }
+    lines.join("\n")
+}
+
+/// Text that goes on indented where the terminal ends.
+pub(super) fn paragraph(text: &str) -> String {
+    wrapped(text, 2, width()) + "\n"
+}
+
+/// A heading, and what there is to say under it.
+pub(super) fn fact(heading: &str, text: &str) -> String {
+    let width = width();
+    let indent = match width {
+        Some(..NARROW) => 4,
+        _ => 14,
     };
-    line("seeds", &seeds(violation));
-    line("blame", &violation.attribution);
+    wrapped(&format!("  {heading:<10}  {text}"), indent, width) + "\n"
+}
+
+fn violation(violation: &Violation) -> String {
+    let what = format!("VIOLATION of {}", in_words(&violation.what));
+    let mut text = format!("\n{}", headline(&what, violation.expected));
+    text += &fact("seeds", &seeds(violation));
+    text += &fact("blame", &violation.attribution);
     for explanation in &violation.explanations {
-        line("", explanation);
+        text += &fact("", explanation);
     }
     if let Some(trace) = &violation.trace {
-        line("trace", trace);
+        text += &fact("trace", trace);
     }
     if let Some(replay) = &violation.replay {
-        line("replay", replay);
+        text += &fact("replay", replay);
     }
     text + &story(&violation.story)
+}
+
+/// What is violated, its first word in colour.
+pub(super) fn headline(what: &str, is_expected: bool) -> String {
+    let word = match is_expected {
+        true => "expected VIOLATION",
+        false => "VIOLATION",
+    };
+    let coloured = match is_expected {
+        true => style(word).yellow(),
+        false => style(word).red().bold(),
+    };
+    let what = what.strip_prefix("VIOLATION").unwrap_or(what);
+    paragraph(&format!("{word}{what}")).replacen(word, &coloured.to_string(), 1)
 }
 
 fn seeds(violation: &Violation) -> String {
@@ -175,9 +237,10 @@ fn seeds(violation: &Violation) -> String {
         ..
     } = violation;
     match seeds {
-        1 => format!("seed {first_seed}, after {events} events"),
+        1 => format!("seed {first_seed}, after {}", count(*events, "event")),
         _ => format!(
-            "{seeds} seeds, first {first_seed}, shortest {shortest_seed} with {events} events"
+            "{seeds} seeds, first {first_seed}, shortest {shortest_seed} with {}",
+            count(*events, "event")
         ),
     }
 }
@@ -191,8 +254,12 @@ pub(super) fn story(lines: &[String]) -> String {
         true => String::new(),
         false => {
             let width = width();
+            let indent = match width {
+                Some(..NARROW) => 8,
+                _ => TOLD_FROM,
+            };
             let line = |line: &String| {
-                let line = wrapped(&format!("    {line}"), TOLD_FROM, width);
+                let line = wrapped(&format!("    {line}"), indent, width);
                 match line.contains("  fault  ") {
                     true => style(line).yellow().to_string(),
                     false => line,
@@ -217,13 +284,24 @@ fn verdict(report: &Report) -> String {
         Verdict::Violated => style(word).red(),
         Verdict::Incomplete | Verdict::Interrupted => style(word).yellow(),
     };
-    let because = report.because.iter().map(|why| format!("  {why}\n"));
+    let because = report.because.iter();
+    let because = because.map(|why| wrapped(&format!("  {why}"), 4, width()) + "\n");
     format!("\nverdict: {word}\n{}", because.collect::<String>())
 }
 
 /// `12_345` as `12,345`.
 pub(super) fn thousands(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
+}
+
+/// So many of these: `1 seed`, `2,000 seeds`.
+pub(super) fn count(number: u64, what: &str) -> String {
+    let plural = match (number, what.strip_suffix('y')) {
+        (1, _) => what.to_owned(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) => format!("{what}s"),
+    };
+    format!("{} {plural}", thousands(number))
 }
 
 fn share(part: u64, all: u64) -> String {
@@ -244,7 +322,68 @@ pub(super) fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// The width of a terminal that there is not.
+        pub static WIDTH: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+
+    /// What is printed on a terminal of so many columns.
+    fn on<T>(width: usize, print: impl FnOnce() -> T) -> T {
+        WIDTH.set(Some(width));
+        let printed = print();
+        WIDTH.set(None);
+        printed
+    }
+
+    fn tested() -> Table {
+        let mut table = table(&["property", "tested", "in seeds", "violated", "class"]);
+        let name = "stopped-address-is-removed";
+        table.add_row([name, "1,234", "3 (75%)", "", "guarantee"]);
+        table
+    }
+
+    #[test]
+    fn a_table_survives_a_narrow_terminal() {
+        let wide = [
+            " property                    tested  in seeds  violated  class",
+            " stopped-address-is-removed   1,234   3 (75%)            guarantee",
+        ];
+        let wide = wide.join("\n");
+        assert_eq!(aligned(tested()), wide);
+        assert_eq!(on(80, || aligned(tested())), wide);
+        let narrow = "\
+stopped-address-is-removed
+  tested 1,234, in seeds 3 (75%),
+  class guarantee";
+        assert_eq!(on(40, || aligned(tested())), narrow);
+        let small = || {
+            let mut table = table(&["fault", "injected"]);
+            table.add_row(["crash", "10"]);
+            aligned(table)
+        };
+        assert_eq!(on(40, small), " fault  injected\n crash        10");
+    }
+
+    #[test]
+    fn what_is_said_wraps_on_a_narrow_terminal() {
+        let what = "VIOLATION of one-thing (Endpoints address 10.0.0.2): 10.0.0.2 is still listed";
+        let expected = "\
+VIOLATION of one-thing (Endpoints
+  address 10.0.0.2): 10.0.0.2 is still
+  listed
+";
+        assert_eq!(on(40, || headline(what, false)), expected);
+        assert_eq!(headline(what, true), format!("expected {what}\n"));
+        let text = "a stopping apiserver that finds no other lease refuses";
+        let expected =
+            "  blame       a stopping apiserver that\n    finds no other lease refuses\n";
+        assert_eq!(on(40, || fact("blame", text)), expected);
+        assert_eq!(fact("blame", text), format!("  blame       {text}\n"));
+    }
 
     #[test]
     fn figures_read_well() {
@@ -254,6 +393,8 @@ mod tests {
         assert_eq!(duration(1.25), "1.2 s");
         assert_eq!(duration(7_200.0), "2.0 h");
         assert_eq!(share(1, 8), "1 (12%)");
+        assert_eq!(count(1, "seed"), "1 seed");
+        assert_eq!(count(2_000, "property"), "2,000 properties");
     }
 
     #[test]

@@ -85,20 +85,19 @@ fn shortcomings(
     // A sweep that stops at a violation has not had the time for the rest.
     if !found {
         let untested = swept.untested();
-        missing.extend(
-            untested
-                .iter()
-                .map(|name| format!("the guarantee `{name}` was never put to the test")),
-        );
+        missing.extend(untested.iter().map(|name| untested_guarantee(case, name)));
     }
     if found && swept.totals.seeds < args.seeds().count {
-        let ran = human::thousands(swept.totals.seeds);
-        let of = match args.wants_all_seeds() {
-            true => format!(" of {}", human::thousands(args.seeds().count)),
-            false => String::new(),
+        let ran = swept.totals.seeds;
+        let seeds = match args.wants_all_seeds() {
+            true => {
+                let all = human::count(args.seeds().count, "seed");
+                format!("{} of {all}", human::thousands(ran))
+            }
+            false => human::count(ran, "seed"),
         };
         missing.push(format!(
-            "stopped at the first violation, after {ran}{of} seeds; --keep-going goes on"
+            "stopped at the first violation, after {seeds}; --keep-going goes on"
         ));
     }
     for name in &args.require {
@@ -114,6 +113,14 @@ fn shortcomings(
         missing.push("the time was over before one seed was run".to_owned());
     }
     missing
+}
+
+fn untested_guarantee(case: &dyn Case, name: &str) -> String {
+    let what = format!("the guarantee `{name}` was never put to the test");
+    match case.would_test(name) {
+        Some(help) => format!("{what}: {help}"),
+        None => what,
+    }
 }
 
 fn faults(swept: &Swept) -> Vec<Fault> {

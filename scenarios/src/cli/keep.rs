@@ -22,7 +22,7 @@ pub(super) fn keep(catalogue: &dyn Catalogue, args: &KeepArgs) -> Result<Exit, P
         let message = format!("{shown}: {error}");
         match error {
             Unfollowed::NoWorld(_) => Problem::new(message),
-            Unfollowed::Parted(_) => Problem::misfit(message),
+            Unfollowed::Parted { .. } => Problem::misfit(message),
         }
     })?;
     let stem = trace_file::stem(&args.trace);

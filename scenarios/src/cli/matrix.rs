@@ -131,7 +131,7 @@ fn smaller(case: &dyn Case, candidate: &Candidate) -> Result<Option<Small>, Prob
     let trace = trace_file::read(path).map_err(|error| Problem::new(error.to_string()))?;
     let effort = Effort {
         attempts,
-        time_box: None,
+        ..Effort::default()
     };
     let Some(shrunk) = crate::shrink::shrink(case, &trace, effort) else {
         return Ok(None);

@@ -10,6 +10,8 @@ use crate::seeds::Seeds;
 use crate::stopwatch::Stopwatch;
 use crate::sweep::Watch;
 
+use super::human;
+
 /// Elsewhere than on a terminal the first line comes after so much time,
 const FIRST_LINE: Duration = Duration::from_secs(5);
 /// and each next one after twice as much as the one before, until they are so far apart.
@@ -87,13 +89,14 @@ impl Watch for Progress {
         match self {
             Progress::Bar(bar) => {
                 bar.set_position(done);
-                bar.set_message(format!("{violations} violations"));
+                bar.set_message(human::count(violations, "violation"));
             }
             Progress::Lines { seeds, pace } => {
                 let mut pace = pace.lock().expect("nobody panics with it");
                 if pace.is_due() {
                     let of = seeds.map_or(String::new(), |seeds| format!(" of {seeds}"));
-                    eprintln!("{done}{of} seeds, {violations} violations");
+                    let violations = human::count(violations, "violation");
+                    eprintln!("{done}{of} seeds, {violations}");
                 }
             }
         }

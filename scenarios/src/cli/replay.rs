@@ -18,6 +18,8 @@ use super::{find, human, print};
 
 /// So many pending events are shown where a replay stops.
 const PENDING: usize = 20;
+/// So many objects are named to who asks for one that there is not.
+const NAMES: usize = 40;
 
 pub(super) fn replay(catalogue: &dyn Catalogue, args: &ReplayArgs) -> Result<Exit, Problem> {
     let (trace, case) = find::traced(catalogue, &args.trace)?;
@@ -63,15 +65,43 @@ fn story(followed: &Followed, args: &ReplayArgs) -> Result<Vec<String>, Problem>
             false => followed.story(),
         });
     };
-    followed.story_about(object).ok_or_else(|| {
-        let listed = |object: &str| Listed::new(object, "");
-        let objects: Vec<Listed> = followed.objects().map(listed).collect();
-        Problem::new(format!(
-            "{}: nothing was told about `{object}`; {}",
-            args.trace.display(),
-            find::help(object, &objects, "the objects are")
-        ))
+    let about = followed.story_about(object).ok_or_else(|| {
+        let message = format!(
+            "{}: nothing was told about `{object}`; ",
+            args.trace.display()
+        );
+        Problem::new(message + &known(followed, object))
+    })?;
+    Ok(match about.is_empty() {
+        true => vec![format!("nothing was told of {object} so far")],
+        false => about,
     })
+}
+
+/// The processes and objects of a story, the one first that is most likely meant.
+fn known(followed: &Followed, object: &str) -> String {
+    let listed = |object: &str| Listed::new(object, "");
+    let processes: Vec<Listed> = followed.processes().map(listed).collect();
+    let objects: Vec<Listed> = followed.objects().map(listed).collect();
+    let all = [processes.clone(), objects.clone()].concat();
+    let near = find::near(object, &all).map(|name| format!("did you mean `{name}`? "));
+    format!(
+        "{}there are the processes {}, and the objects {}",
+        near.unwrap_or_default(),
+        names(&processes),
+        names(&objects),
+    )
+}
+
+/// The first of these names, and how many more there are.
+fn names(listed: &[Listed]) -> String {
+    let shown = listed.iter().take(NAMES);
+    let shown: Vec<&str> = shown.map(|listed| listed.name.as_str()).collect();
+    let more = match listed.len().saturating_sub(NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more (`--story` tells of them)"),
+    };
+    shown.join(", ") + &more
 }
 
 /// Why a trace could not be followed, for people.
@@ -79,7 +109,7 @@ pub(super) fn unfollowed(error: &Unfollowed, args: &ReplayArgs) -> Problem {
     let message = format!("{}: {error}", args.trace.display());
     match error {
         Unfollowed::NoWorld(_) => Problem::new(message),
-        Unfollowed::Parted(_) => Problem::misfit(message),
+        Unfollowed::Parted { .. } => Problem::misfit(message),
     }
 }
 
@@ -119,9 +149,9 @@ fn told(case: &dyn Case, world: &World, line: &Line, replayed: &Replayed) -> Str
 fn stopped(followed: &Followed) -> String {
     let world = &followed.world;
     let mut text = String::new();
-    let events = human::thousands(followed.events);
+    let events = human::count(followed.events, "event");
     let now = world.now();
-    writeln!(text, "stopped after {events} events, at {now} s; pending:")
+    writeln!(text, "stopped after {events}, at {now} s; pending:")
         .expect("writing to a string cannot fail");
     for entry in world.pending().take(PENDING) {
         let name = world.render(&world.entry_name(entry));
@@ -136,11 +166,9 @@ fn stopped(followed: &Followed) -> String {
 fn ended(followed: &Followed) -> String {
     let events = human::thousands(followed.events);
     let at = followed.world.now();
-    match &followed.violation {
-        None => format!("all {events} events match, to {at} s: no violation\n"),
-        Some(found) => format!(
-            "all {events} events match, to {at} s: violation of {}\n",
-            in_words(found)
-        ),
-    }
+    let what = match &followed.violation {
+        None => "no violation".to_owned(),
+        Some(found) => format!("violation of {}", in_words(found)),
+    };
+    human::paragraph(&format!("all {events} events match, to {at} s: {what}"))
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::seeds::Seeds;
-use crate::soundness::{Sounded, Soundness};
+use crate::soundness::{Sounded, Soundness, TimedOut};
 use crate::stopwatch::Stopwatch;
 use crate::trace_file::check_writable;
 
 use super::exit::{Exit, Problem};
 use super::progress::Ticker;
-use super::{args, interrupt, print};
+use super::{args, human, interrupt, print};
 
 #[derive(Debug, Args)]
 pub(super) struct SoundnessArgs {
@@ -25,7 +25,7 @@ pub(super) struct SoundnessArgs {
     /// Go on after a disagreement
     #[arg(long)]
     keep_going: bool,
-    /// A world that takes more real time than this does not come to an end
+    /// Give up on a world that takes more real time than this, and end with 4: nobody knows whether the two agree on it
     #[arg(long, value_name = "DURATION", value_parser = args::duration, default_value = "2m")]
     patience: Duration,
     /// Where disagreements are written
@@ -46,7 +46,12 @@ pub(super) fn soundness(args: &SoundnessArgs) -> Result<Exit, Problem> {
     let (clock, ticker) = (Stopwatch::start(), Ticker::new());
     let of = args.worlds.count;
     let watch = |done: u64, disputed: u64| {
-        ticker.tick(|| format!("{done} of {of} worlds, {disputed} disagreements"));
+        ticker.tick(|| {
+            format!(
+                "{done} of {of} worlds, {}",
+                human::count(disputed, "disagreement")
+            )
+        });
     };
     let sounded = soundness.run(watch).map_err(Problem::new)?;
     eprintln!("{:.1} s", clock.elapsed().as_secs_f64());
@@ -58,8 +63,10 @@ pub(super) fn soundness(args: &SoundnessArgs) -> Result<Exit, Problem> {
     if let Some(why) = unwritten {
         eprintln!("error: a disagreement could not be written: {why}");
     }
-    Ok(if sounded.stuck.is_some() || !sounded.disputed.is_empty() {
+    Ok(if !sounded.disputed.is_empty() {
         Exit::Violation
+    } else if sounded.timed_out.is_some() {
+        Exit::Incomplete
     } else if sounded.stopped {
         Exit::Interrupted
     } else {
@@ -82,9 +89,13 @@ fn report(sounded: &Sounded, worlds: Seeds) -> String {
             )
         })
         .collect();
-    if let Some(number) = sounded.stuck {
+    if let Some(TimedOut { number, written }) = &sounded.timed_out {
+        let place = match written {
+            Ok(path) => path.display().to_string(),
+            Err(why) => why.clone(),
+        };
         lines.push(format!(
-            "DISAGREEMENT on world {number}: it does not come to an end"
+            "world {number} took longer than --patience allows, so it was not compared, nor what comes after it\n  {place}"
         ));
     }
     lines.push(format!("worlds {worlds}"));
@@ -100,15 +111,15 @@ fn report(sounded: &Sounded, worlds: Seeds) -> String {
     }
     if sounded.left_out > 0 {
         lines.push(format!(
-            "{} worlds are too large within any limits",
-            sounded.left_out
+            "too large within any limits: {}",
+            human::count(sounded.left_out, "world")
         ));
     }
-    let wrong = sounded.disputed.len() + usize::from(sounded.stuck.is_some());
-    lines.push(match (wrong, sounded.stopped) {
+    lines.push(match (sounded.disputed.len(), sounded.stopped) {
+        (0, _) if sounded.timed_out.is_some() => "timed out; no disagreement until then".to_owned(),
         (0, false) => "no disagreement".to_owned(),
         (0, true) => "interrupted; no disagreement until then".to_owned(),
-        (wrong, _) => format!("{wrong} disagreements"),
+        (wrong, _) => human::count(wrong as u64, "disagreement"),
     });
     lines.join("\n") + "\n"
 }

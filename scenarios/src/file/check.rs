@@ -228,6 +228,18 @@ impl Checker<'_> {
             let hits = all.filter_map(|own| own.hit(&setup, kind, max));
             hits.collect::<Vec<_>>()
         };
+        // Whom it could strike if there were some.
+        let lacking = |kind: FaultKind, max| {
+            let all = self.components.iter().filter(|own| !exist(own.name()));
+            let struck = all.filter(|own| own.hit(&setup, kind, max).is_some());
+            let mut added = struck
+                .map(|own| own.added_by())
+                .filter(|add| !add.is_empty());
+            match added.next() {
+                Some(add) => format!("add {add}, or remove it"),
+                None => "remove it".to_owned(),
+            }
+        };
         let mut wrong = Vec::new();
         for (name, max) in self.scenario.faults.budgets() {
             let kind = FaultKind::ALL.into_iter().find(|kind| kind.name() == name);
@@ -238,12 +250,12 @@ impl Checker<'_> {
             let path = Path::of("faults").key(name);
             if hits.is_empty() {
                 let message = format!("there is nobody whom `{name}` could strike");
-                wrong.push((path, message, "remove it"));
+                wrong.push((path, message, lacking(kind, max)));
             } else if self.scenario.faults.gone(kind) > 0.0
                 && !hits.iter().any(|hit| hit.may_stay_away)
             {
                 let message = "those who can be injected here always come back".to_owned();
-                wrong.push((path.key("gone"), message, "remove `gone`"));
+                wrong.push((path.key("gone"), message, "remove `gone`".to_owned()));
             }
         }
         for (path, message, help) in wrong {

@@ -2,11 +2,12 @@
 
 use serde_saphyr::Location;
 use wavetank_component::Finding;
-use wavetank_component::file::path::Path;
+use wavetank_component::file::path::{Path, Step};
 use wavetank_component::file::read::{Error, Kind};
 use wavetank_component::file::suggest;
 use wavetank_component::file::tree::{Focus, Node, Shape};
 
+use super::faults::Faults;
 use super::format::Format;
 use super::report::{Note, Source};
 
@@ -175,6 +176,14 @@ fn found(source: &Source, tree: &Node, path: &Path) -> String {
     }
 }
 
+/// A fault in `faults` as it is written, if that is what stands here.
+fn budget(path: &Path) -> Option<String> {
+    match &path.0[..] {
+        [Step::Key(section), Step::Key(kind)] if section == "faults" => Faults::example(kind),
+        _ => None,
+    }
+}
+
 fn unfit(source: &Source, tree: &Node, path: &Path, expected: &str) -> (String, String) {
     let (what, how) = plain(expected);
     let is_root = path.0.is_empty();
@@ -185,6 +194,8 @@ fn unfit(source: &Source, tree: &Node, path: &Path, expected: &str) -> (String, 
     };
     let found = found(source, tree, path);
     let message = format!("{subject} must be {what}, not {found}");
+    let example = budget(path).map(|example| format!("for example `{example}`"));
+    let how = example.unwrap_or_else(|| how.to_owned());
     match tree.get(path).map(|node| &node.shape) {
         Some(Shape::Empty) if is_root => (
             format!("{subject} is empty"),

@@ -21,6 +21,13 @@ macro_rules! faults {
             /// The names of all kinds.
             pub const KINDS: &[&str] = &[$($name),*];
 
+            /// Such a fault as in a file: `crash: {max: 3, lasts: 5s..30s}`.
+            pub fn example(kind: &str) -> Option<String> {
+                let more = [$(($name, <$budget>::MORE)),*];
+                let (_, more) = more.into_iter().find(|(name, _)| *name == kind)?;
+                Some(format!("{kind}: {{max: 3{more}}}"))
+            }
+
             /// The kinds that have a budget, with the most that may strike.
             pub fn budgets(&self) -> impl Iterator<Item = (&'static str, u32)> {
                 [$(($name, self.$field.as_ref().map(|budget| budget.max))),*]
@@ -159,6 +166,35 @@ pub struct ClockJump {
     pub max: u32,
     /// How far it jumps.
     pub by: Range<Duration>,
+}
+
+/// What an example of a budget says besides `max`.
+trait Example {
+    const MORE: &str;
+}
+
+impl Example for Outage {
+    const MORE: &str = ", lasts: 5s..30s";
+}
+
+impl Example for Spell {
+    const MORE: &str = ", lasts: 1s..10s";
+}
+
+impl Example for Moment {
+    const MORE: &str = "";
+}
+
+impl Example for SlowLink {
+    const MORE: &str = ", lasts: 1s..40s, factor: 10..200";
+}
+
+impl Example for ClockRate {
+    const MORE: &str = ", lasts: 10s..60s, ppm: 500";
+}
+
+impl Example for ClockJump {
+    const MORE: &str = ", by: 1s..60s";
 }
 
 /// Reads a probability.

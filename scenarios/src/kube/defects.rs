@@ -1,7 +1,7 @@
 //! The defects and fixes of a job: which have a place in it, and the same job with some the other way.
 
 use wavetank_component::Component;
-use wavetank_version::{Defect, Kind, List, OptionIs};
+use wavetank_version::{Composition, Defect, Kind, List, OptionIs, Unfit};
 
 use super::job::Job;
 use crate::case::{Flip, Hidden};
@@ -20,7 +20,7 @@ fn flip(defect: &Defect) -> Flip {
 
 impl Job {
     /// Is it on anywhere?
-    fn has(&self, defect: &Defect) -> bool {
+    pub(super) fn has(&self, defect: &Defect) -> bool {
         match defect.is_of_etcd() {
             true => self.etcd_selection().contains(defect),
             false => self.selections().iter().any(|on| on.contains(defect)),
@@ -45,18 +45,42 @@ impl Job {
     /// # Errors
     /// The first that has none.
     pub(super) fn check_defects(&self) -> Result<(), String> {
+        let checked = self.check_places(&self.spec.composition);
+        checked.map_err(|unfit| unfit.to_string())
+    }
+
+    fn check_places(&self, composition: &Composition) -> Result<(), Unfit> {
         let versions = self.components.releases(&self.spec);
         let place = |defect: &Defect| self.missing_place(defect);
         let may_be = |option| self.spec.may_be(option);
-        let checked = self.spec.composition.check(&versions, place, may_be);
-        checked.map_err(|unfit| unfit.to_string())
+        composition.check(&versions, place, may_be)
+    }
+
+    /// Why it makes no difference here whether this one is on: it has no place, or the options hide it.
+    pub(super) fn cannot_show(&self, defect: &'static Defect) -> Option<String> {
+        let asked = Composition {
+            on: vec![defect],
+            ..Composition::default()
+        };
+        let unfit = self.check_places(&asked).err();
+        let hiding = || {
+            let wanted: Vec<String> = self.hiding(defect).map(|o| o.to_string()).collect();
+            let wanted = wanted.join(" and ");
+            (!wanted.is_empty())
+                .then(|| format!("has a place here but does not show: it shows only with {wanted}"))
+        };
+        unfit.map(|unfit| unfit.why).or_else(hiding)
+    }
+
+    /// Do the algorithms of a release that runs here have its place?
+    pub(super) fn fits_a_release(&self, defect: &Defect) -> bool {
+        let mut releases = self.components.releases(&self.spec).into_iter();
+        defect.is_of_etcd() || releases.any(|release| defect.fits(release))
     }
 
     /// Do the algorithms have this place: those of a process of Kubernetes, or those of the etcd?
     fn fits(&self, defect: &Defect) -> bool {
-        let releases = self.components.releases(&self.spec);
-        let somewhere = releases.iter().any(|release| defect.fits(*release));
-        defect.is_of_etcd() || somewhere && self.missing_place(defect).is_none()
+        defect.is_of_etcd() || self.fits_a_release(defect) && self.missing_place(defect).is_none()
     }
 
     /// Defects that are on and fixes that are off.

@@ -1,64 +1,128 @@
-//! What is known of a property, a defect or a kind of fault: what it says, and what tests it.
+//! What is known of a property, a defect, a kind of fault, a scenario or a scope: what it says, and what tests it.
+//! `cases` is how scenarios and scopes are told.
+
+mod cases;
+
+use std::collections::BTreeSet;
 
 use wavetank_cluster::Named;
+use wavetank_component::Setup;
+use wavetank_engine::FaultKind;
 use wavetank_releases::Release;
 use wavetank_version::{Composition, Defect, Kind};
 
-use super::{Kube, library};
+use super::{Kube, flags, library};
 use crate::case::Case as _;
 use crate::catalogue::{Described, Listed};
-use crate::file::{Faults, Format};
+use crate::file::{EVERYWHERE, Faults, Format, Scenario};
 use crate::kube::Job;
 
-/// A scenario or scope as it is when all is fixed, and whether it is a scope.
-fn jobs(kube: &Kube) -> Vec<(Job, bool)> {
+type Facts = Vec<(String, Vec<String>)>;
+
+fn fact(heading: &str, lines: impl IntoIterator<Item = String>) -> (String, Vec<String>) {
+    (heading.to_owned(), lines.into_iter().collect())
+}
+
+/// The bundled scenarios and scopes, and whether each is a scope.
+fn bundled(kube: &Kube) -> impl Iterator<Item = (Scenario, bool)> {
     let scenarios = library::bundled(&kube.components).into_iter();
     let scopes = library::scopes(&kube.components).into_iter();
     let scenarios = scenarios.map(|scenario| (scenario, false));
-    let all = scenarios.chain(scopes.map(|scope| (scope, true)));
-    let fixed = || Composition {
+    scenarios.chain(scopes.map(|scope| (scope, true)))
+}
+
+/// A scenario as it is when all is fixed, under its own release or another.
+fn fixed(kube: &Kube, scenario: &Scenario, release: Option<&'static Release>) -> Option<Job> {
+    let fixed = Composition {
         fixed: true,
         ..Composition::default()
     };
-    all.filter_map(|(scenario, is_scope)| {
-        let job = kube.job(scenario, None, fixed());
-        Some((job.ok()?, is_scope))
-    })
-    .collect()
+    kube.job(scenario.clone(), release.map(Into::into), fixed)
+        .ok()
+}
+
+/// All of them, when all is fixed.
+fn jobs(kube: &Kube) -> Vec<(Job, bool)> {
+    let job = |(scenario, is_scope)| Some((fixed(kube, &scenario, None)?, is_scope));
+    bundled(kube).filter_map(job).collect()
 }
 
 /// The names of the scenarios, and those of the scopes, of which this is true.
-fn that(jobs: &[(Job, bool)], is_so: impl Fn(&Job) -> bool) -> Vec<(String, Vec<String>)> {
+fn that(jobs: &[(Job, bool)], is_so: impl Fn(&Job) -> bool) -> Facts {
     let names = |scope: bool| {
         let all = jobs
             .iter()
             .filter(|(job, is_scope)| *is_scope == scope && is_so(job));
         let names: Vec<&str> = all.map(|(job, _)| job.name()).collect();
-        let names = names.join(", ");
-        Some(names)
-            .filter(|names| !names.is_empty())
-            .into_iter()
-            .collect()
+        joined(names.into_iter().map(str::to_owned).collect())
     };
-    vec![
-        ("scenarios".to_owned(), names(false)),
-        ("scopes".to_owned(), names(true)),
-    ]
+    vec![fact("scenarios", names(false)), fact("scopes", names(true))]
+}
+
+/// One line with all of these, if there are any.
+fn joined(names: Vec<String>) -> Option<String> {
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Where a defect has its place and would show: scenarios and scopes, each with the release that it takes if that is
+/// not its own.
+pub(super) fn homes(kube: &Kube, defect: &'static Defect) -> (Vec<String>, Vec<String>) {
+    homes_among(kube, &jobs(kube), defect)
+}
+
+fn homes_among(
+    kube: &Kube,
+    jobs: &[(Job, bool)],
+    defect: &'static Defect,
+) -> (Vec<String>, Vec<String>) {
+    let shows = |job: &Job| job.showing().any(|own| own == defect);
+    let home = |own: &Job| {
+        let scenario = &own.scenario;
+        if shows(own) {
+            return Some(scenario.name.clone());
+        }
+        // Then it is not for its release that it does not show.
+        if own.fits_a_release(defect) {
+            return None;
+        }
+        let mut releases = Release::TABLE.iter().rev();
+        let release = releases.find(|release| {
+            let job = defect
+                .fits(release.version)
+                .then(|| fixed(kube, scenario, Some(release)));
+            job.flatten().is_some_and(|job| shows(&job))
+        })?;
+        Some(format!("{} --release {}", scenario.name, release.name))
+    };
+    let (mut scenarios, mut scopes) = (Vec::new(), Vec::new());
+    for (job, is_scope) in jobs {
+        match is_scope {
+            true => scopes.extend(home(job)),
+            false => scenarios.extend(home(job)),
+        }
+    }
+    (scenarios, scopes)
+}
+
+/// The releases of Kubernetes whose algorithms have the place of a defect.
+pub(super) fn releases_that_fit(defect: &Defect) -> String {
+    let releases = Release::TABLE.iter();
+    let fitting = releases.filter(|release| defect.fits(release.version));
+    fitting
+        .map(|release| release.name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 pub(super) fn described(kube: &Kube) -> Vec<Listed> {
     let components = &kube.components;
-    let properties = components
-        .properties()
-        .into_iter()
-        .map(|named| named.info.name);
-    let defects = components
-        .defects()
-        .into_iter()
-        .map(|(_, _, defect)| defect.name);
-    let all = properties
-        .chain(defects)
-        .chain(Faults::KINDS.iter().copied());
+    let properties = components.properties().into_iter();
+    let properties = properties.map(|named| named.info.name.to_owned());
+    let defects = components.defects().into_iter();
+    let defects = defects.map(|(_, _, defect)| defect.name.to_owned());
+    let faults = Faults::KINDS.iter().map(|kind| (*kind).to_owned());
+    let cases = bundled(kube).map(|(scenario, _)| scenario.name);
+    let all = properties.chain(defects).chain(faults).chain(cases);
     all.map(|name| Listed::new(name, "")).collect()
 }
 
@@ -69,23 +133,57 @@ pub(super) fn describe(kube: &Kube, name: &str) -> Option<Described> {
     if let Some(known) = kube.components.defect(name) {
         return Some(defect(kube, known));
     }
-    let kind = Faults::KINDS.iter().find(|kind| **kind == name)?;
-    Some(fault(kube, kind))
+    if let Some(kind) = Faults::KINDS.iter().find(|kind| **kind == name) {
+        return Some(fault(kube, kind));
+    }
+    let (scenario, is_scope) = bundled(kube).find(|(scenario, _)| scenario.name == name)?;
+    let job = fixed(kube, &scenario, None)?;
+    Some(match is_scope {
+        true => cases::scope(&job),
+        false => cases::scenario(&job),
+    })
+}
+
+/// What a scenario needs to have: "`informers: 2` in `topology`".
+fn needs(add: &str) -> Option<String> {
+    (!add.is_empty()).then(|| add.replace("` to `", "` in `"))
 }
 
 fn property(kube: &Kube, named: &Named) -> Described {
     let info = &named.info;
-    let need = info.need.add;
-    let needs = Some(need).filter(|add| !add.is_empty());
-    let mut facts = vec![
-        ("component".to_owned(), vec![named.of.to_owned()]),
-        (
-            "needs".to_owned(),
-            needs.map(str::to_owned).into_iter().collect(),
-        ),
-    ];
     let is_held = |job: &Job| job.properties.iter().any(|own| own.info.name == info.name);
-    facts.extend(that(&jobs(kube), is_held));
+    let tested_by = info
+        .tested_by
+        .iter()
+        .filter_map(|entry| needs(&entry.to_string()));
+    let tested_by = match info.is_of_calm() {
+        true => Some("a `calm` that is long enough".to_owned())
+            .into_iter()
+            .chain(tested_by)
+            .collect(),
+        false => tested_by.collect(),
+    };
+    let jobs = jobs(kube);
+    let mut examples: Vec<(bool, &str)> = jobs
+        .iter()
+        .filter(|(job, _)| is_held(job))
+        .map(|(job, is_scope)| (*is_scope, job.name()))
+        .collect();
+    examples.sort_by_key(|(is_scope, _)| *is_scope);
+    let example = examples.first().map(|(is_scope, case)| match is_scope {
+        true => format!("wavetank check {case} --fixed"),
+        false => format!(
+            "wavetank run {case} --fixed --seeds 0..100 --require {}",
+            info.name
+        ),
+    });
+    let mut facts = vec![
+        fact("component", [named.of.to_owned()]),
+        fact("needs", needs(info.need.add)),
+        fact("tested by", joined(tested_by)),
+    ];
+    facts.extend(that(&jobs, is_held));
+    facts.push(fact("example", example));
     Described {
         name: info.name.to_owned(),
         kind: match info.is_sometimes() {
@@ -100,58 +198,52 @@ fn property(kube: &Kube, named: &Named) -> Described {
 fn defect(kube: &Kube, defect: &'static Defect) -> Described {
     let all = kube.components.defects().into_iter();
     let mut own = all.filter(|(_, _, own)| *own == defect);
-    let component = own
-        .next()
-        .map(|(component, _, _)| component.name().to_owned());
-    let releases = Release::TABLE.iter();
-    let with_it = releases.filter(|release| defect.ships_with(release.version));
-    let mut ships: Vec<String> = with_it.map(|release| release.name.to_owned()).collect();
-    let lines = defect.etcd_lines().iter();
-    ships.extend(lines.map(|line| format!("etcd {line}")));
-    let ships = Some(ships.join(", ")).filter(|ships| !ships.is_empty());
-    let needs = defect
+    let of = own.next().map(|(component, ..)| component);
+    let component = of.map(|component| component.name().to_owned());
+    let component_needs = of.and_then(|component| needs(&component.added_by()));
+    let options = defect
         .needs
         .iter()
         .chain(defect.shows_with.iter().flatten());
+    let options = options.map(|option| format!("{option} in `options`"));
+    let wanted = component_needs.into_iter().chain(options);
+    let ships = Some(flags::shipped_with(defect)).filter(|ships| !ships.is_empty());
+    let fitting = (!defect.is_of_etcd()).then(|| releases_that_fit(defect));
     let jobs = jobs(kube);
-    let scope = |job: &Job| job.scope();
-    let shows = |job: &Job| match scope(job) {
-        Some(scope) => scope.shows.iter().any(|name| name == defect.name),
-        None => job.showing().any(|own| own == defect),
-    };
     let cannot = jobs.iter().filter_map(|(job, _)| {
-        let reason = scope(job)?.cannot_show.remove(defect.name)?;
+        let reason = job.scope()?.cannot_show.remove(defect.name)?;
         Some(format!("{}: {reason}", job.name()))
     });
-    let cannot: Vec<String> = cannot.collect();
+    let (scenarios, _) = homes_among(kube, &jobs, defect);
+    let shown_by = |job: &Job| {
+        let scope = job.scope();
+        scope.is_some_and(|scope| scope.shows.iter().any(|name| name == defect.name))
+    };
+    let scopes = jobs.iter().filter(|(job, _)| shown_by(job));
+    let scopes: Vec<String> = scopes.map(|(job, _)| job.name().to_owned()).collect();
     let switch = match defect.kind {
         Kind::Fix => format!("--without {}", defect.name),
         Kind::Defect | Kind::OpenDefect => format!("--defect {}", defect.name),
     };
-    let mut ways: Vec<(bool, &str)> = jobs
-        .iter()
-        .filter(|(job, _)| shows(job))
-        .map(|(job, is_scope)| (*is_scope, job.name()))
-        .collect();
     // A scope that says so shows it for certain.
-    ways.sort_by_key(|(is_scope, _)| !is_scope);
-    let example = ways.first().map(|(is_scope, name)| match is_scope {
-        true => format!("wavetank check {name} --fixed {switch}"),
-        false => format!("wavetank run {name} --fixed {switch} --seeds 0..2000"),
-    });
-    let list = |one: Option<String>| one.into_iter().collect::<Vec<String>>();
-    let mut facts = vec![
-        ("upstream".to_owned(), vec![defect.source.to_owned()]),
-        ("component".to_owned(), list(component)),
-        ("shipped with".to_owned(), list(ships)),
-        (
-            "needs".to_owned(),
-            needs.map(|option| option.to_string()).collect(),
-        ),
+    let example = match (scopes.first(), scenarios.first()) {
+        (Some(scope), _) => Some(format!("wavetank check {scope} --fixed {switch}")),
+        (None, Some(scenario)) => Some(format!(
+            "wavetank run {scenario} --fixed {switch} --seeds 0..2000"
+        )),
+        (None, None) => None,
+    };
+    let facts = vec![
+        fact("upstream", [defect.source.to_owned()]),
+        fact("component", component),
+        fact("shipped with", ships),
+        fact("has a place in", fitting),
+        fact("needs", wanted),
+        fact("scenarios", joined(scenarios)),
+        fact("scopes", joined(scopes)),
+        fact("not seen by", cannot),
+        fact("example", example),
     ];
-    facts.extend(that(&jobs, shows));
-    facts.push(("not seen by".to_owned(), cannot));
-    facts.push(("example".to_owned(), list(example)));
     Described {
         name: defect.name.to_owned(),
         kind: match defect.kind {
@@ -168,22 +260,56 @@ fn defect(kube: &Kube, defect: &'static Defect) -> Described {
 fn fault(kube: &Kube, kind: &'static str) -> Described {
     let about = Format::new(&kube.components).meaning("Faults", kind);
     let is_budgeted = |job: &Job| {
-        job.scenario
-            .faults
-            .budgets()
-            .any(|(name, max)| name == kind && max > 0)
+        let mut budgets = job.scenario.faults.budgets();
+        budgets.any(|(name, max)| name == kind && max > 0)
     };
-    let mut facts = vec![(
-        "in a file".to_owned(),
-        vec![format!(
-            "`{kind}: {{max: 3}}` in `faults` (wavetank schema has all keys)"
-        )],
-    )];
-    facts.extend(that(&jobs(kube), is_budgeted));
+    let jobs = jobs(kube);
+    let mut budgeted = jobs.iter().filter(|(job, _)| is_budgeted(job));
+    let example = budgeted.next().map(|(job, _)| {
+        let case = job.name();
+        format!("wavetank run {case} --fixed --seeds 0..100")
+    });
+    let in_a_file = Faults::example(kind).unwrap_or_default();
+    let mut facts = vec![
+        fact(
+            "in a file",
+            [format!(
+                "`{in_a_file}` in `faults` (`wavetank schema` has all keys)"
+            )],
+        ),
+        fact("needs", targets(&jobs, kind)),
+    ];
+    facts.extend(that(&jobs, is_budgeted));
+    facts.push(fact("example", example));
     Described {
         name: kind.to_owned(),
         kind: "a kind of fault".to_owned(),
         about: about.unwrap_or_default(),
         facts,
     }
+}
+
+/// What a scenario needs so that there is somebody whom such a fault can strike.
+fn targets(jobs: &[(Job, bool)], kind: &str) -> Option<String> {
+    let kind = FaultKind::ALL.into_iter().find(|own| own.name() == kind)?;
+    if EVERYWHERE.contains(&kind) {
+        return Some("nothing: it strikes whatever there is".to_owned());
+    }
+    let mut added = BTreeSet::new();
+    for (job, _) in jobs {
+        let setup = Setup {
+            drawn: job.components.draw(&job.spec, 0),
+            spec: job.spec.clone(),
+        };
+        let Ok(processes) = job.components.processes(&setup, None) else {
+            continue;
+        };
+        for (of, names) in processes {
+            let component = job.components.find(of).filter(|_| !names.is_empty());
+            let struck = component.filter(|own| own.hit(&setup, kind, 1).is_some());
+            added.extend(struck.and_then(|own| needs(&own.added_by())));
+        }
+    }
+    let added: Vec<String> = added.into_iter().collect();
+    (!added.is_empty()).then(|| format!("one of {}", added.join(", ")))
 }

@@ -189,6 +189,10 @@ impl Case for Job {
         own.chain(down).collect()
     }
 
+    fn would_test(&self, property: &str) -> Option<String> {
+        super::testing::would_test(self, property)
+    }
+
     fn flips(&self) -> Vec<Flip> {
         self.blamed()
     }

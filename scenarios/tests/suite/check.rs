@@ -376,8 +376,9 @@ fn what_a_scope_says_that_it_shows_is_looked_for() {
     );
     let said = [
         "right: no violation within",
-        "cannot see  progress-latch: nobody asks for progress",
-        "unshown     reached where it matters whether these are on: progress-overtakes-events, compaction-skips-slow-watch",
+        "not found   progress-latch, because nobody asks for progress",
+        "unclaimed   the code of these was reached, and the scope does not say whether it finds them: \
+         progress-overtakes-events, compaction-skips-slow-watch",
         "right: shows compaction-drops-tombstone",
         "right: cannot show progress-latch",
     ];

@@ -167,8 +167,7 @@ fn conform_apiserver_is_clean_as_shipped() {
 fn a_commit_hash_is_a_seed() {
     let dir = scratch("hash");
     let hash = "ffffffffffffffffe83c5163316f89bfbde7d9ab";
-    game(&dir, &["run", "ping-pong", "--seed", hash])
-        .expect(0, &["1 seeds (18446744073709551615)"]);
+    game(&dir, &["run", "ping-pong", "--seed", hash]).expect(0, &["1 seed (18446744073709551615)"]);
 }
 
 #[test]

@@ -11,6 +11,8 @@ mod determinism;
 mod etcd_defects;
 mod exact;
 mod first_hour;
+mod first_hour_files;
+mod first_hour_flags;
 mod helper;
 mod kept;
 mod leader_defects;

@@ -120,7 +120,7 @@ fn a_trace_that_does_not_fit_says_where() {
         &[
             "at event ",
             "`request ping.1/smash#0.0 pong`",
-            "pending `request ping.1/serve",
+            "is pending, but `request ping.1/serve",
         ],
     );
     let digest = edit(&dir, &name, |text| {
@@ -128,7 +128,7 @@ fn a_trace_that_does_not_fit_says_where() {
         format!("{}{}{}", &text[..at], "0123456789abcdef", &text[at + 16..])
     });
     game(&dir, &["replay", &digest])
-        .expect(3, &["at event 64: the trace has digest 0123456789abcdef"]);
+        .expect(3, &["at event 64: the trace says digest 0123456789abcdef"]);
     let verdict = edit(&dir, &name, |text| {
         text.replace("\"property\":\"every", "\"property\":\"any")
     });

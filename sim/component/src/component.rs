@@ -169,6 +169,12 @@ pub trait Component: Send + Sync + 'static {
         self.count(&spec.given) > 0
     }
 
+    /// What a scenario adds to have such a one: "`informers: 2` to `topology`". Nothing if nobody needs to be told.
+    fn added_by(&self) -> String {
+        self.replicas()
+            .map_or_else(String::new, |own| format!("`{}: 2` to `topology`", own.key))
+    }
+
     /// The components whose properties show its defects.
     fn shown_by(&self) -> Vec<&'static str> {
         vec![self.name()]

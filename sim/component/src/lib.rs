@@ -37,7 +37,7 @@ pub use hit::Hit;
 pub use load::{Load, Often};
 pub use mistakes::{Finding, Mistakes};
 pub use part::{Keys, Part, Section};
-pub use property::{Need, PropertyInfo};
+pub use property::{Entry, Need, PropertyInfo};
 pub use replicas::Replicas;
 pub use setup::{Setup, Spec};
 pub use wiring::Wiring;

@@ -28,6 +28,39 @@ impl Need {
     };
 }
 
+/// A key of a scenario file, with a value that it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it stands: `faults`, `workload`, `topology`.
+    pub section: &'static str,
+    /// The key.
+    pub key: &'static str,
+    /// The value, as in a file.
+    pub value: &'static str,
+}
+
+impl Entry {
+    /// Processes are stopped gracefully.
+    pub const STOP: Entry = Entry::new("faults", "stop", "{max: 3, lasts: 5s..30s}");
+    /// Processes crash.
+    pub const CRASH: Entry = Entry::new("faults", "crash", "{max: 3, lasts: 5s..30s}");
+
+    /// A key with a value.
+    pub const fn new(section: &'static str, key: &'static str, value: &'static str) -> Entry {
+        Entry {
+            section,
+            key,
+            value,
+        }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}: {}` to `{}`", self.key, self.value, self.section)
+    }
+}
+
 type Fits = Arc<dyn Fn(&Spec) -> bool + Send + Sync>;
 type Make = Arc<dyn Fn(Duration) -> Box<dyn Property> + Send + Sync>;
 
@@ -36,10 +69,13 @@ type Make = Arc<dyn Fn(Duration) -> Box<dyn Property> + Send + Sync>;
 pub struct PropertyInfo {
     /// Its name in scenario files.
     pub name: &'static str,
-    /// What it says, in one line.
+    /// What it says, in one line. What holds only when all has been well for a while says so first: `some time after
+    /// calm`.
     pub about: &'static str,
     /// What there must be.
     pub need: Need,
+    /// Without these it is seldom or never put to the test.
+    pub tested_by: &'static [Entry],
     fits: Fits,
     make: Make,
 }
@@ -56,6 +92,7 @@ impl PropertyInfo {
             name,
             about,
             need,
+            tested_by: &[],
             fits: Arc::new(|_| true),
             make: Arc::new(make),
         }
@@ -67,6 +104,16 @@ impl PropertyInfo {
             fits: Arc::new(fits),
             ..self
         }
+    }
+
+    /// It is put to the test by these.
+    pub fn tested_by(self, tested_by: &'static [Entry]) -> PropertyInfo {
+        PropertyInfo { tested_by, ..self }
+    }
+
+    /// Is it put to the test only some time after calm?
+    pub fn is_of_calm(&self) -> bool {
+        self.about.starts_with("some time after calm")
     }
 
     /// Is a scenario that names no properties held to it?

@@ -5,8 +5,8 @@ mod options;
 use wavetank_api::Object;
 use wavetank_component::file::path::Path;
 use wavetank_component::{
-    Component, Drawn, Focus, Given, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas, Section,
-    Setup, Spec, Wiring,
+    Component, Drawn, Entry, Focus, Given, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas,
+    Section, Setup, Spec, Wiring,
 };
 use wavetank_engine::{FaultKind, ProcId};
 use wavetank_etcd::monitors::Name;
@@ -71,6 +71,9 @@ const MEMBERS: Replicas = Replicas {
     own_key: true,
     ..Replicas::counted("etcd-members", "e", "")
 };
+
+/// Its own clients have to do something.
+const OPERATED: [Entry; 1] = [Entry::new("workload", "etcd-operations", "{every: 100ms}")];
 
 impl Component for Etcd {
     fn name(&self) -> &'static str {
@@ -171,6 +174,10 @@ impl Component for Etcd {
         }
     }
 
+    fn added_by(&self) -> String {
+        "`etcd: 3` to `topology`".to_owned()
+    }
+
     fn defects(&self) -> Vec<List> {
         vec![EtcdDefect::LIST]
     }
@@ -187,6 +194,7 @@ impl Component for Etcd {
             PropertyInfo::new(info.name, info.about, need, |_| {
                 info.monitor.property::<Object>()
             })
+            .tested_by(&OPERATED)
         })
         .collect()
     }

@@ -7,7 +7,7 @@ mod stopped;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wavetank_component::{Component, Hit, Keys, Part, PropertyInfo, Section, Setup, Spec};
+use wavetank_component::{Component, Entry, Hit, Keys, Part, PropertyInfo, Section, Setup, Spec};
 use wavetank_engine::FaultKind;
 use wavetank_version::{List, Listed};
 
@@ -68,6 +68,10 @@ impl Component for Identity {
         is_on(spec)
     }
 
+    fn added_by(&self) -> String {
+        "`apiserver-identity: true` to `options`".to_owned()
+    }
+
     fn defects(&self) -> Vec<List> {
         vec![IdentityDefect::LIST]
     }
@@ -90,6 +94,7 @@ impl Component for Identity {
                 kube_apiserver::NEEDED,
                 |_| Box::new(stopped::NoIdentityAfterStop::default()),
             )
+            .tested_by(&[Entry::STOP])
             .fits(fits),
         ]
     }

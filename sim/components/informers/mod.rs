@@ -10,7 +10,8 @@ use wavetank_apiserver::ApiServer;
 use wavetank_client::monitors::{self, Name};
 use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{
-    Component, Description, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Wiring,
+    Component, Description, Entry, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec,
+    Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
@@ -30,6 +31,12 @@ pub const NEEDED: Need = Need {
     lacking: "informers, and there are none",
     add: "`informers: 2` to `topology`",
 };
+
+/// What an informer sees takes somebody who writes.
+const WRITES: [Entry; 2] = [
+    Entry::new("topology", "writers", "1"),
+    Entry::new("workload", "write", "{every: 1s}"),
+];
 
 /// Behind a load balancer: each connection goes to any apiserver.
 fn balancer(wiring: &Wiring) -> LoadBalancer {
@@ -113,6 +120,7 @@ impl Component for InformerClients {
             PropertyInfo::new(info.name, info.about, NEEDED, |settled| {
                 info.monitor.property(settled)
             })
+            .tested_by(&WRITES)
             .fits(|spec| info.monitor.fits(&kube_apiserver::all_releases(spec)))
         })
         .collect()

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::kube_apiserver::bootstrap::Reconciler;
 use crate::kube_apiserver::gates::ENDPOINT_SLICES;
-use wavetank_component::{PropertyInfo, Spec};
+use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Always, Class};
 
 use super::{NEEDED, keeps_endpoints, reconciler_of, releases};
@@ -28,6 +28,9 @@ fn slice(spec: &Spec) -> bool {
     keeps_endpoints(spec) && releases.iter().any(|release| release.has(ENDPOINT_SLICES))
 }
 
+/// What is promised of a graceful stop takes one.
+const STOP: &[Entry] = &[Entry::STOP];
+
 /// All of them.
 pub(super) fn all() -> Vec<PropertyInfo> {
     vec![
@@ -38,6 +41,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             NEEDED,
             |_| Box::new(removal::StoppedAddressIsRemoved::default()),
         )
+        .tested_by(STOP)
         .fits(keeps_endpoints),
         PropertyInfo::new(
             "no-lease-write-after-removal",
@@ -45,6 +49,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             NEEDED,
             |_| Box::new(removal::NoLeaseWriteAfter::default()),
         )
+        .tested_by(STOP)
         .fits(keeps_endpoints),
         PropertyInfo::new(
             "departed-address-stays-away",
@@ -61,6 +66,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             NEEDED,
             |_| Box::new(endpoints_not_emptied::NotEmptied::default()),
         )
+        .tested_by(STOP)
         .fits(lease),
         PropertyInfo::new(
             "only-ready-are-listed",
@@ -78,7 +84,8 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "the PreShutdown hooks end within their bounds, whatever etcd does",
             NEEDED,
             |_| Box::new(removal::shutdown_ends()),
-        ),
+        )
+        .tested_by(STOP),
         PropertyInfo::new(
             "endpoints-converge",
             "some time after calm the Endpoints list the apiservers that run, and no other",

@@ -31,7 +31,7 @@ use wavetank_client::leader_election::{
     self, ElectionNote, LEADS_FOR, LEASE_DURATION, Lock, OfElection, RENEW_DEADLINE, RETRY_PERIOD,
     Record,
 };
-use wavetank_component::PropertyInfo;
+use wavetank_component::{Entry, PropertyInfo};
 use wavetank_engine::{Check, Class, Name, Note, ProcId, Reached, Stable, Status, World};
 use wavetank_version::Version;
 
@@ -70,6 +70,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             ELECTION_NEEDED,
             |_| Box::new(EachLock::<CleanStopFrees>::default()),
         )
+        .tested_by(&[Entry::STOP])
         .fits(releases),
         PropertyInfo::new(
             "no-lock-write-after-release",
@@ -77,6 +78,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             ELECTION_NEEDED,
             |_| Box::new(EachLock::<NoLockWriteAfterRelease>::default()),
         )
+        .tested_by(&[Entry::STOP])
         .fits(releases),
         PropertyInfo::new(
             "somebody-leads",

@@ -120,6 +120,10 @@ impl Component for RolloutOperator {
         is_planned(given).into()
     }
 
+    fn added_by(&self) -> String {
+        NEEDED.add.to_owned()
+    }
+
     fn workload(&self) -> Vec<Load> {
         let about = "Until the storm ends, whoever rolls a release out takes the next step when the last one is \
                      done: an apiserver is stopped gracefully, and its node starts it again.";

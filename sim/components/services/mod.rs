@@ -75,6 +75,10 @@ impl Component for Services {
         ranges(spec).is_some()
     }
 
+    fn added_by(&self) -> String {
+        NEEDED.add.to_owned()
+    }
+
     fn defects(&self) -> Vec<List> {
         vec![ServiceDefect::LIST, RepairDefect::LIST]
     }

@@ -23,7 +23,7 @@ use unique::{KeepsItsAddress, Unique, in_range, kubernetes_is_first};
 use crate::services::allocators::{ItemRange, ServiceRanges};
 use crate::services::gates::IP_ADDRESSES;
 use wavetank_apiserver::HOOKS_DONE;
-use wavetank_component::{Need, PropertyInfo};
+use wavetank_component::{Entry, Need, PropertyInfo};
 use wavetank_engine::{ProcId, World};
 use wavetank_version::Version;
 
@@ -31,9 +31,15 @@ use crate::promises::always;
 use crate::view::ClusterView;
 use books::Item;
 
+/// Somebody has to use Services.
+const USED: [Entry; 2] = [
+    Entry::new("topology", "service-writers", "4"),
+    Entry::new("workload", "services", "{every: 1s}"),
+];
+
 /// All of them, where this is there.
 pub(super) fn all(need: Need) -> Vec<PropertyInfo> {
-    vec![
+    let all = vec![
         PropertyInfo::new(
             "cluster-ips-are-unique",
             "no two Services have the same cluster address",
@@ -141,7 +147,8 @@ pub(super) fn all(need: Need) -> Vec<PropertyInfo> {
             need,
             |_| Box::new(repair_conflicted()),
         ),
-    ]
+    ];
+    all.into_iter().map(|info| info.tested_by(&USED)).collect()
 }
 
 /// What the servers give to Services: all of them the same.

@@ -161,6 +161,10 @@ impl Component for WatchCache {
         is_on(spec)
     }
 
+    fn added_by(&self) -> String {
+        "`watch-cache: true` to `topology`".to_owned()
+    }
+
     fn defects(&self) -> Vec<List> {
         vec![CacheDefect::LIST]
     }

@@ -6,7 +6,7 @@ use wavetank_actors::Writer;
 use wavetank_actors::monitors::Name;
 use wavetank_apiserver::cacher::gates::WATCH_LIST;
 use wavetank_component::{
-    Component, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Wiring,
+    Component, Entry, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Wiring,
 };
 use wavetank_engine::FaultKind;
 
@@ -24,6 +24,12 @@ const NEEDED: Need = Need {
     lacking: "there are no writers",
     add: "`writers: 2` to `topology`",
 };
+
+/// What they are told.
+const TOLD: [Entry; 2] = [
+    Entry::new("workload", "write", "{every: 1s}"),
+    Entry::new("workload", "read", "{every: 1s}"),
+];
 
 impl Component for Writers {
     fn name(&self) -> &'static str {
@@ -71,6 +77,7 @@ impl Component for Writers {
             PropertyInfo::new(info.name, info.about, informers::NEEDED, |_| {
                 info.monitor.property()
             })
+            .tested_by(&TOLD)
         })
         .collect()
     }

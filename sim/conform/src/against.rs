@@ -13,7 +13,7 @@ use crate::real::Real;
 use crate::server::{Program, Ticks};
 
 /// Runs so many operations on a real etcd and on the simulated one of the same release. The program
-/// is the one at `path`, else what [`Program::find`] finds. `progress` hears how far it is.
+/// is the one at `path`, else what [`Program::find`] finds. `progress` hears how far it is, and says whether to go on.
 ///
 /// # Errors
 /// Why there is nothing to compare with, and what can be done about it. That the two differ is no
@@ -22,7 +22,7 @@ pub fn against_real(
     path: Option<&Path>,
     operations: u64,
     seed: u64,
-    progress: impl FnMut(&Figures),
+    progress: impl FnMut(&Figures) -> bool,
 ) -> Result<Report, String> {
     let program = match path {
         Some(path) => Program::at(path)?,

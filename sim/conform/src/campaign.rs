@@ -90,12 +90,14 @@ pub struct Report {
     pub difference: Option<Difference>,
     /// Why it could not be run to its end, if a side could not be used.
     pub trouble: Option<String>,
+    /// Was it ended before all operations were run, or before a difference was made as small as it can be?
+    pub interrupted: bool,
 }
 
 impl Report {
     /// Were all operations run, without a difference?
     pub fn is_clean(&self) -> bool {
-        self.difference.is_none() && self.trouble.is_none()
+        self.difference.is_none() && self.trouble.is_none() && !self.interrupted
     }
 }
 
@@ -110,6 +112,9 @@ impl fmt::Display for Report {
         match (&self.difference, &self.trouble) {
             (Some(difference), _) => difference.fmt(f),
             (None, Some(trouble)) => writeln!(f, "it could not go on: {trouble}"),
+            (None, None) if self.interrupted => {
+                writeln!(f, "interrupted: no difference until then")
+            }
             (None, None) => writeln!(f, "no difference"),
         }
     }
@@ -140,13 +145,14 @@ fn sequence(rhythm: usize, trees: &[Tree]) -> Sequence {
     }
 }
 
-/// Runs a plan on pairs of sides that the two functions make. `progress` hears how far it is.
+/// Runs a plan on pairs of sides that the two functions make. `progress` hears how far it is, and says whether to go on.
 pub fn compare<L: Side, R: Side>(
     plan: &Plan,
     left: impl Fn() -> Result<L, String> + Sync,
     right: impl Fn() -> Result<R, String> + Sync,
-    mut progress: impl FnMut(&Figures),
+    mut progress: impl FnMut(&Figures) -> bool,
 ) -> Report {
+    let mut interrupted = false;
     let total = plan.operations.div_ceil(plan.length.max(1) as u64);
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let names = Mutex::new([String::new(), String::new()]);
@@ -184,7 +190,10 @@ pub fn compare<L: Side, R: Side>(
             match result {
                 Ok(done) => {
                     figures.add(&done);
-                    progress(&figures);
+                    if !progress(&figures) {
+                        interrupted = true;
+                        stop.store(true, Ordering::Relaxed);
+                    }
                 }
                 Err(stop) => stops.push((number, stop)),
             }
@@ -197,14 +206,23 @@ pub fn compare<L: Side, R: Side>(
         figures,
         difference: None,
         trouble: None,
+        interrupted,
     };
     // The first one of them, whichever worker was faster.
     stops.sort_by_key(|(number, _)| *number);
     match stops.into_iter().next() {
-        Some((number, Stop::Differ(first))) => match smallest(plan, number, *first, left, right) {
-            Ok(difference) => report.difference = Some(difference),
-            Err(trouble) => report.trouble = Some(trouble),
-        },
+        Some((number, Stop::Differ(first))) => {
+            let mut goes_on = || {
+                report.interrupted |= !progress(&report.figures);
+                !report.interrupted
+            };
+            match smallest(plan, number, *first, left, right, &mut goes_on) {
+                Ok(difference) => report.difference = Some(difference),
+                Err(trouble) => report.trouble = Some(trouble),
+            }
+        }
+        // Who interrupts this in a terminal interrupts the real side, too.
+        Some((_, Stop::Trouble(_))) if !progress(&report.figures) => report.interrupted = true,
         Some((_, Stop::Trouble(trouble))) => report.trouble = Some(trouble),
         None => {}
     }
@@ -217,15 +235,21 @@ fn smallest<L: Side, R: Side>(
     first: Differ,
     left: impl Fn() -> Result<L, String>,
     right: impl Fn() -> Result<R, String>,
+    goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<Difference, String> {
     let (mut left, mut right) = (left()?, right()?);
     let names = [left.name(), right.name()];
     let first_at = first.at;
     let (rhythm, trees) = draw(plan, number);
-    let differs = |sequence: &Sequence| match run::run(&mut left, &mut right, sequence) {
-        Err(Stop::Differ(differ)) => Some(*differ),
-        // A side that cannot be started shows no difference.
-        Ok(_) | Err(Stop::Trouble(_)) => None,
+    let differs = |sequence: &Sequence| {
+        if !goes_on() {
+            return None;
+        }
+        match run::run(&mut left, &mut right, sequence) {
+            Err(Stop::Differ(differ)) => Some(*differ),
+            // A side that cannot be started shows no difference.
+            Ok(_) | Err(Stop::Trouble(_)) => None,
+        }
     };
     let (smallest, differ) = shrink::shrink(trees, rhythm, first, differs);
     Ok(Difference {

@@ -8,6 +8,7 @@ use crate::sweep::{Ended, Swept};
 
 use super::super::args::MatrixArgs;
 use super::super::exit::Exit;
+use super::super::human;
 use super::super::report::Violation;
 
 /// The version of the JSON form.
@@ -165,9 +166,10 @@ impl Row {
             (Some(defect), Outcome::Unexplained) => Some(format!(
                 "with `{defect}` a violation was found that it does not explain"
             )),
-            (Some(defect), Outcome::NotFound) => {
-                Some(format!("`{defect}` was not found under {seeds} seeds"))
-            }
+            (Some(defect), Outcome::NotFound) => Some(format!(
+                "`{defect}` was not found under {}",
+                human::count(seeds, "seed")
+            )),
             (_, Outcome::Untested) => Some(format!(
                 "never put to the test: {}",
                 self.untested.join(", ")

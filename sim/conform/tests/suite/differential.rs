@@ -45,14 +45,14 @@ fn ours_is_like_the_real_server() {
         return;
     }
     let operations = number("WAVETANK_OPERATIONS", 3000);
-    let report = against_real(None, operations, number("WAVETANK_SEED", 1), |_| {});
+    let report = against_real(None, operations, number("WAVETANK_SEED", 1), |_| true);
     check(operations, &report.expect("there is one"));
 }
 
 #[test]
 fn without_a_server_it_is_told_what_to_do() {
     let nowhere = Path::new("/nowhere/etcd");
-    let error = against_real(Some(nowhere), 1, 1, |_| {}).expect_err("there is none");
+    let error = against_real(Some(nowhere), 1, 1, |_| true).expect_err("there is none");
     assert!(error.contains("/nowhere/etcd"), "{error}");
 }
 
@@ -61,9 +61,31 @@ fn without_a_server_it_is_told_what_to_do() {
 fn each_release_is_like_itself() {
     for release in wavetank_releases::etcd::VERSIONS {
         let ours = || Ok(Ours::new(release));
-        let report = compare(&Plan::new(1000, 7), ours, ours, |_| {});
+        let report = compare(&Plan::new(1000, 7), ours, ours, |_| true);
         assert!(report.is_clean(), "{report}");
     }
+}
+
+#[test]
+fn who_interrupts_it_is_told_what_was_reached() {
+    let ours = || Ok(Ours::new(wavetank_releases::etcd::LATEST));
+    let plan = Plan {
+        length: 10,
+        ..Plan::new(1_000_000, 7)
+    };
+    let mut heard = 0;
+    let report = compare(&plan, ours, ours, |_| {
+        heard += 1;
+        heard < 3
+    });
+    assert!(report.interrupted && !report.is_clean());
+    let text = report.to_string();
+    assert!(
+        text.contains("interrupted: no difference until then"),
+        "{text}"
+    );
+    let done: u64 = report.figures.kinds.values().sum();
+    assert!((30..10_000).contains(&done), "{done} operations");
 }
 
 #[test]
@@ -78,7 +100,7 @@ fn the_real_server_is_like_itself() {
         keys: program.keys(),
         ..Plan::new(operations, number("WAVETANK_SEED", 1))
     };
-    check(operations, &compare(&plan, real, real, |_| {}));
+    check(operations, &compare(&plan, real, real, |_| true));
 }
 
 /// What chance does not bring: a watch more than 1000 revisions behind, which gets them in several

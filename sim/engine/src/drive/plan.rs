@@ -93,6 +93,15 @@ impl Seen {
     }
 }
 
+/// What in a run is not as it usually is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Odd {
+    /// Frames that took another time than usual.
+    pub latencies: u64,
+    /// Choices that had another answer than usual.
+    pub choices: u64,
+}
+
 /// Choices taken from a plan.
 #[derive(Clone, Debug)]
 pub struct FromPlan {
@@ -105,6 +114,7 @@ pub struct FromPlan {
     seen: Seen,
     current: Option<Occurrence>,
     sent: usize,
+    odd: Odd,
 }
 
 impl FromPlan {
@@ -132,7 +142,13 @@ impl FromPlan {
             seen: Seen::default(),
             current: None,
             sent: 0,
+            odd: Odd::default(),
         }
+    }
+
+    /// What was not as it usually is, so far.
+    pub fn odd(&self) -> Odd {
+        self.odd
     }
 }
 
@@ -144,18 +160,23 @@ impl Choices for FromPlan {
             .and_then(|current| self.delays.get(current))
             .and_then(|delays| delays.get(self.sent));
         self.sent += 1;
-        planned.map_or(sent.nominal, |nanos| Duration::from_nanos(*nanos))
+        let taken = planned.map_or(sent.nominal, |nanos| Duration::from_nanos(*nanos));
+        self.odd.latencies += u64::from(taken != sent.nominal);
+        taken
     }
 
     fn choose(&mut self, world: &World, entry: &Entry, domain: u64) -> u64 {
         let name = world.render(&world.entry_name(entry));
         let count = self.seen.0.get(&name).copied().unwrap_or(0);
         let planned = self.choices.get(&(name, count)).copied();
-        let usual = || match entry.usual() {
+        let usual = match entry.usual() {
             Event::Choice(_, usual) => usual,
             _ => 0,
         };
-        planned.unwrap_or_else(usual) % domain.max(1)
+        let usual = usual % domain.max(1);
+        let chosen = planned.map_or(usual, |planned| planned % domain.max(1));
+        self.odd.choices += u64::from(chosen != usual);
+        chosen
     }
 
     fn next_turn(&self) -> Option<Time> {

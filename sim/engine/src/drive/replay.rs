@@ -13,7 +13,7 @@ use thiserror::Error;
 /// How exactly a world must follow its trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
-    /// The same build: digests and the number of frames must be equal too.
+    /// The same build: times, digests and the number of frames must be equal too.
     Strict,
     /// Another build: names decide.
     ByName,
@@ -21,13 +21,13 @@ pub enum Fit {
 
 /// Where a world and its trace part.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("at event {event}: the trace has {trace}, the world has {world}")]
+#[error("at event {event}: the trace says {trace}; what happened: {world}")]
 pub struct Parting {
-    /// Events applied before.
+    /// The number of the event, from 1; of a digest and of the end that of the last event before.
     pub event: u64,
-    /// What the trace has.
+    /// What the trace says.
     pub trace: String,
-    /// What the world has instead.
+    /// What happens in the world instead.
     pub world: String,
 }
 
@@ -54,6 +54,7 @@ pub enum Replayed {
 pub struct Replay {
     world: World,
     fit: Fit,
+    in_order: bool,
     events: u64,
     violation: Option<FoundViolation>,
 }
@@ -64,8 +65,18 @@ impl Replay {
         Replay {
             world,
             fit,
+            in_order: false,
             events: 0,
             violation: None,
+        }
+    }
+
+    /// The trace is that of a run: in a strict replay each event has to be the next one in the order of virtual time.
+    /// In a counterexample of a search it may be any.
+    pub fn in_order(self) -> Replay {
+        Replay {
+            in_order: true,
+            ..self
         }
     }
 
@@ -91,13 +102,13 @@ impl Replay {
     pub fn follow(&mut self, line: &Line) -> Result<Replayed, Parting> {
         match line {
             Line::Event(event) => self.event(event),
-            Line::Digest { digest, .. } => {
+            Line::Digest { events, digest } => {
                 if self.fit == Fit::Strict {
                     let here = self.world.digest_from_scratch();
-                    if here != *digest {
+                    if (*events, *digest) != (self.events, here) {
                         return Err(self.parting(
-                            format!("digest {digest:016x}"),
-                            format!("digest {here:016x}"),
+                            format!("digest {digest:016x} after {events} events"),
+                            format!("digest {here:016x} after {} events", self.events),
                         ));
                     }
                 }
@@ -116,10 +127,14 @@ impl Replay {
     }
 
     fn event(&mut self, event: &TraceEvent) -> Result<Replayed, Parting> {
+        self.events += 1;
         let entry = match &event.what {
             TraceWhat::Pending(name) | TraceWhat::Choice(name, _) => Some(self.find(event, name)?),
             TraceWhat::Act(_) | TraceWhat::Calm => None,
         };
+        if self.fit == Fit::Strict {
+            self.compare(event, entry.as_ref())?;
+        }
         let apply = match (&event.what, &entry) {
             (TraceWhat::Choice(_, value), Some(entry)) => Event::Choice(entry.seq, *value),
             (_, Some(entry)) => Event::Pending(entry.seq),
@@ -135,7 +150,6 @@ impl Replay {
                     .map_or(sent.nominal, |n| Duration::from_nanos(*n))
             })
         }));
-        self.events += 1;
         let mut report = match applied {
             Ok(Ok(report)) => report,
             Ok(Err(error)) => {
@@ -160,6 +174,29 @@ impl Replay {
         Ok(Replayed::Event { entry, report })
     }
 
+    /// Does the event happen when the trace says, and is it its turn?
+    fn compare(&self, event: &TraceEvent, entry: Option<&Entry>) -> Result<(), Parting> {
+        let now = self.world.now();
+        let due = |entry: &Entry| entry.at.max(now);
+        let named = |entry: &Entry| {
+            let name = self.world.render(&self.world.entry_name(entry));
+            format!("`{name}` at {} s", due(entry))
+        };
+        let says = || format!("`{}` at {} s", event.what, event.at);
+        let next = self.world.next_entry().filter(|_| self.in_order);
+        match (entry, next) {
+            (Some(own), Some(next)) if own.seq != next.seq => {
+                Err(self.parting(says(), named(next)))
+            }
+            (Some(own), _) if event.at != due(own) => Err(self.parting(says(), named(own))),
+            (None, Some(next)) if next.at < event.at => Err(self.parting(says(), named(next))),
+            (None, _) if event.at < now => {
+                Err(self.parting(says(), format!("it was {now} s by then")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The pending entry with this name; in a strict replay of a simulated run it is the next one,
     /// in a counterexample it may be any.
     fn find(&self, event: &TraceEvent, name: &str) -> Result<Entry, Parting> {
@@ -171,17 +208,17 @@ impl Replay {
                 .take(4)
                 .map(|e| {
                     format!(
-                        "`{}` at {}",
+                        "`{}` at {} s",
                         self.world.render(&self.world.entry_name(e)),
                         e.at
                     )
                 })
                 .collect();
             self.parting(
-                format!("`{name}` at {}", event.at),
+                format!("`{name}` at {} s", event.at),
                 match next.is_empty() {
-                    true => "nothing pending".to_owned(),
-                    false => format!("pending {}", next.join(", ")),
+                    true => "nothing is pending".to_owned(),
+                    false => format!("nothing of that name is pending, but {}", next.join(", ")),
                 },
             )
         })

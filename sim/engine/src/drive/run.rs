@@ -55,6 +55,33 @@ pub trait Choices {
     fn applied(&mut self, _world: &World, _entry: Option<&Entry>, _report: &Report) {}
 }
 
+/// For whoever wants to know something of the choices when the run is over.
+impl<C: Choices> Choices for &mut C {
+    fn latency(&mut self, sent: Sent) -> Duration {
+        (**self).latency(sent)
+    }
+
+    fn choose(&mut self, world: &World, entry: &Entry, domain: u64) -> u64 {
+        (**self).choose(world, entry, domain)
+    }
+
+    fn next_turn(&self) -> Option<Time> {
+        (**self).next_turn()
+    }
+
+    fn applying(&mut self, world: &World, what: Applying<'_>) {
+        (**self).applying(world, what);
+    }
+
+    fn turn(&mut self, world: &World) -> Turn {
+        (**self).turn(world)
+    }
+
+    fn applied(&mut self, world: &World, entry: Option<&Entry>, report: &Report) {
+        (**self).applied(world, entry, report);
+    }
+}
+
 /// No world is larger in earnest ([`World::size`]).
 pub const MOST: usize = 50_000;
 /// A driver looks at the size each so many events.
@@ -258,14 +285,16 @@ impl<C: Choices> Run<C> {
             _ => Event::Pending(entry.seq),
         };
         self.choices.applying(&self.world, Applying::Entry(&entry));
-        match self.apply(entry.at, event) {
+        // What is late happens now.
+        let at = entry.at.max(self.world.now());
+        match self.apply(at, event) {
             Ok(report) => {
                 self.record.event(self.world.now(), name, &report.delays);
                 self.choices.applied(&self.world, Some(&entry), &report);
                 self.after(report)
             }
             Err(panic) => {
-                self.record.event(entry.at, name, &[]);
+                self.record.event(at, name, &[]);
                 self.tallies.events += 1;
                 Err(panic)
             }

@@ -81,7 +81,7 @@ pub enum Telling<'a> {
         /// Its message.
         message: &'a str,
     },
-    /// Whatever was told about an object, and what led there.
+    /// Whatever was told about an object, and what led there; or what a process told, was told and was struck by.
     About(&'a str),
 }
 
@@ -95,6 +95,8 @@ pub struct Chronicle {
     last_of_routine: BTreeMap<String, NodeIndex>,
     /// What was told about each object.
     about: BTreeMap<String, Vec<Place>>,
+    /// The names of all processes.
+    processes: BTreeSet<String>,
 }
 
 impl Chronicle {
@@ -106,6 +108,7 @@ impl Chronicle {
             first_seqs: Vec::new(),
             last_of_routine: BTreeMap::new(),
             about: BTreeMap::new(),
+            processes: BTreeSet::new(),
         }
     }
 
@@ -117,6 +120,12 @@ impl Chronicle {
         entry: Option<&Entry>,
         report: &Report,
     ) {
+        if self.first_seqs.is_empty() {
+            let names = world
+                .processes()
+                .map(|process| world.name(process).to_owned());
+            self.processes = names.collect();
+        }
         let node = self.graph.add_node(Node {
             at: event.at,
             lines: Vec::new(),
@@ -193,19 +202,42 @@ impl Chronicle {
         self.about.keys().map(String::as_str)
     }
 
-    /// Was something told about an object that this text names?
+    /// The names of the processes.
+    pub fn processes(&self) -> impl Iterator<Item = &str> {
+        self.processes.iter().map(String::as_str)
+    }
+
+    /// Does this text name a process, or an object that something was told about?
     pub fn knows(&self, text: &str) -> bool {
-        self.objects().any(|object| names(object, text))
+        self.processes.contains(text) || self.objects().any(|object| names(object, text))
+    }
+
+    /// What a process told or was told, what struck it, and what names it, if this is one.
+    fn of_process(&self, name: &str) -> Vec<Place> {
+        if !self.processes.contains(name) {
+            return Vec::new();
+        }
+        let lines = self.graph.node_indices().flat_map(|node| {
+            let lines = self.graph[node].lines.iter().enumerate();
+            let own = lines.filter(|(_, (who, text))| who == name || has_word(text, name));
+            own.map(move |(line, _)| (node, line))
+        });
+        lines.collect()
     }
 
     /// The lines of a story: at most `limit`.
     pub fn story(&self, telling: Telling<'_>, limit: Option<usize>) -> Vec<String> {
+        let of_process = match telling {
+            Telling::About(text) => self.of_process(text),
+            _ => Vec::new(),
+        };
         let direct: Vec<&[Place]> = match telling {
             Telling::Everything => Vec::new(),
             Telling::Violation { object, message } => self.told_about(object, message),
             Telling::About(text) => {
                 let named = self.about.iter().filter(|(object, _)| names(object, text));
-                named.map(|(_, about)| about.as_slice()).collect()
+                let named = named.map(|(_, about)| about.as_slice());
+                named.chain([of_process.as_slice()]).collect()
             }
         };
         let ends: Vec<NodeIndex> = match telling {
@@ -226,8 +258,13 @@ impl Chronicle {
             let lines = self.graph[node].lines.len();
             (0..lines).map(move |line| (node, line))
         });
-        let places: Vec<Place> = places.collect();
         let direct: BTreeSet<Place> = direct.into_iter().flatten().copied().collect();
+        // What led to all that a process told is nearly everything.
+        let is_of_process =
+            matches!(telling, Telling::About(text) if self.processes.contains(text));
+        let places: Vec<Place> = places
+            .filter(|place| !is_of_process || direct.contains(place))
+            .collect();
         let limit = limit.unwrap_or(usize::MAX);
         let kept = match places.len() <= limit {
             true => places.clone(),
@@ -312,6 +349,12 @@ fn names(object: &str, text: &str) -> bool {
     is_in_words() || ends_a_key()
 }
 
+/// Is this among the words of a text?
+fn has_word(text: &str, word: &str) -> bool {
+    let separates = |c: char| !(c.is_alphanumeric() || "-_.".contains(c));
+    text.split(separates).any(|own| own == word)
+}
+
 /// Faults that a story tells even if nothing links to them: their effect is what did not happen.
 fn tells(fault: &Fault) -> bool {
     fault.kind().is_some() || matches!(fault, Fault::Start { .. })
@@ -356,5 +399,11 @@ mod tests {
         let ball = "ball 0 of b1";
         assert!(names(ball, "b1") && names(ball, "ball 0"));
         assert!(!names(ball, "ball 1") && !names(ball, "b"));
+    }
+
+    #[test]
+    fn a_process_goes_by_whole_words() {
+        assert!(has_word("b1, b2 cannot reach c", "b1") && has_word("is hit (by b1)", "b1"));
+        assert!(!has_word("b10 crashes", "b1") && !has_word("10.0.0.1", "10"));
     }
 }

@@ -140,6 +140,10 @@ impl Component for TtlAfterFinished {
         is_run(spec)
     }
 
+    fn added_by(&self) -> String {
+        NEEDED.add.to_owned()
+    }
+
     fn properties(&self) -> Vec<PropertyInfo> {
         properties::all()
     }

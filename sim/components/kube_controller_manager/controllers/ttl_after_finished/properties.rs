@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wavetank_api::kinds::JOBS;
 use wavetank_api::{Json, Object, Stamp, json};
-use wavetank_component::{PropertyInfo, Spec};
+use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Check, Note, Reached, Stable, Status, World};
 use wavetank_etcd::{Committed, Keys};
 
@@ -19,6 +19,12 @@ use crate::view::ClusterView;
 /// The longest TTL of the workload, and what the queue and a deletion that is tried again take on top of it.
 pub(super) const CLEANS_UP_WITHIN: Duration = Duration::from_secs(30 + 90);
 
+/// Somebody has to use Jobs.
+const USED: [Entry; 2] = [
+    Entry::new("topology", "job-users", "2"),
+    Entry::new("workload", "use-jobs", "{every: 5s}"),
+];
+
 pub(super) fn all() -> Vec<PropertyInfo> {
     let users = |spec: &Spec| spec.count(super::USERS) > 0;
     vec![
@@ -27,7 +33,8 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "no Job is deleted by the controller before its TTL has passed since it finished",
             NEEDED,
             |_| Box::new(always("job-lives-out-its-ttl", lives_out_its_ttl)),
-        ),
+        )
+        .tested_by(&USED),
         PropertyInfo::new(
             "finished-jobs-go",
             "some time after calm all finished Jobs whose TTL has passed are being deleted",

@@ -1,0 +1,304 @@
+//! What somebody meets in the first hour whose files are not yet right: traces that were edited, scenarios that lack
+//! something, folders that are not there.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use wavetank::attribution::Attribution;
+use wavetank::case::run_seed;
+use wavetank::catalogue::{Catalogue as _, Composition};
+use wavetank::head::Head;
+use wavetank::kube::Kube;
+use wavetank::shrink::{Effort, shrink};
+use wavetank::trace_file::{self, Trace};
+use wavetank_engine::trace::Record;
+
+use crate::support::{Done, files, game, scratch, wavetank};
+
+fn run(dir: &Path, args: &[&str]) -> Done {
+    let output = wavetank().current_dir(dir).args(args).output();
+    output.expect("it starts").into()
+}
+
+/// The trace of a clean run of the game, as lines.
+fn clean(dir: &Path) -> Vec<String> {
+    game(dir, &["run", "ping-pong", "--seed", "3", "--all-traces"]).expect(0, &[]);
+    let text = fs::read_to_string(dir.join("wavetank-out/ping-pong-clean-seed3.trace"));
+    text.expect("it was written")
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Replays what becomes of a trace when the line with this number, from 1, is changed.
+fn edited(dir: &Path, lines: &[String], number: usize, change: impl Fn(&str) -> String) -> Done {
+    let mut lines = lines.to_vec();
+    lines[number - 1] = change(&lines[number - 1]);
+    fs::write(dir.join("edited.trace"), lines.join("\n") + "\n").expect("a folder of our own");
+    game(dir, &["replay", "edited.trace"])
+}
+
+#[test]
+fn replay_names_the_line_that_was_edited() {
+    let dir = scratch("edited");
+    let lines = clean(&dir);
+    // In the middle of the trace, far from any digest.
+    let is_plain = |line: &String| line.contains(" request ");
+    let at = lines
+        .iter()
+        .skip(100)
+        .position(is_plain)
+        .expect("there are events")
+        + 101;
+    let line = &lines[at - 1];
+    let (time, what) = line.split_once(' ').expect("a time and an event");
+    let what = what.split(" ~").next().expect("a name");
+    // Its time.
+    let last = if time.ends_with('1') { '2' } else { '1' };
+    let other = format!("{}{last}", &time[..time.len() - 1]);
+    let later = |line: &str| line.replacen(time, &other, 1);
+    let said = edited(&dir, &lines, at, later).expect(3, &[&format!("line {at}, at event ")]);
+    let says = format!("the trace says `{what}` at {other} s; what happened: `{what}` at {time} s");
+    assert!(said.stderr.contains(&says), "{}", said.stderr);
+    // It and the next one change places.
+    let mut swapped = lines.clone();
+    swapped.swap(at - 1, at);
+    edited(&dir, &swapped, 1, str::to_owned).expect(3, &[&format!("line {at}, at event ")]);
+    // It is missing.
+    let mut cut = lines.clone();
+    cut.remove(at - 1);
+    edited(&dir, &cut, 1, str::to_owned).expect(3, &[&format!("line {at}, at event ")]);
+    // How long a message took: that shows where it arrives.
+    let slower = |line: &str| match line.rsplit_once(" ~ ") {
+        Some((event, delays)) => format!("{event} ~ 9{delays}"),
+        None => panic!("`{line}` sent something"),
+    };
+    let sends = |line: &String| line.contains(" request ") && line.contains(" ~ ");
+    let at = lines
+        .iter()
+        .skip(50)
+        .position(sends)
+        .expect("something is sent")
+        + 51;
+    let said = edited(&dir, &lines, at, slower).expect(3, &["it no longer fits: line "]);
+    let (_, rest) = said.stderr.split_once("line ").expect("it names a line");
+    let named: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let named: usize = named.parse().expect("a number");
+    assert!((at + 1..at + 60).contains(&named), "{at}: {}", said.stderr);
+}
+
+#[test]
+fn a_digest_that_differs_says_between_which_lines_it_happened() {
+    let dir = scratch("digest");
+    let lines = clean(&dir);
+    let at = lines
+        .iter()
+        .position(|line| line.starts_with("# 64 "))
+        .expect("it has one")
+        + 1;
+    let other = |line: &str| format!("{} 0123456789abcdef", line.rsplit_once(' ').expect("two").0);
+    let texts = [
+        &*format!("line {at}, at event 64: the trace says digest 0123456789abcdef"),
+        &*format!("in lines 3 to {} something led elsewhere", at - 1),
+    ];
+    edited(&dir, &lines, at, other).expect(3, &texts);
+}
+
+/// The trace of the violation that README tells of, and its case.
+fn violated() -> (Box<dyn wavetank::case::Case>, Trace) {
+    let composition = Composition {
+        release: Some("v1.20".to_owned()),
+        ..Composition::default()
+    };
+    let case = Kube::default().open("kubernetes-endpoints", &composition);
+    let case = case.expect("it is bundled");
+    let outcome = run_seed(case.as_ref(), 3, None, Record::default());
+    let head = Head::new(case.as_ref(), 3, case.derive(3));
+    let trace = Trace::of(head, &outcome);
+    assert!(trace.end().violation.is_some());
+    (case, trace)
+}
+
+#[test]
+fn what_is_odd_is_counted_alike_before_and_after() {
+    let (case, trace) = violated();
+    let once = shrink(case.as_ref(), &trace, Effort::default()).expect("it is violated");
+    assert!(
+        once.is_whole && once.before.delays > 100,
+        "{:?}",
+        once.before
+    );
+    assert_eq!(once.after.delays, 0);
+    let again = shrink(case.as_ref(), &once.trace, Effort::default()).expect("it is violated");
+    assert_eq!(again.before, once.after);
+    assert_eq!(again.attribution, once.attribution);
+}
+
+#[test]
+fn shrinking_that_is_interrupted_keeps_what_it_has() {
+    static STOP: AtomicBool = AtomicBool::new(true);
+    let (case, trace) = violated();
+    let effort = Effort {
+        stop: Some(&STOP),
+        ..Effort::default()
+    };
+    let shrunk = shrink(case.as_ref(), &trace, effort).expect("it is violated");
+    assert!(!shrunk.is_whole && shrunk.trace.end().violation.is_some());
+    assert!(matches!(shrunk.attribution, Attribution::Each(_)));
+}
+
+#[test]
+fn shrink_says_where_it_keeps_what_it_reached() {
+    let dir = scratch("shrink-out");
+    let (_, trace) = violated();
+    trace_file::write(&dir, "large", &trace.to_bytes()).expect("a folder of our own");
+    let out = [
+        "shrink",
+        "large.trace",
+        "--attempts",
+        "3",
+        "--out",
+        "none/such/",
+    ];
+    let texts = [
+        "stopped by --attempts or --for after 3 simulations",
+        "the smallest trace so far is kept in none/such/large-shrunk.trace",
+    ];
+    run(&dir, &out).expect(0, &texts);
+    assert_eq!(files(&dir.join("none/such")), ["large-shrunk.trace"]);
+    fs::write(dir.join("file"), "").expect("a folder of our own");
+    // It is refused before the work begins.
+    run(
+        &dir,
+        &["shrink", "large.trace", "--out", "file/small.trace"],
+    )
+    .expect(2, &["cannot write into `file`"]);
+}
+
+#[test]
+fn a_process_has_a_story() {
+    let dir = scratch("about-process");
+    let (_, trace) = violated();
+    trace_file::write(&dir, "large", &trace.to_bytes()).expect("a folder of our own");
+    let done = run(&dir, &["replay", "large.trace", "--about", "a2"]);
+    let done = done.expect(
+        1,
+        &[
+            "a2 is asked to stop (SIGTERM)",
+            "a2     begins to shut down",
+            "(by a2)",
+        ],
+    );
+    assert!(!done.stdout.contains("(by a1)"), "{}", done.stdout);
+    let texts = [
+        "nothing was told about `a7`; did you mean `a1`?",
+        "there are the processes a1, a2, a3, c1, c2, etcd, and the objects /registry/",
+    ];
+    run(&dir, &["replay", "large.trace", "--about", "a7"]).expect(2, &texts);
+}
+
+const OWN: &str = "
+name: own
+about: Two apiservers.
+release: v1.20
+topology: {etcd: 1, apiservers: 2}
+options: {endpoint-reconciler-type: lease}
+storm: 20s
+calm: 200s
+";
+
+fn own(dir: &Path, more: &str, args: &[&str]) -> Done {
+    fs::write(dir.join("own.yaml"), format!("{OWN}{more}")).expect("a folder of our own");
+    run(dir, args)
+}
+
+#[test]
+fn a_guarantee_that_is_never_tested_says_what_would() {
+    let dir = scratch("untested");
+    let seeds = ["run", "own.yaml", "--fixed", "--seeds", "0..2"];
+    let texts = [
+        "2 seeds (0..2)",
+        "the guarantee `stopped-address-is-removed` was never put to the test: add `stop: {max: 3, lasts: 5s..30s}` to `faults`",
+    ];
+    own(&dir, "", &seeds).expect(4, &texts);
+    let short = OWN.replace("calm: 200s", "calm: 10s");
+    fs::write(dir.join("own.yaml"), short).expect("a folder of our own");
+    let texts = [
+        "`endpoints-converge` was never put to the test: it is looked at ",
+        "let it last longer",
+    ];
+    run(&dir, &seeds).expect(4, &texts);
+}
+
+#[test]
+fn what_a_scenario_lacks_is_said_as_it_is_written() {
+    let dir = scratch("lacks");
+    let seed = ["run", "own.yaml", "--seed", "0"];
+    own(&dir, "faults: {crash: 3}", &seed).expect(
+        2,
+        &[
+            "`faults.crash` must be a mapping, not `3`",
+            "write for example `crash: {max: 3, lasts: 5s..30s}`",
+        ],
+    );
+    let texts = [
+        "it has no `search`",
+        "search: {from: 19s, faults: [{crash: {process: a1}}]}",
+    ];
+    own(&dir, "", &["check", "own.yaml"]).expect(2, &texts);
+    let line = "search: {from: 19s, faults: [{crash: {process: a1}}]}";
+    own(&dir, line, &["check", "own.yaml", "--fixed"])
+        .expect(0, &["own: no violation within 1 fault, 0 deviations"]);
+    let clients = OWN
+        .replace("apiservers: 2", "etcd-clients: 1")
+        .replace("options: {endpoint-reconciler-type: lease}\n", "");
+    fs::write(
+        dir.join("own.yaml"),
+        clients + "faults: {stop: {max: 1, lasts: 5s..30s}}",
+    )
+    .expect("a folder of our own");
+    run(&dir, &seed).expect(
+        2,
+        &[
+            "there is nobody whom `stop` could strike",
+            "add `apiservers: 2` to `topology`, or remove it",
+        ],
+    );
+}
+
+/// Probes of a search that is under way are rough, and of the right size: this one has 103,671 states.
+#[test]
+fn a_search_that_is_ended_says_how_large_it_would_be() {
+    let dir = scratch("estimate");
+    let args = [
+        "check",
+        "cluster-ips-bitmap",
+        "--fixed",
+        "--max-states",
+        "40000",
+        "--threads",
+        "1",
+    ];
+    let done = run(&dir, &args).expect(
+        4,
+        &[
+            "there are more than 40,000 states: ",
+            "% of all alternatives are",
+        ],
+    );
+    let (_, rest) = done
+        .stdout
+        .split_once("40,000 states: ")
+        .expect("it was there");
+    let digits: String = rest
+        .chars()
+        .take_while(|c| *c != '(')
+        .filter(char::is_ascii_digit)
+        .collect();
+    let states: u64 = digits.parse().expect("a number");
+    assert!(
+        (25_000..415_000).contains(&states),
+        "{states} of 103,671 states"
+    );
+}
