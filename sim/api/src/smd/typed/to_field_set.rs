@@ -23,7 +23,7 @@ impl TypedValue<'_> {
             path: Path::new(),
             errors: ValidationErrors::default(),
         };
-        walker.to_field_set(&self.value, self.type_ref);
+        walker.walk(&self.value, self.type_ref);
         walker.errors.into_result()?;
         Ok(walker.set)
     }
@@ -38,7 +38,7 @@ struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    fn to_field_set(&mut self, value: &Json, ty: &'a TypeRef) {
+    fn walk(&mut self, value: &Json, ty: &'a TypeRef) {
         let handled =
             resolve(self.schema, ty).and_then(|atom| deduce_atom(atom, Some(value)).handle(ty));
         match handled {
@@ -74,7 +74,7 @@ impl<'a> Walker<'a> {
         for (element, child) in &items {
             self.path.push(element.clone());
             if !duplicates.contains(element) {
-                self.to_field_set(child, &list.element_type);
+                self.walk(child, &list.element_type);
             }
             self.set.insert(&self.path);
             self.path.pop();
@@ -84,7 +84,7 @@ impl<'a> Walker<'a> {
     fn visit_map_items(&mut self, map: &'a Map, fields: &JsonMap) {
         for (name, value) in fields {
             self.path.push(PathElement::field(name));
-            self.to_field_set(value, entry_type(map, name));
+            self.walk(value, entry_type(map, name));
             let is_empty = value.is_null() || value.as_object().is_some_and(JsonMap::is_empty);
             if is_empty || map.find_field(name).is_none() {
                 self.set.insert(&self.path);

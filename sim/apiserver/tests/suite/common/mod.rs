@@ -177,6 +177,7 @@ impl Lab {
             number: 1,
             kinds: Default::default(),
             namespace_lifecycle: false,
+            managed_fields: Default::default(),
             events_etcd: None,
             watch_cache: None,
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
