@@ -8,6 +8,7 @@ pub(crate) mod base64;
 pub(crate) mod text;
 pub(crate) mod typed;
 pub(crate) mod values;
+mod yaml;
 
 use serde_json::json;
 
@@ -19,6 +20,7 @@ use crate::schema::{self, StructId};
 use crate::status::{Reason, Status};
 use text::Node;
 use typed::Tree;
+pub(crate) use yaml::yaml_to_json;
 
 /// Reads JSON; the error is Go's.
 ///
@@ -395,11 +397,14 @@ pub(crate) fn media_type(content_type: &str) -> String {
     kind.trim().to_ascii_lowercase()
 }
 
-/// `yaml.YAMLToJSON`; what is wrong with a text is worded by another parser than upstream's.
-pub(crate) fn yaml_to_json(bytes: &[u8]) -> Result<Json, String> {
-    let text = String::from_utf8_lossy(bytes);
-    serde_saphyr::from_str::<Json>(&text)
-        .map_err(|error| format!("error converting YAML to JSON: yaml: {error}"))
+/// Does the body say that nobody manages the object: by an empty list, of which a type keeps nothing?
+pub fn resets_managed_fields(body: &Body) -> bool {
+    const FIELDS: [&str; 2] = ["metadata", "managedFields"];
+    let is_empty = |json: &Json| json::at(json, &FIELDS) == Some(&json!([]));
+    match body {
+        Body::Json(json) => is_empty(json),
+        body => yaml_to_json(bytes(body)).is_ok_and(|json| is_empty(&json)),
+    }
 }
 
 /// The options in the body of a deletion; `None` if it is empty and they are in the query.

@@ -58,6 +58,8 @@ pub struct WriteOptions {
     pub dry_run: bool,
     /// `fieldManager`
     pub field_manager: Arc<str>,
+    /// `force`, of an apply.
+    pub force: bool,
     /// `fieldValidation`
     pub validation: FieldValidation,
 }
@@ -303,6 +305,7 @@ impl WriteOptions {
         Ok(WriteOptions {
             dry_run: !dry_run.is_empty(),
             field_manager: manager.into(),
+            force: query.get("force").is_some_and(bool),
             validation: match validation {
                 "Ignore" => FieldValidation::Ignore,
                 "Strict" => FieldValidation::Strict,

@@ -33,7 +33,7 @@ pub enum PatchKind {
     Merge,
     /// `application/strategic-merge-patch+json`
     Strategic,
-    /// `application/apply-patch+yaml`: server-side apply, which is not served.
+    /// `application/apply-patch+yaml`: server-side apply, which [`crate::managedfields`] does where it is served.
     Apply,
 }
 
@@ -81,6 +81,29 @@ pub fn apply(
     )?;
     resource.strategy.default(&mut json);
     Ok((json, warnings))
+}
+
+/// The configuration in the body of a server-side apply: a tree, of no type yet.
+///
+/// # Errors
+/// 400 if it is no object.
+pub fn apply_configuration(body: &Body) -> Result<Json, Status> {
+    let read = match body {
+        Body::Json(json) => Ok((**json).clone()),
+        Body::Bytes(bytes) => decode::yaml_to_json(bytes),
+        Body::Empty => Ok(Json::Null),
+    };
+    let wrong = |why: String| Status::new_bad_request(format!("error decoding YAML: {why}"));
+    match read.map_err(wrong)? {
+        Json::Null => Ok(Json::Object(Map::new())),
+        json if json.is_object() => Ok(json),
+        json => {
+            let found = typed::value_name(&typed::Tree::view(&json));
+            Err(wrong(format!(
+                "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+            )))
+        }
+    }
 }
 
 /// The same for the object of a subresource, a Scale.

@@ -2,6 +2,7 @@
 
 use crate::json::Json;
 use crate::schema::{self, Shape, StructId, Type};
+use crate::smd::fieldpath::Set;
 
 /// A text as `encoding/json` writes it.
 pub(crate) fn string(text: &str, out: &mut String) {
@@ -105,6 +106,11 @@ fn of_struct(json: &Json, id: StructId, out: &mut String) {
     let unknown = unknown.map(|(name, value)| (name.as_str(), value));
     object(known.chain(unknown), out, |name, value, out| {
         match of.field(name) {
+            // Upstream keeps its text as it wrote it.
+            Some((_, field)) if field.name == "fieldsV1" => match Set::from_json(value) {
+                Ok(set) => out.push_str(&set.to_text()),
+                Err(_) => any(value, out),
+            },
             Some((_, field)) => typed(value, &field.ty, out),
             None => any(value, out),
         }

@@ -1,11 +1,13 @@
 //! What the server's types look like: which fields a kind has, of what Go type, in what order they
-//! are written, when they are left out, and how lists of them are merged.
+//! are written, when they are left out, and how they are merged.
 //!
-//! The table `schema/types.txt` is read once, when a kind is first asked for. What values mean does
-//! not belong here.
+//! The table `schema/types.txt` is generated (`cargo run -p xtask -- types`), `schema/ours.txt` is what is not upstream's.
+//! Both are read once, when a kind is first asked for. What values mean does not belong here.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+use crate::json::Json;
 
 /// The place of a struct in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +58,24 @@ pub(crate) struct Merge {
     pub(crate) key: &'static str,
 }
 
+/// `+listType`: what tells the elements of a list apart when managers share it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum ListType {
+    /// Nothing: it has one manager.
+    Atomic,
+    /// Their values.
+    Set,
+    /// These fields of theirs.
+    Map(Vec<&'static str>),
+}
+
+/// `+mapType`, `+structType`: whether managers share a map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MapType {
+    Atomic,
+    Granular,
+}
+
 /// A field of a struct.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
@@ -64,6 +84,12 @@ pub(crate) struct Field {
     pub(crate) omit_empty: bool,
     pub(crate) omit_zero: bool,
     pub(crate) merge: Merge,
+    pub(crate) list: Option<ListType>,
+    pub(crate) map: Option<MapType>,
+    /// `+default`
+    pub(crate) default: Option<Json>,
+    /// Only releases before that of the table have it: before this one of the struct.
+    pub(crate) before: Option<&'static str>,
 }
 
 /// A Go struct; embedded ones are spread out.
@@ -73,6 +99,7 @@ pub(crate) struct Struct {
     pub(crate) name: &'static str,
     /// Its fields in the order in which they are written.
     pub(crate) fields: Vec<Field>,
+    pub(crate) map: Option<MapType>,
     by_name: BTreeMap<&'static str, usize>,
 }
 
@@ -89,7 +116,12 @@ struct Schema {
     names: BTreeMap<&'static str, StructId>,
 }
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::read(include_str!("schema/types.txt")));
+const TABLES: [&str; 2] = [
+    include_str!("schema/types.txt"),
+    include_str!("schema/ours.txt"),
+];
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::read(&TABLES));
 
 /// A struct of the table.
 pub(crate) fn of(id: StructId) -> &'static Struct {
@@ -136,6 +168,11 @@ pub(crate) fn named(name: &str) -> Option<StructId> {
     SCHEMA.names.get(name).copied()
 }
 
+/// All structs of the table, by the names that they have in it.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, StructId)> {
+    SCHEMA.names.iter().map(|(name, id)| (*name, *id))
+}
+
 /// The names of all fields.
 #[cfg(test)]
 pub(crate) fn field_names() -> Vec<&'static str> {
@@ -144,21 +181,34 @@ pub(crate) fn field_names() -> Vec<&'static str> {
     names.into_iter().collect()
 }
 
+/// The lines of a struct, as they stand in the table.
+#[derive(Clone, Default)]
+struct Raw {
+    head: &'static str,
+    fields: Vec<&'static str>,
+}
+
 impl Schema {
-    fn read(text: &'static str) -> Schema {
-        let lines = || text.lines().filter(|line| !line.starts_with('#'));
+    fn read(tables: &[&'static str]) -> Schema {
+        let lines = || {
+            let lines = tables.iter().flat_map(|table| table.lines());
+            lines.filter(|line| !line.starts_with('#') && !line.is_empty())
+        };
         let aliases: BTreeMap<&str, &str> = lines().filter_map(|l| l.split_once(" = ")).collect();
-        let heads = lines().filter(|l| !l.is_empty() && !l.starts_with(' ') && !l.contains(" = "));
-        let names: BTreeMap<_, _> = heads.zip((0..).map(StructId)).collect();
-        let mut raw: Vec<Vec<&'static str>> = vec![Vec::new(); names.len()];
-        let mut current = None;
-        for line in lines() {
-            match line.strip_prefix("  ") {
-                Some(field) => {
-                    let StructId(at) = current.expect("a field stands below its type");
-                    raw[at].push(field);
-                }
-                None => current = names.get(line).copied(),
+        let mut names: BTreeMap<&'static str, StructId> = BTreeMap::new();
+        let mut raw: Vec<Raw> = Vec::new();
+        let mut current = 0;
+        for line in lines().filter(|line| !line.contains(" = ")) {
+            if let Some(field) = line.strip_prefix("  ") {
+                raw[current].fields.push(field);
+                continue;
+            }
+            let name = line.split(' ').next().unwrap_or_default();
+            let StructId(at) = *names.entry(name).or_insert(StructId(raw.len()));
+            current = at;
+            if at == raw.len() {
+                let fields = Vec::new();
+                raw.push(Raw { head: line, fields });
             }
         }
         let mut schema = Schema {
@@ -167,11 +217,27 @@ impl Schema {
         };
         let all: Vec<_> = schema.names.iter().map(|(n, id)| (*n, *id)).collect();
         for (name, id) in all {
+            let head = raw[id.0].head.split(' ').skip(1);
             let mut built = Struct {
                 name: name.split_once('.').map_or(name, |(_, name)| name),
+                map: head
+                    .filter_map(|word| word.strip_prefix("map="))
+                    .map(map_type)
+                    .next(),
                 ..Struct::default()
             };
             schema.fields(id, &raw, &aliases, &mut built.fields);
+            let (own, older): (Vec<_>, Vec<_>) =
+                built.fields.into_iter().partition(|f| f.before.is_none());
+            built.fields = own;
+            for field in older {
+                let at = built
+                    .fields
+                    .iter()
+                    .position(|other| Some(other.name) == field.before);
+                let at = at.expect("it stands before a field of the table");
+                built.fields.insert(at, field);
+            }
             built.by_name = built.fields.iter().map(|f| f.name).zip(0..).collect();
             schema.structs[id.0] = built;
         }
@@ -181,29 +247,47 @@ impl Schema {
     fn fields(
         &self,
         id: StructId,
-        raw: &[Vec<&'static str>],
+        raw: &[Raw],
         aliases: &BTreeMap<&str, &str>,
         out: &mut Vec<Field>,
     ) {
-        for line in &raw[id.0] {
+        for line in &raw[id.0].fields {
             let mut words = line.split(' ');
-            let mut word = || words.next().unwrap_or_default();
-            let (name, ty, strategy, key) = (word(), word(), word(), word());
+            let (name, ty) = (
+                words.next().unwrap_or_default(),
+                words.next().unwrap_or_default(),
+            );
             if name == "&" {
                 self.fields(self.names[ty], raw, aliases, out);
                 continue;
             }
-            out.push(Field {
+            let mut field = Field {
                 name: name.trim_end_matches(['?', '!']),
                 ty: self.ty(ty, aliases),
                 omit_empty: name.contains('?'),
                 omit_zero: name.contains('!'),
-                merge: Merge {
-                    merge: strategy.contains("merge"),
-                    retain_keys: strategy.contains("retainKeys"),
-                    key,
-                },
-            });
+                merge: Merge::default(),
+                list: None,
+                map: None,
+                default: None,
+                before: None,
+            };
+            for word in words {
+                let (what, value) = word.split_once('=').unwrap_or((word, ""));
+                match what {
+                    "patch" => {
+                        field.merge.merge = value.contains("merge");
+                        field.merge.retain_keys = value.contains("retainKeys");
+                    }
+                    "key" => field.merge.key = value,
+                    "list" => field.list = Some(list_type(value)),
+                    "map" => field.map = Some(map_type(value)),
+                    "default" => field.default = serde_json::from_str(value).ok(),
+                    "before" => field.before = Some(value),
+                    other => unreachable!("the table says nothing of {other}"),
+                }
+            }
+            out.push(field);
         }
     }
 
@@ -261,6 +345,21 @@ impl Schema {
     }
 }
 
+fn list_type(value: &'static str) -> ListType {
+    match value.split_once(':') {
+        Some(("map", keys)) => ListType::Map(keys.split(',').collect()),
+        _ if value == "set" => ListType::Set,
+        _ => ListType::Atomic,
+    }
+}
+
+fn map_type(value: &str) -> MapType {
+    match value {
+        "granular" => MapType::Granular,
+        _ => MapType::Atomic,
+    }
+}
+
 /// The table tells packages apart that Go all calls `v1`.
 fn go_name(name: &str) -> String {
     match name.split_once('.') {
@@ -270,21 +369,4 @@ fn go_name(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_reads() {
-        let pod = of(kind("v1", "Pod").expect("a kind"));
-        assert_eq!(pod.name, "Pod");
-        let names: Vec<_> = pod.fields.iter().map(|field| field.name).collect();
-        assert_eq!(names, ["kind", "apiVersion", "metadata", "spec", "status"]);
-        let spec = of(named("core.PodSpec").expect("a type"));
-        let (_, containers) = spec.field("containers").expect("a field");
-        assert_eq!(containers.ty.go, "[]v1.Container");
-        assert!(containers.merge.merge && !containers.omit_empty);
-        assert_eq!(containers.merge.key, "name");
-        assert!(kind("v1", "PodSpec").is_none());
-        assert!(kind("apps/v1", "ConfigMap").is_none());
-    }
-}
+mod tests;

@@ -91,6 +91,12 @@ pub trait Strategy: Sync {
         crate::names::name_is_dns_subdomain(name, prefix)
     }
 
+    /// `GetResetFields`: fields that requests to this part do not set, with all that is below them; so nobody owns them by
+    /// such a request.
+    fn reset_fields(&self, _part: Part) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
     /// `Canonicalize`: after validation, before it is stored.
     fn canonicalize(&self, _object: &mut Json) {}
 

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use jiff::Timestamp;
 use wavetank_engine::{Time, is_exact};
 
-use crate::json::Json;
+use crate::json::{Json, Map};
 
 /// When every world begins, 2026-01-01T00:00:00Z, in seconds since 1970.
 const EPOCH: i64 = 1_767_225_600;
@@ -65,8 +65,12 @@ impl Stamp {
     }
 }
 
-/// The fields that hold instants of the world, wherever they stand.
-fn holds_an_instant(field: &str) -> bool {
+/// The fields that hold instants of the world, wherever they stand; `time` is one only where `fieldsType` stands beside it,
+/// in an entry of managedFields.
+fn holds_an_instant(field: &str, beside: &Map) -> bool {
+    if field == "time" {
+        return beside.contains_key("fieldsType");
+    }
     matches!(
         field,
         "creationTimestamp"
@@ -117,7 +121,7 @@ pub(crate) fn hash<H: Hasher>(json: &Json, state: &mut H) {
                 field.hash(state);
                 if let Some(tree) = embedded(field, value) {
                     hash(&tree, state);
-                } else if is_exact() || !holds_an_instant(field) {
+                } else if is_exact() || !holds_an_instant(field, map) {
                     hash(value, state);
                 }
             }
@@ -132,13 +136,14 @@ pub(crate) fn alike(a: &Json, b: &Json) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
         }
         (Json::Object(a), Json::Object(b)) => {
+            let beside = a;
             let same = |((field, a), (other, b)): ((&String, &Json), (&String, &Json))| {
                 let trees = || embedded(field, a).zip(embedded(field, b));
                 let same = || match trees() {
                     Some((a, b)) => alike(&a, &b),
                     None => alike(a, b),
                 };
-                field == other && (holds_an_instant(field) || same())
+                field == other && (holds_an_instant(field, beside) || same())
             };
             a.len() == b.len() && a.iter().zip(b).all(same)
         }

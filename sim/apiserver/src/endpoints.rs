@@ -14,9 +14,13 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wavetank_api::decode;
+use wavetank_api::json::{self, Json};
+use wavetank_api::managedfields::{FieldManager, manager_or_user_agent};
+use wavetank_api::options::WriteOptions;
 use wavetank_api::strategy::Part;
-use wavetank_api::{Content, Method, Request, Response, Status, kinds};
-use wavetank_engine::{Outcome, Payload, Rx};
+use wavetank_api::{Content, Method, Request, Response, Stamp, Status, kinds};
+use wavetank_engine::{Outcome, Payload, ProcId, Rx};
 use wavetank_version::Version;
 
 use crate::gates;
@@ -71,6 +75,7 @@ async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve
                 rx,
                 config,
                 storages,
+                caller: served.caller.process(),
                 request,
                 api,
             };
@@ -108,6 +113,8 @@ pub(crate) struct RequestContext<'a> {
     pub config: &'a Config,
     /// What that adds to the registry.
     pub storages: &'a dyn Storages,
+    /// Who sent it.
+    pub caller: ProcId,
     /// What was sent.
     pub request: &'a Request,
     /// What that is about.
@@ -118,6 +125,34 @@ impl<'a> RequestContext<'a> {
     /// The name in its path; empty for a collection.
     fn name(&self) -> &'a str {
         self.api.name.as_deref().unwrap_or_default()
+    }
+
+    /// Who manages the fields of what it asks for; `None` where nobody does.
+    fn field_manager(&self) -> Option<FieldManager> {
+        let now = Stamp::of(self.rx.clock());
+        let kept = self.config.keeps_managed_fields();
+        kept.then(|| FieldManager::of(self.api.resource, self.api.part, now))
+    }
+
+    /// `managerOrUserAgent`; the server's own client says that it is the server.
+    fn manager(&self, options: &WriteOptions) -> String {
+        let program = match self.caller == self.config.me {
+            true => "kube-apiserver",
+            false => &self.request.user_agent,
+        };
+        manager_or_user_agent(&options.field_manager, program)
+    }
+
+    /// The object of a create or an update, which may say that nobody manages it.
+    fn unmanaged(&self, mut object: Json) -> Json {
+        if self.config.keeps_managed_fields() && decode::resets_managed_fields(&self.request.body) {
+            json::set(
+                &mut object,
+                &["metadata", "managedFields"],
+                serde_json::json!([{}]),
+            );
+        }
+        object
     }
 
     /// The registry that serves it.

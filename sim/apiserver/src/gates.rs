@@ -18,6 +18,9 @@ gates! {
     pub REQUESTS_HAVE_DEADLINES = Gate::since(1, 21);
     /// Reads of etcd are retried: its client has an interceptor that works (PR #105069).
     pub ETCD_READS_ARE_RETRIED = Gate::since(1, 23);
+    /// Objects carry `managedFields` in the form that is modelled: from their creation on, and by subresource
+    /// (`ServerSideApply` is stable). Before, servers had them in other forms, which are not.
+    pub MANAGED_FIELDS = Gate::since(1, 22);
     /// A stopping server closes its listener once its hooks are done (PR #108033).
     pub LISTENER_CLOSES_LAST = Gate::since(1, 24);
     /// `/readyz` asks etcd a second time, over a client of its own (`etcd-readiness`, PR #111399).

@@ -22,5 +22,7 @@ pub use cacher::CacheDefect;
 pub use defects::{Defects, ServerDefect};
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
-pub use server::{ApiServer, Config, HOOKS_DONE, Hook, HookFuture, STOP_BEGUN, ServerNote};
+pub use server::{
+    ApiServer, Config, HOOKS_DONE, Hook, HookFuture, ManagedFields, STOP_BEGUN, ServerNote,
+};
 pub use storage::{Storage, Updated};

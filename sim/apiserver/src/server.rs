@@ -79,9 +79,35 @@ pub struct Config {
     pub kinds: Kinds,
     /// Is the admission plugin `NamespaceLifecycle` on?
     pub namespace_lifecycle: bool,
+    /// Does it keep `metadata.managedFields`, and serve apply?
+    pub managed_fields: ManagedFields,
+}
+
+/// Are `metadata.managedFields` kept, and is server-side apply served? A server that does neither is not asked for it by
+/// its hash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ManagedFields {
+    /// Objects say nothing of who wrote them.
+    #[default]
+    Unkept,
+    /// As every real server does.
+    Kept,
+}
+
+impl Hash for ManagedFields {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        if *self == ManagedFields::Kept {
+            state.write_u8(1);
+        }
+    }
 }
 
 impl Config {
+    /// Does it keep `metadata.managedFields`?
+    pub(crate) fn keeps_managed_fields(&self) -> bool {
+        self.managed_fields == ManagedFields::Kept && self.release.has(gates::MANAGED_FIELDS)
+    }
+
     /// Its watch caches.
     pub(crate) fn caches(&self) -> Option<cacher::Config> {
         let etcd = self.watch_cache?;

@@ -209,6 +209,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         number: n as u32 + 1,
         kinds: setup.kinds.clone(),
         namespace_lifecycle: false,
+        managed_fields: Default::default(),
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
         compaction: watch_cache::compaction(setup),

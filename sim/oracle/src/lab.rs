@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
-use wavetank_apiserver::{ApiServer, Config, Defects};
+use wavetank_apiserver::{ApiServer, Config, Defects, ManagedFields};
 use wavetank_client::HTTPS;
 use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
 use wavetank_components::services::RepairNote;
@@ -218,7 +218,11 @@ pub(crate) fn request(recorded: &Json) -> Result<Request, String> {
         query: Query(query),
         content_type,
         accept: recorded["accept"].as_str().map(Into::into),
-        user_agent: "recorder".into(),
+        // The recorder names no program, unless it says so.
+        user_agent: recorded["headers"]["User-Agent"]
+            .as_str()
+            .unwrap_or_default()
+            .into(),
         body: match &recorded["body"] {
             Json::Null => match recorded["bytes"].as_str() {
                 Some(encoded) => Body::Bytes(STANDARD.decode(encoded).unwrap_or_default().into()),
@@ -356,6 +360,7 @@ impl Lab {
             number: at as u32 + 1,
             kinds: Default::default(),
             namespace_lifecycle: true,
+            managed_fields: ManagedFields::Kept,
             watch_cache: Some(etcd),
             compaction: None,
         };
@@ -408,6 +413,7 @@ impl Lab {
             "method": "POST",
             "path": "/api/v1/namespaces/kube-system/configmaps",
             "contentType": "application/json",
+            "headers": {"User-Agent": "kube-apiserver/v1"},
             "body": {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",

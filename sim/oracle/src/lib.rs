@@ -3,6 +3,7 @@
 //! - `corpus`: the recorded files;
 //! - `lab`: a world of one etcd, some apiservers and somebody who sends what was recorded;
 //! - `endpoints`: what was done to several servers, and their leases and addresses;
+//! - `managed_fields`: who manages objects, which not all recordings tell;
 //! - `symbols`: uids, revisions, names and times, which differ from run to run;
 //! - `replay`: one file, line by line, in one pass from an empty store;
 //! - `timing`: how long a server that is gone stays in the Endpoints;
@@ -13,6 +14,7 @@ mod ask;
 pub mod corpus;
 mod endpoints;
 mod lab;
+mod managed_fields;
 mod replay;
 mod score;
 mod symbols;

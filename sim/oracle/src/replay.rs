@@ -13,6 +13,7 @@ use wavetank_releases::VERSIONS;
 use crate::corpus::Recording;
 use crate::endpoints;
 use crate::lab::{self, Cluster, Lab, Write, taken};
+use crate::managed_fields;
 use crate::symbols::{Symbols, Unequal};
 
 /// Between two steps; before a step that a cache answers, so that it has caught up; the longest that
@@ -56,6 +57,8 @@ pub struct Replayed {
 
 struct Replay<'a> {
     lab: Lab,
+    /// Does the recording tell who manages objects?
+    managed: bool,
     symbols: Symbols,
     recording: &'a Recording,
     /// The watches that are open, by the step that reads them.
@@ -98,6 +101,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
     let symbols = Symbols::new(&recording.lines, lab.revision());
     let mut replay = Replay {
         lab,
+        managed: managed_fields::are_kept(recording),
         symbols,
         recording,
         open: BTreeMap::new(),
@@ -371,7 +375,14 @@ impl Replay<'_> {
     }
 
     fn request(&mut self, line: &Json) -> Result<(), Unequal> {
-        let request = self.symbols.fill(&line["request"]);
+        let by_uid = |object: Json| {
+            let uid = tree::text(&object, &["metadata", "uid"]).to_owned();
+            (uid, object)
+        };
+        let objects = self.lab.all("/registry/").into_iter().map(by_uid);
+        let request = self
+            .symbols
+            .fill_request(&line["request"], &objects.collect());
         if is_served_by_a_cache(&request) {
             self.lab.run(CATCH_UP);
         }
@@ -397,7 +408,7 @@ impl Replay<'_> {
                 said["retryAfter"] = seconds.to_string().into();
             }
         }
-        let response = self.symbols.compare(&line["response"], &said, "response");
+        let response = self.compare(&line["response"], said, "response");
         response.and(self.writes(line))
     }
 
@@ -465,7 +476,15 @@ impl Replay<'_> {
             recorded["response"] = line.get("response").cloned().unwrap_or_default();
             said["response"] = refused.unwrap_or_default();
         }
-        self.symbols.compare(&recorded, &said, "")
+        self.compare(&recorded, said, "")
+    }
+
+    /// Compares an answer, whose objects say who manages them.
+    fn compare(&mut self, recorded: &Json, said: Json, at: &str) -> Result<(), Unequal> {
+        let (mut recorded, mut said) = (recorded.clone(), said);
+        managed_fields::normalise(&mut recorded, self.managed);
+        managed_fields::normalise(&mut said, self.managed);
+        self.symbols.compare(&recorded, &said, at)
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Unequal {
     pub simulated: String,
 }
 
-/// Requests that carry a time carry that of an object; the server looks at none of them.
+/// Requests that carry a time carry that of an object. This one stands in for those of objects that are gone.
 const SOME_TIME: &str = "2026-01-01T00:00:03Z";
 
 const PATTERN: &str = r"a-time|continue\(v=[^,]*,rv=[^,]*,start=[^)]*\)|rv-pre-\d+|rv-\d+|uid-\d+|ip6-\d+|ip-\d+|port-\d+|name-[A-Za-z0-9._-]*?-(?:\d+|rejected)";
@@ -63,10 +63,28 @@ impl Symbols {
         self.anchor = None;
     }
 
-    /// A recorded request with the symbols replaced by what they are bound to.
+    /// A recorded value with the symbols replaced by what they are bound to.
     pub fn fill(&self, recorded: &Json) -> Json {
+        self.fill_like(recorded, &BTreeMap::new(), None)
+    }
+
+    /// A recorded request. Times in it are those of the objects that it is a copy of: these are the ones that there are, by
+    /// their uids.
+    pub fn fill_request(&self, recorded: &Json, objects: &BTreeMap<String, Json>) -> Json {
+        self.fill_like(recorded, objects, None)
+    }
+
+    fn fill_like(
+        &self,
+        recorded: &Json,
+        objects: &BTreeMap<String, Json>,
+        copied: Option<&Json>,
+    ) -> Json {
         match recorded {
-            Json::String(text) if text == "time" => SOME_TIME.into(),
+            Json::String(text) if text == "time" => {
+                let time = copied.filter(|copied| copied.is_string()).cloned();
+                time.unwrap_or_else(|| SOME_TIME.into())
+            }
             Json::String(text) => {
                 let filled = self.fill_text(text);
                 match filled.parse::<u64>() {
@@ -74,11 +92,21 @@ impl Symbols {
                     _ => filled.into(),
                 }
             }
-            Json::Array(items) => items.iter().map(|item| self.fill(item)).collect(),
+            Json::Array(items) => {
+                let item = |(at, item)| {
+                    let copied = copied.and_then(|copied| copied.get(at));
+                    self.fill_like(item, objects, copied)
+                };
+                items.iter().enumerate().map(item).collect()
+            }
             Json::Object(fields) => {
-                let filled = fields
-                    .iter()
-                    .map(|(f, value)| (f.clone(), self.fill(value)));
+                let uid = recorded.pointer("/metadata/uid").and_then(Json::as_str);
+                let own = uid.and_then(|uid| objects.get(&self.fill_text(uid)));
+                let copied = own.or(copied);
+                let filled = fields.iter().map(|(name, value)| {
+                    let copied = copied.and_then(|copied| copied.get(name));
+                    (name.clone(), self.fill_like(value, objects, copied))
+                });
                 Json::Object(filled.collect())
             }
             other => other.clone(),
@@ -186,7 +214,7 @@ impl Symbols {
             let is_date = said.len() == 10 && said.as_bytes()[4] == b'-';
             return if is_date { Ok(()) } else { Err(differs()) };
         }
-        let recorded = &without_managed_fields(recorded).replace("\\\"time\\\"", "\\\"a-time\\\"");
+        let recorded = &recorded.replace(":\\\"time\\\"", ":\\\"a-time\\\"");
         let symbols: Vec<(usize, usize)> = self
             .pattern
             .find_iter(recorded)
@@ -279,29 +307,6 @@ impl Symbols {
             return fits;
         }
         true
-    }
-}
-
-/// A message that shows an object shows its managedFields, too, which the recorder took out
-/// wherever else they stood.
-fn without_managed_fields(text: &str) -> String {
-    const FIELD: &str = ",\\\"managedFields\\\":[";
-    let Some(begin) = text.find(FIELD) else {
-        return text.to_owned();
-    };
-    let inside = begin + FIELD.len();
-    let mut depth = 1;
-    let end = text[inside..].find(|c| {
-        depth += match c {
-            '[' => 1,
-            ']' => -1,
-            _ => 0,
-        };
-        depth == 0
-    });
-    match end {
-        Some(end) => format!("{}{}", &text[..begin], &text[inside + end + 1..]),
-        None => text.to_owned(),
     }
 }
 

@@ -115,6 +115,7 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
             number,
             kinds: Default::default(),
             namespace_lifecycle: false,
+            managed_fields: Default::default(),
             events_etcd: None,
             watch_cache: Some(Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),

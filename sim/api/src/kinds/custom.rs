@@ -35,6 +35,14 @@ fn validate(object: &Json) -> ErrorList {
 }
 
 impl Strategy for CustomResource {
+    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+        match part {
+            Part::Status => &[&["metadata"], &["spec"]],
+            _ if self.status => &[&["status"]],
+            _ => &[],
+        }
+    }
+
     fn prepare_for_create(&self, _cx: &Context, object: &mut Json) {
         if self.status {
             json::remove(object, &["status"]);
@@ -48,11 +56,21 @@ impl Strategy for CustomResource {
 
     fn prepare_for_update(&self, _cx: &Context, part: Part, object: &mut Json, old: &Json) {
         if part == Part::Status {
-            let version = json::at(object, &["metadata", "resourceVersion"]).cloned();
+            // Who manages the object now is what this request changed.
+            let own = ["resourceVersion", "managedFields"].map(|field| {
+                let value = json::at(object, &["metadata", field]).cloned();
+                (field, value)
+            });
             keep(object, old, &["spec"]);
             keep(object, old, &["metadata"]);
-            if let Some(version) = version {
-                json::set(object, &["metadata", "resourceVersion"], version);
+            for (field, value) in own {
+                match value {
+                    Some(value) => json::set(object, &["metadata", field], value),
+                    None if field == "managedFields" => {
+                        json::remove(object, &["metadata", field]);
+                    }
+                    None => {}
+                }
             }
             return;
         }

@@ -23,6 +23,13 @@ const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 pub struct Deployments;
 
 impl Strategy for Deployments {
+    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+        match part {
+            Part::Status => &[&["spec"], &["metadata", "labels"]],
+            Part::Whole | Part::Finalize => &[&["status"]],
+        }
+    }
+
     fn default(&self, deployment: &mut Json) {
         if let Some(spec) = deployment.get_mut("spec").and_then(Json::as_object_mut) {
             if let Some(template) = spec.get_mut("template").and_then(|t| t.get_mut("spec")) {
@@ -197,11 +204,12 @@ fn validate_deployment_spec(deployment: &Json, errors: &mut ErrorList) {
     not_negative(deployment, &["spec", "replicas"], errors);
     let selector = json::at(deployment, &["spec", "selector"]).filter(|s| !s.is_null());
     let template = json::at(deployment, &["spec", "template"]).unwrap_or(&Json::Null);
-    let nothing = LabelSelector::default();
+    // Without a selector it is one that matches nothing (`labels.Nothing`), and not one that matches all.
     let parsed = match selector {
         None => {
             errors.required("spec.selector", "");
-            Some(nothing)
+            does_not_match(template, errors);
+            Some(LabelSelector::default())
         }
         Some(selector) => {
             validate_label_selector(selector, "spec.selector", errors);
@@ -234,6 +242,12 @@ fn validate_deployment_spec(deployment: &Json, errors: &mut ErrorList) {
     }
 }
 
+fn does_not_match(template: &Json, errors: &mut ErrorList) {
+    let labels = json::at(template, &["metadata", "labels"]);
+    let detail = "`selector` does not match template `labels`";
+    errors.invalid("spec.template.metadata.labels", labels, detail);
+}
+
 /// `ValidatePodTemplateSpecForReplicaSet`
 fn validate_pod_template_spec_for_replica_set(
     template: &Json,
@@ -241,9 +255,7 @@ fn validate_pod_template_spec_for_replica_set(
     errors: &mut ErrorList,
 ) {
     if !selector.0.is_empty() && !selector.matches(template) {
-        let labels = json::at(template, &["metadata", "labels"]);
-        let detail = "`selector` does not match template `labels`";
-        errors.invalid("spec.template.metadata.labels", labels, detail);
+        does_not_match(template, errors);
     }
     pod_spec::validate_pod_template_spec(template, "spec.template", errors);
     let restart = json::text(template, &["spec", "restartPolicy"]);

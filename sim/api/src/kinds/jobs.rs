@@ -35,6 +35,13 @@ pub fn ttl_seconds_after_finished(job: &Json) -> Option<i64> {
 }
 
 impl Strategy for Jobs {
+    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+        match part {
+            Part::Status => &[&["spec"]],
+            Part::Whole | Part::Finalize => &[&["status"]],
+        }
+    }
+
     fn default(&self, job: &mut Json) {
         let Some(spec) = job.get_mut("spec").and_then(Json::as_object_mut) else {
             return;

@@ -19,6 +19,13 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 pub struct Namespaces;
 
 impl Strategy for Namespaces {
+    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+        match part {
+            Part::Status => &[&["spec"]],
+            Part::Whole | Part::Finalize => &[&["status"]],
+        }
+    }
+
     fn default(&self, namespace: &mut Json) {
         label(namespace);
         if json::text(namespace, &["status", "phase"]).is_empty() {

@@ -91,6 +91,13 @@ fn shown(parent: Option<&Json>) -> String {
 pub struct ServiceCidrs;
 
 impl Strategy for ServiceCidrs {
+    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+        match part {
+            Part::Status => &[&["metadata"], &["spec"]],
+            Part::Whole | Part::Finalize => &[&["status"]],
+        }
+    }
+
     fn prepare_for_create(&self, _cx: &Context, range: &mut Json) {
         json::set(range, &["status"], json!({}));
     }

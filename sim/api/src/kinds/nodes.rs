@@ -12,6 +12,13 @@ use crate::validation::ErrorList;
 pub struct Nodes;
 
 impl Strategy for Nodes {
+    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+        match part {
+            Part::Status => &[&["spec"]],
+            Part::Whole | Part::Finalize => &[&["status"]],
+        }
+    }
+
     fn default(&self, node: &mut Json) {
         let capacity = json::at(node, &["status", "capacity"]).cloned();
         if json::at(node, &["status", "allocatable"]).is_none()

@@ -23,6 +23,17 @@ use crate::validation::{Bad, ErrorList};
 pub struct Pods;
 
 impl Strategy for Pods {
+    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+        match part {
+            Part::Status => &[
+                &["spec"],
+                &["metadata", "deletionTimestamp"],
+                &["metadata", "ownerReferences"],
+            ],
+            Part::Whole | Part::Finalize => &[&["status"]],
+        }
+    }
+
     fn default(&self, pod: &mut Json) {
         let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else {
             return;

@@ -21,6 +21,13 @@ use crate::validation::ErrorList;
 pub struct Services;
 
 impl Strategy for Services {
+    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+        match part {
+            Part::Status => &[&["spec"]],
+            Part::Whole | Part::Finalize => &[&["status"]],
+        }
+    }
+
     fn deletes_collections(&self, release: Version) -> bool {
         release.has(gates::SERVICES_HAVE_DELETE_COLLECTION)
     }

@@ -8,6 +8,7 @@ use serde_json::json;
 use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{deployments, pod_binding};
+use wavetank_api::managedfields::{FieldManager, ScaleHandler};
 use wavetank_api::options::{DeleteOptions, WriteOptions};
 use wavetank_api::patch::{self, PatchKind};
 use wavetank_api::strategy::Part;
@@ -58,35 +59,81 @@ fn created() -> Response {
 /// How a request changes the Scale of a Deployment.
 struct Scaling<'a> {
     api: &'a Api,
-    how: Result<Json, (PatchKind, Body, FieldValidation)>,
+    how: How,
+    /// Who then manages what it changes, where anybody does.
+    manager: Option<String>,
+}
+
+enum How {
+    Put(Json),
+    Patch(PatchKind, Body, FieldValidation),
+    Apply(Body, bool),
 }
 
 impl Change for Scaling<'_> {
     fn change<'a>(
         &'a self,
-        _rx: Rx,
+        rx: Rx,
         old: Option<&'a Json>,
         warnings: &'a mut Warnings,
     ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>> {
-        Box::pin(async move { self.rescaled(old, warnings) })
+        let now = Stamp::of(rx.clock());
+        Box::pin(async move { self.updated_object(old, now, warnings) })
     }
 }
 
 impl Scaling<'_> {
-    fn rescaled(&self, old: Option<&Json>, warnings: &mut Warnings) -> Result<Json, Status> {
+    /// `scaleUpdatedObjectInfo.UpdatedObject`
+    fn updated_object(
+        &self,
+        old: Option<&Json>,
+        now: Stamp,
+        warnings: &mut Warnings,
+    ) -> Result<Json, Status> {
         let name = self.api.name.as_deref().unwrap_or_default();
         let old = old.ok_or_else(|| Status::new_not_found(self.api.resource, name))?;
-        let scale = match &self.how {
-            Ok(scale) => scale.clone(),
-            Err((kind, body, validation)) => {
-                let now = deployments::scale_from_deployment(old);
-                let patched = patch::apply_to_target(*kind, &now, body, decode::SCALE, *validation);
-                let (scale, unknown) = patched?;
-                warn(warnings, unknown);
-                scale
-            }
+        let Some(manager) = &self.manager else {
+            let scale = self.new_scale(&deployments::scale_from_deployment(old), warnings)?;
+            return deployments::rescale(old, &scale);
         };
-        deployments::rescale(old, &scale)
+        const FIELDS: [&str; 2] = ["metadata", "managedFields"];
+        let version = self.api.resource.api_version();
+        let entries = json::list(old, &FIELDS);
+        let handler = ScaleHandler::new(entries, version, &["spec", "replicas"]);
+        let mut live = deployments::scale_from_deployment(old);
+        let of_scale = handler.to_subresource().map_err(Status::untyped)?;
+        if !of_scale.is_empty() {
+            json::set(&mut live, &FIELDS, of_scale);
+        }
+        let fields = FieldManager::of_target(decode::SCALE, "scale", now);
+        let scale = match &self.how {
+            How::Apply(body, force) => {
+                let config = patch::apply_configuration(body)?;
+                fields.apply(Some(&live), &config, manager, *force)?
+            }
+            _ => fields.update_no_errors(Some(&live), self.new_scale(&live, warnings)?, manager),
+        };
+        let of_parent = handler.to_parent(json::list(&scale, &FIELDS));
+        let of_parent = of_parent.map_err(Status::untyped)?;
+        let mut scaled = deployments::rescale(old, &scale)?;
+        match of_parent.is_empty() {
+            true => {
+                json::remove(&mut scaled, &FIELDS);
+            }
+            false => json::set(&mut scaled, &FIELDS, of_parent),
+        }
+        Ok(scaled)
+    }
+
+    fn new_scale(&self, live: &Json, warnings: &mut Warnings) -> Result<Json, Status> {
+        let (kind, body, validation) = match &self.how {
+            How::Put(scale) => return Ok(scale.clone()),
+            How::Patch(kind, body, validation) => (*kind, body, *validation),
+            How::Apply(body, _) => (PatchKind::Apply, body, FieldValidation::Ignore),
+        };
+        let (scale, unknown) = patch::apply_to_target(kind, live, body, decode::SCALE, validation)?;
+        warn(warnings, unknown);
+        Ok(scale)
     }
 }
 
@@ -95,8 +142,12 @@ async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respon
     let (how, options) = if cx.request.method == Method::Patch {
         let kind = PatchKind::of(content_type)?;
         let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
-        let patch = (kind, cx.request.body.clone(), options.validation);
-        (Err(patch), options)
+        let body = cx.request.body.clone();
+        let how = match kind {
+            PatchKind::Apply if cx.config.keeps_managed_fields() => How::Apply(body, options.force),
+            kind => How::Patch(kind, body, options.validation),
+        };
+        (how, options)
     } else {
         let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
         let (scale, unknown) = decode::target(
@@ -106,10 +157,15 @@ async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respon
             options.validation,
         )?;
         warn(warnings, unknown);
-        (Ok(scale), options)
+        (How::Put(scale), options)
     };
     let registry = cx.registry(options.dry_run);
-    let change = Scaling { api: cx.api, how };
+    let kept = cx.config.keeps_managed_fields();
+    let change = Scaling {
+        api: cx.api,
+        how,
+        manager: kept.then(|| cx.manager(&options)),
+    };
     let name = cx.name();
     let always = Preconditions::default();
     let update = registry

@@ -231,6 +231,7 @@ async fn begin(
         rx,
         config,
         storages,
+        caller: watching.caller.process(),
         request,
         api,
     };

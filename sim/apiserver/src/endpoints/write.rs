@@ -7,6 +7,7 @@ use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::json::{self, Json};
 use wavetank_api::options::{DeleteOptions, WriteOptions};
 use wavetank_api::patch::{self, PatchKind};
+use wavetank_api::strategy::Part;
 use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
 use wavetank_engine::Rx;
 
@@ -51,6 +52,9 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     warn(warnings, unknown);
     wipe_object_meta_system_fields(&mut object);
     ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
+    if let Some(fields) = cx.field_manager() {
+        object = fields.update_no_errors(None, cx.unmanaged(object), &cx.manager(&options));
+    }
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
     namespace_lifecycle(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
@@ -81,7 +85,8 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
     };
     let change = Writing {
         cx,
-        how: How::Put(object),
+        how: How::Put(cx.unmanaged(object)),
+        manager: cx.manager(&options),
     };
     let update = registry
         .rest
@@ -135,26 +140,42 @@ pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
     let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
     let registry = cx.registry(options.dry_run);
     let preconditions = Preconditions::default();
+    let how = match kind {
+        PatchKind::Apply if cx.config.keeps_managed_fields() => How::Apply {
+            body: cx.request.body.clone(),
+            force: options.force,
+        },
+        kind => How::Patch(kind, cx.request.body.clone(), options.validation),
+    };
     let change = Writing {
         cx,
-        how: How::Patch(kind, cx.request.body.clone(), options.validation),
+        how,
+        manager: cx.manager(&options),
     };
     let (rx, name) = (cx.rx, cx.name());
     let update = registry
         .rest
         .update(rx, &registry, name, &preconditions, &change, warnings);
-    Ok(answer(200, update.await?.made))
+    let update = update.await?;
+    Ok(answer(if update.created { 201 } else { 200 }, update.made))
 }
 
 /// A PUT or PATCH, between the stored object and the registry.
 struct Writing<'a> {
     cx: RequestContext<'a>,
     how: How,
+    /// Who then manages what it changes.
+    manager: String,
 }
 
 enum How {
     Put(Json),
     Patch(PatchKind, Body, FieldValidation),
+    /// `applyPatcher`
+    Apply {
+        body: Body,
+        force: bool,
+    },
 }
 
 impl Change for Writing<'_> {
@@ -166,6 +187,10 @@ impl Change for Writing<'_> {
     ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>> {
         Box::pin(self.object(rx, old, warnings))
     }
+
+    fn force_allow_create(&self) -> bool {
+        matches!(self.how, How::Apply { .. }) && self.cx.api.part == Part::Whole
+    }
 }
 
 impl Writing<'_> {
@@ -176,20 +201,31 @@ impl Writing<'_> {
         warnings: &mut Warnings,
     ) -> Result<Json, Status> {
         let (config, api, name) = (self.cx.config, self.cx.api, self.cx.name());
+        let manage = |new: Json| match self.cx.field_manager() {
+            Some(fields) => fields.update_no_errors(old, new, &self.manager),
+            None => new,
+        };
         let mut new = match (&self.how, old) {
-            (How::Put(object), _) => object.clone(),
+            (How::Put(object), _) => manage(object.clone()),
             (How::Patch(..), None) => return Err(Status::new_not_found(api.resource, name)),
             (How::Patch(kind, body, validation), Some(old)) => {
                 let (new, unknown) = patch::apply(*kind, old, body, api.resource, *validation)?;
                 warn(warnings, unknown);
-                let mut new = new;
-                ensure_object_namespace_matches_request_namespace(
-                    api.resource,
-                    &api.namespace,
-                    &mut new,
-                )?;
-                check_name(&new, name, &api.namespace)?;
-                new
+                self.patched(manage(new))?
+            }
+            (How::Apply { body, force }, old) => {
+                let fields = self.cx.field_manager();
+                let fields = fields.expect("apply is served where fields are managed");
+                let config = patch::apply_configuration(body)?;
+                let new = fields.apply(old, &config, &self.manager, *force)?;
+                let uid = json::text(&new, &["metadata", "uid"]);
+                if old.is_none() && !uid.is_empty() {
+                    let why = format!(
+                        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                    );
+                    return Err(Status::new_conflict(api.resource, name, &why));
+                }
+                self.patched(new)?
             }
         };
         let operation = match old {
@@ -198,6 +234,14 @@ impl Writing<'_> {
         };
         namespace_lifecycle(rx, config, operation, api.resource, &api.namespace, name).await?;
         mutate(api.resource, api.part, &mut new, old);
+        Ok(new)
+    }
+
+    /// Is what a patch has made still the object of the request?
+    fn patched(&self, mut new: Json) -> Result<Json, Status> {
+        let api = self.cx.api;
+        ensure_object_namespace_matches_request_namespace(api.resource, &api.namespace, &mut new)?;
+        check_name(&new, self.cx.name(), &api.namespace)?;
         Ok(new)
     }
 }

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
+use wavetank_api::managedfields::ignore_managed_fields_timestamps_transformer;
 use wavetank_api::validation::{Bad, ErrorList};
 use wavetank_api::{Object, Status, Stored, options};
 use wavetank_engine::Rx;
@@ -22,6 +23,11 @@ pub trait Change: Sync {
         old: Option<&'a Json>,
         warnings: &'a mut Warnings,
     ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>>;
+
+    /// `forceAllowCreate`: does it create what is not there, whatever the kind says?
+    fn force_allow_create(&self) -> bool {
+        false
+    }
 }
 
 /// What an update did.
@@ -130,7 +136,7 @@ impl Registry {
         created: &mut bool,
     ) -> Result<Tried, StoreError> {
         let key = self.resource.key(&self.namespace, name);
-        let create = self.resource.strategy.allow_create_on_update();
+        let create = self.resource.strategy.allow_create_on_update() || change.force_allow_create();
         let cached = self.cached(rx, &key);
         let update = self
             .storage
@@ -216,6 +222,7 @@ impl Registry {
         }
         let begun = self.rest.begin_update(rx, self, &mut new, &mut old).await?;
         let checked = self.before_update(&cx, &mut new, &old, warnings);
+        ignore_managed_fields_timestamps_transformer(&mut new, &old);
         let held = self.resource.strategy.is_held(&new);
         let emptied = checked.is_ok() && !held && should_delete_during_update(&new, &old);
         let stores = checked.is_ok() && !emptied;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use common::{Lab, Reply, Slow, address, ask, create, put, response, watch};
 use wavetank_api::{
-    Content, List, Method, Reason, Request, Response, Status, Stored, WatchEvent, WatchPart, kinds,
+    Body, Content, List, Method, Query, Reason, Request, Response, Status, Stored, WatchEvent,
+    WatchPart, kinds,
 };
 use wavetank_engine::{Fault, NetError};
 use wavetank_etcd::Revision;
@@ -80,6 +81,22 @@ fn objects_are_created_read_replaced_and_deleted() {
     );
     assert_eq!(reason(lab.answer(4)), Reason::NotFound);
     assert_eq!(list(lab.answer(3)), (vec![], 4));
+}
+
+#[test]
+fn where_nobody_manages_fields_objects_do_not_say_who_and_nothing_is_applied() {
+    let apply = Request {
+        content_type: Some("application/apply-patch+yaml".into()),
+        query: Query::parse("fieldManager=m"),
+        body: Body::Bytes(b"{}"[..].into()),
+        ..ask(Method::Patch, "e")
+    };
+    let mut lab = Lab::plain(V1_36, vec![create("e", "1.1.1.1"), apply]);
+    let made = one(lab.answer(0));
+    let metadata = &made.object.json()["metadata"];
+    assert_eq!(metadata.get("managedFields"), None);
+    let refused = refusal(lab.answer(1));
+    assert_eq!(refused.message, "server-side apply is not served");
 }
 
 #[test]

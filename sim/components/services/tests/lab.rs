@@ -121,6 +121,7 @@ impl Lab {
                 number,
                 kinds: Default::default(),
                 namespace_lifecycle: false,
+                managed_fields: Default::default(),
                 events_etcd: None,
                 watch_cache: Some(Release::of(release).etcd),
                 compaction: None,

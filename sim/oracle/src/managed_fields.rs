@@ -1,0 +1,80 @@
+//! managedFields in recordings: some keep them, sorted by operation, manager, subresource and version, since the server
+//! sorts by operation and then by time, of which it keeps seconds; most had them taken out.
+
+use serde_json::Value as Json;
+
+use crate::corpus::Recording;
+
+const FIELD: &str = "managedFields";
+
+/// Does the recording tell who manages the objects in it?
+pub(crate) fn are_kept(recording: &Recording) -> bool {
+    fn shows(json: &Json) -> bool {
+        match json {
+            Json::Array(items) => items.iter().any(shows),
+            Json::Object(fields) => fields.contains_key(FIELD) || fields.values().any(shows),
+            _ => false,
+        }
+    }
+    let answered = |line: &Json| {
+        [&line["response"]["body"], &line["events"]]
+            .into_iter()
+            .any(shows)
+    };
+    recording.lines.iter().any(answered)
+}
+
+/// Takes them out of an answer, or puts them into the order of recordings.
+pub(crate) fn normalise(json: &mut Json, kept: bool) {
+    match json {
+        Json::Array(items) => items.iter_mut().for_each(|item| normalise(item, kept)),
+        Json::Object(fields) => {
+            if !kept {
+                fields.remove(FIELD);
+            }
+            if let Some(Json::Array(entries)) = fields.get_mut(FIELD) {
+                entries.sort_by_key(|entry| {
+                    ["operation", "manager", "subresource", "apiVersion"]
+                        .map(|field| entry[field].as_str().unwrap_or_default().to_owned())
+                });
+            }
+            fields.values_mut().for_each(|value| normalise(value, kept));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn recording(body: Json) -> Recording {
+        let name = String::new();
+        let lines = vec![json!({"cluster": {}}), json!({"response": {"body": body}})];
+        Recording { name, lines }
+    }
+
+    #[test]
+    fn they_are_taken_out_or_sorted() {
+        let entry =
+            |operation: &str, manager: &str| json!({"operation": operation, "manager": manager});
+        let (a, b, c) = (
+            entry("Apply", "z"),
+            entry("Update", "a"),
+            entry("Update", "b"),
+        );
+        let mut list = json!({"items": [{"metadata": {"managedFields": [c, b, a]}}]});
+        assert!(are_kept(&recording(list.clone())));
+        normalise(&mut list, true);
+        assert_eq!(
+            list,
+            json!({"items": [{"metadata": {"managedFields": [a, b, c]}}]})
+        );
+        normalise(&mut list, false);
+        assert_eq!(list, json!({"items": [{"metadata": {}}]}));
+        assert!(!are_kept(&recording(list)));
+        assert!(!are_kept(&recording(json!("\"managedFields\":[]"))));
+    }
+}

@@ -1,0 +1,83 @@
+//! What is generated in this tree, and is made anew by hand.
+//!
+//! `cargo run -p xtask -- types v1.36.2 --api DIR --apimachinery DIR` prints the table of the Go types behind the kinds
+//! that are served, `sim/api/src/schema/types.txt`, out of the sources of k8s.io/api and k8s.io/apimachinery at that
+//! release. The sources stay where they are: the table holds names, types and markers, and none of upstream's words.
+//!
+//! - `go`: reads Go's type declarations, as far as these sources use them;
+//! - `table`: which types are wanted, and how the table is written.
+
+mod go;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::table::Sources;
+
+const USAGE: &str = "usage: cargo run -p xtask -- types RELEASE --api DIR --apimachinery DIR
+  RELEASE          of Kubernetes, for the head of the table, such as v1.36.2
+  --api            the sources of k8s.io/api at that release: the folder that holds core/v1/types.go
+  --apimachinery   those of k8s.io/apimachinery: the folder that holds pkg/apis/meta/v1/types.go";
+
+fn main() -> ExitCode {
+    match run(std::env::args().skip(1)) {
+        Ok(table) => {
+            print!("{table}");
+            ExitCode::SUCCESS
+        }
+        Err(wrong) => {
+            eprintln!("{wrong}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The table that the command asks for.
+fn run(args: impl Iterator<Item = String>) -> Result<String, String> {
+    let mut args = args;
+    if args.next().as_deref() != Some("types") {
+        return Err(USAGE.to_owned());
+    }
+    let release = args.next().filter(|release| release.starts_with('v'));
+    let release = release.ok_or(USAGE)?;
+    let (mut api, mut apimachinery) = (None, None);
+    while let Some(flag) = args.next() {
+        let folder = args.next().map(PathBuf::from);
+        match flag.as_str() {
+            "--api" => api = folder,
+            "--apimachinery" => apimachinery = folder,
+            other => return Err(format!("there is no flag {other}\n{USAGE}")),
+        }
+    }
+    let sources = Sources {
+        release,
+        api: api.ok_or(USAGE)?,
+        apimachinery: apimachinery.ok_or(USAGE)?,
+    };
+    table::write(&sources)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(line: &str) -> Result<String, String> {
+        run(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn a_command_that_is_not_understood_is_told_what_would_be() {
+        for line in ["", "types", "types --api x", "types v1.2.3 --api x"] {
+            assert_eq!(asked(line), Err(USAGE.to_owned()), "{line}");
+        }
+        let wrong = asked("types v1.2.3 --else x").expect_err("no such flag");
+        assert!(
+            wrong.starts_with("there is no flag --else\nusage"),
+            "{wrong}"
+        );
+        let wrong = asked("types v1.2.3 --api /nowhere --apimachinery /nowhere");
+        let wrong = wrong.expect_err("there is no such folder");
+        assert!(wrong.starts_with("/nowhere/"), "{wrong}");
+    }
+}
