@@ -64,8 +64,8 @@ fn each_resource_has_a_connection_and_so_has_each_check() {
     for release in BOTH {
         let mut lab = lab(release, vec![probe("/readyz")]);
         assert_eq!(lab.answer(0).code, 200);
-        let (api, etcd) = (lab.id("api"), lab.id("etcd"));
-        let all = lab.world.connections();
+        let (api, etcd) = (lab.bench.id("api"), lab.bench.id("etcd"));
+        let all = lab.bench.world.connections();
         let own = all.filter(|(client, server, _)| (*client, *server) == (api, etcd));
         let names: Vec<&str> = own.map(|(_, _, transport)| transport).collect();
         for name in ["etcd/configmaps", "etcd/endpoints", "etcd/health"] {
@@ -94,7 +94,7 @@ fn one_cache_stands_still_while_the_others_go_on() {
         lab.run(20.0);
         assert_eq!(reason(lab.answer(2)), Reason::NotFound, "{release}");
         assert_eq!(lab.answer(3).code, 200, "{release}");
-        let shown = |lab: &Lab, server, of| cacher::shown(&lab.world, lab.id(server), of);
+        let shown = |lab: &Lab, server, of| cacher::shown(&lab.bench.world, lab.bench.id(server), of);
         assert!(shown(&lab, "api", &ENDPOINTS) < shown(&lab, "other", &ENDPOINTS));
         // Pings notice it after 40 s, and the watch goes on where it was.
         lab.run(30.0);
@@ -193,10 +193,10 @@ fn of(process: &str, fault: fn(String) -> Fault) -> Fault {
 fn calls_go_round_the_members_that_are_there() {
     let mut lab = three(vec![get(&ENDPOINTS, "e")]);
     let connected = |lab: &Lab| -> Vec<String> {
-        let api = lab.id("api");
-        let all = lab.world.connections();
+        let api = lab.bench.id("api");
+        let all = lab.bench.world.connections();
         let own = all.filter(|(client, _, name)| *client == api && *name == "etcd/endpoints");
-        let members = own.map(|(_, server, _)| lab.world.name(server).to_owned());
+        let members = own.map(|(_, server, _)| lab.bench.world.name(server).to_owned());
         members.collect()
     };
     let mut all = connected(&lab);
@@ -246,7 +246,7 @@ fn a_watch_lags_behind_its_list() {
         write(&mut lab, 1);
         let behind = lab.store_of(slow).revision();
         let (here, there) = ("api", "other");
-        let shown = |lab: &Lab, server| cacher::shown(&lab.world, lab.id(server), &CONFIG_MAPS);
+        let shown = |lab: &Lab, server| cacher::shown(&lab.bench.world, lab.bench.id(server), &CONFIG_MAPS);
         let newest = others().map(|other| lab.store_of(other).revision()).max();
         let lags = shown(&lab, here) > behind && Some(shown(&lab, here)) < newest;
         for from in others() {
