@@ -9,6 +9,7 @@ use common::server::Like;
 use common::{Bench, Setup, fitting, fixed, only};
 use wavetank_client::InformerDefect;
 use wavetank_client::informer::{HandlerSpec, Lag, Resync};
+use wavetank_engine::drive::Stepped;
 
 /// Does `steps` break these properties with the defect in each release that has a place for it, and none
 /// without it?

@@ -6,6 +6,7 @@ use wavetank_api::kinds::{CONFIG_MAPS, ENDPOINTS};
 use wavetank_api::{Method, Query, Reason, Request, Resource};
 use wavetank_apiserver::cacher;
 use wavetank_engine::Fault;
+use wavetank_engine::drive::Stepped;
 use wavetank_etcd::Connections;
 use wavetank_releases::{V1_20, V1_36};
 use wavetank_version::Version;
@@ -94,7 +95,8 @@ fn one_cache_stands_still_while_the_others_go_on() {
         lab.run(20.0);
         assert_eq!(reason(lab.answer(2)), Reason::NotFound, "{release}");
         assert_eq!(lab.answer(3).code, 200, "{release}");
-        let shown = |lab: &Lab, server, of| cacher::shown(&lab.bench.world, lab.bench.id(server), of);
+        let shown =
+            |lab: &Lab, server, of| cacher::shown(&lab.bench.world, lab.bench.id(server), of);
         assert!(shown(&lab, "api", &ENDPOINTS) < shown(&lab, "other", &ENDPOINTS));
         // Pings notice it after 40 s, and the watch goes on where it was.
         lab.run(30.0);
@@ -246,7 +248,8 @@ fn a_watch_lags_behind_its_list() {
         write(&mut lab, 1);
         let behind = lab.store_of(slow).revision();
         let (here, there) = ("api", "other");
-        let shown = |lab: &Lab, server| cacher::shown(&lab.bench.world, lab.bench.id(server), &CONFIG_MAPS);
+        let shown =
+            |lab: &Lab, server| cacher::shown(&lab.bench.world, lab.bench.id(server), &CONFIG_MAPS);
         let newest = others().map(|other| lab.store_of(other).revision()).max();
         let lags = shown(&lab, here) > behind && Some(shown(&lab, here)) < newest;
         for from in others() {

@@ -9,6 +9,7 @@ use wavetank_api::{
     Body, Content, List, Method, Query, Reason, Request, Response, Status, Stored, WatchEvent,
     WatchPart, kinds,
 };
+use wavetank_engine::drive::Stepped;
 use wavetank_engine::{Fault, NetError};
 use wavetank_etcd::Revision;
 use wavetank_releases::{V1_20, V1_36, VERSIONS};

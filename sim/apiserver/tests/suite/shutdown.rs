@@ -7,6 +7,7 @@ use std::time::Duration;
 use common::{Lab, Reply, Slow, create, watch};
 use wavetank_api::{Method, Request, Response};
 use wavetank_apiserver::ServerNote;
+use wavetank_engine::drive::Stepped;
 use wavetank_engine::{Fault, NetError};
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 use wavetank_version::Version;

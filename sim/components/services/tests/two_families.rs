@@ -6,6 +6,7 @@ use wavetank_releases::{V1_16, V1_20, V1_36};
 use wavetank_version::Version;
 
 use crate::lab::{Lab, RANGE, path, service};
+use wavetank_engine::drive::Stepped;
 
 /// Three addresses of IPv6 until v1.20.
 const SIX: &str = "fd00::/126";

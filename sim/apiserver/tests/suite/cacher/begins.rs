@@ -4,6 +4,7 @@ use wavetank_apiserver::CacheDefect;
 use wavetank_releases::{V1_20, VERSIONS};
 
 use crate::cacher::lab::*;
+use wavetank_engine::drive::Stepped;
 
 #[test]
 fn a_watch_from_before_the_window_is_told_so() {

@@ -4,6 +4,7 @@ use wavetank_api::kinds::CONFIG_MAPS;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 
 use crate::cacher::lab::*;
+use wavetank_engine::drive::Stepped;
 
 fn for_a_while(seconds: u64) -> Vec<Ask> {
     let mut options = at(0);

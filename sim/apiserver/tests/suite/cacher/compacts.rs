@@ -9,11 +9,12 @@ use wavetank_etcd::Etcd;
 use wavetank_releases::{V1_36, VERSIONS};
 
 use crate::cacher::lab::*;
+use wavetank_engine::drive::Stepped;
 
 impl Lab {
     fn compacted(&self) -> u64 {
-        let etcd = self.world.find("e1").expect("it is there");
-        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        let etcd = self.bench.world.find("e1").expect("it is there");
+        let etcd = self.bench.world.process::<Etcd<Object>>(etcd).expect("an etcd");
         etcd.store().compacted()
     }
 }
@@ -73,7 +74,7 @@ fn a_cache_that_differs_from_etcd_keeps_no_snapshots() {
         lab.delete("a");
         lab.run(310.0);
         let found = lab
-            .notes
+            .cache_notes()
             .contains(&CacheNote::Inconsistent(&CONFIG_MAPS, 2));
         assert_eq!(found, differs);
         lab.compact(4);

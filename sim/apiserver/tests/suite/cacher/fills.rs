@@ -2,6 +2,7 @@
 
 use wavetank_apiserver::CacheDefect;
 use wavetank_engine::Fault;
+use wavetank_engine::drive::Stepped;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 use wavetank_version::Version;
 

@@ -5,6 +5,7 @@ use wavetank_apiserver::cacher::CacheNote;
 use wavetank_releases::{V1_36, VERSIONS};
 
 use crate::cacher::lab::*;
+use wavetank_engine::drive::Stepped;
 
 #[test]
 fn a_watch_from_the_beginning_gets_what_is_there_and_what_comes() {

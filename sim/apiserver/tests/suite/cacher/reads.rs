@@ -7,6 +7,7 @@ use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 use wavetank_version::Version;
 
 use crate::cacher::lab::*;
+use wavetank_engine::drive::Stepped;
 
 const OLD: [Version; 2] = [V1_16, V1_20];
 

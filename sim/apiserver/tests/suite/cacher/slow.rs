@@ -5,6 +5,7 @@ use wavetank_apiserver::cacher::CacheNote;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 
 use crate::cacher::lab::*;
+use wavetank_engine::drive::Stepped;
 
 fn two_watches() -> Vec<Ask> {
     let watch = || Ask::Watch(&ENDPOINTS, "", at(0), None);

@@ -5,6 +5,7 @@ use wavetank_apiserver::CacheDefect;
 use wavetank_releases::{V1_20, V1_36};
 
 use crate::cacher::lab::*;
+use wavetank_engine::drive::Stepped;
 
 #[test]
 fn all_there_is_then_a_bookmark_then_what_comes() {
