@@ -374,8 +374,8 @@ mod tests {
         };
         assert_eq!(told("https"), "the connection of a to b is reset");
         assert_eq!(
-            told("etcd/pods"),
-            "the connection of a to b for pods is reset"
+            told("store/things"),
+            "the connection of a to b for things is reset"
         );
     }
 
