@@ -117,9 +117,9 @@ fn opening(trace: &Trace, fit: Fit) -> String {
     let head = &trace.head;
     let shrunk = if head.shrunk { ", shrunk" } else { "" };
     let how = match fit {
-        Fit::Strict => "this build wrote it: digests are compared".to_owned(),
+        Fit::Strict => "this build wrote it: times and digests are compared".to_owned(),
         Fit::ByName => format!(
-            "build {} wrote it, this is {}: names decide, digests are not compared",
+            "build {} wrote it, this is {}: names decide, times and digests are not compared",
             head.build,
             build()
         ),
