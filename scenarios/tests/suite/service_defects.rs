@@ -1,7 +1,7 @@
 //! The known bugs of Services, each found in `service-storm` by the property of what its report complains
 //! of, and the findings, each by what it does without its mending. `wavetank matrix service-storm` looks for
 //! all of them, under many seeds. `fix-look-before-recreate` is found by the scope `service-repair-objects`: no seed
-//! below 40 of `service-rush` shows it.
+//! below 80 of `service-rush` shows it.
 
 use crate::support::pins::pins;
 
