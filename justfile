@@ -2,7 +2,7 @@
 
 # The main job: a storm over the HA control plane, with every known problem mended.
 storm *args:
-    cargo run --release -- run kubernetes-endpoints --fixed --seeds 0..1000 {{args}}
+    cargo run -- run kubernetes-endpoints --fixed --seeds 0..1000 {{args}}
 
 test *args:
     cargo test {{args}}
@@ -20,7 +20,7 @@ bench-search *args:
 
 # Adds the trace of a failure to those that tests replay.
 keep trace:
-    cargo run --release -- keep {{trace}}
+    cargo run -- keep {{trace}}
 
 # The search against a naive one, over random worlds, and whether that would notice a mistake.
 soundness *args:
@@ -28,7 +28,7 @@ soundness *args:
     cargo test -p wavetank-models --features mutants --test mutants
 
 schema:
-    cargo run --release -- schema > scenarios/scenario.schema.json
+    cargo run -- schema > scenarios/scenario.schema.json
 
 # Searches of a scope that take too long for a test.
 search:

@@ -1,7 +1,7 @@
 //! A system of one's own under Wavetank: two players, their mistakes as switches, and a command
 //! with everything that `wavetank` can do.
 //!
-//! `cargo run --release --example ping-pong -- run ping-pong --defect blind`
+//! `cargo run --example ping-pong -- run ping-pong --defect blind`
 
 mod game;
 mod table;

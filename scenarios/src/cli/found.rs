@@ -57,9 +57,13 @@ pub(super) fn this_command() -> String {
     let me = Path::new(&me);
     let name = me.file_stem().unwrap_or_default().display();
     let is_example = me.parent().is_some_and(|dir| dir.ends_with("examples"));
+    let release = match cfg!(debug_assertions) {
+        true => "",
+        false => " --release",
+    };
     match env::var_os("CARGO") {
-        Some(_) if is_example => format!("cargo run --release --example {name} --"),
-        Some(_) => "cargo run --release --".to_owned(),
+        Some(_) if is_example => format!("cargo run{release} --example {name} --"),
+        Some(_) => format!("cargo run{release} --"),
         None => me.display().to_string(),
     }
 }

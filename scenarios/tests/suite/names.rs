@@ -8,7 +8,7 @@ use crate::support::{root, sources};
 /// Functions that bear another name, and why: the end of the file's path, and the function.
 const EXCEPTIONS: [(&str, &[(&str, &str)]); 6] = [
     (
-        "a method of an upstream type that has many of that name: here it is a function among others",
+        "a method of an upstream type that has many of that name, here a function among others, or the other way round",
         &[
             ("api/src/kinds.rs", "qualified"),
             ("kinds/deployments.rs", "in_words"),
@@ -18,6 +18,11 @@ const EXCEPTIONS: [(&str, &[(&str, &str)]); 6] = [
             ("patch/strategic.rs", "go_type"),
             ("patch/strategic.rs", "kind"),
             ("endpoints/subresource.rs", "bind"),
+            ("fieldpath/set.rs", "of"),
+            ("fieldpath/serialize.rs", "serialize"),
+            ("fieldpath/serialize.rs", "deserialize"),
+            ("managedfields/managed.rs", "build"),
+            ("managedfields/field_manager.rs", "of"),
             ("endpoints/subresource.rs", "evict"),
             ("kube_apiserver/bootstrap.rs", "post_start"),
             ("kube_apiserver/bootstrap.rs", "pre_shutdown"),
@@ -77,6 +82,14 @@ const EXCEPTIONS: [(&str, &[(&str, &str)]); 6] = [
             ("src/seeds.rs", "from_str"),
             ("src/validation.rs", "fmt"),
             ("src/validation.rs", "body"),
+            ("fieldpath/element.rs", "path_string"),
+            ("fieldpath/set.rs", "is_empty"),
+            ("fieldpath/set.rs", "paths"),
+            ("fieldpath/serialize.rs", "to_json"),
+            ("fieldpath/serialize.rs", "to_text"),
+            ("managedfields/manager.rs", "because"),
+            ("managedfields/manager.rs", "new_object"),
+            ("managedfields/manager.rs", "gvk"),
         ],
     ),
 ];

@@ -13,7 +13,7 @@ fn the_schema_beside_the_scenarios_is_that_of_the_types() {
     assert!(
         stored.trim_end() == Kube::default().schema().trim_end(),
         "scenarios/scenario.schema.json is out of date: \
-         cargo run --release -- schema > scenarios/scenario.schema.json"
+         cargo run -- schema > scenarios/scenario.schema.json"
     );
 }
 

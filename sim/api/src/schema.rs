@@ -1,7 +1,7 @@
 //! What the server's types look like: which fields a kind has, of what Go type, in what order they
 //! are written, when they are left out, and how they are merged.
 //!
-//! The table `schema/types.txt` is generated (`cargo run -p xtask -- types`), `schema/ours.txt` is what is not upstream's.
+//! The table `schema/types.txt` is generated (`cargo run -p wavetank-api --example types --`), `schema/ours.txt` is what is not upstream's.
 //! Both are read once, when a kind is first asked for. What values mean does not belong here.
 
 use std::collections::BTreeMap;

@@ -93,7 +93,7 @@ pub trait Strategy: Sync {
 
     /// `GetResetFields`: fields that requests to this part do not set, with all that is below them; so nobody owns them by
     /// such a request.
-    fn reset_fields(&self, _part: Part) -> &'static [&'static [&'static str]] {
+    fn get_reset_fields(&self, _part: Part) -> &'static [&'static [&'static str]] {
         &[]
     }
 

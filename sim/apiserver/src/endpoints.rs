@@ -135,7 +135,7 @@ impl<'a> RequestContext<'a> {
     }
 
     /// `managerOrUserAgent`; the server's own client says that it is the server.
-    fn manager(&self, options: &WriteOptions) -> String {
+    fn manager_or_user_agent(&self, options: &WriteOptions) -> String {
         let program = match self.caller == self.config.me {
             true => "kube-apiserver",
             false => &self.request.user_agent,

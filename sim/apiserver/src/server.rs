@@ -94,6 +94,7 @@ pub enum ManagedFields {
     Kept,
 }
 
+/// By hand: a server that keeps none has the hash that it had before it could.
 impl Hash for ManagedFields {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         if *self == ManagedFields::Kept {

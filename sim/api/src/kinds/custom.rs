@@ -35,7 +35,7 @@ fn validate(object: &Json) -> ErrorList {
 }
 
 impl Strategy for CustomResource {
-    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+    fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["metadata"], &["spec"]],
             _ if self.status => &[&["status"]],

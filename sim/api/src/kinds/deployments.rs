@@ -23,7 +23,7 @@ const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 pub struct Deployments;
 
 impl Strategy for Deployments {
-    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+    fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"], &["metadata", "labels"]],
             Part::Whole | Part::Finalize => &[&["status"]],

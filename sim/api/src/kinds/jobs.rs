@@ -35,7 +35,7 @@ pub fn ttl_seconds_after_finished(job: &Json) -> Option<i64> {
 }
 
 impl Strategy for Jobs {
-    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+    fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"]],
             Part::Whole | Part::Finalize => &[&["status"]],

@@ -19,7 +19,7 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 pub struct Namespaces;
 
 impl Strategy for Namespaces {
-    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+    fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"]],
             Part::Whole | Part::Finalize => &[&["status"]],

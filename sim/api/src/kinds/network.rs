@@ -91,7 +91,7 @@ fn shown(parent: Option<&Json>) -> String {
 pub struct ServiceCidrs;
 
 impl Strategy for ServiceCidrs {
-    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+    fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["metadata"], &["spec"]],
             Part::Whole | Part::Finalize => &[&["status"]],

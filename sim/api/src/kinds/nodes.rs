@@ -12,7 +12,7 @@ use crate::validation::ErrorList;
 pub struct Nodes;
 
 impl Strategy for Nodes {
-    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+    fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"]],
             Part::Whole | Part::Finalize => &[&["status"]],

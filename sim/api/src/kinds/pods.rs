@@ -23,7 +23,7 @@ use crate::validation::{Bad, ErrorList};
 pub struct Pods;
 
 impl Strategy for Pods {
-    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+    fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[
                 &["spec"],

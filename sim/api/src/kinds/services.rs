@@ -21,7 +21,7 @@ use crate::validation::ErrorList;
 pub struct Services;
 
 impl Strategy for Services {
-    fn reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
+    fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"]],
             Part::Whole | Part::Finalize => &[&["status"]],

@@ -41,8 +41,12 @@ impl FieldManager {
             Part::Status => "status",
             Part::Finalize => "finalize",
         };
-        let paths = resource.strategy.reset_fields(part).iter();
-        let path = |path: &&[&str]| path.iter().map(|name| PathElement::field(*name)).collect();
+        let paths = resource.strategy.get_reset_fields(part).iter();
+        let path = |path: &&[&str]| {
+            path.iter()
+                .map(|name| PathElement::field_name_element(*name))
+                .collect()
+        };
         let reset = Set::of(paths.map(path));
         let reset = Some(reset).filter(|reset| !reset.is_empty());
         FieldManager::build(

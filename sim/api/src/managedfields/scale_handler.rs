@@ -18,7 +18,10 @@ pub struct ScaleHandler<'a> {
 }
 
 fn path(names: &[&str]) -> Path {
-    names.iter().map(|name| PathElement::field(*name)).collect()
+    names
+        .iter()
+        .map(|name| PathElement::field_name_element(*name))
+        .collect()
 }
 
 impl<'a> ScaleHandler<'a> {

@@ -76,7 +76,7 @@ impl<C: Converter> Updater<C> {
         };
         let mut own = compare(old, new)?;
         if let Some(ignored) = &self.ignored {
-            own = own.exclude_fields(ignored);
+            own = own.filter_fields(ignored);
         }
         let mut conflicts = ManagedFields::new();
         let mut removed = ManagedFields::new();
@@ -115,7 +115,9 @@ impl<C: Converter> Updater<C> {
             }
         }
         if !force && !conflicts.is_empty() {
-            return Err(MergeError::Conflicts(Conflicts::from_managers(&conflicts)));
+            return Err(MergeError::Conflicts(Conflicts::conflicts_from_managers(
+                &conflicts,
+            )));
         }
         for manager in missing {
             managers.remove(&manager);

@@ -105,11 +105,14 @@ fn paths(set: &Set) -> Vec<String> {
 }
 
 fn field(names: &[&str]) -> Path {
-    names.iter().map(|name| PathElement::field(*name)).collect()
+    names
+        .iter()
+        .map(|name| PathElement::field_name_element(*name))
+        .collect()
 }
 
 fn key(k: &str) -> PathElement {
-    PathElement::key(vec![
+    PathElement::key_element(vec![
         ("k".to_owned(), k.into()),
         ("p".to_owned(), "TCP".into()),
     ])
@@ -117,18 +120,21 @@ fn key(k: &str) -> PathElement {
 
 #[test]
 fn sets_are_written_in_the_order_of_their_elements() {
-    let numbered = |n: i64| PathElement::key(vec![("n".to_owned(), n.into())]);
+    let numbered = |n: i64| PathElement::key_element(vec![("n".to_owned(), n.into())]);
     let mut set = Set::default();
     for n in [443, 80] {
-        set.insert(&[PathElement::field("l"), numbered(n)]);
+        set.insert(&[PathElement::field_name_element("l"), numbered(n)]);
     }
     set.insert(&[
-        PathElement::field("l"),
+        PathElement::field_name_element("l"),
         numbered(80),
-        PathElement::field("v"),
+        PathElement::field_name_element("v"),
     ]);
-    set.insert(&[PathElement::field("set"), PathElement::Value("x".into())]);
-    set.insert(&[PathElement::field("at"), PathElement::Index(1)]);
+    set.insert(&[
+        PathElement::field_name_element("set"),
+        PathElement::Value("x".into()),
+    ]);
+    set.insert(&[PathElement::field_name_element("at"), PathElement::Index(1)]);
     set.insert(&field(&["a.b"]));
     let text = "{\"f:a.b\":{},\"f:at\":{\"i:1\":{}},\"f:l\":{\"k:{\\\"n\\\":80}\":{\".\":{},\"f:v\":{}},\
                 \"k:{\\\"n\\\":443}\":{}},\"f:set\":{\"v:\\\"x\\\"\":{}}}";
@@ -177,7 +183,11 @@ fn fields_that_a_struct_names_are_members_with_what_is_below_them() {
     let set = Set::of([
         field(&["m", "x"]),
         field(&["s", "a"]),
-        vec![PathElement::field("l"), key("p"), PathElement::field("v")],
+        vec![
+            PathElement::field_name_element("l"),
+            key("p"),
+            PathElement::field_name_element("v"),
+        ],
     ]);
     let named = set.ensure_named_fields_are_members(&schema, &ty);
     assert_eq!(
@@ -355,9 +365,16 @@ fn items_are_removed_and_taken_out() {
     let items = Set::of([
         field(&["m", "x"]),
         field(&["atom"]),
-        vec![PathElement::field("l"), key("p")],
-        vec![PathElement::field("l"), key("q"), PathElement::field("v")],
-        vec![PathElement::field("set"), PathElement::Value("a".into())],
+        vec![PathElement::field_name_element("l"), key("p")],
+        vec![
+            PathElement::field_name_element("l"),
+            key("q"),
+            PathElement::field_name_element("v"),
+        ],
+        vec![
+            PathElement::field_name_element("set"),
+            PathElement::Value("a".into()),
+        ],
     ]);
     let value = typed(&value, &schema, &ty);
     assert_eq!(

@@ -164,7 +164,7 @@ async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respon
     let change = Scaling {
         api: cx.api,
         how,
-        manager: kept.then(|| cx.manager(&options)),
+        manager: kept.then(|| cx.manager_or_user_agent(&options)),
     };
     let name = cx.name();
     let always = Preconditions::default();

@@ -53,7 +53,11 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     wipe_object_meta_system_fields(&mut object);
     ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
     if let Some(fields) = cx.field_manager() {
-        object = fields.update_no_errors(None, cx.unmanaged(object), &cx.manager(&options));
+        object = fields.update_no_errors(
+            None,
+            cx.unmanaged(object),
+            &cx.manager_or_user_agent(&options),
+        );
     }
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
@@ -86,7 +90,7 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
     let change = Writing {
         cx,
         how: How::Put(cx.unmanaged(object)),
-        manager: cx.manager(&options),
+        manager: cx.manager_or_user_agent(&options),
     };
     let update = registry
         .rest
@@ -150,7 +154,7 @@ pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
     let change = Writing {
         cx,
         how,
-        manager: cx.manager(&options),
+        manager: cx.manager_or_user_agent(&options),
     };
     let (rx, name) = (cx.rx, cx.name());
     let update = registry

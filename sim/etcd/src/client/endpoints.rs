@@ -50,6 +50,7 @@ impl From<ProcId> for Endpoints {
     }
 }
 
+/// By hand: what lies behind the last is filling.
 impl Hash for Endpoints {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.all().hash(state);

@@ -22,9 +22,14 @@ fn strip_set() -> Set {
         "managedFields",
         "resourceVersion",
     ];
-    let top = ["apiVersion", "kind", "metadata"].map(|name| vec![PathElement::field(name)]);
-    let inside =
-        of_metadata.map(|name| vec![PathElement::field("metadata"), PathElement::field(name)]);
+    let top =
+        ["apiVersion", "kind", "metadata"].map(|name| vec![PathElement::field_name_element(name)]);
+    let inside = of_metadata.map(|name| {
+        vec![
+            PathElement::field_name_element("metadata"),
+            PathElement::field_name_element(name),
+        ]
+    });
     Set::of(top.into_iter().chain(inside))
 }
 

@@ -24,12 +24,12 @@ pub(crate) type Path = Vec<PathElement>;
 
 impl PathElement {
     /// `FieldNameElement`
-    pub(crate) fn field(name: impl Into<String>) -> PathElement {
+    pub(crate) fn field_name_element(name: impl Into<String>) -> PathElement {
         PathElement::FieldName(name.into())
     }
 
     /// `KeyElement`
-    pub(crate) fn key(mut fields: Vec<(String, Json)>) -> PathElement {
+    pub(crate) fn key_element(mut fields: Vec<(String, Json)>) -> PathElement {
         fields.sort_by(|(l, _), (r, _)| l.cmp(r));
         PathElement::Key(fields)
     }
@@ -68,6 +68,7 @@ impl PartialOrd for PathElement {
     }
 }
 
+/// By hand: as the order, which is upstream's, and in which numbers of two kinds may be equal.
 impl PartialEq for PathElement {
     fn eq(&self, other: &PathElement) -> bool {
         self.cmp(other).is_eq()

@@ -40,10 +40,12 @@ impl PathElement {
         let read =
             |rest: &str| serde_json::from_str::<Json>(rest).map_err(|error| error.to_string());
         match text.as_bytes()[0] {
-            b'f' => Ok(Some(PathElement::field(rest))),
+            b'f' => Ok(Some(PathElement::field_name_element(rest))),
             b'v' => Ok(Some(PathElement::Value(read(rest)?))),
             b'k' => match read(rest)? {
-                Json::Object(fields) => Ok(Some(PathElement::key(fields.into_iter().collect()))),
+                Json::Object(fields) => {
+                    Ok(Some(PathElement::key_element(fields.into_iter().collect())))
+                }
                 other => Err(format!("expect {{ or n, but found {other}")),
             },
             b'i' => match rest.parse() {

@@ -19,7 +19,7 @@ pub(crate) struct Conflicts(pub(crate) Vec<Conflict>);
 
 impl Conflicts {
     /// `ConflictsFromManagers`
-    pub(crate) fn from_managers(managers: &ManagedFields) -> Conflicts {
+    pub(crate) fn conflicts_from_managers(managers: &ManagedFields) -> Conflicts {
         let of = |(manager, of): (&String, &crate::smd::fieldpath::VersionedSet)| {
             let manager = manager.clone();
             let conflict = move |path| Conflict {

@@ -117,7 +117,7 @@ fn field_type(field: &Field) -> TypeRef {
     let mut ty = type_ref(&field.ty);
     if let TypeRef::Inlined(atom) = &mut ty {
         if let Some(list) = &mut atom.list {
-            (list.element_relationship, list.keys) = elements(field);
+            (list.element_relationship, list.keys) = get_list_element_relationship(field);
         }
         if let Some(map) = &mut atom.map {
             map.element_relationship = relationship(field.map);
@@ -127,7 +127,7 @@ fn field_type(field: &Field) -> TypeRef {
 }
 
 /// `getListElementRelationship`
-fn elements(field: &Field) -> (ElementRelationship, Vec<String>) {
+fn get_list_element_relationship(field: &Field) -> (ElementRelationship, Vec<String>) {
     let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
     match &field.list {
         Some(ListType::Atomic) => (ElementRelationship::Atomic, Vec::new()),

@@ -338,10 +338,10 @@ proptest! {
 
 fn paths_of() -> impl Strategy<Value = BTreeSet<Path>> {
     let element = prop_oneof![
-        "[ab]".prop_map(PathElement::field),
+        "[ab]".prop_map(PathElement::field_name_element),
         (0..3_i64).prop_map(|n| PathElement::Value(n.into())),
         (0..2_usize).prop_map(PathElement::Index),
-        (0..2_i64, "[xy]").prop_map(|(n, t)| PathElement::key(vec![
+        (0..2_i64, "[xy]").prop_map(|(n, t)| PathElement::key_element(vec![
             ("n".to_owned(), n.into()),
             ("a".to_owned(), t.into())
         ])),

@@ -31,7 +31,7 @@ impl Comparison {
 
     /// `FilterFields`, with a filter that takes fields out.
     #[must_use]
-    pub(crate) fn exclude_fields(&self, fields: &Set) -> Comparison {
+    pub(crate) fn filter_fields(&self, fields: &Set) -> Comparison {
         Comparison {
             removed: self.removed.recursive_difference(fields),
             modified: self.modified.recursive_difference(fields),
@@ -94,12 +94,12 @@ impl<'a> Walker<'a> {
             in_leaf
         };
         let in_leaf = if rhs.is_none() {
-            handle(self, left.handle(ty))
+            handle(self, left.handle_atom(ty))
         } else if lhs.is_none() || left.is_as(right) {
-            handle(self, right.handle(ty))
+            handle(self, right.handle_atom(ty))
         } else {
-            handle(self, left.handle(ty));
-            handle(self, right.handle(ty))
+            handle(self, left.handle_atom(ty));
+            handle(self, right.handle_atom(ty))
         };
         if !in_leaf {
             match (lhs, rhs) {
@@ -173,7 +173,7 @@ impl<'a> Walker<'a> {
                 lhs.and_then(|of| of.get(name)),
                 rhs.and_then(|of| of.get(name)),
             );
-            let element = PathElement::field(name);
+            let element = PathElement::field_name_element(name);
             errors.extend(self.descend(&element, entry_type(map, name), left, right));
         }
         errors
@@ -189,7 +189,7 @@ impl<'a> Walker<'a> {
         self.path.push(element.clone());
         let errors = self.compare(ty, lhs, rhs);
         self.path.pop();
-        errors.with_prefix(element)
+        errors.with_lazy_prefix(element)
     }
 
     fn index<'v>(

@@ -18,7 +18,7 @@ impl ValidationErrors {
     }
 
     /// `WithLazyPrefix`
-    pub(crate) fn with_prefix(mut self, prefix: &PathElement) -> ValidationErrors {
+    pub(crate) fn with_lazy_prefix(mut self, prefix: &PathElement) -> ValidationErrors {
         for (path, _) in &mut self.0 {
             path.insert_str(0, &prefix.to_string());
         }
@@ -78,7 +78,7 @@ pub(super) enum Handled<'a> {
 
 impl<'a> Deduced<'a> {
     /// `handleAtom`
-    pub(super) fn handle(self, ty: &TypeRef) -> Result<Handled<'a>, ValidationErrors> {
+    pub(super) fn handle_atom(self, ty: &TypeRef) -> Result<Handled<'a>, ValidationErrors> {
         if let Some(map) = self.map {
             return Ok(Handled::Map(map));
         }
@@ -286,7 +286,7 @@ fn keyed_associative_list_item_to_path_element(
             all.join(" ")
         ));
     }
-    Ok(PathElement::key(keys))
+    Ok(PathElement::key_element(keys))
 }
 
 /// `setItemToPathElement`

@@ -35,7 +35,7 @@ struct Walker<'a> {
 }
 
 /// `ruleKeepRHS`
-fn keep_rhs(lhs: Option<&Json>, rhs: Option<&Json>) -> Option<Json> {
+fn rule_keep_rhs(lhs: Option<&Json>, rhs: Option<&Json>) -> Option<Json> {
     rhs.or(lhs).cloned()
 }
 
@@ -50,14 +50,14 @@ impl<'a> Walker<'a> {
         let left = deduce_atom(atom, lhs);
         let right = deduce_atom(atom, rhs);
         if rhs.is_none() {
-            return self.handle(left.handle(ty)?, lhs, rhs);
+            return self.handle(left.handle_atom(ty)?, lhs, rhs);
         }
         if lhs.is_none() || left.is_as(right) {
-            return self.handle(right.handle(ty)?, lhs, rhs);
+            return self.handle(right.handle_atom(ty)?, lhs, rhs);
         }
         // A value of another kind takes its place, if both can be walked.
-        self.handle(left.handle(ty)?, lhs, rhs)?;
-        self.handle(right.handle(ty)?, lhs, rhs)
+        self.handle(left.handle_atom(ty)?, lhs, rhs)?;
+        self.handle(right.handle_atom(ty)?, lhs, rhs)
     }
 
     fn handle(&self, as_what: Handled<'a>, lhs: Option<&Json>, rhs: Option<&Json>) -> Merged {
@@ -69,7 +69,7 @@ impl<'a> Walker<'a> {
                     left.extend(right);
                     return Err(left);
                 }
-                Ok(keep_rhs(lhs, rhs))
+                Ok(rule_keep_rhs(lhs, rhs))
             }
             Handled::List(list) => {
                 let (left, right) = (deref_list(lhs), deref_list(rhs));
@@ -77,7 +77,7 @@ impl<'a> Walker<'a> {
                 // A leaf keeps null and empty apart.
                 let leaf = left.is_empty() && right.is_empty();
                 match leaf || list.element_relationship == ElementRelationship::Atomic {
-                    true => Ok(keep_rhs(lhs, rhs)),
+                    true => Ok(rule_keep_rhs(lhs, rhs)),
                     false => self.visit_list_items(list, left, right),
                 }
             }
@@ -86,7 +86,7 @@ impl<'a> Walker<'a> {
                 let is_empty = |side: Option<&JsonMap>| side.is_none_or(JsonMap::is_empty);
                 let leaf = is_empty(left) && is_empty(right);
                 match leaf || map.element_relationship == ElementRelationship::Atomic {
-                    true => Ok(keep_rhs(lhs, rhs)),
+                    true => Ok(rule_keep_rhs(lhs, rhs)),
                     false => self.visit_map_items(map, left, right),
                 }
             }
@@ -112,7 +112,9 @@ impl<'a> Walker<'a> {
                     out.insert(name.clone(), merged);
                 }
                 Ok(None) => {}
-                Err(inside) => errors.extend(inside.with_prefix(&PathElement::field(name))),
+                Err(inside) => {
+                    errors.extend(inside.with_lazy_prefix(&PathElement::field_name_element(name)))
+                }
             }
         }
         errors.into_result()?;
@@ -192,7 +194,7 @@ impl<'a> Walker<'a> {
         rhs: Option<&Json>,
     ) -> Option<Json> {
         let merged = self.merge(&list.element_type, lhs, rhs);
-        let merged = merged.map_err(|errors| errors.with_prefix(element));
+        let merged = merged.map_err(|errors| errors.with_lazy_prefix(element));
         merged.ok().flatten()
     }
 

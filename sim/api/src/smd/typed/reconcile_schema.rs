@@ -47,7 +47,8 @@ struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     fn reconcile(&mut self, fields: Option<&Set>, ty: &'a TypeRef, is_atomic: bool) {
-        let handled = resolve(self.schema, ty).and_then(|atom| deduce_atom(atom, None).handle(ty));
+        let handled =
+            resolve(self.schema, ty).and_then(|atom| deduce_atom(atom, None).handle_atom(ty));
         match handled {
             Err(errors) => self.errors.extend(errors),
             Ok(Handled::Scalar(_)) => {}
@@ -55,7 +56,7 @@ impl<'a> Walker<'a> {
                 if !is_atomic && list.element_relationship == ElementRelationship::Atomic {
                     self.atomic.insert(&self.path);
                 } else if let Some(fields) = fields {
-                    self.visit_items(fields, |_| &list.element_type);
+                    self.visit_list_items(fields, |_| &list.element_type);
                 }
             }
             Ok(Handled::Map(map)) if is_untyped_deduced_map(map) => {}
@@ -65,14 +66,14 @@ impl<'a> Walker<'a> {
                         self.atomic.insert(&self.path);
                     }
                 } else if let Some(fields) = fields {
-                    self.visit_items(fields, |element| type_ref_at_path(map, element));
+                    self.visit_list_items(fields, |element| type_ref_at_path(map, element));
                 }
             }
         }
     }
 
     /// `visitListItems`, `visitMapItems`: fields that the schema does not know are passed over.
-    fn visit_items(&mut self, fields: &Set, ty: impl Fn(&PathElement) -> &'a TypeRef) {
+    fn visit_list_items(&mut self, fields: &Set, ty: impl Fn(&PathElement) -> &'a TypeRef) {
         let elements: BTreeSet<&PathElement> =
             fields.children.keys().chain(&fields.members).collect();
         for element in elements {

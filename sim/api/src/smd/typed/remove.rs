@@ -23,7 +23,8 @@ pub(super) fn remove_items_with_schema(
         items: items.unwrap_or(&NONE),
         extracts,
     };
-    let handled = resolve(schema, ty).and_then(|atom| deduce_atom(atom, Some(value)).handle(ty));
+    let handled =
+        resolve(schema, ty).and_then(|atom| deduce_atom(atom, Some(value)).handle_atom(ty));
     match (handled, value) {
         (Ok(Handled::Scalar(_)), value) => value.clone(),
         (Ok(Handled::List(list)), Json::Array(items)) => walker.list(list, items),
@@ -93,7 +94,7 @@ impl Walker<'_> {
         let mut left = JsonMap::new();
         let mut had_matches = false;
         for (name, value) in fields {
-            let element = PathElement::field(name);
+            let element = PathElement::field_name_element(name);
             let ty = entry_type(map, name);
             if self.items.members.contains(&element) {
                 if self.extracts {

@@ -39,8 +39,8 @@ struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     fn walk(&mut self, value: &Json, ty: &'a TypeRef) {
-        let handled =
-            resolve(self.schema, ty).and_then(|atom| deduce_atom(atom, Some(value)).handle(ty));
+        let handled = resolve(self.schema, ty)
+            .and_then(|atom| deduce_atom(atom, Some(value)).handle_atom(ty));
         match handled {
             Err(errors) => self.errors.extend(errors),
             Ok(Handled::Scalar(_)) => self.set.insert(&self.path),
@@ -83,7 +83,7 @@ impl<'a> Walker<'a> {
 
     fn visit_map_items(&mut self, map: &'a Map, fields: &JsonMap) {
         for (name, value) in fields {
-            self.path.push(PathElement::field(name));
+            self.path.push(PathElement::field_name_element(name));
             self.walk(value, entry_type(map, name));
             let is_empty = value.is_null() || value.as_object().is_some_and(JsonMap::is_empty);
             if is_empty || map.find_field(name).is_none() {

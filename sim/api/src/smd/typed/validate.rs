@@ -34,7 +34,7 @@ impl Walker<'_> {
             Ok(atom) => atom,
             Err(errors) => return errors,
         };
-        let done = match deduce_atom(atom, Some(value)).handle(ty) {
+        let done = match deduce_atom(atom, Some(value)).handle_atom(ty) {
             Err(errors) => Err(errors),
             Ok(Handled::Scalar(scalar)) => validate_scalar(scalar, Some(value), ""),
             Ok(Handled::List(list)) => list_value(value).and_then(|items| {
@@ -69,7 +69,7 @@ impl Walker<'_> {
                 }
             }
             let inside = self.validate(child, &list.element_type);
-            errors.extend(inside.with_prefix(&element));
+            errors.extend(inside.with_lazy_prefix(&element));
         }
         errors
     }
@@ -77,17 +77,17 @@ impl Walker<'_> {
     fn visit_map_items(&self, map: &Map, fields: &JsonMap) -> ValidationErrors {
         let mut errors = ValidationErrors::default();
         for (name, value) in fields {
-            let element = PathElement::field(name);
+            let element = PathElement::field_name_element(name);
             let ty = match map.find_field(name) {
                 Some(field) => &field.ty,
                 None if *map.element_type == TypeRef::None => {
                     let unknown = ValidationErrors::of("field not declared in schema");
-                    errors.extend(unknown.with_prefix(&element));
+                    errors.extend(unknown.with_lazy_prefix(&element));
                     return errors;
                 }
                 None => &map.element_type,
             };
-            errors.extend(self.validate(value, ty).with_prefix(&element));
+            errors.extend(self.validate(value, ty).with_lazy_prefix(&element));
         }
         errors
     }

@@ -14,7 +14,11 @@ use wavetank_engine::drive::Stepped;
 impl Lab {
     fn compacted(&self) -> u64 {
         let etcd = self.bench.world.find("e1").expect("it is there");
-        let etcd = self.bench.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        let etcd = self
+            .bench
+            .world
+            .process::<Etcd<Object>>(etcd)
+            .expect("an etcd");
         etcd.store().compacted()
     }
 }

@@ -1,6 +1,6 @@
-//! What is generated in this tree, and is made anew by hand.
+//! The table of Kubernetes' types, which is generated, and made anew by hand.
 //!
-//! `cargo run -p xtask -- types v1.36.2 --api DIR --apimachinery DIR` prints the table of the Go types behind the kinds
+//! `cargo run -p wavetank-api --example types -- v1.36.2 --api DIR --apimachinery DIR` prints the table of the Go types behind the kinds
 //! that are served, `sim/api/src/schema/types.txt`, out of the sources of k8s.io/api and k8s.io/apimachinery at that
 //! release. The sources stay where they are: the table holds names, types and markers, and none of upstream's words.
 //!
@@ -15,7 +15,8 @@ use std::process::ExitCode;
 
 use crate::table::Sources;
 
-const USAGE: &str = "usage: cargo run -p xtask -- types RELEASE --api DIR --apimachinery DIR
+const USAGE: &str =
+    "usage: cargo run -p wavetank-api --example types -- RELEASE --api DIR --apimachinery DIR
   RELEASE          of Kubernetes, for the head of the table, such as v1.36.2
   --api            the sources of k8s.io/api at that release: the folder that holds core/v1/types.go
   --apimachinery   those of k8s.io/apimachinery: the folder that holds pkg/apis/meta/v1/types.go";
@@ -36,9 +37,6 @@ fn main() -> ExitCode {
 /// The table that the command asks for.
 fn run(args: impl Iterator<Item = String>) -> Result<String, String> {
     let mut args = args;
-    if args.next().as_deref() != Some("types") {
-        return Err(USAGE.to_owned());
-    }
     let release = args.next().filter(|release| release.starts_with('v'));
     let release = release.ok_or(USAGE)?;
     let (mut api, mut apimachinery) = (None, None);
@@ -68,15 +66,15 @@ mod tests {
 
     #[test]
     fn a_command_that_is_not_understood_is_told_what_would_be() {
-        for line in ["", "types", "types --api x", "types v1.2.3 --api x"] {
+        for line in ["", "--api x", "v1.2.3 --api x"] {
             assert_eq!(asked(line), Err(USAGE.to_owned()), "{line}");
         }
-        let wrong = asked("types v1.2.3 --else x").expect_err("no such flag");
+        let wrong = asked("v1.2.3 --else x").expect_err("no such flag");
         assert!(
             wrong.starts_with("there is no flag --else\nusage"),
             "{wrong}"
         );
-        let wrong = asked("types v1.2.3 --api /nowhere --apimachinery /nowhere");
+        let wrong = asked("v1.2.3 --api /nowhere --apimachinery /nowhere");
         let wrong = wrong.expect_err("there is no such folder");
         assert!(wrong.starts_with("/nowhere/"), "{wrong}");
     }
