@@ -434,11 +434,10 @@ impl Shared<'_> {
             }
             let key = (self.explorer.reduction.key)(model, &next);
             let entered = self.enter(key, next);
-            if entered.node().may_stand_still() && self.may_circle(key, &entered) {
-                if let Some(violation) = model.stands_still(memo, entered.node()) {
-                    self.found(start, path, *violation);
-                    break;
-                }
+            let may_circle = entered.node().may_stand_still() && self.may_circle(key, &entered);
+            if may_circle && let Some(violation) = model.stands_still(memo, entered.node()) {
+                self.found(start, path, *violation);
+                break;
             }
             let Entered::New(frame) = entered else {
                 path.pop();
