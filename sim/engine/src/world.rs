@@ -463,6 +463,7 @@ impl World {
         if self.scratch.notes.is_empty() {
             return;
         }
+        self.all_cached.0 = false;
         let notes = std::mem::take(&mut self.scratch.notes);
         let mut watchers = self.watchers.take().expect("given back");
         for index in 0..watchers.len() {
