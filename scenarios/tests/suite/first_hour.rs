@@ -96,7 +96,7 @@ fn replay_tells_the_whole_story() {
         "--release",
         "v1.20",
         "--seed",
-        "0",
+        "3",
         "--blame",
         "all",
         "--out",
@@ -104,7 +104,7 @@ fn replay_tells_the_whole_story() {
     ];
     let said = ["stopped at", "story"];
     run(&storm).expect(1, &said[1..]);
-    let name = "watch-storm-work-begins-when-handlers-saw-all-seed0.trace";
+    let name = "watch-storm-work-begins-when-handlers-saw-all-seed3.trace";
     let about = ["replay", name, "--about", "informer 0 of i1"];
     run(&about).expect(
         1,
