@@ -10,13 +10,16 @@ use wavetank_etcd::Revision;
 
 use crate::fifo::{StoreKey, key_of};
 
+/// What an index says of an object (`IndexFunc`).
+pub type IndexFunc = fn(&Object) -> Vec<Arc<str>>;
+
 /// An index: a name, by which it is compared, and the values under which an object is found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Index {
     /// Its name.
     pub name: &'static str,
     /// The values of an object.
-    pub of: NotState<fn(&Object) -> Vec<Arc<str>>>,
+    pub of: NotState<IndexFunc>,
 }
 
 /// By namespace (`NamespaceIndex`).
