@@ -194,6 +194,10 @@ impl ErrorList {
 
     /// An error for each of these details, as `field.Invalid` makes one.
     pub fn invalid_each(&mut self, field: &str, value: impl Into<Bad>, details: Vec<String>) {
+        // Most values are right, and a value is put in quotes for an error only.
+        if details.is_empty() {
+            return;
+        }
         let value = value.into();
         for detail in details {
             self.add(ErrorType::Invalid(value.clone()), field, detail);

@@ -32,7 +32,7 @@ use system_namespaces::SystemNamespaces;
 pub use published::{AdditionalPort, Published};
 pub use reconcilers::{
     MASTER_LEASE_TTL, MASTER_LEASES, RECONCILE_INTERVAL, ReconcileError, Reconciler,
-    master_lease_key,
+    is_master_lease, master_lease_key,
 };
 
 /// `PollImmediateUntil` on the health check.

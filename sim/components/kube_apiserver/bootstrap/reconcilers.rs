@@ -31,6 +31,11 @@ pub fn master_lease_key(address: &str) -> Key {
     format!("{MASTER_LEASES}{address}").into()
 }
 
+/// Is it the key of this address's master lease?
+pub fn is_master_lease(key: &str, address: &str) -> bool {
+    key.strip_prefix(MASTER_LEASES) == Some(address)
+}
+
 /// The reconcilers of the kubernetes Endpoints (`--endpoint-reconciler-type`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reconciler {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kube_apiserver::bootstrap::{BootstrapNote, RemovalOutcome, master_lease_key};
+use crate::kube_apiserver::bootstrap::{BootstrapNote, RemovalOutcome, is_master_lease};
 use wavetank_api::Object;
 use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::Committed;
@@ -52,7 +52,7 @@ impl Property for DepartedStaysAway {
         if let Some(commit) = note.body.get::<Committed<Object>>() {
             let written = commit.changes.iter().filter(|change| change.now.is_some());
             for change in written {
-                let is_other = |own: &Arc<str>| *change.key != *master_lease_key(own);
+                let is_other = |own: &Arc<str>| !is_master_lease(&change.key, own);
                 self.leaving.retain(is_other);
                 self.departed.retain(is_other);
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::kube_apiserver::bootstrap::{BootstrapNote, master_lease_key};
+use crate::kube_apiserver::bootstrap::{BootstrapNote, is_master_lease};
 use wavetank_api::{Object, views};
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 use wavetank_etcd::{Cause, Change, Committed};
@@ -65,8 +65,11 @@ impl NotEmptied {
     fn is_own_lease(&self, world: &World, writer: ProcId, change: &Change<Object>) -> bool {
         let mut all = ClusterView(world).apiservers();
         let own = all.find(|(process, _)| *process == writer);
-        let own = own.map(|(_, server)| master_lease_key(&server.config().address));
-        change.now.is_some() && own.is_some_and(|key| key == change.key)
+        let is_its = own.is_some_and(|(_, server)| {
+            let address = &server.config().address;
+            is_master_lease(&change.key, address)
+        });
+        change.now.is_some() && is_its
     }
 
     /// Somebody who serves, and whom one that removes its address could see.

@@ -1,6 +1,6 @@
 //! Nobody is listed before he is ready.
 
-use crate::kube_apiserver::bootstrap::master_lease_key;
+use crate::kube_apiserver::bootstrap::is_master_lease;
 use wavetank_api::{Object, views};
 use wavetank_apiserver::HOOKS_DONE;
 use wavetank_engine::{Check, Note, ProcId, World};
@@ -49,7 +49,7 @@ fn lists(change: &Change<Object>, address: &str) -> bool {
         let before = change.before.as_ref();
         return has(&now.value) && !before.is_some_and(|before| has(&before.value));
     }
-    change.before.is_none() && change.key == master_lease_key(address)
+    change.before.is_none() && is_master_lease(&change.key, address)
 }
 
 fn not_ready(world: &World, writer: ProcId) -> Check {

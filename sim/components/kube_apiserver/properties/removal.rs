@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::kube_apiserver::bootstrap::{BootstrapNote, RemovalOutcome, master_lease_key};
+use crate::kube_apiserver::bootstrap::{BootstrapNote, RemovalOutcome, is_master_lease};
 use wavetank_api::Object;
 use wavetank_apiserver::ServerNote;
 use wavetank_engine::{Always, Check, Class, Note, Payload, ProcId, Property, World};
-use wavetank_etcd::{Cause, Committed, Request};
+use wavetank_etcd::{Cause, Change, Committed, Request};
 
 use crate::promises::violated;
 use crate::view::{ClusterView, ENDPOINTS};
@@ -44,7 +44,7 @@ impl Property for StoppedAddressIsRemoved {
         if let Some(commit) = note.body.get::<Committed<Object>>() {
             for change in commit.changes.iter().filter(|c| c.now.is_some()) {
                 for (address, written) in &mut self.removing {
-                    *written |= *change.key == *master_lease_key(address);
+                    *written |= is_master_lease(&change.key, address);
                 }
             }
             return Check::Idle;
@@ -134,8 +134,8 @@ impl NoLeaseWriteAfter {
         let Some(stopping) = self.stopping.iter_mut().find(is_it) else {
             return Check::Idle;
         };
-        let key = master_lease_key(&stopping.address);
-        let Some(change) = commit.changes.iter().find(|change| change.key == key) else {
+        let is_its = |change: &&Change<Object>| is_master_lease(&change.key, &stopping.address);
+        let Some(change) = commit.changes.iter().find(is_its) else {
             return Check::Idle;
         };
         match (&change.now, stopping.removed) {
