@@ -229,7 +229,7 @@ fn the_main_scenario_hides_no_defect_of_its_own() {
     clippy::disallowed_types,
     reason = "waits for another process"
 )]
-fn ctrl_c_ends_a_long_seed_within_a_second() {
+fn ctrl_c_ends_whatever_takes_long_within_a_second() {
     let dir = scratch("long-seed");
     let long = root().join("scenarios/kubernetes-endpoints.yaml");
     let text = std::fs::read_to_string(long).expect("it is there");
@@ -238,33 +238,34 @@ fn ctrl_c_ends_a_long_seed_within_a_second() {
         text.replace("storm: 120s", "storm: 700h"),
     )
     .expect("written");
-    let mut command = wavetank();
-    command.current_dir(&dir).args([
-        "run",
-        "./kubernetes-endpoints.yaml",
-        "--fixed",
-        "--seed",
-        "0",
-    ]);
-    command
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
-    let child = command.spawn().expect("it starts");
+    let commands = [
+        "run ./kubernetes-endpoints.yaml --fixed --seed 0",
+        "matrix ./kubernetes-endpoints.yaml",
+        "check service-repair --fixed",
+        "soundness --worlds 0..100000",
+    ];
+    let children = commands.map(|command| {
+        let mut child = wavetank();
+        child.current_dir(&dir).args(command.split(' '));
+        child
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        child.spawn().expect("it starts")
+    });
     std::thread::sleep(Duration::from_secs(2));
-    let begun = std::time::Instant::now();
-    let kill = format!("kill -INT {}", child.id());
-    let killed = std::process::Command::new("sh")
-        .args(["-c", &kill])
-        .status();
-    assert!(killed.expect("a shell").success());
-    let done: Done = child.wait_with_output().expect("it ends").into();
-    // It answers within some milliseconds; the rest is for a machine that is busy.
-    assert!(
-        begun.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        begun.elapsed()
-    );
-    done.expect(130, &["interrupted"]);
+    for (child, command) in children.into_iter().zip(commands) {
+        let begun = std::time::Instant::now();
+        let kill = format!("kill -INT {}", child.id());
+        let killed = std::process::Command::new("sh")
+            .args(["-c", &kill])
+            .status();
+        assert!(killed.expect("a shell").success());
+        let done: Done = child.wait_with_output().expect("it ends").into();
+        // It answers within some milliseconds; the rest is for a machine that is busy.
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(5), "{command}: {took:?}");
+        done.expect(130, &["interrupted"]);
+    }
 }
 
 #[test]
