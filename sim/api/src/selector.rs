@@ -3,6 +3,7 @@
 
 mod parse;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -122,7 +123,7 @@ impl fmt::Display for LabelSelector {
 
 impl FieldSelector {
     /// Does it select an object whose selectable fields are read by `field`?
-    pub fn matches<'a>(&self, field: impl Fn(&str) -> &'a str) -> bool {
+    pub fn matches<'a>(&self, field: impl Fn(&str) -> Cow<'a, str>) -> bool {
         self.0
             .iter()
             .all(|term| (field(&term.field) == &*term.value) == term.equal)

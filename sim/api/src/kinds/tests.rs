@@ -24,7 +24,7 @@ fn context(release: Version) -> Context {
     }
 }
 
-fn read(resource: &Resource, json: Json) -> Json {
+fn read(resource: &'static Resource, json: Json) -> Json {
     let body = Body::Json(Arc::new(json));
     let (object, _) =
         decode::object(&body, None, resource, FieldValidation::Strict).expect("reads");

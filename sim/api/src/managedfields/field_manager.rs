@@ -79,11 +79,18 @@ impl FieldManager {
         reset: Option<Set>,
         now: Stamp,
     ) -> FieldManager {
-        let ty = type_name(&api_version, kind).unwrap_or_default().to_owned();
+        let custom = resource.and_then(|resource| resource.strategy.custom());
+        let ty = match custom {
+            Some(custom) => custom.type_at(&api_version).clone(),
+            None => {
+                let ty = type_name(&api_version, kind).unwrap_or_default();
+                TypeRef::Named(ty.to_owned())
+            }
+        };
         let scope = Scope {
             api_version,
             kind,
-            ty: TypeRef::Named(ty),
+            ty,
             resource,
             now,
         };

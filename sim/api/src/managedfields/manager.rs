@@ -9,11 +9,12 @@ mod strip_meta;
 mod structured_merge;
 
 use super::managed::Managed;
+use crate::apiextensions::CustomVersion;
 use crate::json::{self, Json};
 use crate::kinds::Resource;
 use crate::quote;
 use crate::smd::merge::Conflicts;
-use crate::smd::schema::TypeRef;
+use crate::smd::schema::{SCHEMA, Schema, TypeRef};
 use crate::status::{Reason, Status};
 use crate::times::Stamp;
 
@@ -94,8 +95,24 @@ pub(super) struct Scope {
 }
 
 impl Scope {
+    /// The rules of its resource, if a definition has made that.
+    pub(super) fn custom(&self) -> Option<&'static CustomVersion> {
+        self.resource?.strategy.custom()
+    }
+
+    /// The types that it is merged by.
+    pub(super) fn schema(&self) -> &'static Schema {
+        match self.custom() {
+            Some(custom) => custom.types(),
+            None => &SCHEMA,
+        }
+    }
+
     /// `ObjectCreater.New`
     pub(super) fn new_object(&self) -> Json {
+        if self.custom().is_some() {
+            return serde_json::json!({"apiVersion": self.api_version, "kind": self.kind});
+        }
         let id = crate::schema::kind_or_custom(&self.api_version, self.kind);
         let mut object = id.map(crate::decode::typed::zero_of).unwrap_or_default();
         json::set(&mut object, &["apiVersion"], self.api_version.as_str());
