@@ -342,16 +342,20 @@ impl List {
         if let Some(remaining) = self.remaining {
             metadata["remainingItemCount"] = remaining.into();
         }
+        let custom = self.of.strategy.custom();
         let items = self.items.iter().map(|stored| {
             let mut json = stored.json();
-            if let Some(map) = json.as_object_mut() {
+            // Items whose type is a schema say what they are.
+            if custom.is_none()
+                && let Some(map) = json.as_object_mut()
+            {
                 map.remove("kind");
                 map.remove("apiVersion");
             }
             json
         });
         serde_json::json!({
-            "kind": format!("{}List", self.of.kind),
+            "kind": custom.map_or_else(|| format!("{}List", self.of.kind), |custom| custom.list_kind().to_owned()),
             "apiVersion": self.of.api_version(),
             "metadata": metadata,
             "items": items.collect::<Vec<_>>(),

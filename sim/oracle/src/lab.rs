@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
-use wavetank_apiserver::{ApiServer, Config, Defects, ManagedFields};
+use wavetank_apiserver::{ApiServer, Config, CustomResources, Defects, ManagedFields};
 use wavetank_client::HTTPS;
 use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
 use wavetank_components::services::RepairNote;
@@ -361,6 +361,9 @@ impl Lab {
             kinds: Default::default(),
             namespace_lifecycle: true,
             managed_fields: ManagedFields::Kept,
+            custom_resources: CustomResources::Served {
+                apiserver_count: cluster.servers as u32,
+            },
             watch_cache: Some(etcd),
             compaction: None,
         };

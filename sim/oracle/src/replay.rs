@@ -10,6 +10,7 @@ use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 use wavetank_components::services::allocators::Bitmap;
 use wavetank_releases::VERSIONS;
 
+use crate::causes;
 use crate::corpus::Recording;
 use crate::endpoints;
 use crate::lab::{self, Cluster, Lab, Write, taken};
@@ -484,6 +485,9 @@ impl Replay<'_> {
         let (mut recorded, mut said) = (recorded.clone(), said);
         managed_fields::normalise(&mut recorded, self.managed);
         managed_fields::normalise(&mut said, self.managed);
+        for answer in [&mut recorded, &mut said] {
+            causes::normalise(answer);
+        }
         self.symbols.compare(&recorded, &said, at)
     }
 }

@@ -27,6 +27,7 @@ pub struct CustomVersion {
     pub(super) group: String,
     pub(super) version: String,
     pub(super) kind: String,
+    pub(super) list_kind: String,
     pub(super) namespaced: bool,
     /// As it was written: what values are validated by.
     pub(super) schema: Option<Props>,
@@ -63,6 +64,11 @@ impl CustomVersion {
     /// Its Scale, if it has that subresource.
     pub fn scale(&self) -> Option<&CustomScale> {
         self.scale.as_ref()
+    }
+
+    /// `status.acceptedNames.listKind`
+    pub fn list_kind(&self) -> &str {
+        &self.list_kind
     }
 
     fn structural(&self) -> Option<&Props> {

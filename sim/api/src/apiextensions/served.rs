@@ -139,6 +139,7 @@ fn custom_version(crd: &Json, version: &Json, revision: u64) -> Result<CustomVer
         group: text(&["spec", "group"]),
         version: version["name"].as_str().unwrap_or_default().to_owned(),
         kind: text(&["status", "acceptedNames", "kind"]),
+        list_kind: text(&["status", "acceptedNames", "listKind"]),
         namespaced: text(&["spec", "scope"]) == "Namespaced",
         schema: schema_of(version),
         structural,
