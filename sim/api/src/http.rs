@@ -319,6 +319,14 @@ impl Response {
         }
     }
 
+    /// `Content-Type`
+    pub fn content_type(&self) -> &'static str {
+        match &self.content {
+            Content::Text(_) => "text/plain; charset=utf-8",
+            _ => "application/json",
+        }
+    }
+
     /// The body as on the wire.
     pub fn json(&self) -> Json {
         match &self.content {
@@ -343,6 +351,10 @@ impl List {
             metadata["remainingItemCount"] = remaining.into();
         }
         let custom = self.of.strategy.custom();
+        // A list whose items have a schema always says how it goes on.
+        if custom.is_some() && self.continues.is_none() {
+            metadata["continue"] = "".into();
+        }
         let items = self.items.iter().map(|stored| {
             let mut json = stored.json();
             // Items whose type is a schema say what they are.
@@ -354,8 +366,12 @@ impl List {
             }
             json
         });
+        let kind = match custom {
+            Some(custom) => custom.list_kind().to_owned(),
+            None => format!("{}List", self.of.kind),
+        };
         serde_json::json!({
-            "kind": custom.map_or_else(|| format!("{}List", self.of.kind), |custom| custom.list_kind().to_owned()),
+            "kind": kind,
             "apiVersion": self.of.api_version(),
             "metadata": metadata,
             "items": items.collect::<Vec<_>>(),

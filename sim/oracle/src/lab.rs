@@ -440,6 +440,19 @@ impl Lab {
         ))
     }
 
+    /// All objects under a prefix with their keys, revisions and versions; of the etcd of Events, if `events`.
+    pub fn range(&self, prefix: &str, events: bool) -> Vec<(String, Json, u64, u64)> {
+        let name = if events { EVENTS_ETCD } else { "etcd" };
+        let etcd = self.world.find(name).expect("it was built");
+        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        let keys = Keys::prefix(prefix);
+        let shown = etcd.store().iter(&keys).map(|kv| {
+            let object = kv.value.json().clone();
+            (kv.key.to_string(), object, kv.mod_revision, kv.version)
+        });
+        shown.collect()
+    }
+
     /// All objects under a prefix.
     pub fn all(&self, prefix: &str) -> Vec<Json> {
         let etcd = self.world.find("etcd").expect("it was built");

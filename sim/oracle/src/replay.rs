@@ -220,6 +220,9 @@ impl Replay<'_> {
             if let (Some("compact"), Ok(revision)) = (etcd["op"].as_str(), revision.parse()) {
                 self.lab.compact(revision);
             }
+            if etcd["op"] == "range" && line.get("kvs").is_some() {
+                return Some(self.range(line));
+            }
             return None;
         }
         if line.get("restart").is_some() {
@@ -236,6 +239,24 @@ impl Replay<'_> {
             return Some(self.writes(line));
         }
         self.allocations(line)
+    }
+
+    /// What is stored under a prefix.
+    fn range(&mut self, line: &Json) -> Result<(), Unequal> {
+        let prefix = line["etcd"]["prefix"].as_str().unwrap_or_default();
+        let events = line["etcd"]["store"] == "events";
+        let stored = self.lab.range(prefix, events).into_iter();
+        let said: Json = stored
+            .map(|(key, value, revision, version)| {
+                let mut kv = json!({"key": key, "value": value, "version": version});
+                // Those of Events are not told.
+                if !events {
+                    kv["modRevision"] = revision.to_string().into();
+                }
+                kv
+            })
+            .collect();
+        self.compare(&line["kvs"], said, "kvs")
     }
 
     /// A line about what is allocated, or about what nobody plays yet.
@@ -407,6 +428,11 @@ impl Replay<'_> {
             }
             if let Some(seconds) = response.retry_after {
                 said["retryAfter"] = seconds.to_string().into();
+            }
+            // Recordings of old do not tell it.
+            let content_type = &line["response"]["headers"]["Content-Type"];
+            if !content_type.is_null() {
+                said["headers"] = json!({"Content-Type": response.content_type()});
             }
         }
         let response = self.compare(&line["response"], said, "response");
