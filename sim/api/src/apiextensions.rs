@@ -2,8 +2,8 @@
 //! in it, and what they mean for objects. How definitions are served and what their controllers do belongs to the
 //! apiserver.
 //!
-//! - `definition`: the rules of the kind; `internal` is the form in which upstream checks it, `rules` and
-//!   `schema_rules` what is checked, `shown` how messages show it;
+//! - `definition`: the rules of the kind; `internal` is the form in which upstream checks it, `rules`,
+//!   `field_rules` and `schema_rules` what is checked, `shown` how messages show it;
 //! - `props`: schemas; `structural` which of them are structural, `default_rules` which defaults are;
 //! - `pruning`, `object_meta`, `list_type`, `openapi`: what a schema does to an object and says of it;
 //! - `custom`: the rules of one version of a kind that a definition makes, `served` how one is made;
@@ -14,6 +14,7 @@ pub mod conditions;
 mod custom;
 mod default_rules;
 pub mod definition;
+mod field_rules;
 mod internal;
 mod list_type;
 mod object_meta;

@@ -51,7 +51,7 @@ impl PatchKind {
     }
 }
 
-/// `NewUnsupportedMediaTypeError` of a handler that knows which patches it takes.
+/// Upstream's `NewUnsupportedMediaTypeError` of a handler that knows which patches it takes.
 fn unsupported_of_custom() -> Status {
     Status::of(
         Reason::UnsupportedMediaType,
@@ -67,6 +67,17 @@ fn unsupported() -> Status {
     status
 }
 
+/// Is a patch of this kind one of those that a resource takes?
+///
+/// # Errors
+/// 415, before anything is looked for.
+pub fn takes(kind: PatchKind, resource: &'static Resource) -> Result<(), Status> {
+    match kind == PatchKind::Strategic && resource.strategy.custom().is_some() {
+        true => Err(unsupported_of_custom()),
+        false => Ok(()),
+    }
+}
+
 /// The object that a patch makes of `current`, which carries its resourceVersion, with warnings.
 /// Names, namespaces and preconditions are still to be compared.
 pub fn apply(
@@ -78,9 +89,6 @@ pub fn apply(
 ) -> Result<(Json, Vec<String>), Status> {
     let custom = resource.strategy.custom();
     // The server knows no keys by which lists of a custom kind could be merged.
-    if kind == PatchKind::Strategic && custom.is_some() {
-        return Err(unsupported_of_custom());
-    }
     if kind == PatchKind::Strategic && resource.is_custom() {
         return Err(unsupported());
     }

@@ -51,6 +51,8 @@ pub(crate) enum SchemaOr {
     Array,
     /// `JSONSchemaPropsOrStringArray`
     Strings,
+    /// `JSON`: anything.
+    Anything,
 }
 
 /// A Go type.
@@ -346,6 +348,7 @@ impl Schema {
             "int32" => Shape::Int32,
             "int64" => Shape::Int64,
             "float64" => Shape::Float64,
+            "schema.Json" => Shape::SchemaOr(SchemaOr::Anything),
             "schema.OrBool" => Shape::SchemaOr(SchemaOr::Bool),
             "schema.OrArray" => Shape::SchemaOr(SchemaOr::Array),
             "schema.OrStrings" => Shape::SchemaOr(SchemaOr::Strings),

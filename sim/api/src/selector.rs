@@ -126,7 +126,7 @@ impl FieldSelector {
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Cow<'a, str>) -> bool {
         self.0
             .iter()
-            .all(|term| (field(&term.field) == &*term.value) == term.equal)
+            .all(|term| (field(&term.field) == *term.value) == term.equal)
     }
 
     /// With the labels that the kind knows its fields by, or why it does not

@@ -53,11 +53,14 @@ impl Hash for CustomResources {
 /// `masterCount`, for handlers of the informer.
 static APISERVER_COUNT: Cell<u32> = Cell::new("crd-apiserver-count");
 
+/// What a handler of the informer does.
+type Handler = fn(Rx, u32, &Notice);
+
 /// The informer of definitions, with a handler for each who listens.
 fn informers(config: &Config) -> (Arc<Informers>, Lister) {
     let mut factory = SharedInformerFactory::new(SCOPE, config.loopback(), Set::NONE);
     let mut informer = factory.informer_for(&CUSTOM_RESOURCE_DEFINITIONS);
-    let handlers: [(&'static str, fn(Rx, u32, &Notice)); 5] = [
+    let handlers: [(&'static str, Handler); 5] = [
         ("handler", serving_info::on_definition),
         ("naming", controllers::naming::on_definition),
         (

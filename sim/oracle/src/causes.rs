@@ -1,14 +1,31 @@
 //! What is wrong with a custom object: the real server finds it in the order of a Go map, and recordings have it sorted, or
-//! in the order of one run.
+//! in the order of one run. So are the fields on which managers do not agree.
 
 use serde_json::Value as Json;
 
-/// Sorts the causes of an answer that refuses a custom object, and the errors in its message.
+fn text(cause: &Json, field: &str) -> String {
+    cause[field].as_str().unwrap_or_default().to_owned()
+}
+
+/// Sorts the causes of an answer that refuses a custom object, and the errors in its message; and the fields on which
+/// managers do not agree.
 pub(crate) fn normalise(answer: &mut Json) {
     let body = match answer.get("body") {
         Some(_) => &mut answer["body"],
         None => answer,
     };
+    let by_name = |causes: &mut Vec<Json>| {
+        causes.sort_by_key(|cause| ["field", "message", "reason"].map(|field| text(cause, field)));
+    };
+    if body["details"]["causes"].is_null() {
+        return;
+    }
+    if body["reason"] == "Conflict" {
+        if let Some(causes) = body["details"]["causes"].as_array_mut() {
+            by_name(causes);
+        }
+        return;
+    }
     let group = body["details"]["group"].as_str().unwrap_or_default();
     let is_custom = group.contains('.') && !group.ends_with(".k8s.io");
     if body["reason"] != "Invalid" || !is_custom {
@@ -17,8 +34,7 @@ pub(crate) fn normalise(answer: &mut Json) {
     let Some(causes) = body["details"]["causes"].as_array_mut() else {
         return;
     };
-    let text = |cause: &Json, field: &str| cause[field].as_str().unwrap_or_default().to_owned();
-    causes.sort_by_key(|cause| ["field", "message", "reason"].map(|field| text(cause, field)));
+    by_name(causes);
     let mut errors: Vec<String> = causes
         .iter()
         .map(|cause| format!("{}: {}", text(cause, "field"), text(cause, "message")))

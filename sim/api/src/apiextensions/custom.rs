@@ -40,6 +40,8 @@ pub struct CustomVersion {
     pub(super) selectable: Vec<String>,
     /// The version that is stored.
     pub(super) storage: String,
+    /// Does a webhook convert its versions?
+    pub(super) webhook: bool,
     /// `spec.preserveUnknownFields`
     pub(super) preserves: bool,
     /// What tells it apart from the same version of another definition.
@@ -93,17 +95,17 @@ impl CustomVersion {
         format!("{}/{version}", self.group)
     }
 
-    /// `unstructuredSchemaCoercer.apply`: prunes, and reads metadata as its type. Returns the unknown fields.
+    /// Upstream's `unstructuredSchemaCoercer.apply`: prunes, and reads metadata as its type. Returns the unknown fields.
     fn coerce(&self, object: &mut Json, coercion: Coercion) -> Result<Vec<String>, String> {
         let is_stored = coercion == Coercion::Stored;
-        let read = object_meta::get_object_meta(object, is_stored)?;
+        let read = object_meta::get_object_meta_with_options(object, is_stored)?;
         let (mut meta, strict) = read.unzip();
         let mut unknown = object_meta::unknown_at_root(&strict.unwrap_or_default());
         if self.is_of_kind(object) {
             let schema = self.schema_of(object);
             if !self.preserves {
                 unknown.extend(pruning::prune(object, schema, true));
-                pruning::prune_nulls(object, schema);
+                pruning::prune_non_nullable_nulls_without_defaults(object, schema);
             }
             if let Some(schema) = schema {
                 let options = CoerceOptions {
@@ -133,7 +135,7 @@ impl CustomVersion {
         self.coerce(object, Coercion::Request)
     }
 
-    /// `ConvertToVersion` of the converter that changes nothing but the version, with what its coercion then prunes.
+    /// Upstream's `ConvertToVersion` of the converter that changes nothing but the version, with what its coercion then prunes.
     fn convert(&self, object: &mut Json, version: &str) -> Result<(), String> {
         let from = text(object, &["apiVersion"]);
         if self.schema_of(object).is_none() {
@@ -141,7 +143,15 @@ impl CustomVersion {
                 "request to convert CR from an invalid group/version: {from}"
             ));
         }
-        json::set(object, &["apiVersion"], self.api_version_of(version));
+        let wanted = self.api_version_of(version);
+        if self.webhook && from != wanted {
+            // As one that cannot be reached.
+            return Err(format!(
+                "conversion webhook for {from}, Kind={} failed: webhooks are not simulated",
+                text(object, &["kind"])
+            ));
+        }
+        json::set(object, &["apiVersion"], wanted);
         self.coerce(object, Coercion::Request).map(|_| ())
     }
 
@@ -168,7 +178,7 @@ impl CustomVersion {
         Ok(object)
     }
 
-    /// `unstructuredDefaulter.Default`
+    /// Upstream's `unstructuredDefaulter.Default`
     fn set_defaults(&self, object: &mut Json) {
         if !self.is_of_kind(object) {
             return;
@@ -275,7 +285,7 @@ impl CustomVersion {
         self.validate_scale_status(object, errors);
     }
 
-    /// `schemaobjectmeta.Validate` and the lists that are sets and maps.
+    /// Upstream's `schemaobjectmeta.Validate` and the lists that are sets and maps.
     fn validate_structure(&self, object: &Json, old: Option<&Json>, errors: &mut ErrorList) {
         let Some(schema) = self.structural() else {
             return;

@@ -12,6 +12,7 @@ use crate::validation::ErrorList;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CustomResourceDefinitions;
 
+const WEBHOOK_SERVICE: [&str; 5] = ["spec", "conversion", "webhook", "clientConfig", "service"];
 const STORED: [&str; 2] = ["status", "storedVersions"];
 
 /// The storage version is among those that are stored.
@@ -27,7 +28,7 @@ fn store_version(crd: &mut Json) {
 }
 
 impl Strategy for CustomResourceDefinitions {
-    /// `SetDefaults_CustomResourceDefinition`
+    /// Upstream's `SetDefaults_CustomResourceDefinition`
     fn default(&self, crd: &mut Json) {
         let kind = json::text(crd, &["spec", "names", "kind"]).to_owned();
         let is_empty =
@@ -41,14 +42,9 @@ impl Strategy for CustomResourceDefinitions {
         if json::at(crd, &["spec", "conversion"]).is_none() {
             json::set(crd, &["spec", "conversion", "strategy"], "None");
         }
-        for path in [["webhook", "clientConfig", "service"]] {
-            let path: Vec<&str> = ["spec", "conversion"].into_iter().chain(path).collect();
-            if let Some(service) = json::at(crd, &path)
-                && service.get("port").is_none()
-            {
-                let path: Vec<&str> = path.into_iter().chain(["port"]).collect();
-                json::set(crd, &path, 443);
-            }
+        if json::at(crd, &WEBHOOK_SERVICE).is_some_and(|service| service.get("port").is_none()) {
+            let port = [&WEBHOOK_SERVICE[..], &["port"]].concat();
+            json::set(crd, &port, 443);
         }
         if json::list(crd, &STORED).is_empty() {
             store_version(crd);
@@ -86,14 +82,16 @@ impl Strategy for CustomResourceDefinitions {
 
     fn validate_update(&self, _cx: &Context, part: Part, crd: &Json, old: &Json) -> ErrorList {
         match part {
-            Part::Status => rules::validate_update_status(crd, old),
+            Part::Status => rules::validate_update_custom_resource_definition_status(crd, old),
             _ => rules::validate_custom_resource_definition_update(crd, old),
         }
     }
 
     fn warnings(&self, _cx: &Context, crd: &Json, old: Option<&Json>) -> Vec<String> {
-        let before = old.map(rules::unrecognized_formats).unwrap_or_default();
-        let new = rules::unrecognized_formats(crd).into_iter();
+        let before = old
+            .map(rules::get_unrecognized_formats_in_crd)
+            .unwrap_or_default();
+        let new = rules::get_unrecognized_formats_in_crd(crd).into_iter();
         let new = new.filter(|format| !before.contains(format));
         new.map(|format| format!("unrecognized format {}", quote::quote(&format)))
             .collect()

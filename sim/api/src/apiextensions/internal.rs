@@ -11,7 +11,7 @@ const SHARED: [(&str, &str); 4] = [
     ("selectableFields", "selectableFields"),
 ];
 
-/// `Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec`: a tree of the same names.
+/// Upstream's `Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec`: a tree of the same names.
 pub(super) fn internal_spec(spec: &Json) -> Json {
     let mut spec = spec.clone();
     convert_conversion(&mut spec);
@@ -38,7 +38,7 @@ pub(super) fn internal_spec(spec: &Json) -> Json {
     spec
 }
 
-/// `Convert_v1_CustomResourceConversion_To_apiextensions_CustomResourceConversion`
+/// Upstream's `Convert_v1_CustomResourceConversion_To_apiextensions_CustomResourceConversion`
 fn convert_conversion(spec: &mut Json) {
     let Some(webhook) = json::remove(spec, &["conversion", "webhook"]) else {
         return;

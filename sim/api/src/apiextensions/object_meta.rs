@@ -20,7 +20,7 @@ pub struct CoerceOptions {
 ///
 /// # Errors
 /// The decoder's.
-pub fn get_object_meta(
+pub fn get_object_meta_with_options(
     object: &Json,
     drop_invalid_fields: bool,
 ) -> Result<Option<(Json, Vec<String>)>, String> {
@@ -68,7 +68,7 @@ pub(super) fn unknown_at_root(strict: &[String]) -> Vec<String> {
     prefixed(strict, "").collect()
 }
 
-/// `CoerceWithOptions`: reads `metadata` of embedded objects as its type; returns the unknown fields in them, sorted.
+/// Upstream's `CoerceWithOptions`: reads `metadata` of embedded objects as its type; returns the unknown fields in them, sorted.
 ///
 /// # Errors
 /// The first field that is not what it must be.
@@ -150,7 +150,7 @@ fn coerce_embedded(
             Some(value) => return Err(invalid(child(path, name), value, "must be a string")),
         }
     }
-    match get_object_meta(object, options.drop_invalid_fields) {
+    match get_object_meta_with_options(object, options.drop_invalid_fields) {
         Ok(Some((metadata, strict))) => {
             unknown.extend(prefixed(&strict, path));
             json::set(object, &["metadata"], metadata);
@@ -225,7 +225,7 @@ fn validate_embedded_resource(path: &str, object: &Json, errors: &mut ErrorList)
     let Some(value) = object.get("metadata") else {
         return;
     };
-    match get_object_meta(object, false) {
+    match get_object_meta_with_options(object, false) {
         Err(error) => errors.invalid(at("metadata"), value, error),
         Ok(None) => {}
         Ok(Some((metadata, _))) => {
@@ -244,7 +244,7 @@ fn validate_embedded_resource(path: &str, object: &Json, errors: &mut ErrorList)
     }
 }
 
-/// `validateKubeFinalizerName` of custom objects: warnings, for finalizers that were not there.
+/// Upstream's `validateKubeFinalizerName` of custom objects: warnings, for finalizers that were not there.
 pub(super) fn finalizer_warnings(object: &Json, old: Option<&Json>) -> Vec<String> {
     const STANDARD: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
     const FIELD: &str = "metadata.finalizers";

@@ -53,7 +53,7 @@ impl Outcome {
         }
     }
 
-    /// `AddErrors`: none twice.
+    /// Upstream's `AddErrors`: none twice.
     fn add(&mut self, failure: Failure) {
         if !self
             .errors
@@ -99,7 +99,7 @@ fn failure(code: Code, path: &str, value: impl Into<Json>, what: &str) -> Failur
     }
 }
 
-/// `ValidateCustomResource`, or with what was there before `ValidateCustomResourceUpdate`.
+/// Upstream's `ValidateCustomResource`, or with what was there before `ValidateCustomResourceUpdate`.
 pub fn validate(
     field: &str,
     value: &Json,
@@ -113,13 +113,13 @@ pub fn validate(
         return errors;
     }
     for failure in outcome.errors {
-        to_field_error(field, failure, &mut errors);
+        kube_open_api_result_to_field_errors(field, failure, &mut errors);
     }
     errors
 }
 
 /// `kubeOpenAPIResultToFieldErrors`
-fn to_field_error(field: &str, failure: Failure, errors: &mut ErrorList) {
+fn kube_open_api_result_to_field_errors(field: &str, failure: Failure, errors: &mut ErrorList) {
     const NO_PATH: &str = "<nil>";
     let whole = || match field {
         "" => NO_PATH.to_owned(),
@@ -167,7 +167,7 @@ fn types(schema: &Props) -> Vec<&str> {
     }
 }
 
-/// `StripUnsupportedFormatsPostProcessorForVersion`: a format that nobody knows is none.
+/// Upstream's `StripUnsupportedFormatsPostProcessorForVersion`: a format that nobody knows is none.
 fn format_of(schema: &Props) -> &str {
     match formats::is_supported(&types(schema), &schema.format) {
         true => &schema.format,
@@ -175,7 +175,7 @@ fn format_of(schema: &Props) -> &str {
     }
 }
 
-/// `GetUnrecognizedFormats`
+/// Upstream's `GetUnrecognizedFormats`
 pub(super) fn is_recognized(schema: &Props) -> bool {
     let ty = match schema.ty.as_str() {
         "" => Vec::new(),
@@ -184,7 +184,7 @@ pub(super) fn is_recognized(schema: &Props) -> bool {
     formats::is_supported(&ty, &schema.format)
 }
 
-/// `SchemaValidator.Validate`
+/// Upstream's `SchemaValidator.Validate`
 fn check(schema: &Props, value: &Json, path: &str, old: Option<Correlated<'_>>) -> Outcome {
     let mut result = Outcome::default();
     if value.is_null() {
@@ -261,7 +261,7 @@ fn schema_info_for_type(value: &Json) -> (&'static str, &'static str) {
     }
 }
 
-/// `typeValidator`
+/// Upstream's `typeValidator`
 fn check_type(schema: &Props, value: &Json, path: &str) -> Outcome {
     let (types, format) = (types(schema), format_of(schema));
     let wanted = types.join(",");
@@ -280,13 +280,13 @@ fn check_type(schema: &Props, value: &Json, path: &str) -> Outcome {
     let is_float_int = is == "number" && whole && has("integer");
     let is_int_float = is == "integer" && has("number");
     let is_text_or_list = value.is_string() || value.is_array();
-    if !is_text_or_list
-        && !format.is_empty()
-        && !(has(is) || its_format == format || is_float_int || is_int_float)
-    {
+    let has_format = !format.is_empty();
+    let is_as_format = has(is) || its_format == format || is_float_int || is_int_float;
+    if has_format && !is_text_or_list && !is_as_format {
         return misfit(format, its_format);
     }
-    if !(has("number") || has("integer")) && !format.is_empty() && is_text_or_list {
+    let is_numeric = has("number") || has("integer");
+    if has_format && is_text_or_list && !is_numeric {
         return fits;
     }
     match has(is) || is_float_int || is_int_float || types.is_empty() && format.is_empty() {
@@ -295,7 +295,7 @@ fn check_type(schema: &Props, value: &Json, path: &str) -> Outcome {
     }
 }
 
-/// `basicCommonValidator`
+/// Upstream's `basicCommonValidator`
 fn check_enum(schema: &Props, value: &Json, path: &str) -> Option<Outcome> {
     if schema.allowed.is_empty() {
         return None;
@@ -313,7 +313,7 @@ fn check_enum(schema: &Props, value: &Json, path: &str) -> Option<Outcome> {
     Some(Outcome::of(failure(code, path, value.clone(), &what)))
 }
 
-/// `stringValidator`
+/// Upstream's `stringValidator`
 fn check_text(schema: &Props, text: &str, path: &str) -> Option<Outcome> {
     let length = text.chars().count() as i64;
     let failed = |code, what: String| Some(Outcome::of(failure(code, path, text, &what)));
@@ -343,7 +343,7 @@ fn check_text(schema: &Props, text: &str, path: &str) -> Option<Outcome> {
     }
 }
 
-/// `schemaSliceValidator`
+/// Upstream's `schemaSliceValidator`
 fn check_items(schema: &Props, items: &[Json], path: &str, old: Option<Correlated<'_>>) -> Outcome {
     let mut result = Outcome::default();
     if let Some(item) = schema.item() {
@@ -382,7 +382,7 @@ fn check_items(schema: &Props, items: &[Json], path: &str, old: Option<Correlate
     result
 }
 
-/// `objectValidator`
+/// Upstream's `objectValidator`
 fn check_object(schema: &Props, value: &Json, path: &str, old: Option<Correlated<'_>>) -> Outcome {
     let mut result = Outcome::default();
     let map = value.as_object().expect("it is an object");
@@ -434,7 +434,7 @@ fn check_object(schema: &Props, value: &Json, path: &str, old: Option<Correlated
     result
 }
 
-/// `schemaPropsValidator`: anyOf, oneOf, allOf, not.
+/// Upstream's `schemaPropsValidator`: anyOf, oneOf, allOf, not.
 fn check_nested(schema: &Props, value: &Json, path: &str, old: Option<Correlated<'_>>) -> Outcome {
     let mut main = Outcome::default();
     let named = quote::quote(path);

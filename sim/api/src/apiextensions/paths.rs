@@ -54,7 +54,10 @@ pub(super) fn go_type(value: &Json) -> &'static str {
 ///
 /// # Errors
 /// Something on the way is no object.
-pub(super) fn nested<'a>(object: &'a Json, path: &str) -> Result<Option<&'a Json>, String> {
+pub(super) fn nested_field_no_copy<'a>(
+    object: &'a Json,
+    path: &str,
+) -> Result<Option<&'a Json>, String> {
     let names = split(path);
     let mut here = object;
     for (at, name) in names.iter().enumerate() {
@@ -83,7 +86,7 @@ fn of_type<'a, T>(
     wanted: &str,
     take: impl Fn(&'a Json) -> Option<T>,
 ) -> Result<Option<T>, String> {
-    let Some(value) = nested(object, path)? else {
+    let Some(value) = nested_field_no_copy(object, path)? else {
         return Ok(None);
     };
     match take(value) {

@@ -23,7 +23,7 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
     Ok(regex)
 }
 
-/// `syntax.Error`
+/// Upstream's `syntax.Error`
 fn compile_error(pattern: &str) -> String {
     let (mut open, mut class, mut escaped) = (0_i32, false, false);
     for char in pattern.chars() {

@@ -6,7 +6,7 @@ use crate::json::{Json, Map};
 
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// `PruneWithOptions`: takes away what the schema does not specify, and says what that was, sorted.
+/// Upstream's `PruneWithOptions`: takes away what the schema does not specify, and says what that was, sorted.
 pub fn prune(value: &mut Json, schema: Option<&Props>, is_root: bool) -> Vec<String> {
     let root;
     let schema = match is_root {
@@ -48,7 +48,7 @@ impl Pruner {
 
     fn value(&mut self, value: &mut Json, schema: Option<&Props>) {
         if let Some(schema) = schema.filter(|schema| schema.preserves()) {
-            return self.skip(value, schema);
+            return self.skip_prune(value, schema);
         }
         match value {
             Json::Object(map) => self.object(map, schema),
@@ -91,7 +91,7 @@ impl Pruner {
     }
 
     /// `skipPrune`: what is unknown stays, what is inside of what is known does not.
-    fn skip(&mut self, value: &mut Json, schema: &Props) {
+    fn skip_prune(&mut self, value: &mut Json, schema: &Props) {
         match value {
             Json::Object(map) => {
                 for (key, value) in map.iter_mut() {
@@ -108,7 +108,7 @@ impl Pruner {
             Json::Array(items) => {
                 let Some(item) = schema.item() else { return };
                 for (at, value) in items.iter_mut().enumerate() {
-                    self.at_index(at, |pruner| pruner.skip(value, item));
+                    self.at_index(at, |pruner| pruner.skip_prune(value, item));
                 }
             }
             _ => {}
@@ -162,7 +162,7 @@ fn default_inside(value: &mut Json, schema: &Props) {
 }
 
 /// `PruneNonNullableNullsWithoutDefaults`
-pub fn prune_nulls(value: &mut Json, schema: Option<&Props>) {
+pub fn prune_non_nullable_nulls_without_defaults(value: &mut Json, schema: Option<&Props>) {
     match value {
         Json::Object(map) => {
             let of = |name: &str| {
@@ -175,12 +175,14 @@ pub fn prune_nulls(value: &mut Json, schema: Option<&Props>) {
                 !(is_optional && is_non_nullable_null(value, schema))
             });
             for (name, value) in map.iter_mut() {
-                prune_nulls(value, of(name));
+                prune_non_nullable_nulls_without_defaults(value, of(name));
             }
         }
         Json::Array(items) => {
             let item = schema.and_then(Props::item);
-            items.iter_mut().for_each(|value| prune_nulls(value, item));
+            items
+                .iter_mut()
+                .for_each(|value| prune_non_nullable_nulls_without_defaults(value, item));
         }
         _ => {}
     }
@@ -223,14 +225,14 @@ mod tests {
     #[test]
     fn defaults_take_the_place_of_what_is_absent_or_may_not_be_null() {
         let mut value = json!({"spec": {"a": null, "n": null, "list": [{}]}});
-        prune_nulls(&mut value, Some(&schema()));
+        prune_non_nullable_nulls_without_defaults(&mut value, Some(&schema()));
         default(&mut value, &schema());
         assert_eq!(
             value,
             json!({"spec": {"a": "x", "n": null, "list": [{"k": 3}]}})
         );
         let mut absent = json!({"spec": {"list": null}});
-        prune_nulls(&mut absent, Some(&schema()));
+        prune_non_nullable_nulls_without_defaults(&mut absent, Some(&schema()));
         assert_eq!(absent, json!({"spec": {}}));
     }
 }

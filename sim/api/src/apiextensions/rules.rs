@@ -4,6 +4,11 @@ use super::conditions::{
     ApiApprovalState, KUBE_API_APPROVED_ANNOTATION, get_api_approval_state, is_crd_condition_true,
     is_protected_community_group,
 };
+use super::field_rules::{
+    at_root_with_status, is_accepted, validate_conversion_review_versions,
+    validate_custom_resource_column_definition, validate_custom_resource_definition_names,
+    validate_deprecation_warning, webhook_client_config,
+};
 use super::internal::internal_spec;
 use super::props::Props;
 use super::schema_rules::{self, Options as SchemaOptions};
@@ -63,9 +68,9 @@ impl Options {
             structural_schema: schemas.iter().all(is_structural),
             pruned_defaults: none(&is_unpruned),
             schema: SchemaOptions {
-                valid_types: none(&schema_rules::has_invalid_types),
+                valid_types: none(&schema_rules::schema_has_invalid_types),
                 atomic_sets: none(&schema_rules::has_non_atomic_set_type),
-                map_list_keys: none(&schema_rules::has_invalid_map_list_keys),
+                map_list_keys: none(&schema_rules::has_invalid_map_list_keys_map_set),
             },
         }
     }
@@ -96,10 +101,10 @@ pub(super) fn validate_custom_resource_definition(crd: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta_accessor(crd, false, &name_errors);
     let spec = internal_spec(&crd["spec"]);
     Rules::check(&spec, Options::OF_CREATE, &mut errors);
-    status(crd, &mut errors);
-    stored_versions(crd, &mut errors);
-    api_approval(crd, None, &mut errors);
-    preserve_unknown_fields(crd, None, &mut errors);
+    validate_custom_resource_definition_status(crd, &mut errors);
+    validate_custom_resource_definition_stored_versions(crd, &mut errors);
+    validate_api_approval(crd, None, &mut errors);
+    validate_preserve_unknown_fields(crd, None, &mut errors);
     errors
 }
 
@@ -124,28 +129,31 @@ pub(super) fn validate_custom_resource_definition_update(crd: &Json, old: &Json)
     }
     immutable(&["group"], "group");
     immutable(&["names", "plural"], "names.plural");
-    status(crd, &mut errors);
-    stored_versions(crd, &mut errors);
-    api_approval(crd, Some(old), &mut errors);
-    preserve_unknown_fields(crd, Some(old), &mut errors);
+    validate_custom_resource_definition_status(crd, &mut errors);
+    validate_custom_resource_definition_stored_versions(crd, &mut errors);
+    validate_api_approval(crd, Some(old), &mut errors);
+    validate_preserve_unknown_fields(crd, Some(old), &mut errors);
     errors
 }
 
 /// `ValidateUpdateCustomResourceDefinitionStatus`
-pub(super) fn validate_update_status(crd: &Json, old: &Json) -> ErrorList {
+pub(super) fn validate_update_custom_resource_definition_status(
+    crd: &Json,
+    old: &Json,
+) -> ErrorList {
     let mut errors = metadata::validate_common_update(crd, old);
-    status(crd, &mut errors);
+    validate_custom_resource_definition_status(crd, &mut errors);
     errors
 }
 
 /// `ValidateCustomResourceDefinitionStatus`
-fn status(crd: &Json, errors: &mut ErrorList) {
+fn validate_custom_resource_definition_status(crd: &Json, errors: &mut ErrorList) {
     let names = &crd["status"]["acceptedNames"];
-    validate_names(names, "status.acceptedNames", errors);
+    validate_custom_resource_definition_names(names, "status.acceptedNames", errors);
 }
 
 /// `ValidateCustomResourceDefinitionStoredVersions`
-fn stored_versions(crd: &Json, errors: &mut ErrorList) {
+fn validate_custom_resource_definition_stored_versions(crd: &Json, errors: &mut ErrorList) {
     const FIELD: &str = "status.storedVersions";
     let value = &crd["status"]["storedVersions"];
     let stored = json::list(crd, &["status", "storedVersions"]);
@@ -180,7 +188,7 @@ fn stored_versions(crd: &Json, errors: &mut ErrorList) {
 }
 
 /// `validateAPIApproval`
-fn api_approval(crd: &Json, old: Option<&Json>, errors: &mut ErrorList) {
+fn validate_api_approval(crd: &Json, old: Option<&Json>, errors: &mut ErrorList) {
     if !is_protected_community_group(json::text(crd, &["spec", "group"])) {
         return;
     }
@@ -200,7 +208,7 @@ fn api_approval(crd: &Json, old: Option<&Json>, errors: &mut ErrorList) {
 }
 
 /// `validatePreserveUnknownFields`
-fn preserve_unknown_fields(crd: &Json, old: Option<&Json>, errors: &mut ErrorList) {
+fn validate_preserve_unknown_fields(crd: &Json, old: Option<&Json>, errors: &mut ErrorList) {
     let preserves = |crd: &Json| crd["spec"]["preserveUnknownFields"] == true;
     if preserves(crd) && !old.is_some_and(preserves) {
         errors.invalid(
@@ -213,16 +221,12 @@ fn preserve_unknown_fields(crd: &Json, old: Option<&Json>, errors: &mut ErrorLis
 }
 
 /// `validateEnumStrings`, of a value that must be there.
-fn validate_enum(field: &str, value: &str, accepted: &[&str], errors: &mut ErrorList) {
+fn validate_enum_strings(field: &str, value: &str, accepted: &[&str], errors: &mut ErrorList) {
     match value {
         "" => errors.required(field, ""),
         value if accepted.contains(&value) => {}
         value => errors.not_supported(field, value, accepted),
     }
-}
-
-fn is_accepted(version: &Json) -> bool {
-    matches!(version.as_str(), Some("v1" | "v1beta1"))
 }
 
 struct Rules<'a> {
@@ -232,7 +236,7 @@ struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// `validateCustomResourceDefinitionSpec`
+    /// Upstream's `validateCustomResourceDefinitionSpec`
     fn check(spec: &Json, options: Options, errors: &mut ErrorList) {
         let mut rules = Rules {
             spec,
@@ -241,7 +245,7 @@ impl Rules<'_> {
         };
         rules.group();
         let scopes = ["Cluster", "Namespaced"];
-        validate_enum(
+        validate_enum_strings(
             "spec.scope",
             json::text(spec, &["scope"]),
             &scopes,
@@ -250,7 +254,7 @@ impl Rules<'_> {
         rules.schemas_are_there();
         rules.versions();
         rules.required_names();
-        validate_names(&spec["names"], "spec.names", rules.errors);
+        validate_custom_resource_definition_names(&spec["names"], "spec.names", rules.errors);
         let any_status = rules.any_status();
         rules.validation(&spec["validation"], any_status, "spec.validation");
         rules.subresources(&spec["subresources"], "spec.subresources");
@@ -335,7 +339,7 @@ impl Rules<'_> {
         }
     }
 
-    /// `validateCustomResourceDefinitionVersion`
+    /// Upstream's `validateCustomResourceDefinitionVersion`
     fn version(&mut self, version: &Json, field: &str) {
         let is_deprecated = version["deprecated"] == true;
         if let Some(warning) = version["deprecationWarning"].as_str() {
@@ -366,7 +370,7 @@ impl Rules<'_> {
         }
     }
 
-    /// `validateCustomResourceDefinitionValidation`
+    /// Upstream's `validateCustomResourceDefinitionValidation`
     fn validation(&mut self, validation: &Json, has_status: bool, field: &str) {
         let Some(schema) = validation.get("openAPIV3Schema") else {
             return;
@@ -398,9 +402,11 @@ impl Rules<'_> {
             }
         }
         let options = self.options.schema;
-        errors.extend(schema_rules::validate_open_api_schema(
-            &path, &schema, options,
-        ));
+        errors.extend(
+            schema_rules::validate_custom_resource_definition_open_api_schema(
+                &path, &schema, options,
+            ),
+        );
         if let Some(error) = unstructural
             && errors.is_empty()
         {
@@ -409,7 +415,7 @@ impl Rules<'_> {
         self.errors.extend(errors);
     }
 
-    /// `ValidateCustomResourceDefinitionSubresources`
+    /// Upstream's `ValidateCustomResourceDefinitionSubresources`
     fn subresources(&mut self, subresources: &Json, field: &str) {
         let Some(scale) = subresources.get("scale") else {
             return;
@@ -446,11 +452,11 @@ impl Rules<'_> {
             .enumerate()
         {
             let field = format!("{field}.additionalPrinterColumns[{at}]");
-            validate_column(column, &field, self.errors);
+            validate_custom_resource_column_definition(column, &field, self.errors);
         }
     }
 
-    /// `ValidateCustomResourceSelectableFields`
+    /// Upstream's `ValidateCustomResourceSelectableFields`
     fn selectable_fields(&mut self, of: &Json, schema: &str, field: &str) {
         const MOST: usize = 8;
         let selectable = json::list(of, &["selectableFields"]);
@@ -500,7 +506,7 @@ impl Rules<'_> {
         }
     }
 
-    /// `validateCustomResourceConversion`
+    /// Upstream's `validateCustomResourceConversion`
     fn conversion(&mut self) {
         const FIELD: &str = "spec.conversion";
         let Some(conversion) = self.spec.get("conversion") else {
@@ -509,7 +515,7 @@ impl Rules<'_> {
         let errors = &mut *self.errors;
         let strategy = json::text(conversion, &["strategy"]);
         let known = ["None", "Webhook"];
-        validate_enum(&format!("{FIELD}.strategy"), strategy, &known, errors);
+        validate_enum_strings(&format!("{FIELD}.strategy"), strategy, &known, errors);
         let config = conversion.get("webhookClientConfig");
         let reviews = json::list(conversion, &["conversionReviewVersions"]);
         let (of_config, of_reviews) = (
@@ -531,214 +537,12 @@ impl Rules<'_> {
             Some(config) => webhook_client_config(config, &of_config, errors),
         }
         let recognized = self.options.recognized_review_version;
-        conversion_review_versions(reviews, recognized, &of_reviews, errors);
-    }
-}
-
-fn webhook_client_config(config: &Json, field: &str, errors: &mut ErrorList) {
-    let url = config["url"].as_str();
-    match (url, config.get("service")) {
-        (Some(_), Some(_)) | (None, None) => {
-            errors.required(field, "exactly one of url or service is required");
-        }
-        (Some(url), None) => validate_webhook_url(url, &format!("{field}.url"), errors),
-        (None, Some(service)) => {
-            for name in ["name", "namespace"] {
-                if json::text(service, &[name]).is_empty() {
-                    errors.required(format!("{field}.service.{name}"), "");
-                }
-            }
-        }
-    }
-}
-
-/// `webhook.ValidateWebhookURL`
-fn validate_webhook_url(url: &str, field: &str, errors: &mut ErrorList) {
-    const FORM: &str = "; desired format: https://host[/path]";
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    if scheme != "https" {
-        let why = format!("'https' is the only allowed URL scheme{FORM}");
-        errors.invalid(field, scheme, why);
-    }
-    let host = rest.split('/').next().unwrap_or_default();
-    if host.is_empty() {
-        errors.invalid(field, host, format!("host must be specified{FORM}"));
-    }
-    if host.contains('@') {
-        errors.invalid(field, host, "user information is not permitted in the URL");
-    }
-    if rest.contains('#') {
-        errors.invalid(field, url, "fragments are not permitted in the URL");
-    }
-    if rest.contains('?') {
-        errors.invalid(field, url, "query parameters are not permitted in the URL");
-    }
-}
-
-/// `validateConversionReviewVersions`
-fn conversion_review_versions(
-    reviews: &[Json],
-    recognized: bool,
-    field: &str,
-    errors: &mut ErrorList,
-) {
-    if reviews.is_empty() {
-        return errors.required(field, "");
-    }
-    for (at, review) in reviews.iter().enumerate() {
-        let field = format!("{field}[{at}]");
-        let text = review.as_str().unwrap_or_default();
-        match reviews[..at].contains(review) {
-            true => errors.invalid(field, text, "duplicate version"),
-            false => errors.invalid_each(&field, text, names::is_dns1035_label(text)),
-        }
-    }
-    if recognized && !reviews.iter().any(is_accepted) {
-        let all: Json = reviews.into();
-        let why = "must include at least one of v1, v1beta1";
-        errors.invalid(field, Bad::shown(render::sorted(&all)), why);
-    }
-}
-
-/// Only some fields may stand at the root where `properties.status` is used by itself.
-fn at_root_with_status(schema: &Props, path: &str, errors: &mut ErrorList) {
-    if schema.ty != "object" && !schema.ty.is_empty() {
-        let why = "only \"object\" is allowed as the type at the root of the schema if the status \
-                   subresource is enabled";
-        return errors.invalid(format!("{path}.type"), &schema.ty, why);
-    }
-    let allowed = Props {
-        description: schema.description.clone(),
-        ty: schema.ty.clone(),
-        format: schema.format.clone(),
-        title: schema.title.clone(),
-        maximum: schema.maximum,
-        exclusive_maximum: schema.exclusive_maximum,
-        minimum: schema.minimum,
-        exclusive_minimum: schema.exclusive_minimum,
-        max_length: schema.max_length,
-        min_length: schema.min_length,
-        pattern: schema.pattern.clone(),
-        max_items: schema.max_items,
-        min_items: schema.min_items,
-        unique_items: schema.unique_items,
-        multiple_of: schema.multiple_of,
-        required: schema.required.clone(),
-        items: schema.items.clone(),
-        properties: schema.properties.clone(),
-        external_docs: schema.external_docs.clone(),
-        example: schema.example.clone(),
-        preserve_unknown_fields: schema.preserve_unknown_fields,
-        validations: schema.validations.clone(),
-        ..Props::default()
-    };
-    if allowed != *schema {
-        let why = "only [Description Type Format Title Maximum ExclusiveMaximum Minimum \
-                   ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems \
-                   MultipleOf Required Items Properties ExternalDocs Example \
-                   XPreserveUnknownFields XValidations] fields are allowed at the root of the \
-                   schema if the status subresource is enabled";
-        errors.invalid(path, Bad::shown(shown::props(schema)), why);
-    }
-}
-
-/// `validateDeprecationWarning`
-fn validate_deprecation_warning(deprecated: bool, warning: &str) -> Vec<String> {
-    if !deprecated {
-        return vec!["can only be set for deprecated versions".to_owned()];
-    }
-    let mut errors = Vec::new();
-    if warning.len() > 256 {
-        errors.push("must be <= 256 characters long".to_owned());
-    }
-    if warning.is_empty() {
-        errors.push("must not be an empty string".to_owned());
-    }
-    let mut chars = warning.char_indices();
-    if let Some((at, _)) = chars.find(|(_, char)| !crate::quote::is_print(*char)) {
-        errors.push(format!(
-            "must only contain printable UTF-8 characters; non-printable character found at index {at}"
-        ));
-    }
-    errors
-}
-
-/// `ValidateCustomResourceDefinitionNames`
-fn validate_names(names: &Json, field: &str, errors: &mut ErrorList) {
-    const MIXED: &str = "may have mixed case, but should otherwise match: ";
-    let text = |name: &str| json::text(names, &[name]);
-    let mut label = |field: String, shown: &str, checked: &str, prefix: &str| {
-        let wrong = crate::names::is_dns1035_label(checked);
-        if !wrong.is_empty() {
-            errors.invalid(field, shown, format!("{prefix}{}", wrong.join(",")));
-        }
-    };
-    for name in ["plural", "singular"] {
-        if !text(name).is_empty() {
-            label(format!("{field}.{name}"), text(name), text(name), "");
-        }
-    }
-    for name in ["kind", "listKind"] {
-        if !text(name).is_empty() {
-            let lower = text(name).to_lowercase();
-            label(format!("{field}.{name}"), text(name), &lower, MIXED);
-        }
-    }
-    for (at, name) in json::list(names, &["shortNames"]).iter().enumerate() {
-        let name = name.as_str().unwrap_or_default();
-        label(format!("{field}.shortNames[{at}]"), name, name, "");
-    }
-    if !text("kind").is_empty() && text("kind") == text("listKind") {
-        let why = "kind and listKind may not be the same";
-        errors.invalid(format!("{field}.listKind"), text("listKind"), why);
-    }
-    for (at, name) in json::list(names, &["categories"]).iter().enumerate() {
-        let name = name.as_str().unwrap_or_default();
-        let wrong = crate::names::is_dns1035_label(name);
-        if !wrong.is_empty() {
-            errors.invalid(format!("{field}.categories[{at}]"), name, wrong.join(","));
-        }
-    }
-}
-
-/// `ValidateCustomResourceColumnDefinition`
-fn validate_column(column: &Json, field: &str, errors: &mut ErrorList) {
-    const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-    const FORMATS: [&str; 8] = [
-        "byte",
-        "date",
-        "date-time",
-        "double",
-        "float",
-        "int32",
-        "int64",
-        "password",
-    ];
-    let text = |name: &str| json::text(column, &[name]);
-    let one_of = |known: &[&str]| format!("must be one of {}", known.join(","));
-    if text("name").is_empty() {
-        errors.required(format!("{field}.name"), "");
-    }
-    match text("type") {
-        "" => errors.required(format!("{field}.type"), one_of(&TYPES)),
-        ty if TYPES.contains(&ty) => {}
-        ty => errors.invalid(format!("{field}.type"), ty, one_of(&TYPES)),
-    }
-    let format = text("format");
-    if !format.is_empty() && !FORMATS.contains(&format) {
-        errors.invalid(format!("{field}.format"), format, one_of(&FORMATS));
-    }
-    let of_path = format!("{field}.JSONPath");
-    match text("jsonPath") {
-        "" => errors.required(of_path, ""),
-        path => {
-            paths::validate_simple_json_path(path, &of_path, errors);
-        }
+        validate_conversion_review_versions(reviews, recognized, &of_reviews, errors);
     }
 }
 
 /// `getUnrecognizedFormatsInCRD`
-pub(super) fn unrecognized_formats(crd: &Json) -> Vec<String> {
+pub(super) fn get_unrecognized_formats_in_crd(crd: &Json) -> Vec<String> {
     let mut found = Vec::new();
     for schema in schemas_of(&internal_spec(&crd["spec"])) {
         schema.schema_has(&mut |schema| {

@@ -27,7 +27,11 @@ struct Place {
 }
 
 /// `ValidateCustomResourceDefinitionOpenAPISchema`
-pub(super) fn validate_open_api_schema(path: &str, schema: &Props, options: Options) -> ErrorList {
+pub(super) fn validate_custom_resource_definition_open_api_schema(
+    path: &str,
+    schema: &Props,
+    options: Options,
+) -> ErrorList {
     let mut rules = Rules {
         options,
         errors: ErrorList::default(),
@@ -37,7 +41,7 @@ pub(super) fn validate_open_api_schema(path: &str, schema: &Props, options: Opti
 }
 
 /// `SchemaHasInvalidTypes`
-pub(super) fn has_invalid_types(schema: &Props) -> bool {
+pub(super) fn schema_has_invalid_types(schema: &Props) -> bool {
     schema.schema_has(&mut |schema| !schema.ty.is_empty() && !TYPES.contains(&schema.ty.as_str()))
 }
 
@@ -54,7 +58,7 @@ pub(super) fn has_non_atomic_set_type(schema: &Props) -> bool {
 }
 
 /// `hasInvalidMapListKeysMapSet`
-pub(super) fn has_invalid_map_list_keys(schema: &Props) -> bool {
+pub(super) fn has_invalid_map_list_keys_map_set(schema: &Props) -> bool {
     schema.schema_has(&mut |schema| {
         let mut errors = ErrorList::default();
         validate_map_list_keys_map_set(schema, "", &mut errors);
@@ -97,7 +101,7 @@ impl Rules {
         }
     }
 
-    /// `specStandardValidatorV3.validate`
+    /// Upstream's `specStandardValidatorV3.validate`
     fn standard(&mut self, schema: &Props, path: &str, place: Place) {
         let errors = &mut self.errors;
         let ty = schema.ty.as_str();

@@ -147,6 +147,7 @@ fn custom_version(crd: &Json, version: &Json, revision: u64) -> Result<CustomVer
         scale: json::at(version, &["subresources", "scale"]).map(CustomScale::of),
         selectable: selectable.collect(),
         storage: get_crd_storage_version(crd).unwrap_or_default().to_owned(),
+        webhook: text(&["spec", "conversion", "strategy"]) == "Webhook",
         preserves,
         revision,
         types: OnceLock::new(),
@@ -171,15 +172,15 @@ pub fn default_deprecation_warning(crd: &Json, version: &str) -> Option<String> 
         .iter()
         .filter(|other| other["served"] == true && other["deprecated"] != true)
         .filter_map(|other| other["name"].as_str())
-        .filter(|other| compare_kube_aware(version, other) == Ordering::Less)
-        .max_by(|a, b| compare_kube_aware(a, b));
+        .filter(|other| compare_kube_aware_version_strings(version, other) == Ordering::Less)
+        .max_by(|a, b| compare_kube_aware_version_strings(a, b));
     let instead = better.map(|better| format!("; use {group}/{better} {kind}"));
     let instead = instead.unwrap_or_default();
     Some(format!("{group}/{version} {kind} is deprecated{instead}"))
 }
 
 /// `CompareKubeAwareVersionStrings`: v2 over v1 over v1beta2 over v1alpha1 over what is no version.
-fn compare_kube_aware(a: &str, b: &str) -> Ordering {
+fn compare_kube_aware_version_strings(a: &str, b: &str) -> Ordering {
     fn parsed(text: &str) -> Option<(u8, u64, u64)> {
         let rest = text.strip_prefix('v')?;
         let end = rest
@@ -245,6 +246,27 @@ mod tests {
         let warning = default_deprecation_warning(&crd(), "v1beta1");
         let warned = "g.example/v1beta1 Thing is deprecated; use g.example/v1 Thing";
         assert_eq!(warning.as_deref(), Some(warned));
+    }
+
+    #[test]
+    fn a_webhook_that_converts_is_one_that_cannot_be_reached() {
+        let mut crd = crd();
+        crd["spec"]["conversion"] = json!({"strategy": "Webhook"});
+        let definition = Definition::of(&crd).expect("it can be served");
+        let of = |version: &str| {
+            let resource = definition.version(version).expect("it is served");
+            let custom = resource
+                .strategy
+                .custom()
+                .expect("a definition has made it");
+            let stored =
+                json!({"apiVersion": "g.example/v1", "kind": "Thing", "metadata": {"name": "a"}});
+            custom.decode(&stored)
+        };
+        assert!(of("v1").is_ok());
+        let error = of("v1beta1").expect_err("nobody converts it");
+        let failed = "conversion webhook for g.example/v1, Kind=Thing failed";
+        assert!(error.starts_with(failed), "{error}");
     }
 
     #[test]

@@ -239,18 +239,18 @@ fn validate_value_validation(
 ) {
     if !skip_any_of {
         for (at, nested) in v.any_of.iter().enumerate() {
-            validate_nested(nested, false, &format!("{path}.anyOf[{at}]"), errors);
+            validate_nested_value_validation(nested, false, &format!("{path}.anyOf[{at}]"), errors);
         }
     }
     for (at, nested) in v.all_of.iter().enumerate() {
         let skip = skip_first_all_of && at == 0;
-        validate_nested(nested, skip, &format!("{path}.allOf[{at}]"), errors);
+        validate_nested_value_validation(nested, skip, &format!("{path}.allOf[{at}]"), errors);
     }
     for (at, nested) in v.one_of.iter().enumerate() {
-        validate_nested(nested, false, &format!("{path}.oneOf[{at}]"), errors);
+        validate_nested_value_validation(nested, false, &format!("{path}.oneOf[{at}]"), errors);
     }
     if let Some(not) = &v.not {
-        validate_nested(not, false, &format!("{path}.not"), errors);
+        validate_nested_value_validation(not, false, &format!("{path}.not"), errors);
     }
     if !v.pattern.is_empty()
         && let Err(error) = super::patterns::compile(&v.pattern)
@@ -261,13 +261,18 @@ fn validate_value_validation(
 }
 
 /// `validateNestedValueValidation`
-fn validate_nested(v: &Props, skip_any_of: bool, path: &str, errors: &mut ErrorList) {
+fn validate_nested_value_validation(
+    v: &Props,
+    skip_any_of: bool,
+    path: &str,
+    errors: &mut ErrorList,
+) {
     validate_value_validation(v, skip_any_of, false, path, errors);
     if let Some(item) = v.item() {
-        validate_nested(item, false, &format!("{path}.items"), errors);
+        validate_nested_value_validation(item, false, &format!("{path}.items"), errors);
     }
     for (name, property) in &v.properties {
-        validate_nested(
+        validate_nested_value_validation(
             property,
             false,
             &format!("{path}.properties[{name}]"),
@@ -321,7 +326,7 @@ fn validate_value_validation_completeness(
         return;
     }
     let mut nested = |of: &Props, path: String| {
-        validate_nested_completeness(of, s, s_path, &path, errors);
+        validate_nested_value_validation_completeness(of, s, s_path, &path, errors);
     };
     if let Some(not) = &v.not {
         nested(not, format!("{v_path}.not"));
@@ -338,7 +343,7 @@ fn validate_value_validation_completeness(
 }
 
 /// `validateNestedValueValidationCompleteness`
-fn validate_nested_completeness(
+fn validate_nested_value_validation_completeness(
     v: &Props,
     s: Option<&Props>,
     s_path: &str,
@@ -352,12 +357,18 @@ fn validate_nested_completeness(
     validate_value_validation_completeness(v, s, s_path, v_path, errors);
     if let Some(item) = v.item() {
         let (s_path, v_path) = (format!("{s_path}.items"), format!("{v_path}.items"));
-        validate_nested_completeness(item, specified.item(), &s_path, &v_path, errors);
+        validate_nested_value_validation_completeness(
+            item,
+            specified.item(),
+            &s_path,
+            &v_path,
+            errors,
+        );
     }
     for (name, property) in &v.properties {
         let s_path = format!("{s_path}.properties[{name}]");
         let v_path = format!("{v_path}.properties[{name}]");
         let known = specified.properties.get(name);
-        validate_nested_completeness(property, known, &s_path, &v_path, errors);
+        validate_nested_value_validation_completeness(property, known, &s_path, &v_path, errors);
     }
 }

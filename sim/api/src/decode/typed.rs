@@ -333,11 +333,12 @@ impl Reader {
         values::quantity(text.trim()).map(|text| Some(text.into()))
     }
 
-    /// `JSONSchemaPropsOrBool.UnmarshalJSON` and its like: a decoder of its own, which reports no unknown fields.
+    /// Upstream's `JSONSchemaPropsOrBool.UnmarshalJSON` and its like: a decoder of its own, which reports no unknown fields.
     fn schema_or<T: Tree>(&mut self, tree: &T, or: SchemaOr) -> Result<Option<Json>, String> {
         let id = schema::named("apiextensions.JSONSchemaProps").expect("the table has it");
         let one = |tree: &T| read(tree, id).map(|read| read.json);
         match (tree.view(), or) {
+            (_, SchemaOr::Anything) => Ok(Some(tree.to_json())),
             (View::Object(_), _) => one(tree).map(Some),
             (View::Bool(bool), SchemaOr::Bool) => Ok(Some(bool.into())),
             (_, SchemaOr::Bool) => Err("boolean or JSON schema expected".to_owned()),

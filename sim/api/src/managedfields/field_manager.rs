@@ -9,7 +9,7 @@ use super::manager::{
     ManagedFieldsUpdater, Manager, Scope, SkipNonApplied, StripMeta, StructuredMerge, gvk,
     print_manager,
 };
-use crate::decode::Target;
+use crate::decode::{SCALE, Target};
 use crate::json::{self, Json};
 use crate::kinds::Resource;
 use crate::quote;
@@ -54,7 +54,7 @@ impl FieldManager {
             resource.kind,
             Some(resource),
             subresource,
-            reset,
+            (reset, false),
             now,
         )
     }
@@ -66,9 +66,16 @@ impl FieldManager {
             target.kind,
             None,
             subresource,
-            None,
+            (None, false),
             now,
         )
+    }
+
+    /// That of the Scale of a custom object.
+    pub fn of_custom_scale(now: Stamp) -> FieldManager {
+        let Target { api_version, kind } = SCALE;
+        let nothing = (None, true);
+        FieldManager::build(api_version.to_owned(), kind, None, "scale", nothing, now)
     }
 
     fn build(
@@ -76,7 +83,7 @@ impl FieldManager {
         kind: &'static str,
         resource: Option<&'static Resource>,
         subresource: &'static str,
-        reset: Option<Set>,
+        (reset, of_custom): (Option<Set>, bool),
         now: Stamp,
     ) -> FieldManager {
         let custom = resource.and_then(|resource| resource.strategy.custom());
@@ -92,6 +99,7 @@ impl FieldManager {
             kind,
             ty,
             resource,
+            of_custom_scale: resource.is_none() && of_custom,
             now,
         };
         let of = || scope.clone();

@@ -90,11 +90,27 @@ pub(super) struct Scope {
     pub(super) ty: TypeRef,
     /// Whose defaults it has; none for what is no resource, a Scale.
     pub(super) resource: Option<&'static Resource>,
+    /// The Scale of a custom object: what has no Go type, as a configuration has not, the converter of custom objects takes
+    /// for one of these, and cannot convert it.
+    pub(super) of_custom_scale: bool,
     /// The server's clock.
     pub(super) now: Stamp,
 }
 
 impl Scope {
+    /// What the converter says of an object without a Go type.
+    pub(super) fn converts(&self, object: &Json, which: &str) -> Result<(), Failure> {
+        if !self.of_custom_scale {
+            return Ok(());
+        }
+        Err(Failure::Other(format!(
+            "failed to convert {which} object ({}) to proper version: request to convert CR to an \
+             invalid group/version: {}",
+            object_gvknn(object),
+            self.api_version
+        )))
+    }
+
     /// The rules of its resource, if a definition has made that.
     pub(super) fn custom(&self) -> Option<&'static CustomVersion> {
         self.resource?.strategy.custom()

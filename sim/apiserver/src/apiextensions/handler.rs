@@ -82,7 +82,7 @@ impl CustomPath {
     }
 }
 
-/// `ServeHTTP`: what serves a request, which uses it from now on.
+/// Upstream's `ServeHTTP`: what serves a request, which uses it from now on.
 ///
 /// # Errors
 /// The answer.

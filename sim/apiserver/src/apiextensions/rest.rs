@@ -31,7 +31,7 @@ impl RestStorage for Definitions {
 }
 
 impl Definitions {
-    /// `Delete`
+    /// Upstream's `Delete`
     async fn mark_or_delete(
         self,
         rx: Rx,

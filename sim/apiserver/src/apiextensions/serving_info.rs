@@ -43,7 +43,7 @@ const CUSTOM_STORAGE_LOCK: Lock = Lock::new("crd-storage");
 /// How many infos and caches were made in this life.
 static MADE: Cell<(u32, u32)> = Cell::new("crd-storage-made");
 
-/// `waitGroup`: how many requests use an info.
+/// Upstream's `waitGroup`: how many requests use an info.
 fn requests(number: u32) -> Cell<u64> {
     Cell::numbered("crd-requests", number)
 }
@@ -177,7 +177,7 @@ fn remove_changed_storage(rx: Rx, crd: &Stored) {
     }
 }
 
-/// `removeStorage_locked`
+/// Upstream's `removeStorage_locked`
 fn remove_storage(rx: Rx, uid: &str) {
     if let Some(info) = rx.update(&CUSTOM_STORAGE, |all| all.remove(uid)) {
         rx.spawn(Task::new(TEAR_DOWN, info));

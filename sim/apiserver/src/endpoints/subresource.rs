@@ -171,7 +171,10 @@ impl Scaling<'_> {
         if !of_scale.is_empty() {
             json::set(&mut live, &FIELDS, of_scale);
         }
-        let fields = FieldManager::of_target(decode::SCALE, "scale", now);
+        let fields = match self.of {
+            Of::Deployment => FieldManager::of_target(decode::SCALE, "scale", now),
+            Of::Custom(_) => FieldManager::of_custom_scale(now),
+        };
         let scale = match &self.how {
             How::Apply(body, force) => {
                 let config = patch::apply_configuration(body)?;
@@ -211,6 +214,7 @@ async fn scale(
     let content_type = cx.request.content_type.as_deref();
     let (how, options) = if cx.request.method == Method::Patch {
         let kind = PatchKind::of(content_type)?;
+        patch::takes(kind, cx.api.resource)?;
         let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
         let body = cx.request.body.clone();
         let how = match kind {

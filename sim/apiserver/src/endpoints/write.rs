@@ -62,7 +62,7 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     }
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
-    forbid_create(cx.api, &name)?;
+    forbid_create_admission(cx.api, &name)?;
     namespace_lifecycle(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
     mutate(resource, cx.api.part, &mut object, None);
     let registry = cx.registry(options.dry_run);
@@ -106,7 +106,7 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
 }
 
 /// `forbidCreateAdmission`: nothing is made by a definition that is on its way out.
-fn forbid_create(api: &Api, name: &str) -> Result<(), Status> {
+fn forbid_create_admission(api: &Api, name: &str) -> Result<(), Status> {
     let why = "create not allowed while custom resource definition is terminating";
     match api.custom.is_some_and(|in_use| in_use.terminating) {
         true => Err(Status::new_forbidden(api.resource, name, why)),
@@ -152,6 +152,7 @@ fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> 
 /// A Status.
 pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
     let kind = PatchKind::of(content_type(cx.request))?;
+    patch::takes(kind, cx.api.resource)?;
     limited_read_body(cx.request)?;
     let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
     let registry = cx.registry(options.dry_run);
@@ -249,7 +250,7 @@ impl Writing<'_> {
             Some(_) => Operation::Update,
         };
         if operation == Operation::Create {
-            forbid_create(api, name)?;
+            forbid_create_admission(api, name)?;
         }
         namespace_lifecycle(rx, config, operation, api.resource, &api.namespace, name).await?;
         mutate(api.resource, api.part, &mut new, old);

@@ -113,7 +113,12 @@ fn a_definition_is_established_and_its_objects_are_served() {
         assert_eq!(object(lab.answer(3)), made);
         assert_eq!(reason(lab.answer(4)), Reason::Invalid);
         let key = "/registry/g.example/things/n/a";
-        assert!(lab.store().iter(&wavetank_etcd::Keys::one(key)).next().is_some());
+        assert!(
+            lab.store()
+                .iter(&wavetank_etcd::Keys::one(key))
+                .next()
+                .is_some()
+        );
     }
 }
 
@@ -173,7 +178,9 @@ fn a_watch_ends_as_its_definition_changes() {
     lab.run(1.0);
     let closed = |lab: &Lab| {
         let is_end = |reply: &Reply| matches!(reply, Reply::Part(WatchPart::Closed));
-        lab.answers().iter().any(|(of, reply)| *of == 2 && reply.as_ref().is_ok_and(is_end))
+        lab.answers()
+            .iter()
+            .any(|(of, reply)| *of == 2 && reply.as_ref().is_ok_and(is_end))
     };
     assert!(!closed(&lab));
     let before = lab.answers().len();

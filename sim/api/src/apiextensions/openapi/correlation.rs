@@ -16,7 +16,7 @@ pub struct Correlated<'a> {
 }
 
 impl<'a> Correlated<'a> {
-    /// `CachedDeepEqual`
+    /// Upstream's `CachedDeepEqual`
     pub(super) fn is_unchanged(&self) -> bool {
         self.new == self.old
     }

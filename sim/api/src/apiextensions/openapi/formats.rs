@@ -49,7 +49,7 @@ pub(super) fn is_supported(types: &[&str], format: &str) -> bool {
     }
 }
 
-/// `ContainsName`
+/// Upstream's `ContainsName`
 pub(super) fn is_known(format: &str) -> bool {
     TEXTS.contains(&format.replace('-', "").as_str())
 }
@@ -101,13 +101,13 @@ pub(super) fn validates(format: &str, text: &str) -> bool {
     matches(pattern, text)
 }
 
-/// `url.ParseRequestURI`: absolute, or a path.
+/// Upstream's `url.ParseRequestURI`: absolute, or a path.
 fn is_request_uri(text: &str) -> bool {
     let plain = |text: &str| !text.chars().any(|char| char.is_control() || char == ' ');
     plain(text) && (text.starts_with('/') || matches("^[a-zA-Z][a-zA-Z0-9+.-]*:", text))
 }
 
-/// `mail.ParseAddress`
+/// Upstream's `mail.ParseAddress`
 fn is_email(text: &str) -> bool {
     let address = match text.rsplit_once('<') {
         Some((_, rest)) => rest.strip_suffix('>').unwrap_or_default(),
@@ -121,7 +121,7 @@ fn is_hostname(text: &str) -> bool {
     matches(&format!("^{label}(\\.{label})*\\.?$"), text)
 }
 
-/// `net.ParseCIDR`
+/// Upstream's `net.ParseCIDR`
 fn is_cidr(text: &str) -> bool {
     let Some((address, bits)) = text.split_once('/') else {
         return false;
@@ -184,7 +184,7 @@ fn is_date_time(text: &str) -> bool {
         || seconds.parse::<jiff::Timestamp>().is_ok()
 }
 
-/// `time.ParseDuration`, or as Scala writes one.
+/// Upstream's `time.ParseDuration`, or as Scala writes one.
 fn is_duration(text: &str) -> bool {
     const GO: &str = "^[+-]?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
     const SCALA: &str = "^\\s*((\\d+)\\s*(?i:ns|nanosecond|nanoseconds|nano|nanos|us|microsecond|microseconds|micro|micros|µs|ms|milli|millis|millisecond|milliseconds|s|sec|secs|second|seconds|m|min|mins|minute|minutes|h|hr|hour|hours|d|day|days|w|wk|week|weeks))\\s*$";

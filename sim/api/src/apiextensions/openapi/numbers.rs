@@ -5,14 +5,20 @@ use crate::apiextensions::props::Props;
 use crate::json::{Json, go_number};
 use crate::quote;
 
-/// `swag.IsFloat64AJSONInteger`
+/// Upstream's `swag.IsFloat64AJSONInteger`
 pub(super) fn is_integer(float: f64) -> bool {
     const LARGEST: f64 = ((1_i64 << 53) - 1) as f64;
     float.is_finite() && float.abs() <= LARGEST && float.fract() == 0.0
 }
 
 /// `IsValueValidAgainstRange`
-fn is_in_range(value: &Json, ty: &str, format: &str, what: &str, path: &str) -> Option<String> {
+fn is_value_valid_against_range(
+    value: &Json,
+    ty: &str,
+    format: &str,
+    what: &str,
+    path: &str,
+) -> Option<String> {
     let float = value.as_f64().unwrap_or_default();
     let fits = match (ty, format) {
         ("integer", "int32") => float.fract() == 0.0 && i32::try_from(float as i64).is_ok(),
@@ -34,7 +40,7 @@ fn shown(number: &Json) -> String {
     quote::go_plain(number)
 }
 
-/// `numberValidator.Validate`
+/// Upstream's `numberValidator.Validate`
 pub(super) fn check(schema: &Props, value: &Json, path: &str) -> Outcome {
     let formats: &[&str] = match schema.ty.as_str() {
         "integer" => &["int32", "int64"],
@@ -48,12 +54,14 @@ pub(super) fn check(schema: &Props, value: &Json, path: &str) -> Outcome {
     let is_own = formats.contains(&schema.format.as_str());
     let format = if is_own { schema.format.as_str() } else { "" };
     let mut result = Outcome::default();
-    if let Some(message) = is_in_range(value, ty, format, "Checked", path) {
+    if let Some(message) = is_value_valid_against_range(value, ty, format, "Checked", path) {
         result.composite(message);
     }
     let mut bound = |limit: Option<f64>, what: &str, check: &dyn Fn(f64) -> Option<String>| {
         let Some(limit) = limit else { return };
-        if let Some(message) = is_in_range(&go_number(limit), ty, format, what, path) {
+        if let Some(message) =
+            is_value_valid_against_range(&go_number(limit), ty, format, what, path)
+        {
             result.composite(message);
         }
         if let Some(what) = check(limit) {

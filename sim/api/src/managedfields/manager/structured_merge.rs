@@ -101,6 +101,7 @@ impl StructuredMerge {
                 "failed to convert new object ({of}) to proper version: {why}"
             ))
         };
+        self.scope.converts(config, "new")?;
         if let (Some(resource), Some(_)) = (resource, self.scope.custom()) {
             let mut object = merged.clone();
             resource.strategy.default(&mut object);

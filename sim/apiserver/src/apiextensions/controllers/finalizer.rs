@@ -35,7 +35,7 @@ fn is_going(crd: &Json) -> bool {
         && crd_has_finalizer(crd, CUSTOM_RESOURCE_CLEANUP_FINALIZER)
 }
 
-/// `addCustomResourceDefinition`, `updateCustomResourceDefinition`: those that go, unless nothing but its own condition
+/// Upstream's `addCustomResourceDefinition`, `updateCustomResourceDefinition`: those that go, unless nothing but its own condition
 /// has changed.
 pub(in crate::apiextensions) fn on_definition(rx: Rx, _: u32, notice: &Notice) {
     match notice {
@@ -118,7 +118,7 @@ async fn delete_instances(
     crd: &Stored,
 ) -> Result<Condition, Condition> {
     let failed = |message: String| terminating("True", "InstanceDeletionFailed", message);
-    let registry = lister_collection_deleter(controller, rx, crd).await;
+    let registry = get_custom_resource_lister_collection_deleter(controller, rx, crd).await;
     let registry =
         registry.map_err(|error| failed(format!("could not list instances: {error}")))?;
     let all = ListOptions::default();
@@ -178,7 +178,7 @@ async fn wait_until_none(rx: Rx, registry: &Registry) -> Result<(), String> {
 }
 
 /// `GetCustomResourceListerCollectionDeleter`: the storage of the version that is stored.
-async fn lister_collection_deleter(
+async fn get_custom_resource_lister_collection_deleter(
     controller: &Controller,
     rx: Rx,
     crd: &Stored,

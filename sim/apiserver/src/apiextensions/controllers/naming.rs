@@ -25,15 +25,6 @@ pub(in crate::apiextensions) fn on_definition(rx: Rx, _: u32, notice: &Notice) {
     QUEUE.add(rx, notice.key());
 }
 
-const SINGLE: [(&str, &str, bool); 2] = [
-    ("plural", "PluralConflict", false),
-    ("singular", "SingularConflict", false),
-];
-const KINDS: [(&str, &str, bool); 2] = [
-    ("kind", "KindConflict", true),
-    ("listKind", "ListKindConflict", true),
-];
-
 /// Names that are taken.
 #[derive(Default)]
 struct Taken {
@@ -90,74 +81,64 @@ fn set_name(names: &mut Json, field: &str, value: Option<&Json>) {
     }
 }
 
-/// `calculateNamesAndConditions`
+/// `calculateNamesAndConditions`. Of several conflicts the last is told.
 fn calculate_names_and_conditions(crd: &Json, taken: &Taken) -> (Json, Condition, Condition) {
     let requested = &crd["spec"]["names"];
     let accepted = &crd["status"]["acceptedNames"];
     let mut names = accepted.clone();
     let mut conflict: Option<(&'static str, String)> = None;
-    let mut single = |names: &mut Json, all: [(&'static str, &'static str, bool); 2]| {
-        for (field, reason, is_kind) in all {
-            let used = if is_kind {
-                &taken.kinds
-            } else {
-                &taken.resources
-            };
-            let (wanted, has) = (
-                json::text(requested, &[field]),
-                json::text(accepted, &[field]),
-            );
-            match equal_to_accepted_or_fresh(wanted, has, used) {
-                Ok(()) => set_name(names, field, requested.get(field)),
-                Err(why) => conflict = Some((reason, why)),
+    let one = |names: &mut Json, field: &str, reason, used| {
+        let (wanted, has) = (
+            json::text(requested, &[field]),
+            json::text(accepted, &[field]),
+        );
+        match equal_to_accepted_or_fresh(wanted, has, used) {
+            Ok(()) => {
+                set_name(names, field, requested.get(field));
+                None
             }
+            Err(why) => Some((reason, why)),
         }
     };
-    single(&mut names, SINGLE);
+    for (field, reason) in [
+        ("plural", "PluralConflict"),
+        ("singular", "SingularConflict"),
+    ] {
+        conflict = one(&mut names, field, reason, &taken.resources).or(conflict);
+    }
+    match short_names_conflict(requested, accepted, taken) {
+        None => set_name(&mut names, "shortNames", requested.get("shortNames")),
+        Some(why) => conflict = Some(("ShortNamesConflict", why)),
+    }
+    for (field, reason) in [("kind", "KindConflict"), ("listKind", "ListKindConflict")] {
+        conflict = one(&mut names, field, reason, &taken.kinds).or(conflict);
+    }
+    set_name(&mut names, "categories", requested.get("categories"));
+    let (status, reason, message) = match conflict {
+        None => ("True", "NoConflicts", "no conflicts found".to_owned()),
+        Some((reason, message)) => ("False", reason, message),
+    };
+    let naming = Condition {
+        ty: "NamesAccepted",
+        status,
+        reason,
+        message,
+    };
+    (names, naming, established(crd, status == "True"))
+}
+
+/// What is wrong with the short names that are new.
+fn short_names_conflict(requested: &Json, accepted: &Json, taken: &Taken) -> Option<String> {
     let own: Vec<&str> = texts(accepted, "shortNames").collect();
     let new = texts(requested, "shortNames").filter(|name| !own.contains(name));
     let wrong: Vec<String> = new
         .filter_map(|name| equal_to_accepted_or_fresh(name, "", &taken.resources).err())
         .collect();
-    let short = match wrong.as_slice() {
-        [] => {
-            set_name(&mut names, "shortNames", requested.get("shortNames"));
-            None
-        }
+    match wrong.as_slice() {
+        [] => None,
         [one] => Some(one.clone()),
         all => Some(format!("[{}]", all.join(", "))),
-    };
-    let before_kinds = short.map(|why| ("ShortNamesConflict", why));
-    let mut of_kinds: Option<(&'static str, String)> = None;
-    for (field, reason, _) in KINDS {
-        let (wanted, has) = (
-            json::text(requested, &[field]),
-            json::text(accepted, &[field]),
-        );
-        match equal_to_accepted_or_fresh(wanted, has, &taken.kinds) {
-            Ok(()) => set_name(&mut names, field, requested.get(field)),
-            Err(why) => of_kinds = Some((reason, why)),
-        }
     }
-    // The last conflict is the one that is told.
-    let conflict = of_kinds.or(before_kinds).or(conflict);
-    set_name(&mut names, "categories", requested.get("categories"));
-    let naming = match conflict {
-        None => Condition {
-            ty: "NamesAccepted",
-            status: "True",
-            reason: "NoConflicts",
-            message: "no conflicts found".to_owned(),
-        },
-        Some((reason, message)) => Condition {
-            ty: "NamesAccepted",
-            status: "False",
-            reason,
-            message,
-        },
-    };
-    let established = established(crd, naming.status == "True");
-    (names, naming, established)
 }
 
 /// The condition `Established`, which another controller makes true.
@@ -222,7 +203,7 @@ pub(super) async fn sync(controller: &Controller, rx: Rx, key: &Item) -> Result<
     Ok(())
 }
 
-/// `requeueAllOtherGroupCRDs`
+/// Upstream's `requeueAllOtherGroupCRDs`
 fn requeue_all_other_group_crds(controller: &Controller, rx: Rx, name: &str) {
     let group = name.split_once('.').map_or("", |(_, group)| group);
     for crd in controller.lister.list(rx) {
