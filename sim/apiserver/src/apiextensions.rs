@@ -80,17 +80,11 @@ fn informers(config: &Config) -> (Arc<Informers>, Lister) {
     (factory.done(), lister)
 }
 
-/// Is `config` that of a server that serves custom resources?
-fn served(config: &Config) -> Option<u32> {
-    match config.custom_resources {
-        CustomResources::Unserved => None,
-        CustomResources::Served { apiserver_count } => Some(apiserver_count),
-    }
-}
-
 /// Begins with the process.
 pub(crate) fn boot(config: &Config, cx: &mut Cx<'_>) {
-    let Some(count) = served(config) else { return };
+    let Some(count) = config.serves_custom_resources() else {
+        return;
+    };
     *cx.cell(&APISERVER_COUNT) = count;
     controllers::make_queues(cx);
     informers(config).0.boot(cx);
@@ -99,13 +93,13 @@ pub(crate) fn boot(config: &Config, cx: &mut Cx<'_>) {
 
 /// A timer of the process; false if it is none of these.
 pub(crate) fn timer(config: &Config, cx: &mut Cx<'_>, timer: Timer) -> bool {
-    served(config).is_some()
+    config.serves_custom_resources().is_some()
         && (WorkQueue::timer(cx, timer) || informers(config).0.timer(cx, timer))
 }
 
 /// The future of a task, if it is one of these.
 pub(crate) fn routine(config: &Arc<Config>, task: &Task) -> Option<RoutineFuture> {
-    served(config)?;
+    config.serves_custom_resources()?;
     let own = controllers::routine(config, task).or_else(|| serving_info::routine(config, task));
     let queued = own.or_else(|| WorkQueue::routine(task));
     queued.or_else(|| informers(config).0.routine(task))

@@ -113,11 +113,22 @@ impl Config {
         self.managed_fields == ManagedFields::Kept && self.release.has(gates::MANAGED_FIELDS)
     }
 
+    /// Does it serve custom resources? Then how many servers it believes there are.
+    pub(crate) fn serves_custom_resources(&self) -> Option<u32> {
+        match self.custom_resources {
+            CustomResources::Served { apiserver_count } => {
+                Some(apiserver_count).filter(|_| self.release.has(gates::CUSTOM_RESOURCES))
+            }
+            CustomResources::Unserved => None,
+        }
+    }
+
     /// With the kind by which users make others, if it serves that.
     fn with_its_kinds(self) -> Config {
-        let kinds = match self.custom_resources {
-            CustomResources::Unserved => self.kinds,
-            CustomResources::Served { .. } => self.kinds.with_definitions(),
+        let served = self.serves_custom_resources().is_some();
+        let kinds = match served {
+            true => self.kinds.with_definitions(),
+            false => self.kinds,
         };
         Config { kinds, ..self }
     }
