@@ -246,9 +246,14 @@ impl Replay<'_> {
         let prefix = line["etcd"]["prefix"].as_str().unwrap_or_default();
         let events = line["etcd"]["store"] == "events";
         let stored = self.lab.range(prefix, events).into_iter();
+        // Of allocation bitmaps the recording tells no value.
+        let is_told = line["kvs"][0].get("value").is_some();
         let said: Json = stored
             .map(|(key, value, revision, version)| {
-                let mut kv = json!({"key": key, "value": value, "version": version});
+                let mut kv = json!({"key": key, "version": version});
+                if is_told {
+                    kv["value"] = value;
+                }
                 // Those of Events are not told.
                 if !events {
                     kv["modRevision"] = revision.to_string().into();
