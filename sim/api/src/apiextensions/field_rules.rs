@@ -7,7 +7,7 @@ use crate::names;
 use crate::render;
 use crate::validation::{Bad, ErrorList};
 
-/// `acceptedConversionReviewVersions`: does upstream know this version?
+/// Upstream's `acceptedConversionReviewVersions`: does upstream know this version?
 pub(super) fn is_accepted(version: &Json) -> bool {
     matches!(version.as_str(), Some("v1" | "v1beta1"))
 }
