@@ -5,6 +5,7 @@
 //! What the fields mean does not belong here; that is `kinds`.
 
 pub(crate) mod base64;
+pub(crate) mod custom;
 pub(crate) mod text;
 pub(crate) mod typed;
 pub(crate) mod values;
@@ -18,6 +19,7 @@ use crate::kinds::Resource;
 use crate::quote;
 use crate::schema::{self, StructId};
 use crate::status::{Reason, Status};
+pub use custom::accepts_group_version;
 use text::Node;
 use typed::Tree;
 pub(crate) use yaml::yaml_to_json;
@@ -124,11 +126,14 @@ type Refusal = (Option<Said>, String);
 pub fn object(
     body: &Body,
     content_type: Option<&str>,
-    resource: &Resource,
+    resource: &'static Resource,
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
     let api_version = resource.api_version();
-    let (mut json, warnings) = kind(body, content_type, &api_version, resource.kind, validation)?;
+    let (mut json, warnings) = match resource.strategy.custom() {
+        Some(custom) => custom::object(body, content_type, resource, custom, validation)?,
+        None => kind(body, content_type, &api_version, resource.kind, validation)?,
+    };
     resource.strategy.default(&mut json);
     Ok((json, warnings))
 }
@@ -152,17 +157,7 @@ fn kind(
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
     let format = negotiate_input_serializer(content_type)?;
-    let refused = |(said, error): Refusal| match said {
-        Some(said) => Status::new_bad_request(format!(
-            "{} in version {} cannot be handled as a {kind}: {error}",
-            said.kind,
-            quote::quote(said.version()),
-        )),
-        None => Status::new_bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {error} ({})",
-            summarize_data(body)
-        )),
-    };
+    let refused = |refusal| transform_decode_error(refusal, kind, body);
     let read = match (body, format) {
         (Body::Json(json), _) => tree(&**json, api_version, kind),
         (_, Format::Json) => text::parse(bytes(body))
@@ -178,6 +173,21 @@ fn kind(
         FieldValidation::Warn => Ok((json, strict)),
         FieldValidation::Strict if strict.is_empty() => Ok((json, strict)),
         FieldValidation::Strict => Err(refused((Some(said), strict_decoding_error(&strict)))),
+    }
+}
+
+/// `transformDecodeError`
+fn transform_decode_error((said, error): Refusal, kind: &str, body: &Body) -> Status {
+    match said {
+        Some(said) => Status::new_bad_request(format!(
+            "{} in version {} cannot be handled as a {kind}: {error}",
+            said.kind,
+            quote::quote(said.version()),
+        )),
+        None => Status::new_bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {error} ({})",
+            summarize_data(body)
+        )),
     }
 }
 

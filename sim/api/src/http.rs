@@ -319,6 +319,14 @@ impl Response {
         }
     }
 
+    /// `Content-Type`
+    pub fn content_type(&self) -> &'static str {
+        match &self.content {
+            Content::Text(_) => "text/plain; charset=utf-8",
+            _ => "application/json",
+        }
+    }
+
     /// The body as on the wire.
     pub fn json(&self) -> Json {
         match &self.content {
@@ -342,16 +350,28 @@ impl List {
         if let Some(remaining) = self.remaining {
             metadata["remainingItemCount"] = remaining.into();
         }
+        let custom = self.of.strategy.custom();
+        // A list whose items have a schema always says how it goes on.
+        if custom.is_some() && self.continues.is_none() {
+            metadata["continue"] = "".into();
+        }
         let items = self.items.iter().map(|stored| {
             let mut json = stored.json();
-            if let Some(map) = json.as_object_mut() {
+            // Items whose type is a schema say what they are.
+            if custom.is_none()
+                && let Some(map) = json.as_object_mut()
+            {
                 map.remove("kind");
                 map.remove("apiVersion");
             }
             json
         });
+        let kind = match custom {
+            Some(custom) => custom.list_kind().to_owned(),
+            None => format!("{}List", self.of.kind),
+        };
         serde_json::json!({
-            "kind": format!("{}List", self.of.kind),
+            "kind": kind,
             "apiVersion": self.of.api_version(),
             "metadata": metadata,
             "items": items.collect::<Vec<_>>(),

@@ -79,3 +79,25 @@ pub fn size(json: &Json) -> usize {
         }
     }
 }
+
+/// A float64 as Go writes it: one without a fraction looks like a whole number.
+pub fn go_number(float: f64) -> Json {
+    // Beyond, Go writes an exponent.
+    const LARGEST: f64 = 1e15;
+    match float.fract() == 0.0 && float.abs() < LARGEST {
+        true => (float as i64).into(),
+        false => float.into(),
+    }
+}
+
+/// All numbers of a tree as Go writes them.
+pub fn go_numbers(json: &mut Json) {
+    match json {
+        Json::Number(number) if number.is_f64() => {
+            *json = go_number(number.as_f64().unwrap_or_default());
+        }
+        Json::Array(items) => items.iter_mut().for_each(go_numbers),
+        Json::Object(map) => map.values_mut().for_each(go_numbers),
+        _ => {}
+    }
+}

@@ -307,10 +307,12 @@ pub static SERVICE_CIDRS: Resource = Resource {
     strategy: &network::ServiceCidrs,
 };
 
-/// By hand, as its hash is: a resource is what it is called, and users write its fields down as a literal.
+/// By hand, as its hash is: a resource is what it is called, and users write its fields down as a literal. One that a
+/// definition has made is also what that says.
 impl PartialEq for Resource {
     fn eq(&self, other: &Resource) -> bool {
         (self.group, self.version, self.plural) == (other.group, other.version, other.plural)
+            && self.strategy.revision() == other.strategy.revision()
     }
 }
 impl Eq for Resource {}
@@ -319,6 +321,10 @@ impl Eq for Resource {}
 impl Hash for Resource {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.group, self.version, self.plural).hash(state);
+        match self.strategy.revision() {
+            0 => {}
+            revision => state.write_u64(revision),
+        }
     }
 }
 

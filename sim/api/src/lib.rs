@@ -5,6 +5,7 @@
 //! or of a network; instants and names that are drawn come in as arguments.
 
 pub mod addresses;
+pub mod apiextensions;
 pub mod decode;
 mod diff;
 pub mod gates;

@@ -7,6 +7,7 @@ mod strategic;
 
 use std::borrow::Cow;
 
+use crate::apiextensions::CustomVersion;
 use crate::decode::text::{self, Node};
 use crate::decode::typed::{self, Read};
 use crate::decode::{self, FieldValidation};
@@ -50,11 +51,31 @@ impl PatchKind {
     }
 }
 
+/// Upstream's `NewUnsupportedMediaTypeError` of a handler that knows which patches it takes.
+fn unsupported_of_custom() -> Status {
+    Status::of(
+        Reason::UnsupportedMediaType,
+        "the body of the request was in an unknown format - accepted media types include: \
+         application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+    )
+}
+
 fn unsupported() -> Status {
     let message = "415: Unsupported Media Type";
     let mut status = Status::of(Reason::UnsupportedMediaType, message);
     status.details = Some(Box::default());
     status
+}
+
+/// Is a patch of this kind one of those that a resource takes?
+///
+/// # Errors
+/// 415, before anything is looked for.
+pub fn takes(kind: PatchKind, resource: &'static Resource) -> Result<(), Status> {
+    match kind == PatchKind::Strategic && resource.strategy.custom().is_some() {
+        true => Err(unsupported_of_custom()),
+        false => Ok(()),
+    }
 }
 
 /// The object that a patch makes of `current`, which carries its resourceVersion, with warnings.
@@ -63,9 +84,10 @@ pub fn apply(
     kind: PatchKind,
     current: &Json,
     patch: &Body,
-    resource: &Resource,
+    resource: &'static Resource,
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
+    let custom = resource.strategy.custom();
     // The server knows no keys by which lists of a custom kind could be merged.
     if kind == PatchKind::Strategic && resource.is_custom() {
         return Err(unsupported());
@@ -75,8 +97,7 @@ pub fn apply(
         kind,
         current,
         patch,
-        &api_version,
-        resource.kind,
+        (&api_version, resource.kind, custom),
         validation,
     )?;
     resource.strategy.default(&mut json);
@@ -118,15 +139,14 @@ pub fn apply_to_target(
         api_version,
         kind: of,
     } = target;
-    apply_to(kind, current, patch, api_version, of, validation)
+    apply_to(kind, current, patch, (api_version, of, None), validation)
 }
 
 fn apply_to(
     kind: PatchKind,
     current: &Json,
     patch: &Body,
-    api_version: &str,
-    of: &str,
+    (api_version, of, custom): (&str, &str, Option<&CustomVersion>),
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
     let id = schema::kind_or_custom(api_version, of)
@@ -142,6 +162,7 @@ fn apply_to(
         api_version,
         kind: of,
         id,
+        custom,
         validation,
     };
     match kind {
@@ -157,6 +178,8 @@ struct Patch<'a> {
     api_version: &'a str,
     kind: &'a str,
     id: StructId,
+    /// Its rules, if a definition has made the kind.
+    custom: Option<&'a CustomVersion>,
     validation: FieldValidation,
 }
 
@@ -336,8 +359,11 @@ impl Patch<'_> {
         strict: Vec<String>,
     ) -> Result<(Json, Vec<String>), Status> {
         let shown = || render::patched(&json, self.id, touched);
-        let (read, unknown) = decode::reread(&json, self.api_version, self.kind)
-            .map_err(|error| invalid(shown(), error))?;
+        let read = match self.custom {
+            Some(custom) => decode::custom::reread(&json, custom),
+            None => decode::reread(&json, self.api_version, self.kind),
+        };
+        let (read, unknown) = read.map_err(|error| invalid(shown(), error))?;
         let mut all = strict;
         all.extend(unknown);
         match self.validation {
@@ -380,7 +406,7 @@ impl Patch<'_> {
 }
 
 /// Fields that come twice, wherever they are.
-fn duplicates(node: &Node, path: &str, out: &mut Vec<String>) {
+pub(crate) fn duplicates(node: &Node, path: &str, out: &mut Vec<String>) {
     match node {
         Node::Object(fields) => {
             let mut given: Vec<&str> = Vec::new();

@@ -21,6 +21,7 @@ pub(crate) enum Shape {
     Bool,
     Int32,
     Int64,
+    Float64,
     /// `[]byte`: base64.
     Bytes,
     /// `metav1.Time`
@@ -37,6 +38,21 @@ pub(crate) enum Shape {
     List(Box<Type>),
     Map(Box<Type>),
     Struct(StructId),
+    /// A JSON schema, or something else in its place: it reads itself.
+    SchemaOr(SchemaOr),
+}
+
+/// What may stand in the place of a JSON schema.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SchemaOr {
+    /// `JSONSchemaPropsOrBool`
+    Bool,
+    /// `JSONSchemaPropsOrArray`
+    Array,
+    /// `JSONSchemaPropsOrStringArray`
+    Strings,
+    /// `JSON`: anything.
+    Anything,
 }
 
 /// A Go type.
@@ -116,8 +132,9 @@ struct Schema {
     names: BTreeMap<&'static str, StructId>,
 }
 
-const TABLES: [&str; 2] = [
+const TABLES: [&str; 3] = [
     include_str!("schema/types.txt"),
+    include_str!("schema/apiextensions.txt"),
     include_str!("schema/ours.txt"),
 ];
 
@@ -135,6 +152,7 @@ pub(crate) fn kind(api_version: &str, kind: &str) -> Option<StructId> {
             "DeleteOptions" => "meta",
             _ => "core",
         },
+        "apiextensions.k8s.io/v1" => "apiextensions",
         "apps/v1" => "apps",
         "batch/v1" => "batch",
         "discovery.k8s.io/v1" => "discovery",
@@ -329,6 +347,11 @@ impl Schema {
             "bool" => Shape::Bool,
             "int32" => Shape::Int32,
             "int64" => Shape::Int64,
+            "float64" => Shape::Float64,
+            "schema.Json" => Shape::SchemaOr(SchemaOr::Anything),
+            "schema.OrBool" => Shape::SchemaOr(SchemaOr::Bool),
+            "schema.OrArray" => Shape::SchemaOr(SchemaOr::Array),
+            "schema.OrStrings" => Shape::SchemaOr(SchemaOr::Strings),
             "meta.Time" => Shape::Time,
             "meta.MicroTime" => Shape::MicroTime,
             "meta.FieldsV1" => Shape::Raw,

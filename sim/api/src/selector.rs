@@ -3,6 +3,7 @@
 
 mod parse;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -122,10 +123,10 @@ impl fmt::Display for LabelSelector {
 
 impl FieldSelector {
     /// Does it select an object whose selectable fields are read by `field`?
-    pub fn matches<'a>(&self, field: impl Fn(&str) -> &'a str) -> bool {
+    pub fn matches<'a>(&self, field: impl Fn(&str) -> Cow<'a, str>) -> bool {
         self.0
             .iter()
-            .all(|term| (field(&term.field) == &*term.value) == term.equal)
+            .all(|term| (field(&term.field) == *term.value) == term.equal)
     }
 
     /// With the labels that the kind knows its fields by, or why it does not

@@ -223,6 +223,21 @@ impl Status {
         failure(Reason::MethodNotAllowed, message, Some(Details::default()))
     }
 
+    /// `NewMethodNotSupported`
+    pub fn new_method_not_supported(group: &str, plural: &str, action: &str) -> Status {
+        let qualified = match group {
+            "" => plural.to_owned(),
+            group => format!("{plural}.{group}"),
+        };
+        let message = format!("{action} is not supported on resources of kind {qualified:?}");
+        let details = Details {
+            group: group.to_owned(),
+            kind: plural.to_owned(),
+            ..Details::default()
+        };
+        failure(Reason::MethodNotAllowed, message, Some(details))
+    }
+
     /// `NewGenericServerResponse` for a path of the API that serves nothing.
     pub fn no_such_path() -> Status {
         let message = "the server could not find the requested resource";

@@ -2,8 +2,11 @@
 //! (`apiserver/pkg/registry/rest`: `RESTCreateStrategy`, `RESTUpdateStrategy`,
 //! `RESTGracefulDeleteStrategy`). All of them are pure.
 
+use std::borrow::Cow;
+
 use wavetank_version::Version;
 
+use crate::apiextensions::CustomVersion;
 use crate::json::{self, Json};
 use crate::times::Stamp;
 use crate::validation::ErrorList;
@@ -153,8 +156,18 @@ pub trait Strategy: Sync {
     }
 
     /// The value of a selectable field; empty if it has none.
-    fn field<'a>(&self, object: &'a Json, field: &str) -> &'a str {
+    fn field<'a>(&self, object: &'a Json, field: &str) -> Cow<'a, str> {
         let path: Vec<&str> = field.split('.').collect();
-        json::text(object, &path)
+        json::text(object, &path).into()
+    }
+
+    /// The version of a custom kind, if a definition has made the resource.
+    fn custom(&'static self) -> Option<&'static CustomVersion> {
+        None
+    }
+
+    /// Tells rules apart that are those of the same resource at different times; 0 where they never change.
+    fn revision(&self) -> u64 {
+        0
     }
 }

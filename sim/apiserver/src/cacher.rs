@@ -52,7 +52,7 @@ pub use register::Watch;
 
 use crate::Defects;
 use crate::etcd_clients::purpose_of;
-use crate::storage::Storage;
+use crate::storage::{Codec, Storage};
 use state::Cache;
 
 const REFLECT: Name = Name::new("cache-reflector");
@@ -188,6 +188,15 @@ impl Cacher {
         }
     }
 
+    /// The cache of this number. Those of one key prefix are numbered by who makes them.
+    pub(crate) fn of_build(config: Config, resource: &'static Resource, build: u32) -> Cacher {
+        Cacher {
+            config,
+            resource,
+            build,
+        }
+    }
+
     /// Makes the cache and starts to fill it (`NewCacherFromConfig`).
     pub fn start(self, cx: &mut Cx<'_>) {
         cx.make(self.incoming(), dispatch::INCOMING);
@@ -198,7 +207,7 @@ impl Cacher {
     }
 
     /// The same from a routine.
-    fn start_in(self, rx: Rx) {
+    pub(crate) fn start_in(self, rx: Rx) {
         rx.make(self.incoming(), dispatch::INCOMING);
         rx.make(self.ticks(), bookmark::TICKS);
         for task in self.tasks() {
@@ -246,6 +255,7 @@ impl Cacher {
                 cache: self.config.defects,
                 ..Defects::default()
             },
+            codec: Codec::of(self.resource),
         }
     }
 

@@ -23,6 +23,8 @@ use wavetank_api::{Content, Method, Request, Response, Stamp, Status, kinds};
 use wavetank_engine::{Outcome, Payload, ProcId, Rx};
 use wavetank_version::Version;
 
+use crate::apiextensions::{self, Found};
+use crate::cacher::Cacher;
 use crate::gates;
 use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{Config, InFlight, Serve};
@@ -57,7 +59,7 @@ pub(crate) async fn serve(
     // left of it then only matters to who has something to give back.
     if !in_time && !config.release.has(gates::REQUESTS_HAVE_DEADLINES) {
         let _ = work.await;
-    } else if !in_time && storages.gives_back() {
+    } else if !in_time && (storages.gives_back() || matches!(served.route, Route::Custom(_))) {
         rx.deadline(Duration::ZERO);
         let _ = work.await;
     }
@@ -69,28 +71,55 @@ async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve
         Route::Probe(probe) => health::check(rx, config, *probe).await,
         Route::Refused(response) => response.clone(),
         Route::Api(api) => {
+            let warned = deprecation(config.release, api);
+            handle_api(rx, config, storages, served, api, warned).await
+        }
+        Route::Custom(path) => {
             let request: &Request = served.request.expect();
-            let mut warnings = Warnings::new();
-            let cx = RequestContext {
-                rx,
-                config,
-                storages,
-                caller: served.caller.process(),
-                request,
-                api,
-            };
             // Boxed: it is large, and most requests are probes.
-            let work = Box::pin(serve_api(cx, &mut warnings));
-            let answer = work.await;
-            let mut response = answer.unwrap_or_else(Response::status);
-            response.warnings = deprecation(config.release, api);
-            response.warnings.extend(warnings);
-            if request.method == Method::Head {
-                response.content = Content::Text("".into());
+            let found = Box::pin(apiextensions::resolve(rx, config, path, request.method));
+            match found.await {
+                Ok(Found { api, warnings }) => {
+                    let handled = handle_api(rx, config, storages, served, &api, warnings);
+                    let response = handled.await;
+                    apiextensions::done(rx, &api);
+                    response
+                }
+                Err(response) => response,
             }
-            response
         }
     }
+}
+
+/// A request of a resource, with what is to be warned of whatever becomes of it.
+async fn handle_api(
+    rx: Rx,
+    config: &Config,
+    storages: &dyn Storages,
+    served: &Serve,
+    api: &Api,
+    mut warned: Warnings,
+) -> Response {
+    let request: &Request = served.request.expect();
+    let mut warnings = Warnings::new();
+    let cx = RequestContext {
+        rx,
+        config,
+        storages,
+        caller: served.caller.process(),
+        request,
+        api,
+    };
+    // Boxed: it is large, and most requests are probes.
+    let work = Box::pin(serve_api(cx, &mut warnings));
+    let answer = work.await;
+    let mut response = answer.unwrap_or_else(Response::status);
+    warned.extend(warnings);
+    response.warnings = warned;
+    if request.method == Method::Head {
+        response.content = Content::Text("".into());
+    }
+    response
 }
 
 /// What is said of a deprecated kind, whatever becomes of the request (`endpoints/installer.go`).
@@ -155,6 +184,18 @@ impl<'a> RequestContext<'a> {
         object
     }
 
+    /// The watch cache that serves it, if there are any.
+    fn cacher(&self) -> Option<Cacher> {
+        let resource = self.api.resource;
+        match self.api.custom {
+            Some(in_use) => {
+                let caches = self.config.caches()?;
+                Some(Cacher::of_build(caches, resource, in_use.build))
+            }
+            None => self.config.cacher(self.rx, resource),
+        }
+    }
+
     /// The registry that serves it.
     fn registry(&self, dry_run: bool) -> Registry {
         let RequestContext {
@@ -164,7 +205,7 @@ impl<'a> RequestContext<'a> {
         Registry {
             resource: api.resource,
             storage: config.storage_of(api.resource),
-            cacher: config.cacher(rx, api.resource),
+            cacher: self.cacher(),
             part: api.part,
             namespace: api.namespace.clone(),
             rest,

@@ -10,7 +10,7 @@ use wavetank_version::Defect;
 use crate::CacheDefect;
 use crate::gates;
 use crate::server::Config;
-use crate::storage::Storage;
+use crate::storage::{Codec, Storage};
 
 pub(crate) const ETCD_CONNECTION_IS_NOT_CHECKED: Defect = Defect::known(
     "etcd-connection-is-not-checked",
@@ -51,12 +51,14 @@ impl Config {
             etcd: self.new_etcd3_client(purpose),
             release: self.release,
             defects: self.defects,
+            codec: Codec::PLAIN,
         }
     }
 
     /// The storage of a resource (`newETCD3Storage`).
-    pub fn storage_of(&self, resource: &Resource) -> Storage {
+    pub fn storage_of(&self, resource: &'static Resource) -> Storage {
         let mut storage = self.storage_for(purpose_of(resource));
+        storage.codec = Codec::of(resource);
         if let Some(apart) = self.events_etcd.filter(|_| *resource == EVENTS) {
             storage.etcd.endpoints = apart.into();
         }

@@ -27,4 +27,7 @@ gates! {
     pub READINESS_ASKS_ETCD = Gate::since(1, 25);
     /// A deleted object comes back with the revision of its deletion (k/k#113368).
     pub DELETED_HAVE_THEIR_REVISION = Gate::since(1, 26);
+    /// Custom resources are served in the form that is modelled: an update is forgiven what it leaves alone
+    /// (`CRDValidationRatcheting` is stable). Before, servers had them in other forms, which are not.
+    pub CUSTOM_RESOURCES = Gate::since(1, 33);
 }

@@ -19,6 +19,7 @@ use wavetank_version::{Defect, EtcdVersion, Version};
 
 use crate::Defects;
 use crate::ServerDefect;
+use crate::apiextensions::{self, CustomPath, CustomResources};
 use crate::cacher::{self, Cacher};
 use crate::endpoints::{self, Route, Watching};
 use crate::gates;
@@ -36,6 +37,7 @@ const DRAIN_POLL: Duration = Duration::from_millis(500);
 
 const SERVE: Name = Name::new("serve");
 pub(crate) const WATCH: Name = Name::new("watch");
+const CUSTOM_WATCH: Name = Name::new("custom-watch");
 const POST_START: Name = Name::new("post-start");
 const SHUTDOWN: Name = Name::new("shutdown");
 
@@ -81,6 +83,8 @@ pub struct Config {
     pub namespace_lifecycle: bool,
     /// Does it keep `metadata.managedFields`, and serve apply?
     pub managed_fields: ManagedFields,
+    /// Does it serve definitions of custom resources, and what they define?
+    pub custom_resources: CustomResources,
 }
 
 /// Are `metadata.managedFields` kept, and is server-side apply served? A server that does neither is not asked for it by
@@ -107,6 +111,26 @@ impl Config {
     /// Does it keep `metadata.managedFields`?
     pub(crate) fn keeps_managed_fields(&self) -> bool {
         self.managed_fields == ManagedFields::Kept && self.release.has(gates::MANAGED_FIELDS)
+    }
+
+    /// Does it serve custom resources? Then how many servers it believes there are.
+    pub(crate) fn serves_custom_resources(&self) -> Option<u32> {
+        match self.custom_resources {
+            CustomResources::Served { apiserver_count } => {
+                Some(apiserver_count).filter(|_| self.release.has(gates::CUSTOM_RESOURCES))
+            }
+            CustomResources::Unserved => None,
+        }
+    }
+
+    /// With the kind by which users make others, if it serves that.
+    fn with_its_kinds(self) -> Config {
+        let served = self.serves_custom_resources().is_some();
+        let kinds = match served {
+            true => self.kinds.with_definitions(),
+            false => self.kinds,
+        };
+        Config { kinds, ..self }
     }
 
     /// Its watch caches.
@@ -201,6 +225,11 @@ pub struct Serve {
     pub route: Route,
 }
 
+/// Arguments of the routine that looks what serves a watch of a custom resource: the caller, the [`Request`], and what
+/// its path names.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct CustomWatch(Caller, Payload, CustomPath);
+
 /// A kube-apiserver with these hooks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ApiServer<H> {
@@ -219,7 +248,7 @@ impl<H: Hook> ApiServer<H> {
     /// A server that has not started.
     pub fn new(config: Config, hooks: Vec<H>) -> ApiServer<H> {
         ApiServer {
-            config: Arc::new(config),
+            config: Arc::new(config.with_its_kinds()),
             hooks: hooks.into(),
             listening: false,
             lives: 0,
@@ -231,7 +260,7 @@ impl<H: Hook> ApiServer<H> {
     /// The same, whose node replaces it by one with this configuration and these hooks when it is told to.
     pub fn upgraded_to(self, config: Config, hooks: Vec<H>) -> ApiServer<H> {
         ApiServer {
-            upgrade: Some((Arc::new(config), hooks.into())),
+            upgrade: Some((Arc::new(config.with_its_kinds()), hooks.into())),
             ..self
         }
     }
@@ -283,6 +312,7 @@ impl<H: Hook> Process for ApiServer<H> {
                 cacher::start_compactor(cx, caches, &self.config.kinds, every);
             }
         }
+        apiextensions::boot(&self.config, cx);
         for hook in &*self.hooks {
             hook.boot(cx);
         }
@@ -292,7 +322,8 @@ impl<H: Hook> Process for ApiServer<H> {
     }
 
     fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
-        let known = self.hooks.iter().any(|hook| hook.timer(cx, timer));
+        let own = apiextensions::timer(&self.config, cx, timer);
+        let known = own || self.hooks.iter().any(|hook| hook.timer(cx, timer));
         assert!(known, "an unknown timer: {timer:?}");
     }
 
@@ -311,6 +342,9 @@ impl<H: Hook> Process for ApiServer<H> {
                     open,
                 };
                 Task::new(WATCH, watching)
+            }
+            Route::Custom(path) if path.watch => {
+                Task::new(CUSTOM_WATCH, CustomWatch(caller, request, path))
             }
             route => {
                 let serve = Serve {
@@ -381,6 +415,11 @@ impl<H: Hook> Process for ApiServer<H> {
                 watching,
             ));
         }
+        if task.kind() == CUSTOM_WATCH {
+            let CustomWatch(caller, request, path) = task.args::<CustomWatch>().clone();
+            let config = self.config.clone();
+            return Box::pin(apiextensions::watch(rx, config, caller, request, path));
+        }
         if task.kind() == POST_START {
             return Box::pin(post_start(rx, self.hooks[*task.args::<usize>()].clone()));
         }
@@ -388,6 +427,7 @@ impl<H: Hook> Process for ApiServer<H> {
             return Box::pin(shutdown(rx, self.config.clone(), self.hooks.clone()));
         }
         let parts = endpoints::routine(task).or_else(|| cacher::routine(task));
+        let parts = parts.or_else(|| apiextensions::routine(&self.config, task));
         if let Some(routine) = parts.or_else(|| wavetank_etcd::client::routine(task)) {
             return routine;
         }

@@ -1,6 +1,7 @@
 //! Objects in etcd, as `apiserver/pkg/storage/etcd3/store.go` keeps them. Each etcd call is an
 //! await. Lists are in `list`, updates in `update`, leases of keys in `lease`; what a kind wants does not belong here.
 
+mod codec;
 pub(crate) mod continues;
 mod lease;
 mod list;
@@ -19,6 +20,7 @@ use crate::Defects;
 use crate::gates;
 use crate::options::{Preconditions, StoreError};
 
+pub use codec::Codec;
 pub use update::Updated;
 
 /// Objects under keys of an etcd.
@@ -30,13 +32,8 @@ pub struct Storage {
     pub release: Version,
     /// Its known bugs and fixes.
     pub defects: Defects,
-}
-
-fn stored(kv: KeyValue<Object>) -> Stored {
-    Stored {
-        object: kv.value,
-        resource_version: kv.mod_revision,
-    }
+    /// How objects are written and read.
+    pub codec: Codec,
 }
 
 impl Storage {
@@ -49,7 +46,7 @@ impl Storage {
         let ranged = self.etcd.range::<Object>(rx, range).await?;
         validate_minimum_resource_version(at_least, ranged.revision)?;
         let found = ranged.kvs.into_iter().next();
-        found.map(stored).ok_or(StoreError::NotFound)
+        self.codec.stored(found.ok_or(StoreError::NotFound)?)
     }
 
     /// `GetCurrentResourceVersion`: the newest revision, by a read of a key that need not exist.
@@ -81,9 +78,10 @@ impl Storage {
         ttl: Option<u64>,
     ) -> Result<Stored, StoreError> {
         let lease = self.get_lease(rx, ttl).await?;
+        let written = self.codec.encode(object)?;
         let put = Put {
             lease,
-            ..Put::new(key.clone(), object.clone())
+            ..Put::new(key.clone(), written.clone())
         };
         let txn = Txn {
             compare: vec![Compare::mod_revision(key, 0)],
@@ -95,7 +93,7 @@ impl Storage {
             return Err(StoreError::Exists);
         }
         Ok(Stored {
-            object,
+            object: self.codec.decode(written)?,
             resource_version: response.revision,
         })
     }
@@ -145,15 +143,16 @@ impl Storage {
                 }
                 return Ok(current);
             }
-            current = found(response).ok_or(StoreError::NotFound)?;
+            let found = found(response).ok_or(StoreError::NotFound)?;
+            current = self.codec.stored(found)?;
             is_current = true;
         }
     }
 
-    async fn read(self, rx: Rx, key: Key) -> Result<Option<Stored>, StoreError> {
+    async fn read(self, rx: Rx, key: Key) -> Result<Option<KeyValue<Object>>, StoreError> {
         let range = Range::of(Keys::One(key));
         let ranged = self.etcd.range::<Object>(rx, range).await?;
-        Ok(ranged.kvs.into_iter().next().map(stored))
+        Ok(ranged.kvs.into_iter().next())
     }
 
     async fn if_unchanged(
@@ -185,9 +184,9 @@ fn validate_minimum_resource_version(
 }
 
 /// What the failed transaction read in its else branch.
-fn found(mut response: TxnResponse<Object>) -> Option<Stored> {
+fn found(mut response: TxnResponse<Object>) -> Option<KeyValue<Object>> {
     match response.responses.pop()? {
-        OpResponse::Range(mut ranged) => ranged.kvs.pop().map(stored),
+        OpResponse::Range(mut ranged) => ranged.kvs.pop(),
         other => unreachable!("a range was asked for: {other:?}"),
     }
 }

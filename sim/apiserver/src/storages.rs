@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use wavetank_api::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 use wavetank_api::{Resource, kinds};
 use wavetank_engine::Rx;
 
+use crate::apiextensions::Definitions;
 use crate::namespaces::Namespaces;
 use crate::registry::{Generic, RestStorage};
 use crate::server::{Config, Hook};
@@ -23,9 +25,10 @@ impl<H: Hook> Storages for Arc<[H]> {
     fn rest_storage(&self, rx: Rx, config: &Config, resource: &Resource) -> Arc<dyn RestStorage> {
         let mut hooks = self.iter();
         let added = hooks.find_map(|hook| hook.rest_storage(rx, config, resource));
-        added.unwrap_or_else(|| match *resource == kinds::NAMESPACES {
-            true => Arc::new(Namespaces),
-            false => Arc::new(Generic),
+        added.unwrap_or_else(|| match resource {
+            resource if *resource == kinds::NAMESPACES => Arc::new(Namespaces),
+            resource if *resource == CUSTOM_RESOURCE_DEFINITIONS => Arc::new(Definitions),
+            _ => Arc::new(Generic),
         })
     }
 

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
-use wavetank_apiserver::{ApiServer, Config, Defects, ManagedFields};
+use wavetank_apiserver::{ApiServer, Config, CustomResources, Defects, ManagedFields};
 use wavetank_client::HTTPS;
 use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
 use wavetank_components::services::RepairNote;
@@ -361,6 +361,9 @@ impl Lab {
             kinds: Default::default(),
             namespace_lifecycle: true,
             managed_fields: ManagedFields::Kept,
+            custom_resources: CustomResources::Served {
+                apiserver_count: cluster.servers as u32,
+            },
             watch_cache: Some(etcd),
             compaction: None,
         };
@@ -435,6 +438,19 @@ impl Lab {
             found.mod_revision,
             found.version,
         ))
+    }
+
+    /// All objects under a prefix with their keys, revisions and versions; of the etcd of Events, if `events`.
+    pub fn range(&self, prefix: &str, events: bool) -> Vec<(String, Json, u64, u64)> {
+        let name = if events { EVENTS_ETCD } else { "etcd" };
+        let etcd = self.world.find(name).expect("it was built");
+        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        let keys = Keys::prefix(prefix);
+        let shown = etcd.store().iter(&keys).map(|kv| {
+            let object = kv.value.json().clone();
+            (kv.key.to_string(), object, kv.mod_revision, kv.version)
+        });
+        shown.collect()
     }
 
     /// All objects under a prefix.

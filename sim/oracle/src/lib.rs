@@ -3,6 +3,7 @@
 //! - `corpus`: the recorded files;
 //! - `lab`: a world of one etcd, some apiservers and somebody who sends what was recorded;
 //! - `endpoints`: what was done to several servers, and their leases and addresses;
+//! - `causes`: what is wrong with a custom object, in one order;
 //! - `managed_fields`: who manages objects, which not all recordings tell;
 //! - `symbols`: uids, revisions, names and times, which differ from run to run;
 //! - `replay`: one file, line by line, in one pass from an empty store;
@@ -11,6 +12,7 @@
 //! - `score`: how many steps are equal, and the list of those that may differ.
 
 mod ask;
+mod causes;
 pub mod corpus;
 mod endpoints;
 mod lab;

@@ -10,6 +10,7 @@ use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 use wavetank_components::services::allocators::Bitmap;
 use wavetank_releases::VERSIONS;
 
+use crate::causes;
 use crate::corpus::Recording;
 use crate::endpoints;
 use crate::lab::{self, Cluster, Lab, Write, taken};
@@ -219,6 +220,9 @@ impl Replay<'_> {
             if let (Some("compact"), Ok(revision)) = (etcd["op"].as_str(), revision.parse()) {
                 self.lab.compact(revision);
             }
+            if etcd["op"] == "range" && line.get("kvs").is_some() {
+                return Some(self.range(line));
+            }
             return None;
         }
         if line.get("restart").is_some() {
@@ -235,6 +239,29 @@ impl Replay<'_> {
             return Some(self.writes(line));
         }
         self.allocations(line)
+    }
+
+    /// What is stored under a prefix.
+    fn range(&mut self, line: &Json) -> Result<(), Unequal> {
+        let prefix = line["etcd"]["prefix"].as_str().unwrap_or_default();
+        let events = line["etcd"]["store"] == "events";
+        let stored = self.lab.range(prefix, events).into_iter();
+        // Of allocation bitmaps the recording tells no value.
+        let is_told = line["kvs"][0].get("value").is_some();
+        let said: Json = stored
+            .map(|(key, value, revision, version)| {
+                let mut kv = json!({"key": key, "version": version});
+                if is_told {
+                    kv["value"] = value;
+                }
+                // Those of Events are not told.
+                if !events {
+                    kv["modRevision"] = revision.to_string().into();
+                }
+                kv
+            })
+            .collect();
+        self.compare(&line["kvs"], said, "kvs")
     }
 
     /// A line about what is allocated, or about what nobody plays yet.
@@ -407,6 +434,11 @@ impl Replay<'_> {
             if let Some(seconds) = response.retry_after {
                 said["retryAfter"] = seconds.to_string().into();
             }
+            // Recordings of old do not tell it.
+            let content_type = &line["response"]["headers"]["Content-Type"];
+            if !content_type.is_null() {
+                said["headers"] = json!({"Content-Type": response.content_type()});
+            }
         }
         let response = self.compare(&line["response"], said, "response");
         response.and(self.writes(line))
@@ -484,6 +516,9 @@ impl Replay<'_> {
         let (mut recorded, mut said) = (recorded.clone(), said);
         managed_fields::normalise(&mut recorded, self.managed);
         managed_fields::normalise(&mut said, self.managed);
+        for answer in [&mut recorded, &mut said] {
+            causes::normalise(answer);
+        }
         self.symbols.compare(&recorded, &said, at)
     }
 }

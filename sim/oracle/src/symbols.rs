@@ -211,7 +211,7 @@ impl Symbols {
             return if is_revision { Ok(()) } else { Err(differs()) };
         }
         if recorded == "date" {
-            let is_date = said.len() == 10 && said.as_bytes()[4] == b'-';
+            let is_date = said == "date" || said.len() == 10 && said.as_bytes()[4] == b'-';
             return if is_date { Ok(()) } else { Err(differs()) };
         }
         let recorded = &recorded.replace(":\\\"time\\\"", ":\\\"a-time\\\"");

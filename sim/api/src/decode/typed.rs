@@ -10,7 +10,7 @@ use super::text::Node;
 use super::values::{self, Layout};
 use crate::json::{Json, Map};
 use crate::quote;
-use crate::schema::{self, Shape, Struct, StructId, Type};
+use crate::schema::{self, SchemaOr, Shape, Struct, StructId, Type};
 
 /// A value of a tree that is read: text as written, or a tree that a client inside the world sent.
 pub(crate) enum View<'a, T> {
@@ -270,6 +270,11 @@ impl Reader {
                 View::Number(text) => whole(text, converts).map(Json::from),
                 _ => None,
             }),
+            Shape::Float64 => self.scalar(&view, ty, before, |view| match view {
+                View::Number(text) => float(text),
+                _ => None,
+            }),
+            Shape::SchemaOr(or) => self.schema_or(tree, *or),
         }
     }
 
@@ -326,6 +331,26 @@ impl Reader {
             _ => Cow::Owned(tree.to_json().to_string()),
         };
         values::quantity(text.trim()).map(|text| Some(text.into()))
+    }
+
+    /// Upstream's `JSONSchemaPropsOrBool.UnmarshalJSON` and its like: a decoder of its own, which reports no unknown fields.
+    fn schema_or<T: Tree>(&mut self, tree: &T, or: SchemaOr) -> Result<Option<Json>, String> {
+        let id = schema::named("apiextensions.JSONSchemaProps").expect("the table has it");
+        let one = |tree: &T| read(tree, id).map(|read| read.json);
+        match (tree.view(), or) {
+            (_, SchemaOr::Anything) => Ok(Some(tree.to_json())),
+            (View::Object(_), _) => one(tree).map(Some),
+            (View::Bool(bool), SchemaOr::Bool) => Ok(Some(bool.into())),
+            (_, SchemaOr::Bool) => Err("boolean or JSON schema expected".to_owned()),
+            (View::Array(items), SchemaOr::Array) => {
+                let items: Result<Vec<Json>, String> = items.iter().map(one).collect();
+                items.map(|items| Some(items.into()))
+            }
+            (View::Array(items), SchemaOr::Strings) => {
+                Ok(Some(items.iter().map(Tree::to_json).collect()))
+            }
+            (_, SchemaOr::Array | SchemaOr::Strings) => Ok(None),
+        }
     }
 
     fn bytes<T: Tree>(
@@ -443,6 +468,12 @@ fn whole(text: &str, converts: bool) -> Option<i64> {
         .or_else(|| float().map(|float| float as i64))
 }
 
+/// A float64, as Go writes it: one without a fraction looks like a whole number.
+fn float(text: &str) -> Option<Json> {
+    let float: f64 = text.parse().ok().filter(|float: &f64| float.is_finite())?;
+    Some(crate::json::go_number(float))
+}
+
 /// What the converter says of a value that does not fit.
 fn unconvertible<T>(view: &View<'_, T>, ty: &Type) -> String {
     let kind = match view {
@@ -485,7 +516,7 @@ pub(crate) fn zero(ty: &Type) -> Json {
     match &ty.shape {
         Shape::String => "".into(),
         Shape::Bool => false.into(),
-        Shape::Int32 | Shape::Int64 | Shape::IntOrString => 0.into(),
+        Shape::Int32 | Shape::Int64 | Shape::Float64 | Shape::IntOrString => 0.into(),
         Shape::Quantity => "0".into(),
         Shape::Struct(id) => zero_of(*id),
         _ => Json::Null,
@@ -510,7 +541,7 @@ fn can_be_empty(ty: &Type, value: &Json) -> bool {
         // A pointer to something is not empty, and neither is a struct.
         Shape::Pointer(_) => value.is_null(),
         Shape::Struct(_) | Shape::Time | Shape::MicroTime => false,
-        Shape::IntOrString | Shape::Quantity | Shape::Raw => false,
+        Shape::IntOrString | Shape::Quantity | Shape::Raw | Shape::SchemaOr(_) => false,
         _ => is_empty(value),
     }
 }

@@ -1,6 +1,8 @@
 //! Events of the core group, as far as they are written by hand
 //! (`kubernetes/pkg/registry/core/event/strategy.go`, `pkg/apis/core/validation/events.go`).
 
+use std::borrow::Cow;
+
 use crate::json::{self, Json};
 use crate::names;
 use crate::strategy::{Context, Part, Strategy};
@@ -48,8 +50,8 @@ impl Strategy for Events {
         }
     }
 
-    fn field<'a>(&self, event: &'a Json, field: &str) -> &'a str {
-        match field {
+    fn field<'a>(&self, event: &'a Json, field: &str) -> Cow<'a, str> {
+        let value = match field {
             "source" => match json::text(event, &["source", "component"]) {
                 "" => json::text(event, &["reportingComponent"]),
                 component => component,
@@ -58,7 +60,8 @@ impl Strategy for Events {
                 let path: Vec<&str> = field.split('.').collect();
                 json::text(event, &path)
             }
-        }
+        };
+        value.into()
     }
 }
 

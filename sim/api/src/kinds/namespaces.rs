@@ -1,6 +1,8 @@
 //! Namespaces (`kubernetes/pkg/registry/core/namespace/strategy.go`,
 //! `pkg/apis/core/validation/validation.go`). Their deletion in two steps is the registry's.
 
+use std::borrow::Cow;
+
 use serde_json::json;
 use wavetank_version::Version;
 
@@ -138,12 +140,13 @@ impl Strategy for Namespaces {
         }
     }
 
-    fn field<'a>(&self, namespace: &'a Json, field: &str) -> &'a str {
-        match field {
+    fn field<'a>(&self, namespace: &'a Json, field: &str) -> Cow<'a, str> {
+        let value = match field {
             "status.phase" => json::text(namespace, &["status", "phase"]),
             "name" | "metadata.name" => json::text(namespace, &["metadata", "name"]),
             _ => "",
-        }
+        };
+        value.into()
     }
 }
 

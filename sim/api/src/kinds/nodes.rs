@@ -1,6 +1,8 @@
 //! Nodes, as far as clients of a control plane set them
 //! (`kubernetes/pkg/registry/core/node/strategy.go`, `pkg/apis/core/validation/validation.go`).
 
+use std::borrow::Cow;
+
 use super::pods::keep;
 use crate::json::{self, Json};
 use crate::metadata;
@@ -70,8 +72,8 @@ impl Strategy for Nodes {
         }
     }
 
-    fn field<'a>(&self, node: &'a Json, field: &str) -> &'a str {
-        match field {
+    fn field<'a>(&self, node: &'a Json, field: &str) -> Cow<'a, str> {
+        let value = match field {
             "spec.unschedulable" => {
                 match json::at(node, &["spec", "unschedulable"]) == Some(&Json::Bool(true)) {
                     true => "true",
@@ -80,7 +82,8 @@ impl Strategy for Nodes {
             }
             "metadata.name" => json::text(node, &["metadata", "name"]),
             _ => "",
-        }
+        };
+        value.into()
     }
 }
 

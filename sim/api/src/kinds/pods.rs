@@ -4,6 +4,7 @@
 //! What a PodSpec holds is in `pod_spec`, what happens to a pod through its subresources in
 //! `pod_binding`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::json;
@@ -159,8 +160,8 @@ impl Strategy for Pods {
         }
     }
 
-    fn field<'a>(&self, pod: &'a Json, field: &str) -> &'a str {
-        match field {
+    fn field<'a>(&self, pod: &'a Json, field: &str) -> Cow<'a, str> {
+        let value = match field {
             "status.podIP" => {
                 let first = json::list(pod, &["status", "podIPs"]).first();
                 first.map_or("", |ip| json::text(ip, &["ip"]))
@@ -175,7 +176,8 @@ impl Strategy for Pods {
                 let path: Vec<&str> = field.split('.').collect();
                 json::text(pod, &path)
             }
-        }
+        };
+        value.into()
     }
 }
 
@@ -184,7 +186,7 @@ fn counts_generation(cx: &Context) -> bool {
 }
 
 /// What lies here is what lay here before.
-pub(super) fn keep(object: &mut Json, old: &Json, path: &[&str]) {
+pub(crate) fn keep(object: &mut Json, old: &Json, path: &[&str]) {
     match json::at(old, path) {
         Some(value) => json::set(object, path, value.clone()),
         None => {
@@ -194,7 +196,7 @@ pub(super) fn keep(object: &mut Json, old: &Json, path: &[&str]) {
 }
 
 /// `metadata.generation` is one more than it was.
-pub(super) fn count_generation(object: &mut Json, old: &Json) {
+pub(crate) fn count_generation(object: &mut Json, old: &Json) {
     let generation = json::number(old, &["metadata", "generation"]).unwrap_or(0);
     json::set(object, &["metadata", "generation"], generation + 1);
 }

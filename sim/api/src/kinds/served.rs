@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Resource;
+use crate::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 
 /// Some resources of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -74,6 +75,22 @@ impl Kinds {
             custom: custom.into(),
             ..Kinds::default()
         }
+    }
+
+    /// The same, with the kind by which users make others.
+    #[must_use]
+    pub fn with_definitions(self) -> Kinds {
+        if self.has_definitions() {
+            return self;
+        }
+        let all = self.custom.iter().copied();
+        let custom = all.chain([&CUSTOM_RESOURCE_DEFINITIONS]).collect();
+        Kinds { custom, ..self }
+    }
+
+    /// Are there kinds that users make?
+    pub fn has_definitions(&self) -> bool {
+        self.custom.contains(&&CUSTOM_RESOURCE_DEFINITIONS)
     }
 
     /// The same, where somebody uses the resource of this name, `jobs.batch`.

@@ -24,7 +24,7 @@ fn context(release: Version) -> Context {
     }
 }
 
-fn read(resource: &Resource, json: Json) -> Json {
+fn read(resource: &'static Resource, json: Json) -> Json {
     let body = Body::Json(Arc::new(json));
     let (object, _) =
         decode::object(&body, None, resource, FieldValidation::Strict).expect("reads");
@@ -32,7 +32,7 @@ fn read(resource: &Resource, json: Json) -> Json {
 }
 
 /// An object as it is about to be stored, and what is wrong with it.
-fn created(resource: &Resource, json: Json) -> (Json, ErrorList) {
+fn created(resource: &'static Resource, json: Json) -> (Json, ErrorList) {
     let mut object = read(resource, json);
     let cx = context(V1_36);
     resource.strategy.prepare_for_create(&cx, &mut object);
@@ -42,7 +42,7 @@ fn created(resource: &Resource, json: Json) -> (Json, ErrorList) {
     (object, errors)
 }
 
-fn wrong(resource: &Resource, json: Json) -> String {
+fn wrong(resource: &'static Resource, json: Json) -> String {
     created(resource, json).1.to_string()
 }
 

@@ -9,7 +9,7 @@ use super::manager::{
     ManagedFieldsUpdater, Manager, Scope, SkipNonApplied, StripMeta, StructuredMerge, gvk,
     print_manager,
 };
-use crate::decode::Target;
+use crate::decode::{SCALE, Target};
 use crate::json::{self, Json};
 use crate::kinds::Resource;
 use crate::quote;
@@ -54,7 +54,7 @@ impl FieldManager {
             resource.kind,
             Some(resource),
             subresource,
-            reset,
+            (reset, false),
             now,
         )
     }
@@ -66,9 +66,16 @@ impl FieldManager {
             target.kind,
             None,
             subresource,
-            None,
+            (None, false),
             now,
         )
+    }
+
+    /// That of the Scale of a custom object.
+    pub fn of_custom_scale(now: Stamp) -> FieldManager {
+        let Target { api_version, kind } = SCALE;
+        let nothing = (None, true);
+        FieldManager::build(api_version.to_owned(), kind, None, "scale", nothing, now)
     }
 
     fn build(
@@ -76,15 +83,23 @@ impl FieldManager {
         kind: &'static str,
         resource: Option<&'static Resource>,
         subresource: &'static str,
-        reset: Option<Set>,
+        (reset, of_custom): (Option<Set>, bool),
         now: Stamp,
     ) -> FieldManager {
-        let ty = type_name(&api_version, kind).unwrap_or_default().to_owned();
+        let custom = resource.and_then(|resource| resource.strategy.custom());
+        let ty = match custom {
+            Some(custom) => custom.type_at(&api_version).clone(),
+            None => {
+                let ty = type_name(&api_version, kind).unwrap_or_default();
+                TypeRef::Named(ty.to_owned())
+            }
+        };
         let scope = Scope {
             api_version,
             kind,
-            ty: TypeRef::Named(ty),
+            ty,
             resource,
+            of_custom_scale: resource.is_none() && of_custom,
             now,
         };
         let of = || scope.clone();

@@ -9,11 +9,12 @@ mod strip_meta;
 mod structured_merge;
 
 use super::managed::Managed;
+use crate::apiextensions::CustomVersion;
 use crate::json::{self, Json};
 use crate::kinds::Resource;
 use crate::quote;
 use crate::smd::merge::Conflicts;
-use crate::smd::schema::TypeRef;
+use crate::smd::schema::{SCHEMA, Schema, TypeRef};
 use crate::status::{Reason, Status};
 use crate::times::Stamp;
 
@@ -89,13 +90,45 @@ pub(super) struct Scope {
     pub(super) ty: TypeRef,
     /// Whose defaults it has; none for what is no resource, a Scale.
     pub(super) resource: Option<&'static Resource>,
+    /// The Scale of a custom object: what has no Go type, as a configuration has not, the converter of custom objects takes
+    /// for one of these, and cannot convert it.
+    pub(super) of_custom_scale: bool,
     /// The server's clock.
     pub(super) now: Stamp,
 }
 
 impl Scope {
+    /// What the converter says of an object without a Go type.
+    pub(super) fn converts(&self, object: &Json, which: &str) -> Result<(), Failure> {
+        if !self.of_custom_scale {
+            return Ok(());
+        }
+        Err(Failure::Other(format!(
+            "failed to convert {which} object ({}) to proper version: request to convert CR to an \
+             invalid group/version: {}",
+            object_gvknn(object),
+            self.api_version
+        )))
+    }
+
+    /// The rules of its resource, if a definition has made that.
+    pub(super) fn custom(&self) -> Option<&'static CustomVersion> {
+        self.resource?.strategy.custom()
+    }
+
+    /// The types that it is merged by.
+    pub(super) fn schema(&self) -> &'static Schema {
+        match self.custom() {
+            Some(custom) => custom.types(),
+            None => &SCHEMA,
+        }
+    }
+
     /// `ObjectCreater.New`
     pub(super) fn new_object(&self) -> Json {
+        if self.custom().is_some() {
+            return serde_json::json!({"apiVersion": self.api_version, "kind": self.kind});
+        }
         let id = crate::schema::kind_or_custom(&self.api_version, self.kind);
         let mut object = id.map(crate::decode::typed::zero_of).unwrap_or_default();
         json::set(&mut object, &["apiVersion"], self.api_version.as_str());

@@ -17,7 +17,7 @@ fn at(seconds: u64) -> Stamp {
 }
 
 /// An object as a request brings it, with its defaults.
-fn read(resource: &Resource, object: Json) -> Json {
+fn read(resource: &'static Resource, object: Json) -> Json {
     let body = Body::Json(object.into());
     let read = decode::object(&body, None, resource, FieldValidation::Ignore);
     read.expect("it can be read").0

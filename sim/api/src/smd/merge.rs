@@ -26,7 +26,7 @@ pub(crate) trait Converter {
 pub(crate) enum ConvertError {
     /// `IsMissingVersionError`
     MissingVersion,
-    #[allow(dead_code, reason = "no kind is served in two versions yet")]
+    /// It does not fit the type of that version.
     Other(String),
 }
 

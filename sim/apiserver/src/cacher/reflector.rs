@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use wavetank_api::status::Reason;
-use wavetank_api::{Object, Status, Stored};
+use wavetank_api::{Object, Status};
 use wavetank_engine::{Either, Instant, Outcome, Payload, Rx, Task, Time};
-use wavetank_etcd::{EtcdError, Key, Keys, Range, Revision};
+use wavetank_etcd::{Key, Keys, Range, Revision};
 use wavetank_version::Defect;
 
 use super::event::Item;
@@ -19,6 +19,8 @@ use super::state::{Change, Store};
 use super::{CACHER, Cacher, REFLECT};
 use crate::CacheDefect;
 use crate::cacher::gates;
+use crate::options::StoreError;
+use crate::storage::Codec;
 
 /// `storageWatchListPageSize`
 const PAGE: u64 = 10_000;
@@ -136,7 +138,8 @@ impl Cacher {
     }
 
     /// Page after page, all at the revision of the first.
-    async fn list_etcd(self, rx: Rx) -> Result<(Store, Revision), EtcdError> {
+    async fn list_etcd(self, rx: Rx) -> Result<(Store, Revision), StoreError> {
+        let codec = Codec::of(self.resource);
         let (mut items, mut revision) = (Store::new(), 0);
         let prefix = self.prefix();
         let mut keys = Keys::Prefix(prefix.clone());
@@ -152,11 +155,7 @@ impl Cacher {
             }
             let last = ranged.kvs.last().map(|kv| kv.key.clone());
             for kv in ranged.kvs {
-                let stored = Stored {
-                    object: kv.value,
-                    resource_version: kv.mod_revision,
-                };
-                items.insert(kv.key, stored);
+                items.insert(kv.key.clone(), codec.stored(kv)?);
             }
             match last.filter(|_| ranged.more) {
                 None => return Ok((items, revision)),

@@ -137,7 +137,7 @@ impl Cache {
     pub(super) fn concerned(&self, cacher: Cacher, event: &Event) -> Vec<u64> {
         let value = |stored: &Stored, field| {
             let strategy = cacher.resource.strategy;
-            strategy.field(stored.object.json(), field).to_owned()
+            strategy.field(stored.object.json(), field).into_owned()
         };
         let triggered = cacher.trigger().map(|field| {
             let before = event.before.as_ref().map(|before| value(before, field));

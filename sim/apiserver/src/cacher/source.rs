@@ -15,6 +15,7 @@ use super::Cacher;
 use super::state::Change;
 use crate::CacheDefect;
 use crate::cacher::gates;
+use crate::storage::Codec;
 
 /// grpc's back-off between attempts to connect: 1 s, × 1.6, up to 120 s (jitter left out).
 const BACKOFF: Duration = Duration::from_secs(1);
@@ -163,12 +164,19 @@ impl Source {
                     return Got::Changes(changes, Some(Status::new_internal_error(why)));
                 }
             };
+            let decoded = match Codec::of(cacher.resource).decode(object.0.clone()) {
+                Ok(decoded) => decoded,
+                Err(_) => {
+                    let why = format!("unable to decode an object stored under {}", event.key);
+                    return Got::Changes(changes, Some(Status::new_internal_error(why)));
+                }
+            };
             self.next = event.revision + 1;
             changes.push(Change {
                 key: event.key.clone(),
                 deleted: event.now.is_none(),
                 object: Stored {
-                    object: object.0.clone(),
+                    object: decoded,
                     resource_version: object.1,
                 },
             });

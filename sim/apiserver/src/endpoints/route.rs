@@ -7,6 +7,8 @@ use wavetank_api::kinds::Kinds;
 use wavetank_api::strategy::Part;
 use wavetank_api::{Method, Request, Resource, Response, Status};
 
+use crate::apiextensions::{CustomPath, InUse};
+
 /// A health check.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Probe {
@@ -33,6 +35,8 @@ pub struct Api {
     pub subresource: Option<Arc<str>>,
     /// Is it a watch?
     pub watch: bool,
+    /// What serves it, if a definition has made the resource.
+    pub custom: Option<InUse>,
 }
 
 /// Where a request goes.
@@ -42,6 +46,8 @@ pub enum Route {
     Probe(Probe),
     /// To the API.
     Api(Api),
+    /// To what a definition may have made.
+    Custom(CustomPath),
     /// Nowhere.
     Refused(Response),
 }
@@ -71,7 +77,7 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         _ => return not_found(),
     };
     if !group.is_empty() && !kinds.iter().any(|r| r.group == group) {
-        return not_found();
+        return custom(request, kinds, group, version, rest);
     }
     let mut watch = false;
     if let ["watch", after @ ..] = rest {
@@ -90,7 +96,10 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         return no_such_path();
     };
     let Some(resource) = kinds.find(group, version, plural) else {
-        return no_such_path();
+        return match custom(request, kinds, group, version, &parts[3.min(parts.len())..]) {
+            Route::Custom(path) => Route::Custom(path),
+            _ => no_such_path(),
+        };
     };
     let (name, subresource) = match named {
         [] => (None, None),
@@ -114,9 +123,7 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         return no_such_path();
     }
     let get = matches!(request.method, Method::Get | Method::Head);
-    let asked = request.query.get("watch");
-    let asked = asked.is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false"));
-    if get && name.is_none() && asked {
+    if get && name.is_none() && asks_for_watch(request) {
         watch = true;
     }
     Route::Api(Api {
@@ -126,5 +133,42 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         part,
         subresource: subresource.filter(|_| !is_part).map(Into::into),
         watch,
+        custom: None,
     })
+}
+
+/// What a path names in a group of which the table has no such resource (`RequestInfoFactory.NewRequestInfo`).
+fn custom(request: &Request, kinds: &Kinds, group: &str, version: &str, rest: &[&str]) -> Route {
+    if !kinds.has_definitions() || !group.contains('.') {
+        return not_found();
+    }
+    let (watched, rest) = match rest {
+        ["watch", rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let (namespace, rest) = match rest {
+        ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (*namespace, rest),
+        rest => ("", rest),
+    };
+    let (plural, name, subresource) = match rest {
+        [plural] => (*plural, None, None),
+        [plural, name] => (*plural, Some(*name), None),
+        [plural, name, subresource] => (*plural, Some(*name), Some(*subresource)),
+        _ => return not_found(),
+    };
+    let get = matches!(request.method, Method::Get | Method::Head);
+    Route::Custom(CustomPath {
+        group: group.into(),
+        version: version.into(),
+        plural: plural.into(),
+        namespace: namespace.into(),
+        name: name.map(Into::into),
+        subresource: subresource.map(Into::into),
+        watch: get && (watched || (name.is_none() && asks_for_watch(request))),
+    })
+}
+
+fn asks_for_watch(request: &Request) -> bool {
+    let asked = request.query.get("watch");
+    asked.is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false"))
 }

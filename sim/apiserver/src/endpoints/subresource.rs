@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::json;
+use wavetank_api::apiextensions::{CustomScale, CustomVersion};
 use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{deployments, pod_binding};
@@ -29,19 +30,83 @@ pub async fn serve(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
         cx.api.resource.plural,
         cx.api.subresource.as_deref().unwrap_or_default(),
     );
+    if let Some(scale) = cx
+        .api
+        .resource
+        .strategy
+        .custom()
+        .and_then(CustomVersion::scale)
+    {
+        return serve_custom_scale(cx, scale, warnings).await;
+    }
     match (named, cx.request.method) {
         (("deployments", "scale"), Method::Get) => {
             let name = cx.name();
             let found = cx.registry(false).get(cx.rx, name, None).await?;
             Ok(tree(200, deployments::scale_from_deployment(&found.json())))
         }
-        (("deployments", "scale"), Method::Put | Method::Patch) => scale(cx, warnings).await,
+        (("deployments", "scale"), Method::Put | Method::Patch) => {
+            scale(cx, Of::Deployment, warnings).await
+        }
         (("pods", "binding"), Method::Post) => bind(cx, warnings).await,
         (("pods", "eviction"), Method::Post) => evict(cx, warnings).await,
         (("deployments", "scale") | ("pods", "binding" | "eviction"), _) => {
             Err(Status::method_not_allowed())
         }
         _ => Err(Status::no_such_path()),
+    }
+}
+
+/// Serves the Scale of a custom object.
+async fn serve_custom_scale(
+    cx: RequestContext<'_>,
+    scale: &CustomScale,
+    warnings: &mut Warnings,
+) -> Result<Response, Status> {
+    if cx.request.method != Method::Get {
+        return self::scale(cx, Of::Custom(scale), warnings).await;
+    }
+    let found = cx.registry(false).get(cx.rx, cx.name(), None).await?;
+    Ok(tree(200, scale.get(&found.json())?))
+}
+
+/// Whose Scale it is.
+#[derive(Clone, Copy)]
+enum Of<'a> {
+    Deployment,
+    Custom(&'a CustomScale),
+}
+
+impl Of<'_> {
+    /// The Scale of an object.
+    fn shown(self, object: &Json) -> Result<Json, Status> {
+        match self {
+            Of::Deployment => Ok(deployments::scale_from_deployment(object)),
+            Of::Custom(scale) => Ok(scale.scale_from_custom_resource(object)?.0),
+        }
+    }
+
+    /// The Scale that an update begins with.
+    fn live(self, object: &Json) -> Result<Json, Status> {
+        match self {
+            Of::Deployment => Ok(deployments::scale_from_deployment(object)),
+            Of::Custom(scale) => scale.live(object),
+        }
+    }
+
+    fn rescale(self, object: &Json, scale: &Json) -> Result<Json, Status> {
+        match self {
+            Of::Deployment => deployments::rescale(object, scale),
+            Of::Custom(of) => of.rescale(object, scale),
+        }
+    }
+
+    /// Where the object says how many replicas there are to be.
+    fn replicas(&self) -> Vec<&str> {
+        match self {
+            Of::Deployment => vec!["spec", "replicas"],
+            Of::Custom(scale) => scale.spec_path(),
+        }
     }
 }
 
@@ -56,8 +121,9 @@ fn created() -> Response {
     answer(201, Made::Status(status))
 }
 
-/// How a request changes the Scale of a Deployment.
+/// How a request changes a Scale.
 struct Scaling<'a> {
+    of: Of<'a>,
     api: &'a Api,
     how: How,
     /// Who then manages what it changes, where anybody does.
@@ -93,19 +159,22 @@ impl Scaling<'_> {
         let name = self.api.name.as_deref().unwrap_or_default();
         let old = old.ok_or_else(|| Status::new_not_found(self.api.resource, name))?;
         let Some(manager) = &self.manager else {
-            let scale = self.new_scale(&deployments::scale_from_deployment(old), warnings)?;
-            return deployments::rescale(old, &scale);
+            let scale = self.new_scale(&self.of.live(old)?, warnings)?;
+            return self.of.rescale(old, &scale);
         };
         const FIELDS: [&str; 2] = ["metadata", "managedFields"];
         let version = self.api.resource.api_version();
         let entries = json::list(old, &FIELDS);
-        let handler = ScaleHandler::new(entries, version, &["spec", "replicas"]);
-        let mut live = deployments::scale_from_deployment(old);
+        let handler = ScaleHandler::new(entries, version, &self.of.replicas());
+        let mut live = self.of.live(old)?;
         let of_scale = handler.to_subresource().map_err(Status::untyped)?;
         if !of_scale.is_empty() {
             json::set(&mut live, &FIELDS, of_scale);
         }
-        let fields = FieldManager::of_target(decode::SCALE, "scale", now);
+        let fields = match self.of {
+            Of::Deployment => FieldManager::of_target(decode::SCALE, "scale", now),
+            Of::Custom(_) => FieldManager::of_custom_scale(now),
+        };
         let scale = match &self.how {
             How::Apply(body, force) => {
                 let config = patch::apply_configuration(body)?;
@@ -115,7 +184,7 @@ impl Scaling<'_> {
         };
         let of_parent = handler.to_parent(json::list(&scale, &FIELDS));
         let of_parent = of_parent.map_err(Status::untyped)?;
-        let mut scaled = deployments::rescale(old, &scale)?;
+        let mut scaled = self.of.rescale(old, &scale)?;
         match of_parent.is_empty() {
             true => {
                 json::remove(&mut scaled, &FIELDS);
@@ -137,10 +206,15 @@ impl Scaling<'_> {
     }
 }
 
-async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
+async fn scale(
+    cx: RequestContext<'_>,
+    of: Of<'_>,
+    warnings: &mut Warnings,
+) -> Result<Response, Status> {
     let content_type = cx.request.content_type.as_deref();
     let (how, options) = if cx.request.method == Method::Patch {
         let kind = PatchKind::of(content_type)?;
+        patch::takes(kind, cx.api.resource)?;
         let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
         let body = cx.request.body.clone();
         let how = match kind {
@@ -162,6 +236,7 @@ async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respon
     let registry = cx.registry(options.dry_run);
     let kept = cx.config.keeps_managed_fields();
     let change = Scaling {
+        of,
         api: cx.api,
         how,
         manager: kept.then(|| cx.manager_or_user_agent(&options)),
@@ -171,12 +246,12 @@ async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respon
     let update = registry
         .update(cx.rx, name, &always, &change, warnings)
         .await?;
-    let deployment = match &update.made {
+    let scaled = match &update.made {
         Made::Stored(stored) => stored.json(),
         Made::Unsaved(tree) => (**tree).clone(),
         Made::Status(status) => return Err(status.clone()),
     };
-    Ok(tree(200, deployments::scale_from_deployment(&deployment)))
+    Ok(tree(200, of.shown(&scaled)?))
 }
 
 /// `BindingREST.Create`, `assignPod`.

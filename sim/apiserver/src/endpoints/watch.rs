@@ -19,6 +19,7 @@ use crate::endpoints::{Api, RequestContext, query};
 use crate::options::ListOptions;
 use crate::options::{Listed, StoreError};
 use crate::server::{Config, InFlight, WATCH};
+use crate::storage::Codec;
 use crate::storages::Storages;
 
 /// `--min-request-timeout`: a watch without `timeoutSeconds` lasts this long, times [1, 2).
@@ -163,7 +164,12 @@ async fn from_cache(rx: Rx, watch: cacher::Watch) -> Turn {
     }
 }
 
-async fn from_etcd(rx: Rx, resource: &Resource, stream: Stream, predicate: &Predicate) -> Turn {
+async fn from_etcd(
+    rx: Rx,
+    resource: &'static Resource,
+    stream: Stream,
+    predicate: &Predicate,
+) -> Turn {
     match rx.next(stream).await {
         Ok(Some(part)) => match part.expect::<EtcdPart<Object>>() {
             EtcdPart::Message(response) if response.canceled => {
@@ -238,7 +244,7 @@ async fn begin(
     let (name, query) = (api.name.as_deref(), &request.query);
     let (options, timeout) = query::list_options(query, api.resource, name, config.release)?;
     let (under, options) = cx.registry(false).under(&options);
-    match config.cacher(rx, api.resource) {
+    match cx.cacher() {
         Some(cacher) => {
             let lasts = match timeout.filter(|seconds| *seconds > 0) {
                 Some(seconds) => Duration::from_secs(seconds as u64),
@@ -260,7 +266,7 @@ impl FromEtcd {
     async fn watch(
         rx: Rx,
         config: &Config,
-        resource: &Resource,
+        resource: &'static Resource,
         under: Key,
         options: ListOptions,
     ) -> Result<FromEtcd, Status> {
@@ -350,7 +356,7 @@ impl FromEtcd {
 async fn newest(
     rx: Rx,
     config: &Config,
-    resource: &Resource,
+    resource: &'static Resource,
     under: &Key,
 ) -> Result<Revision, Status> {
     let storage = config.storage_of(resource);
@@ -384,20 +390,21 @@ async fn open_in_cache(
 
 /// `transform`: what a change means to somebody who sees only what the predicate selects.
 fn transform(
-    resource: &Resource,
+    resource: &'static Resource,
     predicate: &Predicate,
     event: &Change<Object>,
 ) -> Option<WatchEvent> {
+    let decoded = |object: &Object| Codec::of(resource).decode(object.clone()).ok();
     let selected = |object: &Object| predicate.matches(resource, object.json());
     let now = event
         .now
         .as_ref()
-        .map(|kv| &kv.value)
+        .and_then(|kv| decoded(&kv.value))
         .filter(|o| selected(o));
     let before = event
         .before
         .as_ref()
-        .map(|kv| &kv.value)
+        .and_then(|kv| decoded(&kv.value))
         .filter(|o| selected(o));
     let (kind, object) = match (before, now) {
         (None, None) => return None,
@@ -406,7 +413,7 @@ fn transform(
         (Some(before), None) => (WatchKind::Deleted, before),
     };
     let stored = Stored {
-        object: object.clone(),
+        object,
         resource_version: event.revision,
     };
     Some(WatchEvent::Object(kind, stored))

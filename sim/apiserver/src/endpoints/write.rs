@@ -12,7 +12,7 @@ use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
 use wavetank_engine::Rx;
 
 use crate::endpoints::admission::{Operation, mutate, namespace_lifecycle};
-use crate::endpoints::{RequestContext, answer, query};
+use crate::endpoints::{Api, RequestContext, answer, query};
 use crate::options::Preconditions;
 use crate::registry::{
     Change, Warnings, ensure_object_namespace_matches_request_namespace, warn,
@@ -50,6 +50,7 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
     let (mut object, unknown) = decode_body(&cx, options.validation)?;
     warn(warnings, unknown);
+    decode::accepts_group_version(resource, &object)?;
     wipe_object_meta_system_fields(&mut object);
     ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
     if let Some(fields) = cx.field_manager() {
@@ -61,6 +62,7 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     }
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
+    forbid_create_admission(cx.api, &name)?;
     namespace_lifecycle(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
     mutate(resource, cx.api.part, &mut object, None);
     let registry = cx.registry(options.dry_run);
@@ -78,6 +80,7 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
     limited_read_body(cx.request)?;
     let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
     let (mut object, unknown) = decode_body(&cx, options.validation)?;
+    decode::accepts_group_version(resource, &object)?;
     ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
     check_name(&object, name, &cx.api.namespace)?;
     let registry = cx.registry(options.dry_run);
@@ -100,6 +103,15 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
     warn(&mut all, unknown);
     warnings.splice(0..0, all);
     Ok(answer(if update.created { 201 } else { 200 }, update.made))
+}
+
+/// `forbidCreateAdmission`: nothing is made by a definition that is on its way out.
+fn forbid_create_admission(api: &Api, name: &str) -> Result<(), Status> {
+    let why = "create not allowed while custom resource definition is terminating";
+    match api.custom.is_some_and(|in_use| in_use.terminating) {
+        true => Err(Status::new_forbidden(api.resource, name, why)),
+        false => Ok(()),
+    }
 }
 
 /// The object in the body, and the fields of it that nobody knows.
@@ -140,6 +152,7 @@ fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> 
 /// A Status.
 pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
     let kind = PatchKind::of(content_type(cx.request))?;
+    patch::takes(kind, cx.api.resource)?;
     limited_read_body(cx.request)?;
     let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
     let registry = cx.registry(options.dry_run);
@@ -236,6 +249,9 @@ impl Writing<'_> {
             None => Operation::Create,
             Some(_) => Operation::Update,
         };
+        if operation == Operation::Create {
+            forbid_create_admission(api, name)?;
+        }
         namespace_lifecycle(rx, config, operation, api.resource, &api.namespace, name).await?;
         mutate(api.resource, api.part, &mut new, old);
         Ok(new)

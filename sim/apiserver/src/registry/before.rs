@@ -52,7 +52,12 @@ pub fn ensure_object_namespace_matches_request_namespace(
 impl Registry {
     fn invalid(&self, object: &Json, errors: &ErrorList) -> Status {
         let name = json::text(object, &["metadata", "name"]);
-        Status::new_invalid(self.resource.kind, self.resource.group, name, errors)
+        // An object whose type is a schema says itself what it is, right or wrong.
+        let kind = match self.resource.strategy.custom() {
+            Some(_) => json::text(object, &["kind"]),
+            None => self.resource.kind,
+        };
+        Status::new_invalid(kind, self.resource.group, name, errors)
     }
 
     /// `BeforeCreate`.

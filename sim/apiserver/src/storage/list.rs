@@ -5,7 +5,7 @@ use wavetank_engine::Rx;
 use wavetank_etcd::{EtcdError, Key, Keys, Range, Revision};
 
 use crate::options::{ListOptions, Listed, Match, StoreError};
-use crate::storage::{Storage, continues, stored, validate_minimum_resource_version};
+use crate::storage::{Storage, continues, validate_minimum_resource_version};
 
 /// `maxLimit`: the most that is asked of etcd at a time once a selector drops much.
 const MAX_LIMIT: u64 = 10_000;
@@ -106,8 +106,9 @@ impl Storage {
                     break;
                 }
                 last = Some(kv.key.clone());
-                if options.predicate.matches(resource, kv.value.json()) {
-                    items.push(stored(kv));
+                let stored = self.codec.stored(kv)?;
+                if options.predicate.matches(resource, stored.object.json()) {
+                    items.push(stored);
                 }
             }
             let full = items.len() as u64 >= options.limit;

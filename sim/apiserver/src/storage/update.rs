@@ -3,7 +3,7 @@
 
 use wavetank_api::{Object, Stored};
 use wavetank_engine::Rx;
-use wavetank_etcd::{Key, Put, Revision, TxnOp};
+use wavetank_etcd::{Key, KeyValue, Put, Revision, TxnOp};
 use wavetank_version::Defect;
 
 use crate::CacheDefect;
@@ -37,6 +37,8 @@ pub struct GuaranteedUpdate<'a> {
     ignore_not_found: bool,
     preconditions: &'a Preconditions,
     original: Option<Stored>,
+    /// `origState.data`: the original as it is written.
+    written: Option<Object>,
     /// Is `original` fresh, and not a cached object?
     is_current: bool,
 }
@@ -60,6 +62,10 @@ impl Storage {
             ignore_not_found,
             preconditions,
             is_current: cached.is_none(),
+            written: match &cached {
+                Some(cached) => Some(self.codec.encode(cached.object.clone())?),
+                None => None,
+            },
             original: cached,
         };
         if update.is_current {
@@ -143,10 +149,11 @@ impl GuaranteedUpdate<'_> {
                 };
             }
         };
-        if is_as(&wanted, self.original.as_ref()) {
+        let new = self.storage.codec.encode(wanted.object)?;
+        if is_as(&new, self.written.as_ref()) {
             if !self.is_current {
                 self.refresh(rx).await?;
-                if !is_as(&wanted, self.original.as_ref()) {
+                if !is_as(&new, self.written.as_ref()) {
                     return Ok(None);
                 }
             }
@@ -155,7 +162,7 @@ impl GuaranteedUpdate<'_> {
         let lease = self.storage.get_lease(rx, wanted.ttl).await?;
         let put = TxnOp::Put(Put {
             lease,
-            ..Put::new(self.key.clone(), wanted.object.clone())
+            ..Put::new(self.key.clone(), new.clone())
         });
         let unchanged = self
             .storage
@@ -163,7 +170,7 @@ impl GuaranteedUpdate<'_> {
         let response = unchanged.await?;
         if response.succeeded {
             return Ok(Some(Stored {
-                object: wanted.object,
+                object: self.storage.codec.decode(new)?,
                 resource_version: response.revision,
             }));
         }
@@ -181,16 +188,18 @@ impl GuaranteedUpdate<'_> {
         self.found(read)
     }
 
-    fn found(&mut self, found: Option<Stored>) -> Result<(), StoreError> {
+    fn found(&mut self, found: Option<KeyValue<Object>>) -> Result<(), StoreError> {
         if found.is_none() && !self.ignore_not_found {
             return Err(StoreError::NotFound);
         }
-        self.original = found;
+        self.written = found.as_ref().map(|kv| kv.value.clone());
+        let codec = self.storage.codec;
+        self.original = found.map(|kv| codec.stored(kv)).transpose()?;
         self.is_current = true;
         Ok(())
     }
 }
 
-fn is_as(wanted: &Updated, original: Option<&Stored>) -> bool {
-    original.is_some_and(|original| original.object.is_written_alike(&wanted.object))
+fn is_as(wanted: &Object, written: Option<&Object>) -> bool {
+    written.is_some_and(|written| written.is_written_alike(wanted))
 }

@@ -4,5 +4,6 @@
 mod cacher;
 mod common;
 mod connections;
+mod custom_resources;
 mod handlers;
 mod shutdown;

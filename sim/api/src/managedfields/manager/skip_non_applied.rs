@@ -40,9 +40,11 @@ impl<M: Manager> Manager for SkipNonApplied<M> {
             return self.inner.apply(live, config, managed, manager, force);
         }
         let empty = self.scope.new_object();
-        let made = self
-            .inner
-            .update(&empty, live.clone(), managed, BEFORE_FIRST_APPLY);
+        let converted = self.scope.converts(&empty, "live");
+        let made = converted.and_then(|()| {
+            let live = live.clone();
+            self.inner.update(&empty, live, managed, BEFORE_FIRST_APPLY)
+        });
         let made =
             made.map_err(|failure| failure.because("failed to create manager for existing fields"));
         let (live, managed) = made?;

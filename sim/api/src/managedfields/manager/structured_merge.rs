@@ -1,12 +1,13 @@
-//! The structured merge of objects (`structuredmerge.go`, `typeconverter.go`, `versionconverter.go`). Kinds are served in
-//! one version, so a manager of another is one of a version that is not served.
+//! The structured merge of objects (`structuredmerge.go`, `typeconverter.go`, `versionconverter.go`). Kinds of the table are
+//! served in one version, so a manager of another is one of a version that is not served.
 
 use super::{Failure, Managed, Manager, Scope, object_gvknn};
+use crate::apiextensions::CustomVersion;
 use crate::decode::typed;
 use crate::json::{self, Json};
 use crate::smd::fieldpath::Set;
 use crate::smd::merge::{ConvertError, Converter, MergeError, Updater};
-use crate::smd::schema::SCHEMA;
+use crate::smd::schema::Schema;
 use crate::smd::typed::{Duplicates, TypedValue};
 
 /// `structuredMergeManager`
@@ -19,6 +20,8 @@ pub(in crate::managedfields) struct StructuredMerge {
 /// `versionConverter`
 struct VersionConverter<'s> {
     api_version: &'s str,
+    /// The versions of a kind that a definition has made, with the types of all of them.
+    custom: Option<(&'static CustomVersion, &'static Schema)>,
 }
 
 impl Converter for VersionConverter<'_> {
@@ -27,10 +30,20 @@ impl Converter for VersionConverter<'_> {
         object: &TypedValue<'a>,
         version: &str,
     ) -> Result<TypedValue<'a>, ConvertError> {
-        match version == self.api_version {
-            true => Ok(object.clone()),
-            false => Err(ConvertError::MissingVersion),
+        if version == self.api_version && self.custom.is_none() {
+            return Ok(object.clone());
         }
+        let Some((custom, schema)) = self.custom else {
+            return Err(ConvertError::MissingVersion);
+        };
+        if json::text(&object.value, &["apiVersion"]) == version {
+            return Ok(object.clone());
+        }
+        let converted = custom.at_version(&object.value, version);
+        let converted = converted.ok_or(ConvertError::MissingVersion)?;
+        let ty = custom.type_at(version);
+        let typed = TypedValue::as_typed(converted, schema, ty, Duplicates::Allowed);
+        typed.map_err(|errors| ConvertError::Other(errors.to_string()))
     }
 }
 
@@ -40,7 +53,7 @@ pub(super) fn object_to_typed<'s>(
     object: &Json,
     duplicates: Duplicates,
 ) -> Result<TypedValue<'s>, String> {
-    let typed = TypedValue::as_typed(object.clone(), &SCHEMA, &scope.ty, duplicates);
+    let typed = TypedValue::as_typed(object.clone(), scope.schema(), &scope.ty, duplicates);
     typed.map_err(|errors| errors.to_string())
 }
 
@@ -58,6 +71,7 @@ impl StructuredMerge {
         Updater {
             converter: VersionConverter {
                 api_version: &self.scope.api_version,
+                custom: self.scope.custom().map(|custom| (custom, custom.types())),
             },
             ignored: self.reset.clone(),
         }
@@ -87,6 +101,12 @@ impl StructuredMerge {
                 "failed to convert new object ({of}) to proper version: {why}"
             ))
         };
+        self.scope.converts(config, "new")?;
+        if let (Some(resource), Some(_)) = (resource, self.scope.custom()) {
+            let mut object = merged.clone();
+            resource.strategy.default(&mut object);
+            return Ok(object);
+        }
         let id = crate::schema::kind_or_custom(api_version, kind);
         let id = id.ok_or_else(|| wrong(format!("no table of {kind}")))?;
         let mut object = typed::convert(merged, id).map_err(wrong)?.json;

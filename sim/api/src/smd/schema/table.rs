@@ -100,7 +100,7 @@ fn default(field: &Field) -> Option<Json> {
         _ if field.omit_empty => None,
         Shape::String => Some("".into()),
         Shape::Bool => Some(false.into()),
-        Shape::Int32 | Shape::Int64 => Some(0.into()),
+        Shape::Int32 | Shape::Int64 | Shape::Float64 => Some(0.into()),
         _ => None,
     }
 }
@@ -161,7 +161,9 @@ fn type_ref(ty: &Type) -> TypeRef {
         Shape::Pointer(of) => type_ref(of),
         Shape::String | Shape::Bytes => scalar(Scalar::String),
         Shape::Bool => scalar(Scalar::Boolean),
-        Shape::Int32 | Shape::Int64 => scalar(Scalar::Numeric),
+        Shape::Int32 | Shape::Int64 | Shape::Float64 => scalar(Scalar::Numeric),
+        // Upstream's OpenAPI says nothing of them.
+        Shape::SchemaOr(_) => TypeRef::Named(UNTYPED.to_owned()),
         Shape::Time | Shape::MicroTime | Shape::IntOrString | Shape::Quantity => {
             scalar(Scalar::Untyped)
         }

@@ -10,7 +10,7 @@ use wavetank_api::{
     Content, Json, Method, Object, Query, Reason, Request, Resource, Response, WatchPart, kinds,
     views,
 };
-use wavetank_apiserver::{ApiServer, Config, Hook, HookFuture, ServerNote};
+use wavetank_apiserver::{ApiServer, Config, CustomResources, Hook, HookFuture, ServerNote};
 use wavetank_client::HTTPS;
 use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
@@ -168,6 +168,7 @@ pub struct Setting {
     pub delay: Duration,
     /// Three members of etcd, of which each server knows all.
     pub three: bool,
+    pub custom_resources: CustomResources,
 }
 
 impl Setting {
@@ -192,6 +193,7 @@ impl Setting {
             kinds: Default::default(),
             namespace_lifecycle: false,
             managed_fields: Default::default(),
+            custom_resources: self.custom_resources,
             events_etcd: None,
             watch_cache: self.watch_cache.then(|| Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
@@ -233,6 +235,11 @@ impl Lab {
     pub fn two(release: Version, setting: Setting, script: Vec<Request>) -> Lab {
         let pairs = [("api", "client"), ("other", "writer")];
         Lab::of(release, setting, script, &pairs)
+    }
+
+    /// One server with this setting is up.
+    pub fn with(release: Version, setting: Setting, script: Vec<Request>) -> Lab {
+        Lab::of(release, setting, script, &[("api", "client")])
     }
 
     fn of(

@@ -1,0 +1,220 @@
+//! The life of definitions and of what they make: established after their names are accepted, served from a storage of
+//! their own, torn down as they change and go. What schemas mean is tested in `wavetank_api`, answers against recordings
+//! in `wavetank_oracle`.
+
+use serde_json::json;
+use wavetank_api::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
+use wavetank_api::apiextensions::conditions::is_crd_condition_true;
+use wavetank_api::{Content, Json, Method, Query, Reason, Request, Response, WatchPart};
+use wavetank_apiserver::CustomResources;
+use wavetank_engine::drive::Stepped;
+use wavetank_releases::V1_36;
+
+use crate::common::{Lab, Reply, Setting, reason};
+
+const NAME: &str = "things.g.example";
+const THINGS: &str = "/apis/g.example/v1/namespaces/n/things";
+
+fn definition(most: u64) -> Json {
+    let spec = json!({"type": "object", "properties": {
+        "n": {"type": "integer", "maximum": most}, "d": {"type": "string", "default": "x"},
+    }});
+    let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": NAME},
+        "spec": {
+            "group": "g.example",
+            "scope": "Namespaced",
+            "names": {"plural": "things", "kind": "Thing"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
+        },
+    })
+}
+
+fn define() -> Request {
+    let path = CUSTOM_RESOURCE_DEFINITIONS.path("", "");
+    Request::new(Method::Post, path).with(definition(10))
+}
+
+fn of_definition(method: Method) -> Request {
+    Request::new(method, CUSTOM_RESOURCE_DEFINITIONS.path("", NAME))
+}
+
+fn create(name: &str, finalizers: &[&str], n: u64) -> Request {
+    let metadata = json!({"name": name, "finalizers": finalizers});
+    let thing = json!({
+        "apiVersion": "g.example/v1", "kind": "Thing", "metadata": metadata,
+        "spec": {"n": n, "unknown": 1},
+    });
+    Request::new(Method::Post, THINGS).with(thing)
+}
+
+fn merge(name: &str, patch: Json) -> Request {
+    let path = match name {
+        NAME => CUSTOM_RESOURCE_DEFINITIONS.path("", NAME),
+        name => format!("{THINGS}/{name}"),
+    };
+    Request {
+        content_type: Some("application/merge-patch+json".into()),
+        ..Request::new(Method::Patch, path).with(patch)
+    }
+}
+
+fn watch() -> Request {
+    Request {
+        query: Query::of(&[("watch", "true"), ("resourceVersion", "0")]),
+        ..Request::new(Method::Get, THINGS)
+    }
+}
+
+fn lab(apiserver_count: u32, watch_cache: bool, script: Vec<Request>) -> Lab {
+    let setting = Setting {
+        watch_cache,
+        custom_resources: CustomResources::Served { apiserver_count },
+        ..Setting::default()
+    };
+    let mut lab = Lab::with(V1_36, setting, script);
+    lab.run(2.0);
+    lab
+}
+
+#[track_caller]
+fn object(response: Response) -> Json {
+    match response.content {
+        Content::One(stored) => stored.json(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is_established(lab: &mut Lab, get: usize) -> bool {
+    is_crd_condition_true(&object(lab.answer(get)), "Established")
+}
+
+#[test]
+fn a_definition_is_established_and_its_objects_are_served() {
+    for watch_cache in [false, true] {
+        let get = Request::new(Method::Get, format!("{THINGS}/a"));
+        let script = vec![
+            define(),
+            of_definition(Method::Get),
+            create("a", &[], 1),
+            get,
+            create("b", &[], 11),
+        ];
+        let mut lab = lab(1, watch_cache, script);
+        assert_eq!(lab.answer(2).code, 404);
+        assert_eq!(lab.answer(0).code, 201);
+        assert!(is_established(&mut lab, 1));
+        lab.run(4.0);
+        let made = object(lab.answer(2));
+        assert_eq!(made["spec"], json!({"n": 1, "d": "x"}));
+        assert_eq!(object(lab.answer(3)), made);
+        assert_eq!(reason(lab.answer(4)), Reason::Invalid);
+        let key = "/registry/g.example/things/n/a";
+        assert!(
+            lab.store()
+                .iter(&wavetank_etcd::Keys::one(key))
+                .next()
+                .is_some()
+        );
+    }
+}
+
+#[test]
+fn several_servers_wait_before_a_definition_is_established() {
+    let mut lab = lab(2, false, vec![define(), of_definition(Method::Get)]);
+    assert_eq!(lab.answer(0).code, 201);
+    lab.run(2.0);
+    assert!(!is_established(&mut lab, 1));
+    lab.run(3.0);
+    assert!(is_established(&mut lab, 1));
+}
+
+#[test]
+fn objects_go_before_their_definition_does() {
+    let script = vec![
+        define(),
+        create("kept", &["g.example/keep"], 1),
+        create("b", &[], 2),
+        of_definition(Method::Delete),
+        create("late", &[], 3),
+        merge("kept", json!({"metadata": {"finalizers": null}})),
+        of_definition(Method::Get),
+        Request::new(Method::Get, format!("{THINGS}/b")),
+    ];
+    let mut lab = lab(1, true, script);
+    lab.answer(0);
+    lab.run(4.0);
+    lab.answer(1);
+    lab.answer(2);
+    assert_eq!(lab.answer(3).code, 200);
+    lab.run(1.0);
+    assert_eq!(reason(lab.answer(4)), Reason::Forbidden);
+    assert_eq!(reason(lab.answer(7)), Reason::NotFound);
+    assert_eq!(lab.answer(6).code, 200);
+    assert_eq!(lab.answer(5).code, 200);
+    lab.run(10.0);
+    assert_eq!(reason(lab.answer(6)), Reason::NotFound);
+    assert_eq!(lab.answer(7).code, 404);
+}
+
+#[test]
+fn a_watch_ends_as_its_definition_changes() {
+    let versions = definition(50)["spec"]["versions"].clone();
+    let script = vec![
+        define(),
+        create("a", &[], 1),
+        watch(),
+        merge(NAME, json!({"spec": {"versions": versions}})),
+        create("b", &[], 40),
+    ];
+    let mut lab = lab(1, true, script);
+    lab.answer(0);
+    lab.run(4.0);
+    lab.answer(1);
+    lab.ask(2);
+    lab.run(1.0);
+    let closed = |lab: &Lab| {
+        let is_end = |reply: &Reply| matches!(reply, Reply::Part(WatchPart::Closed));
+        lab.answers()
+            .iter()
+            .any(|(of, reply)| *of == 2 && reply.as_ref().is_ok_and(is_end))
+    };
+    assert!(!closed(&lab));
+    let before = lab.answers().len();
+    lab.ask(3);
+    lab.run(0.5);
+    assert_eq!(lab.answers().len(), before + 1);
+    assert!(!closed(&lab), "requests in flight get a second");
+    lab.run(2.0);
+    assert!(closed(&lab));
+    assert_eq!(lab.answer(4).code, 201);
+}
+
+#[test]
+fn a_name_that_another_definition_has_is_not_accepted() {
+    let mut other = definition(10);
+    other["metadata"]["name"] = "others.g.example".into();
+    other["spec"]["names"] = json!({"plural": "others", "kind": "Thing", "listKind": "OtherList"});
+    let all = CUSTOM_RESOURCE_DEFINITIONS.path("", "");
+    let path = CUSTOM_RESOURCE_DEFINITIONS.path("", "others.g.example");
+    let script = vec![
+        define(),
+        Request::new(Method::Post, all).with(other),
+        Request::new(Method::Get, path),
+        of_definition(Method::Delete),
+    ];
+    let mut lab = lab(1, false, script);
+    lab.answer(0);
+    lab.answer(1);
+    let refused = object(lab.answer(2));
+    assert!(!is_crd_condition_true(&refused, "NamesAccepted"));
+    lab.answer(3);
+    lab.run(4.0);
+    // What it wanted is free now.
+    let accepted = object(lab.answer(2));
+    assert!(is_crd_condition_true(&accepted, "NamesAccepted"));
+    assert!(is_crd_condition_true(&accepted, "Established"));
+}
