@@ -20,6 +20,7 @@ mod matrix;
 mod names;
 mod operator_example;
 mod own_component;
+mod pins;
 mod reduction;
 mod schema;
 mod scopes;
