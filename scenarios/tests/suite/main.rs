@@ -33,5 +33,6 @@ mod support;
 mod sweeps;
 mod traces;
 mod two_elections;
+mod used_kinds;
 mod versions;
 mod watch_defects;
