@@ -9,7 +9,7 @@ use wavetank_engine::Fault;
 
 use super::faults::Faults;
 use super::network::Network;
-use super::search::Search;
+use super::search::{Search, told};
 
 /// A Wavetank scenario: a cluster, what is done to it, and what must hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,9 +63,17 @@ pub struct Scenario {
 impl Scenario {
     /// What it asks for, as it is written.
     pub fn spec(&self) -> Spec {
+        let planned = self
+            .plan
+            .iter()
+            .filter_map(|directed| directed.tell.clone());
+        let faults = self.search.iter().flat_map(|search| &search.faults);
+        let searched = faults.filter_map(|fault| told(fault)?.ok());
+        let told = planned.chain(searched);
         Spec {
             given: self.given.clone(),
             release: self.release,
+            told: told.map(|told| (told.what, told.with)).collect(),
             ..Spec::default()
         }
     }

@@ -50,22 +50,22 @@ fn lease_recovery_is_clean() {
 
 #[test]
 fn cluster_ips_bitmap_is_clean() {
-    has_states("cluster-ips-bitmap", 103_671);
+    has_states("cluster-ips-bitmap", 87_521);
 }
 
 #[test]
 fn cluster_ips_objects_is_clean() {
-    has_states("cluster-ips-objects", 129_442);
+    has_states("cluster-ips-objects", 118_021);
 }
 
 #[test]
 fn first_address_is_clean() {
-    has_states("first-address", 7_165);
+    has_states("first-address", 6_814);
 }
 
 #[test]
 fn service_updates_is_clean() {
-    has_states("service-updates", 173_549);
+    has_states("service-updates", 164_559);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn reports_are_for_programs_as_well() {
     let done = check(&dir, &args).expect(0, &[]);
     let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
     assert_eq!(json[0]["verdict"], "clean");
-    assert_eq!(json[0]["figures"]["states"], 103_671);
+    assert_eq!(json[0]["figures"]["states"], 87_521);
     let junit = fs::read_to_string(dir.join("junit.xml")).expect("it was written");
     assert!(
         junit.contains(r#"<testcase name="cluster-ips-bitmap" classname="wavetank""#),

@@ -267,7 +267,7 @@ fn what_a_scenario_lacks_is_said_as_it_is_written() {
     );
 }
 
-/// Probes of a search that is under way are rough, and of the right size: this one has 103,671 states.
+/// Probes of a search that is under way are rough, and of the right size: this one has 87,521 states.
 #[test]
 fn a_search_that_is_ended_says_how_large_it_would_be() {
     let dir = scratch("estimate");
@@ -299,6 +299,6 @@ fn a_search_that_is_ended_says_how_large_it_would_be() {
     let states: u64 = digits.parse().expect("a number");
     assert!(
         (25_000..415_000).contains(&states),
-        "{states} of 103,671 states"
+        "{states} of 87,521 states"
     );
 }

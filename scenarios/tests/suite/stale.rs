@@ -77,7 +77,8 @@ fn what_cannot_be_held_is_said() {
         ("w1", "configmaps", "neither informers nor watch caches"),
         ("i3", "configmaps", "neither informers nor watch caches"),
         ("i1", "nodes", "has no `nodes`"),
-        ("a1", "nods", "did you mean `nodes`"),
+        ("a1", "pod", "did you mean `pods`"),
+        ("a1", "nodes", "has no `nodes`"),
     ] {
         let plan =
             format!("plan:\n  - {{at: 1s, hold: {{process: {process}, resource: {resource}}}}}\n");

@@ -1,7 +1,9 @@
 //! The defects of watch caches and informers that a seed of `watch-storm` shows: each is found by a
 //! monitor of what its bug report complains of. `wavetank matrix watch-storm` looks for all of them, under
-//! many seeds. Two that no seed below 300 shows have scopes: `too-large-is-no-fallback` is found by `relist-too-large`,
-//! where a link stalls for 50 s, and `watch-during-reinitialisation` by `watch-cache-refill`.
+//! many seeds. Three that no seed below 600 shows have scopes. `too-large-is-no-fallback` is found by `relist-too-large`,
+//! where a link stalls for 50 s: a reflector hears of a refused list after eleven attempts, which take 43 s, and a silent
+//! connection of a cache is noticed after 40 s. `watch-during-reinitialisation` is found by `watch-cache-refill`, and
+//! `watch-without-leader` by `leaderless-caches`.
 
 use crate::support::pins::pins;
 
@@ -10,7 +12,6 @@ pins! {
     deleted_at_old_revision: "deleted-at-old-revision",
     quiet_cache_falls_behind: "quiet-cache-falls-behind",
     watch_list_without_progress: "watch-list-without-progress",
-    watch_without_leader: "watch-without-leader",
     relist_at_zero: "relist-at-zero",
     relist_is_a_sync: "relist-is-a-sync",
     replace_forgets_queued: "replace-forgets-queued",

@@ -135,8 +135,8 @@ impl Process for Writer {
     }
 }
 
-/// What is read.
-const ALL: [&Resource; 3] = [&CONFIG_MAPS, &PODS, &SECRETS];
+/// What is read and written.
+pub const ALL: [&Resource; 3] = [&CONFIG_MAPS, &PODS, &SECRETS];
 
 /// What is written how often. Secrets are all but quiet.
 fn resource(drawn: u64) -> &'static Resource {

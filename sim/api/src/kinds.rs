@@ -69,6 +69,28 @@ impl Resource {
         &JOBS,
     ];
 
+    /// The one of the table that a path of the API is of.
+    pub fn at_path(path: &str) -> Option<&'static Resource> {
+        let mut all = Resource::ALL.into_iter();
+        all.find(|resource| {
+            let version = match resource.group {
+                "" => format!("/api/{}/", resource.version),
+                group => format!("/apis/{group}/{}/", resource.version),
+            };
+            let Some(rest) = path.strip_prefix(&version) else {
+                return false;
+            };
+            let parts: Vec<&str> = rest.split('/').collect();
+            match parts[..] {
+                ["namespaces", _, plural, ..] if !matches!(plural, "status" | "finalize") => {
+                    resource.plural == plural
+                }
+                [plural, ..] => resource.plural == plural,
+                [] => false,
+            }
+        })
+    }
+
     /// `apiVersion`: `v1`, `apps/v1`.
     pub fn api_version(&self) -> String {
         match self.group {

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::kinds::{EVENTS, Kinds};
+use wavetank_api::kinds::Kinds;
 use wavetank_api::{Request, Resource};
 use wavetank_client::{RestClient, Servers};
 use wavetank_engine::{
@@ -145,11 +145,18 @@ impl Config {
     }
 
     /// The watch cache of a resource.
+    ///
+    /// # Panics
+    /// If nobody said that it is used: without its watch cache the answer could be another one.
     pub fn cacher(&self, rx: Rx, resource: &'static Resource) -> Option<Cacher> {
-        let apart = self.events_etcd.is_some() && *resource == EVENTS;
-        let is_cached = !apart && self.kinds.caches(resource);
-        let caches = self.caches().filter(|_| is_cached)?;
-        Some(Cacher::serving(rx, caches, resource))
+        let caches = self.caches()?;
+        assert!(
+            self.kinds.uses(resource),
+            "`{}` is asked for, but no component of the scenario says that it uses it (`Component::uses`)",
+            resource.qualified()
+        );
+        let is_cached = self.kinds.caches(resource);
+        is_cached.then(|| Cacher::serving(rx, caches, resource))
     }
 
     /// Its loopback client.

@@ -135,12 +135,13 @@ impl Components {
         self.iter().flat_map(|own| own.releases(spec)).collect()
     }
 
-    /// The kinds that apiservers serve: those of a component that a scenario has none of are not among them.
+    /// The kinds that apiservers serve, and which of them are used: those of a component that a scenario has none of are
+    /// not among them.
     fn kinds(&self, spec: &Spec) -> Kinds {
         let there = self.iter().filter(|own| own.exists(spec));
         let kinds = Kinds::with(there.flat_map(|own| own.kinds()).collect());
         let used = self.iter().flat_map(|own| own.uses(spec));
-        used.fold(kinds, |kinds, resource| kinds.used(&resource))
+        used.fold(kinds, Kinds::with_used)
     }
 
     /// The same, with what follows from which components there are: the kinds that its apiservers serve, and whether

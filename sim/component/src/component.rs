@@ -117,11 +117,13 @@ pub trait Component: Send + Sync + 'static {
         None
     }
 
-    /// The resources that it uses besides those that every scenario has, by their qualified names, `jobs.batch`:
-    /// apiservers have watch caches of them only where somebody uses them.
-    fn uses(&self, spec: &Spec) -> Vec<String> {
-        let _ = spec;
-        Vec::new()
+    /// The resources of the table that its processes read, write or watch through apiservers. These have watch caches of
+    /// those that somebody uses, and of no others; what nobody uses must not be asked for. Who does not say may use any.
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        match self.exists(spec) {
+            true => Resource::ALL.to_vec(),
+            false => Vec::new(),
+        }
     }
 
     /// The kinds that apiservers serve where there is such a one, besides those that they always serve.

@@ -28,7 +28,9 @@ pub struct Spec {
     pub etcd: Option<EtcdVersion>,
     /// Which defects and fixes are on.
     pub composition: Composition,
-    /// The kinds that apiservers serve: also those that its components declare.
+    /// What processes are told in its plan, or may be told during a search: what, and with what.
+    pub told: Vec<(String, Json)>,
+    /// The kinds that apiservers serve, also those that its components declare, and which of them these use.
     pub kinds: Kinds,
     /// Are there processes that elect a leader?
     pub elects: bool,

@@ -6,6 +6,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_actors::{Attempt, Follower};
+use wavetank_api::Resource;
+use wavetank_api::kinds::ENDPOINTS;
 use wavetank_client::Checked;
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
@@ -123,6 +125,12 @@ impl Component for Clients {
             };
             wiring.process(name, client);
         }
+    }
+
+    /// The Endpoints that they follow.
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        let used = count(&spec.given) > 0;
+        used.then_some(&ENDPOINTS).into_iter().collect()
     }
 
     fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {

@@ -2,7 +2,7 @@
 
 mod options;
 
-use wavetank_api::Object;
+use wavetank_api::{Object, Resource};
 use wavetank_component::file::path::Path;
 use wavetank_component::{
     Component, Drawn, Entry, Focus, Given, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas,
@@ -157,6 +157,10 @@ impl Component for Etcd {
             };
             wiring.process(name, wavetank_etcd::Etcd::<Object>::new(config));
         }
+    }
+
+    fn uses(&self, _: &Spec) -> Vec<&'static Resource> {
+        Vec::new()
     }
 
     /// A single member under apiservers is hit less, and its connections where they are the apiservers'. Members come

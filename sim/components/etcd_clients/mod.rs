@@ -1,8 +1,8 @@
 //! Clients that use etcd itself: they read, write, compact, watch and hold leases.
 
 use wavetank_actors::{EtcdUser, etcd_user};
-use wavetank_api::Object;
-use wavetank_component::{Component, Hit, Load, Need, Replicas, Setup, Wiring};
+use wavetank_api::{Object, Resource};
+use wavetank_component::{Component, Hit, Load, Need, Replicas, Setup, Spec, Wiring};
 use wavetank_engine::{FaultKind, NotState};
 
 use crate::etcd;
@@ -59,6 +59,10 @@ impl Component for EtcdClients {
             };
             wiring.process(name, EtcdUser::new(config));
         }
+    }
+
+    fn uses(&self, _: &Spec) -> Vec<&'static Resource> {
+        Vec::new()
     }
 
     fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {

@@ -7,6 +7,8 @@ mod stopped;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wavetank_api::Resource;
+use wavetank_api::kinds::LEASES;
 use wavetank_component::{Component, Entry, Hit, Keys, Part, PropertyInfo, Section, Setup, Spec};
 use wavetank_engine::FaultKind;
 use wavetank_version::{List, Listed};
@@ -58,6 +60,10 @@ impl Component for Identity {
 
     fn keys(&self) -> Vec<Keys> {
         vec![Keys::of::<Options>()]
+    }
+
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        is_on(spec).then_some(&LEASES).into_iter().collect()
     }
 
     fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {

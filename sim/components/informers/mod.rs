@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::kube_apiserver::bootstrap::Bootstrap;
 use wavetank_actors::InformerClient;
+use wavetank_api::Resource;
 use wavetank_apiserver::ApiServer;
 use wavetank_client::monitors::{self, Name};
 use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
@@ -98,6 +99,13 @@ impl Component for InformerClients {
             FaultKind::Stop => None,
             FaultKind::Crash | FaultKind::PowerLoss => Some(Hit::at_most(max).in_turn(3)),
             _ => Some(Hit::at_most(max).in_turn(1)),
+        }
+    }
+
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        match spec.count(NAME) {
+            0 => Vec::new(),
+            _ => specs::INFORMED.to_vec(),
         }
     }
 

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use wavetank_api::Resource;
+use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS};
 use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect};
 use wavetank_component::Focus;
 use wavetank_component::{
@@ -284,6 +286,18 @@ impl Component for KubeApiserver {
 
     fn releases(&self, spec: &Spec) -> Vec<Version> {
         releases(spec)
+    }
+
+    /// What its reconcilers keep, as far as the releases know of it.
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        let keeps = reconcilers(spec).iter().any(|own| *own != Reconciler::None);
+        let mut releases = all_releases(spec).into_iter();
+        let slices = keeps && releases.any(|release| release.has(gates::ENDPOINT_SLICES));
+        let endpoints = keeps.then_some(&ENDPOINTS);
+        endpoints
+            .into_iter()
+            .chain(slices.then_some(&ENDPOINT_SLICES))
+            .collect()
     }
 
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {

@@ -11,6 +11,7 @@ mod options;
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use wavetank_api::Resource;
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_component::values::Choices;
@@ -145,6 +146,23 @@ impl Component for KubeControllerManager {
                 "controller managers of {newest} have no lock {of:?}"
             )),
         }
+    }
+
+    /// What they lock.
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        let Some(newest) = kube_apiserver::newest(spec).filter(|_| spec.count(KEY) > 0) else {
+            return Vec::new();
+        };
+        let locks = spec.part::<Options>().leader_elect_resource_lock;
+        let locks = locks.map(|locks| {
+            locks
+                .values()
+                .iter()
+                .map(|of| LockKind::from(*of))
+                .collect()
+        });
+        let locks: Vec<LockKind> = locks.unwrap_or_else(|| vec![LockKind::of(newest)]);
+        locks.into_iter().flat_map(LockKind::resources).collect()
     }
 
     fn elects(&self) -> bool {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wavetank_api::Resource;
 use wavetank_client::HealthChecks;
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
@@ -148,6 +149,10 @@ impl Component for LoadBalancer {
             let path = Path::of("topology").key(NAME).key(key);
             mistakes.at(path, Focus::Value, message, format!("give {least}"));
         }
+    }
+
+    fn uses(&self, _: &Spec) -> Vec<&'static Resource> {
+        Vec::new()
     }
 
     fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {

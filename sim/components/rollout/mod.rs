@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_actors::RolloutOperator as Operator;
+use wavetank_api::Resource;
 use wavetank_apiserver::ServerNote;
 use wavetank_component::values::Choices;
 use wavetank_component::{
@@ -163,6 +164,10 @@ impl Component for RolloutOperator {
             let servers = servers.collect();
             wiring.process(name, Operator { servers });
         }
+    }
+
+    fn uses(&self, _: &Spec) -> Vec<&'static Resource> {
+        Vec::new()
     }
 
     fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {

@@ -4,6 +4,8 @@ pub(crate) mod writer;
 
 use std::sync::Arc;
 
+use wavetank_api::Resource;
+use wavetank_api::kinds::SERVICES;
 use wavetank_component::{
     Component, Hit, Load, Mistakes, Need, Replicas, Section, Setup, Spec, Wiring,
 };
@@ -69,6 +71,11 @@ impl Component for ServiceWriters {
             let writer = ServiceWriter::new(name, servers.clone(), oldest, &ranges);
             wiring.process(name, writer);
         }
+    }
+
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        let used = spec.count(NAME) > 0;
+        used.then_some(&SERVICES).into_iter().collect()
     }
 
     fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {

@@ -11,11 +11,15 @@ mod properties;
 pub(crate) mod repair;
 
 use serde_json::Value as Json;
+use wavetank_api::Resource;
+use wavetank_api::kinds::{ENDPOINTS, EVENTS, IP_ADDRESSES, NAMESPACES, SERVICE_CIDRS, SERVICES};
 use wavetank_component::{
     Component, Description, Hit, Keys, Mistakes, Need, PropertyInfo, Setup, Spec, Stored,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
+
+use crate::kube_apiserver;
 
 pub use allocators::ServiceRanges;
 pub use defects::{RepairDefect, ServiceDefect};
@@ -65,6 +69,24 @@ impl Component for Services {
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
         spec.part::<Options>().check(mistakes);
+    }
+
+    /// Services with their Endpoints, Events about them, the objects that say what is allocated, and the namespace of the
+    /// Service `kubernetes`, as far as the releases know of them.
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        if !self.exists(spec) {
+            return Vec::new();
+        }
+        let mut used = vec![&SERVICES, &ENDPOINTS, &EVENTS];
+        for release in kube_apiserver::all_releases(spec) {
+            if release.has(gates::IP_ADDRESSES) {
+                used.extend([&IP_ADDRESSES, &SERVICE_CIDRS]);
+            }
+            if !release.has(kube_apiserver::gates::SYSTEM_NAMESPACES_APART) {
+                used.push(&NAMESPACES);
+            }
+        }
+        used
     }
 
     fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wavetank_api::Resource;
 use wavetank_apiserver::CacheDefect;
 use wavetank_apiserver::cacher::CacheNote;
 use wavetank_component::values::{Choices, Duration as Written};
@@ -144,6 +145,10 @@ impl Component for WatchCache {
             let help = "add `watch-cache: true` to `topology`, or remove it";
             mistakes.key(Section::Options, "etcd-compaction-interval", message, help);
         }
+    }
+
+    fn uses(&self, _: &Spec) -> Vec<&'static Resource> {
+        Vec::new()
     }
 
     fn hit(&self, _: &Setup, _: FaultKind, _: u32) -> Option<Hit> {

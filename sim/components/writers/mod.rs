@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use wavetank_actors::Writer;
 use wavetank_actors::monitors::Name;
+use wavetank_actors::{Writer, writer};
+use wavetank_api::Resource;
 use wavetank_apiserver::cacher::gates::WATCH_LIST;
 use wavetank_component::{
     Component, Entry, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Wiring,
@@ -68,6 +69,19 @@ impl Component for Writers {
             let servers = servers.clone();
             wiring.process(name, Writer { servers, streams });
         }
+    }
+
+    /// What they read and write, and whatever the plan has them ask for.
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        if spec.count(NAME) == 0 {
+            return Vec::new();
+        }
+        let paths = spec
+            .told
+            .iter()
+            .filter_map(|(_, with)| with["path"].as_str());
+        let asked_for = paths.filter_map(Resource::at_path);
+        writer::ALL.into_iter().chain(asked_for).collect()
     }
 
     /// What they are told is held against the caches that informers watch.

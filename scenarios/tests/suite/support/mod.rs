@@ -14,6 +14,10 @@ use wavetank_engine::trace::Record;
 
 #[path = "../../../examples/ping-pong/game.rs"]
 pub mod game;
+#[path = "../../../examples/pins/pin.rs"]
+pub mod pin;
+#[path = "../../../examples/pins/search.rs"]
+pub mod pin_search;
 pub mod pins;
 #[path = "../../../examples/ping-pong/table.rs"]
 pub mod table;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Resource;
+use super::{EVENTS, Resource};
 use crate::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 
 /// Some resources of the table.
@@ -10,19 +10,15 @@ use crate::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 struct ResourceSet(u32);
 
 impl ResourceSet {
-    /// Those that every apiserver has watch caches of, used or not: all that there were when others were first
-    /// cached only for scenarios that use them.
-    const CACHED: ResourceSet = ResourceSet((1 << 13) - 1);
+    /// None.
+    const NONE: ResourceSet = ResourceSet(0);
+    /// All.
+    const ALL: ResourceSet = ResourceSet((1 << Resource::ALL.len()) - 1);
 
-    /// With the resource of this name, `jobs.batch`.
-    ///
-    /// # Panics
-    /// If there is none.
-    fn with(self, qualified: &str) -> ResourceSet {
-        let mut all = Resource::ALL.iter();
-        let at = all.position(|resource| resource.qualified() == qualified);
-        let at = at.unwrap_or_else(|| panic!("there is no resource `{qualified}`"));
-        ResourceSet(self.0 | 1 << at)
+    /// With this one, if it is of the table.
+    fn with(self, resource: &Resource) -> ResourceSet {
+        let at = Resource::ALL.iter().position(|own| *own == resource);
+        ResourceSet(at.map_or(self.0, |at| self.0 | 1 << at))
     }
 
     /// They, in the order of the table.
@@ -33,22 +29,26 @@ impl ResourceSet {
     }
 }
 
-impl Default for ResourceSet {
-    fn default() -> ResourceSet {
-        ResourceSet::CACHED
-    }
-}
-
 /// The kinds of a world.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Kinds {
-    /// Those of the table that have watch caches.
-    cached: ResourceSet,
+    /// Those of the table that somebody uses.
+    used: ResourceSet,
     custom: Arc<[&'static Resource]>,
 }
 
+/// Those of the table, of which any may be used.
+impl Default for Kinds {
+    fn default() -> Kinds {
+        Kinds {
+            used: ResourceSet::ALL,
+            custom: Arc::default(),
+        }
+    }
+}
+
 impl Kinds {
-    /// Those of the table, and these.
+    /// Those of the table, of which nobody uses any yet, and these.
     ///
     /// # Panics
     /// If one has a group that cannot be that of a custom kind, or two are called or stored alike.
@@ -72,8 +72,8 @@ impl Kinds {
             before.push(kind);
         }
         Kinds {
+            used: ResourceSet::NONE,
             custom: custom.into(),
-            ..Kinds::default()
         }
     }
 
@@ -93,19 +93,27 @@ impl Kinds {
         self.custom.contains(&&CUSTOM_RESOURCE_DEFINITIONS)
     }
 
-    /// The same, where somebody uses the resource of this name, `jobs.batch`.
-    ///
-    /// # Panics
-    /// If the table has no such resource.
+    /// The same, where somebody uses this resource.
     #[must_use]
-    pub fn used(self, qualified: &str) -> Kinds {
-        let cached = self.cached.with(qualified);
-        Kinds { cached, ..self }
+    pub fn with_used(self, resource: &Resource) -> Kinds {
+        let used = self.used.with(resource);
+        Kinds { used, ..self }
     }
 
-    /// Those that servers have watch caches of, if they have any.
+    /// Those that somebody uses. Custom ones are there because somebody does.
+    pub fn used(&self) -> impl Iterator<Item = &'static Resource> {
+        self.used.iter().chain(self.custom.iter().copied())
+    }
+
+    /// Does somebody use it?
+    pub fn uses(&self, resource: &Resource) -> bool {
+        self.used().any(|own| *own == *resource)
+    }
+
+    /// Those that servers have watch caches of, if they have any: those that are used, without Events
+    /// (`DefaultWatchCacheSizes`, `pkg/kubeapiserver/default_storage_factory_builder.go`).
     pub fn cached(&self) -> impl Iterator<Item = &'static Resource> {
-        self.cached.iter().chain(self.custom.iter().copied())
+        self.used().filter(|own| **own != EVENTS)
     }
 
     /// Have servers a watch cache of it?
@@ -128,7 +136,7 @@ impl Kinds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::CustomResource;
+    use crate::kinds::{CustomResource, JOBS};
 
     const CRONTABS: Resource = Resource {
         group: "stable.example.com",
@@ -159,6 +167,17 @@ mod tests {
         assert_eq!(find(&Kinds::with(vec![&OWN])), Some(&OWN));
         let all = Kinds::with(vec![&OWN]).iter().count();
         assert_eq!(all, Resource::ALL.len() + 1);
+    }
+
+    #[test]
+    fn there_are_caches_of_what_is_used_and_not_of_events() {
+        let none = Kinds::with(vec![&OWN]);
+        let kinds = none.clone().with_used(&JOBS).with_used(&EVENTS);
+        assert_eq!(none.cached().collect::<Vec<_>>(), [&OWN]);
+        assert_eq!(kinds.cached().collect::<Vec<_>>(), [&JOBS, &OWN]);
+        assert!(kinds.uses(&EVENTS) && !kinds.caches(&EVENTS) && !kinds.uses(&super::super::PODS));
+        let all = Kinds::default().cached().count();
+        assert_eq!(all, Resource::ALL.len() - 1);
     }
 
     #[test]

@@ -80,6 +80,12 @@ impl LockKind {
         }
     }
 
+    /// Of which its objects are.
+    pub fn resources(self) -> impl Iterator<Item = &'static Resource> {
+        let (primary, secondary) = self.parts();
+        std::iter::once(primary).chain(secondary)
+    }
+
     /// Its objects: the primary one, and the secondary one if there is one.
     fn parts(self) -> (&'static Resource, Option<&'static Resource>) {
         match self {

@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::kinds::CONFIG_MAPS;
-use wavetank_api::{Method, Reason, Request};
+use wavetank_api::{Method, Reason, Request, Resource};
 use wavetank_client::leader_election::Leading;
 use wavetank_client::wait::{Every, Turn};
 use wavetank_client::{Failure, RestClient};
-use wavetank_component::{Component, Setup};
+use wavetank_component::{Component, Setup, Spec};
 use wavetank_engine::{Either, Rx};
 use wavetank_version::Gate;
 
 use crate::elected::DRAIN;
+use crate::kube_controller_manager;
 use crate::kube_controller_manager::controller::{
     Controller, ControllerContext, ControllerDescriptor, Work,
 };
@@ -39,6 +40,11 @@ impl Component for Tally {
 
     fn about(&self) -> &'static str {
         "the controller that writes who leads"
+    }
+
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        let used = kube_controller_manager::runs(spec, NAME);
+        used.then_some(&CONFIG_MAPS).into_iter().collect()
     }
 }
 

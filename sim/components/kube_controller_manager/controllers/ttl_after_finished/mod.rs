@@ -11,6 +11,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use wavetank_api::Resource;
 use wavetank_api::gates::TTL_AFTER_FINISHED;
 use wavetank_api::json;
 use wavetank_api::kinds::JOBS;
@@ -114,9 +115,9 @@ impl Component for TtlAfterFinished {
         }
     }
 
-    fn uses(&self, spec: &Spec) -> Vec<String> {
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
         let used = is_run(spec) || spec.count(USERS) > 0;
-        used.then(|| JOBS.qualified()).into_iter().collect()
+        used.then_some(&JOBS).into_iter().collect()
     }
 
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
