@@ -18,6 +18,7 @@ use crate::kinds::Resource;
 use crate::quote;
 use crate::schema::{self, StructId};
 use crate::status::{Reason, Status};
+use crate::versions;
 use text::Node;
 use typed::Tree;
 pub(crate) use yaml::yaml_to_json;
@@ -128,9 +129,46 @@ pub fn object(
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
     let api_version = resource.api_version();
-    let (mut json, warnings) = kind(body, content_type, &api_version, resource.kind, validation)?;
+    let (mut json, warnings) = match kind(
+        body,
+        content_type,
+        &api_version,
+        resource.kind,
+        validation,
+    ) {
+        Ok(read) => read,
+        // It is of the kind in another version: it converts, and is not what was asked for.
+        Err(refusal) => match of_another_version(body, content_type, resource) {
+            Some(said) => {
+                return Err(Status::new_bad_request(format!(
+                    "the API version in the data ({said}) does not match the expected API version ({api_version})"
+                )));
+            }
+            None => return Err(refusal),
+        },
+    };
     resource.strategy.default(&mut json);
     Ok((json, warnings))
+}
+
+/// The version that a body says it is of, if it is another one of the same kind.
+fn of_another_version(
+    body: &Body,
+    content_type: Option<&str>,
+    resource: &Resource,
+) -> Option<String> {
+    let said = match (body, negotiate_input_serializer(content_type).ok()?) {
+        (Body::Json(json), _) => interpret(&**json).ok()?,
+        (_, Format::Json) => interpret(&text::parse(bytes(body)).ok()?).ok()?,
+        (_, Format::Yaml) => interpret(&yaml_to_json(bytes(body)).ok()?).ok()?,
+    };
+    let hub = |of: &'static Resource| versions::hub_of(of);
+    let mut all = Resource::ALL.into_iter();
+    let own = all.find(|of| *of == resource).map(hub)?;
+    let mut all = Resource::ALL.into_iter();
+    let other = all.find(|of| of.kind == said.kind && of.api_version() == said.api_version);
+    let other = other.filter(|other| *other != resource && hub(other) == own);
+    other.map(|_| said.api_version)
 }
 
 /// An object of a subresource's kind, [`SCALE`], [`BINDING`] or [`EVICTION`], with warnings.

@@ -4,9 +4,11 @@
 
 use wavetank_version::Version;
 
+use crate::discovery::Shown;
 use crate::json::{self, Json};
 use crate::times::Stamp;
 use crate::validation::ErrorList;
+use crate::versions::Versioned;
 
 /// What a hook may want to know beside the objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +41,8 @@ pub enum Part {
     Status,
     /// `/finalize` of a namespace.
     Finalize,
+    /// `/ephemeralcontainers` of a pod.
+    EphemeralContainers,
 }
 
 /// How an object that is asked to go goes (`BeforeDelete`).
@@ -156,5 +160,16 @@ pub trait Strategy: Sync {
     fn field<'a>(&self, object: &'a Json, field: &str) -> &'a str {
         let path: Vec<&str> = field.split('.').collect();
         json::text(object, &path)
+    }
+
+    /// How discovery shows the kind, beside its verbs and the parts that it has.
+    fn shown(&self) -> Shown {
+        Shown::PLAIN
+    }
+
+    /// How its objects are stored in the version of another resource, if they are: the rules, but for defaults and
+    /// labels of fields, are then about objects of that version.
+    fn versioned(&self) -> Option<&'static Versioned> {
+        None
     }
 }

@@ -27,4 +27,8 @@ gates! {
     pub READINESS_ASKS_ETCD = Gate::since(1, 25);
     /// A deleted object comes back with the revision of its deletion (k/k#113368).
     pub DELETED_HAVE_THEIR_REVISION = Gate::since(1, 26);
+    /// `/api` and `/apis` answer with all resources at once for those who ask (`apidiscovery.k8s.io/v2`).
+    pub AGGREGATED_DISCOVERY = Gate::since(1, 30);
+    /// `/version` tells which releases a server emulates and goes with (the first modelled release that has it).
+    pub VERSION_TELLS_COMPATIBILITY = Gate::since(1, 36);
 }

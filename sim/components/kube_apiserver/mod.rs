@@ -210,6 +210,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         kinds: setup.kinds.clone(),
         namespace_lifecycle: false,
         managed_fields: Default::default(),
+        admission: Default::default(),
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
         compaction: watch_cache::compaction(setup),

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
-use wavetank_apiserver::{ApiServer, Config, Defects, ManagedFields};
+use wavetank_apiserver::{Admission, ApiServer, Config, Defects, ManagedFields, gates};
 use wavetank_client::HTTPS;
 use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
 use wavetank_components::services::RepairNote;
@@ -217,7 +217,10 @@ pub(crate) fn request(recorded: &Json) -> Result<Request, String> {
     Ok(Request {
         query: Query(query),
         content_type,
-        accept: recorded["accept"].as_str().map(Into::into),
+        accept: recorded["headers"]["Accept"]
+            .as_str()
+            .or(recorded["accept"].as_str())
+            .map(Into::into),
         // The recorder names no program, unless it says so.
         user_agent: recorded["headers"]["User-Agent"]
             .as_str()
@@ -315,6 +318,8 @@ pub struct Cluster<'a> {
     pub servers: usize,
     /// `--endpoint-reconciler-type`
     pub reconciler: Reconciler,
+    /// Is the admission plugin `ServiceAccount` on?
+    pub service_accounts: bool,
 }
 
 /// The servers' names; requests go to the first.
@@ -361,6 +366,10 @@ impl Lab {
             kinds: Default::default(),
             namespace_lifecycle: true,
             managed_fields: ManagedFields::Kept,
+            admission: Admission {
+                defaults: release.has(gates::AGGREGATED_DISCOVERY),
+                service_accounts: cluster.service_accounts,
+            },
             watch_cache: Some(etcd),
             compaction: None,
         };
@@ -400,6 +409,12 @@ impl Lab {
             lab.run(Duration::from_secs(3));
         }
         lab.make_what_servers_make();
+        let bootstrapped = release.has(gates::AGGREGATED_DISCOVERY);
+        let objects = bootstrapped.then(|| crate::bootstrap::objects(release));
+        for (key, object) in objects.into_iter().flatten() {
+            lab.put(&key, &object);
+            lab.run(Duration::from_millis(20));
+        }
         // Until the bootstrap controller has made its Service.
         lab.run(Duration::from_secs(12));
         lab.command("recorder", "mark", Json::Null);
@@ -435,6 +450,19 @@ impl Lab {
             found.mod_revision,
             found.version,
         ))
+    }
+
+    /// All objects under a prefix with their keys, revisions and versions; of the etcd of Events, if `events`.
+    pub fn range(&self, prefix: &str, events: bool) -> Vec<(String, Json, u64, u64)> {
+        let name = if events { EVENTS_ETCD } else { "etcd" };
+        let etcd = self.world.find(name).expect("it was built");
+        let etcd = self.world.process::<Etcd<Object>>(etcd).expect("an etcd");
+        let keys = Keys::prefix(prefix);
+        let shown = etcd.store().iter(&keys).map(|kv| {
+            let object = kv.value.json().clone();
+            (kv.key.to_string(), object, kv.mod_revision, kv.version)
+        });
+        shown.collect()
     }
 
     /// All objects under a prefix.

@@ -96,6 +96,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         ranges: ranges.unwrap_or("10.96.0.0/24").split(',').collect(),
         servers,
         reconciler,
+        service_accounts: cluster["flags"]["disable-admission-plugins"] != "ServiceAccount",
     });
     lab.writes();
     let symbols = Symbols::new(&recording.lines, lab.revision());
@@ -191,6 +192,7 @@ impl Replay<'_> {
                     "method": "GET",
                     "path": watch["path"],
                     "query": watch["query"],
+                    "headers": watch["headers"],
                 }));
                 if is_served_by_a_cache(&request) {
                     self.lab.run(CATCH_UP);
@@ -219,6 +221,9 @@ impl Replay<'_> {
             if let (Some("compact"), Ok(revision)) = (etcd["op"].as_str(), revision.parse()) {
                 self.lab.compact(revision);
             }
+            if etcd["op"] == "range" && line.get("kvs").is_some() {
+                return Some(self.range(line));
+            }
             return None;
         }
         if line.get("restart").is_some() {
@@ -235,6 +240,24 @@ impl Replay<'_> {
             return Some(self.writes(line));
         }
         self.allocations(line)
+    }
+
+    /// What is stored under a prefix.
+    fn range(&mut self, line: &Json) -> Result<(), Unequal> {
+        let prefix = line["etcd"]["prefix"].as_str().unwrap_or_default();
+        let events = line["etcd"]["store"] == "events";
+        let stored = self.lab.range(prefix, events).into_iter();
+        let said: Json = stored
+            .map(|(key, value, revision, version)| {
+                let mut kv = json!({"key": key, "value": value, "version": version});
+                // Those of Events are not told.
+                if !events {
+                    kv["modRevision"] = revision.to_string().into();
+                }
+                kv
+            })
+            .collect();
+        self.compare(&line["kvs"], said, "kvs")
     }
 
     /// A line about what is allocated, or about what nobody plays yet.
@@ -407,6 +430,11 @@ impl Replay<'_> {
             if let Some(seconds) = response.retry_after {
                 said["retryAfter"] = seconds.to_string().into();
             }
+            // Recordings of old do not tell it.
+            let content_type = &line["response"]["headers"]["Content-Type"];
+            if !content_type.is_null() {
+                said["headers"] = json!({"Content-Type": response.content_type()});
+            }
         }
         let response = self.compare(&line["response"], said, "response");
         response.and(self.writes(line))
@@ -484,7 +512,24 @@ impl Replay<'_> {
         let (mut recorded, mut said) = (recorded.clone(), said);
         managed_fields::normalise(&mut recorded, self.managed);
         managed_fields::normalise(&mut said, self.managed);
+        if let Some(body) = said.get_mut("body") {
+            sort_ip_addresses(body);
+        }
         self.symbols.compare(&recorded, &said, at)
+    }
+}
+
+/// Lists of IPAddress objects are sorted by the Service that they belong to.
+fn sort_ip_addresses(body: &mut Json) {
+    if body.get("kind").is_none_or(|kind| kind != "IPAddressList") {
+        return;
+    }
+    if let Some(items) = body.get_mut("items").and_then(Json::as_array_mut) {
+        items.sort_by_key(|item| {
+            let parent = &item["spec"]["parentRef"];
+            let text = |field: &str| parent[field].as_str().unwrap_or_default().to_owned();
+            format!("{}/{}", text("namespace"), text("name"))
+        });
     }
 }
 

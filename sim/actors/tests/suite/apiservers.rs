@@ -116,6 +116,7 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
             kinds: Default::default(),
             namespace_lifecycle: false,
             managed_fields: Default::default(),
+            admission: Default::default(),
             events_etcd: None,
             watch_cache: Some(Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),

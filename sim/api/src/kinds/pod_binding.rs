@@ -37,17 +37,18 @@ pub fn bind(pod: &Json, binding: &Json, now: Stamp) -> Result<Json, Status> {
         };
         Status::new_conflict(&resource, name, &why)
     };
-    let uid = |object| json::text(object, &["metadata", "uid"]).to_owned();
-    if !uid(binding).is_empty() && uid(binding) != uid(pod) {
-        return Err(Status::new_conflict(
-            &super::PODS,
-            name,
-            &format!(
-                "Precondition failed: UID in precondition: {}, UID in object meta: {}",
-                uid(binding),
-                uid(pod)
-            ),
-        ));
+    // `storage.Preconditions`
+    for (field, shown) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
+        let of = |object| json::text(object, &["metadata", field]).to_owned();
+        let (wanted, found) = (of(binding), of(pod));
+        if !wanted.is_empty() && wanted != found {
+            let key = super::PODS.key(json::text(pod, &["metadata", "namespace"]), name);
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
+                 Precondition failed: {shown} in precondition: {wanted}, {shown} in object meta: {found}"
+            );
+            return Err(Status::new_conflict(&super::PODS, name, &why));
+        }
     }
     if json::at(pod, &["metadata", "deletionTimestamp"]).is_some() {
         return Err(conflict(format!(
@@ -66,10 +67,14 @@ pub fn bind(pod: &Json, binding: &Json, now: Stamp) -> Result<Json, Status> {
         )));
     }
     let mut bound = pod.clone();
+    json::remove(&mut bound, &["status", "nominatedNodeName"]);
     let target = json::text(binding, &["target", "name"]);
     json::set(&mut bound, &["spec", "nodeName"], target);
     for (key, value) in crate::metadata::entries(binding, &["metadata", "annotations"]) {
         json::set(&mut bound, &["metadata", "annotations", key], value);
+    }
+    for (key, value) in crate::metadata::entries(binding, &["metadata", "labels"]) {
+        json::set(&mut bound, &["metadata", "labels", key], value);
     }
     let scheduled = json!({"type": "PodScheduled", "status": "True"});
     update_pod_condition(&mut bound, scheduled, now);

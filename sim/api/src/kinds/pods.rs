@@ -23,6 +23,14 @@ use crate::validation::{Bad, ErrorList};
 pub struct Pods;
 
 impl Strategy for Pods {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown {
+            short_names: &["po"],
+            categories: crate::discovery::ALL,
+            subresources: crate::discovery::OF_POD,
+        }
+    }
+
     fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[
@@ -30,7 +38,7 @@ impl Strategy for Pods {
                 &["metadata", "deletionTimestamp"],
                 &["metadata", "ownerReferences"],
             ],
-            Part::Whole | Part::Finalize => &[&["status"]],
+            _ => &[&["status"]],
         }
     }
 
@@ -60,6 +68,16 @@ impl Strategy for Pods {
             &["status"],
             json!({"phase": "Pending", "qosClass": qos}),
         );
+        // `applySchedulingGatedCondition`
+        if !json::list(pod, &["spec", "schedulingGates"]).is_empty() {
+            let gated = json!({
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            });
+            super::pod_binding::update_pod_condition(pod, gated, cx.now);
+        }
         if counts_generation(cx) {
             json::set(pod, &["metadata", "generation"], 1);
         }
@@ -83,6 +101,12 @@ impl Strategy for Pods {
                     keep(pod, old, &["status", "qosClass"]);
                 }
             }
+            Part::EphemeralContainers => {
+                drop_non_ephemeral_container_updates(pod, old);
+                if counts_generation(cx) && pod.get("spec") != old.get("spec") {
+                    count_generation(pod, old);
+                }
+            }
             _ => {
                 keep(pod, old, &["status"]);
                 if counts_generation(cx) && pod.get("spec") != old.get("spec") {
@@ -104,6 +128,7 @@ impl Strategy for Pods {
                 }
                 errors
             }
+            Part::EphemeralContainers => validate_pod_ephemeral_containers_update(pod, old),
             _ => validate_pod_update(cx, pod, old),
         }
     }
@@ -138,7 +163,7 @@ impl Strategy for Pods {
     }
 
     fn has(&self, part: Part) -> bool {
-        matches!(part, Part::Whole | Part::Status)
+        part != Part::Finalize
     }
 
     fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
@@ -177,6 +202,55 @@ impl Strategy for Pods {
             }
         }
     }
+}
+
+/// `dropNonEphemeralContainerUpdates`
+fn drop_non_ephemeral_container_updates(pod: &mut Json, old: &Json) {
+    const CONTAINERS: [&str; 2] = ["spec", "ephemeralContainers"];
+    let containers = json::at(pod, &CONTAINERS).cloned();
+    keep(pod, old, &["spec"]);
+    keep(pod, old, &["status"]);
+    for field in [
+        "deletionTimestamp",
+        "generation",
+        "labels",
+        "annotations",
+        "finalizers",
+        "ownerReferences",
+    ] {
+        keep(pod, old, &["metadata", field]);
+    }
+    match containers {
+        Some(containers) => json::set(pod, &CONTAINERS, containers),
+        None => {
+            json::remove(pod, &CONTAINERS);
+        }
+    }
+}
+
+/// `ValidatePodEphemeralContainersUpdate`
+fn validate_pod_ephemeral_containers_update(pod: &Json, old: &Json) -> ErrorList {
+    const PATH: &str = "spec.ephemeralContainers";
+    let mut errors = metadata::validate_object_meta_update(pod, old);
+    errors.extend(validate_pod_metadata_and_spec(pod));
+    let containers = |of| json::list(of, &["spec", "ephemeralContainers"]);
+    for before in containers(old) {
+        let name = json::text(before, &["name"]);
+        let mut all = containers(pod).iter();
+        let shown = crate::quote::quote(name);
+        match all.find(|own| json::text(own, &["name"]) == name) {
+            None => {
+                let detail = format!("existing ephemeral containers {shown} may not be removed\n");
+                errors.forbidden(PATH, detail);
+            }
+            Some(now) if now != before => {
+                let detail = format!("existing ephemeral containers {shown} may not be changed\n");
+                errors.forbidden(PATH, detail);
+            }
+            Some(_) => {}
+        }
+    }
+    errors
 }
 
 fn counts_generation(cx: &Context) -> bool {

@@ -4,5 +4,6 @@
 mod cacher;
 mod common;
 mod connections;
+mod discovery;
 mod handlers;
 mod shutdown;

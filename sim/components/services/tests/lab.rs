@@ -122,6 +122,7 @@ impl Lab {
                 kinds: Default::default(),
                 namespace_lifecycle: false,
                 managed_fields: Default::default(),
+                admission: Default::default(),
                 events_etcd: None,
                 watch_cache: Some(Release::of(release).etcd),
                 compaction: None,

@@ -192,6 +192,7 @@ impl Setting {
             kinds: Default::default(),
             namespace_lifecycle: false,
             managed_fields: Default::default(),
+            admission: Default::default(),
             events_etcd: None,
             watch_cache: self.watch_cache.then(|| Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
