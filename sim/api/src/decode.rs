@@ -70,32 +70,8 @@ pub const SCALE: Target = Target {
 
 /// Kinds of the server that have no table here: a body of one is of the wrong kind, not of an
 /// unknown one.
-const OTHER_KINDS: [(&str, &str); 24] = [
-    ("v1", "ComponentStatus"),
-    ("v1", "LimitRange"),
-    ("v1", "List"),
-    ("v1", "PersistentVolume"),
-    ("v1", "PersistentVolumeClaim"),
-    ("v1", "PodTemplate"),
-    ("v1", "ReplicationController"),
-    ("v1", "ResourceQuota"),
-    ("v1", "Status"),
-    ("apps/v1", "ControllerRevision"),
-    ("apps/v1", "DaemonSet"),
-    ("apps/v1", "StatefulSet"),
-    ("batch/v1", "CronJob"),
-    ("batch/v1", "Job"),
-    ("networking.k8s.io/v1", "Ingress"),
-    ("networking.k8s.io/v1", "IngressClass"),
-    ("networking.k8s.io/v1", "NetworkPolicy"),
-    ("policy/v1", "PodDisruptionBudget"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
-    ("rbac.authorization.k8s.io/v1", "Role"),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
-    ("scheduling.k8s.io/v1", "PriorityClass"),
-    ("storage.k8s.io/v1", "StorageClass"),
-];
+const OTHER_KINDS: [(&str, &str); 3] =
+    [("v1", "ComponentStatus"), ("v1", "List"), ("v1", "Status")];
 
 /// The scheme that objects are registered in.
 const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";

@@ -23,6 +23,7 @@ mod network;
 mod nodes;
 pub mod pod_binding;
 pub mod pod_eviction;
+mod pod_parts;
 mod pod_spec;
 pub mod pods;
 mod policies;

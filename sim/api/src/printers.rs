@@ -4,14 +4,17 @@
 //!
 //! - `columns.txt`: the columns of each kind;
 //! - `cells`: the cells of kinds, and which kind has which;
-//! - `pods`, `network`, `metrics`: kinds whose cells take longer to say;
+//! - `pods`, `workloads`, `network`, `storage`, `cluster`, `metrics`: kinds whose cells take longer to say;
 //! - `duration`: how long something has been so.
 
 mod cells;
+mod cluster;
 mod duration;
 mod metrics;
 mod network;
 mod pods;
+mod storage;
+mod workloads;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -43,6 +43,8 @@ pub enum Part {
     Finalize,
     /// `/ephemeralcontainers` of a pod.
     EphemeralContainers,
+    /// `/resize` of a pod.
+    Resize,
 }
 
 /// How an object that is asked to go goes (`BeforeDelete`).

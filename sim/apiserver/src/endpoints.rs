@@ -191,7 +191,7 @@ async fn serve_in_form(
 ) -> Result<Response, Status> {
     let form = Form::negotiate(cx.request)?;
     let response = serve_api(cx, warnings).await?;
-    form.transform_response(cx.api, response, Stamp::of(cx.rx.clock()))
+    form.transform_response(cx.rx, cx.api, response)
 }
 
 async fn serve_api(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {

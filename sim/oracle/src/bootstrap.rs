@@ -75,15 +75,24 @@ fn api_services(release: Version) -> Vec<(String, Json)> {
 }
 
 fn priority_classes() -> Vec<(String, Json)> {
-    let class = |(name, value): (&str, i64)| {
+    let class = |(name, value, description): (&str, i64, &str)| {
         let rest = json!({
             "metadata": {"generation": 1}, "value": value, "preemptionPolicy": "PreemptLowerPriority",
+            "description": description,
         });
         of(&kinds::PRIORITY_CLASSES, name, rest)
     };
     let system = [
-        ("system-cluster-critical", 2_000_000_000),
-        ("system-node-critical", 2_000_001_000),
+        (
+            "system-cluster-critical",
+            2_000_000_000,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+        ),
+        (
+            "system-node-critical",
+            2_000_001_000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
     ];
     system.map(class).to_vec()
 }

@@ -41,6 +41,7 @@ impl FieldManager {
             Part::Status => "status",
             Part::Finalize => "finalize",
             Part::EphemeralContainers => "ephemeralcontainers",
+            Part::Resize => "resize",
         };
         let paths = resource.strategy.get_reset_fields(part).iter();
         let path = |path: &&[&str]| {

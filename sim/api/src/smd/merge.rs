@@ -26,7 +26,6 @@ pub(crate) trait Converter {
 pub(crate) enum ConvertError {
     /// `IsMissingVersionError`
     MissingVersion,
-    #[allow(dead_code, reason = "no kind is served in two versions yet")]
     Other(String),
 }
 

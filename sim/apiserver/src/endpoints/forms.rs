@@ -7,9 +7,10 @@ use std::sync::Arc;
 use wavetank_api::printers::{self, IncludeObject, Row, TableOptions};
 use wavetank_api::versions::convert_from_hub;
 use wavetank_api::{
-    Content, Json, Object, Request, Resource, Response, Stamp, Status, Stored, WatchEvent,
+    Content, Json, Method, Object, Request, Resource, Response, Stamp, Status, Stored, WatchEvent,
     WatchKind, json,
 };
+use wavetank_engine::Rx;
 
 use crate::endpoints::Api;
 
@@ -135,6 +136,29 @@ pub(super) fn not_acceptable() -> Status {
     ))
 }
 
+/// What go-restful says before any handler is asked: lists are also served as streams.
+fn no_route(request: &Request) -> Status {
+    let media = |(kind, sub): (&str, &str)| format!("{kind}/{sub}");
+    let mut all = MEDIA_TYPES.map(media).to_vec();
+    let is_read = matches!(request.method, Method::Get | Method::Head);
+    // Behind group and version come names in pairs, of which the last one of a list has no second.
+    let parts = request.path.trim_matches('/').split('/').count();
+    let before = match request.path.starts_with("/apis/") {
+        true => 3,
+        false => 2,
+    };
+    if is_read && (parts - before.min(parts)) % 2 == 1 {
+        all.push("application/json;stream=watch".to_owned());
+        all.push("application/vnd.kubernetes.protobuf;stream=watch".to_owned());
+    }
+    let all = all.join(", ");
+    let mut refusal = printers::not_acceptable(format!(
+        "406: Not Acceptable\n\nAvailable representations: {all}"
+    ));
+    refusal.details = Some(Default::default());
+    refusal
+}
+
 impl Form {
     /// `NegotiateOutputMediaType`, of a request to the API.
     ///
@@ -155,15 +179,11 @@ impl Form {
             Some(target) => shape_of(target),
         });
         let shape = shapes.next().ok_or_else(|| {
-            let mut refusal = not_acceptable();
-            if !clauses
-                .iter()
-                .any(|clause| clause.accepts().next().is_some())
-            {
-                // Not even the refusal can be said in what is accepted: it is written as it is (`WriteRawJSON`).
-                refusal.details = Some(Default::default());
+            let fits = |clause: &Clause<'_>| clause.accepts().next().is_some();
+            match clauses.iter().any(fits) {
+                true => not_acceptable(),
+                false => no_route(request),
             }
-            refusal
         })?;
         let asked = request.query.get("includeObject").unwrap_or_default();
         let include = match shape {
@@ -198,21 +218,26 @@ impl Form {
         }
     }
 
+    /// Are objects shown as they are stored? Then nobody need know what time it is.
+    fn is_plain(&self, api: &Api) -> bool {
+        self.shape == Shape::Object && api.served() == api.resource
+    }
+
     /// `transformResponseObject`
     ///
     /// # Errors
     /// 400 or 406.
     pub fn transform_response(
         &self,
+        rx: Rx,
         api: &Api,
         mut response: Response,
-        now: Stamp,
     ) -> Result<Response, Status> {
         self.options_for_transform()?;
-        let is_plain = self.shape == Shape::Object && api.served() == api.resource;
-        if is_plain {
+        if self.is_plain(api) {
             return Ok(response);
         }
+        let now = Stamp::of(rx.clock());
         let served = api.served();
         let (rows, list) = match &response.content {
             Content::One(stored) => (vec![row(served, stored.json())], None),
@@ -292,17 +317,12 @@ impl Form {
     }
 
     /// An event of a watch in this form (`watchEmbeddedEncoder`); `None` if it cannot be shown so, which ends the watch.
-    pub fn transform_event(
-        &mut self,
-        api: &Api,
-        event: WatchEvent,
-        now: Stamp,
-    ) -> Option<WatchEvent> {
-        let is_plain = self.shape == Shape::Object && api.served() == api.resource;
+    pub fn transform_event(&mut self, rx: Rx, api: &Api, event: WatchEvent) -> Option<WatchEvent> {
         let kind = event.kind();
-        if is_plain || kind == WatchKind::Error {
+        if self.is_plain(api) || kind == WatchKind::Error {
             return Some(event);
         }
+        let now = Stamp::of(rx.clock());
         let event = event.json();
         let object = event.get("object").cloned().unwrap_or_default();
         let revision = json::text(&object, &["metadata", "resourceVersion"]);
@@ -361,7 +381,6 @@ fn shape_of([group, version, kind]: [&str; 3]) -> Option<Shape> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wavetank_api::Method;
 
     fn negotiated(accept: &str) -> Result<Shape, u16> {
         let mut request = Request::new(Method::Get, "/api/v1/pods");

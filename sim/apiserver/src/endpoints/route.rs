@@ -143,6 +143,7 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         Some("status") => Part::Status,
         Some("finalize") => Part::Finalize,
         Some("ephemeralcontainers") => Part::EphemeralContainers,
+        Some("resize") => Part::Resize,
         Some(_) => Part::Whole,
     };
     let is_part = subresource.is_none() || part != Part::Whole;

@@ -14,6 +14,7 @@ use wavetank_api::{Body, Method, Object, Response, Stamp, Status, Stored};
 use wavetank_engine::Rx;
 
 use crate::endpoints::eviction::evict;
+use crate::endpoints::write::check_name;
 use crate::endpoints::{Api, RequestContext, answer};
 use crate::options::Preconditions;
 use crate::registry::{Change, Made, Warnings, warn};
@@ -165,6 +166,7 @@ async fn scale(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respon
             options.validation,
         )?;
         warn(warnings, unknown);
+        check_name(&scale, cx.name(), &cx.api.namespace)?;
         (How::Put(scale), options)
     };
     let registry = cx.registry(options.dry_run);
@@ -207,7 +209,7 @@ async fn bind(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respons
     let now = Stamp::of(cx.rx.clock());
     let bound = |stored: Option<&Stored>| {
         let pod = stored.map(Stored::json).unwrap_or_default();
-        let bound = pod_binding::bind(&pod, &binding, now)?;
+        let bound = pod_binding::bind(&pod, &binding, cx.config.release, now)?;
         Ok(Updated::of(Object::new(bound)))
     };
     registry.update_with(cx.rx, name, bound).await?;

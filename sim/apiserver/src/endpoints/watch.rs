@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use wavetank_api::selector::Predicate;
 use wavetank_api::{
-    Object, Reason, Request, Resource, Response, Stamp, Status, Stored, WatchEvent, WatchKind,
-    WatchPart,
+    Object, Reason, Request, Resource, Response, Status, Stored, WatchEvent, WatchKind, WatchPart,
 };
 use wavetank_engine::{
     Caller, Condition, Either, Name, Outcome, Payload, RoutineFuture, Rx, Stream, Task,
@@ -163,9 +162,8 @@ pub(crate) async fn watch(
 
 /// Shows events in the form that was asked for; false if one cannot be.
 fn push(rx: Rx, watching: &mut Watching, events: Vec<WatchEvent>) -> bool {
-    let now = Stamp::of(rx.clock());
     for event in events {
-        let Some(event) = watching.form.transform_event(&watching.api, event, now) else {
+        let Some(event) = watching.form.transform_event(rx, &watching.api, event) else {
             return false;
         };
         rx.push(watching.caller, Payload::new(WatchPart::Event(event)));

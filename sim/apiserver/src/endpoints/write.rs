@@ -119,7 +119,7 @@ fn decode_body(
 }
 
 /// `checkName`.
-fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> {
+pub(super) fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> {
     let named = json::text(object, &["metadata", "name"]);
     if named.is_empty() {
         return Err(Status::new_bad_request(format!(

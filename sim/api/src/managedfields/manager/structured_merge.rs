@@ -1,13 +1,19 @@
-//! The structured merge of objects (`structuredmerge.go`, `typeconverter.go`, `versionconverter.go`). Kinds are served in
-//! one version, so a manager of another is one of a version that is not served.
+//! The structured merge of objects (`structuredmerge.go`, `typeconverter.go`, `versionconverter.go`). Objects of a kind in
+//! several versions are converted through their hub for the managers of each; a manager of a version that is not served is
+//! forgotten.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::{Failure, Managed, Manager, Scope, object_gvknn};
 use crate::decode::typed;
 use crate::json::{self, Json};
+use crate::kinds::Resource;
 use crate::smd::fieldpath::Set;
 use crate::smd::merge::{ConvertError, Converter, MergeError, Updater};
-use crate::smd::schema::SCHEMA;
+use crate::smd::schema::{SCHEMA, TypeRef, type_name};
 use crate::smd::typed::{Duplicates, TypedValue};
+use crate::versions;
 
 /// `structuredMergeManager`
 pub(in crate::managedfields) struct StructuredMerge {
@@ -21,16 +27,57 @@ struct VersionConverter<'s> {
     api_version: &'s str,
 }
 
+/// The types of kinds in several versions, by kind and version.
+static TYPES: LazyLock<BTreeMap<(&'static str, String), TypeRef>> = LazyLock::new(|| {
+    let versioned = Resource::ALL.into_iter().filter(|resource| {
+        let hub = versions::hub_of(resource);
+        Resource::ALL
+            .into_iter()
+            .any(|other| other != *resource && versions::hub_of(other) == hub)
+    });
+    let with_type = versioned.filter_map(|resource| {
+        let api_version = resource.api_version();
+        let name = type_name(&api_version, resource.kind)?.to_owned();
+        Some(((resource.kind, api_version), TypeRef::Named(name)))
+    });
+    with_type.collect()
+});
+
 impl Converter for VersionConverter<'_> {
     fn convert<'a>(
         &self,
         object: &TypedValue<'a>,
         version: &str,
     ) -> Result<TypedValue<'a>, ConvertError> {
-        match version == self.api_version {
-            true => Ok(object.clone()),
-            false => Err(ConvertError::MissingVersion),
+        // What it is of is told by its type: on the way it may have been converted already.
+        let mut types = TYPES.iter();
+        let source = types
+            .find(|(_, ty)| *ty == object.type_ref)
+            .map(|(key, _)| key);
+        let Some((kind, source)) = source else {
+            return match version == self.api_version {
+                true => Ok(object.clone()),
+                false => Err(ConvertError::MissingVersion),
+            };
+        };
+        if source == version {
+            return Ok(object.clone());
         }
+        let of = |version: &str| {
+            let mut all = Resource::ALL.into_iter();
+            let found = all.find(|own| own.kind == *kind && own.api_version() == version);
+            found.ok_or(ConvertError::MissingVersion)
+        };
+        let (own, other) = (of(source)?, of(version)?);
+        if versions::hub_of(own) != versions::hub_of(other) {
+            return Err(ConvertError::MissingVersion);
+        }
+        let type_ref = TYPES.get(&(other.kind, version.to_owned()));
+        let type_ref = type_ref.ok_or(ConvertError::MissingVersion)?;
+        let stored = versions::convert_to_hub(own, object.value.clone());
+        let value = versions::convert_from_hub(other, stored);
+        let converted = TypedValue::as_typed(value, &SCHEMA, type_ref, Duplicates::Allowed);
+        converted.map_err(|errors| ConvertError::Other(errors.to_string()))
     }
 }
 
