@@ -369,7 +369,7 @@ impl Response {
 }
 
 impl List {
-    /// `metav1.ListMeta`
+    /// Upstream's `metav1.ListMeta`
     pub fn metadata(&self) -> Json {
         let mut metadata =
             serde_json::json!({"resourceVersion": self.resource_version.to_string()});

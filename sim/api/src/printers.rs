@@ -204,7 +204,7 @@ pub fn table(kind: &str, rows: &[Row], list: Option<&Json>, options: &TableOptio
     })
 }
 
-/// `AsPartialObjectMetadata`
+/// Upstream's `AsPartialObjectMetadata`
 pub fn partial_object_metadata(object: &Json, version: &str) -> Json {
     let mut partial = json!({
         "kind": "PartialObjectMetadata",
@@ -244,7 +244,7 @@ pub fn partial_object_metadata_list<'a>(
     })
 }
 
-/// `NewNotAcceptableError`, and what else cannot be shown as it was asked for.
+/// Upstream's `NewNotAcceptableError`, and what else cannot be shown as it was asked for.
 pub fn not_acceptable(message: impl Into<String>) -> Status {
     Status::of(Reason::NotAcceptable, message)
 }

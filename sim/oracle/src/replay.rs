@@ -246,10 +246,15 @@ impl Replay<'_> {
     fn range(&mut self, line: &Json) -> Result<(), Unequal> {
         let prefix = line["etcd"]["prefix"].as_str().unwrap_or_default();
         let events = line["etcd"]["store"] == "events";
+        // Some lines tell the keys alone.
+        let told = line["kvs"][0].get("value").is_some();
         let stored = self.lab.range(prefix, events).into_iter();
         let said: Json = stored
             .map(|(key, value, revision, version)| {
-                let mut kv = json!({"key": key, "value": value, "version": version});
+                let mut kv = json!({"key": key, "version": version});
+                if told {
+                    kv["value"] = value;
+                }
                 // Those of Events are not told.
                 if !events {
                     kv["modRevision"] = revision.to_string().into();

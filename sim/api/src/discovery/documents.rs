@@ -85,7 +85,7 @@ fn names(shown: &mut Json, of: &ApiResource) {
     }
 }
 
-/// `APIGroupDiscoveryList` of these groups.
+/// An `APIGroupDiscoveryList` of these groups.
 pub fn group_discovery_list<'a>(groups: impl Iterator<Item = &'a Group>) -> Json {
     let version = |group: &Group, of: &GroupVersion| {
         json!({
@@ -110,7 +110,7 @@ pub fn group_discovery_list<'a>(groups: impl Iterator<Item = &'a Group>) -> Json
     })
 }
 
-/// `ConvertGroupVersionIntoToDiscovery`: resources with their subresources inside.
+/// Upstream's `ConvertGroupVersionIntoToDiscovery`: resources with their subresources inside.
 fn discovered(group: &Group, version: &GroupVersion) -> Vec<Json> {
     let custom = crate::schema::is_custom(&group.name);
     let kind = |of: &ApiResource| {

@@ -57,7 +57,7 @@ const PRIORITIES: [(&str, &str, u32, u32); 22] = [
     ("flowcontrol.apiserver.k8s.io", "v1", 16100, 21),
 ];
 
-/// `groupPriorityMinimum` and `versionPriority` of a group version: of those that a user has made all alike
+/// The priorities `groupPriorityMinimum` and `versionPriority` of a group version: of those that a user has made all alike
 /// (`crdRegistrationController`).
 pub fn priority(group: &str, version: &str) -> (u32, u32) {
     let mut all = PRIORITIES.into_iter();
@@ -122,7 +122,7 @@ fn version_of<'a>(groups: &'a mut Vec<Group>, name: &str, version: &str) -> &'a 
     &mut versions[at]
 }
 
-/// `parseKubeVersion`: how mature a version is, and its numbers; `None` if it is not called as Kubernetes calls them.
+/// Upstream's `parseKubeVersion`: how mature a version is, and its numbers; `None` if it is not called as Kubernetes calls them.
 fn kube_like(version: &str) -> Option<(u8, u64, u64)> {
     let rest = version.strip_prefix('v')?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

@@ -37,11 +37,11 @@ pub(super) const AUTOSCALERS: Declared = Declared {
         if json::list(autoscaler, &["spec", "metrics"]).is_empty() {
             json::set(autoscaler, &["spec", "metrics"], json!([cpu(80)]));
         }
-        default_behavior(autoscaler);
+        set_defaults_horizontal_pod_autoscaler_behavior(autoscaler);
     },
-    update: |_, _, autoscaler, _| drop_round_trip_annotations(autoscaler),
-    create: |_, autoscaler| drop_round_trip_annotations(autoscaler),
-    validate: validate_autoscaler,
+    update: |_, _, autoscaler, _| drop_round_trip_horizontal_pod_autoscaler_annotations(autoscaler),
+    create: |_, autoscaler| drop_round_trip_horizontal_pod_autoscaler_annotations(autoscaler),
+    validate: validate_horizontal_pod_autoscaler_spec,
     ..Declared::NAMESPACED
 };
 
@@ -62,7 +62,7 @@ fn cpu(utilization: i64) -> Json {
 }
 
 /// `SetDefaults_HorizontalPodAutoscalerBehavior`
-fn default_behavior(autoscaler: &mut Json) {
+fn set_defaults_horizontal_pod_autoscaler_behavior(autoscaler: &mut Json) {
     const BEHAVIOR: [&str; 2] = ["spec", "behavior"];
     if !json::at(autoscaler, &BEHAVIOR).is_some_and(Json::is_object) {
         return;
@@ -86,7 +86,7 @@ fn default_behavior(autoscaler: &mut Json) {
 }
 
 /// `DropRoundTripHorizontalPodAutoscalerAnnotations`
-fn drop_round_trip_annotations(autoscaler: &mut Json) {
+fn drop_round_trip_horizontal_pod_autoscaler_annotations(autoscaler: &mut Json) {
     let all = [METRICS, BEHAVIOR, CURRENT_METRICS, CONDITIONS];
     for name in all.into_iter().chain(TOLERANCES) {
         json::remove(autoscaler, &["metadata", "annotations", name]);
@@ -101,9 +101,9 @@ fn is_cpu(metric: &Json) -> bool {
         && json::text(metric, &["resource", "name"]) == "cpu"
 }
 
-/// `Convert_autoscaling_HorizontalPodAutoscaler_To_v1_HorizontalPodAutoscaler`
+/// Upstream's `Convert_autoscaling_HorizontalPodAutoscaler_To_v1_HorizontalPodAutoscaler`
 fn from_hub(autoscaler: &mut Json) {
-    drop_round_trip_annotations(autoscaler);
+    drop_round_trip_horizontal_pod_autoscaler_annotations(autoscaler);
     let metrics = json::list(autoscaler, &["spec", "metrics"]).to_vec();
     let utilization = |metric: &Json| {
         let path = ["resource", "target", "averageUtilization"];
@@ -116,8 +116,9 @@ fn from_hub(autoscaler: &mut Json) {
     let others: Vec<Json> = others.cloned().map(old_metric).collect();
     let current = json::list(autoscaler, &["status", "currentMetrics"]).to_vec();
     let used = current.iter().filter(|metric| is_cpu(metric));
-    let used = used.filter_map(|m| json::number(m, &["resource", "current", "averageUtilization"]));
-    let used = used.last();
+    let mut used =
+        used.filter_map(|m| json::number(m, &["resource", "current", "averageUtilization"]));
+    let used = used.next_back();
     let current: Vec<Json> = current.into_iter().map(old_status).collect();
     let conditions = json::list(autoscaler, &["status", "conditions"]).to_vec();
     let behavior = json::at(autoscaler, &["spec", "behavior"]).cloned();
@@ -162,7 +163,7 @@ fn from_hub(autoscaler: &mut Json) {
     }
 }
 
-/// `Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`
+/// Upstream's `Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`
 fn to_hub(autoscaler: &mut Json) {
     let annotation = |name: &str| -> Option<Json> {
         let text = json::text(autoscaler, &["metadata", "annotations", name]);
@@ -208,7 +209,7 @@ fn to_hub(autoscaler: &mut Json) {
     if let Some(conditions) = conditions {
         json::set(autoscaler, &["status", "conditions"], conditions);
     }
-    drop_round_trip_annotations(autoscaler);
+    drop_round_trip_horizontal_pod_autoscaler_annotations(autoscaler);
 }
 
 /// The kinds of metrics, with the fields of each in the old version.
@@ -410,7 +411,7 @@ fn external_behavior(behavior: &Json) -> Json {
 }
 
 /// `validateHorizontalPodAutoscalerSpec`, without its metrics and its behavior.
-fn validate_autoscaler(autoscaler: &Json, errors: &mut ErrorList) {
+fn validate_horizontal_pod_autoscaler_spec(autoscaler: &Json, errors: &mut ErrorList) {
     let number = |field| json::number(autoscaler, &["spec", field]);
     let (min, max) = (number("minReplicas"), number("maxReplicas").unwrap_or(0));
     if let Some(min) = min.filter(|min| *min < 1) {

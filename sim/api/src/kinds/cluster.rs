@@ -38,11 +38,11 @@ const ROLE: Declared = Declared {
     ..Declared::NAMESPACED
 };
 pub(super) const ROLES: Declared = Declared {
-    validate: validate_rules,
+    validate: validate_policy_rule,
     ..ROLE
 };
 pub(super) const ROLE_BINDINGS: Declared = Declared {
-    validate: validate_role_ref,
+    validate: validate_role_binding,
     validate_update: |new, old, errors| role_ref_stays(new, old, errors),
     ..ROLE
 };
@@ -56,7 +56,7 @@ pub(super) const CLUSTER_ROLE_BINDINGS: Declared = Declared {
 };
 
 /// `ValidatePolicyRule`
-fn validate_rules(role: &Json, errors: &mut ErrorList) {
+fn validate_policy_rule(role: &Json, errors: &mut ErrorList) {
     for (at, rule) in json::list(role, &["rules"]).iter().enumerate() {
         let empty = |field| json::list(rule, &[field]).is_empty();
         if empty("verbs") {
@@ -80,7 +80,7 @@ fn validate_rules(role: &Json, errors: &mut ErrorList) {
 }
 
 /// `ValidateRoleBinding`
-fn validate_role_ref(binding: &Json, errors: &mut ErrorList) {
+fn validate_role_binding(binding: &Json, errors: &mut ErrorList) {
     let text = |field| json::text(binding, &["roleRef", field]);
     let group = "rbac.authorization.k8s.io";
     if text("apiGroup") != group {
@@ -171,7 +171,7 @@ const ADMISSION: Declared = Declared {
     default: |policy| {
         fill(policy, &["spec", "failurePolicy"], "Fail");
         for path in ["matchConstraints", "matchResources"] {
-            default_match_resources(policy, &["spec", path]);
+            set_defaults_match_resources(policy, &["spec", path]);
         }
     },
     ..Declared::CLUSTER
@@ -182,7 +182,7 @@ pub(super) const VALIDATING_ADMISSION_POLICIES: Declared = Declared {
 };
 pub(super) const MUTATING_ADMISSION_POLICIES: Declared = ADMISSION;
 pub(super) const ADMISSION_POLICY_BINDINGS: Declared = Declared {
-    default: |binding| default_match_resources(binding, &["spec", "matchResources"]),
+    default: |binding| set_defaults_match_resources(binding, &["spec", "matchResources"]),
     ..ADMISSION
 };
 pub(super) const WEBHOOK_CONFIGURATIONS: Declared = Declared {
@@ -208,7 +208,7 @@ pub(super) const WEBHOOK_CONFIGURATIONS: Declared = Declared {
 };
 
 /// `SetDefaults_MatchResources`, and of the rules in it.
-fn default_match_resources(object: &mut Json, path: &[&str]) {
+fn set_defaults_match_resources(object: &mut Json, path: &[&str]) {
     let at = |field| [path, &[field]].concat();
     fill(object, &at("matchPolicy"), "Equivalent");
     fill(object, &at("namespaceSelector"), json!({}));
@@ -301,7 +301,7 @@ pub(super) const RESOURCE_SLICES: Declared = Declared {
     ..Declared::CLUSTER
 };
 
-/// `SetDefaults_ExactDeviceRequest`, `SetDefaults_DeviceSubRequest`
+/// Upstream's `SetDefaults_ExactDeviceRequest`, `SetDefaults_DeviceSubRequest`
 fn default_devices(object: &mut Json, path: &[&str]) {
     fn count(request: &mut Json) {
         fill(request, &["allocationMode"], "ExactCount");

@@ -433,7 +433,7 @@ pub fn scale_from_deployment(deployment: &Json) -> Json {
     }
 }
 
-/// `labels.Selector.String` of a label selector; `None` if it has an operator that is none.
+/// Upstream's `labels.Selector.String` of a label selector; `None` if it has an operator that is none.
 pub(crate) fn selector_in_words(selector: &Json) -> Option<String> {
     label_selector_as_selector(selector).map(|selector| in_words(&selector))
 }

@@ -120,7 +120,7 @@ impl Strategy for NewEvents {
         true
     }
 
-    /// `AddFieldLabelConversionsForEvent`
+    /// Upstream's `AddFieldLabelConversionsForEvent`
     fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
         match label {
             "regarding.kind" => Ok("involvedObject.kind"),
@@ -201,7 +201,7 @@ fn validate_event_create(event: &Json) -> ErrorList {
         true,
         &names::name_is_dns_subdomain,
     ));
-    validate_series(event, &mut errors);
+    validate_v1_event_series(event, &mut errors);
     if is_zero(event, "eventTime") {
         errors.required("eventTime", "");
     }
@@ -230,7 +230,7 @@ fn validate_event_update(event: &Json, old: &Json) -> ErrorList {
     let mut errors = legacy_validate_event(event, "reportingController");
     errors.extend(metadata::validate_object_meta_update(event, old));
     if event.get("series") != old.get("series") {
-        validate_series(event, &mut errors);
+        validate_v1_event_series(event, &mut errors);
     }
     for (field, shown) in [
         ("involvedObject", "involvedObject"),
@@ -257,7 +257,7 @@ fn validate_event_update(event: &Json, old: &Json) -> ErrorList {
 }
 
 /// `validateV1EventSeries`
-fn validate_series(event: &Json, errors: &mut ErrorList) {
+fn validate_v1_event_series(event: &Json, errors: &mut ErrorList) {
     let Some(series) = event.get("series").filter(|series| !series.is_null()) else {
         return;
     };

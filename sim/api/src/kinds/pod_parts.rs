@@ -9,7 +9,7 @@ use crate::json::{self, Json};
 use crate::metadata;
 use crate::validation::{Bad, ErrorList};
 
-/// `Convert_v1_PodStatus_To_core_PodStatus`: an old kubelet says one address only, and it counts.
+/// Upstream's `Convert_v1_PodStatus_To_core_PodStatus`: an old kubelet says one address only, and it counts.
 pub(super) fn convert_pod_ips(pod: &mut Json) {
     let ip = json::text(pod, &["status", "podIP"]).to_owned();
     let first = json::list(pod, &["status", "podIPs"]).first();
@@ -164,7 +164,7 @@ pub(super) fn validate_pod_resize(pod: &Json, old: &Json) -> ErrorList {
         errors.forbidden("spec", "Pod running on node without support for resize");
     }
     let before = errors.len();
-    validate_container_ordering(pod, old, &mut errors);
+    validate_pod_resize_container_ordering(pod, old, &mut errors);
     if errors.len() > before {
         return errors;
     }
@@ -183,7 +183,7 @@ pub(super) fn validate_pod_resize(pod: &Json, old: &Json) -> ErrorList {
 }
 
 /// `validatePodResizeContainerOrdering`
-fn validate_container_ordering(pod: &Json, old: &Json, errors: &mut ErrorList) {
+fn validate_pod_resize_container_ordering(pod: &Json, old: &Json, errors: &mut ErrorList) {
     for list in LISTS {
         let of = |pod| json::list(pod, &["spec", list]);
         if of(pod).len() != of(old).len() {

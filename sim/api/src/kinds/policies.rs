@@ -76,14 +76,14 @@ pub(super) const LIMIT_RANGES: Declared = Declared {
     shown: Shown::called(&["limits"]),
     default: |range| {
         for item in each(range, &["spec", "limits"]) {
-            default_limit_range_item(item);
+            set_defaults_limit_range_item(item);
         }
     },
     ..Declared::NAMESPACED
 };
 
 /// `SetDefaults_LimitRangeItem`: what is not said of containers follows from what is.
-fn default_limit_range_item(item: &mut Json) {
+fn set_defaults_limit_range_item(item: &mut Json) {
     if json::text(item, &["type"]) != "Container" {
         return;
     }

@@ -135,6 +135,13 @@ pub(super) const CSI_DRIVERS: Declared = Declared {
         &["spec", "serviceAccountTokenInSecrets"],
     ]),
     default: |driver| {
+        if json::list(driver, &["spec", "volumeLifecycleModes"]).is_empty() {
+            json::set(
+                driver,
+                &["spec", "volumeLifecycleModes"],
+                json!(["Persistent"]),
+            );
+        }
         for (field, value) in [
             ("attachRequired", json!(true)),
             ("podInfoOnMount", json!(false)),
@@ -144,13 +151,6 @@ pub(super) const CSI_DRIVERS: Declared = Declared {
             ("seLinuxMount", json!(false)),
         ] {
             fill(driver, &["spec", field], value);
-        }
-        if json::list(driver, &["spec", "volumeLifecycleModes"]).is_empty() {
-            json::set(
-                driver,
-                &["spec", "volumeLifecycleModes"],
-                json!(["Persistent"]),
-            );
         }
     },
     validate_update: |new, old, errors| {

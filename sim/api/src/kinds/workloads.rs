@@ -27,7 +27,6 @@ pub(super) const REPLICA_SETS: Declared = Declared {
         short_names: &["rs"],
         categories: ALL,
         subresources: &[SCALE],
-        ..Shown::PLAIN
     },
     status: true,
     generation: OF_SPEC,
@@ -41,7 +40,7 @@ pub(super) const REPLICA_SETS: Declared = Declared {
         validate_selected_template(set, "replicaset", errors);
     },
     validate_update: |new, old, errors| immutable_selector(new, old, errors),
-    validate_status: |new, old, errors| validate_replicas(new, old, errors),
+    validate_status: |new, old, errors| validate_replica_set_status(new, old, errors),
     labels: &["status.replicas"],
     ..Declared::NAMESPACED
 };
@@ -54,7 +53,7 @@ pub(super) const STATEFUL_SETS: Declared = Declared {
     status: true,
     generation: OF_SPEC,
     default: default_stateful_set,
-    validate: validate_stateful_set,
+    validate: validate_stateful_set_spec,
     validate_update: |new, old, errors| {
         // `ValidateStatefulSetUpdate`
         const MAY: [&str; 7] = [
@@ -78,7 +77,7 @@ pub(super) const STATEFUL_SETS: Declared = Declared {
             errors.forbidden("spec", detail);
         }
     },
-    validate_status: |new, old, errors| validate_replicas(new, old, errors),
+    validate_status: |new, old, errors| validate_replica_set_status(new, old, errors),
     ..Declared::NAMESPACED
 };
 
@@ -272,7 +271,7 @@ fn default_stateful_set(set: &mut Json) {
 }
 
 /// `ValidateStatefulSetSpec`
-fn validate_stateful_set(set: &Json, errors: &mut ErrorList) {
+fn validate_stateful_set_spec(set: &Json, errors: &mut ErrorList) {
     const POLICY: &str = "spec.podManagementPolicy";
     match json::text(set, &["spec", "podManagementPolicy"]) {
         "" => errors.required(POLICY, ""),
@@ -332,7 +331,7 @@ fn immutable_selector(new: &Json, old: &Json, errors: &mut ErrorList) {
 }
 
 /// `ValidateReplicaSetStatus`, `ValidateStatefulSetStatus`
-fn validate_replicas(new: &Json, _old: &Json, errors: &mut ErrorList) {
+fn validate_replica_set_status(new: &Json, _old: &Json, errors: &mut ErrorList) {
     const OF_ALL: [&str; 3] = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
     let number = |field| json::number(new, &["status", field]).unwrap_or(0);
     for field in [

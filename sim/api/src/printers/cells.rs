@@ -4,7 +4,7 @@ use super::cluster::{
     api_service_cells, event_cells, node_cells, other_cells, priority_level_cells, request_cells,
 };
 use super::duration::age;
-use super::metrics::print_autoscaler;
+use super::metrics::print_horizontal_pod_autoscaler;
 use super::network::{
     format_labels, print_endpoint_slice, print_endpoints, print_ingress, print_service,
 };
@@ -31,7 +31,7 @@ pub(super) fn of(kind: &str) -> Option<Print> {
         "EndpointSlice" => print_endpoint_slice,
         "Endpoints" => print_endpoints,
         "Ingress" => print_ingress,
-        "HorizontalPodAutoscaler" => print_autoscaler,
+        "HorizontalPodAutoscaler" => print_horizontal_pod_autoscaler,
         "Node" => |node, now| (node_cells(node, now), None),
         "Event" => |event, now| (event_cells(event, now), None),
         "Deployment" => |own, now| (deployment_cells(own, now), None),
@@ -51,7 +51,7 @@ pub(super) fn of(kind: &str) -> Option<Print> {
             ([vec![name(own)], cells.to_vec()].concat(), None)
         },
         "PodTemplate" => |own, _| {
-            let [names, images] = containers(own, &["template", "spec"]);
+            let [names, images] = layout_container_cells(own, &["template", "spec"]);
             let labels = format_labels(own, &["template", "metadata", "labels"]);
             (vec![name(own), names, images, labels], None)
         },
@@ -118,7 +118,7 @@ pub(super) fn flag(object: &Json, path: &[&str], missing: bool) -> Json {
 }
 
 /// `layoutContainerCells`: names and images of the containers of a spec.
-pub(super) fn containers(object: &Json, spec: &[&str]) -> [Json; 2] {
+pub(super) fn layout_container_cells(object: &Json, spec: &[&str]) -> [Json; 2] {
     let all = json::list(object, &[spec, &["containers"]].concat());
     ["name", "image"].map(|field| {
         let texts: Vec<&str> = all.iter().map(|own| text(own, &[field])).collect();
@@ -126,7 +126,7 @@ pub(super) fn containers(object: &Json, spec: &[&str]) -> [Json; 2] {
     })
 }
 
-/// `metav1.FormatLabelSelector`
+/// Upstream's `metav1.FormatLabelSelector`
 pub(super) fn selector(object: &Json, path: &[&str]) -> Json {
     let selector = json::at(object, path).filter(|selector| selector.is_object());
     match selector.map(deployments::selector_in_words) {

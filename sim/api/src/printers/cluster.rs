@@ -148,7 +148,7 @@ pub(super) fn request_cells(own: &Json, now: Stamp) -> Cells {
     ]
 }
 
-/// `ConvertToTable` of kube-aggregator.
+/// Upstream's `ConvertToTable` of kube-aggregator.
 pub(super) fn api_service_cells(own: &Json, now: Stamp) -> Cells {
     let service = |field| text(own, &["spec", "service", field]);
     let at = match json::at(own, &["spec", "service"]) {

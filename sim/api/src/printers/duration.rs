@@ -28,7 +28,7 @@ pub(super) fn human_duration(nanos: i128) -> String {
     }
 }
 
-/// `translateTimestampSince`
+/// Upstream's `translateTimestampSince`
 pub(super) fn since(instant: &str, now: Stamp) -> String {
     match Stamp::parse(instant) {
         Some(then) => human_duration(now.nanos() - then.nanos()),

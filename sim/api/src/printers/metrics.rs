@@ -10,7 +10,10 @@ const MOST: usize = 2;
 const UNKNOWN: &str = "<unknown>";
 
 /// `printHorizontalPodAutoscaler`
-pub(super) fn print_autoscaler(autoscaler: &Json, now: Stamp) -> (Cells, Option<Json>) {
+pub(super) fn print_horizontal_pod_autoscaler(
+    autoscaler: &Json,
+    now: Stamp,
+) -> (Cells, Option<Json>) {
     let number = |path: &[&str]| json::number(autoscaler, path);
     let of = |field| text(autoscaler, &["spec", "scaleTargetRef", field]);
     let least = number(&["spec", "minReplicas"]);

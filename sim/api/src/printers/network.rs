@@ -16,7 +16,7 @@ pub(super) fn format_labels(object: &Json, path: &[&str]) -> Json {
 }
 
 /// `loadBalancerStatusStringer`
-fn load_balancer_status(object: &Json) -> String {
+fn load_balancer_status_stringer(object: &Json) -> String {
     let ingress = json::list(object, &["status", "loadBalancer", "ingress"]).iter();
     let addresses = ingress.map(|own| match text(own, &["ip"]) {
         "" => text(own, &["hostname"]),
@@ -33,7 +33,7 @@ fn external_ip(service: &Json) -> String {
     match text(service, &["spec", "type"]) {
         "ClusterIP" | "NodePort" if own.is_empty() => "<none>".to_owned(),
         "ClusterIP" | "NodePort" => own,
-        "LoadBalancer" => match (load_balancer_status(service), own) {
+        "LoadBalancer" => match (load_balancer_status_stringer(service), own) {
             (of_balancer, own) if of_balancer.is_empty() && own.is_empty() => {
                 "<pending>".to_owned()
             }
@@ -165,7 +165,7 @@ pub(super) fn print_ingress(ingress: &Json, now: Stamp) -> (Cells, Option<Json>)
         name(ingress),
         or_none(text(ingress, &["spec", "ingressClassName"])),
         hosts.into(),
-        load_balancer_status(ingress).into(),
+        load_balancer_status_stringer(ingress).into(),
         ports.into(),
         age(ingress, now),
     ];

@@ -7,7 +7,7 @@ use crate::metadata;
 use crate::times::Stamp;
 
 /// `GetAccessModesAsString`
-fn access_modes(object: &Json, path: &[&str]) -> Json {
+fn get_access_modes_as_string(object: &Json, path: &[&str]) -> Json {
     const MODES: [(&str, &str); 4] = [
         ("ReadWriteOnce", "RWO"),
         ("ReadOnlyMany", "ROX"),
@@ -55,7 +55,7 @@ pub(super) fn volume_cells(own: &Json, now: Stamp) -> Cells {
     vec![
         name(own),
         or(at(&["spec", "capacity", "storage"]), "0"),
-        access_modes(own, &["spec", "accessModes"]),
+        get_access_modes_as_string(own, &["spec", "accessModes"]),
         at(&["spec", "persistentVolumeReclaimPolicy"]).into(),
         phase(own),
         claim.into(),
@@ -74,7 +74,7 @@ pub(super) fn claim_cells(own: &Json, now: Stamp) -> Cells {
         "" => ("".into(), "".into()),
         _ => (
             or(at(&["status", "capacity", "storage"]), "0"),
-            access_modes(own, &["status", "accessModes"]),
+            get_access_modes_as_string(own, &["status", "accessModes"]),
         ),
     };
     vec![

@@ -1,6 +1,6 @@
 //! Workloads: how much of them is there.
 
-use super::cells::{Cells, containers, count, name, number, or_none, selector, text};
+use super::cells::{Cells, count, layout_container_cells, name, number, or_none, selector, text};
 use super::duration::{age, human_duration, since};
 use super::network::format_labels;
 use crate::json::{self, Json};
@@ -14,7 +14,7 @@ pub(super) fn deployment_cells(own: &Json, now: Stamp) -> Cells {
         status("readyReplicas"),
         number(own, &["spec", "replicas"])
     );
-    let [names, images] = containers(own, &["spec", "template", "spec"]);
+    let [names, images] = layout_container_cells(own, &["spec", "template", "spec"]);
     let selected = json::at(own, &["spec", "selector"]).map(deployments::selector_in_words);
     let selected = selected.unwrap_or_default();
     vec![
@@ -31,7 +31,7 @@ pub(super) fn deployment_cells(own: &Json, now: Stamp) -> Cells {
 
 pub(super) fn replicas_cells(own: &Json, now: Stamp) -> Cells {
     let status = |field| number(own, &["status", field]).into();
-    let [names, images] = containers(own, &["spec", "template", "spec"]);
+    let [names, images] = layout_container_cells(own, &["spec", "template", "spec"]);
     let selected = match text(own, &["kind"]) {
         "ReplicationController" => format_labels(own, &["spec", "selector"]),
         _ => selector(own, &["spec", "selector"]),
@@ -49,7 +49,7 @@ pub(super) fn replicas_cells(own: &Json, now: Stamp) -> Cells {
 }
 
 pub(super) fn stateful_set_cells(own: &Json, now: Stamp) -> Cells {
-    let [names, images] = containers(own, &["spec", "template", "spec"]);
+    let [names, images] = layout_container_cells(own, &["spec", "template", "spec"]);
     let ready = number(own, &["status", "readyReplicas"]);
     let ready = format!("{ready}/{}", number(own, &["spec", "replicas"]));
     vec![name(own), ready.into(), age(own, now), names, images]
@@ -57,7 +57,7 @@ pub(super) fn stateful_set_cells(own: &Json, now: Stamp) -> Cells {
 
 pub(super) fn daemon_set_cells(own: &Json, now: Stamp) -> Cells {
     let status = |field| number(own, &["status", field]).into();
-    let [names, images] = containers(own, &["spec", "template", "spec"]);
+    let [names, images] = layout_container_cells(own, &["spec", "template", "spec"]);
     vec![
         name(own),
         status("desiredNumberScheduled"),
@@ -103,7 +103,7 @@ pub(super) fn job_cells(own: &Json, now: Stamp) -> Cells {
         () if holds("SuccessCriteriaMet") => "SuccessCriteriaMet",
         () => "Running",
     };
-    let [names, images] = containers(own, &["spec", "template", "spec"]);
+    let [names, images] = layout_container_cells(own, &["spec", "template", "spec"]);
     vec![
         name(own),
         status.into(),
@@ -127,7 +127,8 @@ pub(super) fn cron_job_cells(own: &Json, now: Stamp) -> Cells {
         _ => "<unset>",
     };
     const JOB: [&str; 3] = ["spec", "jobTemplate", "spec"];
-    let [names, images] = containers(own, &[JOB.as_slice(), &["template", "spec"]].concat());
+    let [names, images] =
+        layout_container_cells(own, &[JOB.as_slice(), &["template", "spec"]].concat());
     vec![
         name(own),
         text(own, &["spec", "schedule"]).into(),

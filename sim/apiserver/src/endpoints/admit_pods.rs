@@ -52,7 +52,7 @@ fn forbidden(pod: &Json, why: &str) -> Status {
     Status::new_forbidden(&kinds::PODS, json::text(pod, &["metadata", "name"]), why)
 }
 
-/// `serviceaccount.Plugin.Admit`
+/// Upstream's `serviceaccount.Plugin.Admit`
 async fn service_account(
     rx: Rx,
     config: &Config,
@@ -113,8 +113,8 @@ async fn get_service_account(
 /// `mountServiceAccountToken`: each container that has nothing there gets the token.
 async fn mount_service_account_token(rx: Rx, pod: &mut Json) {
     let volumes = json::list(pod, &["spec", "volumes"]).to_vec();
-    let names = volumes.iter().map(|volume| json::text(volume, &["name"]));
-    let existing = names.filter(|name| name.starts_with(TOKEN_VOLUME)).next();
+    let mut names = volumes.iter().map(|volume| json::text(volume, &["name"]));
+    let existing = names.find(|name| name.starts_with(TOKEN_VOLUME));
     let name = match existing {
         Some(name) => name.to_owned(),
         None => generate_name(rx, TOKEN_VOLUME).await,
@@ -161,7 +161,7 @@ fn token_volume_source() -> Json {
     })
 }
 
-/// `nodetaint.Plugin.Admit`: a node is not ready until somebody says that it is.
+/// Upstream's `nodetaint.Plugin.Admit`: a node is not ready until somebody says that it is.
 fn taint_node(node: &mut Json) {
     let mut taints = json::list(node, &["spec", "taints"]).to_vec();
     let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
@@ -173,7 +173,7 @@ fn taint_node(node: &mut Json) {
     }
 }
 
-/// `priority.Plugin.admitPod`
+/// Upstream's `priority.Plugin.admitPod`
 async fn priority(rx: Rx, config: &Config, pod: &mut Json) -> Result<(), Status> {
     let class = establish_priority(rx, config, pod).await?;
     let value = class

@@ -145,7 +145,7 @@ fn accepts_plain(request: &Request) -> bool {
     accept.is_empty() || plain.any(|clause| clause.converts_to().is_none())
 }
 
-/// `WrapAggregatedDiscoveryToHandler`: does it rather accept all groups with their resources?
+/// Upstream's `WrapAggregatedDiscoveryToHandler`: does it rather accept all groups with their resources?
 fn accepts_aggregated(request: &Request) -> bool {
     let clauses = parse_accept(accepted(request));
     let fitting = clauses
@@ -191,7 +191,7 @@ fn of_groups(
     Ok(response)
 }
 
-/// `ListedPaths`: of what is simulated.
+/// Upstream's `ListedPaths`: of what is simulated.
 fn paths(groups: &[Group]) -> Vec<String> {
     let mut paths: Vec<String> = [
         "/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/readyz", "/version",
@@ -208,7 +208,7 @@ fn paths(groups: &[Group]) -> Vec<String> {
     paths
 }
 
-/// `version.Info`: of a release, and of no build in particular.
+/// Upstream's `version.Info`: of a release, and of no build in particular.
 fn version(config: &Config) -> Json {
     let release = config.release;
     let name = release.to_string();

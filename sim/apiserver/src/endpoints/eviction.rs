@@ -215,7 +215,7 @@ struct AddCondition<'a> {
 }
 
 impl AddCondition<'_> {
-    /// `getLatestPod`
+    /// Upstream's `getLatestPod`
     fn check(&self, pod: &Json) -> Result<(), Status> {
         let of_meta = |field| json::text(pod, &["metadata", field]);
         let conflict = |why: String| {

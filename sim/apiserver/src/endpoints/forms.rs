@@ -126,7 +126,7 @@ pub(super) fn parse_accept(header: &str) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// `NewNotAcceptableError`
+/// Upstream's `NewNotAcceptableError`
 pub(super) fn not_acceptable() -> Status {
     let types = MEDIA_TYPES
         .map(|(kind, sub)| format!("{kind}/{sub}"))
@@ -160,7 +160,7 @@ fn no_route(request: &Request) -> Status {
 }
 
 impl Form {
-    /// `NegotiateOutputMediaType`, of a request to the API.
+    /// Upstream's `NegotiateOutputMediaType`, of a request to the API.
     ///
     /// # Errors
     /// 406.
@@ -223,7 +223,7 @@ impl Form {
         self.shape == Shape::Object && api.served() == api.resource
     }
 
-    /// `transformResponseObject`
+    /// Upstream's `transformResponseObject`
     ///
     /// # Errors
     /// 400 or 406.
@@ -253,7 +253,7 @@ impl Form {
         Ok(response)
     }
 
-    /// `doTransformObject`, of an object or of the items of a list.
+    /// Upstream's `doTransformObject`, of an object or of the items of a list.
     fn shown(
         &self,
         served: &Resource,
@@ -363,7 +363,7 @@ fn row(served: &Resource, printed: Json) -> Row {
     Row { shown, printed }
 }
 
-/// `AllowsMediaTypeTransform`: what objects can be shown as.
+/// Upstream's `AllowsMediaTypeTransform`: what objects can be shown as.
 fn shape_of([group, version, kind]: [&str; 3]) -> Option<Shape> {
     let version = match (group, version) {
         ("meta.k8s.io", "v1") => "v1",

@@ -94,6 +94,7 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         ["healthz"] => return Route::Probe(Probe::Healthz),
         ["livez"] => return Route::Probe(Probe::Livez),
         ["readyz"] => return Route::Probe(Probe::Readyz),
+        [] if *request.path != *"/" => return not_found(),
         parts if let Some(path) = DiscoveryPath::of(parts) => return Route::Discovery(path),
         ["api", version, rest @ ..] => ("", *version, rest),
         ["apis", group, version, rest @ ..] => (*group, *version, rest),

@@ -87,6 +87,7 @@ fn alter_allocations(line: &mut Json) -> bool {
     }
     for list in [
         "/ipaddresses",
+        "/kvs",
         "/messages",
         "/masterleases",
         "/fact/endpoints",
