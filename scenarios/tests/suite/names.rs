@@ -23,7 +23,7 @@ const EXCEPTIONS: [(&str, &[(&str, &str)]); 6] = [
             ("fieldpath/serialize.rs", "deserialize"),
             ("managedfields/managed.rs", "build"),
             ("managedfields/field_manager.rs", "of"),
-            ("endpoints/subresource.rs", "evict"),
+            ("endpoints/eviction.rs", "evict"),
             ("kube_apiserver/bootstrap.rs", "post_start"),
             ("kube_apiserver/bootstrap.rs", "pre_shutdown"),
         ],

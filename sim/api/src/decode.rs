@@ -20,6 +20,7 @@ use crate::quote;
 use crate::schema::{self, StructId};
 use crate::status::{Reason, Status};
 pub use custom::accepts_group_version;
+use crate::versions;
 use text::Node;
 use typed::Tree;
 pub(crate) use yaml::yaml_to_json;
@@ -71,32 +72,8 @@ pub const SCALE: Target = Target {
 
 /// Kinds of the server that have no table here: a body of one is of the wrong kind, not of an
 /// unknown one.
-const OTHER_KINDS: [(&str, &str); 24] = [
-    ("v1", "ComponentStatus"),
-    ("v1", "LimitRange"),
-    ("v1", "List"),
-    ("v1", "PersistentVolume"),
-    ("v1", "PersistentVolumeClaim"),
-    ("v1", "PodTemplate"),
-    ("v1", "ReplicationController"),
-    ("v1", "ResourceQuota"),
-    ("v1", "Status"),
-    ("apps/v1", "ControllerRevision"),
-    ("apps/v1", "DaemonSet"),
-    ("apps/v1", "StatefulSet"),
-    ("batch/v1", "CronJob"),
-    ("batch/v1", "Job"),
-    ("networking.k8s.io/v1", "Ingress"),
-    ("networking.k8s.io/v1", "IngressClass"),
-    ("networking.k8s.io/v1", "NetworkPolicy"),
-    ("policy/v1", "PodDisruptionBudget"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
-    ("rbac.authorization.k8s.io/v1", "Role"),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
-    ("scheduling.k8s.io/v1", "PriorityClass"),
-    ("storage.k8s.io/v1", "StorageClass"),
-];
+const OTHER_KINDS: [(&str, &str); 3] =
+    [("v1", "ComponentStatus"), ("v1", "List"), ("v1", "Status")];
 
 /// The scheme that objects are registered in.
 const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
@@ -130,12 +107,44 @@ pub fn object(
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
     let api_version = resource.api_version();
-    let (mut json, warnings) = match resource.strategy.custom() {
-        Some(custom) => custom::object(body, content_type, resource, custom, validation)?,
-        None => kind(body, content_type, &api_version, resource.kind, validation)?,
+    let own = match resource.strategy.custom() {
+        Some(custom) => custom::object(body, content_type, resource, custom, validation),
+        None => kind(body, content_type, &api_version, resource.kind, validation),
+    };
+    let (mut json, warnings) = match own {
+        Ok(read) => read,
+        // It is of the kind in another version: it converts, and is not what was asked for.
+        Err(refusal) => match of_another_version(body, content_type, resource) {
+            Some(said) => {
+                return Err(Status::new_bad_request(format!(
+                    "the API version in the data ({said}) does not match the expected API version ({api_version})"
+                )));
+            }
+            None => return Err(refusal),
+        },
     };
     resource.strategy.default(&mut json);
     Ok((json, warnings))
+}
+
+/// The version that a body says it is of, if it is another one of the same kind.
+fn of_another_version(
+    body: &Body,
+    content_type: Option<&str>,
+    resource: &Resource,
+) -> Option<String> {
+    let said = match (body, negotiate_input_serializer(content_type).ok()?) {
+        (Body::Json(json), _) => interpret(&**json).ok()?,
+        (_, Format::Json) => interpret(&text::parse(bytes(body)).ok()?).ok()?,
+        (_, Format::Yaml) => interpret(&yaml_to_json(bytes(body)).ok()?).ok()?,
+    };
+    let hub = |of: &'static Resource| versions::hub_of(of);
+    let mut all = Resource::ALL.into_iter();
+    let own = all.find(|of| *of == resource).map(hub)?;
+    let mut all = Resource::ALL.into_iter();
+    let other = all.find(|of| of.kind == said.kind && of.api_version() == said.api_version);
+    let other = other.filter(|other| *other != resource && hub(other) == own);
+    other.map(|_| said.api_version)
 }
 
 /// An object of a subresource's kind, [`SCALE`], [`BINDING`] or [`EVICTION`], with warnings.

@@ -59,6 +59,12 @@ gates! {
     pub SERVICE_NAMES_ARE_LABELS = Gate::since(1, 36);
     /// Services are warned about (`pkg/api/service/warnings.go`; the first modelled release that has all of them).
     pub SERVICE_WARNINGS = Gate::since(1, 36);
+    /// A pod that has a node is not nominated for one, and a Binding hands its labels on to the pod
+    /// (`ClearingNominatedNodeNameAfterBinding`, `PodTopologyLabelsAdmission`; the first modelled release that has both).
+    pub BOUND_PODS_ARE_NOT_NOMINATED = Gate::since(1, 36);
+    /// The status of a pod keeps its class of service, and has one address of each family (`ValidatePodStatusUpdate`; the
+    /// first modelled release that has all of it).
+    pub POD_STATUSES_ARE_VALIDATED = Gate::since(1, 36);
     /// `terminationGracePeriodSeconds` of a pod that was negative may be set to 1 (`ValidatePodUpdate`; the first
     /// modelled release that has it).
     pub NEGATIVE_GRACE_MAY_BE_MENDED = Gate::since(1, 36);

@@ -1,6 +1,7 @@
 //! Requests and answers as on the wire. Who serves them does not belong here.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::json::Json;
@@ -35,6 +36,19 @@ pub enum Body {
     Bytes(Arc<[u8]>),
 }
 
+/// A header that few requests and answers have: one that has none has the hash that it had before there could be one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Header(pub Option<Arc<str>>);
+
+/// By hand: nothing is nothing.
+impl Hash for Header {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if let Some(value) = &self.0 {
+            value.hash(state);
+        }
+    }
+}
+
 /// A request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Request {
@@ -52,6 +66,8 @@ pub struct Request {
     pub user_agent: Arc<str>,
     /// The body.
     pub body: Body,
+    /// `If-None-Match`
+    pub if_none_match: Header,
 }
 
 /// What an answer carries.
@@ -67,6 +83,8 @@ pub enum Content {
     Tree(Arc<Json>),
     /// A list.
     List(List),
+    /// Text of YAML.
+    Yaml(Arc<str>),
 }
 
 /// A list of objects.
@@ -95,6 +113,8 @@ pub struct Response {
     pub warnings: Vec<Arc<str>>,
     /// `Retry-After`, in seconds.
     pub retry_after: Option<u32>,
+    /// `ETag`
+    pub e_tag: Header,
 }
 
 /// What an event of a watch says.
@@ -263,6 +283,7 @@ impl Request {
             accept: None,
             user_agent: "wavetank".into(),
             body: Body::Empty,
+            if_none_match: Header::default(),
         }
     }
 
@@ -306,16 +327,32 @@ impl Response {
             retry_after: status.retry_after(),
             content: Content::Status(status),
             warnings: Vec::new(),
+            e_tag: Header::default(),
+        }
+    }
+
+    /// This, and nothing more.
+    pub fn of(code: u16, content: Content) -> Response {
+        Response {
+            code,
+            content,
+            warnings: Vec::new(),
+            retry_after: None,
+            e_tag: Header::default(),
         }
     }
 
     /// Plain text.
     pub fn text(code: u16, text: &str) -> Response {
-        Response {
-            code,
-            content: Content::Text(text.into()),
-            warnings: Vec::new(),
-            retry_after: None,
+        Response::of(code, Content::Text(text.into()))
+    }
+
+    /// `Content-Type`
+    pub fn content_type(&self) -> &'static str {
+        match &self.content {
+            Content::Text(_) => "text/plain; charset=utf-8",
+            Content::Yaml(_) => "application/yaml",
+            _ => "application/json",
         }
     }
 
@@ -330,7 +367,7 @@ impl Response {
     /// The body as on the wire.
     pub fn json(&self) -> Json {
         match &self.content {
-            Content::Text(text) => Json::String(text.to_string()),
+            Content::Text(text) | Content::Yaml(text) => Json::String(text.to_string()),
             Content::Status(status) => status.json(),
             Content::One(stored) => stored.json(),
             Content::Tree(tree) => (**tree).clone(),
@@ -340,8 +377,8 @@ impl Response {
 }
 
 impl List {
-    /// As on the wire; items carry neither `kind` nor `apiVersion`.
-    pub fn json(&self) -> Json {
+    /// Upstream's `metav1.ListMeta`
+    pub fn metadata(&self) -> Json {
         let mut metadata =
             serde_json::json!({"resourceVersion": self.resource_version.to_string()});
         if let Some(token) = &self.continues {
@@ -350,11 +387,16 @@ impl List {
         if let Some(remaining) = self.remaining {
             metadata["remainingItemCount"] = remaining.into();
         }
-        let custom = self.of.strategy.custom();
         // A list whose items have a schema always says how it goes on.
-        if custom.is_some() && self.continues.is_none() {
+        if self.of.strategy.custom().is_some() && self.continues.is_none() {
             metadata["continue"] = "".into();
         }
+        metadata
+    }
+
+    /// As on the wire; items carry neither `kind` nor `apiVersion`.
+    pub fn json(&self) -> Json {
+        let custom = self.of.strategy.custom();
         let items = self.items.iter().map(|stored| {
             let mut json = stored.json();
             // Items whose type is a schema say what they are.
@@ -373,7 +415,7 @@ impl List {
         serde_json::json!({
             "kind": kind,
             "apiVersion": self.of.api_version(),
-            "metadata": metadata,
+            "metadata": self.metadata(),
             "items": items.collect::<Vec<_>>(),
         })
     }

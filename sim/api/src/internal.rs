@@ -116,6 +116,15 @@ pub(crate) fn service_port(port: &Json) -> String {
     format!("{{{}}}", parts.join(","))
 }
 
+/// A struct without structs inside, on one line; absent fields are null.
+pub(crate) fn flat(json: &Json, id: schema::StructId) -> String {
+    let fields = schema::of(id).fields.iter().map(|field| {
+        let value = json.get(field.name).unwrap_or(&Json::Null);
+        format!("\"{}\":{}", go_name(field.name), render::sorted(value))
+    });
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+}
+
 struct Writer<'a> {
     out: &'a mut String,
 }

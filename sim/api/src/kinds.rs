@@ -7,8 +7,11 @@ use std::hash::{Hash, Hasher};
 use crate::json::Json;
 use crate::strategy::Strategy;
 
+mod autoscalers;
+mod cluster;
 mod config_maps;
 mod custom;
+mod declared;
 pub mod deployments;
 mod endpoint_slices;
 pub mod endpoints;
@@ -19,8 +22,11 @@ mod namespaces;
 mod network;
 mod nodes;
 pub mod pod_binding;
+pub mod pod_eviction;
+mod pod_parts;
 mod pod_spec;
 pub mod pods;
+mod policies;
 mod secrets;
 mod served;
 pub mod service_families;
@@ -28,9 +34,13 @@ pub mod service_gate;
 mod service_one_ip;
 pub mod service_rules;
 pub mod services;
+mod table;
+mod volumes;
+mod workloads;
 
 pub use custom::CustomResource;
 pub use served::Kinds;
+pub use table::*;
 
 /// A resource: where it is served, where it is stored, and its rules.
 pub struct Resource {
@@ -52,7 +62,7 @@ pub struct Resource {
 
 impl Resource {
     /// All of them. What is numbered by them keeps its number, so a new one comes last.
-    pub const ALL: [&'static Resource; 14] = [
+    pub const ALL: [&'static Resource; 59] = [
         &CONFIG_MAPS,
         &DEPLOYMENTS,
         &ENDPOINT_SLICES,
@@ -67,6 +77,51 @@ impl Resource {
         &SERVICE_CIDRS,
         &SERVICES,
         &JOBS,
+        &API_SERVICES,
+        &AUTOSCALERS,
+        &OLD_AUTOSCALERS,
+        &NEW_EVENTS,
+        &CERTIFICATE_SIGNING_REQUESTS,
+        &CLUSTER_ROLE_BINDINGS,
+        &CLUSTER_ROLES,
+        &CONTROLLER_REVISIONS,
+        &CRON_JOBS,
+        &CSI_DRIVERS,
+        &CSI_NODES,
+        &CSI_STORAGE_CAPACITIES,
+        &DAEMON_SETS,
+        &DEVICE_CLASSES,
+        &FLOW_SCHEMAS,
+        &INGRESS_CLASSES,
+        &INGRESSES,
+        &LIMIT_RANGES,
+        &MUTATING_ADMISSION_POLICIES,
+        &MUTATING_ADMISSION_POLICY_BINDINGS,
+        &MUTATING_WEBHOOK_CONFIGURATIONS,
+        &NETWORK_POLICIES,
+        &PERSISTENT_VOLUME_CLAIMS,
+        &PERSISTENT_VOLUMES,
+        &POD_DISRUPTION_BUDGETS,
+        &POD_TEMPLATES,
+        &PRIORITY_CLASSES,
+        &PRIORITY_LEVEL_CONFIGURATIONS,
+        &REPLICA_SETS,
+        &REPLICATION_CONTROLLERS,
+        &RESOURCE_CLAIM_TEMPLATES,
+        &RESOURCE_CLAIMS,
+        &RESOURCE_QUOTAS,
+        &RESOURCE_SLICES,
+        &ROLE_BINDINGS,
+        &ROLES,
+        &RUNTIME_CLASSES,
+        &SERVICE_ACCOUNTS,
+        &STATEFUL_SETS,
+        &STORAGE_CLASSES,
+        &VALIDATING_ADMISSION_POLICIES,
+        &VALIDATING_ADMISSION_POLICY_BINDINGS,
+        &VALIDATING_WEBHOOK_CONFIGURATIONS,
+        &VOLUME_ATTACHMENTS,
+        &VOLUME_ATTRIBUTES_CLASSES,
     ];
 
     /// The one of the table that a path of the API is of.

@@ -8,6 +8,7 @@ pub mod addresses;
 pub mod apiextensions;
 pub mod decode;
 mod diff;
+pub mod discovery;
 pub mod gates;
 pub mod http;
 mod internal;
@@ -19,6 +20,7 @@ pub mod names;
 mod object;
 pub mod options;
 pub mod patch;
+pub mod printers;
 pub mod quote;
 mod render;
 mod schema;
@@ -28,10 +30,11 @@ pub mod status;
 pub mod strategy;
 mod times;
 pub mod validation;
+pub mod versions;
 pub mod views;
 
 pub use http::{
-    Body, Content, List, Method, Query, Request, Response, WatchEvent, WatchKind, WatchPart,
+    Body, Content, Header, List, Method, Query, Request, Response, WatchEvent, WatchKind, WatchPart,
 };
 pub use json::Json;
 pub use kinds::Resource;

@@ -32,7 +32,7 @@ pub(crate) enum Shape {
     IntOrString,
     /// `resource.Quantity`
     Quantity,
-    /// Any JSON: `metav1.FieldsV1`.
+    /// Any JSON: `metav1.FieldsV1`, `runtime.RawExtension`.
     Raw,
     Pointer(Box<Type>),
     List(Box<Type>),
@@ -153,14 +153,24 @@ pub(crate) fn kind(api_version: &str, kind: &str) -> Option<StructId> {
             _ => "core",
         },
         "apiextensions.k8s.io/v1" => "apiextensions",
+        "admissionregistration.k8s.io/v1" => "admissionregistration",
+        "apiregistration.k8s.io/v1" => "apiregistration",
         "apps/v1" => "apps",
-        "batch/v1" => "batch",
-        "discovery.k8s.io/v1" => "discovery",
-        "coordination.k8s.io/v1" => "coordination",
-        "networking.k8s.io/v1" => "networking",
         "autoscaling/v1" => "autoscaling",
-        "policy/v1" => "policy",
+        "autoscaling/v2" => "autoscalingv2",
+        "batch/v1" => "batch",
+        "certificates.k8s.io/v1" => "certificates",
+        "coordination.k8s.io/v1" => "coordination",
+        "discovery.k8s.io/v1" => "discovery",
         "events.k8s.io/v1" => "events",
+        "flowcontrol.apiserver.k8s.io/v1" => "flowcontrol",
+        "networking.k8s.io/v1" => "networking",
+        "node.k8s.io/v1" => "node",
+        "policy/v1" => "policy",
+        "rbac.authorization.k8s.io/v1" => "rbac",
+        "resource.k8s.io/v1" => "resource",
+        "scheduling.k8s.io/v1" => "scheduling",
+        "storage.k8s.io/v1" => "storage",
         _ => return None,
     };
     let id = named(&format!("{package}.{kind}"))?;
@@ -354,7 +364,7 @@ impl Schema {
             "schema.OrStrings" => Shape::SchemaOr(SchemaOr::Strings),
             "meta.Time" => Shape::Time,
             "meta.MicroTime" => Shape::MicroTime,
-            "meta.FieldsV1" => Shape::Raw,
+            "meta.FieldsV1" | "runtime.RawExtension" => Shape::Raw,
             "intstr.IntOrString" => Shape::IntOrString,
             "resource.Quantity" => Shape::Quantity,
             name => match (aliases.get(name), self.names.get(name)) {
@@ -386,7 +396,9 @@ fn map_type(value: &str) -> MapType {
 /// The table tells packages apart that Go all calls `v1`.
 fn go_name(name: &str) -> String {
     match name.split_once('.') {
-        Some(("types" | "intstr" | "resource", _)) | None => name.to_owned(),
+        Some(("types" | "intstr" | "runtime", _)) | None => name.to_owned(),
+        Some(("resource", "Quantity")) => name.to_owned(),
+        Some((package, name)) if package.ends_with("v2") => format!("v2.{name}"),
         Some((_, name)) => format!("v1.{name}"),
     }
 }

@@ -7,9 +7,11 @@ use std::borrow::Cow;
 use wavetank_version::Version;
 
 use crate::apiextensions::CustomVersion;
+use crate::discovery::Shown;
 use crate::json::{self, Json};
 use crate::times::Stamp;
 use crate::validation::ErrorList;
+use crate::versions::Versioned;
 
 /// What a hook may want to know beside the objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +44,10 @@ pub enum Part {
     Status,
     /// `/finalize` of a namespace.
     Finalize,
+    /// `/ephemeralcontainers` of a pod.
+    EphemeralContainers,
+    /// `/resize` of a pod.
+    Resize,
 }
 
 /// How an object that is asked to go goes (`BeforeDelete`).
@@ -169,5 +175,16 @@ pub trait Strategy: Sync {
     /// Tells rules apart that are those of the same resource at different times; 0 where they never change.
     fn revision(&self) -> u64 {
         0
+    }
+
+    /// How discovery shows the kind, beside its verbs and the parts that it has.
+    fn shown(&self) -> Shown {
+        Shown::PLAIN
+    }
+
+    /// How its objects are stored in the version of another resource, if they are: the rules, but for defaults and
+    /// labels of fields, are then about objects of that version.
+    fn versioned(&self) -> Option<&'static Versioned> {
+        None
     }
 }

@@ -3,6 +3,10 @@
 //! `wavetank_api::kinds`; how objects are stored is behind the registry.
 
 mod admission;
+mod admit_pods;
+pub mod discovery;
+mod eviction;
+mod forms;
 mod health;
 mod query;
 mod read;
@@ -30,6 +34,7 @@ use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{Config, InFlight, Serve};
 use crate::storages::Storages;
 
+pub use forms::Form;
 pub use route::Api;
 pub(crate) use route::{Route, route};
 pub(crate) use watch::{Watching, routine, watch};
@@ -70,6 +75,10 @@ async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve
     match &served.route {
         Route::Probe(probe) => health::check(rx, config, *probe).await,
         Route::Refused(response) => response.clone(),
+        Route::Discovery(path) => {
+            let request: &Request = served.request.expect();
+            discovery::serve(rx, config, path, request).unwrap_or_else(Response::status)
+        }
         Route::Api(api) => {
             let warned = deprecation(config.release, api);
             handle_api(rx, config, storages, served, api, warned).await
@@ -111,7 +120,7 @@ async fn handle_api(
         api,
     };
     // Boxed: it is large, and most requests are probes.
-    let work = Box::pin(serve_api(cx, &mut warnings));
+    let work = Box::pin(serve_in_form(cx, &mut warnings));
     let answer = work.await;
     let mut response = answer.unwrap_or_else(Response::status);
     warned.extend(warnings);
@@ -160,7 +169,7 @@ impl<'a> RequestContext<'a> {
     fn field_manager(&self) -> Option<FieldManager> {
         let now = Stamp::of(self.rx.clock());
         let kept = self.config.keeps_managed_fields();
-        kept.then(|| FieldManager::of(self.api.resource, self.api.part, now))
+        kept.then(|| FieldManager::of(self.api.served(), self.api.part, now))
     }
 
     /// `managerOrUserAgent`; the server's own client says that it is the server.
@@ -204,6 +213,7 @@ impl<'a> RequestContext<'a> {
         let rest = self.storages.rest_storage(rx, config, api.resource);
         Registry {
             resource: api.resource,
+            served: api.served(),
             storage: config.storage_of(api.resource),
             cacher: self.cacher(),
             part: api.part,
@@ -215,6 +225,16 @@ impl<'a> RequestContext<'a> {
     }
 }
 
+/// Serves a request, and shows the answer in the form that it asks for.
+async fn serve_in_form(
+    cx: RequestContext<'_>,
+    warnings: &mut Warnings,
+) -> Result<Response, Status> {
+    let form = Form::negotiate(cx.request)?;
+    let response = serve_api(cx, warnings).await?;
+    form.transform_response(cx.rx, cx.api, response)
+}
+
 async fn serve_api(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
     let RequestContext { request, api, .. } = cx;
     // What is of all namespaces can be read, and nothing else.
@@ -224,6 +244,10 @@ async fn serve_api(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
     }
     // `FinalizeREST` has no `Get`, and so no `Patch` either.
     if api.part == Part::Finalize && request.method != Method::Put {
+        return Err(Status::method_not_allowed());
+    }
+    // A part of an object is read and updated, and neither made nor deleted.
+    if api.part != Part::Whole && matches!(request.method, Method::Post | Method::Delete) {
         return Err(Status::method_not_allowed());
     }
     let collections = api.resource.strategy.deletes_collections(cx.config.release);
@@ -247,10 +271,5 @@ fn answer(code: u16, made: Made) -> Response {
         Made::Unsaved(tree) => Content::Tree(tree),
         Made::Status(status) => Content::Status(status),
     };
-    Response {
-        code,
-        content,
-        warnings: Vec::new(),
-        retry_after: None,
-    }
+    Response::of(code, content)
 }

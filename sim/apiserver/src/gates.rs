@@ -30,4 +30,8 @@ gates! {
     /// Custom resources are served in the form that is modelled: an update is forgiven what it leaves alone
     /// (`CRDValidationRatcheting` is stable). Before, servers had them in other forms, which are not.
     pub CUSTOM_RESOURCES = Gate::since(1, 33);
+    /// `/api` and `/apis` answer with all resources at once for those who ask (`apidiscovery.k8s.io/v2`).
+    pub AGGREGATED_DISCOVERY = Gate::since(1, 30);
+    /// `/version` tells which releases a server emulates and goes with (the first modelled release that has it).
+    pub VERSION_TELLS_COMPATIBILITY = Gate::since(1, 36);
 }

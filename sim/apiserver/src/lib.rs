@@ -22,9 +22,11 @@ mod storages;
 pub use apiextensions::CustomResources;
 pub use cacher::CacheDefect;
 pub use defects::{Defects, ServerDefect};
+pub use endpoints::discovery;
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
 pub use server::{
-    ApiServer, Config, HOOKS_DONE, Hook, HookFuture, ManagedFields, STOP_BEGUN, ServerNote,
+    Admission, ApiServer, Config, HOOKS_DONE, Hook, HookFuture, ManagedFields, STOP_BEGUN,
+    ServerNote,
 };
 pub use storage::{Storage, Updated};

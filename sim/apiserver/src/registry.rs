@@ -25,6 +25,7 @@ use crate::storage::Storage;
 pub use before::{
     ensure_object_namespace_matches_request_namespace, warn, wipe_object_meta_system_fields,
 };
+pub(crate) use create::generate_name;
 pub use delete::Deletion;
 pub use rest_storage::{Begun, Finish, Generic, Gone, Hooked, Reading, RestStorage};
 pub use update::{Change, Update};
@@ -46,6 +47,8 @@ pub static UIDS: Cell<Uids> = Cell::new("uids");
 pub struct Registry {
     /// The resource.
     pub resource: &'static Resource,
+    /// The resource of the request, which is another version of it or itself: its rules hold.
+    pub served: &'static Resource,
     /// Its storage.
     pub storage: Storage,
     /// Its watch cache, if there are any.

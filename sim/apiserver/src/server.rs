@@ -85,6 +85,26 @@ pub struct Config {
     pub managed_fields: ManagedFields,
     /// Does it serve definitions of custom resources, and what they define?
     pub custom_resources: CustomResources,
+    /// Which admission plugins are on beside those that need no other objects.
+    pub admission: Admission,
+}
+
+/// Admission plugins that look at other objects. Real servers have them on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Admission {
+    /// `Priority` with its classes, and `TaintNodesByCondition`.
+    pub defaults: bool,
+    /// `ServiceAccount`
+    pub service_accounts: bool,
+}
+
+/// By hand: a server that has none of them on has the hash that it had before there were any.
+impl Hash for Admission {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        if *self != Admission::default() {
+            (self.defaults, self.service_accounts).hash(state);
+        }
+    }
 }
 
 /// Are `metadata.managedFields` kept, and is server-side apply served? A server that does neither is not asked for it by
@@ -341,12 +361,12 @@ impl<H: Hook> Process for ApiServer<H> {
         let request = body.clone();
         let task = match endpoints::route(request.expect::<Request>(), &self.config.kinds) {
             Route::Api(api) if api.watch => {
-                let open = None;
                 let watching = Watching {
                     caller,
                     api,
                     request,
-                    open,
+                    open: None,
+                    form: Default::default(),
                 };
                 Task::new(WATCH, watching)
             }

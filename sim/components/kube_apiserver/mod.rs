@@ -213,6 +213,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         namespace_lifecycle: false,
         managed_fields: Default::default(),
         custom_resources: Default::default(),
+        admission: Default::default(),
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
         compaction: watch_cache::compaction(setup),

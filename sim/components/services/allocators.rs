@@ -299,6 +299,7 @@ impl Allocators {
     ) -> Result<(), Status> {
         let endpoints = Registry {
             resource: &ENDPOINTS,
+            served: &ENDPOINTS,
             cacher: self.endpoints,
             part: Part::Whole,
             rest: Arc::new(Generic),

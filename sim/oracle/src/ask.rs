@@ -21,6 +21,7 @@ pub fn ask(requests: &[Json]) -> Vec<Json> {
         ranges: vec!["10.96.0.0/24"],
         servers: 1,
         reconciler: Reconciler::None,
+        service_accounts: false,
     });
     let answer = |request: &Json| {
         let number = lab.send(request, false);

@@ -9,7 +9,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
-use wavetank_apiserver::{ApiServer, Config, CustomResources, Defects, ManagedFields};
+use wavetank_apiserver::{
+    Admission, ApiServer, Config, CustomResources, Defects, ManagedFields, gates,
+};
 use wavetank_client::HTTPS;
 use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
 use wavetank_components::services::RepairNote;
@@ -217,7 +219,10 @@ pub(crate) fn request(recorded: &Json) -> Result<Request, String> {
     Ok(Request {
         query: Query(query),
         content_type,
-        accept: recorded["accept"].as_str().map(Into::into),
+        accept: recorded["headers"]["Accept"]
+            .as_str()
+            .or(recorded["accept"].as_str())
+            .map(Into::into),
         // The recorder names no program, unless it says so.
         user_agent: recorded["headers"]["User-Agent"]
             .as_str()
@@ -315,6 +320,8 @@ pub struct Cluster<'a> {
     pub servers: usize,
     /// `--endpoint-reconciler-type`
     pub reconciler: Reconciler,
+    /// Is the admission plugin `ServiceAccount` on?
+    pub service_accounts: bool,
 }
 
 /// The servers' names; requests go to the first.
@@ -364,6 +371,10 @@ impl Lab {
             custom_resources: CustomResources::Served {
                 apiserver_count: cluster.servers as u32,
             },
+            admission: Admission {
+                defaults: release.has(gates::AGGREGATED_DISCOVERY),
+                service_accounts: cluster.service_accounts,
+            },
             watch_cache: Some(etcd),
             compaction: None,
         };
@@ -403,6 +414,12 @@ impl Lab {
             lab.run(Duration::from_secs(3));
         }
         lab.make_what_servers_make();
+        let bootstrapped = release.has(gates::AGGREGATED_DISCOVERY);
+        let objects = bootstrapped.then(|| crate::bootstrap::objects(release));
+        for (key, object) in objects.into_iter().flatten() {
+            lab.put(&key, &object);
+            lab.run(Duration::from_millis(20));
+        }
         // Until the bootstrap controller has made its Service.
         lab.run(Duration::from_secs(12));
         lab.command("recorder", "mark", Json::Null);

@@ -1,5 +1,6 @@
 //! The simulated kube-apiserver against recorded transcripts of a real one.
 //!
+//! - `bootstrap`: what a real server writes when it starts, beside what is simulated;
 //! - `corpus`: the recorded files;
 //! - `lab`: a world of one etcd, some apiservers and somebody who sends what was recorded;
 //! - `endpoints`: what was done to several servers, and their leases and addresses;
@@ -13,6 +14,7 @@
 
 mod ask;
 mod causes;
+mod bootstrap;
 pub mod corpus;
 mod endpoints;
 mod lab;

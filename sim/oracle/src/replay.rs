@@ -97,6 +97,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         ranges: ranges.unwrap_or("10.96.0.0/24").split(',').collect(),
         servers,
         reconciler,
+        service_accounts: cluster["flags"]["disable-admission-plugins"] != "ServiceAccount",
     });
     lab.writes();
     let symbols = Symbols::new(&recording.lines, lab.revision());
@@ -192,6 +193,7 @@ impl Replay<'_> {
                     "method": "GET",
                     "path": watch["path"],
                     "query": watch["query"],
+                    "headers": watch["headers"],
                 }));
                 if is_served_by_a_cache(&request) {
                     self.lab.run(CATCH_UP);
@@ -519,7 +521,24 @@ impl Replay<'_> {
         for answer in [&mut recorded, &mut said] {
             causes::normalise(answer);
         }
+        if let Some(body) = said.get_mut("body") {
+            sort_ip_addresses(body);
+        }
         self.symbols.compare(&recorded, &said, at)
+    }
+}
+
+/// Lists of IPAddress objects are sorted by the Service that they belong to.
+fn sort_ip_addresses(body: &mut Json) {
+    if body.get("kind").is_none_or(|kind| kind != "IPAddressList") {
+        return;
+    }
+    if let Some(items) = body.get_mut("items").and_then(Json::as_array_mut) {
+        items.sort_by_key(|item| {
+            let parent = &item["spec"]["parentRef"];
+            let text = |field: &str| parent[field].as_str().unwrap_or_default().to_owned();
+            format!("{}/{}", text("namespace"), text("name"))
+        });
     }
 }
 

@@ -205,8 +205,13 @@ impl Symbols {
             let is_time = said.len() >= 20 && said.ends_with('Z') && said.as_bytes()[10] == b'T';
             return if is_time { Ok(()) } else { Err(differs()) };
         }
+        // An age, as people read it.
+        if recorded == "age" {
+            let is_age = said.ends_with(['s', 'm', 'h', 'd', 'y']);
+            return if is_age { Ok(()) } else { Err(differs()) };
+        }
         // Where revisions come and go with the time, the recording tells none.
-        if recorded == "rv" {
+        if matches!(recorded, "rv" | "rv-event") {
             let is_revision = !said.is_empty() && said.bytes().all(|b| b.is_ascii_digit());
             return if is_revision { Ok(()) } else { Err(differs()) };
         }

@@ -183,6 +183,7 @@ fn three_servers() -> Lab {
         ranges: vec!["10.96.0.0/24"],
         servers: 3,
         reconciler: Reconciler::Lease,
+        service_accounts: false,
     })
 }
 

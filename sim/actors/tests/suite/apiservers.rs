@@ -117,6 +117,7 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
             namespace_lifecycle: false,
             managed_fields: Default::default(),
             custom_resources: Default::default(),
+            admission: Default::default(),
             events_etcd: None,
             watch_cache: Some(Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),

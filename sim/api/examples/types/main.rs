@@ -1,7 +1,7 @@
 //! The table of Kubernetes' types, which is generated, and made anew by hand.
 //!
-//! `cargo run -p wavetank-api --example types -- v1.36.2 --api DIR --apimachinery DIR` prints the table of the Go types behind the kinds
-//! that are served, `sim/api/src/schema/types.txt`, out of the sources of k8s.io/api and k8s.io/apimachinery at that
+//! `cargo run -p wavetank-api --example types -- v1.36.2 --api DIR --apimachinery DIR --aggregator DIR` prints the table of the Go types behind the kinds
+//! that are served, `sim/api/src/schema/types.txt`, out of the sources of k8s.io/api, k8s.io/apimachinery and k8s.io/kube-aggregator at that
 //! release. The sources stay where they are: the table holds names, types and markers, and none of upstream's words.
 //!
 //! - `go`: reads Go's type declarations, as far as these sources use them;
@@ -16,10 +16,11 @@ use std::process::ExitCode;
 use crate::table::Sources;
 
 const USAGE: &str =
-    "usage: cargo run -p wavetank-api --example types -- RELEASE --api DIR --apimachinery DIR
+    "usage: cargo run -p wavetank-api --example types -- RELEASE --api DIR --apimachinery DIR --aggregator DIR
   RELEASE          of Kubernetes, for the head of the table, such as v1.36.2
   --api            the sources of k8s.io/api at that release: the folder that holds core/v1/types.go
-  --apimachinery   those of k8s.io/apimachinery: the folder that holds pkg/apis/meta/v1/types.go";
+  --apimachinery   those of k8s.io/apimachinery: the folder that holds pkg/apis/meta/v1/types.go
+  --aggregator     those of k8s.io/kube-aggregator: the folder that holds pkg/apis/apiregistration/v1/types.go";
 
 fn main() -> ExitCode {
     match run(std::env::args().skip(1)) {
@@ -39,12 +40,13 @@ fn run(args: impl Iterator<Item = String>) -> Result<String, String> {
     let mut args = args;
     let release = args.next().filter(|release| release.starts_with('v'));
     let release = release.ok_or(USAGE)?;
-    let (mut api, mut apimachinery) = (None, None);
+    let (mut api, mut apimachinery, mut aggregator) = (None, None, None);
     while let Some(flag) = args.next() {
         let folder = args.next().map(PathBuf::from);
         match flag.as_str() {
             "--api" => api = folder,
             "--apimachinery" => apimachinery = folder,
+            "--aggregator" => aggregator = folder,
             other => return Err(format!("there is no flag {other}\n{USAGE}")),
         }
     }
@@ -52,6 +54,7 @@ fn run(args: impl Iterator<Item = String>) -> Result<String, String> {
         release,
         api: api.ok_or(USAGE)?,
         apimachinery: apimachinery.ok_or(USAGE)?,
+        aggregator: aggregator.ok_or(USAGE)?,
     };
     table::write(&sources)
 }
@@ -74,7 +77,7 @@ mod tests {
             wrong.starts_with("there is no flag --else\nusage"),
             "{wrong}"
         );
-        let wrong = asked("v1.2.3 --api /nowhere --apimachinery /nowhere");
+        let wrong = asked("v1.2.3 --api /nowhere --apimachinery /nowhere --aggregator /nowhere");
         let wrong = wrong.expect_err("there is no such folder");
         assert!(wrong.starts_with("/nowhere/"), "{wrong}");
     }

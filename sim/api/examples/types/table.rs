@@ -13,40 +13,87 @@ pub(crate) struct Sources {
     pub(crate) release: String,
     pub(crate) api: PathBuf,
     pub(crate) apimachinery: PathBuf,
+    pub(crate) aggregator: PathBuf,
 }
 
 /// The kinds that are served, and what their requests hold.
-const ROOTS: [&str; 21] = [
+const ROOTS: [&str; 66] = [
+    "admissionregistration.MutatingAdmissionPolicy",
+    "admissionregistration.MutatingAdmissionPolicyBinding",
+    "admissionregistration.MutatingWebhookConfiguration",
+    "admissionregistration.ValidatingAdmissionPolicy",
+    "admissionregistration.ValidatingAdmissionPolicyBinding",
+    "admissionregistration.ValidatingWebhookConfiguration",
+    "apiregistration.APIService",
+    "apps.ControllerRevision",
+    "apps.DaemonSet",
     "apps.Deployment",
     "apps.ReplicaSet",
+    "apps.StatefulSet",
+    "autoscaling.HorizontalPodAutoscaler",
+    "autoscaling.HorizontalPodAutoscalerCondition",
+    "autoscaling.MetricSpec",
+    "autoscaling.MetricStatus",
     "autoscaling.Scale",
+    "autoscalingv2.HorizontalPodAutoscaler",
+    "batch.CronJob",
     "batch.Job",
+    "certificates.CertificateSigningRequest",
     "coordination.Lease",
     "core.Binding",
     "core.ConfigMap",
     "core.Endpoints",
     "core.Event",
+    "core.LimitRange",
     "core.Namespace",
     "core.Node",
+    "core.PersistentVolume",
+    "core.PersistentVolumeClaim",
     "core.Pod",
+    "core.PodTemplate",
+    "core.ReplicationController",
+    "core.ResourceQuota",
     "core.Secret",
     "core.Service",
     "core.ServiceAccount",
     "discovery.EndpointSlice",
     "events.Event",
+    "flowcontrol.FlowSchema",
+    "flowcontrol.PriorityLevelConfiguration",
     "meta.DeleteOptions",
     "networking.IPAddress",
+    "networking.Ingress",
+    "networking.IngressClass",
+    "networking.NetworkPolicy",
     "networking.ServiceCIDR",
+    "node.RuntimeClass",
     "policy.Eviction",
+    "policy.PodDisruptionBudget",
+    "rbac.ClusterRole",
+    "rbac.ClusterRoleBinding",
+    "rbac.Role",
+    "rbac.RoleBinding",
+    "resource.DeviceClass",
+    "resource.ResourceClaim",
+    "resource.ResourceClaimTemplate",
+    "resource.ResourceSlice",
+    "scheduling.PriorityClass",
+    "storage.CSIDriver",
+    "storage.CSINode",
+    "storage.CSIStorageCapacity",
+    "storage.StorageClass",
+    "storage.VolumeAttachment",
+    "storage.VolumeAttributesClass",
 ];
 
 /// Types that write and read themselves.
-const OPAQUE: [&str; 6] = [
+const OPAQUE: [&str; 7] = [
     "intstr.IntOrString",
     "meta.FieldsV1",
     "meta.MicroTime",
     "meta.Time",
     "resource.Quantity",
+    "runtime.RawExtension",
     "types.UID",
 ];
 
@@ -69,12 +116,24 @@ struct Packages<'a> {
 impl Packages<'_> {
     fn file(&mut self, package: &str) -> Result<Option<&File>, String> {
         if !self.files.contains_key(package) {
-            let (folder, file) = match package {
+            let sources = self.sources;
+            let (module, folder, file) = match package {
                 "meta" => (
-                    &self.sources.apimachinery,
+                    "k8s.io/apimachinery",
+                    &sources.apimachinery,
                     "pkg/apis/meta/v1/types.go".to_owned(),
                 ),
-                other => (&self.sources.api, format!("{other}/v1/types.go")),
+                "apiregistration" => (
+                    "k8s.io/kube-aggregator",
+                    &sources.aggregator,
+                    "pkg/apis/apiregistration/v1/types.go".to_owned(),
+                ),
+                other => {
+                    let of_v2 = other.strip_suffix("v2");
+                    let file = of_v2.map(|group| format!("{group}/v2/types.go"));
+                    let file = file.unwrap_or_else(|| format!("{other}/v1/types.go"));
+                    ("k8s.io/api", &sources.api, file)
+                }
             };
             let path = folder.join(&file);
             let shown = path.display();
@@ -88,10 +147,6 @@ impl Packages<'_> {
             };
             let read = go::read(&text, package);
             let read = read.map_err(|(line, why)| format!("{shown}:{line}: {why}"))?;
-            let module = match package {
-                "meta" => "k8s.io/apimachinery",
-                _ => "k8s.io/api",
-            };
             self.made_from
                 .insert((format!("{module}/{file}"), fingerprint(&text)));
             self.files.insert(package.to_owned(), Some(read));

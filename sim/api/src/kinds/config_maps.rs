@@ -14,6 +14,10 @@ pub(super) const MAX_SIZE: usize = 1024 * 1024;
 pub struct ConfigMaps;
 
 impl Strategy for ConfigMaps {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown::called(&["cm"])
+    }
+
     fn validate(&self, _cx: &Context, object: &Json) -> ErrorList {
         validate(object)
     }

@@ -23,10 +23,18 @@ const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 pub struct Deployments;
 
 impl Strategy for Deployments {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown {
+            short_names: &["deploy"],
+            categories: crate::discovery::ALL,
+            subresources: &[crate::discovery::SCALE],
+        }
+    }
+
     fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"], &["metadata", "labels"]],
-            Part::Whole | Part::Finalize => &[&["status"]],
+            _ => &[&["status"]],
         }
     }
 
@@ -249,7 +257,7 @@ fn does_not_match(template: &Json, errors: &mut ErrorList) {
 }
 
 /// `ValidatePodTemplateSpecForReplicaSet`
-fn validate_pod_template_spec_for_replica_set(
+pub(super) fn validate_pod_template_spec_for_replica_set(
     template: &Json,
     selector: &LabelSelector,
     errors: &mut ErrorList,
@@ -315,14 +323,14 @@ fn validate_deployment_strategy(deployment: &Json, errors: &mut ErrorList) {
 }
 
 /// `getIntOrPercentValue`
-fn get_int_or_percent_value(value: &Json) -> i64 {
+pub(super) fn get_int_or_percent_value(value: &Json) -> i64 {
     match value {
         Json::String(text) => text.trim_end_matches('%').parse().unwrap_or(0),
         value => value.as_i64().unwrap_or(0),
     }
 }
 
-fn int_or_percent(value: &Json, field: &str, errors: &mut ErrorList) {
+pub(super) fn int_or_percent(value: &Json, field: &str, errors: &mut ErrorList) {
     match value {
         Json::String(text) => {
             let digits = text.strip_suffix('%').unwrap_or_default();
@@ -381,7 +389,7 @@ fn validate_deployment_status_update(deployment: &Json, old: &Json, errors: &mut
     }
 }
 
-/// `scaleFromDeployment`: the Scale of a Deployment, which carries its resourceVersion.
+/// `scaleFromDeployment`, and its like of other workloads: the Scale of a Deployment, which carries its resourceVersion.
 pub fn scale_from_deployment(deployment: &Json) -> Json {
     let mut scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale"});
     for field in [
@@ -406,7 +414,13 @@ pub fn scale_from_deployment(deployment: &Json) -> Json {
         &["status", "replicas"],
         number(&["status", "replicas"]),
     );
-    let selector = json::at(deployment, &["spec", "selector"]).and_then(label_selector_as_selector);
+    let selector = json::at(deployment, &["spec", "selector"]).and_then(|own| {
+        // Of a ReplicationController it is a map (`scaleFromRC`).
+        match json::text(deployment, &["kind"]) {
+            "ReplicationController" => label_selector_as_selector(&json!({"matchLabels": own})),
+            _ => label_selector_as_selector(own),
+        }
+    });
     json::set(
         &mut scale,
         &["status", "selector"],
@@ -417,6 +431,11 @@ pub fn scale_from_deployment(deployment: &Json) -> Json {
         Some(Ok(read)) => read.json,
         _ => scale,
     }
+}
+
+/// Upstream's `labels.Selector.String` of a label selector; `None` if it has an operator that is none.
+pub(crate) fn selector_in_words(selector: &Json) -> Option<String> {
+    label_selector_as_selector(selector).map(|selector| in_words(&selector))
 }
 
 /// `labels.Selector.String` of the selector of a workload.

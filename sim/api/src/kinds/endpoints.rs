@@ -19,6 +19,10 @@ pub struct Endpoints;
 pub(super) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
 impl Strategy for Endpoints {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown::called(&["ep"])
+    }
+
     fn default(&self, endpoints: &mut Json) {
         let subsets = endpoints.get_mut("subsets").and_then(Json::as_array_mut);
         for subset in subsets.into_iter().flatten() {

@@ -35,10 +35,17 @@ pub fn ttl_seconds_after_finished(job: &Json) -> Option<i64> {
 }
 
 impl Strategy for Jobs {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown {
+            categories: crate::discovery::ALL,
+            ..crate::discovery::Shown::PLAIN
+        }
+    }
+
     fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"]],
-            Part::Whole | Part::Finalize => &[&["status"]],
+            _ => &[&["status"]],
         }
     }
 
@@ -63,6 +70,15 @@ impl Strategy for Jobs {
 
     fn prepare_for_create(&self, cx: &Context, job: &mut Json) {
         generate_selector_if_needed(job);
+        // Upstream's default of the labels finds those of the pods when the object is read again.
+        if metadata::entries(job, &["metadata", "labels"])
+            .next()
+            .is_none()
+            && let Some(labels) =
+                json::at(job, &["spec", "template", "metadata", "labels"]).cloned()
+        {
+            json::set(job, &["metadata", "labels"], labels);
+        }
         json::set(job, &["status"], json!({}));
         json::set(job, &["metadata", "generation"], 1);
         drop_disabled_fields(cx, job, None);

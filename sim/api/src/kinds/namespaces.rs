@@ -21,10 +21,14 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 pub struct Namespaces;
 
 impl Strategy for Namespaces {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown::called(&["ns"])
+    }
+
     fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"]],
-            Part::Whole | Part::Finalize => &[&["status"]],
+            _ => &[&["status"]],
         }
     }
 
@@ -59,7 +63,7 @@ impl Strategy for Namespaces {
                 keep(namespace, old, &["status"]);
             }
             Part::Status => keep(namespace, old, &["spec"]),
-            Part::Finalize => keep(namespace, old, &["status"]),
+            _ => keep(namespace, old, &["status"]),
         }
         // A struct that is empty is still written.
         json::map_mut(namespace, &["spec"]);
@@ -98,7 +102,7 @@ impl Strategy for Namespaces {
                 }
                 errors
             }
-            Part::Finalize => {
+            _ => {
                 let mut errors = of_update;
                 let finalizers = json::list(namespace, &["spec", "finalizers"]);
                 for (at, finalizer) in finalizers.iter().enumerate() {

@@ -16,6 +16,10 @@ use crate::validation::{Bad, ErrorList};
 pub struct IpAddresses;
 
 impl Strategy for IpAddresses {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown::called(&["ip"])
+    }
+
     fn validate(&self, _cx: &Context, address: &Json) -> ErrorList {
         let rule = |name: &str, prefix: bool| self.name_errors(name, prefix);
         let mut errors = metadata::validate_object_meta(address, false, &rule);
@@ -94,7 +98,7 @@ impl Strategy for ServiceCidrs {
     fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["metadata"], &["spec"]],
-            Part::Whole | Part::Finalize => &[&["status"]],
+            _ => &[&["status"]],
         }
     }
 

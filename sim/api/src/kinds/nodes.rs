@@ -14,10 +14,18 @@ use crate::validation::ErrorList;
 pub struct Nodes;
 
 impl Strategy for Nodes {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown {
+            short_names: &["no"],
+            categories: &[],
+            subresources: crate::discovery::OF_NODE,
+        }
+    }
+
     fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"]],
-            Part::Whole | Part::Finalize => &[&["status"]],
+            _ => &[&["status"]],
         }
     }
 

@@ -1,7 +1,9 @@
 //! Pods get a node (`kubernetes/pkg/registry/core/pod/storage/storage.go`, `BindingREST`).
 
 use serde_json::json;
+use wavetank_version::Version;
 
+use crate::gates;
 use crate::json::{self, Json};
 use crate::status::Status;
 use crate::times::Stamp;
@@ -28,7 +30,7 @@ pub fn check(binding: &Json, name: &str) -> Result<(), Status> {
 }
 
 /// The pod on its node (`setPodHostAndAnnotations`).
-pub fn bind(pod: &Json, binding: &Json, now: Stamp) -> Result<Json, Status> {
+pub fn bind(pod: &Json, binding: &Json, release: Version, now: Stamp) -> Result<Json, Status> {
     let name = json::text(pod, &["metadata", "name"]);
     let conflict = |why: String| {
         let resource = crate::Resource {
@@ -37,17 +39,18 @@ pub fn bind(pod: &Json, binding: &Json, now: Stamp) -> Result<Json, Status> {
         };
         Status::new_conflict(&resource, name, &why)
     };
-    let uid = |object| json::text(object, &["metadata", "uid"]).to_owned();
-    if !uid(binding).is_empty() && uid(binding) != uid(pod) {
-        return Err(Status::new_conflict(
-            &super::PODS,
-            name,
-            &format!(
-                "Precondition failed: UID in precondition: {}, UID in object meta: {}",
-                uid(binding),
-                uid(pod)
-            ),
-        ));
+    // `storage.Preconditions`
+    for (field, shown) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
+        let of = |object| json::text(object, &["metadata", field]).to_owned();
+        let (wanted, found) = (of(binding), of(pod));
+        if !wanted.is_empty() && wanted != found {
+            let key = super::PODS.key(json::text(pod, &["metadata", "namespace"]), name);
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
+                 Precondition failed: {shown} in precondition: {wanted}, {shown} in object meta: {found}"
+            );
+            return Err(Status::new_conflict(&super::PODS, name, &why));
+        }
     }
     if json::at(pod, &["metadata", "deletionTimestamp"]).is_some() {
         return Err(conflict(format!(
@@ -70,6 +73,12 @@ pub fn bind(pod: &Json, binding: &Json, now: Stamp) -> Result<Json, Status> {
     json::set(&mut bound, &["spec", "nodeName"], target);
     for (key, value) in crate::metadata::entries(binding, &["metadata", "annotations"]) {
         json::set(&mut bound, &["metadata", "annotations", key], value);
+    }
+    if release.has(gates::BOUND_PODS_ARE_NOT_NOMINATED) {
+        json::remove(&mut bound, &["status", "nominatedNodeName"]);
+        for (key, value) in crate::metadata::entries(binding, &["metadata", "labels"]) {
+            json::set(&mut bound, &["metadata", "labels", key], value);
+        }
     }
     let scheduled = json!({"type": "PodScheduled", "status": "True"});
     update_pod_condition(&mut bound, scheduled, now);
@@ -106,6 +115,7 @@ pub fn update_pod_condition(pod: &mut Json, mut condition: Json, now: Stamp) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wavetank_releases::V1_36;
 
     #[test]
     fn a_pod_is_bound_once() {
@@ -113,10 +123,10 @@ mod tests {
         let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
         let pod = json!({"metadata": {"name": "p", "uid": "u"}, "spec": {}, "status": {}});
         check(&binding, "p").expect("good");
-        let bound = bind(&pod, &binding, now).expect("binds");
+        let bound = bind(&pod, &binding, V1_36, now).expect("binds");
         assert_eq!(bound["spec"]["nodeName"], "n");
         assert_eq!(bound["status"]["conditions"][0]["status"], "True");
-        let again = bind(&bound, &binding, now).expect_err("bound");
+        let again = bind(&bound, &binding, V1_36, now).expect_err("bound");
         assert_eq!(
             again.message,
             "Operation cannot be fulfilled on pods/binding \"p\": pod p is already assigned to node \

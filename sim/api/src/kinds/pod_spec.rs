@@ -163,7 +163,8 @@ fn default_volume(volume: &mut Map) {
 
 /// The tag of an image, `latest` if it has neither tag nor digest.
 fn tag(image: &str) -> &str {
-    if image.contains('@') {
+    // What is no reference has no tag either.
+    if image.is_empty() || image.contains('@') {
         return "";
     }
     let last = image.rsplit('/').next().unwrap_or_default();
@@ -543,6 +544,7 @@ mod tests {
         assert_eq!(tag("localhost:5000/a"), "latest");
         assert_eq!(tag("registry.example/app:1"), "1");
         assert_eq!(tag("a@sha256:00"), "");
+        assert_eq!(tag(""), "");
     }
 
     #[test]

@@ -9,6 +9,11 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use super::declared::immutable;
+use super::pod_parts::{
+    convert_pod_ips, drop_non_ephemeral_container_updates, drop_non_resize_updates,
+    validate_pod_ephemeral_containers_update, validate_pod_ips, validate_pod_resize,
+};
 use super::pod_spec;
 use crate::decode::values::Quantity;
 use crate::diff;
@@ -24,6 +29,14 @@ use crate::validation::{Bad, ErrorList};
 pub struct Pods;
 
 impl Strategy for Pods {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown {
+            short_names: &["po"],
+            categories: crate::discovery::ALL,
+            subresources: crate::discovery::OF_POD,
+        }
+    }
+
     fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[
@@ -31,11 +44,12 @@ impl Strategy for Pods {
                 &["metadata", "deletionTimestamp"],
                 &["metadata", "ownerReferences"],
             ],
-            Part::Whole | Part::Finalize => &[&["status"]],
+            _ => &[&["status"]],
         }
     }
 
     fn default(&self, pod: &mut Json) {
+        convert_pod_ips(pod);
         let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else {
             return;
         };
@@ -61,6 +75,16 @@ impl Strategy for Pods {
             &["status"],
             json!({"phase": "Pending", "qosClass": qos}),
         );
+        // `applySchedulingGatedCondition`
+        if !json::list(pod, &["spec", "schedulingGates"]).is_empty() {
+            let gated = json!({
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            });
+            super::pod_binding::update_pod_condition(pod, gated, cx.now);
+        }
         if counts_generation(cx) {
             json::set(pod, &["metadata", "generation"], 1);
         }
@@ -84,6 +108,15 @@ impl Strategy for Pods {
                     keep(pod, old, &["status", "qosClass"]);
                 }
             }
+            Part::EphemeralContainers | Part::Resize => {
+                match part {
+                    Part::Resize => drop_non_resize_updates(pod, old),
+                    _ => drop_non_ephemeral_container_updates(pod, old),
+                }
+                if counts_generation(cx) && pod.get("spec") != old.get("spec") {
+                    count_generation(pod, old);
+                }
+            }
             _ => {
                 keep(pod, old, &["status"]);
                 if counts_generation(cx) && pod.get("spec") != old.get("spec") {
@@ -101,10 +134,22 @@ impl Strategy for Pods {
                 let nominated = name(pod);
                 if nominated != name(old) && !nominated.is_empty() {
                     let found = names::name_is_dns_subdomain(&nominated, false);
-                    errors.invalid_each("status.nominatedNodeName", nominated, found);
+                    errors.invalid_each("status.nominatedNodeName", nominated.clone(), found);
+                }
+                let bound = !json::text(old, &["spec", "nodeName"]).is_empty();
+                let nominates = nominated != name(old) && !nominated.is_empty();
+                if cx.release.has(gates::BOUND_PODS_ARE_NOT_NOMINATED) && bound && nominates {
+                    let detail = "may not be set on pods that are already bound to a node";
+                    errors.forbidden("status.nominatedNodeName", detail);
+                }
+                if cx.release.has(gates::POD_STATUSES_ARE_VALIDATED) {
+                    immutable(pod, old, &["status", "qosClass"], &mut errors);
+                    validate_pod_ips(pod, old, &mut errors);
                 }
                 errors
             }
+            Part::EphemeralContainers => validate_pod_ephemeral_containers_update(pod, old),
+            Part::Resize => validate_pod_resize(pod, old),
             _ => validate_pod_update(cx, pod, old),
         }
     }
@@ -139,7 +184,7 @@ impl Strategy for Pods {
     }
 
     fn has(&self, part: Part) -> bool {
-        matches!(part, Part::Whole | Part::Status)
+        part != Part::Finalize
     }
 
     fn convert_field_label<'a>(&self, label: &'a str) -> Result<&'a str, String> {
@@ -226,7 +271,7 @@ fn host_ports(container: &mut Map) {
 }
 
 /// `qos.GetPodQOS`
-fn get_pod_qos(pod: &Json) -> &'static str {
+pub(super) fn get_pod_qos(pod: &Json) -> &'static str {
     let containers = ["containers", "initContainers"].map(|list| json::list(pod, &["spec", list]));
     let (mut any, mut all) = (false, true);
     for container in containers.into_iter().flatten() {
@@ -248,7 +293,7 @@ fn get_pod_qos(pod: &Json) -> &'static str {
 }
 
 /// `validatePodMetadataAndSpec`
-fn validate_pod_metadata_and_spec(pod: &Json) -> ErrorList {
+pub(super) fn validate_pod_metadata_and_spec(pod: &Json) -> ErrorList {
     let mut errors = metadata::validate_object_meta(pod, true, &names::name_is_dns_subdomain);
     let spec = pod.get("spec").unwrap_or(&Json::Null);
     pod_spec::validate_pod_spec(spec, "spec", &mut errors);
@@ -296,6 +341,7 @@ fn validate_pod_update(cx: &Context, pod: &Json, old: &Json) -> ErrorList {
     let old_spec = old.get("spec").unwrap_or(&Json::Null);
     let mends = cx.release.has(gates::NEGATIVE_GRACE_MAY_BE_MENDED);
     munge(&mut munged, old_spec, mends);
+    validate_only_deleted_scheduling_gates(pod, old, &mut errors);
     validate_only_added_tolerations(pod, old, &mut errors);
     if munged != *old_spec {
         let may = if mends {
@@ -328,12 +374,25 @@ fn munge(spec: &mut Json, old: &Json, mends: bool) {
             container.insert("image".to_owned(), image.into());
         }
     }
-    for field in ["activeDeadlineSeconds", "tolerations"] {
+    for field in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
         keep(spec, old, &[field]);
     }
     let seconds = |spec| json::number(spec, &["terminationGracePeriodSeconds"]);
     if mends && seconds(old).is_some_and(|old| old < 0) && seconds(spec) == Some(1) {
         keep(spec, old, &["terminationGracePeriodSeconds"]);
+    }
+}
+
+/// `validateOnlyDeletedSchedulingGates`
+fn validate_only_deleted_scheduling_gates(pod: &Json, old: &Json, errors: &mut ErrorList) {
+    let gates = |of| json::list(of, &["spec", "schedulingGates"]).iter();
+    let name = |gate| json::text(gate, &["name"]);
+    for (at, gate) in gates(pod).map(name).enumerate() {
+        if !gates(old).any(|own| name(own) == gate) {
+            let detail =
+                format!("only deletion is allowed, but found new scheduling gate '{gate}'");
+            errors.forbidden(format!("spec.schedulingGates[{at}].name"), detail);
+        }
     }
 }
 

@@ -1,13 +1,25 @@
 //! The kinds that the servers of one world serve: those of the table, and those that components of the world declare.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{EVENTS, Resource};
 use crate::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 
 /// Some resources of the table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct ResourceSet(u32);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct ResourceSet(u128);
+
+/// By hand: a set of the first 32 has the hash that it had when there were no more.
+impl Hash for ResourceSet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u32(self.0 as u32);
+        let others = self.0 >> 32;
+        if others != 0 {
+            state.write_u128(others);
+        }
+    }
+}
 
 impl ResourceSet {
     /// None.

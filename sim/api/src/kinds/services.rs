@@ -21,10 +21,18 @@ use crate::validation::ErrorList;
 pub struct Services;
 
 impl Strategy for Services {
+    fn shown(&self) -> crate::discovery::Shown {
+        crate::discovery::Shown {
+            short_names: &["svc"],
+            categories: crate::discovery::ALL,
+            subresources: crate::discovery::OF_SERVICE,
+        }
+    }
+
     fn get_reset_fields(&self, part: Part) -> &'static [&'static [&'static str]] {
         match part {
             Part::Status => &[&["spec"]],
-            Part::Whole | Part::Finalize => &[&["status"]],
+            _ => &[&["status"]],
         }
     }
 

@@ -429,7 +429,7 @@ proptest! {
                 let asked = tree::number(&scale, &["spec", "replicas"]).unwrap_or(0);
                 prop_assert_eq!(tree::number(&scaled, &["spec", "replicas"]), Some(asked));
             }
-            let bound = pod_binding::check(&a, "x").and_then(|()| pod_binding::bind(&b, &a, context(V1_36).now));
+            let bound = pod_binding::check(&a, "x").and_then(|()| pod_binding::bind(&b, &a, V1_36, context(V1_36).now));
             if let Ok(bound) = bound {
                 let node = |object: &Json, path: &[&str]| tree::text(object, path).to_owned();
                 prop_assert_eq!(node(&bound, &["spec", "nodeName"]), node(&a, &["target", "name"]));

@@ -40,6 +40,8 @@ impl FieldManager {
             Part::Whole => "",
             Part::Status => "status",
             Part::Finalize => "finalize",
+            Part::EphemeralContainers => "ephemeralcontainers",
+            Part::Resize => "resize",
         };
         let paths = resource.strategy.get_reset_fields(part).iter();
         let path = |path: &&[&str]| {

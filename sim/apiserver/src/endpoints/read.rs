@@ -23,7 +23,7 @@ pub async fn get(cx: RequestContext<'_>) -> Result<Response, Status> {
 /// A Status.
 pub async fn list(cx: RequestContext<'_>) -> Result<Response, Status> {
     let (options, _) =
-        query::list_options(&cx.request.query, cx.api.resource, None, cx.config.release)?;
+        query::list_options(&cx.request.query, cx.api.served(), None, cx.config.release)?;
     let listed = cx.registry(false).list_predicate(cx.rx, &options).await?;
     Ok(ok(Content::List(List {
         of: cx.api.resource,
@@ -35,10 +35,5 @@ pub async fn list(cx: RequestContext<'_>) -> Result<Response, Status> {
 }
 
 fn ok(content: Content) -> Response {
-    Response {
-        code: 200,
-        content,
-        warnings: Vec::new(),
-        retry_after: None,
-    }
+    Response::of(200, content)
 }

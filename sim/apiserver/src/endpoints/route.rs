@@ -1,13 +1,16 @@
 //! From a method and a path to what is meant (`apiserver/pkg/endpoints/request/requestinfo.go`, and
 //! the routes that `installer.go` makes).
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use wavetank_api::kinds::Kinds;
 use wavetank_api::strategy::Part;
+use wavetank_api::versions;
 use wavetank_api::{Method, Request, Resource, Response, Status};
 
 use crate::apiextensions::{CustomPath, InUse};
+use crate::endpoints::discovery::DiscoveryPath;
 
 /// A health check.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -37,6 +40,28 @@ pub struct Api {
     pub watch: bool,
     /// What serves it, if a definition has made the resource.
     pub custom: Option<InUse>,
+    /// The version of the resource that is served.
+    pub version: ServedVersion,
+}
+
+/// The version of a resource that a request is about, if it is not the one that is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ServedVersion(Option<&'static Resource>);
+
+/// By hand: a request to the version that is stored has the hash that it had when there was no other.
+impl Hash for ServedVersion {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if let Some(resource) = self.0 {
+            resource.hash(state);
+        }
+    }
+}
+
+impl Api {
+    /// The resource as it is served: in another version, perhaps.
+    pub fn served(&self) -> &'static Resource {
+        self.version.0.unwrap_or(self.resource)
+    }
 }
 
 /// Where a request goes.
@@ -50,6 +75,8 @@ pub enum Route {
     Custom(CustomPath),
     /// Nowhere.
     Refused(Response),
+    /// To what tells of the API.
+    Discovery(DiscoveryPath),
 }
 
 fn no_such_path() -> Route {
@@ -72,6 +99,8 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         ["healthz"] => return Route::Probe(Probe::Healthz),
         ["livez"] => return Route::Probe(Probe::Livez),
         ["readyz"] => return Route::Probe(Probe::Readyz),
+        [] if *request.path != *"/" => return not_found(),
+        parts if let Some(path) = DiscoveryPath::of(parts) => return Route::Discovery(path),
         ["api", version, rest @ ..] => ("", *version, rest),
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
         _ => return not_found(),
@@ -95,6 +124,11 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
     let [plural, named @ ..] = rest.as_slice() else {
         return no_such_path();
     };
+    // Bindings are no resource of their own: each is about a pod.
+    let (plural, named, of_bindings) = match (group, *plural, named) {
+        ("", "bindings", []) => ("pods", named, true),
+        (_, plural, named) => (plural, named, false),
+    };
     let Some(resource) = kinds.find(group, version, plural) else {
         return match custom(request, kinds, group, version, &parts[3.min(parts.len())..]) {
             Route::Custom(path) => Route::Custom(path),
@@ -112,10 +146,13 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
     if misplaced {
         return no_such_path();
     }
+    let subresource = subresource.or(of_bindings.then_some("binding"));
     let part = match subresource {
         None => Part::Whole,
         Some("status") => Part::Status,
         Some("finalize") => Part::Finalize,
+        Some("ephemeralcontainers") => Part::EphemeralContainers,
+        Some("resize") => Part::Resize,
         Some(_) => Part::Whole,
     };
     let is_part = subresource.is_none() || part != Part::Whole;
@@ -126,14 +163,16 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
     if get && name.is_none() && asks_for_watch(request) {
         watch = true;
     }
+    let hub = versions::hub_of(resource);
     Route::Api(Api {
-        resource,
+        resource: hub,
         namespace: namespace.into(),
         name: name.map(Into::into),
         part,
         subresource: subresource.filter(|_| !is_part).map(Into::into),
         watch,
         custom: None,
+        version: ServedVersion(Some(resource).filter(|served| *served != hub)),
     })
 }
 

@@ -10,16 +10,25 @@ use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{deployments, pod_binding};
 use wavetank_api::managedfields::{FieldManager, ScaleHandler};
-use wavetank_api::options::{DeleteOptions, WriteOptions};
+use wavetank_api::options::WriteOptions;
 use wavetank_api::patch::{self, PatchKind};
-use wavetank_api::strategy::Part;
 use wavetank_api::{Body, Method, Object, Response, Stamp, Status, Stored};
 use wavetank_engine::Rx;
 
+use crate::endpoints::eviction::evict;
+use crate::endpoints::write::check_name;
 use crate::endpoints::{Api, RequestContext, answer};
 use crate::options::Preconditions;
-use crate::registry::{Change, Made, Registry, Warnings, warn};
+use crate::registry::{Change, Made, Warnings, warn};
 use crate::storage::Updated;
+
+/// The workloads that have a Scale.
+const SCALED: [&str; 4] = [
+    "deployments",
+    "replicasets",
+    "replicationcontrollers",
+    "statefulsets",
+];
 
 /// Serves a subresource.
 ///
@@ -40,19 +49,18 @@ pub async fn serve(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
         return serve_custom_scale(cx, scale, warnings).await;
     }
     match (named, cx.request.method) {
-        (("deployments", "scale"), Method::Get) => {
+        ((plural, "scale"), Method::Get) if SCALED.contains(&plural) => {
             let name = cx.name();
             let found = cx.registry(false).get(cx.rx, name, None).await?;
             Ok(tree(200, deployments::scale_from_deployment(&found.json())))
         }
-        (("deployments", "scale"), Method::Put | Method::Patch) => {
-            scale(cx, Of::Deployment, warnings).await
+        ((plural, "scale"), Method::Put | Method::Patch) if SCALED.contains(&plural) => {
+            scale(cx, warnings).await
         }
         (("pods", "binding"), Method::Post) => bind(cx, warnings).await,
         (("pods", "eviction"), Method::Post) => evict(cx, warnings).await,
-        (("deployments", "scale") | ("pods", "binding" | "eviction"), _) => {
-            Err(Status::method_not_allowed())
-        }
+        (("pods", "binding" | "eviction"), _) => Err(Status::method_not_allowed()),
+        ((plural, "scale"), _) if SCALED.contains(&plural) => Err(Status::method_not_allowed()),
         _ => Err(Status::no_such_path()),
     }
 }
@@ -115,7 +123,7 @@ fn tree(code: u16, tree: Json) -> Response {
 }
 
 /// `metav1.Status` of something that has no object to answer with.
-fn created() -> Response {
+pub(super) fn created() -> Response {
     let mut status = Status::success();
     status.code = 201;
     answer(201, Made::Status(status))
@@ -231,6 +239,7 @@ async fn scale(
             options.validation,
         )?;
         warn(warnings, unknown);
+        check_name(&scale, cx.name(), &cx.api.namespace)?;
         (How::Put(scale), options)
     };
     let registry = cx.registry(options.dry_run);
@@ -254,9 +263,9 @@ async fn scale(
     Ok(tree(200, of.shown(&scaled)?))
 }
 
-/// `BindingREST.Create`, `assignPod`.
+/// `BindingREST.Create`, `assignPod`; without a name in the path the Binding says which pod it is about
+/// (`LegacyBindingREST`).
 async fn bind(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
-    let name = cx.name();
     let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
     let content_type = cx.request.content_type.as_deref();
     let read = decode::target(
@@ -267,97 +276,16 @@ async fn bind(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respons
     )?;
     let (binding, unknown) = read;
     warn(warnings, unknown);
+    let named = json::text(&binding, &["metadata", "name"]);
+    let name = cx.api.name.as_deref().unwrap_or(named);
     pod_binding::check(&binding, name)?;
     let registry = cx.registry(options.dry_run);
     let now = Stamp::of(cx.rx.clock());
     let bound = |stored: Option<&Stored>| {
         let pod = stored.map(Stored::json).unwrap_or_default();
-        let bound = pod_binding::bind(&pod, &binding, now)?;
+        let bound = pod_binding::bind(&pod, &binding, cx.config.release, now)?;
         Ok(Updated::of(Object::new(bound)))
     };
     registry.update_with(cx.rx, name, bound).await?;
     Ok(created())
-}
-
-/// `EvictionREST.Create` in a cluster without PodDisruptionBudgets: the condition is put on the pod,
-/// then it is deleted.
-async fn evict(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
-    let name = cx.name();
-    let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
-    let content_type = cx.request.content_type.as_deref();
-    let read = decode::target(
-        &cx.request.body,
-        content_type,
-        decode::EVICTION,
-        options.validation,
-    )?;
-    let (eviction, unknown) = read;
-    warn(warnings, unknown);
-    if json::text(&eviction, &["metadata", "name"]) != name {
-        let why = "name in URL does not match name in Eviction object";
-        return Err(Status::new_bad_request(why));
-    }
-    let nothing = Json::Null;
-    let asked = eviction.get("deleteOptions").unwrap_or(&nothing);
-    let mut delete = DeleteOptions::of_json(asked)?;
-    let pods = cx.registry(options.dry_run || delete.dry_run);
-    let pod = pods.get(cx.rx, name, None).await?.json();
-    let text = |path: &[&str]| json::text(&pod, path);
-    let over = matches!(text(&["status", "phase"]), "Succeeded" | "Failed")
-        || !text(&["metadata", "deletionTimestamp"]).is_empty();
-    let pending = text(&["status", "phase"]) == "Pending";
-    if pending && !over && delete.resource_version.is_none() {
-        // No race with whoever makes it ready.
-        delete.resource_version = Some(text(&["metadata", "resourceVersion"]).into());
-    }
-    if !pods.dry_run {
-        let made = mark_as_evicted(cx.rx, &pods, name, &delete).await?;
-        if let (Made::Stored(stored), true) = (made, delete.resource_version.is_some()) {
-            delete.resource_version = Some(stored.resource_version.to_string().into());
-        }
-    }
-    pods.delete(cx.rx, name, delete).await?;
-    Ok(created())
-}
-
-struct Evicting;
-
-impl Change for Evicting {
-    fn change<'a>(
-        &'a self,
-        rx: Rx,
-        old: Option<&'a Json>,
-        _warnings: &'a mut Warnings,
-    ) -> Pin<Box<dyn Future<Output = Result<Json, Status>> + Send + 'a>> {
-        Box::pin(async move {
-            let mut pod = old.cloned().unwrap_or_default();
-            let condition = json!({
-                "type": "DisruptionTarget",
-                "status": "True",
-                "reason": "EvictionByEvictionAPI",
-                "message": "Eviction API: evicting",
-            });
-            pod_binding::update_pod_condition(&mut pod, condition, Stamp::of(rx.clock()));
-            Ok(pod)
-        })
-    }
-}
-
-async fn mark_as_evicted(
-    rx: Rx,
-    pods: &Registry,
-    name: &str,
-    delete: &DeleteOptions,
-) -> Result<Made, Status> {
-    let status = Registry {
-        part: Part::Status,
-        ..pods.clone()
-    };
-    let preconditions = Preconditions {
-        uid: delete.uid.clone(),
-        resource_version: delete.resource_version.clone(),
-    };
-    let mut unheard = Warnings::new();
-    let update = status.update(rx, name, &preconditions, &Evicting, &mut unheard);
-    Ok(update.await?.made)
 }

@@ -15,7 +15,7 @@ use wavetank_etcd::{Change, Key, Keys, Revision, WatchPart as EtcdPart, WatchSta
 
 use crate::cacher::gates::WATCH_LIST;
 use crate::cacher::{self, Cacher};
-use crate::endpoints::{Api, RequestContext, query};
+use crate::endpoints::{Api, Form, RequestContext, query};
 use crate::options::ListOptions;
 use crate::options::{Listed, StoreError};
 use crate::server::{Config, InFlight, WATCH};
@@ -35,6 +35,8 @@ pub struct Watching {
     /// A [`Request`].
     pub request: Payload,
     pub open: Option<Open>,
+    /// How its events are shown.
+    pub form: Form,
 }
 
 /// A watch that is open.
@@ -84,6 +86,7 @@ pub(crate) async fn watch(
     storages: impl Storages,
     watching: Watching,
 ) -> Outcome {
+    let mut watching = watching;
     let caller = watching.caller;
     let in_flight = InFlight::watch(&config, caller);
     let open = match &watching.open {
@@ -91,7 +94,10 @@ pub(crate) async fn watch(
         None => {
             in_flight.begin(rx);
             let begun = match begin(rx, &config, &storages, &watching).await {
-                Ok(begun) => begun,
+                Ok((begun, form)) => {
+                    watching.form = form;
+                    begun
+                }
                 Err(status) => {
                     let refused = WatchPart::Refused(Response::status(status));
                     rx.reply(caller, Payload::new(refused));
@@ -109,9 +115,8 @@ pub(crate) async fn watch(
             };
             match started {
                 Ok((events, open)) => {
-                    for event in events {
-                        rx.push(caller, Payload::new(WatchPart::Event(event)));
-                    }
+                    // What cannot be shown ends the watch when the next event cannot be shown either.
+                    let _ = push(rx, &mut watching, events);
                     open
                 }
                 Err(status) => {
@@ -131,13 +136,13 @@ pub(crate) async fn watch(
         }
     };
     let status = match turn {
-        Turn::Events(events) => {
-            for event in events {
-                rx.push(caller, Payload::new(WatchPart::Event(event)));
+        Turn::Events(events) => match push(rx, &mut watching, events) {
+            true => {
+                let open = Some(open);
+                return Outcome::Become(Task::new(WATCH, Watching { open, ..watching }));
             }
-            let open = Some(open);
-            return Outcome::Become(Task::new(WATCH, Watching { open, ..watching }));
-        }
+            false => None,
+        },
         Turn::Over(status) => status,
     };
     match open {
@@ -154,6 +159,17 @@ pub(crate) async fn watch(
     rx.reply(caller, Payload::new(WatchPart::Closed));
     in_flight.end(rx);
     Outcome::Done
+}
+
+/// Shows events in the form that was asked for; false if one cannot be.
+fn push(rx: Rx, watching: &mut Watching, events: Vec<WatchEvent>) -> bool {
+    for event in events {
+        let Some(event) = watching.form.transform_event(rx, &watching.api, event) else {
+            return false;
+        };
+        rx.push(watching.caller, Payload::new(WatchPart::Event(event)));
+    }
+    true
 }
 
 /// The next event of a cache's watch; the end of the client or of its time ends it.
@@ -230,9 +246,11 @@ async fn begin(
     config: &Config,
     storages: &dyn Storages,
     watching: &Watching,
-) -> Result<Begun, Status> {
+) -> Result<(Begun, Form), Status> {
     let api = &watching.api;
     let request = watching.request.expect::<Request>();
+    let form = Form::negotiate(request)?;
+    form.options_for_transform()?;
     let cx = RequestContext {
         rx,
         config,
@@ -242,7 +260,7 @@ async fn begin(
         api,
     };
     let (name, query) = (api.name.as_deref(), &request.query);
-    let (options, timeout) = query::list_options(query, api.resource, name, config.release)?;
+    let (options, timeout) = query::list_options(query, api.served(), name, config.release)?;
     let (under, options) = cx.registry(false).under(&options);
     match cx.cacher() {
         Some(cacher) => {
@@ -252,11 +270,11 @@ async fn begin(
                     .mul_f64(1.0 + rx.choose(1 << 20).await as f64 / f64::from(1 << 20)),
             };
             let watch = open_in_cache(rx, cacher, under, &options, lasts).await?;
-            Ok(Begun::Cache(watch))
+            Ok((Begun::Cache(watch), form))
         }
         None => {
             let from = FromEtcd::watch(rx, config, api.resource, under, options).await?;
-            Ok(Begun::Etcd(from))
+            Ok((Begun::Etcd(from), form))
         }
     }
 }

@@ -8,10 +8,12 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::options::{DeleteOptions, WriteOptions};
 use wavetank_api::patch::{self, PatchKind};
 use wavetank_api::strategy::Part;
+use wavetank_api::versions::{convert_from_hub, convert_to_hub};
 use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
 use wavetank_engine::Rx;
 
 use crate::endpoints::admission::{Operation, mutate, namespace_lifecycle};
+use crate::endpoints::admit_pods::admit;
 use crate::endpoints::{Api, RequestContext, answer, query};
 use crate::options::Preconditions;
 use crate::registry::{
@@ -60,10 +62,15 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
             &cx.manager_or_user_agent(&options),
         );
     }
+    let mut object = convert_to_hub(cx.api.served(), object);
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
     forbid_create_admission(cx.api, &name)?;
     namespace_lifecycle(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
+    let Api {
+        part, namespace, ..
+    } = cx.api;
+    admit(cx.rx, cx.config, resource, *part, namespace, &mut object).await?;
     mutate(resource, cx.api.part, &mut object, None);
     let registry = cx.registry(options.dry_run);
     let made = registry.rest.create(cx.rx, &registry, object, warnings);
@@ -120,11 +127,11 @@ fn decode_body(
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
     let (body, of) = (&cx.request.body, content_type(cx.request));
-    decode::object(body, of, cx.api.resource, validation)
+    decode::object(body, of, cx.api.served(), validation)
 }
 
 /// `checkName`.
-fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> {
+pub(super) fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(), Status> {
     let named = json::text(object, &["metadata", "name"]);
     if named.is_empty() {
         return Err(Status::new_bad_request(format!(
@@ -218,15 +225,22 @@ impl Writing<'_> {
         warnings: &mut Warnings,
     ) -> Result<Json, Status> {
         let (config, api, name) = (self.cx.config, self.cx.api, self.cx.name());
+        // What is stored, in the version of the request.
+        let converted = match (api.served() == api.resource, old) {
+            (false, Some(old)) => Some(convert_from_hub(api.served(), old.clone())),
+            _ => None,
+        };
+        let stored = old;
+        let old = converted.as_ref().or(stored);
         let manage = |new: Json| match self.cx.field_manager() {
             Some(fields) => fields.update_no_errors(old, new, &self.manager),
             None => new,
         };
-        let mut new = match (&self.how, old) {
+        let new = match (&self.how, old) {
             (How::Put(object), _) => manage(object.clone()),
             (How::Patch(..), None) => return Err(Status::new_not_found(api.resource, name)),
             (How::Patch(kind, body, validation), Some(old)) => {
-                let (new, unknown) = patch::apply(*kind, old, body, api.resource, *validation)?;
+                let (new, unknown) = patch::apply(*kind, old, body, api.served(), *validation)?;
                 warn(warnings, unknown);
                 self.patched(manage(new))?
             }
@@ -245,6 +259,8 @@ impl Writing<'_> {
                 self.patched(new)?
             }
         };
+        let mut new = convert_to_hub(api.served(), new);
+        let old = stored;
         let operation = match old {
             None => Operation::Create,
             Some(_) => Operation::Update,
@@ -253,6 +269,12 @@ impl Writing<'_> {
             forbid_create_admission(api, name)?;
         }
         namespace_lifecycle(rx, config, operation, api.resource, &api.namespace, name).await?;
+        if operation == Operation::Create {
+            let Api {
+                part, namespace, ..
+            } = api;
+            admit(rx, config, api.resource, *part, namespace, &mut new).await?;
+        }
         mutate(api.resource, api.part, &mut new, old);
         Ok(new)
     }
@@ -303,7 +325,7 @@ pub async fn delete(cx: RequestContext<'_>) -> Result<Response, Status> {
 /// A Status.
 pub async fn delete_collection(cx: RequestContext<'_>) -> Result<Response, Status> {
     let (list, _) =
-        query::list_options(&cx.request.query, cx.api.resource, None, cx.config.release)?;
+        query::list_options(&cx.request.query, cx.api.served(), None, cx.config.release)?;
     limited_read_body(cx.request)?;
     let options = DeleteOptions::of(
         &cx.request.query,
@@ -312,16 +334,12 @@ pub async fn delete_collection(cx: RequestContext<'_>) -> Result<Response, Statu
     )?;
     let registry = cx.registry(options.dry_run);
     let listed = registry.delete_collection(cx.rx, &options, &list).await?;
-    Ok(Response {
-        code: 200,
-        content: Content::List(List {
-            of: cx.api.resource,
-            items: listed.items,
-            resource_version: listed.revision,
-            continues: listed.continues,
-            remaining: listed.remaining,
-        }),
-        warnings: Vec::new(),
-        retry_after: None,
-    })
+    let list = Content::List(List {
+        of: cx.api.resource,
+        items: listed.items,
+        resource_version: listed.revision,
+        continues: listed.continues,
+        remaining: listed.remaining,
+    });
+    Ok(Response::of(200, list))
 }

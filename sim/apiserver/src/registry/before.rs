@@ -68,7 +68,7 @@ impl Registry {
         warnings: &mut Warnings,
     ) -> Result<(), Status> {
         ensure_object_namespace_matches_request_namespace(self.resource, &self.namespace, object)?;
-        let strategy = self.resource.strategy;
+        let strategy = self.served.strategy;
         strategy.prepare_for_create(cx, object);
         let mut errors = strategy.validate(cx, object);
         if errors.is_empty() {
@@ -92,7 +92,7 @@ impl Registry {
     ) -> Result<(), Status> {
         ensure_object_namespace_matches_request_namespace(self.resource, &self.namespace, object)?;
         keep(object, old, "generation", |_| true);
-        let strategy = self.resource.strategy;
+        let strategy = self.served.strategy;
         strategy.prepare_for_update(cx, self.part, object, old);
         keep(object, old, "uid", |now| now.is_none());
         if json::at(old, &["metadata", "creationTimestamp"]).is_some() {

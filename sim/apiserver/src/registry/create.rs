@@ -16,7 +16,7 @@ const SUFFIX: u32 = 5;
 const LONGEST_BASE: usize = 63 - SUFFIX as usize;
 
 /// `SimpleNameGenerator.GenerateName`.
-async fn generate_name(rx: Rx, base: &str) -> String {
+pub(crate) async fn generate_name(rx: Rx, base: &str) -> String {
     let mut drawn = rx.choose((LETTERS.len() as u64).pow(SUFFIX)).await;
     let end = base
         .char_indices()

@@ -5,5 +5,6 @@ mod cacher;
 mod common;
 mod connections;
 mod custom_resources;
+mod discovery;
 mod handlers;
 mod shutdown;

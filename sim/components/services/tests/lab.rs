@@ -123,6 +123,7 @@ impl Lab {
                 namespace_lifecycle: false,
                 managed_fields: Default::default(),
                 custom_resources: Default::default(),
+                admission: Default::default(),
                 events_etcd: None,
                 watch_cache: Some(Release::of(release).etcd),
                 compaction: None,

@@ -1,14 +1,20 @@
-//! The structured merge of objects (`structuredmerge.go`, `typeconverter.go`, `versionconverter.go`). Kinds of the table are
-//! served in one version, so a manager of another is one of a version that is not served.
+//! The structured merge of objects (`structuredmerge.go`, `typeconverter.go`, `versionconverter.go`). Objects of a kind in
+//! several versions are converted for the managers of each: those of the table through their hub, custom ones by their
+//! definition. A manager of a version that is not served is forgotten.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::{Failure, Managed, Manager, Scope, object_gvknn};
 use crate::apiextensions::CustomVersion;
 use crate::decode::typed;
 use crate::json::{self, Json};
+use crate::kinds::Resource;
 use crate::smd::fieldpath::Set;
 use crate::smd::merge::{ConvertError, Converter, MergeError, Updater};
-use crate::smd::schema::Schema;
+use crate::smd::schema::{SCHEMA, Schema, TypeRef, type_name};
 use crate::smd::typed::{Duplicates, TypedValue};
+use crate::versions;
 
 /// `structuredMergeManager`
 pub(in crate::managedfields) struct StructuredMerge {
@@ -24,26 +30,88 @@ struct VersionConverter<'s> {
     custom: Option<(&'static CustomVersion, &'static Schema)>,
 }
 
+/// The types of kinds in several versions, by kind and version.
+static TYPES: LazyLock<BTreeMap<(&'static str, String), TypeRef>> = LazyLock::new(|| {
+    let versioned = Resource::ALL.into_iter().filter(|resource| {
+        let hub = versions::hub_of(resource);
+        Resource::ALL
+            .into_iter()
+            .any(|other| other != *resource && versions::hub_of(other) == hub)
+    });
+    let with_type = versioned.filter_map(|resource| {
+        let api_version = resource.api_version();
+        let name = type_name(&api_version, resource.kind)?.to_owned();
+        Some(((resource.kind, api_version), TypeRef::Named(name)))
+    });
+    with_type.collect()
+});
+
+/// An object of a kind that a definition has made, in another version of it.
+fn convert_custom<'a>(
+    custom: &'static CustomVersion,
+    schema: &'static Schema,
+    object: &TypedValue<'a>,
+    version: &str,
+) -> Result<TypedValue<'a>, ConvertError> {
+    if json::text(&object.value, &["apiVersion"]) == version {
+        return Ok(object.clone());
+    }
+    let converted = custom.at_version(&object.value, version);
+    let converted = converted.ok_or(ConvertError::MissingVersion)?;
+    let ty = custom.type_at(version);
+    let typed = TypedValue::as_typed(converted, schema, ty, Duplicates::Allowed);
+    typed.map_err(|errors| ConvertError::Other(errors.to_string()))
+}
+
+impl VersionConverter<'_> {
+    /// An object of a kind of the table, in another version of it.
+    fn convert_through_hub<'a>(
+        &self,
+        object: &TypedValue<'a>,
+        version: &str,
+    ) -> Result<TypedValue<'a>, ConvertError> {
+        // What it is of is told by its type: on the way it may have been converted already.
+        let mut types = TYPES.iter();
+        let source = types
+            .find(|(_, ty)| *ty == object.type_ref)
+            .map(|(key, _)| key);
+        let Some((kind, source)) = source else {
+            return match version == self.api_version {
+                true => Ok(object.clone()),
+                false => Err(ConvertError::MissingVersion),
+            };
+        };
+        if source == version {
+            return Ok(object.clone());
+        }
+        let of = |version: &str| {
+            let mut all = Resource::ALL.into_iter();
+            let found = all.find(|own| own.kind == *kind && own.api_version() == version);
+            found.ok_or(ConvertError::MissingVersion)
+        };
+        let (own, other) = (of(source)?, of(version)?);
+        if versions::hub_of(own) != versions::hub_of(other) {
+            return Err(ConvertError::MissingVersion);
+        }
+        let type_ref = TYPES.get(&(other.kind, version.to_owned()));
+        let type_ref = type_ref.ok_or(ConvertError::MissingVersion)?;
+        let stored = versions::convert_to_hub(own, object.value.clone());
+        let value = versions::convert_from_hub(other, stored);
+        let converted = TypedValue::as_typed(value, &SCHEMA, type_ref, Duplicates::Allowed);
+        converted.map_err(|errors| ConvertError::Other(errors.to_string()))
+    }
+}
+
 impl Converter for VersionConverter<'_> {
     fn convert<'a>(
         &self,
         object: &TypedValue<'a>,
         version: &str,
     ) -> Result<TypedValue<'a>, ConvertError> {
-        if version == self.api_version && self.custom.is_none() {
-            return Ok(object.clone());
+        match self.custom {
+            Some((custom, schema)) => convert_custom(custom, schema, object, version),
+            None => self.convert_through_hub(object, version),
         }
-        let Some((custom, schema)) = self.custom else {
-            return Err(ConvertError::MissingVersion);
-        };
-        if json::text(&object.value, &["apiVersion"]) == version {
-            return Ok(object.clone());
-        }
-        let converted = custom.at_version(&object.value, version);
-        let converted = converted.ok_or(ConvertError::MissingVersion)?;
-        let ty = custom.type_at(version);
-        let typed = TypedValue::as_typed(converted, schema, ty, Duplicates::Allowed);
-        typed.map_err(|errors| ConvertError::Other(errors.to_string()))
     }
 }
 

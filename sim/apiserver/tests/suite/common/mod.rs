@@ -194,6 +194,7 @@ impl Setting {
             namespace_lifecycle: false,
             managed_fields: Default::default(),
             custom_resources: self.custom_resources,
+            admission: Default::default(),
             events_etcd: None,
             watch_cache: self.watch_cache.then(|| Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),

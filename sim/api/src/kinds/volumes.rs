@@ -1,0 +1,206 @@
+//! Volumes: claims, what they claim, and what drivers say (`kubernetes/pkg/registry/core/persistentvolume`,
+//! `core/persistentvolumeclaim`, `storage`, with `defaults.go` of their groups). The finalizers are those of the admission
+//! plugin `StorageObjectInUseProtection`.
+
+use serde_json::json;
+
+use super::declared::{Declared, Generation, fill, immutable};
+use crate::discovery::Shown;
+use crate::json::{self, Json};
+use crate::strategy::{Context, Part};
+use crate::validation::ErrorList;
+
+pub(super) const PERSISTENT_VOLUMES: Declared = Declared {
+    shown: Shown::called(&["pv"]),
+    status: true,
+    default: |volume| {
+        fill(volume, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
+        fill(volume, &["spec", "volumeMode"], "Filesystem");
+        if let Some(path) = volume
+            .pointer_mut("/spec/hostPath")
+            .and_then(Json::as_object_mut)
+        {
+            path.entry("type").or_insert_with(|| "".into());
+        }
+        if json::text(volume, &["status", "phase"]).is_empty() {
+            json::set(volume, &["status", "phase"], "Pending");
+        }
+    },
+    create: |cx, volume| {
+        let now = cx.now.seconds();
+        let status = json!({"phase": "Pending", "lastPhaseTransitionTime": now});
+        json::set(volume, &["status"], status);
+        protect(volume, "kubernetes.io/pv-protection");
+    },
+    update: |cx: &Context, part, volume: &mut Json, old: &Json| {
+        let phase = |of| json::text(of, &["status", "phase"]).to_owned();
+        if part == Part::Status && phase(volume) != phase(old) {
+            let time = ["status", "lastPhaseTransitionTime"];
+            if json::at(volume, &time) == json::at(old, &time) {
+                json::set(volume, &time, cx.now.seconds());
+            }
+        }
+    },
+    validate: |volume, errors| {
+        let modes = json::list(volume, &["spec", "accessModes"]);
+        if modes.is_empty() {
+            errors.required("spec.accessModes", "");
+        }
+        if json::at(volume, &["spec", "capacity"]).is_none() {
+            errors.required("spec.capacity", "");
+        }
+    },
+    ..Declared::CLUSTER
+};
+
+/// The defaults of a claim.
+pub(super) fn default_claim(claim: &mut Json) {
+    fill(claim, &["spec", "volumeMode"], "Filesystem");
+    if json::text(claim, &["status", "phase"]).is_empty() {
+        json::set(claim, &["status", "phase"], "Pending");
+    }
+}
+
+pub(super) const PERSISTENT_VOLUME_CLAIMS: Declared = Declared {
+    shown: Shown::called(&["pvc"]),
+    status: true,
+    default: default_claim,
+    create: |_, claim| {
+        json::set(claim, &["status"], json!({"phase": "Pending"}));
+        protect(claim, "kubernetes.io/pvc-protection");
+    },
+    validate: |claim, errors| {
+        if json::list(claim, &["spec", "accessModes"]).is_empty() {
+            errors.required("spec.accessModes", "at least 1 access mode is required");
+        }
+        let storage = ["spec", "resources", "requests", "storage"];
+        if json::at(claim, &storage).is_none() {
+            errors.required("spec.resources[storage]", "");
+        }
+    },
+    ..Declared::NAMESPACED
+};
+
+pub(super) const STORAGE_CLASSES: Declared = Declared {
+    shown: Shown::called(&["sc"]),
+    default: |class| {
+        fill(class, &["reclaimPolicy"], "Delete");
+        fill(class, &["volumeBindingMode"], "Immediate");
+    },
+    validate: |class, errors| {
+        if json::text(class, &["provisioner"]).is_empty() {
+            errors.required("provisioner", "");
+        }
+    },
+    validate_update: |new, old, errors| {
+        for field in [
+            "parameters",
+            "provisioner",
+            "reclaimPolicy",
+            "volumeBindingMode",
+        ] {
+            if new.get(field) != old.get(field) {
+                errors.forbidden(field, format!("updates to {field} are forbidden."));
+            }
+        }
+    },
+    ..Declared::CLUSTER
+};
+
+pub(super) const VOLUME_ATTRIBUTES_CLASSES: Declared = Declared {
+    shown: Shown::called(&["vac"]),
+    create: |_, class| protect(class, "kubernetes.io/vac-protection"),
+    validate: |class, errors| {
+        if json::text(class, &["driverName"]).is_empty() {
+            errors.required("driverName", "");
+        }
+    },
+    validate_update: |new, old, errors| {
+        for field in ["driverName", "parameters"] {
+            if new.get(field) != old.get(field) {
+                errors.forbidden(field, format!("updates to {field} are forbidden."));
+            }
+        }
+    },
+    ..Declared::CLUSTER
+};
+
+pub(super) const CSI_DRIVERS: Declared = Declared {
+    unconditional: false,
+    generation: Generation::CountsOnly(&[
+        &["spec", "tokenRequests"],
+        &["spec", "requiresRepublish"],
+        &["spec", "seLinuxMount"],
+        &["spec", "nodeAllocatableUpdatePeriodSeconds"],
+        &["spec", "serviceAccountTokenInSecrets"],
+    ]),
+    default: |driver| {
+        if json::list(driver, &["spec", "volumeLifecycleModes"]).is_empty() {
+            json::set(
+                driver,
+                &["spec", "volumeLifecycleModes"],
+                json!(["Persistent"]),
+            );
+        }
+        for (field, value) in [
+            ("attachRequired", json!(true)),
+            ("podInfoOnMount", json!(false)),
+            ("storageCapacity", json!(false)),
+            ("fsGroupPolicy", json!("ReadWriteOnceWithFSType")),
+            ("requiresRepublish", json!(false)),
+            ("seLinuxMount", json!(false)),
+        ] {
+            fill(driver, &["spec", field], value);
+        }
+    },
+    validate_update: |new, old, errors| {
+        for field in ["attachRequired", "volumeLifecycleModes"] {
+            immutable(new, old, &["spec", field], errors);
+        }
+    },
+    ..Declared::CLUSTER
+};
+
+pub(super) const CSI_NODES: Declared = Declared {
+    unconditional: false,
+    ..Declared::CLUSTER
+};
+
+pub(super) const CSI_STORAGE_CAPACITIES: Declared = Declared {
+    unconditional: false,
+    validate: |capacity, errors| {
+        if json::text(capacity, &["storageClassName"]).is_empty() {
+            errors.required("storageClassName", "");
+        }
+    },
+    validate_update: |new, old, errors| {
+        for field in ["nodeTopology", "storageClassName"] {
+            immutable(new, old, &[field], errors);
+        }
+    },
+    ..Declared::NAMESPACED
+};
+
+pub(super) const VOLUME_ATTACHMENTS: Declared = Declared {
+    unconditional: false,
+    status: true,
+    validate: |attachment, errors: &mut ErrorList| {
+        for field in ["attacher", "nodeName"] {
+            if json::text(attachment, &["spec", field]).is_empty() {
+                errors.required(format!("spec.{field}"), "");
+            }
+        }
+    },
+    validate_update: |new, old, errors| immutable(new, old, &["spec"], errors),
+    ..Declared::CLUSTER
+};
+
+/// A finalizer at the end of those that are there.
+fn protect(object: &mut Json, finalizer: &str) {
+    const FINALIZERS: [&str; 2] = ["metadata", "finalizers"];
+    let mut all = json::list(object, &FINALIZERS).to_vec();
+    if !all.iter().any(|own| own == finalizer) {
+        all.push(finalizer.into());
+        json::set(object, &FINALIZERS, all);
+    }
+}

@@ -1,0 +1,237 @@
+//! What tells of the API: `/api`, `/apis`, `/version`, `/` (`apiserver/pkg/endpoints/discovery`,
+//! `pkg/server/routes/version.go`, `index.go`). The kinds of the server tell what they are; whoever serves more while
+//! the server runs adds its groups here, and takes them away.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+use wavetank_api::discovery::{
+    self, Group, GroupVersion, api_group, api_group_list, api_resource_list, api_versions, e_tag,
+    group_discovery_list,
+};
+use wavetank_api::{Content, Header, Json, Method, Request, Response, Status};
+use wavetank_engine::{Cell, Rx};
+
+use crate::endpoints::forms::{not_acceptable, parse_accept};
+use crate::gates;
+use crate::server::Config;
+
+/// Groups that were added, by name.
+pub type AddedGroups = BTreeMap<String, Group>;
+
+/// The groups that a server serves beside those of its kinds.
+static ADDED: Cell<AddedGroups> = Cell::new("discovered-groups");
+
+/// `AddGroupVersion` of a resource manager: from now on this version of the group is listed with these resources, in the
+/// place of what it had.
+pub fn add_group_version(rx: Rx, group: &str, version: GroupVersion) {
+    rx.update(&ADDED, |added| {
+        let group = added.entry(group.to_owned()).or_insert_with(|| Group {
+            name: group.to_owned(),
+            ..Group::default()
+        });
+        group.versions.retain(|own| own.version != version.version);
+        group.versions.push(version);
+        group.versions.sort_by(|a, b| a.version.cmp(&b.version));
+    });
+}
+
+/// `RemoveGroupVersion`: it is listed no more.
+pub fn remove_group_version(rx: Rx, group: &str, version: &str) {
+    rx.update(&ADDED, |added| {
+        if let Some(of) = added.get_mut(group) {
+            of.versions.retain(|own| own.version != version);
+            if of.versions.is_empty() {
+                added.remove(group);
+            }
+        }
+    });
+}
+
+/// What a path tells of.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum DiscoveryPath {
+    /// `/`
+    Root,
+    /// `/version`
+    Version,
+    /// `/api`
+    Core,
+    /// `/apis`
+    Groups,
+    /// `/apis/GROUP`
+    Group(Arc<str>),
+    /// `/apis/GROUP/VERSION`, `/api/v1`
+    GroupVersion(Arc<str>, Arc<str>),
+}
+
+impl DiscoveryPath {
+    /// Of the parts of a path; `None` if it is another one.
+    pub fn of(parts: &[&str]) -> Option<DiscoveryPath> {
+        Some(match parts {
+            [] => DiscoveryPath::Root,
+            ["version"] => DiscoveryPath::Version,
+            ["api"] => DiscoveryPath::Core,
+            ["api", version] => DiscoveryPath::GroupVersion("".into(), (*version).into()),
+            ["apis"] => DiscoveryPath::Groups,
+            ["apis", group] => DiscoveryPath::Group((*group).into()),
+            ["apis", group, version] => {
+                DiscoveryPath::GroupVersion((*group).into(), (*version).into())
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Answers it.
+///
+/// # Errors
+/// A Status.
+pub(crate) fn serve(
+    rx: Rx,
+    config: &Config,
+    path: &DiscoveryPath,
+    request: &Request,
+) -> Result<Response, Status> {
+    if !matches!(request.method, Method::Get | Method::Head) {
+        return Err(Status::method_not_allowed());
+    }
+    let added: Vec<Group> = rx.read(&ADDED).into_values().collect();
+    let groups = discovery::groups_of(&config.kinds, &added, config.release);
+    let document = match path {
+        DiscoveryPath::Root => json!({"paths": paths(&groups)}),
+        DiscoveryPath::Version => version(config),
+        DiscoveryPath::Core | DiscoveryPath::Groups => {
+            return of_groups(config, path, request, &groups);
+        }
+        DiscoveryPath::Group(name) => match groups.iter().find(|group| *group.name == **name) {
+            Some(group) => api_group(group),
+            None => return Ok(Response::text(404, "404 page not found\n")),
+        },
+        DiscoveryPath::GroupVersion(name, version) => {
+            let group = groups.iter().find(|group| *group.name == **name);
+            let Some(group) = group.filter(|_| **name != *"" || **version == *"v1") else {
+                return Ok(Response::text(404, "404 page not found\n"));
+            };
+            let mut versions = group.versions.iter();
+            match versions.find(|own| *own.version == **version) {
+                Some(version) => api_resource_list(group, version),
+                None => return Ok(Response::text(404, "404 page not found\n")),
+            }
+        }
+    };
+    if !accepts_plain(request) {
+        return Err(not_acceptable());
+    }
+    Ok(tree(document))
+}
+
+fn tree(document: Json) -> Response {
+    Response::of(200, Content::Tree(Arc::new(document)))
+}
+
+fn accepted(request: &Request) -> &str {
+    request.accept.as_deref().unwrap_or_default()
+}
+
+/// Does a request accept a document as it is?
+fn accepts_plain(request: &Request) -> bool {
+    let accept = accepted(request);
+    let clauses = parse_accept(accept);
+    let mut plain = clauses
+        .iter()
+        .filter(|clause| clause.accepts().next().is_some());
+    accept.is_empty() || plain.any(|clause| clause.converts_to().is_none())
+}
+
+/// Upstream's `WrapAggregatedDiscoveryToHandler`: does it rather accept all groups with their resources?
+fn accepts_aggregated(request: &Request) -> bool {
+    let clauses = parse_accept(accepted(request));
+    let fitting = clauses
+        .iter()
+        .filter(|clause| clause.accepts().next().is_some());
+    let mut wanted = fitting.filter_map(|clause| match clause.converts_to() {
+        None => Some(false),
+        Some(["apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"]) => Some(true),
+        Some(_) => None,
+    });
+    wanted.next().unwrap_or(false)
+}
+
+/// `/api` and `/apis`, in either form.
+fn of_groups(
+    config: &Config,
+    path: &DiscoveryPath,
+    request: &Request,
+    groups: &[Group],
+) -> Result<Response, Status> {
+    let of_core = *path == DiscoveryPath::Core;
+    if !config.release.has(gates::AGGREGATED_DISCOVERY) || !accepts_aggregated(request) {
+        if !accepts_plain(request) {
+            return Err(not_acceptable());
+        }
+        return Ok(tree(match of_core {
+            true => api_versions(&format!("{}:6443", config.address)),
+            false => api_group_list(groups),
+        }));
+    }
+    let shown = groups
+        .iter()
+        .filter(|group| group.name.is_empty() == of_core);
+    let document = group_discovery_list(shown);
+    // `ServeHTTPWithETag`
+    let tag = e_tag(&document);
+    let known = request.if_none_match.0.as_deref() == Some(tag.as_str());
+    let mut response = match known {
+        true => Response::text(304, ""),
+        false => tree(document),
+    };
+    response.e_tag = Header(Some(tag.into()));
+    Ok(response)
+}
+
+/// Upstream's `ListedPaths`: of what is simulated.
+fn paths(groups: &[Group]) -> Vec<String> {
+    let mut paths: Vec<String> = [
+        "/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/readyz", "/version",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for group in groups.iter().filter(|group| !group.name.is_empty()) {
+        paths.push(format!("/apis/{}", group.name));
+        for version in &group.versions {
+            paths.push(format!("/apis/{}/{}", group.name, version.version));
+        }
+    }
+    paths.sort();
+    paths
+}
+
+/// Upstream's `version.Info`: of a release, and of no build in particular.
+fn version(config: &Config) -> Json {
+    let release = config.release;
+    let name = release.to_string();
+    let mut parts = name.trim_start_matches('v').split('.');
+    let mut part = || parts.next().unwrap_or_default().to_owned();
+    let (major, minor) = (part(), part());
+    let mut info = json!({
+        "major": major,
+        "minor": minor,
+        "gitVersion": name,
+        "gitCommit": "",
+        "gitTreeState": "",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "gc",
+        "platform": "linux/amd64",
+    });
+    if release.has(gates::VERSION_TELLS_COMPATIBILITY) {
+        let before = minor.parse::<u32>().unwrap_or(1).saturating_sub(1);
+        info["emulationMajor"] = major.as_str().into();
+        info["emulationMinor"] = minor.as_str().into();
+        info["minCompatibilityMajor"] = major.as_str().into();
+        info["minCompatibilityMinor"] = before.to_string().into();
+    }
+    info
+}
