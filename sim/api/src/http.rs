@@ -356,14 +356,6 @@ impl Response {
         }
     }
 
-    /// `Content-Type`
-    pub fn content_type(&self) -> &'static str {
-        match &self.content {
-            Content::Text(_) => "text/plain; charset=utf-8",
-            _ => "application/json",
-        }
-    }
-
     /// The body as on the wire.
     pub fn json(&self) -> Json {
         match &self.content {

@@ -78,70 +78,45 @@ pub struct Row {
     pub printed: Json,
 }
 
-struct Columns {
-    of_kind: BTreeMap<&'static str, Json>,
-    shared: BTreeMap<&'static str, &'static str>,
+static COLUMNS: LazyLock<BTreeMap<&str, Vec<Json>>> =
+    LazyLock::new(|| columns(include_str!("printers/columns.txt")));
+
+fn columns(text: &str) -> BTreeMap<&str, Vec<Json>> {
+    let mut of_kind: BTreeMap<&str, Vec<Json>> = BTreeMap::new();
+    let mut kind = "";
+    for line in text.lines() {
+        match line.strip_prefix("  ") {
+            Some(column) => of_kind.entry(kind).or_default().push(definition(column)),
+            None => kind = line,
+        }
+    }
+    of_kind
 }
 
-static COLUMNS: LazyLock<Columns> =
-    LazyLock::new(|| Columns::read(include_str!("printers/columns.txt")));
-
-impl Columns {
-    fn read(text: &'static str) -> Columns {
-        let mut columns = Columns {
-            of_kind: BTreeMap::new(),
-            shared: BTreeMap::new(),
-        };
-        let lines = text
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let mut kind = "";
-        for line in lines {
-            if let Some((name, text)) = line.split_once('|').filter(|_| line.starts_with('@')) {
-                columns.shared.insert(name, text);
-                continue;
-            }
-            let Some(column) = line.strip_prefix("  ") else {
-                kind = line;
-                continue;
-            };
-            let mut parts = column.splitn(5, '|');
-            let mut next = || parts.next().unwrap_or_default();
-            let (name, ty, format, priority) = (next(), next(), next(), next());
-            let definition = columns.definition(name, ty, format, priority, next());
-            let all = columns.of_kind.entry(kind).or_insert_with(|| json!([]));
-            if let Json::Array(all) = all {
-                all.push(definition);
-            }
-        }
-        columns
-    }
-
-    fn definition(&self, name: &str, ty: &str, format: &str, priority: &str, text: &str) -> Json {
-        let description = self.shared.get(text).copied().unwrap_or(text);
-        json!({
-            "name": name,
-            "type": ty,
-            "format": format,
-            "description": description.replace("\\n", "\n"),
-            "priority": priority.parse::<i64>().unwrap_or(0),
-        })
-    }
+/// A column: name, type, format and priority. It says nothing about itself, where upstream's has a sentence.
+fn definition(column: &str) -> Json {
+    let mut parts = column.split('|');
+    let mut next = || parts.next().unwrap_or_default();
+    let (name, ty, format, priority) = (next(), next(), next(), next());
+    json!({
+        "name": name,
+        "type": ty,
+        "format": format,
+        "description": "",
+        "priority": priority.parse::<i64>().unwrap_or(0),
+    })
 }
 
 /// The columns of a kind; of one that has none of its own those that all have.
 fn column_definitions(kind: &str) -> Json {
-    if let Some(own) = COLUMNS
-        .of_kind
-        .get(kind)
-        .filter(|_| cells::of(kind).is_some())
-    {
-        return own.clone();
+    let own = COLUMNS.get(kind).filter(|_| cells::of(kind).is_some());
+    match own {
+        Some(own) => own.as_slice().into(),
+        None => json!([
+            definition("Name|string|name|0"),
+            definition("Created At|date||0")
+        ]),
     }
-    json!([
-        COLUMNS.definition("Name", "string", "name", "0", "@name"),
-        COLUMNS.definition("Created At", "date", "", "0", "@created"),
-    ])
 }
 
 /// A table of these objects; `list` is the metadata of the list that they are of, if they are.

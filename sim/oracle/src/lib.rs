@@ -13,8 +13,8 @@
 //! - `score`: how many steps are equal, and the list of those that may differ.
 
 mod ask;
-mod causes;
 mod bootstrap;
+mod causes;
 pub mod corpus;
 mod endpoints;
 mod lab;
