@@ -144,6 +144,7 @@ pub(crate) async fn resolve(
             subresource: path.subresource.clone().filter(|_| part == Part::Whole),
             watch: verb == "watch",
             custom: Some(in_use),
+            version: Default::default(),
         },
         warnings,
     })
@@ -208,6 +209,7 @@ pub(crate) async fn watch(
                 api,
                 request,
                 open,
+                form: Default::default(),
             };
             Outcome::Become(Task::new(WATCH, watching))
         }

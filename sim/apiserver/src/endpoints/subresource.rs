@@ -4,7 +4,6 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use serde_json::json;
 use wavetank_api::apiextensions::{CustomScale, CustomVersion};
 use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::json::{self, Json};
@@ -55,7 +54,7 @@ pub async fn serve(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
             Ok(tree(200, deployments::scale_from_deployment(&found.json())))
         }
         ((plural, "scale"), Method::Put | Method::Patch) if SCALED.contains(&plural) => {
-            scale(cx, warnings).await
+            scale(cx, Of::Workload, warnings).await
         }
         (("pods", "binding"), Method::Post) => bind(cx, warnings).await,
         (("pods", "eviction"), Method::Post) => evict(cx, warnings).await,
@@ -81,7 +80,7 @@ async fn serve_custom_scale(
 /// Whose Scale it is.
 #[derive(Clone, Copy)]
 enum Of<'a> {
-    Deployment,
+    Workload,
     Custom(&'a CustomScale),
 }
 
@@ -89,7 +88,7 @@ impl Of<'_> {
     /// The Scale of an object.
     fn shown(self, object: &Json) -> Result<Json, Status> {
         match self {
-            Of::Deployment => Ok(deployments::scale_from_deployment(object)),
+            Of::Workload => Ok(deployments::scale_from_deployment(object)),
             Of::Custom(scale) => Ok(scale.scale_from_custom_resource(object)?.0),
         }
     }
@@ -97,14 +96,14 @@ impl Of<'_> {
     /// The Scale that an update begins with.
     fn live(self, object: &Json) -> Result<Json, Status> {
         match self {
-            Of::Deployment => Ok(deployments::scale_from_deployment(object)),
+            Of::Workload => Ok(deployments::scale_from_deployment(object)),
             Of::Custom(scale) => scale.live(object),
         }
     }
 
     fn rescale(self, object: &Json, scale: &Json) -> Result<Json, Status> {
         match self {
-            Of::Deployment => deployments::rescale(object, scale),
+            Of::Workload => deployments::rescale(object, scale),
             Of::Custom(of) => of.rescale(object, scale),
         }
     }
@@ -112,7 +111,7 @@ impl Of<'_> {
     /// Where the object says how many replicas there are to be.
     fn replicas(&self) -> Vec<&str> {
         match self {
-            Of::Deployment => vec!["spec", "replicas"],
+            Of::Workload => vec!["spec", "replicas"],
             Of::Custom(scale) => scale.spec_path(),
         }
     }
@@ -180,7 +179,7 @@ impl Scaling<'_> {
             json::set(&mut live, &FIELDS, of_scale);
         }
         let fields = match self.of {
-            Of::Deployment => FieldManager::of_target(decode::SCALE, "scale", now),
+            Of::Workload => FieldManager::of_target(decode::SCALE, "scale", now),
             Of::Custom(_) => FieldManager::of_custom_scale(now),
         };
         let scale = match &self.how {

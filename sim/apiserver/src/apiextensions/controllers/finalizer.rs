@@ -196,6 +196,7 @@ async fn get_custom_resource_lister_collection_deleter(
     let caches = config.caches();
     Ok(Registry {
         resource,
+        served: resource,
         storage: config.storage_of(resource),
         cacher: caches.map(|caches| Cacher::of_build(caches, resource, info.build(&version))),
         part: Part::Whole,
