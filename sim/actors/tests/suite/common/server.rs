@@ -548,18 +548,16 @@ fn page(
     let begin = token.map_or(0, |token| token.at);
     let end = limit.map_or(items.len(), |limit| items.len().min(begin + limit));
     let continues = (end < items.len()).then(|| format!("{revision}:{end}").into());
-    Response {
-        code: 200,
-        content: Content::List(List {
+    Response::of(
+        200,
+        Content::List(List {
             of: &CONFIG_MAPS,
             items: items[begin..end].to_vec(),
             resource_version: revision,
             continues,
             remaining: None,
         }),
-        warnings: Vec::new(),
-        retry_after: None,
-    }
+    )
 }
 
 fn begin_watch(
