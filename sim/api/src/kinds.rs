@@ -384,8 +384,8 @@ pub static SERVICE_CIDRS: Resource = Resource {
     strategy: &network::ServiceCidrs,
 };
 
-/// By hand, as its hash is: a resource is what it is called, and users write its fields down as a literal. One that a
-/// definition has made is also what that says.
+/// A resource that a definition has made is also what that says.
+/// By hand, as its hash is: a resource is what it is called, and users write its fields down as a literal.
 impl PartialEq for Resource {
     fn eq(&self, other: &Resource) -> bool {
         (self.group, self.version, self.plural) == (other.group, other.version, other.plural)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{EVENTS, Resource};
 use crate::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
+use crate::versions;
 
 /// Some resources of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,9 +124,11 @@ impl Kinds {
     }
 
     /// Those that servers have watch caches of, if they have any: those that are used, without Events
-    /// (`DefaultWatchCacheSizes`, `pkg/kubeapiserver/default_storage_factory_builder.go`).
+    /// (`DefaultWatchCacheSizes`, `pkg/kubeapiserver/default_storage_factory_builder.go`). The versions of a kind share the
+    /// cache of the one that is stored.
     pub fn cached(&self) -> impl Iterator<Item = &'static Resource> {
-        self.used().filter(|own| **own != EVENTS)
+        self.used()
+            .filter(|own| **own != EVENTS && versions::hub_of(own) == *own)
     }
 
     /// Have servers a watch cache of it?

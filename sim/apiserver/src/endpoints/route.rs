@@ -130,6 +130,11 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         (_, plural, named) => (plural, named, false),
     };
     let Some(resource) = kinds.find(group, version, plural) else {
+        // What is below a group of the server's own is not handed on to that of definitions.
+        let is_own = |r: &Resource| r.group == group && !r.is_custom();
+        if kinds.iter().any(is_own) {
+            return no_such_path();
+        }
         return match custom(request, kinds, group, version, &parts[3.min(parts.len())..]) {
             Route::Custom(path) => Route::Custom(path),
             _ => no_such_path(),
