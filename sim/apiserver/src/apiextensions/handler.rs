@@ -116,7 +116,7 @@ pub(crate) async fn resolve(
     })?;
     let resource = info.definition.version(&path.version);
     let resource = resource.ok_or_else(delegate)?;
-    let part = part_of(path, resource, verb)?;
+    let part = part_of(path, resource, verb).map_err(Response::status)?;
     let in_use = InUse {
         info: info.number,
         build: info.build(&path.version),
@@ -151,7 +151,7 @@ pub(crate) async fn resolve(
 }
 
 /// The part of the object that a path names (`serveResource`, `serveStatus`, `serveScale`).
-fn part_of(path: &CustomPath, resource: &'static Resource, verb: &str) -> Result<Part, Response> {
+fn part_of(path: &CustomPath, resource: &'static Resource, verb: &str) -> Result<Part, Status> {
     let Some(subresource) = path.subresource.as_deref() else {
         return Ok(Part::Whole);
     };
@@ -161,16 +161,16 @@ fn part_of(path: &CustomPath, resource: &'static Resource, verb: &str) -> Result
         "scale" if custom.is_some_and(|custom| custom.scale().is_some()) => Part::Whole,
         _ => {
             let name = path.name.as_deref().unwrap_or_default();
-            return Err(Response::status(Status::new_not_found(resource, name)));
+            return Err(Status::new_not_found(resource, name));
         }
     };
     match verb {
         "get" | "update" | "patch" => Ok(part),
-        verb => Err(Response::status(Status::new_method_not_supported(
+        verb => Err(Status::new_method_not_supported(
             resource.group,
             resource.plural,
             verb,
-        ))),
+        )),
     }
 }
 
