@@ -203,10 +203,10 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "TRACE")]
     pub around: Option<PathBuf>,
     /// Of --around: how much virtual time the last part is, and how far the search goes beyond it
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "100ms")]
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "100ms", conflicts_with_all = ["scope", "all"])]
     pub window: Duration,
     /// Of --around: how often an event may come before others that are due earlier
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["scope", "all"])]
     pub deviations: u32,
     #[command(flatten)]
     pub composition: CompositionArgs,

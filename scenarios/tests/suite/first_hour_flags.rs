@@ -25,6 +25,15 @@ fn memory_is_looked_at_in_small_scopes_too() {
 }
 
 #[test]
+fn bounds_of_another_search_are_refused() {
+    let dir = scratch("around-only");
+    for bound in [["--deviations", "1"], ["--window", "1s"]] {
+        let args = [&["check", "cluster-ips-bitmap", "--fixed"][..], &bound].concat();
+        run(&dir, &args).expect(2, &["cannot be used with", bound[0]]);
+    }
+}
+
+#[test]
 fn numbers_below_zero_and_ports_are_explained() {
     let dir = scratch("misread");
     let say = |args: &[&str], texts: &[&str]| {

@@ -41,24 +41,7 @@ impl Namespaces {
         let found = registry.storage.get(rx, key.clone(), 0).await;
         let found = found.map_err(|error| registry.refusal(error, "get", name))?;
         let object = found.json();
-        let failed = |what: &str, asked: &str, is: &str| {
-            let why = format!(
-                "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {is}"
-            );
-            Err(Status::new_conflict(registry.resource, name, &why))
-        };
-        let uid = json::text(&object, &["metadata", "uid"]);
-        match options.uid.as_deref() {
-            Some(asked) if asked != uid => return failed("UID", asked, uid),
-            Some(_) => {}
-            None => options.uid = Some(uid.into()),
-        }
-        let version = json::text(&object, &["metadata", "resourceVersion"]);
-        if let Some(asked) = options.resource_version.as_deref()
-            && asked != version
-        {
-            return failed("ResourceVersion", asked, version);
-        }
+        delete::hold_to(registry, name, &object, &mut options)?;
         if json::at(&object, &["metadata", "deletionTimestamp"]).is_some() {
             if registry.resource.strategy.is_held(&object) {
                 let made = Made::Stored(found);

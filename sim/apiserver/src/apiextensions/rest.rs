@@ -41,24 +41,7 @@ impl Definitions {
     ) -> Result<Deletion, Status> {
         let found = registry.get(rx, name, None).await?;
         let crd = found.json();
-        let failed = |what: &str, asked: &str, is: &str| {
-            let why = format!(
-                "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {is}"
-            );
-            Err(Status::new_conflict(registry.resource, name, &why))
-        };
-        let uid = json::text(&crd, &["metadata", "uid"]);
-        match options.uid.as_deref() {
-            Some(asked) if asked != uid => return failed("UID", asked, uid),
-            Some(_) => {}
-            None => options.uid = Some(uid.into()),
-        }
-        let version = json::text(&crd, &["metadata", "resourceVersion"]);
-        if let Some(asked) = options.resource_version.as_deref()
-            && asked != version
-        {
-            return failed("ResourceVersion", asked, version);
-        }
+        delete::hold_to(registry, name, &crd, &mut options)?;
         if json::at(&crd, &["metadata", "deletionTimestamp"]).is_some() {
             return registry.delete(rx, name, options).await;
         }

@@ -411,6 +411,33 @@ impl Registry {
     }
 }
 
+/// What a storage does whose first DELETE marks the object: it asks the preconditions of what it has read, and holds a
+/// delete of any object of this name to that one.
+pub(crate) fn hold_to(
+    registry: &Registry,
+    name: &str,
+    object: &Json,
+    options: &mut DeleteOptions,
+) -> Result<(), Status> {
+    let failed = |what: &str, asked: &str, is: &str| {
+        let why = format!(
+            "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {is}"
+        );
+        Err(Status::new_conflict(registry.resource, name, &why))
+    };
+    let uid = json::text(object, &["metadata", "uid"]);
+    match options.uid.as_deref() {
+        Some(asked) if asked != uid => return failed("UID", asked, uid),
+        Some(_) => {}
+        None => options.uid = Some(uid.into()),
+    }
+    let version = json::text(object, &["metadata", "resourceVersion"]);
+    match options.resource_version.as_deref() {
+        Some(asked) if asked != version => failed("ResourceVersion", asked, version),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn preconditions(options: &DeleteOptions) -> Preconditions {
     Preconditions {
         uid: options.uid.clone(),
