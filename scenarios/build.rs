@@ -1,7 +1,11 @@
 //! Gives the build a name that changes with its sources, so that a trace knows whether it was
 //! written by this very build. No host, path or date goes into it.
 //!
-//! And lists the scenarios and scopes that lie in their folders, so that they are bundled without being named.
+//! And lists the scenarios and scopes that lie in their folders, so that they are bundled without being named, and the
+//! functions of the files that tell notes, so that an explanation says in which it is.
+
+#[path = "build/declared.rs"]
+mod declared;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +25,7 @@ fn main() {
         }
     }
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
     files.sort();
     let mut hash = Fnv::new();
     for file in &files {
@@ -39,6 +44,30 @@ fn main() {
     let lists = lists.map(|(name, folder)| bundled(name, folder)).concat();
     let out = std::env::var("OUT_DIR").expect("cargo says so");
     fs::write(Path::new(&out).join("bundled.rs"), lists).expect("it can be written");
+    let functions = functions(&files);
+    fs::write(Path::new(&out).join("functions.rs"), functions).expect("it can be written");
+}
+
+/// A constant with the functions of each file that tells notes, by its path from the workspace's root.
+fn functions(files: &[PathBuf]) -> String {
+    let mut lines = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let name = file.to_string_lossy().replace('\\', "/");
+        if !text.contains("note(") {
+            continue;
+        }
+        let name = name.trim_start_matches("../");
+        let functions = declared::functions(&text);
+        lines.push((
+            name.to_owned(),
+            format!("    ({name:?}, &{functions:?}),\n"),
+        ));
+    }
+    // Paths have another order than texts.
+    lines.sort();
+    let list: String = lines.into_iter().map(|(_, line)| line).collect();
+    format!("const FUNCTIONS: &[(&str, &[Function])] = &[\n{list}];\n")
 }
 
 /// A constant with the name and the text of each scenario in a folder, by name.

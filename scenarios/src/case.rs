@@ -13,6 +13,7 @@ use wavetank_engine::drive::{Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Time, World};
 
+use crate::explain::{Meaning, Unknown};
 use crate::quiet::quietly;
 use crate::search::Scope;
 
@@ -64,6 +65,11 @@ pub trait Case: Send + Sync {
     /// How notes are put into words.
     fn describer(&self) -> Describer {
         Describer::new(|_, _| None)
+    }
+
+    /// What its messages mean, for whoever explains a trace.
+    fn meaning(&self) -> Box<dyn Meaning> {
+        Box::new(Unknown)
     }
 
     /// What may be other than it was meant: for people, a sentence each.

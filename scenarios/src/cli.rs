@@ -8,6 +8,8 @@ mod conform;
 mod describe;
 mod diff;
 mod exit;
+mod explain;
+mod export;
 mod find;
 mod found;
 mod fuzz;
@@ -65,6 +67,8 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::Check(args) => check::check(catalogue, args),
         Command::Matrix(args) => matrix::matrix(catalogue, args),
         Command::Replay(args) => replay::replay(catalogue, args),
+        Command::Explain(args) => explain::run(catalogue, args),
+        Command::Report(args) => export::report(catalogue, args),
         Command::Shrink(args) => shrink::shrink(catalogue, args),
         Command::Diff(args) => diff::diff(catalogue, args),
         Command::Keep(args) => keep::keep(catalogue, args),

@@ -3,7 +3,7 @@
 //! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is how it stands
 //! in a trace, `scope` how far a search of it goes, `defects` which
 //! defects and fixes it has, `validate_commands` whether processes can be told what it tells them; `fault_schedule` turns its
-//! budget into what the generator draws from; `library` holds the bundled scenarios, `listing` says what there is
+//! budget into what the generator draws from; `meaning` says what messages mean; `library` holds the bundled scenarios, `listing` says what there is
 //! to choose from; `flags` says whether what flags name matters in a scenario, `testing` what puts a property to the
 //! test.
 
@@ -15,6 +15,7 @@ mod identity;
 mod job;
 mod library;
 mod listing;
+mod meaning;
 mod scope;
 mod testing;
 mod validate_commands;

@@ -3,7 +3,7 @@
 //!
 //! - A [`case`] is something that can be simulated under seeds; [`catalogue`] says which there are.
 //! - [`sweep`] runs one over many seeds; [`attribution`] says what a violation is to be blamed on;
-//!   [`shrink`] makes it small; [`replay`] replays it and tells its story.
+//!   [`shrink`] makes it small; [`replay`] replays it and tells its story; [`explain`] says what led to it, and needs it.
 //! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
 //! - [`soundness`] holds that search against a naive one.
 //! - [`livelock_cycle`] says whether a violation comes back for ever.
@@ -17,6 +17,7 @@ pub mod case;
 pub mod catalogue;
 pub mod cli;
 mod command;
+pub mod explain;
 pub mod file;
 pub mod head;
 pub mod kube;

@@ -13,7 +13,7 @@ use crate::trace_file::Trace;
 pub const STORY_LINES: usize = 25;
 
 /// So many lines of a trace stand before its first event.
-const LINES_BEFORE: u64 = 2;
+pub(crate) const LINES_BEFORE: u64 = 2;
 
 /// A violation in one line: `every-ball-is-hit-once (ball 7): hit twice`.
 pub fn in_words(violation: &FoundViolation) -> String {
@@ -127,14 +127,41 @@ pub fn follow(
     until: Option<u64>,
     see: &mut dyn FnMut(&World, &Line, &Replayed),
 ) -> Result<Followed, Unfollowed> {
+    step_through(case, trace, begin(case, trace, fit)?, until, see)
+}
+
+/// The same, to the end, with all that can be known of what happens inside of events.
+///
+/// # Errors
+/// [`Unfollowed`].
+pub(crate) fn observe(
+    case: &dyn Case,
+    trace: &Trace,
+    fit: Fit,
+    see: &mut dyn FnMut(&World, &Line, &Replayed),
+) -> Result<Followed, Unfollowed> {
+    let replay = begin(case, trace, fit)?.observed();
+    step_through(case, trace, replay, None, see)
+}
+
+fn begin(case: &dyn Case, trace: &Trace, fit: Fit) -> Result<Replay, Unfollowed> {
     let world = case
         .world(&trace.head.options)
         .map_err(Unfollowed::NoWorld)?;
-    let mut replay = match trace.head.shrunk {
+    Ok(match trace.head.shrunk {
         // It may be a counterexample of a search, whose events come in any order.
         true => Replay::new(world, fit),
         false => Replay::new(world, fit).in_order(),
-    };
+    })
+}
+
+fn step_through(
+    case: &dyn Case,
+    trace: &Trace,
+    mut replay: Replay,
+    until: Option<u64>,
+    see: &mut dyn FnMut(&World, &Line, &Replayed),
+) -> Result<Followed, Unfollowed> {
     let mut chronicle = Chronicle::new(case.describer());
     let mut violation = None;
     let mut alike = LINES_BEFORE;
@@ -155,7 +182,10 @@ pub fn follow(
             (Replayed::Event { entry, report }, Line::Event(event)) => {
                 chronicle.add(replay.world(), event, entry.as_ref(), report);
             }
-            (Replayed::End(end), _) => violation = end.violation.clone(),
+            // As it is told here: another build may have other words.
+            (Replayed::End(end), _) => {
+                violation = replay.violation().or(end.violation.as_ref()).cloned();
+            }
             _ => {}
         }
         see(replay.world(), line, &replayed);

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
+use wavetank_engine::drive::replay::{Fit, Replay};
 use wavetank_engine::drive::{Limits, Outcome, Run};
-use wavetank_engine::trace::{End, FoundViolation, Line, Record};
+use wavetank_engine::trace::{End, FoundViolation, Line, Record, TraceWhat};
 use wavetank_engine::{Action, Event, Fault, Time, World};
 use wavetank_models::{Bounds, Due, Found, Node, Recovery, Retraced, WorldModel, retrace};
 
 use crate::case::{Case, Options};
 use crate::head::Head;
+use crate::replay::{LINES_BEFORE, Unfollowed};
 use crate::trace_file::Trace;
 
 /// The options of a search are those of this seed.
@@ -49,13 +51,22 @@ pub struct Search {
     options: Options,
     seed: u64,
     /// What leads to the first of the starts.
-    plan: Plan,
-    /// The states it begins at, each with how many steps of the plan lead there.
+    way: Way,
+    /// The states it begins at, each with how many steps of the way lead there.
     starts: Vec<(Node, u64)>,
     /// What happens from there on.
     pub model: WorldModel,
     /// How long the calm of a recovery is, if that is checked.
     pub calm: Option<Duration>,
+}
+
+/// How a start is reached.
+#[derive(Debug)]
+enum Way {
+    /// What is planned happens, and all else in its default order.
+    Plan(Plan),
+    /// These events happen, in this order.
+    Events(Vec<Line>),
 }
 
 impl Search {
@@ -85,18 +96,19 @@ impl Search {
         Ok(Search {
             options,
             seed: SEED,
-            plan,
+            way: Way::Plan(plan),
             starts: vec![(Node::fresh(start.clone(), &bounds), steps)],
             model: WorldModel { start, bounds },
             calm: scope.recovers_within,
         })
     }
 
-    /// Of what `case` does when it is treated as in a trace, and of what is near to that.
+    /// Of what happens in a trace, and of what is near to that. The trace is followed event by event if it is of this
+    /// case and build. Else its faults, latencies and choices are repeated, and events come in their default order.
     ///
     /// # Errors
     /// Why it cannot be searched.
-    pub fn around(case: &dyn Case, trace: &Trace, around: Around) -> Result<Search, String> {
+    pub fn around(case: &dyn Case, trace: &Trace, around: Around) -> Result<Search, Unfollowed> {
         let options = trace.head.options.clone();
         let plan = Plan::from_trace(trace.lines.iter());
         let events = trace.lines.iter().filter_map(|line| match line {
@@ -105,13 +117,7 @@ impl Search {
         });
         let end = events.max().unwrap_or(Time::ZERO);
         let begin = Time::ZERO + end.since(Time::ZERO).saturating_sub(around.window);
-        let world = case.world(&options)?;
-        let mut run = Run::new(
-            world,
-            FromPlan::new(&plan),
-            Limits::until(end),
-            Record::default(),
-        );
+        let world = case.world(&options).map_err(Unfollowed::NoWorld)?;
         let due = |planned: &Planned| (planned.at, Due::Act(planned.action.clone()));
         let mut all: Vec<(Time, Due)> = plan.actions.iter().map(due).collect();
         all.extend(plan.calm.map(|at| (at, Due::Calm)));
@@ -124,31 +130,26 @@ impl Search {
             horizon: end + around.beyond,
             ..Bounds::default()
         };
-        let mut starts = Vec::new();
-        let mut steps = 0;
-        loop {
-            let now = run.world().now();
-            if now >= begin {
-                let done = |(at, _): &&(Time, Due)| *at < now || (*at == now && steps > 0);
-                let planned = bounds.plan.iter().filter(done).count();
-                let node = Node {
-                    planned,
-                    ..Node::fresh(run.world().clone(), &bounds)
-                };
-                starts.push((node, steps));
+        let is_own = case.identity() == trace.head.identity && trace.head.fit() == Fit::Strict;
+        let (starts, way) = match is_own {
+            true => {
+                let events = trace.lines.iter();
+                let events = events.filter(|line| matches!(line, Line::Event(_)));
+                let way = Way::Events(events.cloned().collect());
+                (along(world, trace, begin, &bounds)?, way)
             }
-            // What goes wrong without any deviation is found by the search as well.
-            if !step(&mut run).unwrap_or(false) {
-                break;
+            false => {
+                let starts = by_plan(world, &plan, (begin, end), &bounds);
+                (starts, Way::Plan(plan))
             }
-            steps += 1;
-        }
+        };
         let start = starts.first().map(|(node, _)| node.world.clone());
-        let start = start.ok_or("the trace has no events")?;
+        let start =
+            start.ok_or_else(|| Unfollowed::NoWorld("the trace has no events".to_owned()))?;
         Ok(Search {
             options,
             seed: trace.head.seed,
-            plan,
+            way,
             starts,
             model: WorldModel { start, bounds },
             calm: None,
@@ -182,15 +183,20 @@ impl Search {
 
     /// What leads to one of the starts.
     fn before(&self, case: &dyn Case, start: usize) -> Vec<Line> {
+        let steps = self.starts[start].1;
+        let plan = match &self.way {
+            Way::Plan(plan) => plan,
+            Way::Events(lines) => return lines[..steps as usize].to_vec(),
+        };
         let world = case.world(&self.options).expect("it was built before");
-        let choices = FromPlan::new(&self.plan);
+        let choices = FromPlan::new(plan);
         let mut run = Run::new(
             world,
             choices,
             Limits::until(Time::NEVER),
             Record::default(),
         );
-        for _ in 0..self.starts[start].1 {
+        for _ in 0..steps {
             run.step().expect("it came as far before");
         }
         let outcome: Outcome = run.stop();
@@ -198,6 +204,80 @@ impl Search {
         let mut lines: Vec<Line> = outcome.record.lines(&name, outcome.end()).collect();
         lines.pop();
         lines
+    }
+}
+
+/// The states along a trace, from the last one before an instant on, each with how many events lead there. The event that violates a guarantee
+/// leads to none: the search takes it itself.
+fn along(
+    world: World,
+    trace: &Trace,
+    begin: Time,
+    bounds: &Bounds,
+) -> Result<Vec<(Node, u64)>, Unfollowed> {
+    let fresh = |world: &World| Node::fresh(world.clone(), bounds);
+    let mut replay = Replay::new(world, Fit::Strict);
+    let mut starts = Vec::new();
+    let mut planned = 0;
+    for (number, line) in (LINES_BEFORE + 1..).zip(&trace.lines) {
+        let Line::Event(event) = line else { continue };
+        if event.at >= begin && starts.is_empty() {
+            starts.push((fresh(replay.world()), replay.events()));
+        }
+        replay.follow(line).map_err(|parting| Unfollowed::Parted {
+            line: number,
+            parting,
+            alike: None,
+        })?;
+        if replay.violation().is_some() {
+            break;
+        }
+        if event.at < begin {
+            continue;
+        }
+        planned += usize::from(matches!(event.what, TraceWhat::Act(_) | TraceWhat::Calm));
+        let world = replay.world();
+        let node = Node {
+            planned,
+            ..fresh(world)
+        };
+        starts.push((node, replay.events()));
+    }
+    Ok(starts)
+}
+
+/// The states from one instant to another one when what is planned happens and all else comes in its default order, each
+/// with how many steps lead there.
+fn by_plan(
+    world: World,
+    plan: &Plan,
+    (begin, end): (Time, Time),
+    bounds: &Bounds,
+) -> Vec<(Node, u64)> {
+    let mut run = Run::new(
+        world,
+        FromPlan::new(plan),
+        Limits::until(end),
+        Record::default(),
+    );
+    let mut starts = Vec::new();
+    let mut steps = 0;
+    loop {
+        let now = run.world().now();
+        if now >= begin {
+            let done = |(at, _): &&(Time, Due)| *at < now || (*at == now && steps > 0);
+            let planned = bounds.plan.iter().filter(done).count();
+            let node = Node {
+                planned,
+                ..Node::fresh(run.world().clone(), bounds)
+            };
+            starts.push((node, steps));
+        }
+        // What goes wrong without any deviation is found by the search as well.
+        if !step(&mut run).unwrap_or(false) {
+            return starts;
+        }
+        steps += 1;
     }
 }
 

@@ -58,16 +58,16 @@ pub struct TimedOut {
 pub struct Sounded {
     /// What was counted.
     pub figures: Figures,
-    /// Worlds that are too large within any limits.
-    pub left_out: u64,
+    /// Worlds that are too large within any limits, and were not compared.
+    pub left_out: Vec<u64>,
     /// Disagreements, in the order of their worlds.
     pub disputed: Vec<Disputed>,
     /// Worlds of which the reduced search has another verdict.
     pub reduced: Vec<u64>,
     /// A world that took too long to be compared.
     pub timed_out: Option<TimedOut>,
-    /// Somebody asked to stop, and not all worlds were compared.
-    pub stopped: bool,
+    /// Somebody asked to stop, and not all worlds were compared: those from this number on were not.
+    pub stopped: Option<u64>,
 }
 
 /// So often it is looked whether some world takes too long, at least.
@@ -227,7 +227,8 @@ impl Work {
         let mut sounded = std::mem::take(&mut fold.sounded);
         let is_over =
             sounded.timed_out.is_some() || !sounded.disputed.is_empty() && !self.asked.keep_going;
-        sounded.stopped = !is_over && fold.folded < self.asked.worlds.count;
+        let is_stopped = !is_over && fold.folded < self.asked.worlds.count;
+        sounded.stopped = is_stopped.then_some(self.asked.worlds.first + fold.folded);
         sounded
     }
 
@@ -273,7 +274,7 @@ impl Fold {
             self.folded += 1;
             let sounded = &mut self.sounded;
             match one.compared {
-                None => sounded.left_out += 1,
+                None => sounded.left_out.push(number),
                 Some(compared) => {
                     sounded.figures += compared.figures;
                     if compared.figures.reduced_otherwise > 0 {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use wavetank_client::leader_election::{Candidate, Election, Leading, Lock};
 use wavetank_client::wait::{Stop, Turn};
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_client::{ElectionDefect, Failure, RestClient};
+use wavetank_client::{ElectionDefect, RestClient};
 use wavetank_engine::{Cell, Cx, Either, Name, Outcome, RoutineFuture, Rx, Task, Timer};
 use wavetank_version::Set;
 
@@ -169,7 +169,7 @@ pub fn worker_ended(rx: Rx) {
 
 /// `processNextWorkItem`: takes an item and syncs it; one that failed comes again after a while. When the leadership
 /// ends a request under way is given up, as a context that is cancelled does; it may still be done.
-pub async fn process_next_work_item<F: Future<Output = Result<(), Failure>>>(
+pub async fn process_next_work_item<E, F: Future<Output = Result<(), E>>>(
     rx: Rx,
     leading: &Leading,
     queue: WorkQueue,

@@ -4,12 +4,13 @@
 //! `wavetank-cluster`, which has the list of them; what the words mean in which they are declared to
 //! `wavetank-component`.
 //!
-//! `elected` is what processes have in common of which one leads.
+//! `elected` is what processes have in common of which one leads, `orders` what users have who are told to do something.
 //!
 //! A component may look into the folder of another by that one's name: an apiserver asks `etcd` for its release, as a
 //! user would read its flags.
 
 pub mod clients;
+pub mod custom_resources;
 pub mod elected;
 pub mod etcd;
 pub mod etcd_clients;
@@ -18,6 +19,8 @@ pub mod informers;
 pub mod kube_apiserver;
 pub mod kube_controller_manager;
 pub mod load_balancer;
+mod orders;
+pub mod pod_runners;
 mod promises;
 pub mod rollout;
 pub mod service_writers;

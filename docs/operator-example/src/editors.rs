@@ -26,5 +26,5 @@ impl Act for Editor {
 }
 
 pub fn editors() -> impl Component {
-    Actors::new("p", "people who edit a Website", Editor)
+    Actors::new("pe", "people who edit a Website", Editor)
 }

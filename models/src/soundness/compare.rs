@@ -145,6 +145,7 @@ impl Side<'_> {
                     continue;
                 }
                 self.compared.figures.steps += 1;
+                let (_, unknown) = memo.uses();
                 let taken = catch_unwind(AssertUnwindSafe(|| {
                     self.model.next(&mut memo, &node, edge.taken)
                 }));
@@ -155,6 +156,8 @@ impl Side<'_> {
                     self.compared.disagree(Kind::Step, how);
                     None
                 });
+                let is_known = next.is_some() && memo.uses().1 == unknown;
+                self.compared.figures.known += u64::from(is_known);
                 let next = next.map(|(mut next, _)| {
                     // A search asks only where it comes to a known state; here each state is asked.
                     if let Some(endless) = self.model.stands_still(&mut memo, &next) {
@@ -175,7 +178,6 @@ impl Side<'_> {
                 self.compared.disagree(Kind::Moves, how);
             }
         }
-        self.compared.figures.known += memo.uses().0;
     }
 
     fn step(&mut self, state: &State, taken: Move, led: &Led, next: Option<&Node>) {

@@ -121,34 +121,49 @@ impl AddAssign for Figures {
     }
 }
 
+/// `1 world`, `2 worlds`
+fn count(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} worlds ({} of them within narrower limits), {} states",
-            self.worlds, self.narrowed, self.states
+            "{} ({} of them within narrower limits), {}",
+            count(self.worlds, "world"),
+            self.narrowed,
+            count(self.states, "state"),
         )?;
         writeln!(
             f,
-            "{} steps compared with running them, {} of which memory knew; {} pairs of equal states \
-             compared one step ahead",
-            self.steps, self.known, self.twins
+            "{} compared with running them, {} of which memory knew; {} of equal states compared one step ahead",
+            count(self.steps, "step"),
+            self.known,
+            count(self.twins, "pair"),
         )?;
         writeln!(
             f,
-            "{} worlds violate a guarantee; {} states followed into recovery, which {} worlds miss; {} \
-             counterexamples replayed",
-            self.violated, self.healed, self.unhealed, self.replayed
+            "{} with a violated guarantee; {} followed into recovery, {} in which some do not recover; {} replayed",
+            count(self.violated, "world"),
+            count(self.healed, "state"),
+            count(self.unhealed, "world"),
+            count(self.replayed, "counterexample"),
         )?;
         writeln!(
             f,
-            "{} lies by which states pass for one, of which {} hide a violation; {} caught by the audited search",
-            self.liars, self.hiding, self.caught
+            "{} with a lie by which states pass for one, {} of which hide a violation; {} caught by the audited search",
+            count(self.liars, "world"),
+            self.hiding,
+            self.caught,
         )?;
         writeln!(
             f,
-            "{} worlds of which the reduced search has another verdict, which is empirical",
-            self.reduced_otherwise
+            "{} of which the reduced search has another verdict, which is empirical",
+            count(self.reduced_otherwise, "world")
         )
     }
 }

@@ -2,10 +2,6 @@
 //! run side by side.
 
 mod audited;
-mod common;
-mod control_plane;
-mod explore;
-mod held_up;
 mod linearizability;
 mod small;
 mod soundness;

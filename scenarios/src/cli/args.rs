@@ -65,6 +65,13 @@ pub(super) enum Command {
     Matrix(MatrixArgs),
     /// Step through a trace again, and verify that everything matches
     Replay(ReplayArgs),
+    /// Explain the violation of a trace: what led to it, step by step, and what it needs
+    ///
+    /// A step names the routine in which it happens and the steps that it follows from. Each fault is left out once: does
+    /// the violation still come? With what is to blame fixed, the first event that differs is shown.
+    Explain(ExplainArgs),
+    /// Write a whole trace for programs that show traces
+    Report(ReportArgs),
     /// Make the trace of a violation smaller, keeping the violation
     Shrink(ShrinkArgs),
     /// Show where two traces part, and what led there
@@ -82,8 +89,9 @@ pub(super) enum Command {
     Conform(ConformArgs),
     /// Compare the search with a naive one, over random worlds
     ///
-    /// Every world is searched by both; verdicts, numbers of states, every single step, recovery and
-    /// counterexamples are compared. A disagreement is made as small as it can be and written to a file.
+    /// Every world is searched by both, unless it is too large for the naive one: how many were is printed. Verdicts,
+    /// numbers of states, every single step, recovery and counterexamples are compared. A disagreement is made as small
+    /// as it can be and written to a file.
     Soundness(SoundnessArgs),
     /// Print the JSON schema of scenario files
     Schema,
@@ -199,7 +207,9 @@ pub(super) struct CheckArgs {
     /// Every bundled scope
     #[arg(long)]
     all: bool,
-    /// What is near to this trace: from each event of its last part, with deviations from it
+    /// What is near to this trace: from each event of its last part, with deviations from it. A trace of this build is
+    /// followed event by event; with other switches its faults, latencies and choices are repeated. Of a scope's bounds
+    /// none counts here but what was planned, and no guarantee is promised
     #[arg(long, value_name = "TRACE")]
     pub around: Option<PathBuf>,
     /// Of --around: how much virtual time the last part is, and how far the search goes beyond it
@@ -217,15 +227,15 @@ pub(super) struct CheckArgs {
     /// Tell states apart by everything that is in them [default]
     #[arg(long, conflicts_with = "reduced")]
     full: bool,
-    /// Tell states apart by the order of what is pending and not by its times, and keep those at which
-    /// there is a choice: far fewer states, on one thread
+    /// Tell states apart by the order of what is pending, and by its times to a tenth of a millisecond only, and keep
+    /// those at which there is a choice: far fewer states, on one thread. The verdict is empirical
     #[arg(long)]
     reduced: bool,
     /// Threads; 0 is one a core. The verdict does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
     /// Stop after so many states
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_states: Option<u64>,
     /// Stop when the process comes near to so much memory, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 6144, value_parser = memory)]
@@ -248,10 +258,15 @@ pub(super) struct CheckArgs {
 impl CheckArgs {
     /// What the search leaves out.
     pub fn reduction(&self) -> Reduction {
-        match self.reduced && !self.full {
+        match self.is_reduced() {
             true => Reduction::ORDERS,
             false => Reduction::NONE,
         }
+    }
+
+    /// Is it the reduced search?
+    pub fn is_reduced(&self) -> bool {
+        self.reduced && !self.full
     }
 }
 
@@ -311,6 +326,44 @@ pub(super) struct ReplayArgs {
     /// the story
     #[arg(long, value_name = "OBJECT")]
     pub about: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// The trace of a violation
+    pub trace: PathBuf,
+    /// Tell so many steps
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    pub steps: usize,
+    /// Ask of at most so many faults whether the violation needs them, a simulation each
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub attempts: u64,
+    /// From points along the trace simulate so many other futures, in which no further fault begins: how many still
+    /// violate, and where was it lost?
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub futures: Option<u64>,
+    /// Of --futures: simulate at most so often
+    #[arg(long, value_name = "N", default_value_t = 2_000, requires = "futures")]
+    pub simulations: u64,
+    /// Write the events that lead to the violation as a graph, for Graphviz
+    #[arg(long, value_name = "FILE")]
+    pub dot: Option<PathBuf>,
+    /// Write these events as JSON, one a line
+    #[arg(long, value_name = "FILE")]
+    pub json_lines: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("form").required(true).multiple(true).args(["perfetto", "shiviz"]))]
+pub(super) struct ReportArgs {
+    /// A trace
+    pub trace: PathBuf,
+    /// As Chrome's trace events in JSON, for Perfetto
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
+    /// As a log with vector clocks, for ShiViz; its first line is the parser expression
+    #[arg(long, value_name = "FILE")]
+    pub shiviz: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -26,6 +26,7 @@ use super::args::{CheckArgs, Format};
 use super::checked::{self, Checked, Coverage, Figures, Found, Turned, Verdict};
 use super::exit::{Exit, Problem};
 use super::found::replay_line;
+use super::replay::unfollowed;
 use super::{find, human, interrupt, junit, print, print_json};
 
 /// Making a counterexample smaller searches again at most so far, each time.
@@ -34,6 +35,10 @@ const MIB: u64 = 1 << 20;
 
 pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit, Problem> {
     check_writable(&args.out).map_err(Problem::new)?;
+    if args.is_reduced() && args.threads > 1 {
+        let message = "the reduced search has one thread: leave out --threads, or --reduced";
+        return Err(Problem::new(message));
+    }
     let searches = searches(catalogue, args)?;
     if let Some(port) = args.explore {
         return explore(searches, port);
@@ -56,6 +61,8 @@ pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit,
     }
     if args.format == Format::Json {
         print_json(&all)?;
+    } else if let Some(total) = checked::total(&all) {
+        print(&total)?;
     }
     if let Some(path) = &args.report {
         junit::write(path, &junit::checked(&all))?;
@@ -78,7 +85,8 @@ fn searches(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Searches, Pro
             deviations: args.deviations,
             beyond: args.window,
         };
-        let search = Search::around(case.as_ref(), &trace, around).map_err(Problem::new)?;
+        let search = Search::around(case.as_ref(), &trace, around);
+        let search = search.map_err(|error| unfollowed(&error, path))?;
         return Ok(vec![(case, search)]);
     }
     let names = match &args.scope {
@@ -156,6 +164,7 @@ fn one(
         Ended::Violated(found) => Some(write(case, search, found, turned.as_ref(), args)?),
         Ended::Complete | Ended::Stopped => None,
     };
+    let coverage = coverage(case, search, &explored, watch.passed());
     let verdict = verdict(
         &explored,
         found.as_ref(),
@@ -163,6 +172,16 @@ fn one(
         case.expects().is_some(),
         interrupted(),
     );
+    // Near to a trace there is what there is; a switch is looked for, and not what it leaves alone.
+    let is_promised = turned.is_none() && args.around.is_none();
+    let verdict = match verdict {
+        Verdict::Clean
+            if is_promised && (!coverage.untested.is_empty() || coverage.tested.is_empty()) =>
+        {
+            Verdict::Untested
+        }
+        other => other,
+    };
     Ok(Checked {
         version: checked::VERSION,
         case: case.name().to_owned(),
@@ -170,10 +189,10 @@ fn one(
         identity: case.identity(),
         build: build(),
         verdict,
-        because: because(&verdict, &watch, case.expects()),
-        bounds: bounds(search, &args.reduction()),
+        because: because(&verdict, &watch, case, &coverage.untested),
+        bounds: bounds(case, search, &args.reduction(), args.around.is_none()),
         figures: figures(&explored.progress, seconds),
-        coverage: coverage(case, search, &explored, watch.passed()),
+        coverage,
         found,
     })
 }
@@ -201,9 +220,23 @@ fn verdict(
     }
 }
 
-fn because(verdict: &Verdict, watch: &Watch<'_>, expects: Option<&str>) -> Option<String> {
+fn because(
+    verdict: &Verdict,
+    watch: &Watch<'_>,
+    case: &dyn Case,
+    untested: &[String],
+) -> Option<String> {
     match verdict {
-        Verdict::NotFound => expects.map(|property| {
+        Verdict::Untested if untested.is_empty() => {
+            Some("none of its `properties` is a guarantee".to_owned())
+        }
+        Verdict::Untested => Some(format!(
+            "nothing within these bounds puts {} to the test: widen the bounds, or leave out of `properties` what this \
+             scope is not for{}",
+            list(untested),
+            help(case, untested),
+        )),
+        Verdict::NotFound => case.expects().map(|property| {
             format!("the expected violation of `{property}` is not within these bounds")
         }),
         Verdict::Incomplete => {
@@ -228,7 +261,7 @@ fn because(verdict: &Verdict, watch: &Watch<'_>, expects: Option<&str>) -> Optio
                              help, a shorter `calm`, or a search without `recovers`"
                         ),
                     };
-                    format!("{limit}: {}; {narrow}", size(estimate))
+                    format!("{limit}: {}; {narrow}", size(estimate, reached))
                 }
             })
         }
@@ -236,18 +269,32 @@ fn because(verdict: &Verdict, watch: &Watch<'_>, expects: Option<&str>) -> Optio
     }
 }
 
+/// What would put these to the test, where that is known.
+fn help(case: &dyn Case, untested: &[String]) -> String {
+    let known = untested
+        .iter()
+        .filter_map(|name| Some(format!("; `{name}`: {}", case.would_test(name)?)));
+    known.collect()
+}
+
+fn list(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
 /// From so many steps to recovery for each state on they are what takes the time.
 const MUCH_HEALING: u64 = 20;
 
 /// How large a search is, by random probes.
-fn size(estimate: &Estimate) -> String {
-    let states = human::thousands(estimate.states);
+fn size(estimate: &Estimate, reached: u64) -> String {
     match estimate.known {
-        ..1_000 => format!("at most about {states} in all"),
-        known => format!(
-            "about {states} in all ({:.1} % known)",
-            f64::from(known) / 1e4
-        ),
+        ..1_000 => format!("at most about {} in all", human::thousands(estimate.states)),
+        _ => {
+            let states = estimate.states.max(reached);
+            let percent = 100.0 * reached as f64 / states.max(1) as f64;
+            let states = human::thousands(states);
+            format!("roughly {states} in all ({percent:.0} % known)")
+        }
     }
 }
 
@@ -274,7 +321,7 @@ fn narrow(estimate: &Estimate) -> String {
 }
 
 /// How far the search goes, in words: a verdict says no more than this.
-fn bounds(search: &Search, reduction: &Reduction) -> String {
+fn bounds(case: &dyn Case, search: &Search, reduction: &Reduction, is_scope: bool) -> String {
     let bounds = &search.model.bounds;
     let count = |n: u32, what: &str| human::count(n.into(), what);
     let all = bounds.faults.len() as u32;
@@ -287,14 +334,21 @@ fn bounds(search: &Search, reduction: &Reduction) -> String {
         _ => String::new(),
     };
     let choices = match bounds.widest_choice {
-        Some(widest) => format!(", choices among at most {widest}"),
+        Some(..=1) => ", of each choice the last answer".to_owned(),
+        Some(widest) => format!(", of choices among more than {widest} the last answer"),
         None => String::new(),
     };
+    // Faults may strike from the last event before `from` on: there the world stands.
     let begin = search.model.start.now();
+    let from = is_scope.then(|| case.scope()).flatten();
+    let from = match from.map(|scope| scope.from).filter(|from| *from != begin) {
+        Some(from) => format!(" (the last event before {:.3} s)", from.secs_f64()),
+        None => String::new(),
+    };
     let recovery = match search.calm {
         None => String::new(),
         Some(calm) => format!(
-            ", and recovery within {calm:?} from every state (fair: what is due happens, in the \
+            ", and none within {calm:?} of calm after any state (fair: what is due happens, in the \
              order of time)"
         ),
     };
@@ -303,7 +357,7 @@ fn bounds(search: &Search, reduction: &Reduction) -> String {
         false => ", orders instead of times (an empirical verdict: the full search decides)",
     };
     format!(
-        "{faults}, {}{late}{choices}, {:.3} s to {:.3} s of virtual time{recovery}{reduced}",
+        "{faults}, {}{late}{choices}, {:.3} s{from} to {:.3} s of virtual time{recovery}{reduced}",
         count(bounds.deviations, "deviation"),
         begin.secs_f64(),
         bounds.horizon.secs_f64(),
@@ -359,11 +413,19 @@ fn coverage(
         !shows.is_empty() && !is_shown && !reasons.contains_key(**place)
     };
     let unshown = places.iter().filter(is_unshown).copied().collect();
-    let untested = guarantees.missed.into_iter();
+    // What is violated was put to the test.
+    let violated = match &explored.ended {
+        Ended::Violated(found) => Some(&found.violation.property),
+        Ended::Complete | Ended::Stopped => None,
+    };
+    let (more, untested): (Vec<String>, Vec<String>) = guarantees
+        .missed
+        .into_iter()
+        .partition(|name| Some(name) == violated);
     Coverage {
         faults: faults.reached,
         planned: plan.reached,
-        tested: guarantees.reached,
+        tested: [guarantees.reached, more].concat(),
         sometimes: sometimes.reached,
         places,
         cannot_show: reasons,
@@ -371,7 +433,7 @@ fn coverage(
         events: reached.events().filter(|(_, times)| *times > 0).collect(),
         deviations: reached.deviations(),
         remembered: reached.remembered().len(),
-        untested: untested.collect(),
+        untested,
         missed,
     }
 }
@@ -516,7 +578,11 @@ impl<'a> Watch<'a> {
         );
         if let Some(estimate) = &progress.estimate {
             let left = estimate.states.saturating_sub(progress.unique) as f64 / rate;
-            line += &format!("; {}, {} to go", size(estimate), human::duration(left));
+            line += &format!(
+                "; {}, {} to go",
+                size(estimate, progress.unique),
+                human::duration(left)
+            );
         }
         line
     }

@@ -11,7 +11,7 @@ use super::exit::Exit;
 use super::human;
 
 /// The version of the JSON form.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The verdict on a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -19,6 +19,8 @@ pub(super) const VERSION: u32 = 1;
 pub(super) enum Verdict {
     /// Every state within the bounds was visited, and none violates a guarantee.
     Clean,
+    /// The same, but something that the scope promises was not put to the test in any of them.
+    Untested,
     /// The violation that the scope expects was found.
     FoundAsExpected,
     Violated,
@@ -65,6 +67,13 @@ pub(super) struct Checked {
     pub coverage: Coverage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
+}
+
+impl Checked {
+    /// Is it as the scope says?
+    fn is_as_said(&self) -> bool {
+        matches!(self.verdict, Verdict::Clean | Verdict::FoundAsExpected)
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -139,6 +148,7 @@ pub(super) fn exit(all: &[Checked]) -> Exit {
         Exit::Interrupted
     } else if any(&[
         Verdict::Incomplete,
+        Verdict::Untested,
         Verdict::NotFound,
         Verdict::FoundAfterAll,
     ]) {
@@ -154,6 +164,9 @@ pub(super) fn verdict(checked: &Checked) -> String {
     let bounds = &checked.bounds;
     match checked.verdict {
         Verdict::Clean => format!("no violation within {bounds}, {states}"),
+        Verdict::Untested => {
+            format!("no violation, but not all put to the test within {bounds}, {states}")
+        }
         Verdict::FoundAsExpected => format!("the expected violation was found within {bounds}"),
         Verdict::Violated => format!("violated within {bounds}"),
         Verdict::NotFound => format!("nothing found within {bounds}, {states}"),
@@ -181,6 +194,10 @@ pub(super) fn in_words(checked: &Checked) -> String {
     let Some(found) = &checked.found else {
         return text;
     };
+    line(
+        "stopped",
+        "at the first violation: what else there is was not searched",
+    );
     let what = format!("VIOLATION of {}", violation_in_words(&found.what));
     text += &format!("\n{}", human::headline(&what, found.expected));
     let mut line = |name: &str, value: &str| text += &human::fact(name, value);
@@ -191,6 +208,37 @@ pub(super) fn in_words(checked: &Checked) -> String {
     line("trace", &found.trace);
     line("replay", &found.replay);
     text + &human::story(&found.story)
+}
+
+/// What came of all scopes together, if there were several.
+pub(super) fn total(all: &[Checked]) -> Option<String> {
+    let scopes: Vec<&Checked> = all.iter().filter(|one| one.turned.is_none()).collect();
+    if scopes.len() < 2 {
+        return None;
+    }
+    let clean = scopes.iter().filter(|one| one.verdict == Verdict::Clean);
+    let states = all.iter().map(|one| one.figures.states).sum();
+    let seconds = all.iter().map(|one| one.figures.seconds).sum();
+    let switches = match all.len() - scopes.len() {
+        0 => String::new(),
+        turned => {
+            let as_said = all
+                .iter()
+                .filter(|one| one.turned.is_some() && one.is_as_said());
+            format!(
+                "; {} of {} found or missed as the scopes say",
+                as_said.count(),
+                human::count(turned as u64, "switch")
+            )
+        }
+    };
+    Some(human::paragraph(&format!(
+        "{}, {} of them clean{switches}; {} in {}",
+        human::count(scopes.len() as u64, "scope"),
+        clean.count(),
+        human::count(states, "state"),
+        human::duration(seconds),
+    )))
 }
 
 fn size(figures: &Figures) -> String {

@@ -1,23 +1,20 @@
 //! `wavetank conform`: what is simulated against the real thing, answer by answer.
 
-use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use wavetank_conform::{Figures, against_real};
 use wavetank_oracle::timing::Timing;
 use wavetank_oracle::{Known, Score, corpus, replay};
-
-use crate::stopwatch::Stopwatch;
-use crate::trace_file::check_writable;
 
 use super::exit::{Exit, Problem};
 use super::{human, interrupt, print};
 
-/// At most one line of progress in so much time.
-const LINE_EVERY: Duration = Duration::from_secs(2);
+#[cfg(feature = "real-etcd")]
+mod etcd;
+#[cfg(not(feature = "real-etcd"))]
+#[path = "conform/no_etcd.rs"]
+mod etcd;
 
 #[derive(Debug, Args)]
 pub(super) struct ConformArgs {
@@ -31,7 +28,7 @@ enum What {
     ///
     /// Random sequences of ranges, writes, transactions, compactions, leases and watches are run on
     /// both, and every answer, revision, event and error is compared. A difference is shrunk to its
-    /// smallest sequence and written to a file.
+    /// smallest sequence and written to a file. It needs a build with the feature `real-etcd`.
     Etcd(EtcdArgs),
     /// The apiserver, against recorded transcripts of a real one
     ///
@@ -70,13 +67,13 @@ struct EtcdArgs {
 
 pub(super) fn conform(args: &ConformArgs) -> Result<Exit, Problem> {
     match &args.what {
-        What::Etcd(args) => etcd(args),
+        What::Etcd(args) => etcd::etcd(args),
         What::Apiserver(args) => apiserver(args),
     }
 }
 
 /// At so many moments a server is killed.
-const KILLS: u32 = 1000;
+const KILLS: u32 = 100;
 
 fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     let recordings = match &args.corpus {
@@ -128,41 +125,4 @@ fn differences(all: usize, unlisted: &[(String, u64)]) -> String {
         text += &format!("  {file} step {step} (--verbose shows it)\n");
     }
     text
-}
-
-fn etcd(args: &EtcdArgs) -> Result<Exit, Problem> {
-    check_writable(&args.out).map_err(Problem::new)?;
-    let mut last = Stopwatch::start();
-    let quiet = !io::stderr().is_terminal();
-    let stop = interrupt::listen();
-    let progress = |figures: &Figures| {
-        let done: u64 = figures.kinds.values().sum();
-        if !quiet || last.is_over(Some(LINE_EVERY)) {
-            last = Stopwatch::start();
-            eprintln!("{done} of {} operations", args.operations);
-        }
-        !stop.load(Relaxed)
-    };
-    let report = against_real(args.etcd.as_deref(), args.operations, args.seed, progress)
-        .map_err(Problem::new)?;
-    let text = report.to_string();
-    if report.difference.is_some() {
-        let path = args.out.join(format!("conform-etcd-seed{}.txt", args.seed));
-        std::fs::write(&path, &text)
-            .map_err(|error| Problem::new(format!("{}: {error}", path.display())))?;
-        let so_far = match report.interrupted {
-            true => "interrupted, so it may become smaller still; ",
-            false => "",
-        };
-        print(&format!("{text}{so_far}written to {}\n", path.display()))?;
-        return Ok(Exit::Violation);
-    }
-    print(&text)?;
-    if report.interrupted {
-        return Ok(Exit::Interrupted);
-    }
-    match report.trouble {
-        None => Ok(Exit::Clean),
-        Some(why) => Err(Problem::new(why)),
-    }
 }

@@ -30,12 +30,16 @@ pub(super) fn checked(all: &[Checked]) -> Report {
                 }
                 status
             }
-            Verdict::NotFound
+            Verdict::Untested
+            | Verdict::NotFound
             | Verdict::FoundAfterAll
             | Verdict::Incomplete
             | Verdict::Interrupted => {
                 let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
                 status.set_message(checked::verdict(one));
+                if let Some(why) = &one.because {
+                    status.set_description(why.as_str());
+                }
                 status
             }
         };

@@ -1,6 +1,7 @@
 //! `wavetank replay`.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use wavetank_engine::World;
 use wavetank_engine::drive::replay::{Fit, Replayed};
@@ -40,7 +41,7 @@ pub(super) fn replay(catalogue: &dyn Catalogue, args: &ReplayArgs) -> Result<Exi
     if let Some(failed) = failed {
         return Err(failed);
     }
-    let followed = followed.map_err(|error| unfollowed(&error, args))?;
+    let followed = followed.map_err(|error| unfollowed(&error, &args.trace))?;
     let story = human::story(&story(&followed, args)?);
     match args.until.filter(|until| *until < trace.end().events) {
         Some(_) => {
@@ -105,8 +106,8 @@ fn names(listed: &[Listed]) -> String {
 }
 
 /// Why a trace could not be followed, for people.
-pub(super) fn unfollowed(error: &Unfollowed, args: &ReplayArgs) -> Problem {
-    let message = format!("{}: {error}", args.trace.display());
+pub(super) fn unfollowed(error: &Unfollowed, trace: &Path) -> Problem {
+    let message = format!("{}: {error}", trace.display());
     match error {
         Unfollowed::NoWorld(_) => Problem::new(message),
         Unfollowed::Parted { .. } => Problem::misfit(message),

@@ -14,6 +14,9 @@ use super::exit::{Exit, Problem};
 use super::progress::Ticker;
 use super::{args, human, interrupt, print};
 
+/// So many worlds are named where there are more.
+const NUMBERS: usize = 20;
+
 #[derive(Debug, Args)]
 pub(super) struct SoundnessArgs {
     /// The worlds from A up to, but not including, B: each follows from its number
@@ -63,15 +66,25 @@ pub(super) fn soundness(args: &SoundnessArgs) -> Result<Exit, Problem> {
     if let Some(why) = unwritten {
         eprintln!("error: a disagreement could not be written: {why}");
     }
+    let is_empty = sounded.figures.worlds == 0 && sounded.stopped.is_none();
     Ok(if !sounded.disputed.is_empty() {
         Exit::Violation
-    } else if sounded.timed_out.is_some() {
+    } else if sounded.timed_out.is_some() || is_empty {
         Exit::Incomplete
-    } else if sounded.stopped {
+    } else if sounded.stopped.is_some() {
         Exit::Interrupted
     } else {
         Exit::Clean
     })
+}
+
+/// The first of these numbers, and how many more there are.
+fn numbers(all: &[u64]) -> String {
+    let mut shown: Vec<String> = all.iter().take(NUMBERS).map(u64::to_string).collect();
+    if let Some(more) = all.len().checked_sub(NUMBERS).filter(|more| *more > 0) {
+        shown.push(format!("and {more} more"));
+    }
+    shown.join(", ")
 }
 
 fn report(sounded: &Sounded, worlds: Seeds) -> String {
@@ -101,24 +114,22 @@ fn report(sounded: &Sounded, worlds: Seeds) -> String {
     lines.push(format!("worlds {worlds}"));
     lines.push(sounded.figures.to_string().trim_end().to_owned());
     if !sounded.reduced.is_empty() {
-        let numbers: Vec<String> = sounded
-            .reduced
-            .iter()
-            .take(20)
-            .map(u64::to_string)
-            .collect();
-        lines.push(format!("  the first of these: {}", numbers.join(", ")));
+        lines.push(format!("  these: {}", numbers(&sounded.reduced)));
     }
-    if sounded.left_out > 0 {
+    if !sounded.left_out.is_empty() {
         lines.push(format!(
-            "too large within any limits: {}",
-            human::count(sounded.left_out, "world")
+            "{} not compared, too large within any limits: {}",
+            human::count(sounded.left_out.len() as u64, "world"),
+            numbers(&sounded.left_out)
         ));
     }
     lines.push(match (sounded.disputed.len(), sounded.stopped) {
         (0, _) if sounded.timed_out.is_some() => "timed out; no disagreement until then".to_owned(),
-        (0, false) => "no disagreement".to_owned(),
-        (0, true) => "interrupted; no disagreement until then".to_owned(),
+        (0, None) if sounded.figures.worlds == 0 => "nothing was compared".to_owned(),
+        (0, None) => "no disagreement".to_owned(),
+        (0, Some(next)) => {
+            format!("interrupted before world {next}; no disagreement until then")
+        }
         (wrong, _) => human::count(wrong as u64, "disagreement"),
     });
     lines.join("\n") + "\n"

@@ -126,6 +126,16 @@ impl Checker<'_> {
             let help = "add `deviations: 1`, or remove it";
             self.wrong(root.clone().key("late-by"), OnValue, message, help);
         }
+        if search.late_by.is_some_and(|late| late.nanos() == 0) {
+            let message = "what is late by nothing is not late";
+            let help = "give a duration, for example `10ms`, or leave the key out: then it may be late by any time";
+            self.wrong(root.clone().key("late-by"), OnValue, message, help);
+        }
+        if search.widest_choice == 0 {
+            let message = "no choice is among none";
+            let help = "with 1 each choice is the last answer; without the key a choice among at most 16 is made in every way";
+            self.wrong(root.clone().key("widest-choice"), OnValue, message, help);
+        }
         if search.stay_down && !search.recovers {
             let message = "nobody is started where no recovery is looked at";
             let help = "add `recovers: true`, or remove it";

@@ -11,7 +11,9 @@ use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
 use super::fault_schedule;
+use super::meaning::OfComponents;
 use crate::case::{Case, Flip, Hidden, Options};
+use crate::explain::Meaning;
 use crate::file::Scenario;
 use crate::search::Scope;
 
@@ -89,6 +91,11 @@ impl Job {
     ) -> Result<Job, String> {
         let etcd = self.etcd_release();
         let mut composition = self.spec.composition;
+        if more.fixed {
+            // All defects off and all fixes on, whatever was on before.
+            composition.on.clear();
+            composition.off.clear();
+        }
         composition.fixed |= more.fixed;
         composition.off.retain(|defect| !more.on.contains(defect));
         composition.on.retain(|defect| !more.off.contains(defect));
@@ -178,6 +185,10 @@ impl Case for Job {
     fn describer(&self) -> Describer {
         let components = self.components.clone();
         Describer::new(move |world, note| components.describe(world, note))
+    }
+
+    fn meaning(&self) -> Box<dyn Meaning> {
+        Box::new(OfComponents(self.components.clone()))
     }
 
     fn hints(&self) -> Vec<String> {

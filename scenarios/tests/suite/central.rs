@@ -75,9 +75,16 @@ fn the_generic_apiserver_names_no_services_and_its_registry_no_kind() {
         let text = fs::read_to_string(path).expect("it is text");
         let lines = text.lines();
         for line in lines.filter(|line| !OF_THE_API.iter().any(|own| line.contains(own))) {
-            // The accounts of pods are another kind.
-            let accounts = ["serviceaccount", "service_account", "service account"];
-            let lower = accounts
+            // The accounts of pods are another kind, and so is what registers a group of the API.
+            let others = [
+                "serviceaccount",
+                "service_account",
+                "service account",
+                "apiservice",
+                "api_service",
+                "api-service",
+            ];
+            let lower = others
                 .iter()
                 .fold(line.to_lowercase(), |line, word| line.replace(word, ""));
             let of_services = [

@@ -55,7 +55,7 @@ fn cluster_ips_bitmap_is_clean() {
 
 #[test]
 fn cluster_ips_objects_is_clean() {
-    has_states("cluster-ips-objects", 118_021);
+    has_states("cluster-ips-objects", 118_493);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn how_services_end_is_searched() {
 fn a_reduced_search_says_so() {
     let dir = scratch("check-reduced");
     let said = [
-        "s of virtual time, and recovery within 240s",
+        "s of virtual time, and none within 240s of calm after any state",
         "orders instead of times (an empirical verdict: the full search decides), ",
         "passed through",
     ];
@@ -296,11 +296,79 @@ fn reports_are_for_programs_as_well() {
 }
 
 #[test]
+fn what_is_never_put_to_the_test_is_not_clean() {
+    let dir = scratch("check-untested");
+    // Nobody stops within the bounds, so no address of one that has stopped can be left.
+    let scope = include_str!("../../scopes/lease-endpoints.yaml");
+    let (bounds, promised) = scope.split_once("  faults:").expect("it has faults");
+    let (_, promised) = promised.split_once("properties:").expect("it promises");
+    let bounds = bounds.replace("name: lease-endpoints", "name: own");
+    let own = format!("{bounds}\nproperties:{promised}");
+    fs::write(dir.join("own.yaml"), own).expect("writable");
+    let args = ["own.yaml", "--fixed", "--report", "junit.xml"];
+    let said = [
+        "own: no violation, but not all put to the test within 0 faults",
+        "because",
+        "nothing within these bounds puts `stopped-address-is-removed`, `no-lease-write-after-removal`, ",
+        "to the test: widen the bounds, or leave out of `properties` what this scope is not for",
+    ];
+    check(&dir, &args).expect(4, &said);
+    let junit = fs::read_to_string(dir.join("junit.xml")).expect("it was written");
+    assert!(
+        junit.contains("errors=\"1\"") && junit.contains("`stopped-address-is-removed`"),
+        "{junit}"
+    );
+    let done = check(&dir, &["own.yaml", "--fixed", "--format", "json"]).expect(4, &[]);
+    let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(json[0]["version"], 2);
+    assert_eq!(json[0]["verdict"], "untested");
+    let untested = json[0]["coverage"]["untested"].as_array().expect("a list");
+    assert!(untested.contains(&"stopped-address-is-removed".into()));
+}
+
+#[test]
+fn who_promises_nothing_is_not_clean() {
+    let dir = scratch("check-no-guarantee");
+    let scope = include_str!("../../scopes/lease-recovery.yaml");
+    let (scope, _) = scope.split_once("properties:").expect("it promises");
+    let scope = scope.replace("name: lease-recovery", "name: own");
+    let own = format!("{scope}properties: [removal-conflicted]\n");
+    fs::write(dir.join("own.yaml"), own).expect("writable");
+    let args = ["own.yaml", "--fixed", "--max-states", "100000"];
+    check(&dir, &args).expect(4, &["none of its `properties` is a guarantee"]);
+}
+
+#[test]
+fn what_happens_in_a_trace_is_found_around_it() {
+    // Its events come in an order of its own, which nothing but the trace says.
+    let dir = scratch("check-around");
+    let defect = ["--fixed", "--defect", "crash-loses-entries"];
+    let scope = [&["etcd-members"], &defect[..]].concat();
+    let done = check(&dir, &scope).expect(1, &["VIOLATION of members-agree", "stopped"]);
+    assert!(!done.stdout.contains("untested    members-agree"));
+    let trace = "wavetank-out/etcd-members-members-agree.trace";
+    for window in ["1ms", "100ms"] {
+        let around = ["--around", trace, "--deviations", "0", "--window", window];
+        let found = check(&dir, &around).expect(1, &["VIOLATION of members-agree"]);
+        let bounds = found.stdout.lines().next().expect("a verdict");
+        assert!(!bounds.contains("the last event before"), "{bounds}");
+    }
+    // Fixed is fixed, whatever was on in the trace.
+    let fixed = ["--around", trace, "--window", "20ms", "--fixed"];
+    check(&dir, &fixed).expect(0, &["no violation within"]);
+    let found = "wavetank-out/etcd-members-members-agree-near-members-agree.trace";
+    let mut replay = wavetank();
+    let replayed = replay.current_dir(&dir).args(["replay", found]).output();
+    let replayed: Done = replayed.expect("it starts").into();
+    replayed.expect(1, &["events match", "violation of members-agree"]);
+}
+
+#[test]
 fn what_cannot_be_searched_is_told() {
     let dir = scratch("check-bad-input");
     let said = ["there is no scope `lease-endpoint`; did you mean `lease-endpoints`?"];
     check(&dir, &["lease-endpoint"]).expect(2, &said);
-    let said = ["the bundled scopes are: cluster-ips-bitmap, "];
+    let said = ["the bundled scopes are: apply-against-update, "];
     check(&dir, &["kubernetes-endpoints"]).expect(2, &said);
     check(&dir, &[]).expect(2, &["required"]);
     check(&dir, &["lease-endpoints", "--all"]).expect(2, &["cannot be used with"]);
@@ -317,6 +385,12 @@ fn what_cannot_be_searched_is_told() {
     own("from: 9.999s", "from: 11s").expect(2, &["the search begins at 11s, but the storm ends"]);
     own("crash: {process: a2}", "crash: {process: a3}").expect(2, &["there is no process `a3`"]);
     own("at-most: 3", "late-by: 3ms").expect(2, &["nothing is late without deviations"]);
+    let said = ["what is late by nothing is not late"];
+    own("at-most: 3", "deviations: 1\n  late-by: 0s").expect(2, &said);
+    own("at-most: 3", "widest-choice: 0").expect(2, &["no choice is among none"]);
+    let said = ["the reduced search has one thread"];
+    check(&dir, &["lease-endpoints", "--reduced", "--threads", "2"]).expect(2, &said);
+    check(&dir, &["lease-endpoints", "--max-states", "0"]).expect(2, &["0 is not in 1.."]);
     let said = ["nobody is started where no recovery is looked at"];
     own("at-most: 3", "stay-down: true").expect(2, &said);
     own("at-most: 3", "atmost: 3").expect(2, &["unknown key `atmost`", "at-most"]);

@@ -163,6 +163,18 @@ fn conform_apiserver_is_clean_as_shipped() {
     );
 }
 
+/// The tests are built as the command of every day is.
+#[cfg(not(feature = "real-etcd"))]
+#[test]
+fn conform_etcd_says_how_it_is_built() {
+    let done = wavetank()
+        .args(["conform", "etcd", "--operations", "7"])
+        .output();
+    let done = Done::from(done.expect("it starts"));
+    let command = "cargo run --features real-etcd -- conform etcd --operations 7";
+    done.expect(2, &["this build cannot speak to a real etcd", command]);
+}
+
 #[test]
 fn a_commit_hash_is_a_seed() {
     let dir = scratch("hash");

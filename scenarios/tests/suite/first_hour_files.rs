@@ -12,7 +12,7 @@ use wavetank::head::Head;
 use wavetank::kube::Kube;
 use wavetank::shrink::{Effort, shrink};
 use wavetank::trace_file::{self, Trace};
-use wavetank_engine::trace::Record;
+use wavetank_engine::trace::{Line, Record};
 
 use crate::support::{Done, files, game, scratch, wavetank};
 
@@ -86,6 +86,20 @@ fn replay_names_the_line_that_was_edited() {
     let named: String = rest.chars().take_while(char::is_ascii_digit).collect();
     let named: usize = named.parse().expect("a number");
     assert!((at + 1..at + 60).contains(&named), "{at}: {}", said.stderr);
+}
+
+#[test]
+fn a_violation_that_is_told_otherwise_is_another_one() {
+    let dir = scratch("edited-violation");
+    let (_, mut trace) = violated();
+    let end = trace.lines.iter_mut().find_map(|line| match line {
+        Line::End(end) => end.violation.as_mut(),
+        _ => None,
+    });
+    let violation = end.expect("it is violated");
+    let was = std::mem::replace(&mut violation.message, "the moon is full".to_owned());
+    trace_file::write_at(&dir.join("own.trace"), &trace.to_bytes()).expect("writable");
+    run(&dir, &["replay", "own.trace"]).expect(3, &["the moon is full", &was]);
 }
 
 #[test]
@@ -248,8 +262,10 @@ fn what_a_scenario_lacks_is_said_as_it_is_written() {
     ];
     own(&dir, "", &["check", "own.yaml"]).expect(2, &texts);
     let line = "search: {from: 19s, faults: [{crash: {process: a1}}]}";
-    own(&dir, line, &["check", "own.yaml", "--fixed"])
-        .expect(0, &["own: no violation within 1 fault, 0 deviations"]);
+    own(&dir, line, &["check", "own.yaml", "--fixed"]).expect(
+        4,
+        &["own: no violation, but not all put to the test within 1 fault, 0 deviations"],
+    );
     let clients = OWN
         .replace("apiservers: 2", "etcd-clients: 1")
         .replace("options: {endpoint-reconciler-type: lease}\n", "");

@@ -5,6 +5,9 @@ use std::path::Path;
 
 use crate::support::{root, sources};
 
+#[path = "../../build/declared.rs"]
+mod declared;
+
 /// Functions that bear another name, and why: the end of the file's path, and the function.
 const EXCEPTIONS: [(&str, &[(&str, &str)]); 6] = [
     (
@@ -116,43 +119,11 @@ fn in_rust(upstream: &str) -> String {
     spelled
 }
 
-/// The upstream name that a comment opens with, in backquotes and with a capital letter somewhere.
-fn opens_with(comment: &str) -> Option<&str> {
-    let (name, _) = comment.strip_prefix('`')?.split_once('`')?;
-    let name = name.strip_suffix("()").unwrap_or(name);
-    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
-    let named = name.chars().all(is_name) && name.contains(|letter: char| letter.is_uppercase());
-    named.then_some(name)
-}
-
-/// The function that is declared in this line.
-fn declared(line: &str) -> Option<&str> {
-    let mut words = line.trim_start().split([' ', '(']);
-    let qualifiers = ["pub", "const", "async", "super)", "crate)"];
-    let first = words.find(|word| !qualifiers.contains(word))?;
-    let name = (first == "fn").then(|| words.next())??;
-    name.split('<').next()
-}
-
 /// Functions whose comment opens with an upstream name: that name in Rust's spelling, and their own.
 fn functions(text: &str) -> Vec<(String, &str)> {
-    let mut found = Vec::new();
-    let mut opening: Option<&str> = None;
-    for line in text.lines() {
-        let line = line.trim_start();
-        if let Some(comment) = line.strip_prefix("///") {
-            opening = opening.or(Some(comment.trim_start()));
-            continue;
-        }
-        if line.starts_with("#[") {
-            continue;
-        }
-        let upstream = opening.take().and_then(opens_with);
-        if let (Some(upstream), Some(name)) = (upstream, declared(line)) {
-            found.push((in_rust(upstream), name));
-        }
-    }
-    found
+    let all = declared::functions(text).into_iter();
+    all.filter_map(|(_, name, upstream)| Some((in_rust(upstream?), name)))
+        .collect()
 }
 
 #[test]

@@ -157,6 +157,7 @@ scopes! {
         service_leaks: "service-leaks",
         service_repair_objects: "service-repair-objects",
         service_start: "service-start",
+        service_start_objects: "service-start-objects",
         watch_cache: "watch-cache",
     }
     large: {

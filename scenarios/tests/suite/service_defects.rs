@@ -1,8 +1,9 @@
 //! The known bugs of Services, each found in `service-storm` by the property of what its report complains
 //! of, and the findings, each by what it does without its mending. `wavetank matrix service-storm` looks for
-//! all of them, under many seeds. Three have scopes instead: `fix-look-before-recreate` is found by
+//! all of them, under many seeds. Four have scopes instead: `fix-look-before-recreate` is found by
 //! `service-repair-objects` (no seed below 80 of `service-rush` shows it), `first-address-is-given-away` by `first-address`
-//! (none below 700), `fix-release-own-address` by `service-late-release` (none below 200).
+//! (none below 700), `fix-release-own-address` by `service-late-release` (none below 200), `fix-start-with-existing` by
+//! `service-start-objects`.
 
 use crate::support::pins::pins;
 
@@ -18,6 +19,7 @@ pins! {
     repair_forgets_health_check: "repair-forgets-health-check",
     leak_is_freed_at_once: "leak-is-freed-at-once",
     type_change_loses_address: "type-change-loses-address",
+    young_address_is_taken: "young-address-is-taken",
     trouble_is_invalid: "trouble-is-invalid",
     leaks_are_counted_by_rounds: "fix-count-rounds",
     the_repair_waits_for_a_service_that_is_made_anew: "fix-wait-for-service",

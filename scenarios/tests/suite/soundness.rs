@@ -29,7 +29,28 @@ fn what_it_prints_does_not_depend_on_threads() {
         done.expect(0, &texts).stdout
     });
     assert_eq!(outs[0], outs[1]);
+    let number = |before: &str, after: &str| -> u64 {
+        let (words, _) = outs[0].split_once(after).expect("it is told");
+        let words = words
+            .rsplit_once(before)
+            .map_or(words, |(_, number)| number);
+        words.trim().parse().expect("a number")
+    };
+    let steps = number("\n", " steps compared");
+    let known = number(", ", " of which memory knew");
+    assert!(0 < known && known < steps, "{}", outs[0]);
     assert_eq!(files(&dir.join("wavetank-out")), [""; 0]);
+}
+
+#[test]
+fn who_compares_nothing_does_not_agree() {
+    let dir = scratch("soundness-too-large");
+    let texts = [
+        "1 world not compared",
+        "limits: 293",
+        "nothing was compared",
+    ];
+    soundness(&dir, &["--worlds", "293..294"]).expect(4, &texts);
 }
 
 #[test]

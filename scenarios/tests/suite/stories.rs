@@ -28,3 +28,9 @@ fn a_finished_job_goes_although_its_ttl_was_raised() {
     let trace = "finding-21-ttl-raised-before-the-delete.trace";
     is_told(trace, "finished-job");
 }
+
+#[test]
+fn pods_are_made_again_from_a_cache_that_stands_still() {
+    let trace = "k-k-129795-pods-made-again.trace.gz";
+    is_told(trace, "k-k-129795-pods-made-again");
+}

@@ -4,7 +4,7 @@
 use crate::support;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use wavetank::attribution::{Attribution, Depth, attribute};
 use wavetank::shrink::{Effort, shrink};
@@ -13,19 +13,7 @@ use wavetank::trace_file;
 use wavetank_engine::drive::plan::Plan;
 
 use support::table::{Table, Tables};
-use support::{Done, files, game, scratch, wavetank};
-
-/// A folder with the trace of a violation.
-fn violated(test: &str, defect: &str) -> (PathBuf, String) {
-    let dir = scratch(test);
-    game(
-        &dir,
-        &["run", "ping-pong", "--defect", defect, "--out", "."],
-    )
-    .expect(1, &[]);
-    let [name] = files(&dir).try_into().expect("one trace");
-    (dir, name)
-}
+use support::{Done, files, game, scratch, violated, wavetank};
 
 fn edit(dir: &Path, name: &str, change: impl FnOnce(String) -> String) -> String {
     let text = fs::read_to_string(dir.join(name)).expect("a trace");

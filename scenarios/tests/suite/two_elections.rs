@@ -18,7 +18,7 @@ topology: {apiservers: 2, controller-managers: 2, look-ons: 2, watch-cache: true
 options: {endpoint-reconciler-type: none, leader-elect-release-on-cancel: [false, true]}
 storm: 120s
 calm: 600s
-faults: {stop: {max: 2, lasts: 1s..9s}, crash: {max: 4, lasts: 1s..9s}, pause: {max: 4, lasts: 1s..20s}, stall: {max: 6, lasts: 1s..20s}}
+faults: {stop: {max: 6, lasts: 1s..9s}, crash: {max: 4, lasts: 1s..9s}, pause: {max: 4, lasts: 1s..20s}, stall: {max: 6, lasts: 1s..20s}}
 properties:
   - lock-is-left-to-its-holder
   - leader-stops-in-time

@@ -24,7 +24,7 @@ static HYPOTHETICAL: Release = Release {
 };
 
 /// The gate tables, by the folders of the components that they are of.
-const TABLES: [(&str, &[NamedGate]); 8] = [
+const TABLES: [(&str, &[NamedGate]); 9] = [
     ("sim/api/src", wavetank_api::gates::ALL),
     ("sim/apiserver/src", wavetank_apiserver::gates::ALL),
     (
@@ -43,6 +43,10 @@ const TABLES: [(&str, &[NamedGate]); 8] = [
     (
         "sim/components/kube_apiserver",
         wavetank_components::kube_apiserver::gates::ALL,
+    ),
+    (
+        "sim/components/kube_controller_manager",
+        wavetank_components::kube_controller_manager::gates::ALL,
     ),
     (
         "sim/components/services",

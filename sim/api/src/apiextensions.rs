@@ -7,15 +7,19 @@
 //! - `props`: schemas; `structural` which of them are structural, `default_rules` which defaults are;
 //! - `pruning`, `object_meta`, `list_type`, `openapi`: what a schema does to an object and says of it;
 //! - `custom`: the rules of one version of a kind that a definition makes, `served` how one is made;
-//! - `conditions`: the status of a definition.
+//! - `conditions`: the status of a definition; `discovered` what discovery lists of it, `columns` what tables show of its
+//!   objects, by the paths of `jsonpath`.
 
 mod apply_types;
+mod columns;
 pub mod conditions;
 mod custom;
 mod default_rules;
 pub mod definition;
+mod discovered;
 mod field_rules;
 mod internal;
+mod jsonpath;
 mod list_type;
 mod object_meta;
 mod openapi;
@@ -30,7 +34,9 @@ mod served;
 mod shown;
 pub mod structural;
 
+pub use columns::Columns;
 pub use custom::CustomVersion;
+pub use discovered::{discovered_resources, discovered_versions};
 pub use scale::CustomScale;
 pub use served::{Definition, default_deprecation_warning, served_version};
 

@@ -21,7 +21,7 @@ use crate::versions;
 pub use documents::{
     api_group, api_group_list, api_resource_list, api_versions, e_tag, group_discovery_list,
 };
-pub use groups::{Group, GroupVersion, groups_of, priority};
+pub use groups::{Group, GroupVersion, groups_of, groups_of_api_services, priority};
 
 /// What the declaration of a kind says for discovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

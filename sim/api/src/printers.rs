@@ -21,9 +21,12 @@ use std::sync::LazyLock;
 
 use serde_json::json;
 
+use crate::apiextensions::Columns;
 use crate::json::{self, Json};
 use crate::status::{Reason, Status};
 use crate::times::Stamp;
+
+pub(crate) use duration::since as translate_timestamp_since;
 
 /// `includeObject`: what of the object stands in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -65,6 +68,8 @@ pub struct TableOptions<'a> {
     pub include: IncludeObject,
     /// Are there no columns: the first event of a watch had them?
     pub no_headers: bool,
+    /// What a definition says of its objects.
+    pub columns: Option<&'a Columns>,
     /// What time it is.
     pub now: Stamp,
 }
@@ -108,7 +113,11 @@ fn definition(column: &str) -> Json {
 }
 
 /// The columns of a kind; of one that has none of its own those that all have.
-fn column_definitions(kind: &str) -> Json {
+fn column_definitions(kind: &str, custom: Option<&Columns>) -> Json {
+    if let Some(custom) = custom {
+        let name = std::iter::once(definition("Name|string|name|0"));
+        return name.chain(custom.definitions()).collect();
+    }
     let own = COLUMNS.get(kind).filter(|_| cells::of(kind).is_some());
     match own {
         Some(own) => own.as_slice().into(),
@@ -124,9 +133,10 @@ pub fn table(kind: &str, rows: &[Row], list: Option<&Json>, options: &TableOptio
     let api_version = format!("meta.k8s.io/{}", options.version);
     let print = cells::of(kind);
     let row = |row: &Row| {
-        let (cells, conditions) = match print {
-            Some(print) => print(&row.printed, options.now),
-            None => {
+        let (cells, conditions) = match (options.columns, print) {
+            (Some(columns), _) => (columns.cells(&row.printed, options.now), None),
+            (None, Some(print)) => print(&row.printed, options.now),
+            (None, None) => {
                 let text = |field| json::text(&row.printed, &["metadata", field]);
                 (
                     vec![text("name").into(), text("creationTimestamp").into()],
@@ -163,8 +173,8 @@ pub fn table(kind: &str, rows: &[Row], list: Option<&Json>, options: &TableOptio
         sorted.sort_by_key(|row| (precedence(row), name(row)));
     }
     // Go shows a list that was never made as null.
-    let shown: Json = match (rows, print) {
-        ([], None) => Json::Null,
+    let shown: Json = match (rows, print, options.columns) {
+        ([], None, None) => Json::Null,
         _ => sorted.into_iter().map(row).collect(),
     };
     json!({
@@ -173,7 +183,7 @@ pub fn table(kind: &str, rows: &[Row], list: Option<&Json>, options: &TableOptio
         "metadata": list.cloned().unwrap_or_else(|| own(rows)),
         "columnDefinitions": match options.no_headers {
             true => Json::Null,
-            false => column_definitions(kind),
+            false => column_definitions(kind, options.columns),
         },
         "rows": shown,
     })
@@ -234,13 +244,13 @@ mod tests {
         let now = Stamp::parse("2026-01-01T00:00:00Z").expect("an instant");
         for resource in Resource::ALL {
             let Some(print) = cells::of(resource.kind) else {
-                let all = column_definitions(resource.kind);
+                let all = column_definitions(resource.kind, None);
                 assert_eq!(all[1]["name"], "Created At", "{}", resource.kind);
                 continue;
             };
             let bare = json!({"kind": resource.kind, "metadata": {"name": "n"}});
             let (cells, _) = print(&bare, now);
-            let columns = column_definitions(resource.kind);
+            let columns = column_definitions(resource.kind, None);
             let columns = columns.as_array().map_or(0, Vec::len);
             // Upstream has forgotten a column.
             let forgotten = usize::from(resource.kind == "IPAddress");

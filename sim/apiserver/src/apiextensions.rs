@@ -4,9 +4,12 @@
 //!
 //! - `handler`: from a path to what serves it; `serving_info` keeps a storage for each definition, and tears it down;
 //! - `rest`: what the deletion of a definition does first;
-//! - `controllers`: naming, establishing, non-structural schemas, API approval, finalizer.
+//! - `defects`: known bugs of these;
+//! - `controllers`: naming, establishing, non-structural schemas, API approval, finalizer,
+//!   discovery.
 
 mod controllers;
+mod defects;
 mod handler;
 mod rest;
 mod serving_info;
@@ -20,8 +23,12 @@ use wavetank_client::workqueue::WorkQueue;
 use wavetank_engine::{Cell, Cx, Name, NotState, RoutineFuture, Rx, Task, Timer};
 use wavetank_version::Set;
 
+use crate::aggregator;
 use crate::server::Config;
+pub(crate) use defects::DEFECTS;
 
+pub(crate) use controllers::{group_versions, versions_of};
+pub use defects::CustomDefect;
 pub(crate) use handler::{CustomPath, Found, InUse, done, resolve, watch};
 pub(crate) use rest::Definitions;
 
@@ -38,14 +45,24 @@ pub enum CustomResources {
     Served {
         /// `--apiserver-count`: where there are several, a definition waits before it is established.
         apiserver_count: u32,
+        /// Does the server keep APIServices of what it serves, as every real one does? If not, it has no aggregator before
+        /// it, and tells of definitions itself.
+        aggregated: bool,
+        /// The known bugs of how it does so.
+        defects: Set<CustomDefect>,
     },
 }
 
 /// By hand: a server that serves none has the hash that it had before it could.
 impl Hash for CustomResources {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        if let CustomResources::Served { apiserver_count } = self {
-            state.write_u32(*apiserver_count);
+        if let CustomResources::Served {
+            apiserver_count,
+            aggregated,
+            defects,
+        } = self
+        {
+            (apiserver_count, aggregated, defects).hash(state);
         }
     }
 }
@@ -60,7 +77,7 @@ type Handler = fn(Rx, u32, &Notice);
 fn informers(config: &Config) -> (Arc<Informers>, Lister) {
     let mut factory = SharedInformerFactory::new(SCOPE, config.loopback(), Set::NONE);
     let mut informer = factory.informer_for(&CUSTOM_RESOURCE_DEFINITIONS);
-    let handlers: [(&'static str, Handler); 5] = [
+    let handlers: [(&'static str, Handler); 6] = [
         ("handler", serving_info::on_definition),
         ("naming", controllers::naming::on_definition),
         (
@@ -69,15 +86,24 @@ fn informers(config: &Config) -> (Arc<Informers>, Lister) {
         ),
         ("api-approval", controllers::api_approval::on_definition),
         ("finalizer", controllers::finalizer::on_definition),
+        ("discovery", controllers::discovery::on_definition),
     ];
-    for (name, on) in handlers {
+    let registers: Option<(&'static str, Handler)> = config
+        .aggregates()
+        .then_some(("crd-autoregister", aggregator::on_definition));
+    for (name, on) in handlers.into_iter().chain(registers) {
         informer.add_event_handler(HandlerSpec {
-            on: NotState(on),
+            on: NotState(Arc::new(on)),
             ..HandlerSpec::new(name)
         });
     }
     let lister = informer.lister();
     (factory.done(), lister)
+}
+
+/// The definitions that this server knows.
+pub(crate) fn definitions(config: &Config) -> Lister {
+    informers(config).1
 }
 
 /// Begins with the process.
@@ -86,6 +112,9 @@ pub(crate) fn boot(config: &Config, cx: &mut Cx<'_>) {
         return;
     };
     *cx.cell(&APISERVER_COUNT) = count;
+    if let CustomResources::Served { defects, .. } = config.custom_resources {
+        *cx.cell(&DEFECTS) = defects;
+    }
     controllers::make_queues(cx);
     informers(config).0.boot(cx);
     controllers::start(cx);

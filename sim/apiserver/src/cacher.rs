@@ -67,6 +67,7 @@ const TEAR_DOWN: Name = Name::new("cache-tear-down");
 const CHECK: Name = Name::new("cache-check");
 const COMPACT: Name = Name::new("compactor");
 const COMPACTED: Name = Name::new("compact-revision");
+const COMPACT_CACHES: Name = Name::new("compact-caches");
 
 /// The lock of a cacher upstream. Nobody waits while holding it, so one for all resources is as
 /// good as one for each: it is a point at which others may run.
@@ -113,7 +114,8 @@ fn serving(resource: &Resource) -> Cell<u32> {
 
 /// Starts the compactor, and on v1.36 what follows its traces. Once in the life of a server.
 pub fn start_compactor(cx: &mut Cx<'_>, config: Config, kinds: &Kinds, every: Duration) {
-    cx.spawn(Task::new(COMPACT, compact::Compactor::new(config, every)));
+    let compactor = compact::Compactor::new(config, kinds.clone(), every);
+    cx.spawn(Task::new(COMPACT, compactor));
     if config.release.has(gates::CACHE_CHECKS_ITSELF) {
         cx.spawn(Task::new(
             COMPACTED,
@@ -156,12 +158,18 @@ pub fn routine(task: &Task) -> Option<RoutineFuture> {
     } else if kind == CHECK {
         Box::pin(check::check(rx, *task.args()))
     } else if kind == COMPACT {
-        Box::pin(compact::compact(rx, *task.args()))
+        Box::pin(compact::compact(
+            rx,
+            task.args::<compact::Compactor>().clone(),
+        ))
     } else if kind == COMPACTED {
         Box::pin(compact::follow(
             rx,
             task.args::<compact::Follower>().clone(),
         ))
+    } else if kind == COMPACT_CACHES {
+        let (config, kinds) = task.args::<(Config, Kinds)>().clone();
+        Box::pin(compact::compact_if_needed(rx, config, kinds))
     } else {
         return None;
     })

@@ -13,6 +13,9 @@ gates! {
     /// A stopping server waits for open watches (`WatchRequestWaitGroup` of `Shutdown`; the first modelled release that
     /// has it).
     pub SHUTDOWN_WAITS_FOR_WATCHES = Gate::since(1, 20);
+    /// A deletion begins with what a cache has, as an update does (PR #89828, `Cacher.Delete`, later
+    /// `CacheDelegator.Delete`).
+    pub DELETIONS_BEGIN_WITH_THE_CACHE = Gate::since(1, 21);
     /// A request that takes too long has its context ended, and with it the calls to etcd (`WithRequestDeadline`);
     /// before, the client was answered and the handler went on (`WithTimeoutForNonLongRunningRequests`).
     pub REQUESTS_HAVE_DEADLINES = Gate::since(1, 21);

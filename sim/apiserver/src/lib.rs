@@ -3,8 +3,10 @@
 //! `endpoints` has the handlers of requests, `registry` what create, update and delete do to any kind,
 //! `storage` what upstream calls etcd3: objects in etcd, each call an await; `cacher` the watch cache
 //! before it. `server` is the life of the process: hooks, readiness, shutdown; `node` what its node does with it. What kinds and requests mean is in `wavetank_api`; what
-//! a hook does, and what it adds to a resource, belongs to the layers above. `apiextensions` serves the kinds that users make.
+//! a hook does, and what it adds to a resource, belongs to the layers above. `apiextensions` serves the kinds that users make,
+//! `aggregator` keeps APIServices of what the server serves.
 
+mod aggregator;
 mod apiextensions;
 pub mod cacher;
 mod defects;
@@ -19,7 +21,7 @@ mod server;
 mod storage;
 mod storages;
 
-pub use apiextensions::CustomResources;
+pub use apiextensions::{CustomDefect, CustomResources};
 pub use cacher::CacheDefect;
 pub use defects::{Defects, ServerDefect};
 pub use endpoints::discovery;

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::kinds::Kinds;
+use wavetank_api::kinds::{API_SERVICES, Kinds};
 use wavetank_api::{Request, Resource};
 use wavetank_client::{RestClient, Servers};
 use wavetank_engine::{
@@ -19,6 +19,7 @@ use wavetank_version::{Defect, EtcdVersion, Version};
 
 use crate::Defects;
 use crate::ServerDefect;
+use crate::aggregator;
 use crate::apiextensions::{self, CustomPath, CustomResources};
 use crate::cacher::{self, Cacher};
 use crate::endpoints::{self, Route, Watching};
@@ -136,20 +137,36 @@ impl Config {
     /// Does it serve custom resources? Then how many servers it believes there are.
     pub(crate) fn serves_custom_resources(&self) -> Option<u32> {
         match self.custom_resources {
-            CustomResources::Served { apiserver_count } => {
-                Some(apiserver_count).filter(|_| self.release.has(gates::CUSTOM_RESOURCES))
-            }
+            CustomResources::Served {
+                apiserver_count, ..
+            } => Some(apiserver_count).filter(|_| self.release.has(gates::CUSTOM_RESOURCES)),
             CustomResources::Unserved => None,
         }
     }
 
-    /// With the kind by which users make others, if it serves that.
+    /// Does it keep APIServices of what it serves?
+    pub(crate) fn aggregates(&self) -> bool {
+        let asked = matches!(
+            self.custom_resources,
+            CustomResources::Served {
+                aggregated: true,
+                ..
+            }
+        );
+        asked && self.serves_custom_resources().is_some()
+    }
+
+    /// With the kind by which users make others, if it serves that, and with that of the aggregator.
     fn with_its_kinds(self) -> Config {
         let served = self.serves_custom_resources().is_some();
-        let kinds = match served {
-            true => self.kinds.with_definitions(),
-            false => self.kinds,
-        };
+        let aggregates = self.aggregates();
+        let mut kinds = self.kinds;
+        if served {
+            kinds = kinds.with_definitions();
+        }
+        if aggregates {
+            kinds = kinds.with_used(&API_SERVICES);
+        }
         Config { kinds, ..self }
     }
 
@@ -172,7 +189,7 @@ impl Config {
         let caches = self.caches()?;
         assert!(
             self.kinds.uses(resource),
-            "`{}` is asked for, but no component of the scenario says that it uses it (`Component::uses`)",
+            "`{}` is asked for, but no component of the scenario says that it uses it (`Component::uses`; `uses` of an operator or of actors)",
             resource.qualified()
         );
         let is_cached = self.kinds.caches(resource);
@@ -340,6 +357,7 @@ impl<H: Hook> Process for ApiServer<H> {
             }
         }
         apiextensions::boot(&self.config, cx);
+        aggregator::boot(&self.config, cx);
         for hook in &*self.hooks {
             hook.boot(cx);
         }
@@ -349,7 +367,8 @@ impl<H: Hook> Process for ApiServer<H> {
     }
 
     fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
-        let own = apiextensions::timer(&self.config, cx, timer);
+        let own = apiextensions::timer(&self.config, cx, timer)
+            || aggregator::timer(&self.config, cx, timer);
         let known = own || self.hooks.iter().any(|hook| hook.timer(cx, timer));
         assert!(known, "an unknown timer: {timer:?}");
     }
@@ -455,6 +474,7 @@ impl<H: Hook> Process for ApiServer<H> {
         }
         let parts = endpoints::routine(task).or_else(|| cacher::routine(task));
         let parts = parts.or_else(|| apiextensions::routine(&self.config, task));
+        let parts = parts.or_else(|| aggregator::routine(&self.config, task));
         if let Some(routine) = parts.or_else(|| wavetank_etcd::client::routine(task)) {
             return routine;
         }

@@ -14,6 +14,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wavetank_api::Json;
 use wavetank_engine::{
     Condition, Cx, Lock, Message, Name, Outcome, RoutineFuture, Rx, Task, Timer,
 };
@@ -24,7 +25,7 @@ use crate::wait::backoff::{RESET_AFTER, Rearm};
 
 pub use apply::{Notice, Notification};
 pub use factory::{Lister, SharedInformer, SharedInformerFactory};
-pub use spec::{HandlerSpec, InformerSpec, Informers, Lag, Resync};
+pub use spec::{EventHandler, HandlerSpec, InformerSpec, Informers, Lag, Resync};
 pub use state::{Hold, HoldAt, INFORMERS, Informer, InformerId, Listener, first_of};
 
 const POP: Name = Name::new("pop");
@@ -203,6 +204,33 @@ impl Informers {
         });
         cx.broadcast(queued(informer));
         cx.broadcast(released(informer));
+    }
+
+    /// `hold {resource, revision?, watch?}`: an informer takes nothing (newer than `revision`) out of its queue, or off
+    /// its watch. `release {resource}`. Where they have not begun nothing is held.
+    ///
+    /// # Errors
+    /// If it is none of these, or there is no informer of the resource.
+    pub fn command(&self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+        let hold = match what {
+            "hold" => Some(Hold {
+                at: args["revision"].as_u64(),
+                place: match args["watch"].as_bool() {
+                    Some(true) => HoldAt::Watch,
+                    _ => HoldAt::Queue,
+                },
+            }),
+            "release" => None,
+            other => return Err(format!("knows `hold` and `release`, not `{other}`")),
+        };
+        let resource = args["resource"].as_str().unwrap_or_default();
+        let at = self.of_resource(resource);
+        let at = at.ok_or_else(|| format!("has no informer of `{resource}`"))?;
+        let mut all = cx.cell(&INFORMERS).iter();
+        if all.any(|informer| informer.id.scope == self.scope) {
+            self.hold(cx, at, hold);
+        }
+        Ok(())
     }
 
     /// The first informer of this resource, `configmaps`, `deployments.apps`, by its place among these.

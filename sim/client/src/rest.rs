@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 use wavetank_api::http::{Content, List, Method, WatchPart};
-use wavetank_api::{Reason, Request, Response, Status, Stored};
+use wavetank_api::json::{self, Json};
+use wavetank_api::{Object, Reason, Request, Response, Status, Stored};
 use wavetank_engine::{NetError, Payload, ProcId, Rx, Stream, Transport};
 use wavetank_version::Version;
 
@@ -212,21 +213,43 @@ impl RestClient {
 
 /// The Status of a refusal, and how long to wait before it is asked again (`checkWait`).
 fn refused(response: &Response) -> Option<(Status, Option<Duration>)> {
-    let Content::Status(status) = &response.content else {
-        return None;
+    let status = match &response.content {
+        Content::Status(status) if !status.success => status.clone(),
+        Content::Text(text) if response.code >= 400 => {
+            new_generic_server_response(response.code, text)
+        }
+        _ => return None,
     };
-    if status.success {
-        return None;
-    }
     let again = response.code == 429 || response.code >= 500;
     let after = response.retry_after.filter(|_| again);
-    Some((status.clone(), after.map(|s| Duration::from_secs(s.into()))))
+    Some((status, after.map(|s| Duration::from_secs(s.into()))))
+}
+
+/// `NewGenericServerResponse`: what a client makes of a failure that is no Status.
+fn new_generic_server_response(code: u16, text: &str) -> Status {
+    match code {
+        404 => {
+            let message = "the server could not find the requested resource";
+            Status::of(Reason::NotFound, message)
+        }
+        _ => Status::new_internal_error(text),
+    }
 }
 
 fn object_in(response: &Response) -> Stored {
     match &response.content {
         Content::One(stored) => stored.clone(),
+        Content::Tree(tree) => unstored(tree),
         other => unreachable!("an object was asked for: {other:?}"),
+    }
+}
+
+/// An object that is not stored, as its reader has it: an update that ended its object answers with what it was last.
+fn unstored(tree: &Json) -> Stored {
+    let revision = json::text(tree, &["metadata", "resourceVersion"]);
+    Stored {
+        resource_version: revision.parse().unwrap_or(0),
+        object: Object::new(tree.clone()),
     }
 }
 
@@ -234,5 +257,19 @@ fn list_in(response: &Response) -> List {
     match &response.content {
         Content::List(list) => list.clone(),
         other => unreachable!("a list was asked for: {other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_an_update_ended_is_an_object_still() {
+        let last = json!({"metadata": {"name": "a", "resourceVersion": "7"}});
+        let answer = Response::of(200, Content::Tree(last.into()));
+        let read = object_in(&answer);
+        assert_eq!((read.object.name(), read.resource_version), ("a", 7));
     }
 }

@@ -1,12 +1,13 @@
 //! Loops that wait (`apimachinery/pkg/util/wait`): a function runs again and again until a channel is closed,
 //! or a condition is tried until it holds. `backoff` says how long a reflector waits, `poll` how a condition is
-//! tried.
+//! tried, `group` waits for several things.
 //!
 //! A loop has one timer at a time (`clock.Timer`, reset before each use). Routines are short, so a loop is
 //! written as its turns: each ends with the task of the next. When timer and channel are ready at once, Go takes
 //! either, and looks at the channel before it runs anything: here the channel wins.
 
 pub mod backoff;
+mod group;
 mod poll;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use wavetank_engine::{Cell, Rx, Signal};
 
+pub use group::{Member, wait_group};
 pub use poll::poll_immediate_until;
 
 /// Jitter is drawn among so many values.

@@ -58,9 +58,22 @@ impl Components {
         let Some(now) = &change.now else {
             return format!("deletes {}", change.key);
         };
-        let text = self.stored(change).find_map(|stored| stored.text);
-        let text = text.unwrap_or_else(|| contents(now.value.json()));
-        format!("{} := {text}", change.key)
+        format!(
+            "{} := {}",
+            change.key,
+            self.value(&change.key, now.value.json())
+        )
+    }
+}
+
+impl Components {
+    /// What is kept under a key, in words.
+    pub(crate) fn value(&self, key: &str, value: &Json) -> String {
+        let mut stored = self
+            .iter()
+            .filter_map(|own| own.describe_stored(key, Some(value)));
+        let text = stored.find_map(|stored| stored.text);
+        text.unwrap_or_else(|| contents(value))
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use wavetank_component::Component;
 use wavetank_components::{
-    clients, etcd, etcd_clients, identity, informers, kube_apiserver, kube_controller_manager,
-    load_balancer, rollout, service_writers, services, watch_cache, writers,
+    clients, custom_resources, etcd, etcd_clients, identity, informers, kube_apiserver,
+    kube_controller_manager, load_balancer, pod_runners, rollout, service_writers, services,
+    watch_cache, writers,
 };
 
 /// All of them, and the controllers that controller managers may run, which have a list of their own.
@@ -33,5 +34,7 @@ fn processes() -> Vec<Arc<dyn Component>> {
         Arc::new(service_writers::ServiceWriters),
         Arc::new(rollout::RolloutOperator),
         Arc::new(load_balancer::LoadBalancer),
+        Arc::new(custom_resources::CustomResources),
+        Arc::new(pod_runners::PodRunners),
     ]
 }

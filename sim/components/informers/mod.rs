@@ -17,7 +17,7 @@ use wavetank_component::{
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
-use crate::{kube_apiserver, watch_cache, writers};
+use crate::{custom_resources, kube_apiserver, watch_cache, writers};
 
 /// Its name.
 pub const NAME: &str = "informers";
@@ -31,6 +31,12 @@ pub const NEEDED: Need = Need {
     met: |spec| spec.count(NAME) > 0,
     lacking: "informers, and there are none",
     add: "`informers: 2` to `topology`",
+};
+
+/// What they are held to are those in users of custom resources, too.
+const WATCHED: Need = Need {
+    met: |spec| (NEEDED.met)(spec) || custom_resources::is_on(spec),
+    ..NEEDED
 };
 
 /// What an informer sees takes somebody who writes.
@@ -125,7 +131,7 @@ impl Component for InformerClients {
     fn properties(&self) -> Vec<PropertyInfo> {
         let all = Name::TABLE.iter();
         all.map(|info| {
-            PropertyInfo::new(info.name, info.about, NEEDED, |settled| {
+            PropertyInfo::new(info.name, info.about, WATCHED, |settled| {
                 info.monitor.property(settled)
             })
             .tested_by(&WRITES)

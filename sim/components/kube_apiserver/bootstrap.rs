@@ -298,10 +298,9 @@ async fn update_kubernetes_service(rx: Rx, me: &Bootstrap) {
 /// One turn of `NonSlidingUntil`.
 async fn reconcile(rx: Rx, me: Bootstrap) -> Outcome {
     let every = Every::period(RECONCILE_INTERVAL);
-    match every
-        .non_sliding(rx, &STOP, update_kubernetes_service(rx, &me))
-        .await
-    {
+    // In a box: it is large, and the turn is moved.
+    let update = Box::pin(update_kubernetes_service(rx, &me));
+    match every.non_sliding(rx, &STOP, update).await {
         Turn::Over => Outcome::Done,
         Turn::Again => Outcome::Become(Task::new(RECONCILE, ())),
     }

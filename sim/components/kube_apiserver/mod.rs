@@ -17,7 +17,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS};
-use wavetank_apiserver::{ApiServer, CacheDefect, Config, ServerDefect};
+use wavetank_apiserver::{ApiServer, CacheDefect, Config, ManagedFields, ServerDefect};
 use wavetank_component::Focus;
 use wavetank_component::{
     Component, Description, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas,
@@ -28,7 +28,9 @@ use wavetank_version::{List, Listed, Selection, Version};
 
 use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
 use crate::services::{RepairDefect, ServiceDefect};
-use crate::{clients, etcd, identity, load_balancer, rollout, services, watch_cache};
+use crate::{
+    clients, custom_resources, etcd, identity, load_balancer, rollout, services, watch_cache,
+};
 use bootstrap::{Bootstrap, Reconciler};
 use gates::BEGINS_WHEN_READY;
 use options::{Decided, Topology};
@@ -211,8 +213,11 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         number: n as u32 + 1,
         kinds: setup.kinds.clone(),
         namespace_lifecycle: false,
-        managed_fields: Default::default(),
-        custom_resources: Default::default(),
+        managed_fields: match custom_resources::is_on(setup) {
+            true => ManagedFields::Kept,
+            false => ManagedFields::default(),
+        },
+        custom_resources: custom_resources::served(setup, release),
         admission: Default::default(),
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),

@@ -12,7 +12,7 @@ use wavetank_client::leader_election::Leading;
 use wavetank_client::wait::Turn;
 use wavetank_client::workqueue::WorkQueue;
 use wavetank_component::{Component, Setup};
-use wavetank_engine::Rx;
+use wavetank_engine::{Cx, Rx, Timer};
 use wavetank_version::{Gate, Selection};
 
 /// A controller that controller managers may run (`ControllerDescriptor`). It is a component: it declares its options,
@@ -66,6 +66,11 @@ pub trait Controller: fmt::Debug + Send + Sync + 'static {
     /// How many workers it has (`--concurrent-…-syncs`).
     fn workers(&self) -> u32 {
         1
+    }
+
+    /// A timer of the process; false if it is none of the controller's.
+    fn timer(&self, _: &mut Cx<'_>, _: Timer) -> bool {
+        false
     }
 
     /// One turn of a worker, from when its process leads until it does not.

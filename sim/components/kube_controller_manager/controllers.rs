@@ -20,4 +20,7 @@ macro_rules! controllers {
 controllers! {
     tally::Tally,
     ttl_after_finished::TtlAfterFinished,
+    replicaset::ReplicaSets,
+    replication::ReplicationControllers,
+    deployment::Deployments,
 }

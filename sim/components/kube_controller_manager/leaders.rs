@@ -29,7 +29,6 @@ use std::time::Duration;
 use wavetank_client::gates::HTTP2_IS_CHECKED;
 use wavetank_client::leader_election::{
     self, ElectionNote, LEADS_FOR, LEASE_DURATION, Lock, OfElection, RENEW_DEADLINE, RETRY_PERIOD,
-    Record,
 };
 use wavetank_component::{Entry, PropertyInfo};
 use wavetank_engine::{Check, Class, Name, Note, ProcId, Reached, Stable, Status, World};
@@ -38,7 +37,7 @@ use wavetank_version::Version;
 use super::{ELECTION_NEEDED, NEEDED, releases};
 use crate::elected::RESTART_AFTER;
 use crate::promises::violated;
-use each::{EachLock, OfLock};
+use each::{EachLock, OfLock, Written};
 use free::{CleanStopFrees, NoLockWriteAfterRelease};
 use one::{LeaderStops, LockIsLeft, OneLeader};
 use overlap::{LeadersOverlap, OldLeaderWrites};
@@ -201,7 +200,8 @@ impl OfLock for LeaderWasSucceeded {
     const NAME: &'static str = "leader-was-succeeded";
     const CLASS: Class = Class::Sometimes;
 
-    fn written(&mut self, _: &World, _: Lock, before: Record, now: Record) -> Check {
+    fn written(&mut self, _: &World, _: Lock, record: Written<'_>) -> Check {
+        let (before, now) = (record.before(), record.now());
         let has_holder = !before.holder.is_empty() && !now.holder.is_empty();
         match has_holder && before.holder != now.holder {
             true => Check::Held,

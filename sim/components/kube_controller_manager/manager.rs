@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wavetank_api::Json;
 use wavetank_client::informer::{Informers, SharedInformerFactory};
 use wavetank_client::leader_election::{Leading, Lock, LockKind};
 use wavetank_client::wait::Turn;
@@ -43,6 +44,12 @@ impl Controllers {
     fn share_something(&self) -> bool {
         let mut all = self.running.iter();
         !self.informers.specs.is_empty() || all.any(|controller| !controller.queues().is_empty())
+    }
+
+    /// A timer of the process; false if it is that of no controller.
+    fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
+        let mut all = self.running.iter();
+        all.any(|controller| controller.timer(cx, timer))
     }
 }
 
@@ -85,6 +92,11 @@ impl ControllerManager {
                 running: NotState(running),
             }),
         }
+    }
+
+    /// Does it run the controller of this name when it leads?
+    pub fn runs(&self, controller: &str) -> bool {
+        self.controllers.names.contains(&controller)
     }
 
     /// All workers of its controllers, each as a task.
@@ -169,12 +181,18 @@ impl Process for ControllerManager {
         }
         let known = self.elected.timer(cx, timer, |_| {})
             || WorkQueue::timer(cx, timer)
-            || self.controllers.informers.timer(cx, timer);
+            || self.controllers.informers.timer(cx, timer)
+            || self.controllers.timer(cx, timer);
         assert!(known, "an unknown timer: {timer:?}");
     }
 
     fn stop(&mut self, cx: &mut Cx<'_>) {
         self.elected.stop(cx);
+    }
+
+    /// What its informers know: `hold` and `release`.
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+        self.controllers.informers.command(cx, what, args)
     }
 
     fn crash(&mut self) {

@@ -1,9 +1,11 @@
 //! Controller managers, which elect a leader. `manager` is the process, `controller` says what a controller is, and
-//! `controllers` which there are, a folder each.
+//! `controllers` which there are, a folder each; `controller_utils` is what those of pods share.
 
 pub mod controller;
+mod controller_utils;
 mod controllers;
 mod describe;
+pub mod gates;
 mod leaders;
 mod manager;
 mod options;
@@ -179,6 +181,8 @@ impl Component for KubeControllerManager {
         let controllers = setup.part::<Options>().descriptors();
         let mut lists = vec![InformerDefect::LIST];
         lists.extend(controllers.iter().flat_map(|own| own.defects()));
+        let of_parts = controllers.iter().map(|own| own.defects_of_parts(setup));
+        lists.extend(of_parts.flatten());
         let in_controllers = setup.selection(rest.release, &lists);
         for name in wiring.names(NAME) {
             let context = controller_context(rest.clone(), in_controllers.clone());
@@ -196,6 +200,23 @@ impl Component for KubeControllerManager {
             _ => 2,
         };
         Some(Hit::at_most(max).in_turn(turn))
+    }
+
+    /// What of it can be held: the informers of its controllers.
+    fn holds(&self, spec: &Spec) -> Vec<(&'static str, String)> {
+        if spec.count(KEY) == 0 {
+            return Vec::new();
+        }
+        let mut running = spec.part::<Options>().descriptors();
+        running.retain(|own| own.has_informers());
+        let mut all: Vec<String> = Vec::new();
+        for resource in running.iter().flat_map(|own| own.uses(spec)) {
+            let name = resource.qualified();
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
+        all.into_iter().map(|name| (NAME, name)).collect()
     }
 
     fn defects(&self) -> Vec<List> {

@@ -9,12 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use thiserror::Error;
 use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS, SERVICES};
 use wavetank_api::{Json, Method, Reason, Request, Stored};
 use wavetank_apiserver::Config;
 use wavetank_client::InformerDefect;
-use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Resync};
+use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Notice, Resync};
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{EventType, Failure, LoadBalancer, Policy, Report, RestClient, Servers};
 use wavetank_engine::{Cx, Name, NotState, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
@@ -36,6 +35,9 @@ const RETRIES: u32 = 15;
 const RANGE: Name = Name::new("keep-default-range");
 const FIRST: Name = Name::new("repair-addresses-first");
 const WORK: Name = Name::new("repair-addresses");
+
+/// What is logged when the first round has failed for good: the server's start will be given up.
+pub(crate) const GIVES_UP: &str = "Shutting down ipallocator-repair-controller";
 
 /// The first round over all Services and IPAddresses is done.
 pub(crate) static FIRST_DONE: Signal = Signal::new("repair-addresses-first-done");
@@ -62,17 +64,7 @@ pub(crate) struct AddressControllers {
     informers: Set<InformerDefect>,
 }
 
-/// Why something is tried again.
-#[derive(Error, Debug)]
-#[error("{0}")]
-struct Failed(String);
-
-impl From<Failure> for Failed {
-    fn from(error: Failure) -> Failed {
-        Failed(error.to_string())
-    }
-}
-
+#[track_caller]
 fn say(rx: Rx, message: String) {
     rx.note(RepairNote { message });
 }
@@ -116,11 +108,11 @@ impl AddressControllers {
     }
 
     fn informers(&self) -> Arc<Informers> {
-        let queued = |resource, on| InformerSpec {
+        let queued = |resource, on: fn(Rx, u32, &Notice)| InformerSpec {
             resync: Some(RESYNC),
             handlers: vec![HandlerSpec {
                 resync: Resync::Every(REPAIR_INTERVAL),
-                on: NotState(on),
+                on: NotState(Arc::new(on)),
                 ..HandlerSpec::new("queue")
             }],
             ..InformerSpec::of(resource)
@@ -197,8 +189,9 @@ impl AddressControllers {
             rx.sleep(POLL).await;
             return Outcome::Become(Task::new(FIRST, ()));
         }
-        if let Err(failed) = self.do_run_once(rx).await {
+        if let Err(failed) = self.run_once(rx).await {
             say(rx, failed.to_string());
+            say(rx, GIVES_UP.to_owned());
             return Outcome::Done;
         }
         rx.raise(FIRST_DONE);

@@ -56,6 +56,7 @@ pub struct AllocationNote {
     pub why: Arc<str>,
 }
 
+#[track_caller]
 fn could_not_release(rx: Rx, item: &str, why: &str) {
     rx.note(AllocationNote {
         item: item.into(),

@@ -30,6 +30,11 @@ gates! {
     /// Addresses are objects, IPAddress and ServiceCIDR (`MultiCIDRServiceAllocator`, GA). That a bitmap is written as
     /// well until v1.34 (`DisableAllocatorDualWrite`) is not modelled.
     pub IP_ADDRESSES = Gate::since(1, 33);
+    /// The repair of node ports asks for what is allocated until etcd answers (PR #126671).
+    pub PORT_REPAIR_POLLS = Gate::since(1, 32);
+    /// The repair leaves an IPAddress alone for a while that is younger than the Service of its name (PR #132906, the
+    /// first modelled release that has it).
+    pub REPAIR_WAITS_FOR_YOUNG = Gate::since(1, 36);
     /// An allocator tells errors from collisions (PR #135499).
     pub ALLOCATOR_REPORTS_ERRORS = Gate::since(1, 36);
     /// The repair of an IPAddress waits for a Service whose new type its cache does not show yet (PR #135503).

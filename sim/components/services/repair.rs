@@ -24,7 +24,7 @@ use wavetank_version::{Defect, Set};
 
 use super::address_controllers::{self, AddressControllers};
 use super::allocators::ServiceRanges;
-use super::allocators::range_allocation::RangeAllocation;
+use super::allocators::range_allocation::{RangeAllocation, Snapshot};
 use super::{RepairDefect, ServiceDefect, gates};
 
 use rebuild::{InUse, Leaks, Wording, rebuild};
@@ -39,6 +39,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(10);
 const GROWTH: u32 = 5;
 /// Who tries on waits no longer than this.
 const LONGEST_WAIT: Duration = Duration::from_millis(1250);
+/// v1.36 asks so often for the allocations of ports, for so long: etcd may begin at the same time.
+const POLL: Duration = Duration::from_secs(1);
+const POLL_FOR: Duration = Duration::from_secs(30);
 
 const HEALTH_CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];
 
@@ -96,6 +99,37 @@ impl Loop {
     }
 }
 
+/// `retry.DefaultBackoff`: how long who failed waits, and how often.
+#[derive(Debug)]
+pub(crate) struct DefaultBackoff {
+    tries: u32,
+    wait: Duration,
+}
+
+impl Default for DefaultBackoff {
+    fn default() -> DefaultBackoff {
+        DefaultBackoff {
+            tries: 1,
+            wait: FIRST_WAIT,
+        }
+    }
+}
+
+impl DefaultBackoff {
+    /// Is the present try the last one?
+    pub fn is_over(&self) -> bool {
+        self.tries >= TRIES
+    }
+
+    /// `Step`, and the sleep.
+    pub async fn step(&mut self, rx: Rx) {
+        let jitter = rx.choose(11).await as u32;
+        rx.sleep(self.wait * (100 + jitter) / 100).await;
+        self.wait = (self.wait * GROWTH).min(LONGEST_WAIT);
+        self.tries += 1;
+    }
+}
+
 /// Why a round failed.
 enum Failed {
     /// Somebody else has written in between.
@@ -112,6 +146,7 @@ impl Failed {
     }
 }
 
+#[track_caller]
 fn say(rx: Rx, message: String) {
     rx.note(RepairNote { message });
 }
@@ -234,19 +269,15 @@ impl ServiceRepair {
 
     /// `RunOnce`: again after a conflict, and each try counts leaks.
     async fn run_once(&self, rx: Rx, which: Loop, first: bool) -> Result<(), Failed> {
-        let mut wait = FIRST_WAIT;
-        for tries in 1.. {
-            let gives_up = tries >= TRIES && (!first || self.has(RepairDefect::RepairStartGivesUp));
-            match self.try_once(rx, which).await {
-                Err(Failed::Conflict(_)) if !gives_up => {
-                    let jitter = rx.choose(11).await as u32;
-                    rx.sleep(wait * (100 + jitter) / 100).await;
-                    wait = (wait * GROWTH).min(LONGEST_WAIT);
-                }
+        let mut backoff = DefaultBackoff::default();
+        loop {
+            let gives_up =
+                backoff.is_over() && (!first || self.has(RepairDefect::RepairStartGivesUp));
+            match self.do_run_once(rx, which).await {
+                Err(Failed::Conflict(_)) if !gives_up => backoff.step(rx).await,
                 done => return done,
             }
         }
-        unreachable!("some try is the last")
     }
 
     fn has(&self, defect: RepairDefect) -> bool {
@@ -265,9 +296,37 @@ impl ServiceRepair {
         }
     }
 
-    /// Upstream's inner `runOnce`: what is stored, then what Services there are, then the writes, family by family in the
+    /// What is stored of an allocation. For that of ports v1.36 asks again every second, until 30 s are over
+    /// (`PollUntilContextTimeout`): an answer that is under way then is waited for.
+    async fn snapshot(
+        &self,
+        rx: Rx,
+        allocation: &RangeAllocation,
+        which: Loop,
+    ) -> Result<Snapshot, String> {
+        if which == Loop::ClusterIps || !self.server.release.has(gates::PORT_REPAIR_POLLS) {
+            return allocation.get(rx).await;
+        }
+        let begun = rx.clock();
+        loop {
+            let asked = rx.clock();
+            match allocation.get(rx).await {
+                Ok(snapshot) => return Ok(snapshot),
+                Err(why) => say(rx, format!("unable to refresh the port allocations: {why}")),
+            }
+            let now = rx.clock();
+            let pause = POLL.saturating_sub(now.since(asked));
+            let left = POLL_FOR.saturating_sub(now.since(begun));
+            rx.sleep(pause.min(left)).await;
+            if left <= pause {
+                return Err("context deadline exceeded".to_owned());
+            }
+        }
+    }
+
+    /// `doRunOnce`, upstream's inner `runOnce` until v1.20: what is stored, then what Services there are, then the writes, family by family in the
     /// order of a Go map, here the default one first.
-    async fn try_once(&self, rx: Rx, which: Loop) -> Result<(), Failed> {
+    async fn do_run_once(&self, rx: Rx, which: Loop) -> Result<(), Failed> {
         let release = self.server.release;
         let allocations = self.allocations(which);
         let wording = match which {
@@ -282,7 +341,8 @@ impl ServiceRepair {
             |why: String| Failed::Otherwise(format!("unable to refresh the {}: {why}", what.0));
         let mut snapshots = Vec::new();
         for allocation in &allocations {
-            snapshots.push(allocation.get(rx).await.map_err(unread)?);
+            let snapshot = self.snapshot(rx, allocation, which).await;
+            snapshots.push(snapshot.map_err(unread)?);
         }
         let services = self.services(rx).await.map_err(unread)?;
         let of: fn(&Json) -> Vec<String> = match which {

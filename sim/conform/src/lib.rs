@@ -11,6 +11,7 @@
 //!
 //! What etcd does is not known here: the real server knows it. This crate talks to the real world,
 //! so clocks, threads and sockets are as usual in it; nothing of it may reach the simulated one.
+#![cfg(feature = "real-etcd")]
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,

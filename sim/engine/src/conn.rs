@@ -159,6 +159,17 @@ impl Frame {
         }
     }
 
+    /// What is in it, if anything is.
+    pub fn body(&self) -> Option<&Payload> {
+        match self {
+            Frame::Request { body, .. }
+            | Frame::Response { body, .. }
+            | Frame::Part { body, .. }
+            | Frame::Cast(body) => Some(body),
+            _ => None,
+        }
+    }
+
     pub fn origin(&self) -> Option<Origin> {
         match self {
             Frame::Request { origin, .. }
@@ -179,7 +190,7 @@ pub(crate) struct Flight {
 }
 
 /// A direction of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Dir {
     /// Client to server.
     Up,

@@ -1,11 +1,13 @@
 //! What a process can do from its callbacks.
 
+use std::panic::Location;
 use std::time::Duration;
 
 use crate::conn::{Caller, Transport};
 use crate::memory::{Cell, CellType};
 use crate::message::{Message, Payload};
 use crate::name::{Name, ProcId};
+use crate::observe::Teller;
 use crate::process::Timer;
 use crate::routine::Task;
 use crate::world::World;
@@ -83,12 +85,15 @@ impl Cx<'_> {
 
     /// A cell of the process's memory.
     pub fn cell<T: CellType>(&mut self, cell: &Cell<T>) -> &mut T {
+        self.world.observe_cell(self.me, cell.key());
         self.world.memory_mut(self.me).get_mut(cell)
     }
 
     /// Tells properties and reports what has just happened.
+    #[track_caller]
     pub fn note<T: Message + Eq + std::hash::Hash>(&mut self, note: T) {
-        self.world.note(self.me, Payload::new(note));
+        let teller = Teller::Callback(Location::caller());
+        self.world.note(self.me, teller, Payload::new(note));
     }
 
     /// Ends the process once this callback is over.

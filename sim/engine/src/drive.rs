@@ -4,9 +4,10 @@
 //!   draws it from a seed, [`plan`] takes it from a plan.
 //! - [`replay`] steps as a trace says.
 //! - [`Bench`] is stepped by hand, in tests.
-//! - [`shrink`] makes a failing plan smaller; [`story`] tells why a run failed.
+//! - [`shrink`] makes a failing plan smaller; [`story`] tells why a run failed, [`causes`] what each event follows from.
 
 mod bench;
+pub mod causes;
 pub mod plan;
 pub mod random;
 pub mod replay;

@@ -10,6 +10,7 @@ use crate::digest::Cached;
 use crate::memory::{Memory, Signal};
 use crate::message::Payload;
 use crate::name::{Name, ProcId};
+use crate::observe::{CellKey, Source};
 use crate::process::Timer;
 use crate::room::Roomy;
 use crate::routine::Task;
@@ -196,6 +197,10 @@ pub(crate) struct Exchange {
     pub clock: Clock,
     pub watch: Watch,
     pub next_stream: u32,
+    /// The cells that the routine comes to, if somebody observes it.
+    pub touched: Option<Vec<CellKey>>,
+    /// The places at which it tells notes, if so.
+    pub telling: Vec<Source>,
     /// How the routine went another way than its log says.
     pub impure: Option<String>,
 }
@@ -260,6 +265,20 @@ impl Exchange {
     /// Is the routine being rebuilt, that is: does the log already hold its next operation?
     fn replaying(&self) -> bool {
         self.cursor < self.log.steps.len()
+    }
+
+    /// The routine comes to a cell.
+    pub fn touch(&mut self, cell: CellKey) {
+        if let Some(touched) = &mut self.touched {
+            touched.push(cell);
+        }
+    }
+
+    /// The routine tells a note here.
+    pub fn tell(&mut self, place: Source) {
+        if self.touched.is_some() {
+            self.telling.push(place);
+        }
     }
 
     /// Issues an operation; its index is where the answer will be.

@@ -10,6 +10,7 @@
 //! takes locks; these are the next pending entries. See `docs/ENGINE.md`.
 
 mod channel;
+mod combine;
 mod conn;
 mod context;
 mod digest;
@@ -25,6 +26,7 @@ pub mod mutant;
 mod name;
 mod net;
 mod not_state;
+mod observe;
 mod process;
 mod property;
 mod queue;
@@ -46,6 +48,7 @@ pub use message::{Message, Payload};
 pub use name::{EventName, Name, ProcId, RoutineId};
 pub use net::{LinkSpec, Sent};
 pub use not_state::NotState;
+pub use observe::Observed;
 pub use process::{Process, ProcessObject, Timer};
 pub use property::{
     Always, Check, Class, Eventually, Note, Property, PropertyObject, Reached, Stable, Violation,

@@ -13,6 +13,7 @@ use crate::digest::{Cached, Digest, DigestKind, Known, digest, digest_of_type};
 use crate::mutant::hashed_by_parts;
 use crate::name::Name;
 use crate::not_state::NotState;
+use crate::observe::CellKey;
 
 /// A variable shared by the routines of a process. Declare it as a `static` or `const`; its value
 /// begins as `T::default()` in every life of the process.
@@ -37,7 +38,7 @@ impl<T> Cell<T> {
         }
     }
 
-    fn key(&self) -> (Name, u32) {
+    pub(crate) fn key(&self) -> CellKey {
         (self.name, self.number)
     }
 
@@ -166,7 +167,7 @@ impl Hash for Held {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(not(feature = "mutants"), derive(Hash))]
 pub(crate) struct Memory {
-    cells: Vec<((Name, u32), Held)>,
+    cells: Vec<(CellKey, Held)>,
     raised: Vec<Signal>,
     buffers: Buffers,
 }
@@ -198,8 +199,14 @@ impl Memory {
         held.get_mut().unwrap_or_else(|| cell.holds_another_type())
     }
 
+    /// Does a cell hold the same in both?
+    pub fn holds_the_same(&self, other: &Memory, key: CellKey) -> bool {
+        let held = |memory: &Memory| memory.place(key).ok().map(|at| memory.cells[at].1.clone());
+        held(self) == held(other)
+    }
+
     /// Where a cell is, or would be: they are in order.
-    fn place(&self, key: (Name, u32)) -> Result<usize, usize> {
+    fn place(&self, key: CellKey) -> Result<usize, usize> {
         self.cells.binary_search_by(|(other, _)| other.cmp(&key))
     }
 

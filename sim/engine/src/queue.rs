@@ -85,7 +85,7 @@ pub enum What {
 }
 
 /// The head of one direction of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FrameHead {
     pub(crate) conn: ConnId,
     pub(crate) dir: Dir,

@@ -5,11 +5,13 @@
 use std::fmt;
 use std::future::Future;
 use std::hash::Hash;
-use std::pin::{Pin, pin};
+use std::panic::Location;
+use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use crate::combine::{Join, Select, Timeout};
 use crate::conn::{self, Caller, NetError, Transport};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::memory::{Cell, CellType, Signal};
@@ -428,6 +430,7 @@ impl Rx {
     pub fn read<T: CellType>(self, cell: &Cell<T>) -> T {
         let answer = exchange::with(|exchange| {
             exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                exchange.touch(cell.key());
                 Answer::Value(Payload::new(exchange.memory.read(cell)))
             })
         });
@@ -443,6 +446,7 @@ impl Rx {
     ) -> R {
         let answer = exchange::with(|exchange| {
             exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                exchange.touch(cell.key());
                 Answer::Value(Payload::new(change(exchange.memory.get_mut(cell))))
             })
         });
@@ -458,6 +462,7 @@ impl Rx {
     ) -> R {
         let answer = exchange::with(|exchange| {
             exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                exchange.touch(cell.key());
                 Answer::Value(Payload::new(exchange.memory.look(cell, look)))
             })
         });
@@ -474,6 +479,7 @@ impl Rx {
     ) -> R {
         let answer = exchange::with(|exchange| {
             exchange.in_place(Op::Memory(cell.name()), |exchange| {
+                exchange.touch(cell.key());
                 let now = exchange.watch.read();
                 Answer::Value(Payload::new(change(exchange.memory.get_mut(cell), now)))
             })
@@ -536,8 +542,13 @@ impl Rx {
     }
 
     /// Tells properties and reports what has just happened.
+    #[track_caller]
     pub fn note<T: Message + Eq + Hash>(self, note: T) {
-        issue(Op::Note(Payload::new(note)));
+        let place = Location::caller();
+        exchange::with(|exchange| {
+            exchange.tell(place);
+            exchange.issue(Op::Note(Payload::new(note)));
+        });
     }
 
     /// Arms a timer of the process, replacing the one with the same name.
@@ -572,56 +583,30 @@ impl Rx {
     }
 
     /// Both at once, until one is ready; the other is dropped. The first one wins a tie.
-    pub async fn select<A, B>(
+    pub fn select<A: Future, B: Future>(
         self,
-        first: impl Future<Output = A>,
-        second: impl Future<Output = B>,
-    ) -> Either<A, B> {
-        let (mut first, mut second) = (pin!(first), pin!(second));
-        std::future::poll_fn(|cx| {
-            if let Poll::Ready(value) = first.as_mut().poll(cx) {
-                return Poll::Ready(Either::Left(value));
-            }
-            second.as_mut().poll(cx).map(Either::Right)
-        })
-        .await
+        first: A,
+        second: B,
+    ) -> impl Future<Output = Either<A::Output, B::Output>> {
+        Select::new(first, second)
     }
 
     /// Both at once, until both are ready.
-    pub async fn join<A, B>(
+    pub fn join<A: Future, B: Future>(
         self,
-        first: impl Future<Output = A>,
-        second: impl Future<Output = B>,
-    ) -> (A, B) {
-        let (mut first, mut second) = (pin!(first), pin!(second));
-        let (mut a, mut b) = (None, None);
-        std::future::poll_fn(|cx| {
-            if a.is_none()
-                && let Poll::Ready(value) = first.as_mut().poll(cx)
-            {
-                a = Some(value);
-            }
-            if b.is_none()
-                && let Poll::Ready(value) = second.as_mut().poll(cx)
-            {
-                b = Some(value);
-            }
-            if a.is_some() && b.is_some() {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
-        })
-        .await;
-        (a.expect("ready"), b.expect("ready"))
+        first: A,
+        second: B,
+    ) -> impl Future<Output = (A::Output, B::Output)> {
+        Join::new(first, second)
     }
 
     /// The value of `future`, or `None` if it takes longer than `limit`.
-    pub async fn timeout<T>(self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
-        match self.select(future, self.sleep(limit)).await {
-            Either::Left(value) => Some(value),
-            Either::Right(()) => None,
-        }
+    pub fn timeout<F: Future>(
+        self,
+        limit: Duration,
+        future: F,
+    ) -> impl Future<Output = Option<F::Output>> {
+        Timeout::new(Select::new(future, self.sleep(limit)))
     }
 }
 

@@ -36,6 +36,7 @@ use crate::message::Payload;
 use crate::name::{ProcId, RoutineId};
 use crate::net::{LinkSpec, Sent};
 use crate::not_state::NotState;
+use crate::observe::{CellKey, Observed, Observer, Teller, moved};
 use crate::process::Process;
 use crate::property::{Check, Note, Property};
 use crate::queue::{Entry, What};
@@ -102,6 +103,8 @@ pub struct Report {
     pub deadlock: Option<String>,
     /// What would have gone on for ever within this event, for people. The world is of no use any more.
     pub livelock: Option<String>,
+    /// What happened inside, if the world is observed.
+    pub observed: Option<Box<Observed>>,
 }
 
 /// So many routines are polled within one event at most: more is a livelock.
@@ -212,6 +215,7 @@ pub struct World {
     watchers: Option<Watchers>,
     rebuilt: NotState<u64>,
     scratch: NotState<OnLoan>,
+    observer: NotState<Observer>,
     /// Are all fingerprints cached, so that nothing has to be looked through for one that is not?
     all_cached: NotState<bool>,
 }
@@ -282,6 +286,7 @@ impl WorldBuilder {
             watchers: Some(Arc::new(watchers.collect())),
             rebuilt: NotState(0),
             scratch: NotState(OnLoan(None)),
+            observer: NotState::default(),
             all_cached: NotState(false),
         }
     }
@@ -305,18 +310,31 @@ impl World {
         }
         // A process may refuse what it is told after it has done something.
         let before = matches!(event, Event::Act(Action::Command { .. })).then(|| self.clone());
+        let dues = self.observer.is_on().then(|| self.view.state().dues());
         let first_seq = self.begin();
-        let injected = self.take_effect(at, event);
-        if injected.is_ok() {
-            self.settle();
-            self.flush(latency);
-            self.check_notes();
+        match self.take_effect(at, event) {
+            Ok(injected) => {
+                // Before anything else happens: what two worlds share has to be copied before it changes.
+                drop(before);
+                self.settle();
+                self.flush(latency);
+                self.check_notes();
+                if let Some(before) = dues {
+                    let after = self.view.state().dues();
+                    self.observer
+                        .see(|seen| seen.moved = moved(&before, &after));
+                }
+                let report = self.end(first_seq);
+                Ok(Report { injected, ..report })
+            }
+            Err(error) => {
+                self.end(first_seq);
+                if let Some(before) = before {
+                    *self = before;
+                }
+                Err(error)
+            }
         }
-        let report = self.end(first_seq);
-        if let (Err(_), Some(before)) = (&injected, before) {
-            *self = before;
-        }
-        injected.map(|injected| Report { injected, ..report })
     }
 
     /// An event begins: whatever it makes has a sequence number from here on.
@@ -338,6 +356,7 @@ impl World {
             first_seq,
             deadlock: scratch.deadlock.take(),
             livelock: scratch.livelock.take(),
+            observed: self.observer.take(),
         };
         SPARE.set(Some(scratch));
         report
@@ -520,7 +539,27 @@ impl World {
         &mut self.view.slot_mut(process).memory
     }
 
-    pub(crate) fn note(&mut self, process: ProcId, body: Payload) {
+    /// From now on what happens inside of events is written down.
+    pub fn observe(&mut self) {
+        self.observer.begin();
+    }
+
+    /// A callback comes to a cell, and may change it.
+    pub(crate) fn observe_cell(&mut self, process: ProcId, cell: CellKey) {
+        self.observer.see(|seen| {
+            seen.seen.push((process, cell));
+            seen.changed.push((process, cell));
+        });
+    }
+
+    pub(crate) fn note(&mut self, process: ProcId, teller: Teller, body: Payload) {
+        self.observer.see(|seen| {
+            let told = match teller {
+                Teller::Routine(routine) => (Some(routine), seen.telling.pop_front()),
+                Teller::Callback(place) => (None, Some(place)),
+            };
+            seen.told.push(told);
+        });
         self.scratch.notes.push(Note { process, body });
     }
 

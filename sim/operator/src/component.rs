@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
+use wavetank_api::kinds::EVENTS;
+use wavetank_client::leader_election::LockKind;
 use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_component::{
     Component, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Stored, Wiring,
@@ -27,6 +29,7 @@ pub struct Operator<R> {
     about: &'static str,
     make: Make<R>,
     kinds: Vec<&'static Resource>,
+    uses: Vec<&'static Resource>,
     defects: Vec<List>,
     properties: Vec<PropertyInfo>,
 }
@@ -44,6 +47,7 @@ impl<R: Reconciler> Operator<R> {
             about,
             make: Arc::new(make),
             kinds: Vec::new(),
+            uses: Vec::new(),
             defects: Vec::new(),
             properties: Vec::new(),
         }
@@ -53,6 +57,14 @@ impl<R: Reconciler> Operator<R> {
     #[must_use]
     pub fn serves(mut self, kind: &'static Resource) -> Operator<R> {
         self.kinds.push(kind);
+        self
+    }
+
+    /// It asks for this resource of Kubernetes without watching it. What it watches, custom kinds, its lock and Events are
+    /// known: apiservers have watch caches of what is used, and of nothing else.
+    #[must_use]
+    pub fn uses(mut self, resource: &'static Resource) -> Operator<R> {
+        self.uses.push(resource);
         self
     }
 
@@ -96,6 +108,17 @@ impl<R: Reconciler> Component for Operator<R> {
 
     fn kinds(&self) -> Vec<&'static Resource> {
         self.kinds.clone()
+    }
+
+    /// What it watches, its lock, Events, and what it says itself.
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        let Some(newest) = kube_apiserver::newest(spec).filter(|_| self.exists(spec)) else {
+            return Vec::new();
+        };
+        let watched = R::WATCHES.iter().map(|watch| watch.resource);
+        let known = watched.chain(LockKind::of(newest).resources());
+        let all = known.chain([&EVENTS]).chain(self.uses.iter().copied());
+        all.filter(|resource| !resource.is_custom()).collect()
     }
 
     fn elects(&self) -> bool {
@@ -160,17 +183,31 @@ fn describe_watched(
 }
 
 /// Who uses the cluster: so many [`Actor`]s, which do the same.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Actors<A> {
     prefix: &'static str,
     about: &'static str,
     act: A,
+    uses: Vec<&'static Resource>,
 }
 
 impl<A: Act> Actors<A> {
     /// Actors that are called `prefix` with a number; `about` is who they are, in one line.
     pub const fn new(prefix: &'static str, about: &'static str, act: A) -> Actors<A> {
-        Actors { prefix, about, act }
+        Actors {
+            prefix,
+            about,
+            act,
+            uses: Vec::new(),
+        }
+    }
+
+    /// They ask for this resource of Kubernetes. Custom kinds are known: apiservers have watch caches of what is used, and of
+    /// nothing else.
+    #[must_use]
+    pub fn uses(mut self, resource: &'static Resource) -> Actors<A> {
+        self.uses.push(resource);
+        self
     }
 }
 
@@ -186,6 +223,13 @@ impl<A: Act> Component for Actors<A> {
     fn replicas(&self) -> Option<Replicas> {
         let about = "The number of these users of the cluster.";
         Some(Replicas::counted(A::REPLICAS, self.prefix, about))
+    }
+
+    fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
+        match self.exists(spec) {
+            true => self.uses.clone(),
+            false => Vec::new(),
+        }
     }
 
     /// Each of their commands is a key of its own.

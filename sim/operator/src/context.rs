@@ -187,6 +187,7 @@ impl Context {
     }
 
     /// Tells properties and stories something.
+    #[track_caller]
     pub fn note(&self, what: impl Message + Clone + Eq + std::hash::Hash) {
         self.rx.note(what);
     }

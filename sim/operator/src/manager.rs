@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use wavetank_client::informer::{HandlerSpec, Hold, HoldAt, InformerSpec, Informers, Notice};
+use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Notice};
 use wavetank_client::leader_election::{Leading, Lock, LockKind};
 use wavetank_client::wait::Turn;
 use wavetank_client::workqueue::{Item, WorkQueue};
@@ -94,7 +94,7 @@ impl<R: Reconciler> Manager<R> {
         let scope = Name::new(R::NAME);
         let spec = |watch: &Watch| InformerSpec {
             handlers: vec![HandlerSpec {
-                on: NotState(enqueue::<R>),
+                on: NotState(Arc::new(enqueue::<R>)),
                 ..HandlerSpec::new("enqueue")
             }],
             ..InformerSpec::of(watch.resource)
@@ -156,27 +156,9 @@ impl<R: Reconciler> Process for Manager<R> {
         self.elected.stop(cx);
     }
 
-    /// `hold {resource, revision?, watch?}`: its informer takes nothing (newer than `revision`) out of its queue, or off
-    /// its watch. `release {resource}`.
+    /// What its informers know: `hold` and `release`.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
-        let hold = match what {
-            "hold" => Some(Hold {
-                at: args["revision"].as_u64(),
-                place: match args["watch"].as_bool() {
-                    Some(true) => HoldAt::Watch,
-                    _ => HoldAt::Queue,
-                },
-            }),
-            "release" => None,
-            other => return Err(format!("knows `hold` and `release`, not `{other}`")),
-        };
-        let resource = args["resource"].as_str().unwrap_or_default();
-        let at = self.informers.of_resource(resource);
-        let at = at.ok_or_else(|| format!("has no informer of `{resource}`"))?;
-        if is_running(cx) {
-            self.informers.hold(cx, at, hold);
-        }
-        Ok(())
+        self.informers.command(cx, what, args)
     }
 
     fn crash(&mut self) {
@@ -201,11 +183,6 @@ impl<R: Reconciler> Process for Manager<R> {
         assert!(task.kind() == RECONCILE, "no routine `{}`", task.kind());
         Box::pin(turn(self.context(rx), self.reconciler.clone(), leading))
     }
-}
-
-/// Have its informers begun? A process that is started again waits before that.
-fn is_running(cx: &mut Cx<'_>) -> bool {
-    !cx.cell(&wavetank_client::informer::INFORMERS).is_empty()
 }
 
 /// Upstream's `OnStartedLeading`: one worker.

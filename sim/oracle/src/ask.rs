@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
+use wavetank_api::Resource;
 use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 use wavetank_releases::Release;
 
@@ -22,6 +23,7 @@ pub fn ask(requests: &[Json]) -> Vec<Json> {
         servers: 1,
         reconciler: Reconciler::None,
         service_accounts: false,
+        asked_for: Resource::ALL.to_vec(),
     });
     let answer = |request: &Json| {
         let number = lab.send(request, false);

@@ -1,21 +1,16 @@
-//! What a real server writes when it starts beside what is simulated, and lists show: the APIServices of its groups
-//! (`kube-aggregator/pkg/controllers/autoregister`), the classes of system priorities
+//! What a real server writes when it starts beside what is simulated, and lists show: the classes of system priorities
 //! (`kubernetes/pkg/apis/scheduling`), and the configuration of priority and fairness, as far as it was recorded
 //! (`apiserver/pkg/apis/flowcontrol/bootstrap`).
 
 use serde_json::{Value as Json, json};
-use wavetank_api::discovery::{groups_of, priority};
-use wavetank_api::kinds::Kinds;
 use wavetank_api::{Resource, kinds};
-use wavetank_version::Version;
 
 /// An instant before the recording.
 const START: &str = "2026-01-01T00:00:00Z";
 
 /// All of it, with the keys.
-pub(crate) fn objects(release: Version) -> Vec<(String, Json)> {
-    let mut all = api_services(release);
-    all.extend(priority_classes());
+pub(crate) fn objects() -> Vec<(String, Json)> {
+    let mut all = priority_classes();
     all.extend(priority_levels());
     all.extend(flow_schemas());
     let with_uid = |(at, (key, mut object)): (usize, (String, Json))| {
@@ -32,46 +27,6 @@ fn of(resource: &Resource, name: &str, rest: Json) -> (String, Json) {
     object["kind"] = resource.kind.into();
     object["metadata"]["name"] = name.into();
     (resource.key("", name).to_string(), object)
-}
-
-/// One for each local group and version.
-fn api_services(release: Version) -> Vec<(String, Json)> {
-    // What serves them is not simulated, and they are local all the same.
-    const OTHERS: [&str; 3] = [
-        "apiextensions.k8s.io",
-        "authentication.k8s.io",
-        "authorization.k8s.io",
-    ];
-    let groups = groups_of(&Kinds::default(), &[], release);
-    let versions = groups.iter().flat_map(|group| {
-        let versions = group.versions.iter();
-        versions.map(|version| (group.name.clone(), version.version.clone()))
-    });
-    let others = OTHERS.map(|group| (group.to_owned(), "v1".to_owned()));
-    let mut all: Vec<_> = versions.chain(others).collect();
-    // The aggregator's own group has none.
-    all.retain(|(group, _)| group != "apiregistration.k8s.io");
-    all.sort();
-    all.dedup();
-    let service = |(group, version): (String, String)| {
-        let (of_group, of_version) = priority(&group, &version);
-        let mut spec = json!({
-            "version": version, "groupPriorityMinimum": of_group, "versionPriority": of_version,
-        });
-        if !group.is_empty() {
-            spec["group"] = group.as_str().into();
-        }
-        let available = json!({
-            "type": "Available", "status": "True", "lastTransitionTime": START, "reason": "Local",
-            "message": "Local APIServices are always available",
-        });
-        let labels = json!({"kube-aggregator.kubernetes.io/automanaged": "onstart"});
-        let rest = json!({
-            "metadata": {"labels": labels}, "spec": spec, "status": {"conditions": [available]},
-        });
-        of(&kinds::API_SERVICES, &format!("{version}.{group}"), rest)
-    };
-    all.into_iter().map(service).collect()
 }
 
 fn priority_classes() -> Vec<(String, Json)> {

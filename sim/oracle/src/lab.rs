@@ -8,7 +8,8 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
-use wavetank_api::{Body, Method, Object, Query, Request, Response, WatchPart};
+use wavetank_api::kinds::{self, Kinds};
+use wavetank_api::{Body, Method, Object, Query, Request, Resource, Response, WatchPart};
 use wavetank_apiserver::{
     Admission, ApiServer, Config, CustomResources, Defects, ManagedFields, gates,
 };
@@ -322,7 +323,25 @@ pub struct Cluster<'a> {
     pub reconciler: Reconciler,
     /// Is the admission plugin `ServiceAccount` on?
     pub service_accounts: bool,
+    /// What they are asked for: of this, and of what they use themselves, they have watch caches.
+    pub asked_for: Vec<&'static Resource>,
 }
+
+/// What servers use themselves.
+const OWN: [&Resource; 12] = [
+    &kinds::API_SERVICES,
+    &kinds::EVENTS,
+    &kinds::NAMESPACES,
+    &kinds::SERVICES,
+    &kinds::ENDPOINTS,
+    &kinds::ENDPOINT_SLICES,
+    &kinds::LEASES,
+    &kinds::IP_ADDRESSES,
+    &kinds::SERVICE_CIDRS,
+    &kinds::CONFIG_MAPS,
+    &kinds::SERVICE_ACCOUNTS,
+    &kinds::POD_DISRUPTION_BUDGETS,
+];
 
 /// The servers' names; requests go to the first.
 const SERVERS: [&str; 3] = ["apiserver", "apiserver-1", "apiserver-2"];
@@ -354,6 +373,9 @@ impl Lab {
             defects: Set::NONE,
             sizes: Sizes::of(etcd),
         };
+        let used = OWN.into_iter().chain(cluster.asked_for.iter().copied());
+        let served = used.fold(Kinds::with(Vec::new()), Kinds::with_used);
+        let bootstrapped = release.has(gates::AGGREGATED_DISCOVERY);
         let config = |at: usize| Config {
             release,
             defects: Defects::shipped_with(release),
@@ -365,11 +387,13 @@ impl Lab {
             shutdown_delay: Duration::ZERO,
             hooks: 1,
             number: at as u32 + 1,
-            kinds: Default::default(),
+            kinds: served.clone(),
             namespace_lifecycle: true,
             managed_fields: ManagedFields::Kept,
             custom_resources: CustomResources::Served {
                 apiserver_count: cluster.servers as u32,
+                aggregated: bootstrapped,
+                defects: Set::NONE,
             },
             admission: Admission {
                 defaults: release.has(gates::AGGREGATED_DISCOVERY),
@@ -414,8 +438,7 @@ impl Lab {
             lab.run(Duration::from_secs(3));
         }
         lab.make_what_servers_make();
-        let bootstrapped = release.has(gates::AGGREGATED_DISCOVERY);
-        let objects = bootstrapped.then(|| crate::bootstrap::objects(release));
+        let objects = bootstrapped.then(crate::bootstrap::objects);
         for (key, object) in objects.into_iter().flatten() {
             lab.put(&key, &object);
             lab.run(Duration::from_millis(20));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use wavetank_api::{WatchEvent, WatchPart, json as tree};
+use wavetank_api::{Resource, WatchEvent, WatchPart, json as tree};
 use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 use wavetank_components::services::allocators::Bitmap;
 use wavetank_releases::VERSIONS;
@@ -66,6 +66,25 @@ struct Replay<'a> {
     open: BTreeMap<u64, u64>,
 }
 
+/// The resources that somebody asks for.
+fn asked_for(lines: &[Json]) -> Vec<&'static Resource> {
+    fn add(value: &Json, all: &mut Vec<&'static Resource>) {
+        match value {
+            Json::Object(fields) => {
+                let path = fields.get("path").and_then(Json::as_str);
+                let path = path.and_then(|path| path.split('?').next());
+                all.extend(path.and_then(Resource::at_path));
+                fields.values().for_each(|value| add(value, all));
+            }
+            Json::Array(items) => items.iter().for_each(|item| add(item, all)),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    lines.iter().for_each(|line| add(line, &mut all));
+    all
+}
+
 /// Replays a recording.
 ///
 /// # Errors
@@ -98,6 +117,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         servers,
         reconciler,
         service_accounts: cluster["flags"]["disable-admission-plugins"] != "ServiceAccount",
+        asked_for: asked_for(&recording.lines),
     });
     lab.writes();
     let symbols = Symbols::new(&recording.lines, lab.revision());

@@ -18,6 +18,7 @@ use crate::lab::{Cluster, Lab};
 const GONE: &str = "192.0.2.13";
 /// The one whose round found it gone.
 const OTHER: &str = "192.0.2.11";
+const THIRD: &str = "192.0.2.12";
 const ROUND: Duration = Duration::from_secs(10);
 const LEASE: Duration = Duration::from_secs(15);
 /// Longer than all that is waited for.
@@ -75,13 +76,17 @@ impl Timing {
     pub fn of(recording: &Recording, kills: u32) -> Timing {
         let mut base = three_servers();
         base.crash(&name(GONE));
+        base.crash(&name(THIRD));
         base.run(LONG);
+        let phase = |number: u32| ROUND * (number % kills) / kills;
         let address = |number| {
-            // Its rounds may be anywhere between those of the others, and its end between two of its own.
+            // The rounds of each may be anywhere between those of the others, and its end between two of its own.
             let mut lab = base.clone();
-            lab.run(ROUND * number / kills);
+            lab.run(phase(number * 13));
+            lab.start(&name(THIRD));
+            lab.run(phase(number));
             lab.start(&name(GONE));
-            lab.run(LONG + ROUND * (number * 7 % kills) / kills);
+            lab.run(LONG + phase(number * 7));
             lab.crash(&name(GONE));
             gone(&mut lab).address
         };
@@ -184,6 +189,7 @@ fn three_servers() -> Lab {
         servers: 3,
         reconciler: Reconciler::Lease,
         service_accounts: false,
+        asked_for: Vec::new(),
     })
 }
 

@@ -94,6 +94,7 @@ mistakes! {
     no_etcd_members: "etcd: 1" => "etcd: 0";
     no_apiservers: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "0";
     too_many_apiservers: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "10";
+    more_apiservers_than_memory: "[{release: v1.16}, {release: v1.20}, {release: v1.36}]" => "4294967295";
     count_without_master_count: "[lease, master-count]" => "lease";
     count_of_zero: "apiserver-count: 3" => "apiserver-count: [3, 0]";
     nobody_connects: "  clients: 2" => "  clients: 0";

@@ -149,6 +149,15 @@ pub fn game(dir: &Path, args: &[&str]) -> Done {
     output.expect("the example starts").into()
 }
 
+/// A folder with the trace of a violation of the example's game.
+pub fn violated(test: &str, defect: &str) -> (PathBuf, String) {
+    let dir = scratch(test);
+    let args = ["run", "ping-pong", "--defect", defect, "--out", "."];
+    game(&dir, &args).expect(1, &[]);
+    let [name] = files(&dir).try_into().expect("one trace");
+    (dir, name)
+}
+
 /// The names of the files in a folder, sorted.
 pub fn files(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else {

@@ -56,7 +56,7 @@ impl Manager {
                     resync: Some(Duration::from_secs(60)),
                     handlers: vec![HandlerSpec {
                         resync,
-                        on: NotState(on),
+                        on: NotState(Arc::new(on)),
                         ..HandlerSpec::new("queue")
                     }],
                     ..InformerSpec::of(&CONFIG_MAPS)

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::apply_types::{self, Types};
+use super::columns::Columns;
 use super::object_meta::{self, CoerceOptions};
 use super::openapi::{self, Correlated};
 use super::props::Props;
@@ -38,6 +39,8 @@ pub struct CustomVersion {
     pub(super) scale: Option<CustomScale>,
     /// The fields that selectors may name, without their dots.
     pub(super) selectable: Vec<String>,
+    /// `additionalPrinterColumns`
+    pub(super) columns: Columns,
     /// The version that is stored.
     pub(super) storage: String,
     /// Does a webhook convert its versions?
@@ -66,6 +69,11 @@ impl CustomVersion {
     /// Its Scale, if it has that subresource.
     pub fn scale(&self) -> Option<&CustomScale> {
         self.scale.as_ref()
+    }
+
+    /// What tables show of its objects.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     /// `status.acceptedNames.listKind`

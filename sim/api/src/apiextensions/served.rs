@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use super::columns::Columns;
 use super::conditions::get_crd_storage_version;
 use super::default_rules::prune_defaults;
 use super::props::Props;
@@ -146,6 +147,7 @@ fn custom_version(crd: &Json, version: &Json, revision: u64) -> Result<CustomVer
         status: json::at(version, &["subresources", "status"]).is_some(),
         scale: json::at(version, &["subresources", "scale"]).map(CustomScale::of),
         selectable: selectable.collect(),
+        columns: Columns::of(version),
         storage: get_crd_storage_version(crd).unwrap_or_default().to_owned(),
         webhook: text(&["spec", "conversion", "strategy"]) == "Webhook",
         preserves,

@@ -3,11 +3,13 @@
 //! `kubernetes/pkg/controlplane/apiserver/aggregator.go`).
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use wavetank_version::Version;
 
 use super::{ApiResource, api_resources, without_objects};
-use crate::kinds::Kinds;
+use crate::json::{self, Json};
+use crate::kinds::{API_SERVICES, Kinds};
 
 /// A version of a group, with what it serves.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -75,17 +77,47 @@ pub fn groups_of(kinds: &Kinds, added: &[Group], release: Version) -> Vec<Group>
     if let Some(core) = groups.iter_mut().find(|group| group.name.is_empty()) {
         core.versions[0].resources.extend(without_objects());
     }
+    for version in groups.iter_mut().flat_map(|group| &mut group.versions) {
+        version.resources.sort_by(|a, b| a.name.cmp(&b.name));
+    }
     for group in added {
         for version in &group.versions {
             let of = version_of(&mut groups, &group.name, &version.version);
             of.resources.extend(version.resources.iter().cloned());
         }
     }
+    sort_by_group_and_version(&mut groups);
+    groups
+}
+
+/// The groups that APIServices tell of (`apisHandler`): that of APIServices themselves first.
+pub fn groups_of_api_services<'a>(services: impl Iterator<Item = &'a Json>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut priorities: BTreeMap<String, u32> = BTreeMap::new();
+    for service in services {
+        let text = |field| json::text(service, &["spec", field]);
+        let number = |field| {
+            let number = json::number(service, &["spec", field]);
+            u32::try_from(number.unwrap_or(0)).unwrap_or(0)
+        };
+        let of = version_of(&mut groups, text("group"), text("version"));
+        of.priority = number("versionPriority");
+        let largest = priorities.entry(text("group").to_owned()).or_default();
+        *largest = (*largest).max(number("groupPriorityMinimum"));
+    }
     for group in &mut groups {
-        for version in &mut group.versions {
-            version.resources.sort_by(|a, b| a.name.cmp(&b.name));
-        }
-        // `SortedByGroupAndVersion`
+        group.priority = priorities[&group.name];
+    }
+    sort_by_group_and_version(&mut groups);
+    let mut own = Vec::new();
+    version_of(&mut own, API_SERVICES.group, API_SERVICES.version);
+    own.extend(groups);
+    own
+}
+
+/// Upstream's `SortedByGroupAndVersion`
+fn sort_by_group_and_version(groups: &mut [Group]) {
+    for group in &mut *groups {
         let by = |version: &GroupVersion| {
             let kube_like = kube_like(&version.version).map(Reverse);
             (Reverse(version.priority), kube_like.is_none(), kube_like)
@@ -94,7 +126,6 @@ pub fn groups_of(kinds: &Kinds, added: &[Group], release: Version) -> Vec<Group>
     }
     let first = |group: &Group| format!("{}.{}", group.versions[0].version, group.name);
     groups.sort_by_key(|group| (Reverse(group.priority), first(group)));
-    groups
 }
 
 fn version_of<'a>(groups: &'a mut Vec<Group>, name: &str, version: &str) -> &'a mut GroupVersion {

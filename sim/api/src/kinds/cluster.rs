@@ -228,6 +228,16 @@ pub(super) const API_SERVICES: Declared = Declared {
     status: true,
     name: names::is_valid_path_segment_name,
     default: |service| fill(service, &["spec", "service", "port"], 443),
+    create: |cx, service| {
+        // Local ones are available at once.
+        if json::at(service, &["spec", "service"]).is_none_or(Json::is_null) {
+            let available = json!({
+                "type": "Available", "status": "True", "lastTransitionTime": cx.now.seconds(),
+                "reason": "Local", "message": "Local APIServices are always available",
+            });
+            json::set(service, &["status", "conditions"], json!([available]));
+        }
+    },
     validate: validate_api_service,
     ..Declared::CLUSTER
 };

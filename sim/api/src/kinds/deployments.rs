@@ -136,7 +136,7 @@ pub(super) fn shown(selector: Option<&Json>) -> Bad {
 }
 
 /// `LabelSelectorAsSelector`; `None` if an operator is none.
-pub(super) fn label_selector_as_selector(selector: &Json) -> Option<LabelSelector> {
+pub fn label_selector_as_selector(selector: &Json) -> Option<LabelSelector> {
     let mut all = Vec::new();
     for (key, value) in metadata::entries(selector, &["matchLabels"]) {
         all.push(Requirement {

@@ -29,7 +29,7 @@ pub(super) fn human_duration(nanos: i128) -> String {
 }
 
 /// Upstream's `translateTimestampSince`
-pub(super) fn since(instant: &str, now: Stamp) -> String {
+pub(crate) fn since(instant: &str, now: Stamp) -> String {
     match Stamp::parse(instant) {
         Some(then) => human_duration(now.nanos() - then.nanos()),
         None => UNKNOWN.to_owned(),

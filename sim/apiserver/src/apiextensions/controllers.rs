@@ -2,6 +2,7 @@
 //! and what `sync` does to one.
 
 pub(super) mod api_approval;
+pub(super) mod discovery;
 pub(super) mod establishing;
 pub(super) mod finalizer;
 pub(super) mod naming;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use wavetank_api::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 use wavetank_api::json::Json;
 use wavetank_api::{Content, Method, Reason, Request, Stamp, Stored};
-use wavetank_client::informer::Lister;
+use wavetank_client::informer::{Lister, Notice};
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Cx, Name, Outcome, RoutineFuture, Rx, Task};
@@ -30,15 +31,17 @@ enum Of {
     NonStructuralSchema,
     ApiApproval,
     Finalizer,
+    Discovery,
 }
 
 /// They, with how many workers each has (`apiserver.go`).
-const CONTROLLERS: [(Of, u32); 5] = [
+const CONTROLLERS: [(Of, u32); 6] = [
     (Of::Naming, 1),
     (Of::Establishing, 1),
     (Of::NonStructuralSchema, 5),
     (Of::ApiApproval, 5),
     (Of::Finalizer, 5),
+    (Of::Discovery, 1),
 ];
 
 impl Of {
@@ -49,8 +52,29 @@ impl Of {
             Of::NonStructuralSchema => non_structural_schema::QUEUE,
             Of::ApiApproval => api_approval::QUEUE,
             Of::Finalizer => finalizer::QUEUE,
+            Of::Discovery => discovery::QUEUE,
         }
     }
+}
+
+/// `GROUP/VERSION` of each version of a definition.
+pub(crate) fn versions_of(crd: &Json) -> impl Iterator<Item = Item> {
+    let group = wavetank_api::json::text(crd, &["spec", "group"]);
+    let versions = wavetank_api::json::list(crd, &["spec", "versions"]).iter();
+    let names = versions.filter_map(|version| version["name"].as_str());
+    names.map(move |version| format!("{group}/{version}").into())
+}
+
+/// Those of a definition, as it is and as it was.
+pub(crate) fn group_versions(notice: &Notice) -> Vec<Item> {
+    let (new, old) = match notice {
+        Notice::Added { new, .. } => (Some(new), None),
+        Notice::Updated { old, new } => (Some(new), Some(old)),
+        Notice::Deleted(gone) => (None, gone.last.as_ref()),
+    };
+    let both = new.into_iter().chain(old);
+    both.flat_map(|crd| versions_of(crd.object.json()))
+        .collect()
 }
 
 /// Why a definition is looked at again.
@@ -121,6 +145,10 @@ impl Controller {
             Of::NonStructuralSchema => non_structural_schema::sync(self, rx, key).await,
             Of::ApiApproval => api_approval::sync(self, rx, key).await,
             Of::Finalizer => finalizer::sync(self, rx, key).await,
+            Of::Discovery => {
+                discovery::sync(self.lister, rx, key);
+                Ok(())
+            }
         }
     }
 

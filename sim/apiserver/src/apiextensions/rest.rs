@@ -10,6 +10,7 @@ use wavetank_api::options::DeleteOptions;
 use wavetank_api::{Object, Stamp, Status};
 use wavetank_engine::Rx;
 
+use super::defects::{CustomDefect, DEFECTS};
 use crate::registry::delete;
 use crate::registry::{Deletion, Hooked, Made, Registry, RestStorage};
 use crate::storage::Updated;
@@ -42,7 +43,12 @@ impl Definitions {
         let found = registry.get(rx, name, None).await?;
         let crd = found.json();
         delete::hold_to(registry, name, &crd, &mut options)?;
-        if json::at(&crd, &["metadata", "deletionTimestamp"]).is_some() {
+        let marked = json::at(&crd, &["metadata", "deletionTimestamp"]).is_some();
+        if marked
+            || rx
+                .read(&DEFECTS)
+                .has(CustomDefect::DefinitionWithoutFinalizer)
+        {
             return registry.delete(rx, name, options).await;
         }
         let now = registry.context(rx).now;

@@ -12,6 +12,7 @@ use wavetank_api::{Object, Resource, Stored};
 use wavetank_client::informer::Notice;
 use wavetank_engine::{Cell, Condition, Lock, Name, Outcome, RoutineFuture, Rx, Task};
 
+use super::defects::{CustomDefect, DEFECTS};
 use super::{APISERVER_COUNT, controllers, informers};
 use crate::cacher::Cacher;
 use crate::endpoints::REQUEST_TIMEOUT;
@@ -148,6 +149,7 @@ pub(super) fn on_definition(rx: Rx, _: u32, notice: &Notice) {
             {
                 let delay = match rx.read(&APISERVER_COUNT) {
                     0 | 1 => Duration::ZERO,
+                    _ if rx.read(&DEFECTS).has(CustomDefect::EstablishedAtOnce) => Duration::ZERO,
                     _ => HA_DELAY,
                 };
                 controllers::establishing::queue_crd(rx, notice.key(), delay);

@@ -5,23 +5,26 @@ use std::time::Duration;
 
 use wavetank_api::kinds::Kinds;
 use wavetank_api::{Json, Object};
-use wavetank_engine::{Outcome, Payload, Rx, Stream, Task};
+use wavetank_engine::{Cell, Outcome, Payload, Rx, Stream, Task};
 use wavetank_etcd::{
     Client, Compare, CompareResult, EtcdError, Keys, OpResponse, Purpose, Put, Range, Request,
     Revision, Target, Txn, TxnOp, WatchPart, WatchStart,
 };
 
 use super::note::CacheNote;
-use super::{COMPACT, COMPACTED, Cacher, Config};
+use super::{COMPACT, COMPACT_CACHES, COMPACTED, Cacher, Config, gates};
 
 /// `compactRevKey`
 pub const COMPACT_KEY: &str = "compact_rev_key";
 /// `DefaultCompactInterval`
 pub const COMPACT_EVERY: Duration = Duration::from_secs(300);
-/// The watch of the key begins again after so long.
+/// Each read of the key, with the watch that follows it, comes after so long.
 const AGAIN: Duration = Duration::from_secs(1);
 /// `compactorPollPeriod`, in seconds.
 const POLL: u64 = 15;
+
+/// `compactRevision`: what was compacted, as far as a server knows; 0: nothing.
+static COMPACT_REVISION: Cell<Revision> = Cell::new("compact-revision-known");
 
 impl Config {
     /// The client of etcd that compacts, and follows what is compacted (`startCompactorOnce`).
@@ -31,9 +34,10 @@ impl Config {
 }
 
 /// What one server remembers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Compactor {
     config: Config,
+    kinds: Kinds,
     /// `--etcd-compaction-interval`
     every: Duration,
     /// How often the key was written, as far as it knows.
@@ -43,9 +47,10 @@ pub(super) struct Compactor {
 }
 
 impl Compactor {
-    pub fn new(config: Config, every: Duration) -> Compactor {
+    pub fn new(config: Config, kinds: Kinds, every: Duration) -> Compactor {
         Compactor {
             config,
+            kinds,
             every,
             times: 0,
             revision: 0,
@@ -76,11 +81,21 @@ impl Compactor {
                 };
                 self.config.compactor().call(rx, compact).await?;
                 rx.note(CacheNote::Compacted(noted));
+                self.learn(rx, noted);
             }
         } else if let Some(OpResponse::Range(ranged)) = response.responses.first() {
-            self.times = ranged.kvs.first().map_or(0, |kv| kv.version);
+            let found = ranged.kvs.first();
+            self.times = found.map_or(0, |kv| kv.version);
+            self.learn(rx, found.and_then(|kv| self::noted(&kv.value)).unwrap_or(0));
         }
         Ok(())
+    }
+
+    /// What a round has found out is known, too.
+    fn learn(&self, rx: Rx, revision: Revision) {
+        if self.config.release.has(gates::CACHE_CHECKS_ITSELF) {
+            update_compact_revision(rx, self.config, &self.kinds, revision);
+        }
     }
 }
 
@@ -92,7 +107,7 @@ pub(super) async fn compact(rx: Rx, mut compactor: Compactor) -> Outcome {
     Outcome::Become(Task::new(COMPACT, compactor))
 }
 
-/// Follows what is compacted, by whichever server.
+/// Follows what is compacted, by whichever server (`runWatchLoop`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Follower {
     config: Config,
@@ -108,45 +123,73 @@ impl Follower {
             stream: None,
         }
     }
+
+    /// Reads the key (`getCompactRev`) and watches from there: what is written in between is not missed.
+    async fn begin(&self, rx: Rx) -> Result<Stream, EtcdError> {
+        let key = || Keys::one(COMPACT_KEY);
+        let read = self
+            .config
+            .compactor()
+            .range::<Object>(rx, Range::of(key()));
+        let read = read.await?;
+        let revision = read.kvs.first().and_then(|kv| noted(&kv.value));
+        update_compact_revision(rx, self.config, &self.kinds, revision.unwrap_or(0));
+        let start = WatchStart::of(key(), read.revision);
+        let etcd = self.config.compactor().pick(rx).await;
+        Ok(etcd.watch::<Object>(rx, start))
+    }
+}
+
+/// The revision in the key.
+fn noted(value: &Object) -> Option<Revision> {
+    value.json().as_str()?.parse().ok()
 }
 
 pub(super) async fn follow(rx: Rx, mut follower: Follower) -> Outcome {
-    let stream = match follower.stream {
-        Some(stream) => stream,
-        None => {
-            let start = WatchStart::of(Keys::one(COMPACT_KEY), 0);
-            let etcd = follower.config.compactor().pick(rx).await;
-            etcd.watch::<Object>(rx, start)
-        }
+    let Some(stream) = follower.stream else {
+        rx.sleep(AGAIN).await;
+        // After an error it is tried again.
+        follower.stream = follower.begin(rx).await.ok();
+        return Outcome::Become(Task::new(COMPACTED, follower));
     };
-    follower.stream = Some(stream);
     let part = rx.next(stream).await.ok().flatten();
     let message = part.as_ref().map(Payload::expect::<WatchPart<Object>>);
     match message {
         Some(WatchPart::Message(message)) if !message.canceled => {
-            let values = message.events.iter().filter_map(|event| event.now.as_ref());
-            let texts = values.filter_map(|kv| kv.value.json().as_str());
-            if let Some(revision) = texts.filter_map(|text| text.parse().ok()).next_back() {
-                let poll = rx.choose(POLL).await;
-                rx.sleep(Duration::from_secs(poll)).await;
-                compact_if_needed(rx, &follower, revision);
-            }
+            let last = message.events.last().and_then(|event| event.now.as_ref());
+            let revision = last.and_then(|kv| noted(&kv.value)).unwrap_or(0);
+            update_compact_revision(rx, follower.config, &follower.kinds, revision);
         }
         _ => {
             rx.close_stream(stream);
-            rx.sleep(AGAIN).await;
             follower.stream = None;
         }
     }
     Outcome::Become(Task::new(COMPACTED, follower))
 }
 
-/// `compactIfNeeded`
-fn compact_if_needed(rx: Rx, follower: &Follower, revision: Revision) {
-    for resource in follower.kinds.cached() {
-        let cell = Cacher::serving(rx, follower.config, resource).cell();
+/// `UpdateCompactRevision`. The caches look at it every 15 s: here they do some time after it has changed.
+fn update_compact_revision(rx: Rx, config: Config, kinds: &Kinds, revision: Revision) {
+    let is_newer = rx.update(&COMPACT_REVISION, |known| {
+        let is_newer = revision > *known;
+        *known = revision.max(*known);
+        is_newer
+    });
+    if is_newer {
+        rx.spawn(Task::new(COMPACT_CACHES, (config, kinds.clone())));
+    }
+}
+
+/// `compactIfNeeded`, of all caches.
+pub(super) async fn compact_if_needed(rx: Rx, config: Config, kinds: Kinds) -> Outcome {
+    let poll = rx.choose(POLL).await;
+    rx.sleep(Duration::from_secs(poll)).await;
+    let revision = rx.read(&COMPACT_REVISION);
+    for resource in kinds.cached() {
+        let cell = Cacher::serving(rx, config, resource).cell();
         if rx.look(&cell, |cache| cache.ready.is_ready()) {
             rx.update(&cell, |cache| cache.snapshots.remove_before(revision));
         }
     }
+    Outcome::Done
 }

@@ -13,6 +13,7 @@ use wavetank_api::discovery::{
 use wavetank_api::{Content, Header, Json, Method, Request, Response, Status};
 use wavetank_engine::{Cell, Rx};
 
+use crate::aggregator;
 use crate::endpoints::forms::{not_acceptable, parse_accept};
 use crate::gates;
 use crate::server::Config;
@@ -103,10 +104,12 @@ pub(crate) fn serve(
         DiscoveryPath::Root => json!({"paths": paths(&groups)}),
         DiscoveryPath::Version => version(config),
         DiscoveryPath::Core | DiscoveryPath::Groups => {
-            return of_groups(config, path, request, &groups);
+            let listed = aggregator::groups(rx, config);
+            let listed = listed.as_deref().unwrap_or(&groups);
+            return of_groups(config, path, request, &groups, listed);
         }
-        DiscoveryPath::Group(name) => match groups.iter().find(|group| *group.name == **name) {
-            Some(group) => api_group(group),
+        DiscoveryPath::Group(name) => match group_named(rx, config, name, &groups) {
+            Some(group) => api_group(&group),
             None => return Ok(Response::text(404, "404 page not found\n")),
         },
         DiscoveryPath::GroupVersion(name, version) => {
@@ -125,6 +128,13 @@ pub(crate) fn serve(
         return Err(not_acceptable());
     }
     Ok(tree(document))
+}
+
+/// Upstream's `apiGroupHandler`: what APIServices say of a group; without one, what the server does.
+fn group_named(rx: Rx, config: &Config, name: &str, groups: &[Group]) -> Option<Group> {
+    let listed = aggregator::groups(rx, config).unwrap_or_default();
+    let mut all = listed.iter().chain(groups);
+    all.find(|group| *group.name == *name).cloned()
 }
 
 fn tree(document: Json) -> Response {
@@ -159,12 +169,13 @@ fn accepts_aggregated(request: &Request) -> bool {
     wanted.next().unwrap_or(false)
 }
 
-/// `/api` and `/apis`, in either form.
+/// `/api` and `/apis`, in either form: all at once, or only groups as they are `listed`.
 fn of_groups(
     config: &Config,
     path: &DiscoveryPath,
     request: &Request,
     groups: &[Group],
+    listed: &[Group],
 ) -> Result<Response, Status> {
     let of_core = *path == DiscoveryPath::Core;
     if !config.release.has(gates::AGGREGATED_DISCOVERY) || !accepts_aggregated(request) {
@@ -173,7 +184,7 @@ fn of_groups(
         }
         return Ok(tree(match of_core {
             true => api_versions(&format!("{}:6443", config.address)),
-            false => api_group_list(groups),
+            false => api_group_list(listed),
         }));
     }
     let shown = groups

@@ -4,6 +4,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use wavetank_api::apiextensions::CustomVersion;
 use wavetank_api::printers::{self, IncludeObject, Row, TableOptions};
 use wavetank_api::versions::convert_from_hub;
 use wavetank_api::{
@@ -214,6 +215,7 @@ impl Form {
             version,
             include: self.include,
             no_headers: self.headers_shown,
+            columns: None,
             now,
         }
     }
@@ -276,7 +278,13 @@ impl Form {
             (Shape::Table(version), list) => {
                 let kind = rows.first().map(|row| json::text(&row.printed, &["kind"]));
                 let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or(served.kind);
-                printers::table(kind, rows, list, &self.table_options(version, now))
+                let custom = served.strategy.custom().filter(|_| kind == served.kind);
+                let options = TableOptions {
+                    columns: custom.map(CustomVersion::columns),
+                    ..self.table_options(version, now)
+                };
+                let list = list.map(without_empty_continue);
+                printers::table(kind, rows, list.as_ref(), &options)
             }
             (Shape::PartialObjectMetadata(_), Some(_)) => {
                 return Err(printers::not_acceptable(format!(
@@ -295,7 +303,8 @@ impl Form {
             }
             (Shape::PartialObjectMetadataList(version), Some(list)) => {
                 let objects = rows.iter().map(|row| &row.shown);
-                printers::partial_object_metadata_list(objects, list, version)
+                let list = without_empty_continue(list);
+                printers::partial_object_metadata_list(objects, &list, version)
             }
             (Shape::Object, None) => rows[0].shown.clone(),
             (Shape::Object, Some(list)) => {
@@ -351,6 +360,15 @@ impl Form {
             },
         ))
     }
+}
+
+/// The metadata of a list, as lists with a type have it.
+fn without_empty_continue(list: &Json) -> Json {
+    let mut list = list.clone();
+    if json::at(&list, &["continue"]) == Some(&"".into()) {
+        json::remove(&mut list, &["continue"]);
+    }
+    list
 }
 
 /// An object of the hub, as it is served and as it is printed.

@@ -7,7 +7,9 @@ use wavetank_api::options::{DeleteOptions, Propagation};
 use wavetank_api::strategy::{Context, Grace};
 use wavetank_api::{Object, Stamp, Status, Stored};
 use wavetank_engine::Rx;
+use wavetank_etcd::Key;
 
+use crate::gates;
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{Gone, Made, Registry};
 use crate::storage::Updated;
@@ -112,10 +114,7 @@ impl Registry {
             let found = self.storage.get(rx, key.clone(), 0).await;
             found.and_then(|found| preconditions.check(&key, Some(&found)).map(|()| found))
         } else {
-            let all = |_: &Stored| Ok(());
-            self.storage
-                .delete(rx, key, &preconditions, all, None)
-                .await
+            self.delete_stored(rx, key, &preconditions).await
         };
         let mut late = false;
         let gone = match deleted {
@@ -133,6 +132,25 @@ impl Registry {
             deleted: true,
             late,
         })
+    }
+
+    /// Deletes what is stored. Whoever has a cache begins with its object, and reads the stored one only if that is
+    /// refused (`CacheDelegator.Delete`).
+    async fn delete_stored(
+        &self,
+        rx: Rx,
+        key: Key,
+        preconditions: &Preconditions,
+    ) -> Result<Stored, StoreError> {
+        let begins_with_cache = self
+            .storage
+            .release
+            .has(gates::DELETIONS_BEGIN_WITH_THE_CACHE);
+        let cached = begins_with_cache.then(|| self.cached(rx, &key)).flatten();
+        let all = |_: &Stored| Ok(());
+        self.storage
+            .delete(rx, key, preconditions, all, cached)
+            .await
     }
 
     /// `AfterDelete`. Upstream's runs also if somebody else was faster.
@@ -154,8 +172,7 @@ impl Registry {
         let deleted = if self.dry_run {
             self.storage.get(rx, key, 0).await
         } else {
-            let all = |_: &Stored| Ok(());
-            self.storage.delete(rx, key, preconditions, all, None).await
+            self.delete_stored(rx, key, preconditions).await
         };
         let object = Made::Unsaved(Arc::new(object));
         let (gone, late) = match deleted {

@@ -31,6 +31,11 @@ impl Codec {
         Codec(resource.strategy.custom().map(|_| resource))
     }
 
+    /// Does a definition make its type?
+    pub(super) fn is_custom(self) -> bool {
+        self.0.is_some()
+    }
+
     fn custom(self) -> Option<&'static CustomVersion> {
         self.0?.strategy.custom()
     }

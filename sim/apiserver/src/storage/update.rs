@@ -7,6 +7,7 @@ use wavetank_etcd::{Key, KeyValue, Put, Revision, TxnOp};
 use wavetank_version::Defect;
 
 use crate::CacheDefect;
+use crate::apiextensions::{CustomDefect, DEFECTS};
 use crate::gates;
 use crate::options::{Preconditions, StoreError};
 use crate::storage::{Storage, found};
@@ -41,6 +42,8 @@ pub struct GuaranteedUpdate<'a> {
     written: Option<Object>,
     /// Is `original` fresh, and not a cached object?
     is_current: bool,
+    /// What was offered before.
+    computed: Option<Object>,
 }
 
 impl Storage {
@@ -61,6 +64,7 @@ impl Storage {
             key,
             ignore_not_found,
             preconditions,
+            computed: None,
             is_current: cached.is_none(),
             written: match &cached {
                 Some(cached) => Some(self.codec.encode(cached.object.clone())?),
@@ -149,7 +153,13 @@ impl GuaranteedUpdate<'_> {
                 };
             }
         };
-        let new = self.storage.codec.encode(wanted.object)?;
+        let overtaken = self.computed.take();
+        let object = match overtaken {
+            Some(before) if self.is_kept(rx) => before,
+            _ => wanted.object,
+        };
+        self.computed = Some(object.clone());
+        let new = self.storage.codec.encode(object)?;
         if is_as(&new, self.written.as_ref()) {
             if !self.is_current {
                 self.refresh(rx).await?;
@@ -176,6 +186,14 @@ impl GuaranteedUpdate<'_> {
         }
         self.found(found(response))?;
         Ok(None)
+    }
+
+    /// Is what was computed before a conflict offered again?
+    fn is_kept(&self, rx: Rx) -> bool {
+        self.storage.codec.is_custom()
+            && rx
+                .read(&DEFECTS)
+                .has(CustomDefect::ChangeIsNotComputedAgain)
     }
 
     fn revision(&self) -> Revision {

@@ -9,6 +9,7 @@ use wavetank_api::{Content, Json, Method, Query, Reason, Request, Response, Watc
 use wavetank_apiserver::CustomResources;
 use wavetank_engine::drive::Stepped;
 use wavetank_releases::V1_36;
+use wavetank_version::Set;
 
 use crate::common::{Lab, Reply, Setting, reason};
 
@@ -72,7 +73,11 @@ fn watch() -> Request {
 fn lab(apiserver_count: u32, watch_cache: bool, script: Vec<Request>) -> Lab {
     let setting = Setting {
         watch_cache,
-        custom_resources: CustomResources::Served { apiserver_count },
+        custom_resources: CustomResources::Served {
+            apiserver_count,
+            aggregated: false,
+            defects: Set::NONE,
+        },
         ..Setting::default()
     };
     let mut lab = Lab::with(V1_36, setting, script);
@@ -120,6 +125,42 @@ fn a_definition_is_established_and_its_objects_are_served() {
                 .is_some()
         );
     }
+}
+
+#[test]
+fn discovery_lists_a_definition_from_when_it_is_established_until_it_is_gone() {
+    let get = |path: &str| Request::new(Method::Get, path);
+    let script = vec![
+        define(),
+        get("/apis/g.example/v1"),
+        get("/apis/g.example"),
+        of_definition(Method::Delete),
+        get("/apis/g.example/v1"),
+        get("/apis"),
+    ];
+    let mut lab = lab(1, true, script);
+    lab.answer(0);
+    lab.run(4.0);
+    let tree = |response: Response| match response.content {
+        Content::Tree(tree) => (*tree).clone(),
+        other => panic!("{other:?}"),
+    };
+    let resources = tree(lab.answer(1));
+    let names: Vec<&str> = resources["resources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|of| of["name"].as_str())
+        .collect();
+    assert_eq!(names, ["things"]);
+    let group = tree(lab.answer(2));
+    assert_eq!(group["preferredVersion"]["groupVersion"], "g.example/v1");
+    assert_eq!(lab.answer(3).code, 200);
+    lab.run(4.0);
+    assert_eq!(lab.answer(4).code, 404);
+    let groups = tree(lab.answer(5));
+    let is_listed = |groups: &Json| groups.to_string().contains("g.example");
+    assert!(!is_listed(&groups), "{groups}");
 }
 
 #[test]

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use wavetank_api::Stored;
 use wavetank_api::kinds::Resource;
 use wavetank_engine::{Name, Rx};
+use wavetank_etcd::Revision;
 use wavetank_version::Set;
 
 use super::{HandlerSpec, Informer, InformerSpec, Informers, SYNC_POLL};
 use crate::InformerDefect;
+use crate::indexer::Index;
 use crate::rest::RestClient;
 
 /// The informers of a process, while its controllers are being made.
@@ -95,6 +97,15 @@ impl SharedInformer<'_> {
         self.spec.handlers.push(handler);
     }
 
+    /// `AddIndexers`. One that is there stays: controllers that share an informer may ask for the same.
+    pub fn add_indexers(&mut self, indexers: &[Index]) {
+        for index in indexers {
+            if !self.spec.indices.contains(index) {
+                self.spec.indices.push(*index);
+            }
+        }
+    }
+
     /// `Lister`
     pub fn lister(&self) -> Lister {
         self.lister
@@ -113,6 +124,22 @@ impl Lister {
             let all = informer.indexer.iter();
             all.map(|(_, stored)| stored.clone()).collect()
         })
+    }
+
+    /// `ByIndex`: what has this value in this index, in the order of its keys.
+    ///
+    /// # Panics
+    /// If the informer has no such index.
+    pub fn by_index(self, rx: Rx, index: &Index, value: &str) -> Vec<Stored> {
+        self.look(rx, |informer| {
+            let found = informer.indexer.by_index(index.name, value);
+            found.into_iter().cloned().collect()
+        })
+    }
+
+    /// `LastStoreSyncResourceVersion`: the newest revision that the store was told.
+    pub fn last_store_sync_resource_version(self, rx: Rx) -> Revision {
+        self.look(rx, |informer| informer.indexer.revision())
     }
 
     /// `HasSynced`: has the store been filled?

@@ -1,5 +1,6 @@
 //! What informers of a process are to be like.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::kinds::Resource;
@@ -45,7 +46,7 @@ pub struct InformerSpec {
 }
 
 /// A handler.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct HandlerSpec {
     /// A name, by which it is compared.
     pub name: &'static str,
@@ -54,8 +55,11 @@ pub struct HandlerSpec {
     /// It may take its time.
     pub lag: Option<Lag>,
     /// What it does; its informer is named by its place among those of its owner.
-    pub on: NotState<fn(Rx, u32, &Notice)>,
+    pub on: NotState<EventHandler>,
 }
+
+/// What a handler does with a notice.
+pub type EventHandler = Arc<dyn Fn(Rx, u32, &Notice) + Send + Sync>;
 
 /// How often a handler is told of everything.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -84,7 +88,7 @@ impl HandlerSpec {
             name,
             resync: Resync::Default,
             lag: None,
-            on: NotState(|_, _, _| {}),
+            on: NotState(Arc::new(|_, _, _| {})),
         }
     }
 }

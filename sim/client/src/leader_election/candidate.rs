@@ -114,6 +114,7 @@ impl Candidate {
         self.rx.update(&ELECTORS, |all| work(&mut all[at]))
     }
 
+    #[track_caller]
     pub(super) fn note(&self, note: ElectionNote) {
         let lock = self.lock;
         self.rx.note(OfElection { lock, note });

@@ -26,13 +26,13 @@ async fn acquire(own: &Candidate) -> Outcome {
     let (rx, election) = (own.rx, own.context());
     let mut acquired = false;
     let every = Every::jittered(RETRY_PERIOD, JITTER_FACTOR);
+    // In a box: it is large, and the turn is moved.
+    let tried = Box::pin(try_acquire_or_renew(own));
     let turn = every.sliding(rx, &election, async {
         acquired = match own.release().has(gates::REQUESTS_HAVE_CONTEXTS) {
-            false => try_acquire_or_renew(own).await,
+            false => tried.await,
             true => {
-                let tried = rx
-                    .select(election.closed(rx), try_acquire_or_renew(own))
-                    .await;
+                let tried = rx.select(election.closed(rx), tried).await;
                 tried == Either::Right(true)
             }
         };
@@ -76,8 +76,9 @@ pub(crate) const LOCK_RELEASED_WHILE_LEADING: Defect = Defect::open(
 /// One turn of `renew`; after the last one the lock is given up if it is to be, and `Run` ends.
 async fn renew(own: &Candidate) -> Outcome {
     let (rx, election) = (own.rx, own.context());
+    let renewed = Box::pin(renewed_in_time(own));
     let turn = Every::period(RETRY_PERIOD).sliding(rx, &election, async {
-        if renewed_in_time(own).await {
+        if renewed.await {
             return Turn::Again;
         }
         if election.is_closed(rx) {

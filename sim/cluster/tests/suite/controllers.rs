@@ -1,6 +1,7 @@
 //! Two controllers of one controller manager share an informer of one kind; each has a handler and a queue of its own,
 //! and both end before a manager gives up its lock.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,7 +71,7 @@ impl ControllerDescriptor for Told {
         let resource = &wavetank_api::kinds::CONFIG_MAPS;
         let mut informer = cx.informers.informer_for(resource);
         informer.add_event_handler(HandlerSpec {
-            on: NotState(self.on),
+            on: NotState(Arc::new(self.on)),
             ..HandlerSpec::new(self.name)
         });
         let lister = informer.lister();
@@ -100,7 +101,7 @@ impl Controller for Running {
                 let seen = self.lister.get(rx, &key);
                 let revision = seen.map_or(0, |seen| seen.resource_version);
                 rx.note(Worked(self.of.name, key, revision));
-                Ok(())
+                Ok::<(), Infallible>(())
             })
             .await
         })

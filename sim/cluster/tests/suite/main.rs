@@ -13,6 +13,7 @@ mod leaders;
 mod leak;
 mod master_count;
 mod rollout;
+mod searched;
 mod startup;
 mod steps;
 mod stopping;

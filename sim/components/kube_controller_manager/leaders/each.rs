@@ -25,10 +25,26 @@ pub(super) trait OfLock:
         Check::Idle
     }
 
-    /// The record of the lock is written: what it was before, and what it is.
-    fn written(&mut self, world: &World, lock: Lock, before: Record, now: Record) -> Check {
-        let _ = (world, lock, before, now);
+    /// The record of the lock is written.
+    fn written(&mut self, world: &World, lock: Lock, record: Written<'_>) -> Check {
+        let _ = (world, lock, record);
         Check::Idle
+    }
+}
+
+/// A write of the record of a lock. Who needs a record has it read: most do not need both.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written<'a>(&'a Change<Object>);
+
+impl Written<'_> {
+    /// What it was.
+    pub fn before(self) -> Record {
+        record(&self.0.before)
+    }
+
+    /// What it is.
+    pub fn now(self) -> Record {
+        record(&self.0.now)
     }
 }
 
@@ -53,15 +69,18 @@ impl<P: OfLock> Property for EachLock<P> {
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         if let Some(OfElection { lock, note: told }) = note.body.get() {
-            let (_, own) = self.0.entry(lock.key()).or_insert((*lock, P::default()));
+            let known = self.0.values_mut().find(|(known, _)| known == lock);
+            let (_, own) = match known {
+                Some(known) => known,
+                None => self.0.entry(lock.key()).or_insert((*lock, P::default())),
+            };
             return own.told(world, *lock, note.process, told);
         }
         for change in changes(note) {
             let Some((lock, own)) = self.0.get_mut(&change.key) else {
                 continue;
             };
-            let (before, now) = (record(&change.before), record(&change.now));
-            let check = own.written(world, *lock, before, now);
+            let check = own.written(world, *lock, Written(change));
             if check != Check::Idle {
                 return check;
             }

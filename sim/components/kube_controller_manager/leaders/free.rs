@@ -7,7 +7,7 @@ use wavetank_api::Reason;
 use wavetank_client::leader_election::{ElectionNote, Lock, Record, Unlocked};
 use wavetank_engine::{Check, ProcId, World};
 
-use super::OfLock;
+use super::{OfLock, Written};
 use crate::promises::violated;
 use crate::view::ClusterView;
 
@@ -55,9 +55,10 @@ pub struct NoLockWriteAfterRelease {
 impl OfLock for NoLockWriteAfterRelease {
     const NAME: &'static str = "no-lock-write-after-release";
 
-    fn written(&mut self, _: &World, lock: Lock, before: Record, now: Record) -> Check {
+    fn written(&mut self, _: &World, lock: Lock, record: Written<'_>) -> Check {
+        let now = record.now();
         if now.holder.is_empty() {
-            self.released.insert(before.holder);
+            self.released.insert(record.before().holder);
             return Check::Held;
         }
         if !self.released.contains(&now.holder) {

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use wavetank_client::leader_election::{ElectionNote, Lock, Record};
+use wavetank_client::leader_election::{ElectionNote, Lock};
 use wavetank_engine::{Check, ProcId, Time, World};
 
-use super::{LEADS, LEASE, OfLock, leads, other_leader};
+use super::{LEADS, LEASE, OfLock, Written, leads, other_leader};
 use crate::promises::violated;
 
 /// Nobody takes a lock within a lease of when its record changed, by any clock, nor says that nobody holds a lock that
@@ -29,7 +29,8 @@ impl OfLock for LockIsLeft {
         Check::Idle
     }
 
-    fn written(&mut self, world: &World, lock: Lock, before: Record, now: Record) -> Check {
+    fn written(&mut self, world: &World, lock: Lock, record: Written<'_>) -> Check {
+        let (before, now) = (record.before(), record.now());
         if before.is_written_alike(&now) {
             return Check::Idle;
         }

@@ -8,18 +8,20 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::SERVICES;
 use wavetank_api::kinds::service_families::family_of;
 use wavetank_api::{Method, Reason, Request, Stamp, Stored};
-use wavetank_engine::Rx;
+use wavetank_client::Failure;
+use wavetank_engine::{Rx, Time};
 use wavetank_version::{Defect, Version};
 
-use super::{ADDRESS_QUEUE, AddressControllers, Failed, Of, all, get, say};
+use super::{ADDRESS_QUEUE, AddressControllers, Of, SERVICE_QUEUE, all, get, say};
 use crate::services::allocators::ItemRange;
 use crate::services::allocators::addresses::{MANAGER, ip_address, parse};
+use crate::services::repair::DefaultBackoff;
 use crate::services::{RepairDefect, gates};
 
-/// An IPAddress without a Service may belong to one that is being created.
+/// An IPAddress without a Service may belong to one that is being created, or that was an `ExternalName` so far.
 const GRACE: Duration = Duration::from_secs(60);
-/// A cache may be behind a Service that has just changed its type.
-const CATCH_UP: Duration = Duration::from_secs(1);
+/// One that is younger than the Service of its name may be given back soon.
+const YOUNG: Duration = Duration::from_secs(5);
 const LATE: Duration = Duration::from_millis(1);
 
 fn text<'a>(json: &'a Json, path: &[&str]) -> &'a str {
@@ -35,12 +37,15 @@ fn is_ours(address: &Json) -> bool {
     label(address, "managed-by") == MANAGER
 }
 
+/// When an object was created, in whole seconds.
+fn created(object: &Json) -> Time {
+    let created = Stamp::parse(text(object, &["metadata", "creationTimestamp"]));
+    created.and_then(Stamp::clock).unwrap_or_default()
+}
+
 /// How old an IPAddress is, by the clock of this server.
 fn life(rx: Rx, address: &Stored) -> Duration {
-    let created = text(address.object.json(), &["metadata", "creationTimestamp"]);
-    let created = Stamp::parse(created)
-        .and_then(Stamp::clock)
-        .unwrap_or_default();
+    let created = created(address.object.json());
     let now = rx.clock();
     if now > created {
         now.since(created)
@@ -79,6 +84,21 @@ pub(crate) const TYPE_CHANGE_LOSES_ADDRESS: Defect = Defect::known(
 .until(gates::REPAIR_WAITS_FOR_TYPE)
 .fits_only(gates::IP_ADDRESSES);
 
+pub(crate) const YOUNG_ADDRESS_IS_TAKEN: Defect = Defect::known(
+    "young-address-is-taken",
+    "k/k#132321, PR #132906 (by 1.36)",
+    "the repair deletes the IPAddress of a Service that is being made while its cache shows an older one of that name",
+)
+.until(gates::REPAIR_WAITS_FOR_YOUNG)
+.fits_only(gates::IP_ADDRESSES);
+
+pub(crate) const FIX_START_WITH_EXISTING: Defect = Defect::fix(
+    "fix-start-with-existing",
+    "FINDINGS.md, 22",
+    "a server starts although an IPAddress that its first round was to make is there by then",
+)
+.fits_only(gates::IP_ADDRESSES);
+
 pub(crate) const FIX_WAIT_FOR_SERVICE: Defect = Defect::fix(
     "fix-wait-for-service",
     "FINDINGS.md, 9",
@@ -94,11 +114,35 @@ pub(crate) const FIX_LOOK_BEFORE_RECREATE: Defect = Defect::fix(
 .fits_only(gates::IP_ADDRESSES);
 
 impl AddressControllers {
+    /// `runOnce`: again after a conflict, and while admission is not ready (k/k#136288).
+    pub(super) async fn run_once(&self, rx: Rx) -> Result<(), Failure> {
+        let mut backoff = DefaultBackoff::default();
+        loop {
+            match self.do_run_once(rx).await {
+                Err(failed)
+                    if !backoff.is_over()
+                        && (failed.is(Reason::Conflict) || failed.is(Reason::Forbidden)) =>
+                {
+                    backoff.step(rx).await;
+                }
+                done => return done,
+            }
+        }
+    }
+
     /// `doRunOnce`
-    pub(super) async fn do_run_once(&self, rx: Rx) -> Result<(), Failed> {
+    async fn do_run_once(&self, rx: Rx) -> Result<(), Failure> {
         for service in all(rx, Of::Services) {
             let key = format!("{}/{}", service.object.namespace(), service.object.name());
-            self.sync_service(rx, &key).await?;
+            match self.sync_service(rx, &key).await {
+                Err(failed)
+                    if failed.is(Reason::AlreadyExists)
+                        && self.defects.has(RepairDefect::FixStartWithExisting) =>
+                {
+                    SERVICE_QUEUE.add_rate_limited(rx, key.into());
+                }
+                done => done?,
+            }
         }
         for address in all(rx, Of::Addresses) {
             if is_ours(address.object.json()) {
@@ -109,7 +153,7 @@ impl AddressControllers {
     }
 
     /// `syncService`
-    pub(super) async fn sync_service(&self, rx: Rx, key: &str) -> Result<(), Failed> {
+    pub(super) async fn sync_service(&self, rx: Rx, key: &str) -> Result<(), Failure> {
         let Some(service) = get(rx, Of::Services, key) else {
             return Ok(());
         };
@@ -130,7 +174,7 @@ impl AddressControllers {
         key: &str,
         service: &Json,
         ip: &str,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), Failure> {
         let family = family_of(ip);
         let Some(parsed) = parse(ip) else {
             let note = format!("Cluster IP {ip} is not a valid IP; please recreate Service");
@@ -169,7 +213,7 @@ impl AddressControllers {
                 ),
             );
             let address = ip_address(&name, family, service);
-            return Ok(self.create_address(rx, address).await?);
+            return self.create_address(rx, address).await;
         };
         let seen = address;
         let address = seen.object.json();
@@ -215,13 +259,13 @@ impl AddressControllers {
     }
 
     /// Has a Service an address, as the server knows it?
-    async fn still_has(&self, rx: Rx, key: &str, ip: &str) -> Result<bool, Failed> {
+    async fn still_has(&self, rx: Rx, key: &str, ip: &str) -> Result<bool, Failure> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let get = Request::new(Method::Get, SERVICES.path(namespace, name));
         match self.server.loopback().object(rx, get).await {
             Ok(service) => Ok(cluster_ips(&service.json()).any(|own| own == ip)),
             Err(error) if error.is(Reason::NotFound) => Ok(false),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
@@ -231,15 +275,15 @@ impl AddressControllers {
         rx: Rx,
         seen: &Stored,
         service: &Json,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), Failure> {
         self.delete_address(rx, seen).await?;
         let name = seen.object.name();
         let address = ip_address(name, family_of(name), service);
-        Ok(self.create_address(rx, address).await?)
+        self.create_address(rx, address).await
     }
 
     /// `syncIPAddress`
-    pub(super) async fn sync_ip_address(&self, rx: Rx, key: &str) -> Result<(), Failed> {
+    pub(super) async fn sync_ip_address(&self, rx: Rx, key: &str) -> Result<(), Failure> {
         let Some(address) = get(rx, Of::Addresses, key) else {
             return Ok(());
         };
@@ -261,7 +305,7 @@ impl AddressControllers {
                 tree["spec"]["parentRef"]
             );
             self.report(rx, tree, "IPAddressNotAllocated", note);
-            return Ok(self.delete_address(rx, &address).await?);
+            return self.delete_address(rx, &address).await;
         }
         let Some(service) = get(rx, Of::Services, &named) else {
             return self.clean_up(rx, key, &named, &address).await;
@@ -271,15 +315,27 @@ impl AddressControllers {
         }
         let has = |defect| self.defects.has(defect);
         let life = life(rx, &address);
-        let external = text(service.object.json(), &["spec", "type"]) == "ExternalName";
-        if external && life <= GRACE && !has(RepairDefect::TypeChangeLosesAddress) {
-            // It may have become another type, which the cache does not show yet (k/k#131548).
-            ADDRESS_QUEUE.add_after(rx, key.into(), CATCH_UP);
+        let service = service.object.json();
+        let external = text(service, &["spec", "type"]) == "ExternalName";
+        if external && life < GRACE && !has(RepairDefect::TypeChangeLosesAddress) {
+            // It may have become another type, which is not stored or not seen yet (k/k#131548).
+            ADDRESS_QUEUE.add_after(rx, key.into(), GRACE - life);
             return Ok(());
         }
-        if !external && life <= GRACE && has(RepairDefect::FixWaitForService) {
-            // It may have been made anew, which the cache does not show yet either.
-            ADDRESS_QUEUE.add_after(rx, key.into(), GRACE - life + LATE);
+        // A Service of this name may be about to be made, whose POST will be refused (k/k#132321).
+        let is_younger = created(tree) > created(service);
+        let wait = if is_younger && life < YOUNG {
+            Some(YOUNG)
+        } else if !external && life < GRACE && has(RepairDefect::FixWaitForService) {
+            // Or the older one is gone, which the cache does not show yet.
+            Some(GRACE - life)
+        } else {
+            None
+        };
+        if let Some(wait) = wait
+            && !has(RepairDefect::YoungAddressIsTaken)
+        {
+            ADDRESS_QUEUE.add_after(rx, key.into(), wait);
             return Ok(());
         }
         say(
@@ -289,7 +345,7 @@ impl AddressControllers {
         let note =
             format!("IPAddress: {key} for Service {named} has a wrong reference; cleaning up");
         self.report(rx, tree, "IPAddressWrongReference", note);
-        Ok(self.delete_address(rx, &address).await?)
+        self.delete_address(rx, &address).await
     }
 
     /// An IPAddress without a Service goes once it is old enough.
@@ -299,7 +355,7 @@ impl AddressControllers {
         key: &str,
         named: &str,
         address: &Stored,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), Failure> {
         let life = life(rx, address);
         if life > GRACE {
             say(

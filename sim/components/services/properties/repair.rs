@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::service_writers::writer::{Answer, Answered};
 use crate::services::RepairNote;
+use crate::services::address_controllers::GIVES_UP;
 use wavetank_apiserver::HOOKS_DONE;
 use wavetank_engine::{Check, Note, ProcId, Property, Reached, Stable, World};
 
@@ -102,7 +103,8 @@ pub fn kubernetes_is_there() -> Stable {
 const STARTED: Duration = Duration::from_secs(150);
 
 /// A server that starts gets through it while etcd is there, however busy others are: it does not end
-/// because they wrote in between (k/k#130377).
+/// because they wrote in between (k/k#130377). One whose repair of addresses has stopped in its first round ends 60 s
+/// after its start, which nothing can prevent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StartCompletes {
     /// The last conflict of a server in its present life, and which life that is.
@@ -113,6 +115,7 @@ fn is_conflict(message: &str) -> bool {
     let conflicts = [
         "the provided resource version does not match",
         "another caller has already initialized the resource",
+        "already exists",
     ];
     conflicts.iter().any(|part| message.contains(part))
 }
@@ -130,7 +133,8 @@ impl Property for StartCompletes {
         let life = world.incarnation(note.process);
         let gives_up = message
             .to_lowercase()
-            .starts_with("unable to perform initial");
+            .starts_with("unable to perform initial")
+            || message == GIVES_UP;
         let last = self.conflicts.get(&note.process).copied();
         let had_conflict = is_conflict(message) || gives_up && last == Some((life, true));
         if gives_up && had_conflict {

@@ -288,6 +288,92 @@ fn a_service_that_comes_into_the_cluster_keeps_its_ip_address() {
     assert_eq!(lab.messages, Vec::<String>::new());
 }
 
+#[test]
+fn what_was_taken_for_an_external_name_goes_after_a_minute() {
+    let mut lab = Lab::new(V1_36);
+    let outside = json!({"type": "ExternalName", "externalName": "x.example"});
+    let made = lab.ask("a1", "POST", &path(""), service("a", outside));
+    assert_eq!(made.code, 201);
+    let inside = json!({"spec": {"type": "ClusterIP", "clusterIP": "10.0.0.5"}});
+    lab.send("a1", "PATCH", &path("a"), inside);
+    let key = "/registry/ipaddresses/10.0.0.5";
+    lab.run_until_written(key);
+    lab.crash("a1");
+    lab.run(57.0);
+    assert!(lab.is_stored(key), "the new type may yet be stored");
+    lab.run(5.0);
+    assert!(!lab.is_stored(key));
+}
+
+#[test]
+fn a_service_that_is_there_already_is_no_reason_to_warn() {
+    let mut lab = Lab::new(V1_36);
+    let made = service("a", json!({"clusterIP": "10.0.0.5"}));
+    address(&lab.ask("a1", "POST", &path(""), made));
+    lab.run(1.0);
+    // Its IPAddress names a Service that has another address, until it is given back.
+    let again = service("a", json!({"clusterIP": "10.0.0.6"}));
+    assert_eq!(lab.ask("a1", "POST", &path(""), again).code, 409);
+    lab.run(10.0);
+    assert!(!lab.is_stored("/registry/ipaddresses/10.0.0.6"));
+    assert_eq!(lab.messages, Vec::<String>::new());
+}
+
+#[test]
+fn a_young_address_that_nobody_gives_back_goes_after_five_seconds() {
+    let mut lab = Lab::new(V1_36);
+    let made = service("a", json!({"clusterIP": "10.0.0.5"}));
+    address(&lab.ask("a1", "POST", &path(""), made));
+    lab.run(1.0);
+    let again = service("a", json!({"clusterIP": "10.0.0.6"}));
+    lab.send("a1", "POST", &path(""), again);
+    let key = "/registry/ipaddresses/10.0.0.6";
+    lab.run_until_written(key);
+    lab.crash("a1");
+    lab.run(4.0);
+    assert!(lab.is_stored(key));
+    lab.run(3.0);
+    assert!(!lab.is_stored(key));
+    let wrong = "the IPAddress: 10.0.0.6 for Service n/a has a wrong reference; cleaning up";
+    assert_eq!(lab.messages, [wrong]);
+}
+
+#[test]
+fn the_repair_of_ports_waits_for_etcd_when_a_server_starts() {
+    let mut lab = Lab::new(V1_36);
+    lab.crash("a1");
+    lab.crash("etcd");
+    lab.start("a1");
+    // Longer than the 30 s that it polls: the answer to its last question is waited for.
+    lab.run(40.0);
+    lab.start("etcd");
+    lab.run(60.0);
+    assert_eq!(lab.messages, Vec::<String>::new());
+    let made = lab.ask("a1", "POST", &path(""), service("a", json!({})));
+    address(&made);
+}
+
+/// A read of etcd takes a millisecond.
+#[test]
+fn a_deletion_begins_with_what_the_cache_has() {
+    let took = |release| {
+        let mut lab = Lab::new(release);
+        let all = "/api/v1/namespaces/n/endpoints";
+        let endpoints = json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "e"}});
+        let made = lab.ask("a1", "POST", all, endpoints);
+        assert_eq!(made.code, 201, "{made:?}");
+        lab.written.clear();
+        let begun = lab.bench().now;
+        lab.send("a1", "DELETE", &format!("{all}/e"), json!(null));
+        lab.run_until_written("/registry/services/endpoints/n/e");
+        lab.bench().now.since(begun)
+    };
+    assert_eq!(
+        took(V1_20),
+        took(V1_36) + std::time::Duration::from_millis(1)
+    );
+}
+
 /// Reason, message and count of the Events, in the order of their names.
 fn events(lab: &mut Lab) -> Vec<(String, String, i64)> {
     let listed = lab.ask("a2", "GET", "/api/v1/namespaces/n/events", json!(null));

@@ -80,6 +80,12 @@ impl Replay {
         }
     }
 
+    /// Each report says what happened inside of its event.
+    pub fn observed(mut self) -> Replay {
+        self.world.observe();
+        self
+    }
+
     /// The world as it is now.
     pub fn world(&self) -> &World {
         &self.world
@@ -189,7 +195,8 @@ impl Replay {
                 Err(self.parting(says(), named(next)))
             }
             (Some(own), _) if event.at != due(own) => Err(self.parting(says(), named(own))),
-            (None, Some(next)) if next.at < event.at => Err(self.parting(says(), named(next))),
+            // What is overdue happens now, and what is urgent comes before it.
+            (None, Some(next)) if due(next) < event.at => Err(self.parting(says(), named(next))),
             (None, _) if event.at < now => {
                 Err(self.parting(says(), format!("it was {now} s by then")))
             }
@@ -246,8 +253,15 @@ impl Replay {
         let verdict = |violation: &Option<FoundViolation>| match violation {
             None => "no violation".to_owned(),
             Some(found) => format!(
-                "a violation of `{}` ({} {})",
-                found.property, found.kind, found.object
+                "a violation of `{}` ({} {}){}",
+                found.property,
+                found.kind,
+                found.object,
+                // Another build may say the same in other words.
+                match self.fit {
+                    Fit::Strict => format!(": {}", found.message),
+                    Fit::ByName => String::new(),
+                }
             ),
         };
         // What the driver itself found (a misfit, a livelock, growth) is not the world's to repeat.

@@ -286,18 +286,8 @@ impl Chronicle {
 
     /// What was told about the object of a violation, and about the objects that its message names.
     fn told_about(&self, object: &str, message: &str) -> Vec<&[Place]> {
-        let separates = |c: char| c.is_whitespace() || ",;()".contains(c);
-        let words = message.split(separates);
-        // Only what looks like a key or a path: other words may be the end of a key by chance.
-        let words: Vec<&str> = words
-            .map(|word| word.trim_end_matches([':', '.']))
-            .filter(|word| word.contains('/'))
-            .collect();
-        let is_named = |known: &str| {
-            let is_key = known.starts_with('/') && words.iter().any(|word| names(known, word));
-            known == object || is_key
-        };
-        let named = self.about.iter().filter(|(known, _)| is_named(known));
+        let named = self.about.iter();
+        let named = named.filter(|(known, _)| concerns(known, object, message));
         named.map(|(_, about)| about.as_slice()).collect()
     }
 
@@ -332,6 +322,17 @@ fn kept(places: &[Place], direct: &BTreeSet<Place>, limit: usize) -> Vec<Place> 
         kept.insert(*place);
     }
     kept.into_iter().collect()
+}
+
+/// Does a violation concern what is known by this name: is it its object, or a key that its message names?
+pub fn concerns(known: &str, object: &str, message: &str) -> bool {
+    let separates = |c: char| c.is_whitespace() || ",;()".contains(c);
+    let words = message.split(separates);
+    // Only what looks like a key or a path: other words may be the end of a key by chance.
+    let mut words = words
+        .map(|word| word.trim_end_matches([':', '.']))
+        .filter(|word| word.contains('/'));
+    known == object || known.starts_with('/') && words.any(|word| names(known, word))
 }
 
 /// Does this text name the object: all of it, whole words of it (`b1` of `ball 0 of b1`), or the end of its key

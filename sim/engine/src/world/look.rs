@@ -6,7 +6,7 @@ use crate::message::Payload;
 use crate::name::{EventName, Kind, Origin, ProcId, RoutineId};
 use crate::process::Process;
 use crate::property::Property;
-use crate::queue::{Entry, What};
+use crate::queue::{Entry, FrameHead, What};
 use crate::slot::Status;
 use crate::time::Time;
 
@@ -120,6 +120,12 @@ impl World {
                     .map(move |f| (from, to, matches!(*f.frame, Frame::Response { .. })))
             })
         })
+    }
+
+    /// How many frames are under way in one direction of a connection.
+    pub(crate) fn under_way(&self, wire: FrameHead) -> usize {
+        let conn = self.view.state().conn(wire.conn);
+        conn.map_or(0, |conn| conn.flights(wire.dir).len())
     }
 
     /// Requests that have not arrived yet, as (sender, receiver, body): under way, or waiting for

@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::conn::{Call, Caller, NetError};
 use crate::exchange::{self, Answer, Exchange, Log, Op};
 use crate::lock;
-use crate::memory::Signal;
+use crate::memory::{Memory, Signal};
 use crate::name::{Name, Origin, ProcId, RoutineId};
+use crate::observe::{CellKey, Passed, Ran, Source, Teller};
 use crate::process::Timer;
 use crate::queue::{What, Which};
 use crate::routine::{Outcome, Task, poll_once};
@@ -79,6 +80,8 @@ impl World {
         let log = std::mem::take(&mut routine.log);
         let (serving, cancelled) = (routine.serving, routine.cancelled);
         let fresh = log.steps.len();
+        let before = self.observer.is_on().then(|| memory.clone());
+        let touched = before.is_some().then(Vec::new);
         let fill = |exchange: &mut Exchange| {
             exchange.log = log;
             exchange.cursor = fresh;
@@ -86,26 +89,34 @@ impl World {
             exchange.clock = *clock;
             exchange.watch = watch;
             exchange.next_stream = *next_call;
+            exchange.touched = touched;
             std::mem::swap(&mut exchange.process, state);
             std::mem::swap(&mut exchange.memory, memory);
         };
-        let (poll, (log, next_stream, watch, process_after, memory_after)) = exchange::scope(
-            fill,
-            || poll_once(&mut future),
-            |exchange| {
-                (
-                    std::mem::take(&mut exchange.log),
-                    exchange.next_stream,
-                    exchange.watch,
-                    exchange.process.take(),
-                    std::mem::take(&mut exchange.memory),
-                )
-            },
-        );
+        let (poll, (log, next_stream, watch, process_after, memory_after, touched, telling)) =
+            exchange::scope(
+                fill,
+                || poll_once(&mut future),
+                |exchange| {
+                    (
+                        std::mem::take(&mut exchange.log),
+                        exchange.next_stream,
+                        exchange.watch,
+                        exchange.process.take(),
+                        std::mem::take(&mut exchange.memory),
+                        exchange.touched.take().unwrap_or_default(),
+                        std::mem::take(&mut exchange.telling),
+                    )
+                },
+            );
         *state = process_after;
         *memory = memory_after;
         *next_call = next_stream;
         self.view.take_back(watch);
+        if let Some(before) = before {
+            let begins = fresh == 0;
+            self.observe_poll(process, (id, begins), (touched, telling), &before);
+        }
         *self.rebuilt += u64::from(rebuilt);
         if let std::task::Poll::Ready(outcome) = poll {
             let slot = self.view.slot_mut(process);
@@ -136,6 +147,31 @@ impl World {
                 self.scratch.waiting.push((process, id));
             }
         }
+    }
+
+    /// Writes down that a routine ran, and what it saw and changed of the cells that it came to.
+    fn observe_poll(
+        &mut self,
+        process: ProcId,
+        (routine, begins): (RoutineId, bool),
+        (touched, telling): (Vec<CellKey>, Vec<Source>),
+        before: &Memory,
+    ) {
+        let after = &self.view.slot(process).memory;
+        let is_other = |cell: &CellKey| !before.holds_the_same(after, *cell);
+        let changed: Vec<CellKey> = touched.iter().copied().filter(is_other).collect();
+        self.observer.see(|seen| {
+            seen.telling = telling.into();
+            seen.ran.push(Ran {
+                process,
+                routine,
+                begins,
+            });
+            seen.seen
+                .extend(touched.into_iter().map(|cell| (process, cell)));
+            seen.changed
+                .extend(changed.into_iter().map(|cell| (process, cell)));
+        });
     }
 
     fn keep_spare(&mut self, mut log: Log) {
@@ -221,6 +257,12 @@ impl World {
             Op::Recv(channel) => self.wait_to_receive(p, *channel, routine, op),
             Op::SendTo(channel, _) => self.wait_to_send(p, *channel, routine, op),
             Op::MakeChannel(channel, _) | Op::TrySend(channel, _) | Op::Close(channel) => {
+                let is_put =
+                    matches!(step.op, Op::TrySend(..)) && step.answer == Some(Answer::Number(1));
+                if is_put {
+                    self.observer
+                        .see(|seen| seen.passed.push((p, *channel, Passed::In)));
+                }
                 self.rebalance(p, *channel);
             }
             Op::Changed(condition) => self
@@ -233,10 +275,11 @@ impl World {
                 let choose = a_choice(p, routine, op, *domain, *apart);
                 self.view.enqueue(Duration::ZERO, p, choose);
             }
-            Op::Memory(_) | Op::Process | Op::Clock | Op::Look(_) => {}
+            Op::Clock => self.observer.see(|seen| seen.clocks.push(p)),
+            Op::Memory(_) | Op::Process | Op::Look(_) => {}
             Op::Spawn(task) => self.start(p, task.clone(), None),
             Op::Reply { to, body, last } => self.reply(p, *to, body.clone(), *last),
-            Op::Note(note) => self.note(p, note.clone()),
+            Op::Note(note) => self.note(p, Teller::Routine(routine), note.clone()),
             Op::Arm(timer, after) => self.arm(p, *timer, *after),
             Op::Disarm(timer) => self.disarm(p, *timer),
             Op::Deadline(after) => {

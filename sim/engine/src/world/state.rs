@@ -13,6 +13,7 @@ use crate::mutant;
 use crate::name::{Life, ProcId};
 use crate::net::{LinkSpec, Links};
 use crate::not_state::NotState;
+use crate::observe::Dues;
 use crate::queue::{Entry, FrameHead, Queue, Sought, What, Which};
 use crate::room::Roomy;
 use crate::slot::Slot;
@@ -146,6 +147,15 @@ impl State {
             Edit::Park => self.park(),
             Edit::Unpark(after) => self.unpark(*after),
         }
+    }
+
+    /// When each entry is due, and whether it is held up.
+    pub fn dues(&self) -> Dues {
+        let pending = self.queue.iter().map(|entry| (entry.seq, entry.at, false));
+        let parked = self.parked.iter().map(|entry| (entry.seq, entry.at, true));
+        let mut dues: Dues = pending.chain(parked).collect();
+        dues.sort_unstable();
+        dues
     }
 
     pub fn enter(&mut self, at: Time, process: ProcId, what: What) {

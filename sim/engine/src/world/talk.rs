@@ -7,6 +7,7 @@ use crate::channel::{Channel, Condition, Waiters};
 use crate::exchange::{Answer, Op};
 use crate::message::Payload;
 use crate::name::{ProcId, RoutineId};
+use crate::observe::Passed;
 use crate::queue::{What, Which};
 
 use super::World;
@@ -54,6 +55,10 @@ impl World {
         let waiters = slot.waiters_mut(c);
         waiters.receivers.retain(|w| *w != (routine, op));
         let item = slot.memory.buffers_mut().take(c);
+        if item.is_some() {
+            self.observer
+                .see(|seen| seen.passed.push((p, c, Passed::Out)));
+        }
         self.answer(p, routine, op, item.map_or(Answer::Unit, Answer::Value));
         self.rebalance(p, c);
     }
@@ -70,6 +75,10 @@ impl World {
         };
         let item = item.clone();
         let sent = slot.memory.buffers_mut().put(c, item);
+        if sent {
+            self.observer
+                .see(|seen| seen.passed.push((p, c, Passed::In)));
+        }
         self.answer(p, routine, op, Answer::Number(sent.into()));
         self.rebalance(p, c);
     }
@@ -87,6 +96,8 @@ impl World {
         slot.waiters_mut(c).receivers.retain(|w| *w != waiter);
         if let Some(item) = given {
             slot.memory.buffers_mut().put_back(c, item);
+            self.observer
+                .see(|seen| seen.passed.push((p, c, Passed::Back)));
         }
         let gone = What::Recv {
             channel: c,

@@ -11,6 +11,7 @@ use crate::exchange::Answer;
 use crate::message::Payload;
 use crate::name::{Origin, ProcId};
 use crate::net::Sent;
+use crate::observe::Left;
 use crate::queue::{ConnTimer, FrameHead, What, Which};
 use crate::routine::Routine;
 use crate::slot::Status;
@@ -121,6 +122,16 @@ impl World {
                 slow: self.view.link(from, to).slow,
             });
             self.scratch.delays.push(crate::time::nanos(delay));
+            let wire = FrameHead { conn: id, dir };
+            let slow = self.view.link(from, to).slow;
+            self.observer.see(|seen| {
+                seen.left.push(Left {
+                    wire,
+                    from,
+                    to,
+                    is_slowed: slow > 1,
+                });
+            });
             self.view.fly(id, dir, frame, delay);
         }
         self.scratch.outbox = outbox;
@@ -132,6 +143,10 @@ impl World {
         let conn = self.view.conn(id).expect("pending frames have one");
         let (_, to) = conn.route(dir);
         let frame = self.view.land(head);
+        self.observer.see(|seen| {
+            seen.landed = Some(head);
+            seen.body = frame.body().cloned();
+        });
         let machine = self.view.slot(to).status;
         match dir {
             _ if machine == Status::Off => {}

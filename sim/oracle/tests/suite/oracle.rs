@@ -1,6 +1,7 @@
 //! The simulated kube-apiserver against the recorded transcripts that come with the sources.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 use wavetank_oracle::corpus::{self, Recording};
@@ -10,29 +11,29 @@ fn recordings() -> Vec<Recording> {
     corpus::bundled().expect("the corpus")
 }
 
-fn replayed(files: &[Recording]) -> Vec<Replayed> {
+static REPLAYED: LazyLock<Vec<Replayed>> = LazyLock::new(|| {
+    let files = recordings();
     let replayed = files
         .iter()
         .map(|file| replay(file).expect("servers of ours"));
     replayed.collect()
-}
+});
 
 #[test]
 fn what_differs_is_listed_and_what_is_listed_differs() {
-    let files = replayed(&recordings());
     let score = Score {
-        files: files.clone(),
+        files: REPLAYED.clone(),
         verbose: false,
     };
     println!("{score}");
     let known = Known::parse(Known::bundled()).expect("the list");
-    let disagreements = known.disagreements(&files);
+    let disagreements = known.disagreements(&REPLAYED);
     assert!(disagreements.is_empty(), "{disagreements:#?}");
 }
 
 #[test]
 fn at_least_95_of_100_steps_are_equal() {
-    for file in replayed(&recordings()) {
+    for file in &*REPLAYED {
         assert!(file.percent() >= 95.0, "{}", file.name);
     }
 }

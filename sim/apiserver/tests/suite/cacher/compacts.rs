@@ -8,6 +8,7 @@ use wavetank_apiserver::options::{ListOptions, Match};
 use wavetank_etcd::Etcd;
 use wavetank_releases::{V1_36, VERSIONS};
 
+use crate::cacher::fills::between_a1_and_e1;
 use crate::cacher::lab::*;
 use wavetank_engine::drive::Stepped;
 
@@ -54,6 +55,32 @@ fn snapshots_go_with_the_history() {
     lab.put("b");
     lab.run(590.0);
     assert_eq!(lab.answer(0), "a@2 of 2");
+    lab.run(30.0);
+    assert_eq!(
+        lab.answer(0),
+        "410 The resourceVersion for the provided list is too old. (0)"
+    );
+}
+
+#[test]
+fn a_server_that_was_cut_off_learns_what_was_compacted_meanwhile() {
+    let exactly = ListOptions {
+        resource_version_match: Some(Match::Exact),
+        ..at(2)
+    };
+    let mut plan = Plan::of(V1_36, vec![list_of(exactly)]);
+    plan.servers = 2;
+    plan.compacts = true;
+    let mut lab = plan.start();
+    lab.put("a");
+    lab.put("b");
+    lab.run(590.0);
+    assert_eq!(lab.answer(0), "a@2 of 2");
+    lab.strike(between_a1_and_e1(true));
+    lab.reset();
+    lab.run(20.0);
+    assert_eq!(lab.compacted(), 4, "by the other one");
+    lab.strike(between_a1_and_e1(false));
     lab.run(30.0);
     assert_eq!(
         lab.answer(0),

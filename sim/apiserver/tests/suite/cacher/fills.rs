@@ -10,7 +10,7 @@ use crate::cacher::lab::*;
 
 const OLD: [Version; 2] = [V1_16, V1_20];
 
-fn between_a1_and_e1(cut: bool) -> Fault {
+pub(super) fn between_a1_and_e1(cut: bool) -> Fault {
     let (left, right) = (vec!["a1".to_owned()], vec!["e1".to_owned()]);
     let one_way = false;
     match cut {
@@ -28,7 +28,7 @@ fn between_a1_and_e1(cut: bool) -> Fault {
 }
 
 impl Lab {
-    fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.strike(Fault::Reset {
             client: "a1".to_owned(),
             server: "e1".to_owned(),

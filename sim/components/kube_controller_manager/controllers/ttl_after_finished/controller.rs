@@ -95,7 +95,7 @@ impl TtlController {
     pub fn new(cx: &mut ControllerContext, workers: u32) -> TtlController {
         let mut informer = cx.informers.informer_for(&JOBS);
         informer.add_event_handler(HandlerSpec {
-            on: NotState(enqueue),
+            on: NotState(Arc::new(enqueue)),
             ..HandlerSpec::new(NAME)
         });
         TtlController {

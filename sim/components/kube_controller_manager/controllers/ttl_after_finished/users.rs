@@ -11,6 +11,8 @@ use wavetank_api::{Method, Request, Stamp};
 use wavetank_client::RestClient;
 use wavetank_engine::{Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task};
 
+use crate::orders;
+
 const USE: Name = Name::new("use-job");
 const NAMESPACE: &str = "default";
 /// So few that they are made again.
@@ -158,20 +160,8 @@ impl Process for JobUser {
         if what != "use" {
             return Err(format!("knows `use`, not `{what}`"));
         }
-        let named = match args["what"].as_str() {
-            None => None,
-            Some(named) => {
-                let known = ALL.into_iter().find(|(name, _)| *name == named);
-                let names = ALL.map(|(name, _)| name).join(", ");
-                Some(
-                    known
-                        .ok_or_else(|| format!("`what` is one of {names}, not `{named}`"))?
-                        .1,
-                )
-            }
-        };
         let asked = Asked {
-            what: named,
+            what: orders::named(args, "what", &ALL)?,
             job: args["job"].as_str().map(str::to_owned),
             ttl: args["ttl"].as_i64(),
         };

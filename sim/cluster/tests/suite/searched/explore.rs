@@ -1,8 +1,6 @@
 //! The search of this crate: it visits what stateright's does, on any number of threads, and what it
 //! finds is written down as it happens again.
 
-use crate::common;
-
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -19,7 +17,7 @@ use wavetank_models::{
 };
 use wavetank_version::Selection;
 
-use common::{WINDOW, stoppable};
+use super::{WINDOW, stoppable};
 
 /// Both apiservers are listed, and nothing is going on.
 const IDLE: Time = Time::from_secs(5);

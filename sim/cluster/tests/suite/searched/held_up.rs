@@ -1,8 +1,6 @@
 //! Goroutines that are held up at any two moments of a round and of a shutdown: too many
 //! coincidences for seeds, few enough for a search.
 
-use crate::common;
-
 use std::time::Duration;
 
 use crate::common::topology::fixed;
@@ -14,8 +12,8 @@ use wavetank_models::{Bounds, Move, WorldModel};
 use wavetank_releases::{Release, V1_36};
 use wavetank_version::{Selection, Set};
 
-use common::topology::{Apiserver, EtcdCluster, Topology};
-use common::{search, undisturbed};
+use super::{search, undisturbed};
+use crate::common::topology::{Apiserver, EtcdCluster, Topology};
 
 /// The second round is about to begin.
 const BEFORE_A_ROUND: Time = Time::from_secs(10);

@@ -1,4 +1,8 @@
-//! What the searches of the control plane have in common.
+//! Scopes of the control plane, searched by stateright and by the project: what they have in common.
+
+mod control_plane;
+mod explore;
+mod held_up;
 
 use std::time::Duration;
 
@@ -12,10 +16,7 @@ use wavetank_models::{Bounds, Move, Node, WorldModel};
 use wavetank_releases::{Release, V1_20};
 use wavetank_version::{Selection, Set};
 
-#[path = "../../../../sim/cluster/tests/suite/common/topology.rs"]
-pub mod topology;
-
-use topology::{Apiserver, EtcdCluster, Topology};
+use crate::common::topology::{Apiserver, EtcdCluster, Topology};
 
 /// Two apiservers of v1.20 with these defects, over one etcd.
 fn two_apiservers(defects: Selection) -> Topology {

@@ -1,0 +1,42 @@
+//! The known bugs of how definitions are served.
+
+use wavetank_engine::Cell;
+use wavetank_version::{Defect, Gate, Set, defects};
+
+use crate::gates;
+
+const ESTABLISHED_AT_ONCE: Defect = Defect::known(
+    "established-at-once",
+    "k/k#62725, PR #63068 (1.11)",
+    "a definition is established at once where there are several apiservers, of which others do not know it yet",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::CUSTOM_RESOURCES);
+
+const DEFINITION_WITHOUT_FINALIZER: Defect = Defect::known(
+    "definition-without-finalizer",
+    "k/k#45878",
+    "a definition is deleted at once, and its objects stay",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::CUSTOM_RESOURCES);
+
+const CHANGE_IS_NOT_COMPUTED_AGAIN: Defect = Defect::known(
+    "change-is-not-computed-again",
+    "the call of `tryUpdate` after a conflict, left out",
+    "a patch or an apply of a custom object that was overtaken is stored as it was computed before",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::CUSTOM_RESOURCES);
+
+defects! {
+    /// A known bug of how definitions are served.
+    pub enum CustomDefect in "apiservers that serve custom resources" {
+        EstablishedAtOnce = ESTABLISHED_AT_ONCE,
+        DefinitionWithoutFinalizer = DEFINITION_WITHOUT_FINALIZER,
+        ChangeIsNotComputedAgain = CHANGE_IS_NOT_COMPUTED_AGAIN,
+    }
+}
+
+/// Those of this server, for who is not told its configuration.
+pub(crate) static DEFECTS: Cell<Set<CustomDefect>> = Cell::new("crd-defects");

@@ -1,0 +1,70 @@
+//! What controllers of pods share (`pkg/controller/controller_utils.go`, `controller_ref_manager.go`,
+//! `util/consistency/consistency.go`). Each controller has its own folder; nothing here knows one of them.
+//!
+//! - `pods`: what is said of a pod, and who controls it;
+//! - `expectations`: what a controller still expects to see of what it asked for;
+//! - `consistency`: which of its own writes a controller has not read yet;
+//! - `pod_control`: how pods are made, patched and deleted;
+//! - `ref_manager`: who is adopted, and who is released;
+//! - `ranks`: which pods go first; `defects`: mistakes in these.
+
+mod consistency;
+mod defects;
+mod expectations;
+mod pod_control;
+mod pods;
+mod ranks;
+mod ref_manager;
+
+use thiserror::Error;
+use wavetank_api::{Reason, Status};
+use wavetank_client::Failure;
+use wavetank_etcd::Revision;
+
+pub use consistency::ConsistencyStore;
+pub use defects::PodOwnerDefect;
+pub use expectations::{EXPECTATIONS_TIMEOUT, Expectations};
+pub use pod_control::{ControllerRef, RealPodControl};
+pub use pods::{
+    POD_CONTROLLER_INDEX, filter_pods_by_owner, find_min_next_pod_availability_check,
+    get_controller_of, is_controlled_by, is_pod_active, is_pod_available, is_pod_ready,
+    is_pod_terminating, pod_key,
+};
+pub use ranks::{Ranked, sort_by_deletion};
+pub use ref_manager::{Claimed, Claims, ControllerRefManager};
+
+/// Why an item could not be synced. It comes again after a while.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Error)]
+pub enum SyncError {
+    /// A request failed.
+    #[error("{0}")]
+    Request(#[from] Failure),
+    /// A request failed, in the words of whoever made it: for callers it is no answer of a server any more.
+    #[error("{0}")]
+    Worded(String),
+    /// `ConsistencyError`: the cache has not seen what the controller wrote.
+    #[error(
+        "read version: {read} is not as new as written version: {wrote} for group resource {resource}"
+    )]
+    Stale {
+        /// What the cache has seen.
+        read: Revision,
+        /// What was written.
+        wrote: Revision,
+        /// Of which resource.
+        resource: String,
+    },
+}
+
+impl SyncError {
+    /// Did a server answer with this reason?
+    pub fn is(&self, reason: Reason) -> bool {
+        matches!(self, SyncError::Request(failure) if failure.is(reason))
+    }
+
+    /// Did a server answer because its namespace ends (`HasStatusCause` of `NamespaceTerminating`)?
+    pub fn is_of_a_namespace_that_ends(&self) -> bool {
+        let ends = |status: &Status| status.has_cause("NamespaceTerminating");
+        matches!(self, SyncError::Request(Failure::Status(status)) if ends(status))
+    }
+}

@@ -1,0 +1,46 @@
+//! Mistakes in the Deployment controller.
+
+use wavetank_version::{Defect, Gate, defects};
+
+use crate::kube_controller_manager::gates;
+
+const TAKES_ANY_SET_OF_ITS_NAME: Defect = Defect::known(
+    "takes-any-set-of-its-name",
+    "the collision check of `getNewReplicaSet`, left out",
+    "a set that has the name of the new one is taken for it, whoever it belongs to",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DEPLOYMENT_CONTROLLER);
+
+const CLEANS_UP_SETS_IN_USE: Defect = Defect::known(
+    "cleans-up-sets-in-use",
+    "the condition of `cleanupDeployment`, left out",
+    "an old set beyond the limit of the history is deleted although it has pods",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DEPLOYMENT_CONTROLLER);
+
+const DEADLINE_IS_NOT_AWAITED: Defect = Defect::known(
+    "deadline-is-not-awaited",
+    "`requeueStuckDeployment`, left out",
+    "nobody looks at a rollout that stands still when its deadline has passed",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DEPLOYMENT_CONTROLLER);
+
+const FIX_COMPLETE_IS_NOT_STUCK: Defect = Defect::fix(
+    "fix-complete-is-not-stuck",
+    "FINDINGS.md, 26",
+    "a Deployment whose rollout is complete is not looked at again and again while its pods are not available",
+)
+.fits_only(gates::DEPLOYMENT_CONTROLLER);
+
+defects! {
+    /// A mistake in the Deployment controller, or the fix of one.
+    pub enum DeploymentDefect in "Deployment controllers" {
+        TakesAnySetOfItsName = TAKES_ANY_SET_OF_ITS_NAME,
+        CleansUpSetsInUse = CLEANS_UP_SETS_IN_USE,
+        DeadlineIsNotAwaited = DEADLINE_IS_NOT_AWAITED,
+        FixCompleteIsNotStuck = FIX_COMPLETE_IS_NOT_STUCK,
+    }
+}

@@ -1,0 +1,72 @@
+//! What is true once all has been well for a while.
+
+use std::time::Duration;
+
+use wavetank_api::json;
+use wavetank_engine::{Check, Note, Stable, Status, World};
+use wavetank_etcd::Keys;
+
+use super::super::kind::Kind;
+use super::super::notes::Syncs;
+use super::owners::active_of;
+use crate::kube_controller_manager::ControllerManager;
+use crate::promises::violated;
+use crate::view::ClusterView;
+
+/// Is there a controller manager that runs the controller of this kind?
+fn somebody_runs(world: &World, kind: Kind) -> bool {
+    let mut all = world.processes();
+    all.any(|process| {
+        let manager = world.process::<ControllerManager>(process);
+        let runs = manager.is_some_and(|manager| manager.runs(kind.controller()));
+        runs && world.status(process) == Status::Up
+    })
+}
+
+/// What is wrong with the sets that there are.
+fn are_met(world: &World) -> Check {
+    let mut checked = Check::Idle;
+    for kind in Kind::ALL {
+        if !somebody_runs(world, kind) {
+            continue;
+        }
+        let of = kind.resource();
+        let prefix = Keys::Prefix(format!("{}/", of.registry).into());
+        for kv in ClusterView(world).store().iter(&prefix) {
+            let (set, name) = (&kv.value, kv.value.name());
+            let number = |path: &[&str]| json::number(set.json(), path).unwrap_or(0);
+            if set.is_being_deleted() {
+                continue;
+            }
+            let wanted = number(&["spec", "replicas"]);
+            let (active, counted) = (active_of(world, set.uid()), number(&["status", "replicas"]));
+            if (active as i64, counted) != (wanted, wanted) {
+                let message = format!(
+                    "{} {name} asks for {wanted} pods and has {active}; its status says {counted}",
+                    of.kind
+                );
+                return violated("set", name, message);
+            }
+            checked = Check::Held;
+        }
+    }
+    checked
+}
+
+pub(super) fn replicas_are_met(after: Duration) -> Stable {
+    Stable::new("replicas-are-met", after, |_, _| Check::Idle, are_met)
+}
+
+fn is_synced(world: &World, note: &Note) -> Check {
+    match note.body.get::<Syncs>() {
+        Some(Syncs { set, .. }) if are_met(world) == Check::Held => {
+            let message = format!("{set} is synced, although nothing has changed");
+            violated("set", set, message)
+        }
+        _ => Check::Idle,
+    }
+}
+
+pub(super) fn sets_are_quiet(after: Duration) -> Stable {
+    Stable::new("sets-are-quiet", after, is_synced, |_| Check::Held)
+}

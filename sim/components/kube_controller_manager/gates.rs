@@ -1,0 +1,16 @@
+//! What changed between releases in the controllers of controller managers.
+
+use wavetank_version::{Gate, gates};
+
+gates! {
+    /// The controllers of ReplicaSets and ReplicationControllers in the form that is here: pods that are to go are ranked by
+    /// their cost and the logarithm of their age (`PodDeletionCost`, `LogarithmicScaleDown`, beta).
+    pub REPLICA_SET_CONTROLLER = Gate::since(1, 22);
+    /// The status says how many pods are terminating (`DeploymentReplicaSetTerminatingReplicas`, beta).
+    pub TERMINATING_REPLICAS = Gate::since(1, 35);
+    /// A ReplicaSet is not synced before the caches have seen what was written for it
+    /// (`StaleControllerConsistencyReplicaSet`, beta).
+    pub READS_OWN_WRITES = Gate::since(1, 36);
+    /// The Deployment controller in the form that is here, over ReplicaSets as they are here.
+    pub DEPLOYMENT_CONTROLLER = Gate::since(1, 22);
+}

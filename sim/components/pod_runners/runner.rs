@@ -1,0 +1,171 @@
+//! One who runs pods: it lists them, and takes a few a step further. Which node a pod gets is drawn.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use wavetank_api::json;
+use wavetank_api::kinds::PODS;
+use wavetank_api::{Method, Request, Stamp, Stored};
+use wavetank_client::RestClient;
+use wavetank_engine::{Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task};
+
+use super::NEVER_READY;
+
+const RUN: Name = Name::new("run-pods");
+const FAIL: Name = Name::new("fail-pod");
+const NODES: u64 = 3;
+/// So many pods are taken a step further at a time.
+const STEPS: usize = 4;
+/// How long a request may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// What may be done to a pod next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Bind,
+    Start,
+    End,
+}
+
+/// A runner of pods.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct PodRunner {
+    rest: RestClient,
+}
+
+fn phase(pod: &Json) -> &str {
+    json::text(pod, &["status", "phase"])
+}
+
+fn is_ready(pod: &Json) -> bool {
+    let conditions = json::list(pod, &["status", "conditions"]);
+    let mut ready = conditions.iter().filter(|own| own["type"] == "Ready");
+    ready.any(|condition| condition["status"] == "True")
+}
+
+/// What is to be done to a pod, if anything is.
+fn step(pod: &Stored) -> Option<Step> {
+    let json = pod.object.json();
+    if pod.object.is_being_deleted() {
+        return Some(Step::End);
+    }
+    if json::text(json, &["spec", "nodeName"]).is_empty() {
+        return Some(Step::Bind);
+    }
+    let containers = json::list(json, &["spec", "containers"]);
+    let starts = !containers.iter().any(|own| own["image"] == NEVER_READY);
+    let runs = starts && matches!(phase(json), "Pending" | "Running");
+    (runs && !is_ready(json)).then_some(Step::Start)
+}
+
+impl PodRunner {
+    pub fn new(rest: RestClient) -> PodRunner {
+        PodRunner { rest }
+    }
+
+    /// What becomes of a change shows in etcd.
+    async fn ask(&self, rx: Rx, request: Request) {
+        let _ = rx.timeout(LIMIT, self.rest.request(rx, request)).await;
+    }
+
+    async fn pods(&self, rx: Rx) -> Vec<Stored> {
+        let list = Request::new(Method::Get, PODS.path("", ""));
+        let listed = rx.timeout(LIMIT, self.rest.list(rx, list)).await;
+        listed
+            .and_then(Result::ok)
+            .map_or(Vec::new(), |list| list.items)
+    }
+
+    async fn run(self, rx: Rx) -> Outcome {
+        let all = self.pods(rx).await;
+        let next = all.iter().filter_map(|pod| Some((pod, step(pod)?)));
+        for (pod, step) in next.take(STEPS) {
+            let path = PODS.path(pod.object.namespace(), pod.object.name());
+            match step {
+                Step::Bind => {
+                    let node = format!("n{}", rx.choose(NODES).await + 1);
+                    let binding = json!({
+                        "apiVersion": "v1",
+                        "kind": "Binding",
+                        "metadata": {"name": pod.object.name(), "uid": pod.object.uid()},
+                        "target": {"kind": "Node", "name": node},
+                    });
+                    let post = Request::new(Method::Post, format!("{path}/binding"));
+                    self.ask(rx, post.with(binding)).await;
+                }
+                Step::Start => self.put_status(rx, pod, "Running", true).await,
+                Step::End => {
+                    let options = json!({
+                        "kind": "DeleteOptions",
+                        "apiVersion": "v1",
+                        "gracePeriodSeconds": 0,
+                        "preconditions": {"uid": pod.object.uid()},
+                    });
+                    let delete = Request::new(Method::Delete, path).with(options);
+                    self.ask(rx, delete).await;
+                }
+            }
+        }
+        Outcome::Done
+    }
+
+    /// One of those that run fails, or is ready no longer.
+    async fn fail(self, rx: Rx) -> Outcome {
+        let mut all = self.pods(rx).await;
+        all.retain(|pod| step(pod).is_none() && phase(pod.object.json()) == "Running");
+        if all.is_empty() {
+            return Outcome::Done;
+        }
+        let pod = &all[rx.choose(all.len() as u64).await as usize];
+        match rx.choose(2).await {
+            0 => self.put_status(rx, pod, "Failed", false).await,
+            _ => self.put_status(rx, pod, "Running", false).await,
+        }
+        Outcome::Done
+    }
+
+    async fn put_status(&self, rx: Rx, pod: &Stored, phase: &str, ready: bool) {
+        let mut object = pod.json();
+        let mut conditions = json::list(&object, &["status", "conditions"]).to_vec();
+        conditions.retain(|condition| condition["type"] != "Ready");
+        conditions.push(json!({
+            "type": "Ready",
+            "status": if ready { "True" } else { "False" },
+            "lastTransitionTime": Stamp::of(rx.clock()).seconds(),
+        }));
+        object["status"]["phase"] = phase.into();
+        object["status"]["conditions"] = conditions.into();
+        let path = PODS.path(pod.object.namespace(), pod.object.name());
+        let put = Request::new(Method::Put, format!("{path}/status"));
+        self.ask(rx, put.with(object)).await;
+    }
+}
+
+impl Process for PodRunner {
+    fn boot(&mut self, _: &mut Cx<'_>) {}
+
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, body: &Payload) {
+        unreachable!("nobody asks a client: {body:?}");
+    }
+
+    /// `run`: takes pods a step further; `fail`: one of them fails or becomes unready.
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, _: &Json) -> Result<(), String> {
+        let task = match what {
+            "run" => RUN,
+            "fail" => FAIL,
+            _ => return Err(format!("knows `run` and `fail`, not `{what}`")),
+        };
+        cx.spawn(Task::new(task, ()));
+        Ok(())
+    }
+
+    fn crash(&mut self) {}
+
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        let own = self.clone();
+        match task.kind() == FAIL {
+            true => Box::pin(own.fail(Rx::new())),
+            false => Box::pin(own.run(Rx::new())),
+        }
+    }
+}
