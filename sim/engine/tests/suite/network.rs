@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
 
 static LINK: Transport = Transport {
@@ -89,8 +90,14 @@ async fn connect(rx: Rx, server: ProcId) -> Outcome {
     }
 }
 
-/// The world, and the time up to which it was run.
-struct Lab(World, Time);
+/// A client and a server, both up.
+struct Lab(Bench);
+
+impl Stepped for Lab {
+    fn bench(&mut self) -> &mut Bench {
+        &mut self.0
+    }
+}
 
 impl Lab {
     fn new() -> Lab {
@@ -98,72 +105,36 @@ impl Lab {
         builder.process("a-server", Server::default());
         let server = WorldBuilder::id_of("a-server", &["a-server", "client"]);
         builder.process("client", Client { server });
-        let mut lab = Lab(builder.build(), Time::ZERO);
+        let mut lab = Lab(Bench::new(builder.build()));
         for process in ["a-server", "client"] {
-            lab.fault(Fault::Start {
-                process: process.to_owned(),
-            });
+            lab.start(process);
         }
         lab
     }
 
-    fn fault(&mut self, fault: Fault) -> bool {
-        self.0
-            .apply(self.1, Event::Act(&Action::Fault(fault)), &mut |s| {
-                s.nominal
-            })
-            .expect("possible")
-            .injected
-    }
-
     fn ask(&mut self, limit_secs: u64) {
-        self.tell("ask", limit_secs.into());
+        self.command("client", "ask", limit_secs.into());
     }
 
-    fn tell(&mut self, what: &str, args: serde_json::Value) {
-        let action = Action::Command {
-            process: "client".to_owned(),
-            what: what.to_owned(),
-            args,
-        };
-        self.0
-            .apply(self.1, Event::Act(&action), &mut |s| s.nominal)
-            .expect("possible");
+    fn connect(&mut self) {
+        self.command("client", "connect", serde_json::Value::Null);
     }
 
-    fn step(&mut self) -> bool {
-        let Some(entry) = self.0.next_entry().copied() else {
-            return false;
-        };
-        self.1 = self.1.max(entry.at);
-        self.0
-            .apply(entry.at, Event::Pending(entry.seq), &mut |s| s.nominal)
-            .expect("pending");
-        true
-    }
-
-    /// Steps until `seconds` from now.
-    fn run(&mut self, seconds: u64) {
-        let until = self.1 + Duration::from_secs(seconds);
-        while self.0.next_entry().is_some_and(|e| e.at <= until) {
-            self.step();
-        }
-        self.1 = until;
+    fn world(&self) -> &World {
+        &self.0.world
     }
 
     fn answers(&self) -> Vec<Result<u64, NetError>> {
-        self.0
-            .cell(self.0.find("client").expect("exists"), &ANSWERS)
+        self.world().cell(self.0.id("client"), &ANSWERS)
     }
 
     fn connection(&self) -> Vec<Result<bool, NetError>> {
-        self.0
-            .cell(self.0.find("client").expect("exists"), &CONNECTION)
+        self.world().cell(self.0.id("client"), &CONNECTION)
     }
 
     fn seen(&self) -> u64 {
-        let server = self.0.find("a-server").expect("exists");
-        self.0.process::<Server>(server).expect("a server").seen
+        let server = self.world().process::<Server>(self.0.id("a-server"));
+        server.expect("a server").seen
     }
 }
 
@@ -176,56 +147,52 @@ fn a_call_is_answered_on_one_connection() {
     let mut lab = Lab::new();
     lab.ask(60);
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     assert_eq!(lab.answers(), [Ok(1), Ok(2), Ok(3)]);
-    assert_eq!(lab.0.connections().count(), 1);
+    assert_eq!(lab.world().connections().count(), 1);
 }
 
 #[test]
 fn nobody_listens() {
     let mut lab = Lab::new();
-    lab.fault(Fault::Crash {
-        process: "a-server".into(),
-    });
+    lab.crash("a-server");
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     assert_eq!(lab.answers(), [Err(NetError::Refused)]);
-    lab.fault(Fault::Start {
-        process: "a-server".into(),
-    });
+    lab.start("a-server");
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     assert_eq!(lab.answers()[1], Ok(1));
 }
 
 #[test]
 fn a_machine_that_is_off_does_not_even_refuse() {
     let mut lab = Lab::new();
-    lab.fault(Fault::PowerLoss {
+    lab.strike(Fault::PowerLoss {
         process: "a-server".into(),
     });
     lab.ask(60);
-    lab.run(2);
+    lab.run(2.0);
     assert_eq!(lab.answers(), []);
-    lab.run(2);
+    lab.run(2.0);
     assert_eq!(lab.answers(), [Err(NetError::DialTimeout)]);
 }
 
 #[test]
 fn a_crash_resets_and_power_loss_leaves_half_open_connections() {
-    for (power, expected_after) in [(false, 1), (true, 7)] {
+    for (power, expected_after) in [(false, 1.0), (true, 7.0)] {
         let mut lab = Lab::new();
         lab.ask(60);
-        lab.run(1);
-        lab.fault(Fault::Pause {
+        lab.run(1.0);
+        lab.strike(Fault::Pause {
             process: "a-server".into(),
         });
         lab.ask(60);
-        lab.run(1);
+        lab.run(1.0);
         let process = "a-server".to_owned();
-        lab.fault(match power {
+        lab.strike(match power {
             true => Fault::PowerLoss { process },
             false => Fault::Crash { process },
         });
@@ -238,15 +205,15 @@ fn a_crash_resets_and_power_loss_leaves_half_open_connections() {
 fn a_peer_that_came_back_resets_what_it_does_not_know() {
     let mut lab = Lab::new();
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     let process = || "a-server".to_owned();
-    lab.fault(Fault::PowerLoss { process: process() });
-    lab.fault(Fault::Start { process: process() });
+    lab.strike(Fault::PowerLoss { process: process() });
+    lab.start(&process());
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     assert_eq!(lab.answers(), [Ok(1), Err(NetError::Reset)]);
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     assert_eq!(lab.answers()[2], Ok(2));
 }
 
@@ -254,17 +221,17 @@ fn a_peer_that_came_back_resets_what_it_does_not_know() {
 fn a_half_open_connection_is_noticed_by_keepalive_only() {
     let mut lab = Lab::new();
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     let (client, server, transport) = link();
-    assert!(lab.fault(Fault::HalfOpen {
+    lab.strike(Fault::HalfOpen {
         client,
         server,
-        transport
-    }));
+        transport,
+    });
     lab.ask(60);
-    lab.run(5);
+    lab.run(5.0);
     assert_eq!(lab.answers(), [Ok(1)]);
-    lab.run(8);
+    lab.run(8.0);
     assert_eq!(lab.answers(), [Ok(1), Err(NetError::Reset)]);
     assert_eq!(lab.seen(), 1);
 }
@@ -273,13 +240,13 @@ fn a_half_open_connection_is_noticed_by_keepalive_only() {
 fn a_lost_answer_leaves_an_unknown_outcome() {
     let mut lab = Lab::new();
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     lab.ask(60);
     lab.step(); // the request arrives
     assert_eq!(lab.seen(), 2);
     let (client, server, _) = link();
-    assert!(lab.fault(Fault::LoseAnswer { client, server }));
-    lab.run(1);
+    lab.strike(Fault::LoseAnswer { client, server });
+    lab.run(1.0);
     assert_eq!(lab.answers(), [Ok(1), Err(NetError::Reset)]);
     assert_eq!(lab.seen(), 2);
 }
@@ -288,18 +255,18 @@ fn a_lost_answer_leaves_an_unknown_outcome() {
 fn a_late_request_still_arrives() {
     let mut lab = Lab::new();
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     lab.ask(1);
     let (from, to, _) = link();
-    assert!(lab.fault(Fault::Delay {
+    lab.strike(Fault::Delay {
         from,
         to,
-        nanos: 3_000_000_000
-    }));
-    lab.run(2);
+        nanos: 3_000_000_000,
+    });
+    lab.run(2.0);
     assert_eq!(lab.answers(), [Ok(1), Err(NetError::Cancelled)]);
     assert_eq!(lab.seen(), 1);
-    lab.run(5);
+    lab.run(5.0);
     assert_eq!(lab.seen(), 2, "it was on its way when the client gave up");
 }
 
@@ -308,7 +275,7 @@ fn a_stall_and_a_one_way_partition_hold_one_direction() {
     for partition in [false, true] {
         let mut lab = Lab::new();
         lab.ask(60);
-        lab.run(1);
+        lab.run(1.0);
         let (to, from, _) = link();
         let (cut, heal) = match partition {
             true => (
@@ -331,13 +298,13 @@ fn a_stall_and_a_one_way_partition_hold_one_direction() {
                 Fault::Unstall { from, to },
             ),
         };
-        lab.fault(cut);
+        lab.strike(cut);
         lab.ask(60);
-        lab.run(4);
+        lab.run(4.0);
         assert_eq!(lab.seen(), 2, "requests pass");
         assert_eq!(lab.answers(), [Ok(1)], "answers do not");
-        lab.fault(heal);
-        lab.run(1);
+        lab.strike(heal);
+        lab.run(1.0);
         assert_eq!(lab.answers(), [Ok(1), Ok(2)]);
     }
 }
@@ -356,15 +323,15 @@ fn overlapping_partitions_heal_one_by_one() {
         right: vec![b.clone()],
         one_way: false,
     };
-    lab.fault(cut(&a, &b));
-    lab.fault(cut(&b, &a));
+    lab.strike(cut(&a, &b));
+    lab.strike(cut(&b, &a));
     lab.ask(60);
-    lab.run(1);
-    lab.fault(heal.clone());
-    lab.run(1);
+    lab.run(1.0);
+    lab.strike(heal.clone());
+    lab.run(1.0);
     assert_eq!(lab.seen(), 0);
-    lab.fault(heal);
-    lab.run(1);
+    lab.strike(heal);
+    lab.run(1.0);
     assert_eq!(lab.answers(), [Ok(1)]);
 }
 
@@ -372,18 +339,18 @@ fn overlapping_partitions_heal_one_by_one() {
 fn answers_after_a_pause(order: u16) -> Vec<Result<u64, NetError>> {
     let mut lab = Lab::new();
     lab.ask(60);
-    lab.run(1);
+    lab.run(1.0);
     let process = || "client".to_owned();
     lab.ask(2);
-    assert!(lab.fault(Fault::Pause { process: process() }));
-    lab.run(10);
+    lab.strike(Fault::Pause { process: process() });
+    lab.run(10.0);
     assert_eq!(lab.answers(), [Ok(1)]);
-    assert!(lab.fault(Fault::Resume {
+    lab.strike(Fault::Resume {
         process: process(),
-        order
-    }));
-    lab.run(1);
-    assert!(lab.0.digest() == lab.0.digest_from_scratch());
+        order,
+    });
+    lab.run(1.0);
+    assert!(lab.world().digest() == lab.world().digest_from_scratch());
     lab.answers()
 }
 
@@ -406,15 +373,15 @@ fn what_a_paused_process_finds_it_reads_in_any_order_of_connections_and_timers()
 #[test]
 fn a_fast_clock_times_out_early() {
     let mut lab = Lab::new();
-    lab.fault(Fault::Pause {
+    lab.strike(Fault::Pause {
         process: "a-server".into(),
     });
-    lab.fault(Fault::ClockRate {
+    lab.strike(Fault::ClockRate {
         process: "client".into(),
         ppm: 1_000_000,
     });
     lab.ask(2);
-    lab.run(1);
+    lab.run(1.0);
     assert_eq!(lab.answers(), [Err(NetError::Cancelled)]);
 }
 
@@ -429,51 +396,43 @@ fn a_crash_at_any_event_leaves_a_world_that_goes_on() {
             for _ in 0..cut {
                 lab.step();
             }
-            let process = || victim.to_owned();
-            lab.fault(Fault::Crash { process: process() });
-            lab.run(1);
-            lab.fault(Fault::Start { process: process() });
-            lab.run(20);
+            lab.crash(victim);
+            lab.run(1.0);
+            lab.start(victim);
+            lab.run(20.0);
             let before = lab.answers().len();
             lab.ask(60);
-            lab.run(20);
+            lab.run(20.0);
             let answers = lab.answers();
             assert_eq!(answers.len(), before + 1, "{victim} after {cut}");
             assert!(answers[before].is_ok(), "{victim} after {cut}: {answers:?}");
-            assert_eq!(
-                lab.0.routines(lab.0.find("client").expect("exists")).len(),
-                0
-            );
-            assert!(lab.0.digest() == lab.0.digest_from_scratch());
+            assert_eq!(lab.world().routines(lab.0.id("client")).len(), 0);
+            assert!(lab.world().digest() == lab.world().digest_from_scratch());
         }
     }
-}
-
-fn of_server(fault: impl Fn(String) -> Fault) -> Fault {
-    fault("a-server".to_owned())
 }
 
 #[test]
 fn who_follows_a_connection_is_told_when_it_is_open_and_why_it_is_gone() {
     let mut lab = Lab::new();
-    lab.tell("connect", serde_json::Value::Null);
-    lab.run(1);
+    lab.connect();
+    lab.run(1.0);
     assert_eq!(lab.connection(), [Ok(true)]);
     // Calls go over the same connection, and end before it.
     lab.ask(60);
-    lab.run(1);
-    assert_eq!(lab.0.connections().count(), 1);
-    lab.fault(of_server(|process| Fault::Crash { process }));
-    lab.run(1);
+    lab.run(1.0);
+    assert_eq!(lab.world().connections().count(), 1);
+    lab.crash("a-server");
+    lab.run(1.0);
     assert_eq!(lab.connection(), [Ok(true), Err(NetError::Reset)]);
-    lab.tell("connect", serde_json::Value::Null);
-    lab.run(1);
+    lab.connect();
+    lab.run(1.0);
     assert_eq!(lab.connection()[2], Err(NetError::Refused));
     // One that comes when it is open is told at once.
-    lab.fault(of_server(|process| Fault::Start { process }));
+    lab.start("a-server");
     lab.ask(60);
-    lab.run(1);
-    lab.tell("connect", serde_json::Value::Null);
+    lab.run(1.0);
+    lab.connect();
     assert_eq!(lab.connection()[3], Ok(true));
     assert_eq!(lab.seen(), 2, "nothing else was sent");
 }
@@ -481,17 +440,17 @@ fn who_follows_a_connection_is_told_when_it_is_open_and_why_it_is_gone() {
 #[test]
 fn who_follows_a_connection_sends_no_pings_for_that() {
     let mut lab = Lab::new();
-    lab.tell("connect", serde_json::Value::Null);
-    lab.run(1);
+    lab.connect();
+    lab.run(1.0);
     let (client, server, transport) = link();
-    assert!(lab.fault(Fault::HalfOpen {
+    lab.strike(Fault::HalfOpen {
         client,
         server,
-        transport
-    }));
-    lab.run(60);
+        transport,
+    });
+    lab.run(60.0);
     assert_eq!(lab.connection(), [Ok(true)]);
     lab.ask(60);
-    lab.run(13);
+    lab.run(13.0);
     assert_eq!(lab.connection(), [Ok(true), Err(NetError::Reset)]);
 }

@@ -2,6 +2,7 @@
 
 use crate::common;
 
+use wavetank_engine::drive::Stepped;
 use wavetank_etcd::{EtcdError, Sizes};
 use wavetank_version::{EtcdVersion, Set};
 
@@ -20,7 +21,7 @@ fn too_many_requests_are_not_taken() {
     let calls: Vec<u64> = (0..30)
         .map(|n| cluster.send(0, &format!("write {n}")))
         .collect();
-    cluster.run_for(LIMIT.as_secs());
+    cluster.run(LIMIT.as_secs_f64());
     let taken = calls.iter().filter(|call| match &cluster.answers[call] {
         Ok(_) => true,
         Err(error) => {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
 use wavetank_etcd::{Client, Config, Etcd, LeaseId, Request, Response};
 use wavetank_version::{EtcdVersion, Set};
@@ -82,24 +83,14 @@ fn a_lease_that_is_over_cannot_be_renewed() {
     }
     let client = Client::new(id_of(MEMBERS[0])).without_retries();
     builder.process("late", Late(client));
-    let mut world = builder.build();
-    for process in names.iter().map(ToString::to_string) {
-        let start = Action::Fault(Fault::Start { process });
-        let applied = world.apply(Time::ZERO, Event::Act(&start), &mut |sent| sent.nominal);
-        applied.expect("it is down");
+    let mut bench = Bench::new(builder.build());
+    let first = id_of(MEMBERS[0]);
+    // The first member's election timer is the shortest.
+    bench.choose(move |_, entry, _| if entry.process == first { 0 } else { 9 });
+    for name in &names {
+        bench.start(name);
     }
-    while world.now() < Time::from_secs(20) {
-        let entry = *world.next_entry().expect("members have timers");
-        // The first member's election timer is the shortest.
-        let event = match entry.what {
-            What::Choose { .. } if entry.process == id_of(MEMBERS[0]) => {
-                Event::Choice(entry.seq, 0)
-            }
-            What::Choose { .. } => Event::Choice(entry.seq, 9),
-            _ => Event::Pending(entry.seq),
-        };
-        let applied = world.apply(entry.at, event, &mut |sent| sent.nominal);
-        applied.expect("it is pending");
-    }
-    assert_eq!(world.cell(id_of("late"), &TTLS), vec![0; ATTEMPTS as usize]);
+    bench.run(20.0);
+    let ttls = bench.world.cell(id_of("late"), &TTLS);
+    assert_eq!(ttls, vec![0; ATTEMPTS as usize]);
 }

@@ -3,6 +3,7 @@
 
 use crate::common;
 
+use wavetank_engine::drive::Stepped;
 use wavetank_etcd::{EtcdError, Sizes};
 use wavetank_version::Set;
 
@@ -16,7 +17,7 @@ fn is_old_at_a_minority_and_fresh_after(draws: u64, of_leader: bool) {
     let other = (leader + 2) % 3;
     assert!(cluster.ask(other, "write old").is_ok());
 
-    cluster.act(&cluster.links(cut, true));
+    cluster.strike(cluster.links(cut, true));
     // At this moment the former leader still believes that it leads, and a follower that it has one.
     let mut early = vec![cluster.send(cut, "read")];
     if of_leader {
@@ -24,7 +25,7 @@ fn is_old_at_a_minority_and_fresh_after(draws: u64, of_leader: bool) {
         early.push(cluster.send(cut, "write lost"));
     }
     // Not even it answers what it cannot make sure of.
-    cluster.run_for(6);
+    cluster.run(6.0);
     assert!(early.iter().all(|call| !cluster.answers.contains_key(call)));
     let written = cluster.ask(other, "write new");
     assert!(written.is_ok(), "{written:?}");
@@ -45,9 +46,9 @@ fn is_old_at_a_minority_and_fresh_after(draws: u64, of_leader: bool) {
 
     // One that waits while the links heal is told the truth, or nothing.
     let waiting = cluster.send(cut, "read");
-    cluster.run_for(3);
-    cluster.act(&cluster.links(cut, false));
-    cluster.run_for(LIMIT.as_secs());
+    cluster.run(3.0);
+    cluster.strike(cluster.links(cut, false));
+    cluster.run(LIMIT.as_secs_f64());
     match &cluster.answers[&waiting] {
         Err(error) => assert_eq!(*error, EtcdError::LeaderChanged),
         answer => assert_eq!(found(answer), ("new".into(), 3)),

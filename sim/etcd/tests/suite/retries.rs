@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
 use wavetank_etcd::{
     Client, EtcdError, Keys, LeaseId, Range, Ranged, Request, Response, Txn, TxnResponse,
@@ -122,23 +123,16 @@ fn asked(
         },
     );
     builder.process("caller", OneCall { client, call });
-    let mut world = builder.build();
-    for name in ["etcd", "caller"] {
-        let process = name.to_owned();
-        let start = Action::Fault(Fault::Start { process });
-        let started = world.apply(Time::ZERO, Event::Act(&start), &mut |s| s.nominal);
-        started.expect("possible");
-    }
-    let caller = world.find("caller").expect("it is there");
+    let mut bench = Bench::new(builder.build());
+    bench.start("etcd");
+    bench.start("caller");
+    let caller = bench.id("caller");
     loop {
-        if let Some((result, took)) = world.cell(caller, &ENDED) {
-            let member = world.process::<Moody>(member).expect("it is one");
+        if let Some((result, took)) = bench.world.cell(caller, &ENDED) {
+            let member = bench.world.process::<Moody>(member).expect("it is one");
             return (member.seen, result, took);
         }
-        let next = *world.next_entry().expect("the call ends");
-        let event = Event::Pending(next.seq);
-        let applied = world.apply(next.at, event, &mut |s| s.nominal);
-        applied.expect("pending");
+        assert!(bench.step(), "the call ends");
     }
 }
 

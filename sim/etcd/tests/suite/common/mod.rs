@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
 use wavetank_etcd::EtcdDefect;
 use wavetank_etcd::monitors::Name as Monitor;
@@ -93,13 +94,31 @@ async fn ask(rx: Rx, ask: Ask) -> Outcome {
 
 /// Members and the hand, stepped in the default order.
 pub struct Cluster {
-    world: World,
+    bench: Bench,
     members: usize,
-    draws: u64,
     calls: u64,
     pub answers: BTreeMap<u64, Answer>,
     /// How often a read at a minority was seen to be old.
     pub stale: usize,
+}
+
+impl Stepped for Cluster {
+    fn bench(&mut self) -> &mut Bench {
+        &mut self.bench
+    }
+
+    fn seen(&mut self, report: &Report) {
+        for note in &report.notes {
+            if let Some(answered) = note.body.get::<Answered<Bytes>>() {
+                let number = answered.id.number;
+                self.answers.insert(number, answered.result.clone());
+            }
+        }
+        for (index, check) in &report.checks {
+            assert!(!matches!(check, Check::Violated(_)), "{check:?}");
+            self.stale += usize::from(*index == 1);
+        }
+    }
 }
 
 impl Cluster {
@@ -109,7 +128,7 @@ impl Cluster {
         release: EtcdVersion,
         defects: Set<EtcdDefect>,
         sizes: Sizes,
-        draws: u64,
+        mut draws: u64,
     ) -> Cluster {
         let of_members = &MEMBERS[..members];
         let names = [of_members, &[HAND]].concat();
@@ -136,62 +155,28 @@ impl Cluster {
         for monitor in monitors {
             builder.property(monitor.property::<Bytes>());
         }
+        let mut bench = Bench::new(builder.build());
+        bench.choose(move |_, _, domain| {
+            draws = draws.wrapping_mul(0x5851_F42D_4C95_7F2D) + 1;
+            (draws >> 33) % domain
+        });
         let mut cluster = Cluster {
-            world: builder.build(),
+            bench,
             members: count,
-            draws,
             calls: 0,
             answers: BTreeMap::new(),
             stale: 0,
         };
         for name in names {
-            let process = name.to_owned();
-            cluster.act(&Action::Fault(Fault::Start { process }));
+            cluster.start(name);
         }
-        cluster.run_for(5);
+        cluster.run(5.0);
         cluster
-    }
-
-    pub fn act(&mut self, action: &Action) {
-        self.apply(self.world.now(), Event::Act(action));
-    }
-
-    fn apply(&mut self, at: Time, event: Event<'_>) {
-        let applied = self.world.apply(at, event, &mut |sent| sent.nominal);
-        let report = applied.expect("it fits");
-        for note in &report.notes {
-            if let Some(answered) = note.body.get::<Answered<Bytes>>() {
-                let number = answered.id.number;
-                self.answers.insert(number, answered.result.clone());
-            }
-        }
-        for (index, check) in report.checks {
-            assert!(!matches!(check, Check::Violated(_)), "{check:?}");
-            self.stale += usize::from(index == 1);
-        }
-    }
-
-    pub fn run_for(&mut self, seconds: u64) {
-        let end = self.world.now() + Duration::from_secs(seconds);
-        while let Some(entry) = self.world.next_entry().copied().filter(|e| e.at <= end) {
-            let event = match entry.what {
-                What::Choose { domain, .. } => {
-                    self.draws = self.draws.wrapping_mul(0x5851_F42D_4C95_7F2D) + 1;
-                    Event::Choice(entry.seq, (self.draws >> 33) % domain)
-                }
-                _ => Event::Pending(entry.seq),
-            };
-            self.apply(entry.at, event);
-        }
     }
 
     /// Asks one member, and says under which number the answer will be found.
     pub fn send(&mut self, member: usize, what: &str) -> u64 {
-        self.act(&Action::Command {
-            process: HAND.to_owned(),
-            what: what.to_owned(),
-            args: member.into(),
-        });
+        self.command(HAND, what, member.into());
         self.calls += 1;
         self.calls
     }
@@ -199,7 +184,7 @@ impl Cluster {
     /// The answer, once there has been time for any.
     pub fn ask(&mut self, member: usize, what: &str) -> Answer {
         let number = self.send(member, what);
-        self.run_for(LIMIT.as_secs());
+        self.run(LIMIT.as_secs_f64());
         self.answers[&number].clone()
     }
 
@@ -209,19 +194,19 @@ impl Cluster {
     }
 
     pub fn member(&self, n: usize) -> &Etcd<Bytes> {
-        let id = self.world.find(MEMBERS[n]).expect("it exists");
-        self.world.process(id).expect("it is a member")
+        let id = self.bench.id(MEMBERS[n]);
+        self.bench.world.process(id).expect("it is a member")
     }
 
     /// The links between one member and the others; the hand still reaches all.
-    pub fn links(&self, n: usize, cut: bool) -> Action {
+    pub fn links(&self, n: usize, cut: bool) -> Fault {
         let left = vec![MEMBERS[n].to_owned()];
         let others = MEMBERS[..self.members]
             .iter()
             .filter(|name| **name != MEMBERS[n]);
         let right = others.map(ToString::to_string).collect();
         let one_way = false;
-        Action::Fault(match cut {
+        match cut {
             true => Fault::Partition {
                 left,
                 right,
@@ -232,7 +217,7 @@ impl Cluster {
                 right,
                 one_way,
             },
-        })
+        }
     }
 }
 
