@@ -4,7 +4,7 @@
 //! `wavetank-cluster`, which has the list of them; what the words mean in which they are declared to
 //! `wavetank-component`.
 //!
-//! `elected` is what processes have in common of which one leads, `orders` what users have who are told to do something.
+//! `elected` is what processes have in common of which one leads, `users` clients that use one kind of thing in a scenario.
 //!
 //! A component may look into the folder of another by that one's name: an apiserver asks `etcd` for its release, as a
 //! user would read its flags.
@@ -19,12 +19,12 @@ pub mod informers;
 pub mod kube_apiserver;
 pub mod kube_controller_manager;
 pub mod load_balancer;
-mod orders;
 pub mod pod_runners;
 mod promises;
 pub mod rollout;
 pub mod service_writers;
 pub mod services;
+mod users;
 mod view;
 pub mod watch_cache;
 pub mod writers;

@@ -37,9 +37,11 @@ use crate::kube_controller_manager::controller::{
 };
 use crate::kube_controller_manager::controller_utils::PodOwnerDefect;
 use crate::kube_controller_manager::gates;
-use crate::{informers, kube_apiserver, kube_controller_manager, watch_cache};
+use crate::users::User;
+use crate::{informers, kube_apiserver, kube_controller_manager};
 use controller::CONTROLLER;
 use defects::DeploymentDefect;
+use users::UsesDeployments;
 
 const NAME: &str = "deployment";
 /// The key of the number of those who roll out.
@@ -107,20 +109,7 @@ impl Component for Deployments {
         kube_apiserver::needed_by(USERS, spec, mistakes);
         let syncs = spec.part::<Options>().concurrent_deployment_syncs;
         let key = "concurrent-deployment-syncs";
-        if syncs.is_some_and(|syncs| !(1..=50).contains(&syncs)) {
-            let message = "the controller cannot sync so many Deployments at once";
-            mistakes.value(Section::Options, key, message, "give 1 to 50");
-        }
-        if is_run(spec) && !watch_cache::is_on(spec) {
-            let message = "the informers of the deployment-controller need watch caches";
-            let help = "add `watch-cache: true` to `topology`";
-            mistakes.key(Section::Options, "controllers", message, help);
-        }
-        if syncs.is_some() && !is_run(spec) {
-            let message = format!("`{key}` is for a controller that does not run");
-            let help = format!("add {}", NEEDED.add);
-            mistakes.key(Section::Options, key, message, help);
-        }
+        kube_controller_manager::check_syncs(spec, mistakes, CONTROLLER, key, syncs);
     }
 
     fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
@@ -135,7 +124,7 @@ impl Component for Deployments {
             return;
         };
         for name in wiring.names(NAME) {
-            wiring.process(name, users::DeploymentUser::new(rest.clone()));
+            wiring.process(name, User::new(rest.clone(), UsesDeployments));
         }
     }
 

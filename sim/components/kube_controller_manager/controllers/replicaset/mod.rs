@@ -34,10 +34,12 @@ use crate::kube_controller_manager::controller::{
 };
 use crate::kube_controller_manager::controller_utils::PodOwnerDefect;
 use crate::kube_controller_manager::gates;
-use crate::{informers, kube_apiserver, kube_controller_manager, watch_cache};
+use crate::users::User;
+use crate::{informers, kube_apiserver, kube_controller_manager};
 pub(super) use controller::new;
 use defects::ReplicaSetDefect;
 pub(super) use kind::Kind;
+use users::UsesSets;
 
 const NAME: &str = "replicaset";
 /// The key of the number of those who use sets.
@@ -81,32 +83,6 @@ const NEEDED: Need = Need {
     add: "`controllers: [replicaset-controller]` to `options`, and `controller-managers: 1` to `topology`",
 };
 
-/// What is to be said of how many objects a controller syncs at once.
-pub(super) fn check_syncs(
-    spec: &Spec,
-    mistakes: &mut Mistakes,
-    kind: Kind,
-    key: &'static str,
-    syncs: Option<u32>,
-) {
-    let is_run = running(spec).contains(&kind);
-    let name = kind.controller();
-    if syncs.is_some_and(|syncs| !(1..=50).contains(&syncs)) {
-        let message = format!("the {name} cannot sync so many objects at once");
-        mistakes.value(Section::Options, key, message, "give 1 to 50");
-    }
-    if is_run && !watch_cache::is_on(spec) {
-        let message = format!("the informers of the {name} need watch caches");
-        let help = "add `watch-cache: true` to `topology`";
-        mistakes.key(Section::Options, "controllers", message, help);
-    }
-    if syncs.is_some() && !is_run {
-        let message = format!("`{key}` is for a controller that does not run");
-        let help = format!("add `controllers: [{name}]` to `options`");
-        mistakes.key(Section::Options, key, message, help);
-    }
-}
-
 impl Component for ReplicaSets {
     fn name(&self) -> &'static str {
         NAME
@@ -141,7 +117,8 @@ impl Component for ReplicaSets {
         kube_apiserver::needed_by(USERS, spec, mistakes);
         let syncs = spec.part::<Options>().concurrent_replicaset_syncs;
         let key = "concurrent-replicaset-syncs";
-        check_syncs(spec, mistakes, Kind::ReplicaSet, key, syncs);
+        let name = Kind::ReplicaSet.controller();
+        kube_controller_manager::check_syncs(spec, mistakes, name, key, syncs);
     }
 
     fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
@@ -159,8 +136,8 @@ impl Component for ReplicaSets {
             return;
         };
         for name in wiring.names(NAME) {
-            let user = users::ReplicaSetUser::new(rest.clone(), running(setup));
-            wiring.process(name, user);
+            let kinds = running(setup);
+            wiring.process(name, User::new(rest.clone(), UsesSets { kinds }));
         }
     }
 

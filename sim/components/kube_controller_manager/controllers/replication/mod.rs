@@ -14,7 +14,7 @@ use super::replicaset::{self, Kind};
 use crate::kube_controller_manager::controller::{
     Controller, ControllerContext, ControllerDescriptor,
 };
-use crate::kube_controller_manager::gates;
+use crate::kube_controller_manager::{self, gates};
 
 /// Its descriptor.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,8 @@ impl Component for ReplicationControllers {
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
         let syncs = spec.part::<Options>().concurrent_rc_syncs;
         let key = "concurrent-rc-syncs";
-        replicaset::check_syncs(spec, mistakes, Kind::ReplicationController, key, syncs);
+        let name = Kind::ReplicationController.controller();
+        kube_controller_manager::check_syncs(spec, mistakes, name, key, syncs);
     }
 
     fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {

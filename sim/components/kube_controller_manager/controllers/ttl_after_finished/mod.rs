@@ -26,8 +26,10 @@ use wavetank_version::{Gate, List, Listed};
 use crate::kube_controller_manager::controller::{
     Controller, ControllerContext, ControllerDescriptor,
 };
-use crate::{informers, kube_apiserver, kube_controller_manager, watch_cache};
+use crate::users::User;
+use crate::{informers, kube_apiserver, kube_controller_manager};
 use controller::{CONTROLLER, CleansUp, TtlDefect};
+use users::UsesJobs;
 
 const NAME: &str = "ttl-after-finished";
 /// The key of the number of those who use Jobs.
@@ -95,24 +97,7 @@ impl Component for TtlAfterFinished {
         kube_apiserver::needed_by(USERS, spec, mistakes);
         let syncs = spec.part::<Options>().concurrent_ttl_after_finished_syncs;
         let key = "concurrent-ttl-after-finished-syncs";
-        if syncs.is_some_and(|syncs| !(1..=50).contains(&syncs)) {
-            let message = "the controller cannot sync so many Jobs at once";
-            mistakes.value(Section::Options, key, message, "give 1 to 50");
-        }
-        if is_run(spec) && !watch_cache::is_on(spec) {
-            let message = "the informer of the TTL-after-finished controller needs watch caches";
-            let help = "add `watch-cache: true` to `topology`";
-            mistakes.key(Section::Options, "controllers", message, help);
-        }
-        if syncs.is_some() && !is_run(spec) {
-            let message = format!("`{key}` is for a controller that does not run");
-            mistakes.key(
-                Section::Options,
-                key,
-                message,
-                format!("add {}", NEEDED.add),
-            );
-        }
+        kube_controller_manager::check_syncs(spec, mistakes, CONTROLLER, key, syncs);
     }
 
     fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
@@ -125,7 +110,7 @@ impl Component for TtlAfterFinished {
             return;
         };
         for name in wiring.names(NAME) {
-            wiring.process(name, users::JobUser::new(rest.clone()));
+            wiring.process(name, User::new(rest.clone(), UsesJobs));
         }
     }
 
