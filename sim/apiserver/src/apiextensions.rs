@@ -32,6 +32,10 @@ pub use defects::CustomDefect;
 pub(crate) use handler::{CustomPath, Found, InUse, done, resolve, watch};
 pub(crate) use rest::Definitions;
 
+/// `forbidCreateAdmission`: why nothing is made by a definition that is on its way out.
+pub(crate) const CREATE_NOT_ALLOWED: &str =
+    "create not allowed while custom resource definition is terminating";
+
 /// Whose the informer is.
 const SCOPE: Name = Name::new("apiextensions");
 

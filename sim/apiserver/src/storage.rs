@@ -3,6 +3,7 @@
 
 mod codec;
 pub(crate) mod continues;
+mod definition;
 mod lease;
 mod list;
 pub(crate) mod update;
@@ -83,19 +84,30 @@ impl Storage {
             lease,
             ..Put::new(key.clone(), written.clone())
         };
-        let txn = Txn {
-            compare: vec![Compare::mod_revision(key, 0)],
-            success: vec![TxnOp::Put(put)],
-            failure: vec![],
-        };
-        let response = self.etcd.txn(rx, txn).await?;
-        if !response.succeeded {
-            return Err(StoreError::Exists);
+        loop {
+            let definition = self.of_definition(rx, written.name()).await?;
+            let also = definition.is_some();
+            let failure = TxnOp::Range(Range::of(Keys::One(key.clone())));
+            let txn = Txn {
+                compare: [Compare::mod_revision(key.clone(), 0)]
+                    .into_iter()
+                    .chain(definition)
+                    .collect(),
+                success: vec![TxnOp::Put(put.clone())],
+                failure: also.then_some(failure).into_iter().collect(),
+            };
+            let response = self.etcd.txn(rx, txn).await?;
+            if response.succeeded {
+                return Ok(Stored {
+                    object: self.codec.decode(written)?,
+                    resource_version: response.revision,
+                });
+            }
+            // Otherwise the definition has changed, and may do so without being on its way out.
+            if !also || found(response).is_some() {
+                return Err(StoreError::Exists);
+            }
         }
-        Ok(Stored {
-            object: self.codec.decode(written)?,
-            resource_version: response.revision,
-        })
     }
 
     /// `Delete` (`conditionalDelete`): what is stored, or `cached`, must pass the preconditions and
@@ -136,7 +148,7 @@ impl Storage {
                 prev_kv: false,
             });
             let revision = current.resource_version;
-            let response = self.if_unchanged(rx, &key, revision, delete).await?;
+            let response = self.if_unchanged(rx, &key, revision, None, delete).await?;
             if response.succeeded {
                 if self.release.has(gates::DELETED_HAVE_THEIR_REVISION) {
                     current.resource_version = response.revision;
@@ -160,10 +172,12 @@ impl Storage {
         rx: Rx,
         key: &Key,
         revision: Revision,
+        also: Option<Compare<Object>>,
         then: TxnOp<Object>,
     ) -> Result<TxnResponse<Object>, EtcdError> {
+        let own = Compare::mod_revision(key.clone(), revision);
         let txn = Txn {
-            compare: vec![Compare::mod_revision(key.clone(), revision)],
+            compare: std::iter::once(own).chain(also).collect(),
             success: vec![then],
             failure: vec![TxnOp::Range(Range::of(Keys::One(key.clone())))],
         };

@@ -85,7 +85,6 @@ pub(super) fn all() -> Vec<PropertyInfo> {
                 ))
             },
         )
-        .fits(|_| false)
         .tested_by(&DEFINES),
         PropertyInfo::new(
             "established-is-served",

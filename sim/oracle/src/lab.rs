@@ -393,7 +393,7 @@ impl Lab {
             custom_resources: CustomResources::Served {
                 apiserver_count: cluster.servers as u32,
                 aggregated: bootstrapped,
-                defects: Set::NONE,
+                defects: Set::shipped_with(release),
             },
             admission: Admission {
                 defaults: release.has(gates::AGGREGATED_DISCOVERY),

@@ -29,12 +29,30 @@ const CHANGE_IS_NOT_COMPUTED_AGAIN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::CUSTOM_RESOURCES);
 
+const LATE_CREATION_STAYS: Defect = Defect::open(
+    "late-creation-stays",
+    "k/k#99181 (not fixed)",
+    "an object is created by a server that has not seen yet that its definition goes, and stays. Off: the transaction of a \
+     creation compares the definition, too",
+)
+.ships(gates::CUSTOM_RESOURCES)
+.fits_only(gates::CUSTOM_RESOURCES);
+
+const FIX_DELETE_BEFORE_ESTABLISHED: Defect = Defect::fix(
+    "fix-delete-before-established",
+    "finding 27",
+    "a definition that goes before it is established takes its objects along, if its names were accepted",
+)
+.fits_only(gates::CUSTOM_RESOURCES);
+
 defects! {
     /// A known bug of how definitions are served.
     pub enum CustomDefect in "apiservers that serve custom resources" {
         EstablishedAtOnce = ESTABLISHED_AT_ONCE,
         DefinitionWithoutFinalizer = DEFINITION_WITHOUT_FINALIZER,
         ChangeIsNotComputedAgain = CHANGE_IS_NOT_COMPUTED_AGAIN,
+        LateCreationStays = LATE_CREATION_STAYS,
+        FixDeleteBeforeEstablished = FIX_DELETE_BEFORE_ESTABLISHED,
     }
 }
 

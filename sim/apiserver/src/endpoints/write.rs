@@ -12,6 +12,7 @@ use wavetank_api::versions::{convert_from_hub, convert_to_hub};
 use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
 use wavetank_engine::Rx;
 
+use crate::apiextensions::CREATE_NOT_ALLOWED;
 use crate::endpoints::admission::{Operation, mutate, namespace_lifecycle};
 use crate::endpoints::admit_pods::admit;
 use crate::endpoints::{Api, RequestContext, answer, query};
@@ -114,9 +115,8 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
 
 /// `forbidCreateAdmission`: nothing is made by a definition that is on its way out.
 fn forbid_create_admission(api: &Api, name: &str) -> Result<(), Status> {
-    let why = "create not allowed while custom resource definition is terminating";
     match api.custom.is_some_and(|in_use| in_use.terminating) {
-        true => Err(Status::new_forbidden(api.resource, name, why)),
+        true => Err(Status::new_forbidden(api.resource, name, CREATE_NOT_ALLOWED)),
         false => Ok(()),
     }
 }

@@ -31,9 +31,9 @@ impl Codec {
         Codec(resource.strategy.custom().map(|_| resource))
     }
 
-    /// Does a definition make its type?
-    pub(super) fn is_custom(self) -> bool {
-        self.0.is_some()
+    /// The resource, if a definition makes its type.
+    pub(super) fn custom_resource(self) -> Option<&'static Resource> {
+        self.0
     }
 
     fn custom(self) -> Option<&'static CustomVersion> {

@@ -174,9 +174,14 @@ impl GuaranteedUpdate<'_> {
             lease,
             ..Put::new(self.key.clone(), new.clone())
         });
+        let revision = self.revision();
+        let definition = match revision {
+            0 => self.storage.of_definition(rx, new.name()).await?,
+            _ => None,
+        };
         let unchanged = self
             .storage
-            .if_unchanged(rx, &self.key, self.revision(), put);
+            .if_unchanged(rx, &self.key, revision, definition, put);
         let response = unchanged.await?;
         if response.succeeded {
             return Ok(Some(Stored {
@@ -190,7 +195,7 @@ impl GuaranteedUpdate<'_> {
 
     /// Is what was computed before a conflict offered again?
     fn is_kept(&self, rx: Rx) -> bool {
-        self.storage.codec.is_custom()
+        self.storage.codec.custom_resource().is_some()
             && rx
                 .read(&DEFECTS)
                 .has(CustomDefect::ChangeIsNotComputedAgain)

@@ -18,7 +18,7 @@ use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_engine::Rx;
 
 use super::{Controller, Failed};
-use crate::apiextensions::SCOPE;
+use crate::apiextensions::{CustomDefect, DEFECTS, SCOPE};
 use crate::apiextensions::serving_info::get_or_create_serving_info_for;
 use crate::cacher::Cacher;
 use crate::options::ListOptions;
@@ -83,7 +83,7 @@ pub(super) async fn sync(controller: &Controller, rx: Rx, key: &Item) -> Result<
         return Ok(());
     };
     let mut crd = updated.json();
-    if is_crd_condition_true(&crd, "Established") {
+    if has_instances(rx, &crd) {
         let deleted = delete_instances(controller, rx, &updated).await;
         let (condition, done) = match deleted {
             Ok(condition) => (condition, true),
@@ -104,6 +104,15 @@ pub(super) async fn sync(controller: &Controller, rx: Rx, key: &Item) -> Result<
     }
     crd_remove_finalizer(&mut crd, CUSTOM_RESOURCE_CLEANUP_FINALIZER);
     finish(controller, rx, crd).await
+}
+
+/// May there be objects of it? Upstream looks at `Established`, but serves as soon as the names are accepted.
+fn has_instances(rx: Rx, crd: &Json) -> bool {
+    is_crd_condition_true(crd, "Established")
+        || is_crd_condition_true(crd, "NamesAccepted")
+            && rx
+                .read(&DEFECTS)
+                .has(CustomDefect::FixDeleteBeforeEstablished)
 }
 
 /// The last update: what it answers is a Status or the object, both are well.
