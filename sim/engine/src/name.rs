@@ -245,10 +245,26 @@ mod tests {
     #[test]
     fn names_are_in_the_order_of_their_texts() {
         let texts = [
-            "", "\0", "a", "a\0", "a\0b", "ab", "serve", "service-", "service-a", "service-b", "service-ab", "services",
-            "é", "zzzzzzzz", "zzzzzzzzz",
+            "",
+            "\0",
+            "a",
+            "a\0",
+            "a\0b",
+            "ab",
+            "serve",
+            "service-",
+            "service-a",
+            "service-b",
+            "service-ab",
+            "services",
+            "é",
+            "zzzzzzzz",
+            "zzzzzzzzz",
         ];
-        for (one, other) in texts.iter().flat_map(|one| texts.map(|other| (*one, other))) {
+        for (one, other) in texts
+            .iter()
+            .flat_map(|one| texts.map(|other| (*one, other)))
+        {
             let (a, b) = (Name::new(one), Name::new(other));
             assert_eq!(a.cmp(&b), one.cmp(other), "{one:?} and {other:?}");
             assert_eq!(a == b, one == other, "{one:?} and {other:?}");
