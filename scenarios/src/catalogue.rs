@@ -59,6 +59,16 @@ pub trait Catalogue: Sync {
         Vec::new()
     }
 
+    /// The names of [`Catalogue::scenarios`]. To look for one nothing needs to be known of the others.
+    fn scenario_names(&self) -> Vec<String> {
+        names(self.scenarios())
+    }
+
+    /// The names of [`Catalogue::scopes`].
+    fn scope_names(&self) -> Vec<String> {
+        names(self.scopes())
+    }
+
     /// The kinds of processes, and their parts.
     fn components(&self) -> Vec<Listed> {
         Vec::new()
@@ -122,6 +132,10 @@ pub trait Catalogue: Sync {
             false => Err("its case has no other composition".to_owned()),
         }
     }
+}
+
+fn names(listed: Vec<Listed>) -> Vec<String> {
+    listed.into_iter().map(|listed| listed.name).collect()
 }
 
 /// A catalogue with nothing in it.

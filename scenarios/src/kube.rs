@@ -50,6 +50,14 @@ impl Catalogue for Kube {
         scopes.iter().map(listing::scenario).collect()
     }
 
+    fn scenario_names(&self) -> Vec<String> {
+        library::scenario_names()
+    }
+
+    fn scope_names(&self) -> Vec<String> {
+        library::scope_names()
+    }
+
     fn components(&self) -> Vec<Listed> {
         listing::components(&self.components)
     }

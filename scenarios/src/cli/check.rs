@@ -91,7 +91,7 @@ fn searches(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Searches, Pro
     }
     let names = match &args.scope {
         Some(scope) => vec![scope.clone()],
-        None => catalogue.scopes().into_iter().map(|s| s.name).collect(),
+        None => catalogue.scope_names(),
     };
     let open = |name: &String| {
         let case = find::scope(catalogue, name, &args.composition.composition())?;

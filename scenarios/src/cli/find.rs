@@ -16,20 +16,14 @@ pub(super) fn scenario(
     name: &str,
     composition: &Composition,
 ) -> Result<Box<dyn Case>, Problem> {
-    let scopes = catalogue.scopes();
-    if scopes.iter().any(|scope| scope.name == name) {
+    if catalogue.scope_names().iter().any(|scope| scope == name) {
         return Err(Problem::new(format!(
             "`{name}` is a scope, which is searched: `{} check {name}`",
             this_command()
         )));
     }
-    named(
-        catalogue,
-        name,
-        composition,
-        "scenario",
-        &catalogue.scenarios(),
-    )
+    let bundled = catalogue.scenario_names();
+    named(catalogue, name, composition, "scenario", bundled)
 }
 
 /// The case of a scope file or of a bundled scope.
@@ -38,17 +32,16 @@ pub(super) fn scope(
     name: &str,
     composition: &Composition,
 ) -> Result<Box<dyn Case>, Problem> {
-    let scopes = catalogue.scopes();
-    let scenarios = catalogue.scenarios();
-    if scenarios.iter().any(|scenario| scenario.name == name) {
-        let all: Vec<&str> = scopes.iter().map(|scope| scope.name.as_str()).collect();
+    let scopes = catalogue.scope_names();
+    let scenarios = catalogue.scenario_names();
+    if scenarios.iter().any(|scenario| scenario == name) {
         return Err(Problem::new(format!(
             "`{name}` is a scenario, which is run under seeds: `{} run {name}`; the bundled scopes are: {}",
             this_command(),
-            all.join(", ")
+            scopes.join(", ")
         )));
     }
-    named(catalogue, name, composition, "scope", &scopes)
+    named(catalogue, name, composition, "scope", scopes)
 }
 
 /// The case of a file, or of a bundled scenario or scope.
@@ -57,8 +50,8 @@ pub(super) fn either(
     name: &str,
     composition: &Composition,
 ) -> Result<Box<dyn Case>, Problem> {
-    let bundled = [catalogue.scenarios(), catalogue.scopes()].concat();
-    named(catalogue, name, composition, "scenario or scope", &bundled)
+    let bundled = [catalogue.scenario_names(), catalogue.scope_names()].concat();
+    named(catalogue, name, composition, "scenario or scope", bundled)
 }
 
 fn named(
@@ -66,7 +59,7 @@ fn named(
     name: &str,
     composition: &Composition,
     kind: &str,
-    bundled: &[Listed],
+    bundled: Vec<String>,
 ) -> Result<Box<dyn Case>, Problem> {
     if is_path(name) {
         let path = Path::new(name);
@@ -75,8 +68,10 @@ fn named(
             false => std::fs::metadata(path).map(drop),
         };
         checked.map_err(|error| Problem::new(format!("{name}: {}", why(&error))))?;
-    } else if !bundled.iter().any(|listed| listed.name == name) {
-        let help = help(name, bundled, &format!("the bundled {kind}s are"));
+    } else if !bundled.iter().any(|listed| listed == name) {
+        let bundled = bundled.into_iter().map(|name| Listed::new(name, ""));
+        let bundled: Vec<Listed> = bundled.collect();
+        let help = help(name, &bundled, &format!("the bundled {kind}s are"));
         return Err(Problem::new(format!(
             "there is no {kind} `{name}`; {help}\n\
              (a {kind} file's name ends in .yaml or has a / in it)"

@@ -1,12 +1,13 @@
 //! A scenario with a composition of release, defects and fixes, as a case.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use wavetank_cluster::{Components, Named};
 use wavetank_component::{Drawn, Setup, Spec};
 use wavetank_engine::drive::seeded::FaultSchedule;
 use wavetank_engine::drive::story::Describer;
-use wavetank_engine::{LinkSpec, World};
+use wavetank_engine::{LinkSpec, Time, World};
 use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
@@ -25,6 +26,8 @@ pub struct Job {
     pub(super) spec: Spec,
     pub(super) components: Components,
     pub(super) properties: Vec<Named>,
+    /// What seed 0 decides, once somebody has asked: that of each key that the options leave out.
+    usual: OnceLock<Drawn>,
 }
 
 impl Job {
@@ -61,16 +64,18 @@ impl Job {
         }
         let properties = match scenario.properties.as_slice() {
             [] => components.fitting(&spec),
-            named => named
-                .iter()
-                .filter_map(|n| components.property(n))
-                .collect(),
+            named => {
+                let all = components.properties();
+                let find = |name: &String| all.iter().find(|known| known.info.name == name);
+                named.iter().filter_map(find).cloned().collect()
+            }
         };
         let job = Job {
             scenario,
             spec,
             components: components.clone(),
             properties,
+            usual: OnceLock::new(),
         };
         job.check_defects()?;
         fault_schedule::directed(&job.scenario)?;
@@ -117,6 +122,7 @@ impl Job {
     /// The same with an etcd of this release.
     pub(super) fn with_etcd(mut self, release: Option<EtcdVersion>) -> Job {
         self.spec.etcd = release;
+        self.usual = OnceLock::new();
         self
     }
 
@@ -145,10 +151,10 @@ impl Job {
 
     /// What a world is composed of that comes of these options.
     fn setup(&self, options: &Options) -> Result<Setup, String> {
-        let now = self.components.draw(&self.spec, 0);
+        let usual = || self.components.draw(&self.spec, 0);
         Ok(Setup {
             spec: self.spec.clone(),
-            drawn: Drawn::from_json(options, &now)?,
+            drawn: Drawn::from_json(options, self.usual.get_or_init(usual))?,
         })
     }
 }
@@ -180,6 +186,11 @@ impl Case for Job {
 
     fn calm(&self) -> Duration {
         Duration::from_nanos(self.scenario.calm.nanos())
+    }
+
+    fn until(&self, _: &Options) -> Time {
+        let storm = Duration::from_nanos(self.scenario.storm.nanos());
+        Time::ZERO + storm + self.calm()
     }
 
     fn describer(&self) -> Describer {

@@ -14,6 +14,16 @@ pub fn text(name: &str) -> Option<&'static str> {
     Some(found.1)
 }
 
+/// The names of all bundled scenarios, which are those of their files.
+pub fn scenario_names() -> Vec<String> {
+    names(FILES)
+}
+
+/// The names of all bundled scopes.
+pub fn scope_names() -> Vec<String> {
+    names(SCOPES)
+}
+
 /// All bundled scenarios.
 ///
 /// # Panics
@@ -33,6 +43,10 @@ pub fn texts() -> impl Iterator<Item = &'static str> {
 /// If one is wrong; a test reads them all.
 pub fn scopes(components: &Components) -> Vec<Scenario> {
     parsed(SCOPES, components)
+}
+
+fn names(files: &[(&str, &str)]) -> Vec<String> {
+    files.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
 fn parsed(files: &[(&str, &str)], components: &Components) -> Vec<Scenario> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use wavetank::case::{Case, run_seed};
-use wavetank::catalogue::{Catalogue as _, Composition};
+use wavetank::catalogue::{Catalogue as _, Composition, Listed};
 use wavetank::head::Head;
 use wavetank::kube::Kube;
 use wavetank::replay::{Followed, follow};
@@ -349,6 +349,16 @@ fn bundled_scenarios_and_scopes_have_texts_of_their_own() {
         );
         texts.push(listed.about);
     }
+}
+
+#[test]
+fn names_are_known_without_reading_what_is_bundled() {
+    let kube = Kube::default();
+    let names = |listed: Vec<Listed>| -> Vec<String> {
+        listed.into_iter().map(|listed| listed.name).collect()
+    };
+    assert_eq!(kube.scenario_names(), names(kube.scenarios()));
+    assert_eq!(kube.scope_names(), names(kube.scopes()));
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! The hand-over between a routine's future and the engine during one poll. The future reaches it
 //! through a thread-local scope, so that futures stay `Send` and hold nothing of the world.
 
+use std::any::TypeId;
 use std::cell::RefCell;
+use std::hash::Hash;
 use std::time::Duration;
 
 use crate::channel::{Channel, Condition};
 use crate::conn::{Caller, NetError, Transport};
 use crate::digest::Cached;
 use crate::memory::{Memory, Signal};
-use crate::message::Payload;
+use crate::message::{Message, Payload};
 use crate::name::{Name, ProcId};
 use crate::observe::{CellKey, Source};
 use crate::process::Timer;
@@ -203,6 +205,8 @@ pub(crate) struct Exchange {
     pub telling: Vec<Source>,
     /// How the routine went another way than its log says.
     pub impure: Option<String>,
+    /// A payload of `()`.
+    nothing: Option<Payload>,
 }
 
 thread_local! {
@@ -315,6 +319,32 @@ impl Exchange {
         let answer = answer(self);
         self.log.steps[index].answer = Some(answer.clone());
         answer
+    }
+
+    /// Issues an operation that is answered in place with a value.
+    pub fn in_place_value<R: Message + Clone + Eq + Hash>(
+        &mut self,
+        op: Op,
+        make: impl FnOnce(&mut Exchange) -> R,
+    ) -> R {
+        if self.replaying() {
+            let nothing = |_: &mut Exchange| unreachable!("the log has it");
+            return match self.in_place(op, nothing) {
+                Answer::Value(payload) => payload.expect::<R>().clone(),
+                other => unreachable!("{other:?}"),
+            };
+        }
+        let index = self.issue(op) as usize;
+        let made = make(self);
+        // Most changes have no result: a payload of nothing is made once. What a mutant made of its fingerprint must not
+        // outlive the mutant.
+        let is_nothing = TypeId::of::<R>() == TypeId::of::<()>() && !cfg!(feature = "mutants");
+        let payload = match is_nothing {
+            true => self.nothing.get_or_insert_with(|| Payload::new(())).clone(),
+            false => Payload::new(made.clone()),
+        };
+        self.log.steps[index].answer = Some(Answer::Value(payload));
+        made
     }
 
     pub fn answer(&self, index: u32) -> Option<Answer> {

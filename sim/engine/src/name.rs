@@ -1,58 +1,81 @@
 //! Names: of processes, routines and events. An event is named by what it is, never by its place
 //! in a random stream, so that a trace outlives a change of the code around it.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
 /// A static name: of a routine, a lock, a signal, a timer …
+///
+/// Names are in the order of their texts. Nearly always their heads tell which is first, or that two are not the same.
 #[derive(Clone, Copy)]
-pub struct Name(&'static str);
+pub struct Name {
+    /// The first eight bytes, the first one the highest; zeros behind a shorter text.
+    head: u64,
+    text: &'static str,
+}
 
 impl Name {
     /// A name, usually a `const`.
     pub const fn new(text: &'static str) -> Name {
-        Name(text)
+        let head = head(text.as_bytes());
+        Name { head, text }
     }
 
     /// The text.
     pub const fn as_str(&self) -> &'static str {
-        self.0
+        self.text
     }
+}
+
+const fn head(bytes: &[u8]) -> u64 {
+    if let Some(first) = bytes.first_chunk::<8>() {
+        return u64::from_be_bytes(*first);
+    }
+    let mut head = [0; 8];
+    let mut at = 0;
+    while at < bytes.len() {
+        head[at] = bytes[at];
+        at += 1;
+    }
+    u64::from_be_bytes(head)
 }
 
 impl PartialEq for Name {
     fn eq(&self, other: &Name) -> bool {
         // Nearly always the very same constant.
-        std::ptr::eq(self.0, other.0) || self.0 == other.0
+        let is_same = || std::ptr::eq(self.text, other.text) || self.text == other.text;
+        self.head == other.head && is_same()
     }
 }
 impl Eq for Name {}
 impl PartialOrd for Name {
-    fn partial_cmp(&self, other: &Name) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Name) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 impl Ord for Name {
-    fn cmp(&self, other: &Name) -> std::cmp::Ordering {
-        match std::ptr::eq(self.0, other.0) {
-            true => std::cmp::Ordering::Equal,
-            false => self.0.cmp(other.0),
+    fn cmp(&self, other: &Name) -> Ordering {
+        match self.head.cmp(&other.head) {
+            Ordering::Equal if std::ptr::eq(self.text, other.text) => Ordering::Equal,
+            Ordering::Equal => self.text.cmp(other.text),
+            differs => differs,
         }
     }
 }
 impl Hash for Name {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
+        self.text.hash(state);
     }
 }
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.text)
     }
 }
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.text)
     }
 }
 
@@ -212,5 +235,42 @@ impl EventName {
             Kind::Calm => write!(out, "calm"),
         };
         done.expect("writing to a string cannot fail");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_the_order_of_their_texts() {
+        let texts = [
+            "",
+            "\0",
+            "a",
+            "a\0",
+            "a\0b",
+            "ab",
+            "serve",
+            "service-",
+            "service-a",
+            "service-b",
+            "service-ab",
+            "services",
+            "é",
+            "zzzzzzzz",
+            "zzzzzzzzz",
+        ];
+        for (one, other) in texts
+            .iter()
+            .flat_map(|one| texts.map(|other| (*one, other)))
+        {
+            let (a, b) = (Name::new(one), Name::new(other));
+            assert_eq!(a.cmp(&b), one.cmp(other), "{one:?} and {other:?}");
+            assert_eq!(a == b, one == other, "{one:?} and {other:?}");
+        }
+        // The same text at another place.
+        let copy: &'static str = String::from("service-addresses").leak();
+        assert_eq!(Name::new(copy), Name::new("service-addresses"));
     }
 }

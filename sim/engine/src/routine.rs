@@ -428,13 +428,12 @@ impl Rx {
 
     /// What a cell holds. In place: no other routine runs in between.
     pub fn read<T: CellType>(self, cell: &Cell<T>) -> T {
-        let answer = exchange::with(|exchange| {
-            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+        exchange::with(|exchange| {
+            exchange.in_place_value(Op::Memory(cell.name()), |exchange| {
                 exchange.touch(cell.key());
-                Answer::Value(Payload::new(exchange.memory.read(cell)))
+                exchange.memory.read(cell)
             })
-        });
-        value(&answer)
+        })
     }
 
     /// Changes a cell and returns what the change returned, which is all the routine learns of it.
@@ -444,13 +443,12 @@ impl Rx {
         cell: &Cell<T>,
         change: impl FnOnce(&mut T) -> R,
     ) -> R {
-        let answer = exchange::with(|exchange| {
-            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+        exchange::with(|exchange| {
+            exchange.in_place_value(Op::Memory(cell.name()), |exchange| {
                 exchange.touch(cell.key());
-                Answer::Value(Payload::new(change(exchange.memory.get_mut(cell))))
+                change(exchange.memory.get_mut(cell))
             })
-        });
-        value(&answer)
+        })
     }
 
     /// What `look` sees in a cell, which it does not change. In place: no other routine runs in
@@ -460,13 +458,12 @@ impl Rx {
         cell: &Cell<T>,
         look: impl FnOnce(&T) -> R,
     ) -> R {
-        let answer = exchange::with(|exchange| {
-            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+        exchange::with(|exchange| {
+            exchange.in_place_value(Op::Memory(cell.name()), |exchange| {
                 exchange.touch(cell.key());
-                Answer::Value(Payload::new(exchange.memory.look(cell, look)))
+                exchange.memory.look(cell, look)
             })
-        });
-        value(&answer)
+        })
     }
 
     /// As [`Rx::update`], with the time that has passed, as a monotonic clock shows it. A cell that
@@ -477,14 +474,13 @@ impl Rx {
         cell: &Cell<T>,
         change: impl FnOnce(&mut T, Time) -> R,
     ) -> R {
-        let answer = exchange::with(|exchange| {
-            exchange.in_place(Op::Memory(cell.name()), |exchange| {
+        exchange::with(|exchange| {
+            exchange.in_place_value(Op::Memory(cell.name()), |exchange| {
                 exchange.touch(cell.key());
                 let now = exchange.watch.read();
-                Answer::Value(Payload::new(change(exchange.memory.get_mut(cell), now)))
+                change(exchange.memory.get_mut(cell), now)
             })
-        });
-        value(&answer)
+        })
     }
 
     /// Works on the state of the routine's own process, which must be a `P`; the routine learns
@@ -493,14 +489,13 @@ impl Rx {
         self,
         work: impl FnOnce(&mut P) -> R,
     ) -> R {
-        let answer = exchange::with(|exchange| {
-            exchange.in_place(Op::Process, |exchange| {
+        exchange::with(|exchange| {
+            exchange.in_place_value(Op::Process, |exchange| {
                 let process = exchange.process.as_mut().expect("polled by its process");
                 let process = process.as_any_mut().downcast_mut::<P>();
-                Answer::Value(Payload::new(work(process.expect("another process's type"))))
+                work(process.expect("another process's type"))
             })
-        });
-        value(&answer)
+        })
     }
 
     /// The wall clock of this process, wrong by whatever skew and jumps it had. A process that
@@ -620,11 +615,4 @@ fn issue(op: Op) {
     exchange::with(|exchange| {
         exchange.issue(op);
     });
-}
-
-fn value<T: Clone + 'static>(answer: &Answer) -> T {
-    match answer {
-        Answer::Value(payload) => payload.expect::<T>().clone(),
-        other => unreachable!("{other:?}"),
-    }
 }

@@ -198,6 +198,14 @@ impl Slot {
         Some(change(&mut self.routines[at]))
     }
 
+    /// The routine that was at this place, if it is still alive: mostly it is still there.
+    pub fn routine_near(&mut self, at: usize, id: RoutineId) -> Option<&mut Routine> {
+        match self.routines.get(at) {
+            Some(routine) if routine.id == id => Some(change(&mut self.routines[at])),
+            _ => self.routine_mut(id),
+        }
+    }
+
     /// Enters a routine under the smallest free ordinal of its kind.
     pub fn enter(&mut self, task: Task, serving: Option<crate::conn::Caller>) -> RoutineId {
         let kind = task.kind();

@@ -305,36 +305,62 @@ impl World {
         event: Event<'_>,
         latency: &mut dyn FnMut(Sent) -> Duration,
     ) -> Result<Report, ApplyError> {
+        // A process may refuse what it is told after it has done something.
+        let mut before = matches!(event, Event::Act(Action::Command { .. })).then(|| self.clone());
+        let applied = self.apply_dropping(at, event, latency, &mut before);
+        if applied.is_err()
+            && let Some(before) = before
+        {
+            *self = before;
+        }
+        applied
+    }
+
+    /// As [`World::apply`], for whoever goes no further after an error: no copy is kept of the world as it was.
+    ///
+    /// # Errors
+    /// [`ApplyError`], if the event is not possible here; the world is then of no use any more.
+    pub fn apply_or_end(
+        &mut self,
+        at: Time,
+        event: Event<'_>,
+        latency: &mut dyn FnMut(Sent) -> Duration,
+    ) -> Result<Report, ApplyError> {
+        self.apply_dropping(at, event, latency, &mut None)
+    }
+
+    /// Drops the copy of the world as it was once the event can no longer be refused.
+    fn apply_dropping(
+        &mut self,
+        at: Time,
+        event: Event<'_>,
+        latency: &mut dyn FnMut(Sent) -> Duration,
+        before: &mut Option<World>,
+    ) -> Result<Report, ApplyError> {
         if let Event::Act(action) = event {
             self.resolve(action)?;
         }
-        // A process may refuse what it is told after it has done something.
-        let before = matches!(event, Event::Act(Action::Command { .. })).then(|| self.clone());
         let dues = self.observer.is_on().then(|| self.view.state().dues());
         let first_seq = self.begin();
-        match self.take_effect(at, event) {
-            Ok(injected) => {
-                // Before anything else happens: what two worlds share has to be copied before it changes.
-                drop(before);
-                self.settle();
-                self.flush(latency);
-                self.check_notes();
-                if let Some(before) = dues {
-                    let after = self.view.state().dues();
-                    self.observer
-                        .see(|seen| seen.moved = moved(&before, &after));
-                }
-                let report = self.end(first_seq);
-                Ok(Report { injected, ..report })
-            }
+        let injected = match self.take_effect(at, event) {
+            Ok(injected) => injected,
             Err(error) => {
                 self.end(first_seq);
-                if let Some(before) = before {
-                    *self = before;
-                }
-                Err(error)
+                return Err(error);
             }
+        };
+        // Before anything else happens: what two worlds share has to be copied before it changes.
+        *before = None;
+        self.settle();
+        self.flush(latency);
+        self.check_notes();
+        if let Some(before) = dues {
+            let after = self.view.state().dues();
+            self.observer
+                .see(|seen| seen.moved = moved(&before, &after));
         }
+        let report = self.end(first_seq);
+        Ok(Report { injected, ..report })
     }
 
     /// An event begins: whatever it makes has a sequence number from here on.

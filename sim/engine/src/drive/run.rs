@@ -146,7 +146,7 @@ pub struct Outcome {
     pub tallies: Tallies,
     /// When it ended.
     pub at: Time,
-    /// The world it ended in (after a panic: as the panic left it).
+    /// The world it ended in (after a panic or a command that was refused: as that left it).
     pub world: World,
     /// Everything that happened.
     pub record: Record,
@@ -340,7 +340,7 @@ impl<C: Choices> Run<C> {
     fn apply(&mut self, at: Time, event: Event<'_>) -> Result<Report, FoundViolation> {
         let (world, choices) = (&mut self.world, &mut self.choices);
         let applied = catch_unwind(AssertUnwindSafe(|| {
-            world.apply(at, event, &mut |sent| choices.latency(sent))
+            world.apply_or_end(at, event, &mut |sent| choices.latency(sent))
         }));
         match applied {
             Ok(Ok(report)) => Ok(report),

@@ -120,7 +120,7 @@ impl World {
         *self.rebuilt += u64::from(rebuilt);
         if let std::task::Poll::Ready(outcome) = poll {
             let slot = self.view.slot_mut(process);
-            slot.routines.retain(|r| r.id != id);
+            slot.routines.remove(place);
             if log.has_deadline() {
                 self.view
                     .cancel_entry(process, What::Deadline { routine: id });
@@ -140,7 +140,7 @@ impl World {
         }
         self.effects(process, id, &log, fresh, cancelled);
         let slot = self.view.slot_mut(process);
-        if let Some(routine) = slot.routine_mut(id) {
+        if let Some(routine) = slot.routine_near(place, id) {
             routine.log = log;
             routine.set_live(Some(future));
             if lock::waits(&slot.locks, id) {

@@ -93,3 +93,25 @@ fn a_refused_command_changes_no_world() {
     assert_eq!(format!("{next:?}"), format!("{report:?}"));
     assert_eq!(other, twin);
 }
+
+#[test]
+fn who_ends_with_a_refusal_sees_the_same_worlds_until_then() {
+    let (mut kept, mut not_kept) = (world(), world());
+    let (more, nonsense) = (command("more"), command("nonsense"));
+    let report = apply(&mut kept, &more).expect("it knows that");
+    let mut end = |action: &Action| {
+        let told = Event::Act(action);
+        not_kept.apply_or_end(Time::ZERO, told, &mut |sent| sent.nominal)
+    };
+    let same = end(&more).expect("it knows that");
+    assert_eq!(format!("{same:?}"), format!("{report:?}"));
+    let why = apply(&mut kept, &nonsense).expect_err("it does not know that");
+    assert_eq!(end(&nonsense).expect_err("it does not know that"), why);
+    assert!(!same.notes.is_empty());
+
+    // Of what it left nothing is in the next event of another world.
+    let mut other = world();
+    let next = apply(&mut other, &more).expect("it knows that");
+    assert_eq!(format!("{next:?}"), format!("{report:?}"));
+    assert_eq!(other, kept);
+}
