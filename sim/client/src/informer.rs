@@ -27,6 +27,7 @@ pub use apply::{Notice, Notification};
 pub use factory::{Lister, SharedInformer, SharedInformerFactory};
 pub use spec::{EventHandler, HandlerSpec, InformerSpec, Informers, Lag, Resync};
 pub use state::{Hold, HoldAt, INFORMERS, Informer, InformerId, Listener, first_of};
+use state::Pop;
 
 const POP: Name = Name::new("pop");
 const HANDLE: Name = Name::new("handle");
@@ -50,6 +51,8 @@ const fn notified(informer: u32, handler: u32) -> Condition {
 /// Whoever pops holds the queue's lock. What is done under it is done at once, so one name is enough
 /// for all queues; that it has to be taken lets others run between two pops.
 const QUEUE: Lock = Lock::new("queue");
+/// `blockDeltas`, under which what was popped is processed; one name for all, likewise.
+const BLOCK_DELTAS: Lock = Lock::new("block-deltas");
 /// The same between two calls of a handler.
 const TURN: Lock = Lock::new("turn");
 
@@ -274,7 +277,8 @@ async fn lag(rx: Rx, lag: Lag) {
     }
 }
 
-/// `processLoop`, one turn: waits for something, and takes it into the store.
+/// `processLoop`, one turn: waits for something, and takes it into the store. From v1.36 on others have a turn between
+/// the pop and that.
 async fn process_loop(rx: Rx, own: Arc<Informers>, id: InformerId) -> Outcome {
     let (spec, informer) = (&own.specs[id.at as usize], id.number);
     // What is left from the last turn must not be taken before others had theirs.
@@ -284,22 +288,26 @@ async fn process_loop(rx: Rx, own: Arc<Informers>, id: InformerId) -> Outcome {
     }
     loop {
         let release = own.rest.release;
-        let popped = rx.update(&INFORMERS, |all| all[informer as usize].pop(release));
-        let Some(popped) = popped else {
-            rx.changed(queued(informer)).await;
-            continue;
-        };
-        for handler in &popped.notified {
+        match rx.update(&INFORMERS, |all| all[informer as usize].pop(release)) {
+            Pop::Nothing => {
+                rx.changed(queued(informer)).await;
+                continue;
+            }
+            Pop::Locked => {}
+            Pop::Unlocked => drop(rx.lock(BLOCK_DELTAS).await),
+        }
+        let done = rx.update(&INFORMERS, |all| all[informer as usize].process(release));
+        for handler in &done.notified {
             rx.broadcast(notified(informer, *handler));
         }
         rx.note(crate::observed::Changed {
             informer,
-            changes: popped.changes.clone(),
+            changes: done.changes.clone(),
         });
-        if popped.synced {
+        if done.synced {
             rx.note(Synced { informer });
         }
-        if popped.more {
+        if done.more {
             return Outcome::Become(Task::new(POP, id));
         }
         rx.changed(queued(informer)).await;
