@@ -26,8 +26,8 @@ use crate::wait::backoff::{RESET_AFTER, Rearm};
 pub use apply::{Notice, Notification};
 pub use factory::{Lister, SharedInformer, SharedInformerFactory};
 pub use spec::{EventHandler, HandlerSpec, InformerSpec, Informers, Lag, Resync};
-pub use state::{Hold, HoldAt, INFORMERS, Informer, InformerId, Listener, first_of};
 use state::Pop;
+pub use state::{Hold, HoldAt, INFORMERS, Informer, InformerId, Listener, first_of};
 
 const POP: Name = Name::new("pop");
 const HANDLE: Name = Name::new("handle");

@@ -140,7 +140,10 @@ mod tests {
         assert!(fifo.pop_batch(None).expect("the list").initial);
         assert!(!fifo.has_synced(), "it is popped, and not processed");
         fifo.push(Delta::Added(stored("b", 4)));
-        assert!(!fifo.has_synced(), "what is put in meanwhile changes nothing");
+        assert!(
+            !fifo.has_synced(),
+            "what is put in meanwhile changes nothing"
+        );
         fifo.processed();
         assert!(fifo.has_synced());
         assert!(!fifo.pop_batch(None).expect("the event").initial);

@@ -349,8 +349,7 @@ mod tests {
             at: 0,
             number: 0,
         };
-        let mut informer =
-            Informer::new(id, &InformerSpec::of(&CONFIG_MAPS), release, Set::NONE);
+        let mut informer = Informer::new(id, &InformerSpec::of(&CONFIG_MAPS), release, Set::NONE);
         let list = vec![stored("a", 1)];
         informer.fifo.replace(list, 1, &informer.indexer);
         informer
