@@ -95,6 +95,14 @@ pub(crate) const YOUNG_ADDRESS_IS_TAKEN: Defect = Defect::known(
 .until(gates::REPAIR_WAITS_FOR_YOUNG)
 .fits_only(gates::IP_ADDRESSES);
 
+pub(crate) const FORBIDDEN_ENDS_START: Defect = Defect::known(
+    "forbidden-ends-start",
+    "k/k#136288, PR #137147 (1.36)",
+    "a server ends when its first round of repair is refused by admission that waits for an informer",
+)
+.until(gates::REPAIR_RETRIES_FORBIDDEN)
+.fits_only(gates::IP_ADDRESSES);
+
 pub(crate) const FIX_START_WITH_EXISTING: Defect = Defect::fix(
     "fix-start-with-existing",
     "FINDINGS.md, 22",
@@ -124,7 +132,9 @@ impl AddressControllers {
             match self.do_run_once(rx).await {
                 Err(failed)
                     if !backoff.is_over()
-                        && (failed.is(Reason::Conflict) || failed.is(Reason::Forbidden)) =>
+                        && (failed.is(Reason::Conflict)
+                            || failed.is(Reason::Forbidden)
+                                && !self.defects.has(RepairDefect::ForbiddenEndsStart)) =>
                 {
                     backoff.step(rx).await;
                 }
