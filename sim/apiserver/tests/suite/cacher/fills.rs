@@ -325,6 +325,7 @@ fn a_deletion_at_an_old_revision_takes_the_cache_back() {
 fn a_refill_of_v1_36_reads_the_current_revision_first() {
     let took = |release: Version| {
         let mut lab = Plan::of(release, vec![]).start();
+        lab.put("a");
         lab.lose_history();
         lab.run(10.0);
         let notes = lab.bench.noted::<CacheNote>();
