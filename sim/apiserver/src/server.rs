@@ -424,7 +424,7 @@ impl<H: Hook> Process for ApiServer<H> {
         }
     }
 
-    /// `hold {resource, revision?, seconds?}`, `release {resource}`, `lag` and `rebuild` of watch caches; `hold` and
+    /// `hold {resource, revision?, seconds?}`, `release {resource}`, `lag` and `rebuild` of watch caches; `hold` (also for `seconds`) and
     /// `release` with `informer: true` of the server's informer of namespaces.
     fn command(
         &mut self,

@@ -61,6 +61,8 @@ const RESYNC: Name = Name::new("resync");
 pub(crate) const fn resync(informer: u32) -> Timer {
     Timer::new(RESYNC, informer as u64)
 }
+/// An informer is held no longer.
+const LET_GO: Name = Name::new("informer-let-go");
 /// A handler's resync is due.
 const DUE: Name = Name::new("resync-due");
 /// A back-off manager forgets.
@@ -132,7 +134,7 @@ impl Informers {
 
     /// A timer of the process; false if it is none of these informers.
     pub fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
-        let bits = [(RESYNC, 0), (DUE, 16), (FORGET, 1)];
+        let bits = [(RESYNC, 0), (DUE, 16), (FORGET, 1), (LET_GO, 0)];
         let found = bits.into_iter().find(|(tag, _)| *tag == timer.tag);
         let Some((tag, bits)) = found else {
             return false;
@@ -140,6 +142,10 @@ impl Informers {
         let Some(id) = self.own(cx, timer.arg >> bits) else {
             return false;
         };
+        if tag == LET_GO {
+            self.hold(cx, id.at, None);
+            return true;
+        }
         let informer = &mut cx.cell(&INFORMERS)[id.number as usize];
         let part = (timer.arg & ((1 << bits) - 1)) as usize;
         if tag == RESYNC {
@@ -209,8 +215,8 @@ impl Informers {
         cx.broadcast(released(informer));
     }
 
-    /// `hold {resource, revision?, watch?}`: an informer takes nothing (newer than `revision`) out of its queue, or off
-    /// its watch. `release {resource}`. Where they have not begun nothing is held.
+    /// `hold {resource, revision?, watch?, seconds?}`: an informer takes nothing (newer than `revision`) out of its queue,
+    /// or off its watch, for so long. `release {resource}`. Where they have not begun nothing is held.
     ///
     /// # Errors
     /// If it is none of these, or there is no informer of the resource.
@@ -232,6 +238,10 @@ impl Informers {
         let mut all = cx.cell(&INFORMERS).iter();
         if all.any(|informer| informer.id.scope == self.scope) {
             self.hold(cx, at, hold);
+            if let Some(seconds) = args["seconds"].as_u64() {
+                let number = first_of(cx.cell(&INFORMERS), self.scope) as u64 + u64::from(at);
+                cx.arm(Timer::new(LET_GO, number), Duration::from_secs(seconds));
+            }
         }
         Ok(())
     }

@@ -32,6 +32,7 @@ defects! {
         FixReleaseOwnAddress = addresses::FIX_RELEASE_OWN_ADDRESS,
         FixGiveBackFirstFamily = hooks::FIX_GIVE_BACK_FIRST_FAMILY,
         FixOwnNodePorts = node_ports::FIX_OWN_NODE_PORTS,
+        FixSayNotReady = addresses::FIX_SAY_NOT_READY,
     }
 }
 

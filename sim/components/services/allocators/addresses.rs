@@ -55,6 +55,13 @@ pub(crate) const FIX_RELEASE_OWN_ADDRESS: Defect = Defect::fix(
 )
 .fits_only(gates::IP_ADDRESSES);
 
+pub(crate) const FIX_SAY_NOT_READY: Defect = Defect::fix(
+    "fix-say-not-ready",
+    "FINDINGS.md, 27",
+    "a server that has no allocator yet says so, and not that the range is full",
+)
+.fits_only(gates::IP_ADDRESSES);
+
 impl Addresses {
     fn meta(&self) -> MetaAllocator {
         MetaAllocator::of(self.family)
@@ -116,6 +123,7 @@ impl Addresses {
         }
         let _lock = self.meta().lock(rx).await;
         let mut all = self.meta().look(rx);
+        let is_any_ready = all.iter().any(|one| is_ready(rx, one));
         // In the order of a Go map.
         while !all.is_empty() {
             let next = match all.len() {
@@ -131,7 +139,11 @@ impl Addresses {
                 other => return other,
             }
         }
-        Err(Refusal::Full)
+        // Upstream's allocators that are not ready count as full, and so do those that are not there.
+        match !is_any_ready && self.defects.has(ServiceDefect::FixSayNotReady) {
+            true => Err(Refusal::NotReady),
+            false => Err(Refusal::Full),
+        }
     }
 
     /// `allocateNextService`: from a random address on, in the upper part first.
