@@ -33,4 +33,5 @@ pins! {
     released_before_written: "released-before-written",
     an_update_gives_up_what_is_no_longer_stored: "fix-finish-after-write",
     what_the_first_family_was_given_is_given_back: "fix-give-back-first-family",
+    who_has_no_allocator_says_so: "fix-say-not-ready",
 }

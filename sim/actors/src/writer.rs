@@ -40,6 +40,33 @@ pub struct Writer {
 /// The newest revision that it was told.
 static KNOWN: Cell<Revision> = Cell::new("known");
 
+/// How often it was told to make a request.
+static REQUESTS: Cell<u32> = Cell::new("requests");
+
+/// A client begins a request that it was told to make.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Requested {
+    /// Which, of this client.
+    pub number: u32,
+    /// Its path.
+    pub path: Arc<str>,
+    /// Who is asked.
+    pub server: ProcId,
+}
+
+/// That request is over.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RequestAnswered {
+    /// Which, of this client.
+    pub number: u32,
+    /// Its path.
+    pub path: Arc<str>,
+    /// Who was asked.
+    pub server: ProcId,
+    /// Why it was refused, if it was.
+    pub refused: Option<Status>,
+}
+
 /// Somebody has read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Read {
@@ -121,11 +148,7 @@ impl Process for Writer {
     fn routine(&self, task: &Task) -> RoutineFuture {
         if task.kind() == REQUEST {
             let (own, request) = task.args::<(Writer, Request)>().clone();
-            return Box::pin(async move {
-                let server = own.server(Rx::new()).await;
-                send(Rx::new(), server, request).await;
-                Outcome::Done
-            });
+            return Box::pin(just(Rx::new(), own, request));
         }
         let own = task.args::<Writer>().clone();
         match task.kind() == READ {
@@ -171,15 +194,45 @@ async fn write(rx: Rx, own: Writer) -> Outcome {
     Outcome::Done
 }
 
+/// Makes the request that it was told to make, and says how that went.
+async fn just(rx: Rx, own: Writer, request: Request) -> Outcome {
+    let server = own.server(rx).await;
+    let number = rx.update(&REQUESTS, |count| {
+        *count += 1;
+        *count
+    });
+    let path: Arc<str> = request.path.clone();
+    let about = (number, path.clone());
+    rx.note(Requested {
+        number,
+        path,
+        server,
+    });
+    let answer = send(rx, server, request).await;
+    let refused = answer.and_then(|answer| match answer.content {
+        Content::Status(status) if !status.success => Some(status),
+        _ => None,
+    });
+    let (number, path) = about;
+    rx.note(RequestAnswered {
+        number,
+        path,
+        server,
+        refused,
+    });
+    Outcome::Done
+}
+
 /// Asks once, and keeps the revision of what was written.
-async fn send(rx: Rx, server: ProcId, request: Request) {
+async fn send(rx: Rx, server: ProcId, request: Request) -> Option<Response> {
     let call = rx.call(&HTTPS, server, Payload::new(request));
-    if let Some(Ok(answer)) = rx.timeout(LIMIT, call).await
-        && let Content::One(stored) = &answer.expect::<Response>().content
-    {
+    let answer = rx.timeout(LIMIT, call).await?.ok()?;
+    let answer = answer.expect::<Response>().clone();
+    if let Content::One(stored) = &answer.content {
         let revision = stored.resource_version;
         rx.update(&KNOWN, |known| *known = revision.max(*known));
     }
+    Some(answer)
 }
 
 /// The request that a client is told to make.

@@ -2,12 +2,13 @@
 //! (`apiserver/pkg/endpoints`): routing, reading, admission, and the answer. What a kind wants is in
 //! `wavetank_api::kinds`; how objects are stored is behind the registry.
 
-mod admission;
+pub(crate) mod admission;
 mod admit_pods;
 pub mod discovery;
 mod eviction;
 mod forms;
 mod health;
+pub mod namespace_lifecycle;
 mod query;
 mod read;
 mod route;

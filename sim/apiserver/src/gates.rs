@@ -33,6 +33,12 @@ gates! {
     /// Custom resources are served in the form that is modelled: an update is forgiven what it leaves alone
     /// (`CRDValidationRatcheting` is stable). Before, servers had them in other forms, which are not.
     pub CUSTOM_RESOURCES = Gate::since(1, 33);
+    /// `/readyz` waits for the informers of the server (`NewInformerSyncHealthz`; the first modelled release that does).
+    pub READY_WAITS_FOR_INFORMERS = Gate::since(1, 20);
+    /// ValidatingAdmissionPolicies admit (`ValidatingAdmissionPolicy` is stable).
+    pub ADMISSION_POLICIES = Gate::since(1, 30);
+    /// A policy looks up a namespace that the informer does not show (PR #135359).
+    pub POLICIES_LOOK_UP_NAMESPACES = Gate::since(1, 35);
     /// `/api` and `/apis` answer with all resources at once for those who ask (`apidiscovery.k8s.io/v2`).
     pub AGGREGATED_DISCOVERY = Gate::since(1, 30);
     /// `/version` tells which releases a server emulates and goes with (the first modelled release that has it).

@@ -25,6 +25,7 @@ pub use apiextensions::{CustomDefect, CustomResources};
 pub use cacher::CacheDefect;
 pub use defects::{Defects, ServerDefect};
 pub use endpoints::discovery;
+pub use endpoints::namespace_lifecycle::NAMESPACE_LISTER;
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
 pub use server::{

@@ -22,7 +22,7 @@ use crate::ServerDefect;
 use crate::aggregator;
 use crate::apiextensions::{self, CustomPath, CustomResources};
 use crate::cacher::{self, Cacher};
-use crate::endpoints::{self, Route, Watching};
+use crate::endpoints::{self, Route, Watching, namespace_lifecycle};
 use crate::gates;
 use crate::node::{NodeAnswer, NodeOrder};
 use crate::registry::{RestStorage, UIDS, Uids};
@@ -80,7 +80,7 @@ pub struct Config {
     pub number: u32,
     /// The kinds that it serves, and has watch caches of.
     pub kinds: Kinds,
-    /// Is the admission plugin `NamespaceLifecycle` on?
+    /// Is the admission plugin `NamespaceLifecycle` on, with its informer, and are webhooks and policies that wait for that?
     pub namespace_lifecycle: bool,
     /// Does it keep `metadata.managedFields`, and serve apply?
     pub managed_fields: ManagedFields,
@@ -97,6 +97,8 @@ pub struct Admission {
     pub defaults: bool,
     /// `ServiceAccount`
     pub service_accounts: bool,
+    /// Is there a ValidatingAdmissionPolicy that concerns all objects and refuses none?
+    pub policies: bool,
 }
 
 /// By hand: a server that has none of them on has the hash that it had before there were any.
@@ -104,6 +106,9 @@ impl Hash for Admission {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         if *self != Admission::default() {
             (self.defaults, self.service_accounts).hash(state);
+            if self.policies {
+                state.write_u8(1);
+            }
         }
     }
 }
@@ -356,6 +361,7 @@ impl<H: Hook> Process for ApiServer<H> {
                 cacher::start_compactor(cx, caches, &self.config.kinds, every);
             }
         }
+        namespace_lifecycle::boot(&self.config, cx);
         apiextensions::boot(&self.config, cx);
         aggregator::boot(&self.config, cx);
         for hook in &*self.hooks {
@@ -367,7 +373,8 @@ impl<H: Hook> Process for ApiServer<H> {
     }
 
     fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
-        let own = apiextensions::timer(&self.config, cx, timer)
+        let own = namespace_lifecycle::timer(&self.config, cx, timer)
+            || apiextensions::timer(&self.config, cx, timer)
             || aggregator::timer(&self.config, cx, timer);
         let known = own || self.hooks.iter().any(|hook| hook.timer(cx, timer));
         assert!(known, "an unknown timer: {timer:?}");
@@ -417,13 +424,17 @@ impl<H: Hook> Process for ApiServer<H> {
         }
     }
 
-    /// `hold {resource, revision?, seconds?}`, `release {resource}`, `lag` and `rebuild` of watch caches.
+    /// `hold {resource, revision?, seconds?}`, `release {resource}`, `lag` and `rebuild` of watch caches; `hold` (also for `seconds`) and
+    /// `release` with `informer: true` of the server's informer of namespaces.
     fn command(
         &mut self,
         cx: &mut Cx<'_>,
         what: &str,
         args: &serde_json::Value,
     ) -> Result<(), String> {
+        if let Some(told) = namespace_lifecycle::command(&self.config, cx, what, args) {
+            return told;
+        }
         let caches = self.config.caches();
         let caches = caches.ok_or("has no watch caches")?;
         let told = cacher::command(cx, caches, &self.config.kinds, what, args);
@@ -473,6 +484,7 @@ impl<H: Hook> Process for ApiServer<H> {
             return Box::pin(shutdown(rx, self.config.clone(), self.hooks.clone()));
         }
         let parts = endpoints::routine(task).or_else(|| cacher::routine(task));
+        let parts = parts.or_else(|| namespace_lifecycle::routine(&self.config, task));
         let parts = parts.or_else(|| apiextensions::routine(&self.config, task));
         let parts = parts.or_else(|| aggregator::routine(&self.config, task));
         if let Some(routine) = parts.or_else(|| wavetank_etcd::client::routine(task)) {

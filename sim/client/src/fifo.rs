@@ -182,11 +182,18 @@ impl Fifo {
         }
     }
 
-    /// Takes what comes next, and counts it as processed. Nothing if it is newer than `until`.
+    /// Takes what comes next. Nothing if it is newer than `until`.
     pub fn pop(&mut self, until: Option<Revision>) -> Option<Popped> {
         match self {
             Fifo::Delta(fifo) => fifo.pop(until),
             Fifo::Real(fifo) => fifo.pop_batch(until),
+        }
+    }
+
+    /// What was taken is processed. DeltaFIFO, whose lock nobody gets meanwhile, has counted it before.
+    pub fn processed(&mut self) {
+        if let Fifo::Real(fifo) = self {
+            fifo.processed();
         }
     }
 

@@ -32,6 +32,8 @@ gates! {
     /// The queue keeps the order of single deltas, and lists are one delta (`InOrderInformers` with `AtomicFIFO`; the
     /// first modelled release that has both).
     pub REAL_FIFO = Gate::since(1, 36);
+    /// The lock of the queue is free while what was popped is processed (`UnlockWhileProcessingFIFO`, beta).
+    pub QUEUE_IS_UNLOCKED_WHILE_PROCESSING = Gate::since(1, 36);
     /// The revision moves only once ADDED events that come in no order have ended (the first modelled release that has
     /// it).
     pub REVISION_WAITS_FOR_ADDED = Gate::since(1, 36);

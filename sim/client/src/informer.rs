@@ -26,6 +26,7 @@ use crate::wait::backoff::{RESET_AFTER, Rearm};
 pub use apply::{Notice, Notification};
 pub use factory::{Lister, SharedInformer, SharedInformerFactory};
 pub use spec::{EventHandler, HandlerSpec, InformerSpec, Informers, Lag, Resync};
+use state::Pop;
 pub use state::{Hold, HoldAt, INFORMERS, Informer, InformerId, Listener, first_of};
 
 const POP: Name = Name::new("pop");
@@ -50,6 +51,8 @@ const fn notified(informer: u32, handler: u32) -> Condition {
 /// Whoever pops holds the queue's lock. What is done under it is done at once, so one name is enough
 /// for all queues; that it has to be taken lets others run between two pops.
 const QUEUE: Lock = Lock::new("queue");
+/// `blockDeltas`, under which what was popped is processed; one name for all, likewise.
+const BLOCK_DELTAS: Lock = Lock::new("block-deltas");
 /// The same between two calls of a handler.
 const TURN: Lock = Lock::new("turn");
 
@@ -58,6 +61,8 @@ const RESYNC: Name = Name::new("resync");
 pub(crate) const fn resync(informer: u32) -> Timer {
     Timer::new(RESYNC, informer as u64)
 }
+/// An informer is held no longer.
+const LET_GO: Name = Name::new("informer-let-go");
 /// A handler's resync is due.
 const DUE: Name = Name::new("resync-due");
 /// A back-off manager forgets.
@@ -129,7 +134,7 @@ impl Informers {
 
     /// A timer of the process; false if it is none of these informers.
     pub fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
-        let bits = [(RESYNC, 0), (DUE, 16), (FORGET, 1)];
+        let bits = [(RESYNC, 0), (DUE, 16), (FORGET, 1), (LET_GO, 0)];
         let found = bits.into_iter().find(|(tag, _)| *tag == timer.tag);
         let Some((tag, bits)) = found else {
             return false;
@@ -137,6 +142,10 @@ impl Informers {
         let Some(id) = self.own(cx, timer.arg >> bits) else {
             return false;
         };
+        if tag == LET_GO {
+            self.hold(cx, id.at, None);
+            return true;
+        }
         let informer = &mut cx.cell(&INFORMERS)[id.number as usize];
         let part = (timer.arg & ((1 << bits) - 1)) as usize;
         if tag == RESYNC {
@@ -206,8 +215,8 @@ impl Informers {
         cx.broadcast(released(informer));
     }
 
-    /// `hold {resource, revision?, watch?}`: an informer takes nothing (newer than `revision`) out of its queue, or off
-    /// its watch. `release {resource}`. Where they have not begun nothing is held.
+    /// `hold {resource, revision?, watch?, seconds?}`: an informer takes nothing (newer than `revision`) out of its queue,
+    /// or off its watch, for so long. `release {resource}`. Where they have not begun nothing is held.
     ///
     /// # Errors
     /// If it is none of these, or there is no informer of the resource.
@@ -229,6 +238,10 @@ impl Informers {
         let mut all = cx.cell(&INFORMERS).iter();
         if all.any(|informer| informer.id.scope == self.scope) {
             self.hold(cx, at, hold);
+            if let Some(seconds) = args["seconds"].as_u64() {
+                let number = first_of(cx.cell(&INFORMERS), self.scope) as u64 + u64::from(at);
+                cx.arm(Timer::new(LET_GO, number), Duration::from_secs(seconds));
+            }
         }
         Ok(())
     }
@@ -274,7 +287,8 @@ async fn lag(rx: Rx, lag: Lag) {
     }
 }
 
-/// `processLoop`, one turn: waits for something, and takes it into the store.
+/// `processLoop`, one turn: waits for something, and takes it into the store. From v1.36 on others have a turn between
+/// the pop and that.
 async fn process_loop(rx: Rx, own: Arc<Informers>, id: InformerId) -> Outcome {
     let (spec, informer) = (&own.specs[id.at as usize], id.number);
     // What is left from the last turn must not be taken before others had theirs.
@@ -284,22 +298,26 @@ async fn process_loop(rx: Rx, own: Arc<Informers>, id: InformerId) -> Outcome {
     }
     loop {
         let release = own.rest.release;
-        let popped = rx.update(&INFORMERS, |all| all[informer as usize].pop(release));
-        let Some(popped) = popped else {
-            rx.changed(queued(informer)).await;
-            continue;
-        };
-        for handler in &popped.notified {
+        match rx.update(&INFORMERS, |all| all[informer as usize].pop(release)) {
+            Pop::Nothing => {
+                rx.changed(queued(informer)).await;
+                continue;
+            }
+            Pop::Locked => {}
+            Pop::Unlocked => drop(rx.lock(BLOCK_DELTAS).await),
+        }
+        let done = rx.update(&INFORMERS, |all| all[informer as usize].process(release));
+        for handler in &done.notified {
             rx.broadcast(notified(informer, *handler));
         }
         rx.note(crate::observed::Changed {
             informer,
-            changes: popped.changes.clone(),
+            changes: done.changes.clone(),
         });
-        if popped.synced {
+        if done.synced {
             rx.note(Synced { informer });
         }
-        if popped.more {
+        if done.more {
             return Outcome::Become(Task::new(POP, id));
         }
         rx.changed(queued(informer)).await;

@@ -24,9 +24,9 @@ use wavetank_version::Defect;
 use super::gates;
 use super::{BootstrapDefect, Defects};
 use crate::identity::controller::{self as identity, IdentityController};
-use crate::services::ServiceRanges;
 use crate::services::allocators;
 use crate::services::repair::ServiceRepair;
+use crate::services::{SERVICE_LISTER, ServiceRanges};
 use system_namespaces::SystemNamespaces;
 
 pub use published::{AdditionalPort, Published};
@@ -131,6 +131,9 @@ impl Hook for Bootstrap {
         let me = self.clone();
         Box::pin(async move {
             let early = me.has(BootstrapDefect::ListedBeforeReady);
+            if me.services.is_some() && me.server.release.has(gates::KUBERNETES_SERVICE_IS_LISTED) {
+                SERVICE_LISTER.wait_for_cache_sync(rx).await;
+            }
             if !early {
                 // Of a previous life, if its lease is still there.
                 let _ = reconcilers::remove_endpoints(rx, &me).await;

@@ -19,6 +19,9 @@ gates! {
     /// The Service `kubernetes` may have more ports (`ExtraServicePorts`; the first modelled release that has them no
     /// more).
     pub ADDITIONAL_PORTS = Gate::until(1, 36);
+    /// The Service `kubernetes` is looked for in an informer of the server (`controller/kubernetesservice`; the first
+    /// modelled release that does so).
+    pub KUBERNETES_SERVICE_IS_LISTED = Gate::since(1, 36);
     /// System namespaces have a controller of their own, which keeps `default`, too (`controller/systemnamespaces`; the
     /// first modelled release that has it).
     pub SYSTEM_NAMESPACES_APART = Gate::since(1, 36);

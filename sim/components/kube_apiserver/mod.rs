@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
-use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS};
-use wavetank_apiserver::{ApiServer, CacheDefect, Config, ManagedFields, ServerDefect};
+use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES};
+use wavetank_apiserver::{Admission, ApiServer, CacheDefect, Config, ManagedFields, ServerDefect};
 use wavetank_component::Focus;
 use wavetank_component::{
     Component, Description, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas,
@@ -37,7 +37,9 @@ use options::{Decided, Topology};
 
 pub use defects::{BootstrapDefect, Defects};
 pub use etcd_options::{EtcdConnections, EtcdOptions};
-pub use options::{Apiserver, Apiservers, Options, ReconcilerType};
+pub use options::{
+    AdmissionOptions, AdmissionPlugin, Apiserver, Apiservers, Options, ReconcilerType,
+};
 pub(crate) use properties::converge::clients as clients_reach_an_apiserver;
 pub(crate) use properties::removal::has_transactions;
 pub use properties::settling;
@@ -212,17 +214,24 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         hooks: 1,
         number: n as u32 + 1,
         kinds: setup.kinds.clone(),
-        namespace_lifecycle: false,
+        namespace_lifecycle: admission(setup).look_at_namespaces(),
         managed_fields: match custom_resources::is_on(setup) {
             true => ManagedFields::Kept,
             false => ManagedFields::default(),
         },
         custom_resources: custom_resources::served(setup, release),
-        admission: Default::default(),
+        admission: Admission {
+            policies: admission(setup).has(AdmissionPlugin::ValidatingAdmissionPolicy),
+            ..Admission::default()
+        },
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
         compaction: watch_cache::compaction(setup),
     }
+}
+
+fn admission(spec: &Spec) -> AdmissionOptions {
+    spec.part()
 }
 
 /// Has anything been said about apiservers that is not the default?
@@ -232,6 +241,7 @@ fn has_options(spec: &Spec) -> bool {
     }
     given::<Options>(spec)
         || given::<EtcdOptions>(spec)
+        || given::<AdmissionOptions>(spec)
         || given::<PublishedOptions>(spec)
         || given::<services::Options>(spec)
         || given::<watch_cache::Options>(spec)
@@ -253,6 +263,7 @@ impl Component for KubeApiserver {
             Keys::of::<EtcdOptions>(),
             Keys::of::<Options>(),
             Keys::of::<PublishedOptions>(),
+            Keys::of::<AdmissionOptions>(),
         ]
     }
 
@@ -300,9 +311,11 @@ impl Component for KubeApiserver {
         let mut releases = all_releases(spec).into_iter();
         let slices = keeps && releases.any(|release| release.has(gates::ENDPOINT_SLICES));
         let endpoints = keeps.then_some(&ENDPOINTS);
+        let namespaces = admission(spec).look_at_namespaces();
         endpoints
             .into_iter()
             .chain(slices.then_some(&ENDPOINT_SLICES))
+            .chain(namespaces.then_some(&NAMESPACES))
             .collect()
     }
 

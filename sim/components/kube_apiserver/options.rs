@@ -97,6 +97,41 @@ pub struct Options {
     pub shutdown_delay: Choices<Duration>,
 }
 
+/// Of `options`: admission.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct AdmissionOptions {
+    /// Admission plugins that look at namespaces. With any of them apiservers have an informer of namespaces, keep those
+    /// of the system, and make no object in one that is not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub enable_admission_plugins: Vec<AdmissionPlugin>,
+}
+
+impl Part for AdmissionOptions {
+    const SECTION: Section = Section::Options;
+}
+
+/// Values of `--enable-admission-plugins`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum AdmissionPlugin {
+    /// Nothing is made in a namespace that is missing or on its way out.
+    NamespaceLifecycle,
+    /// There is a policy that concerns all objects and refuses none; v1.30 and later.
+    ValidatingAdmissionPolicy,
+}
+
+impl AdmissionOptions {
+    /// Is there an informer of namespaces?
+    pub fn look_at_namespaces(&self) -> bool {
+        !self.enable_admission_plugins.is_empty()
+    }
+
+    /// Is this one on?
+    pub fn has(&self, plugin: AdmissionPlugin) -> bool {
+        self.enable_admission_plugins.contains(&plugin)
+    }
+}
+
 /// What a seed decides.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]

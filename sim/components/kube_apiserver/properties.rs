@@ -6,6 +6,7 @@
 pub(crate) mod converge;
 mod departed;
 mod endpoints_not_emptied;
+mod namespaces;
 mod ready;
 pub(crate) mod removal;
 mod sometimes;
@@ -17,7 +18,8 @@ use crate::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Always, Class};
 
-use super::{NEEDED, keeps_endpoints, reconciler_of, releases};
+use super::{NEEDED, admission, keeps_endpoints, reconciler_of, releases};
+use crate::writers;
 
 fn lease(spec: &Spec) -> bool {
     reconciler_of(spec) == Reconciler::Lease
@@ -79,6 +81,13 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             }),
         )
         .fits(keeps_endpoints),
+        PropertyInfo::new(
+            "namespace-is-found",
+            "whoever makes an object in a namespace that is there is not told that it is not",
+            NEEDED,
+            |_| Box::new(namespaces::NamespaceIsFound::default()),
+        )
+        .fits(|spec| admission(spec).look_at_namespaces() && spec.count(writers::NAME) > 0),
         PropertyInfo::new(
             "shutdown-ends",
             "the PreShutdown hooks end within their bounds, whatever etcd does",

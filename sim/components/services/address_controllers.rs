@@ -1,5 +1,5 @@
-//! The controllers of cluster addresses that are objects, v1.36, on informers of the server's own: which
-//! ones there are and what they queue. `repair_ip` repairs IPAddresses, `default_range` keeps the
+//! The controllers of cluster addresses that are objects, v1.36, and the informers of the server's own that they and the
+//! allocators read: which ones there are and what they queue. `repair_ip` repairs IPAddresses, `default_range` keeps the
 //! ServiceCIDR of the server's flags.
 
 mod default_range;
@@ -13,13 +13,19 @@ use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS, SERVICES};
 use wavetank_api::{Json, Method, Reason, Request, Stored};
 use wavetank_apiserver::Config;
 use wavetank_client::InformerDefect;
-use wavetank_client::informer::{HandlerSpec, InformerSpec, Informers, Notice, Resync};
+use wavetank_client::informer::{
+    HandlerSpec, INFORMERS, InformerSpec, Informers, Lister, Notice, Resync,
+};
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{EventType, Failure, LoadBalancer, Policy, Report, RestClient, Servers};
-use wavetank_engine::{Cx, Name, NotState, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
+use wavetank_engine::{
+    Cx, Name, NotState, Outcome, ProcId, RoutineFuture, Rx, Signal, Task, Timer, World,
+};
+use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Set};
 
 use super::allocators::ServiceRanges;
+use super::allocators::meta_allocator::MetaAllocator;
 use super::repair::{Loop, REPAIR_INTERVAL, RepairNote, ServiceRepair};
 use super::{RepairDefect, gates};
 
@@ -42,17 +48,14 @@ pub(crate) const GIVES_UP: &str = "Shutting down ipallocator-repair-controller";
 /// The first round over all Services and IPAddresses is done.
 pub(crate) static FIRST_DONE: Signal = Signal::new("repair-addresses-first-done");
 
-const SCOPE: Name = Name::new("service-addresses");
+pub(crate) const SCOPE: Name = Name::new("service-addresses");
 const SERVICE_QUEUE: WorkQueue = WorkQueue::new(SCOPE, "services");
 const ADDRESS_QUEUE: WorkQueue = WorkQueue::new(SCOPE, "addresses");
 
-/// The informers, by number.
-#[derive(Clone, Copy)]
-enum Of {
-    Services,
-    Addresses,
-    Ranges,
-}
+/// What the informers hold, in their order. Allocators and controllers share them.
+pub(crate) const SERVICE_LISTER: Lister = Lister::of(SCOPE, 0);
+pub(crate) const IP_ADDRESS_LISTER: Lister = Lister::of(SCOPE, 1);
+pub(crate) const SERVICE_CIDR_LISTER: Lister = Lister::of(SCOPE, 2);
 
 /// The controllers of one server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -69,17 +72,11 @@ fn say(rx: Rx, message: String) {
     rx.note(RepairNote { message });
 }
 
-/// What a lister has under a key.
-fn get(rx: Rx, of: Of, key: &str) -> Option<Stored> {
-    Informers::look(rx, SCOPE, of as u32, |one| one.indexer.get(key).cloned())
-}
-
-/// All that a lister has.
-fn all(rx: Rx, of: Of) -> Vec<Stored> {
-    Informers::look(rx, SCOPE, of as u32, |one| {
-        let found = one.indexer.iter();
-        found.map(|(_, stored)| stored.clone()).collect()
-    })
+/// The revision up to which the informer of IPAddresses of a server shows what is stored; 0 if it has none.
+pub(crate) fn shown_addresses(world: &World, server: ProcId) -> Revision {
+    let all = world.cell(server, &INFORMERS);
+    let mut own = all.iter().filter(|informer| informer.id.scope == SCOPE);
+    own.nth(1).map_or(0, |informer| informer.indexer.revision())
 }
 
 fn have_synced(rx: Rx) -> bool {
@@ -136,6 +133,11 @@ impl AddressControllers {
                 }),
                 InformerSpec {
                     resync: Some(RESYNC),
+                    handlers: self
+                        .allocators()
+                        .into_iter()
+                        .map(MetaAllocator::handler)
+                        .collect(),
                     ..InformerSpec::of(&SERVICE_CIDRS)
                 },
             ],
@@ -145,7 +147,14 @@ impl AddressControllers {
     pub fn boot(&self, cx: &mut Cx<'_>) {
         SERVICE_QUEUE.make(cx);
         ADDRESS_QUEUE.make(cx);
+        for allocators in self.allocators() {
+            allocators.boot(cx);
+        }
         self.informers().boot(cx);
+    }
+
+    fn allocators(&self) -> Vec<MetaAllocator> {
+        MetaAllocator::all(&self.ranges)
     }
 
     pub fn timer(&self, cx: &mut Cx<'_>, timer: Timer) -> bool {
@@ -154,14 +163,14 @@ impl AddressControllers {
 
     /// Starts the controllers.
     pub fn start(&self, rx: Rx) {
-        rx.spawn(Task::new(RANGE, ()));
+        rx.spawn(Task::new(RANGE, false));
         rx.spawn(Task::new(FIRST, ()));
     }
 
     pub fn routine(&self, task: &Task) -> Option<RoutineFuture> {
         let (rx, me) = (Rx::new(), self.clone());
         if task.kind() == RANGE {
-            return Some(Box::pin(me.keep_default_range(rx)));
+            return Some(Box::pin(me.keep_default_range(rx, *task.args())));
         }
         if task.kind() == FIRST {
             return Some(Box::pin(me.run_until(rx)));
@@ -169,23 +178,23 @@ impl AddressControllers {
         if task.kind() == WORK {
             return Some(Box::pin(me.work(rx, *task.args())));
         }
-        let queued = WorkQueue::routine(task);
+        let queued = WorkQueue::routine(task).or_else(|| MetaAllocator::routine(task));
         queued.or_else(|| self.informers().routine(task))
     }
 
-    async fn keep_default_range(self, rx: Rx) -> Outcome {
-        let wait = match have_synced(rx) {
-            true => self.sync_default_range(rx).await,
-            false => POLL,
+    async fn keep_default_range(self, rx: Rx, succeeded: bool) -> Outcome {
+        let (wait, succeeded) = match have_synced(rx) {
+            true => self.sync_default_range(rx, succeeded).await,
+            false => (POLL, false),
         };
         rx.sleep(wait).await;
-        Outcome::Become(Task::new(RANGE, ()))
+        Outcome::Become(Task::new(RANGE, succeeded))
     }
 
     /// `RunUntil`: once the caches are synced and the default ServiceCIDR is there, everything is gone
     /// over once; then there are only workers. An error ends it, and with it the server's start.
     async fn run_until(self, rx: Rx) -> Outcome {
-        if !have_synced(rx) || get(rx, Of::Ranges, default_range::NAME).is_none() {
+        if !have_synced(rx) || SERVICE_CIDR_LISTER.get(rx, default_range::NAME).is_none() {
             rx.sleep(POLL).await;
             return Outcome::Become(Task::new(FIRST, ()));
         }

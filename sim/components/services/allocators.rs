@@ -3,7 +3,7 @@
 //!
 //! | | v1.16, v1.20 | v1.36 |
 //! |---|---|---|
-//! | addresses | a bitmap in etcd (`range_allocation`) | IPAddress objects (`addresses`) |
+//! | addresses | a bitmap in etcd (`range_allocation`) | IPAddress objects (`addresses`), of ranges that are objects (`meta_allocator`) |
 //! | node ports | a bitmap in etcd | a bitmap in etcd |
 //! | around the registry | a layer before it (`rest`) | hooks inside it (`hooks`) |
 //!
@@ -17,6 +17,7 @@ mod bitmap;
 mod detached;
 pub(super) mod hooks;
 mod item_range;
+pub(super) mod meta_allocator;
 pub(super) mod node_ports;
 pub(super) mod ports;
 pub(super) mod range_allocation;
@@ -26,8 +27,8 @@ pub(super) mod storage;
 use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::ENDPOINTS;
 use wavetank_api::kinds::service_families::family_of;
-use wavetank_api::kinds::{ENDPOINTS, IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::strategy::Part;
 use wavetank_api::validation::ErrorList;
 use wavetank_api::{Reason, Status};
@@ -122,11 +123,7 @@ impl Allocators {
                     family,
                     is_default: *family == families[0],
                     loopback: config.loopback(),
-                    storage: config.storage_of(&IP_ADDRESSES),
-                    storage_of_ranges: config.storage_of(&SERVICE_CIDRS),
                     defects,
-                    addresses: config.cacher(rx, &IP_ADDRESSES),
-                    ranges: config.cacher(rx, &SERVICE_CIDRS),
                 };
                 Ips::Objects(families.iter().map(of).collect())
             }

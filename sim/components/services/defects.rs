@@ -32,6 +32,7 @@ defects! {
         FixReleaseOwnAddress = addresses::FIX_RELEASE_OWN_ADDRESS,
         FixGiveBackFirstFamily = hooks::FIX_GIVE_BACK_FIRST_FAMILY,
         FixOwnNodePorts = node_ports::FIX_OWN_NODE_PORTS,
+        FixSayNotReady = addresses::FIX_SAY_NOT_READY,
     }
 }
 
@@ -42,6 +43,7 @@ defects! {
         LeakIsFreedAtOnce = rebuild::LEAK_IS_FREED_AT_ONCE,
         RepairStartGivesUp = repair::REPAIR_START_GIVES_UP,
         TypeChangeLosesAddress = repair_ip::TYPE_CHANGE_LOSES_ADDRESS,
+        ForbiddenEndsStart = repair_ip::FORBIDDEN_ENDS_START,
         YoungAddressIsTaken = repair_ip::YOUNG_ADDRESS_IS_TAKEN,
         FixStartWithExisting = repair_ip::FIX_START_WITH_EXISTING,
         FixCountRounds = repair::FIX_COUNT_ROUNDS,

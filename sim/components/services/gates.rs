@@ -37,6 +37,8 @@ gates! {
     pub REPAIR_WAITS_FOR_YOUNG = Gate::since(1, 36);
     /// An allocator tells errors from collisions (PR #135499).
     pub ALLOCATOR_REPORTS_ERRORS = Gate::since(1, 36);
+    /// The first round of the repair is repeated when it is forbidden (PR #137147).
+    pub REPAIR_RETRIES_FORBIDDEN = Gate::since(1, 36);
     /// The repair of an IPAddress waits for a Service whose new type its cache does not show yet (PR #135503).
     pub REPAIR_WAITS_FOR_TYPE = Gate::since(1, 36);
 }

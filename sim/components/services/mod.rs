@@ -21,6 +21,7 @@ use wavetank_version::{List, Listed};
 
 use crate::kube_apiserver;
 
+pub(crate) use address_controllers::SERVICE_LISTER;
 pub use allocators::ServiceRanges;
 pub use defects::{RepairDefect, ServiceDefect};
 pub use options::{Cidrs, Options, PortRange, add_ranges};

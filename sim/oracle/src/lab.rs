@@ -398,6 +398,7 @@ impl Lab {
             admission: Admission {
                 defaults: release.has(gates::AGGREGATED_DISCOVERY),
                 service_accounts: cluster.service_accounts,
+                policies: false,
             },
             watch_cache: Some(etcd),
             compaction: None,

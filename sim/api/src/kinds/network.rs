@@ -117,23 +117,7 @@ impl Strategy for ServiceCidrs {
     fn validate(&self, _cx: &Context, range: &Json) -> ErrorList {
         let mut errors =
             metadata::validate_object_meta(range, false, &names::name_is_dns_subdomain);
-        let ranges: Vec<&str> = cidrs(range).collect();
-        let shown = json::at(range, &["spec", "cidrs"]);
-        match ranges.as_slice() {
-            [] => errors.required("spec.cidrs", "at least one CIDR required"),
-            [_] => {}
-            [one, two] if one.contains(':') != two.contains(':') => {}
-            [_, _] => errors.invalid(
-                "spec.cidrs",
-                shown,
-                "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and \
-                 2001:db8::/64",
-            ),
-            _ => errors.invalid("spec.cidrs", shown, "may only hold up to 2 values"),
-        }
-        for (at, range) in ranges.into_iter().enumerate() {
-            addresses::is_valid_cidr(range, &format!("spec.cidrs[{at}]"), &mut errors);
-        }
+        validate_service_cidr_spec(range, &mut errors);
         errors
     }
 
@@ -143,27 +127,46 @@ impl Strategy for ServiceCidrs {
             return errors;
         }
         let (new, old): (Vec<&str>, Vec<&str>) = (cidrs(range).collect(), cidrs(old).collect());
-        for (at, before) in old.iter().enumerate() {
-            let field = format!("spec.cidrs[{at}]");
-            match new.get(at) {
-                Some(now) if now != before => errors.invalid(field, *now, metadata::IMMUTABLE),
-                Some(_) => {}
-                None => {
-                    let bad = json::at(range, &["spec", "cidrs"]);
-                    errors.invalid("spec.cidrs", bad, metadata::IMMUTABLE);
-                    break;
-                }
+        let shown = json::at(range, &["spec", "cidrs"]);
+        if new.len() != old.len() && (old.len(), new.len()) != (1, 2) {
+            errors.invalid("spec.cidrs", shown, metadata::IMMUTABLE);
+            return errors;
+        }
+        for (at, (now, before)) in new.iter().zip(&old).enumerate() {
+            if now != before {
+                errors.invalid(format!("spec.cidrs[{at}]"), *now, metadata::IMMUTABLE);
             }
         }
-        if new.len() > old.len() && old.len() > 1 {
-            let bad = json::at(range, &["spec", "cidrs"]);
-            errors.invalid("spec.cidrs", bad, metadata::IMMUTABLE);
+        // A second family may come (k/k#131261).
+        if new.len() > old.len() {
+            validate_service_cidr_spec(range, &mut errors);
         }
         errors
     }
 
     fn has(&self, part: Part) -> bool {
         matches!(part, Part::Whole | Part::Status)
+    }
+}
+
+/// `validateServiceCIDRSpec`
+fn validate_service_cidr_spec(range: &Json, errors: &mut ErrorList) {
+    let ranges: Vec<&str> = cidrs(range).collect();
+    let shown = json::at(range, &["spec", "cidrs"]);
+    match ranges.as_slice() {
+        [] => errors.required("spec.cidrs", "at least one CIDR required"),
+        [_] => {}
+        [one, two] if one.contains(':') != two.contains(':') => {}
+        [_, _] => errors.invalid(
+            "spec.cidrs",
+            shown,
+            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and \
+             2001:db8::/64",
+        ),
+        _ => errors.invalid("spec.cidrs", shown, "may only hold up to 2 values"),
+    }
+    for (at, range) in ranges.into_iter().enumerate() {
+        addresses::is_valid_cidr(range, &format!("spec.cidrs[{at}]"), errors);
     }
 }
 

@@ -47,6 +47,8 @@ gates! {
     pub SNAPSHOTS = Gate::since(1, 34);
     /// A cache compares itself with etcd (`DetectCacheInconsistency`, beta), and follows compactions (`compactor.go`).
     pub CACHE_CHECKS_ITSELF = Gate::since(1, 34);
+    /// A cache is filled by a watch with initial events (`WatchListClient`, beta).
+    pub FILLED_BY_WATCH_LIST = Gate::since(1, 35);
     /// The budget of the dispatch loop is counted continuously, and not by a ticker (`time_budget.go`; the first
     /// modelled release that has it).
     pub BUDGET_IS_CONTINUOUS = Gate::since(1, 36);

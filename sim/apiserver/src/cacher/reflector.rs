@@ -1,8 +1,9 @@
 //! The reflector of a watch cache: fills it by a list, follows by a watch, begins again a second
 //! after either fails (`startCaching`, over `client-go/tools/cache/reflector.go`).
 //!
-//! From v1.34 on a watch with initial events takes the place of the list; it makes the same
-//! requests to etcd, pages and then a watch from their revision, so one path serves both.
+//! From v1.35 on a watch with initial events takes the place of the list. To etcd that is the same, pages and then a
+//! watch from their revision, but for a read of the current revision where the cache was filled before; and where it
+//! fails a list follows at once.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use wavetank_version::Defect;
 use super::event::Item;
 use super::note::CacheNote;
 use super::source::{Got, Source};
-use super::state::{Change, Store};
+use super::state::{Cache, Change, Store};
 use super::{CACHER, Cacher, REFLECT};
 use crate::CacheDefect;
 use crate::cacher::gates;
@@ -121,7 +122,7 @@ impl Cacher {
             self.terminate_all_watchers(rx);
         }
         self.unheld(rx, Revision::MAX).await;
-        let Ok((items, revision)) = self.list_etcd(rx).await else {
+        let Ok((items, revision)) = self.initial_state(rx).await else {
             rx.sleep(AGAIN).await;
             return None;
         };
@@ -135,6 +136,29 @@ impl Cacher {
         rx.broadcast(self.changed());
         rx.note(CacheNote::Filled(self.resource, revision));
         Some(Source::open(rx, self, etcd, revision))
+    }
+
+    /// `ListAndWatchWithContext`, until there is something to replace the cache with.
+    async fn initial_state(self, rx: Rx) -> Result<(Store, Revision), StoreError> {
+        if self.config.release.has(gates::FILLED_BY_WATCH_LIST)
+            && let Ok(found) = self.watch_list(rx).await
+        {
+            return Ok(found);
+        }
+        self.list_etcd(rx).await
+    }
+
+    /// `watchList`, over `startWatching` of `etcd3/watcher.go`: what is to be at least as new as something is compared with
+    /// the current revision first. If that is too large, initial events of any revision will do.
+    async fn watch_list(self, rx: Rx) -> Result<(Store, Revision), StoreError> {
+        let known = rx.look(&self.cell(), Cache::rewatch_resource_version);
+        if known > 0 {
+            let storage = self.storage();
+            let current = storage.get_current_resource_version(rx, self.prefix());
+            let is_too_large = known > current.await?;
+            rx.update(&self.cell(), |cache| cache.unavailable = is_too_large);
+        }
+        self.list_etcd(rx).await
     }
 
     /// Page after page, all at the revision of the first.

@@ -92,6 +92,8 @@ pub(super) struct Cache {
     pub revision: Revision,
     /// Where it was filled.
     pub listed: Revision,
+    /// `isLastSyncResourceVersionUnavailable`: etcd does not have that revision.
+    pub unavailable: bool,
     pub ready: Ready,
     /// Those who are registered, by their numbers.
     pub watchers: BTreeMap<u64, Registered>,
@@ -156,6 +158,14 @@ impl Cache {
         event
     }
 
+    /// `rewatchResourceVersion`; 0: none is asked for.
+    pub fn rewatch_resource_version(&self) -> Revision {
+        match self.unavailable {
+            true => 0,
+            false => self.revision,
+        }
+    }
+
     /// `Replace`, under the lock: all anew, and ready.
     pub fn replace(&mut self, items: Store, revision: Revision, release: Version, now: Time) {
         self.window.clear();
@@ -166,6 +176,7 @@ impl Cache {
         }
         self.listed = revision;
         self.revision = revision;
+        self.unavailable = false;
         self.ready.set(true, now);
     }
 

@@ -2,12 +2,14 @@
 //! by default and that objects alone do not decide.
 
 use wavetank_api::kinds::{self, pods};
-use wavetank_api::status::Cause;
 use wavetank_api::strategy::Part;
-use wavetank_api::{Json, Reason, Resource, Status, json};
+use wavetank_api::{Json, Resource, Status};
 use wavetank_engine::Rx;
+use wavetank_version::Defect;
 
-use crate::options::StoreError;
+use super::namespace_lifecycle::{self, NAMESPACE_LISTER, look_up};
+use crate::ServerDefect;
+use crate::gates;
 use crate::server::Config;
 
 /// What is about to be done.
@@ -19,15 +21,20 @@ pub enum Operation {
     Delete,
 }
 
-/// `NamespaceLifecycle` (`apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go`): some
-/// namespaces stay, and nothing is made in one that is missing or on its way out.
-///
-/// Upstream asks its informer first and etcd only if that does not know the namespace or saw its
-/// deletion lately; here etcd is always asked.
+pub(crate) const POLICY_TRUSTS_ITS_INFORMER: Defect = Defect::known(
+    "policy-trusts-its-informer",
+    "k/k#135352, PR #135359 (1.35)",
+    "a ValidatingAdmissionPolicy refuses an object whose namespace the server's informer does not show yet",
+)
+.until(gates::POLICIES_LOOK_UP_NAMESPACES)
+.fits_only(gates::ADMISSION_POLICIES);
+
+/// The chain of plugins that look at namespaces, on a server that has them on: first `NamespaceLifecycle`, then webhooks,
+/// of which there are none, then policies.
 ///
 /// # Errors
 /// 403 or 404.
-pub async fn namespace_lifecycle(
+pub async fn admission(
     rx: Rx,
     config: &Config,
     operation: Operation,
@@ -38,45 +45,31 @@ pub async fn namespace_lifecycle(
     if !config.namespace_lifecycle {
         return Ok(());
     }
-    if *resource == kinds::NAMESPACES {
-        let stays = ["default", "kube-system", "kube-public"].contains(&name);
-        return match operation {
-            Operation::Delete if stays => {
-                let why = "this namespace may not be deleted";
-                Err(Status::new_forbidden(resource, name, why))
-            }
-            _ => Ok(()),
-        };
+    namespace_lifecycle::admit(rx, config, operation, resource, namespace, name).await?;
+    // `Dispatch` of webhooks, and of policies: whatever the request is about but their own configuration.
+    if resource.group != "admissionregistration.k8s.io"
+        && !namespace_lifecycle::wait_for_ready(rx).await
+    {
+        return Err(namespace_lifecycle::not_yet_ready(resource, name));
     }
-    if namespace.is_empty() || operation == Operation::Delete {
+    let has_policy = config.admission.policies && config.release.has(gates::ADMISSION_POLICIES);
+    match has_policy && !namespace.is_empty() {
+        true => get_namespace(rx, config, namespace).await,
+        false => Ok(()),
+    }
+}
+
+/// `Matcher.GetNamespace` (`plugin/webhook/predicates/namespace/matcher.go`), for a policy that concerns all objects and
+/// refuses none.
+async fn get_namespace(rx: Rx, config: &Config, namespace: &str) -> Result<(), Status> {
+    if NAMESPACE_LISTER.get(rx, namespace).is_some() {
         return Ok(());
     }
-    let key = kinds::NAMESPACES.key("", namespace);
-    let found = match config.storage_of(&kinds::NAMESPACES).get(rx, key, 0).await {
-        Ok(found) => found,
-        Err(StoreError::NotFound) => {
-            return Err(Status::new_not_found(&kinds::NAMESPACES, namespace));
-        }
-        Err(StoreError::Etcd(error)) => return Err(Status::new_internal_error(error)),
-        Err(error) => return Err(Status::new_internal_error(format!("{error:?}"))),
-    };
-    let phase = json::text(found.object.json(), &["status", "phase"]);
-    if operation == Operation::Create && phase == "Terminating" {
-        let why = format!(
-            "unable to create new content in namespace {namespace} because it is being terminated"
-        );
-        let mut status = Status::new_forbidden(resource, name, &why);
-        debug_assert!(status.is(Reason::Forbidden));
-        if let Some(details) = &mut status.details {
-            details.causes.push(Cause {
-                reason: "NamespaceTerminating".to_owned(),
-                message: format!("namespace {namespace} is being terminated"),
-                field: "metadata.namespace".to_owned(),
-            });
-        }
-        return Err(status);
+    let defects = config.defects.server;
+    match defects.has(ServerDefect::PolicyTrustsItsInformer) {
+        true => Err(Status::new_not_found(&kinds::NAMESPACES, namespace)),
+        false => look_up(rx, config, namespace).await.map(drop),
     }
-    Ok(())
 }
 
 /// The plugins that change objects: `DefaultTolerationSeconds` and `Priority`, of pods.

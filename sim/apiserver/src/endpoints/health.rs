@@ -1,5 +1,5 @@
 //! Health checks: all PostStart hooks have ended, etcd answers within 2 s, and for `/readyz` no
-//! shutdown has begun. Checks of etcd have clients of their own: they say nothing about those under resources.
+//! shutdown has begun and the informer of namespaces has synced. That those of hooks have is what the hooks wait for. Checks of etcd have clients of their own: they say nothing about those under resources.
 
 use std::time::Duration;
 
@@ -7,6 +7,7 @@ use wavetank_api::{Object, Reason, Response, Status};
 use wavetank_engine::Rx;
 use wavetank_etcd::{Connections, Keys, Purpose, Range};
 
+use crate::endpoints::namespace_lifecycle::NAMESPACE_LISTER;
 use crate::endpoints::route::Probe;
 use crate::gates;
 use crate::server::{self, Config};
@@ -31,6 +32,13 @@ pub async fn check(rx: Rx, config: &Config, probe: Probe) -> Response {
     }
     if !server::hooks_are_done(rx, config) {
         return failed("poststarthook");
+    }
+    let own = probe == Probe::Readyz && config.namespace_lifecycle;
+    if own
+        && config.release.has(gates::READY_WAITS_FOR_INFORMERS)
+        && !NAMESPACE_LISTER.has_synced(rx)
+    {
+        return failed("informer-sync");
     }
     // Over a connection that all share it would hear the same again.
     let again = probe == Probe::Readyz

@@ -13,7 +13,7 @@ use wavetank_api::{Body, Content, List, Reason, Request, Response, Status};
 use wavetank_engine::Rx;
 
 use crate::apiextensions::CREATE_NOT_ALLOWED;
-use crate::endpoints::admission::{Operation, mutate, namespace_lifecycle};
+use crate::endpoints::admission::{Operation, admission, mutate};
 use crate::endpoints::admit_pods::admit;
 use crate::endpoints::{Api, RequestContext, answer, query};
 use crate::options::Preconditions;
@@ -67,7 +67,7 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     let name = json::text(&object, &["metadata", "name"]).to_owned();
     let create = Operation::Create;
     forbid_create_admission(cx.api, &name)?;
-    namespace_lifecycle(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
+    admission(cx.rx, cx.config, create, resource, &cx.api.namespace, &name).await?;
     let Api {
         part, namespace, ..
     } = cx.api;
@@ -268,7 +268,7 @@ impl Writing<'_> {
         if operation == Operation::Create {
             forbid_create_admission(api, name)?;
         }
-        namespace_lifecycle(rx, config, operation, api.resource, &api.namespace, name).await?;
+        admission(rx, config, operation, api.resource, &api.namespace, name).await?;
         if operation == Operation::Create {
             let Api {
                 part, namespace, ..
@@ -301,7 +301,7 @@ pub async fn delete(cx: RequestContext<'_>) -> Result<Response, Status> {
         content_type(cx.request),
     )?;
     let delete = Operation::Delete;
-    namespace_lifecycle(
+    admission(
         cx.rx,
         cx.config,
         delete,

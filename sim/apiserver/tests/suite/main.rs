@@ -7,4 +7,5 @@ mod connections;
 mod custom_resources;
 mod discovery;
 mod handlers;
+mod namespaces;
 mod shutdown;

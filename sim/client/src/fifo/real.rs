@@ -21,6 +21,8 @@ pub struct RealFifo {
     populated: bool,
     /// How many deltas of the first list are still to be processed.
     initial: usize,
+    /// How many were popped and are being processed: there is one consumer.
+    processing: usize,
     /// It stays synced once it was.
     synced: bool,
 }
@@ -53,8 +55,8 @@ impl RealFifo {
         self.items.push_back(Delta::SyncAll);
     }
 
-    /// PopBatch: deltas of different objects together, all others one at a time. The lock is free
-    /// while they are processed, but nobody can tell: processing waits for nothing.
+    /// PopBatch: deltas of different objects together, all others one at a time. They count as processed when
+    /// [`RealFifo::processed`] is called.
     pub fn pop_batch(&mut self, until: Option<Revision>) -> Option<Popped> {
         let initial = !self.synced;
         let mut keys = BTreeSet::new();
@@ -77,11 +79,17 @@ impl RealFifo {
             return None;
         }
         self.items = self.items.skip(deltas.len());
+        self.processing = deltas.len();
+        Some(Popped { deltas, initial })
+    }
+
+    /// What the deferred function of PopBatch does: only what is processed has synced.
+    pub fn processed(&mut self) {
+        let processed = std::mem::take(&mut self.processing);
         if self.initial > 0 {
-            self.initial = self.initial.saturating_sub(deltas.len());
+            self.initial = self.initial.saturating_sub(processed);
             self.check_synced();
         }
-        Some(Popped { deltas, initial })
     }
 
     fn check_synced(&mut self) {
@@ -127,9 +135,19 @@ mod tests {
         fifo.replace([stored("a", 2)].into(), 3);
         assert!(!fifo.has_synced());
         assert!(fifo.pop_batch(None).expect("the bookmark").initial);
+        fifo.processed();
         assert!(!fifo.has_synced());
         assert!(fifo.pop_batch(None).expect("the list").initial);
+        assert!(!fifo.has_synced(), "it is popped, and not processed");
+        fifo.push(Delta::Added(stored("b", 4)));
+        assert!(
+            !fifo.has_synced(),
+            "what is put in meanwhile changes nothing"
+        );
+        fifo.processed();
         assert!(fifo.has_synced());
+        assert!(!fifo.pop_batch(None).expect("the event").initial);
+        fifo.processed();
         fifo.replace([].into(), 4);
         assert!(fifo.has_synced());
         assert!(!fifo.pop_batch(None).expect("a list").initial);

@@ -113,6 +113,11 @@ impl SharedInformer<'_> {
 }
 
 impl Lister {
+    /// That of the informer with this place among those of an owner.
+    pub const fn of(scope: Name, at: u32) -> Lister {
+        Lister { scope, at }
+    }
+
     /// `Get`: what the store has under `namespace/name`.
     pub fn get(self, rx: Rx, key: &str) -> Option<Stored> {
         self.look(rx, |informer| informer.indexer.get(key).cloned())

@@ -10,7 +10,7 @@ use wavetank_version::{Defect, Set, Version};
 use super::apply::{Notice, Notification, apply};
 use super::spec::InformerSpec;
 use crate::InformerDefect;
-use crate::fifo::{Fifo, StoreKey};
+use crate::fifo::{BATCH, Fifo, Popped, StoreKey};
 use crate::gates;
 use crate::indexer::Indexer;
 use crate::wait::backoff::Backoff;
@@ -47,6 +47,8 @@ pub struct Informer {
     pub fifo: Fifo,
     /// Its store.
     pub indexer: Indexer,
+    /// What was popped, and is neither in the store nor with handlers yet.
+    processing: Option<Popped>,
     /// Its handlers.
     pub listeners: Vec<Listener>,
     /// Is it held back?
@@ -106,7 +108,18 @@ pub(crate) struct Reflecting {
     pub backoffs: [Backoff; 2],
 }
 
-/// What one pop did.
+/// How a pop went.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Pop {
+    /// There is nothing to take.
+    Nothing,
+    /// Something was taken, and whoever pops still has the lock of the queue.
+    Locked,
+    /// Something was taken, and the reflector can put in more before that is processed.
+    Unlocked,
+}
+
+/// What processing did.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Done {
     pub changes: Arc<[(StoreKey, Option<Revision>)]>,
@@ -144,6 +157,7 @@ impl Informer {
         Informer {
             id,
             fifo: Fifo::of(release, defects),
+            processing: None,
             indexer: Indexer::with(&spec.indices),
             listeners: vec![listener; spec.handlers.len()],
             hold: None,
@@ -164,13 +178,29 @@ impl Informer {
         Some(hold.at.unwrap_or(0))
     }
 
-    /// Takes what comes next out of the queue into the store, and tells handlers.
-    pub(super) fn pop(&mut self, release: Version) -> Option<Done> {
+    /// Takes what comes next out of the queue. `whileProcessing_locked` lets go of the lock, but not where the queue is
+    /// long.
+    pub(super) fn pop(&mut self, release: Version) -> Pop {
         let until = self.held(HoldAt::Queue);
         if until == Some(0) {
-            return None;
+            return Pop::Nothing;
         }
-        let popped = self.fifo.pop(until)?;
+        self.processing = self.fifo.pop(until);
+        match self.processing {
+            None => Pop::Nothing,
+            Some(_)
+                if release.has(gates::QUEUE_IS_UNLOCKED_WHILE_PROCESSING)
+                    && self.fifo.len() < 2 * BATCH =>
+            {
+                Pop::Unlocked
+            }
+            Some(_) => Pop::Locked,
+        }
+    }
+
+    /// Takes what was popped into the store, and tells handlers.
+    pub(super) fn process(&mut self, release: Version) -> Done {
+        let popped = self.processing.take().expect("something was popped");
         let before = self.indexer.clone();
         let notifications = apply(release, &mut self.indexer, &popped);
         let mut changes = Vec::new();
@@ -197,12 +227,13 @@ impl Informer {
                 handlers.push(handler);
             }
         }
-        Some(Done {
+        self.fifo.processed();
+        Done {
             changes: changes.into(),
             notified: handlers,
             synced: self.newly_synced(),
             more: !self.fifo.is_empty(),
-        })
+        }
     }
 
     /// True once: when the store is filled.
@@ -301,5 +332,58 @@ impl Listener {
     /// Is there something that it was not told to the end?
     pub fn is_busy(&self) -> bool {
         self.busy || !self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fifo::testing::stored;
+    use wavetank_api::kinds::CONFIG_MAPS;
+    use wavetank_releases::VERSIONS;
+    use wavetank_version::Set;
+
+    fn informer(release: Version) -> Informer {
+        let id = InformerId {
+            scope: Name::new("test"),
+            at: 0,
+            number: 0,
+        };
+        let mut informer = Informer::new(id, &InformerSpec::of(&CONFIG_MAPS), release, Set::NONE);
+        let list = vec![stored("a", 1)];
+        informer.fifo.replace(list, 1, &informer.indexer);
+        informer
+    }
+
+    /// Between the two the reflector can put in more, and nothing that others see has changed.
+    #[test]
+    fn what_is_popped_is_nowhere_until_it_is_processed() {
+        for release in VERSIONS {
+            let mut informer = informer(release);
+            let unlocks = release.has(gates::QUEUE_IS_UNLOCKED_WHILE_PROCESSING);
+            let popped = informer.pop(release);
+            assert_eq!(popped == Pop::Unlocked, unlocks, "{release}");
+            if unlocks {
+                informer.fifo.add(stored("b", 2));
+                assert!(!informer.has_synced() && informer.indexer.is_empty());
+                assert!(!informer.listeners[0].is_busy());
+            }
+            let done = informer.process(release);
+            assert!(done.synced && informer.has_synced());
+            assert_eq!((done.notified, done.more), (vec![0], unlocks));
+            assert!(informer.indexer.get("ns/a").is_some());
+        }
+    }
+
+    #[test]
+    fn a_long_queue_stays_locked() {
+        let release = Version::LATEST;
+        let mut informer = informer(release);
+        for at in 0..2 * BATCH {
+            informer.fifo.update(stored("b", at as Revision + 2));
+        }
+        assert_eq!(informer.pop(release), Pop::Locked);
+        informer.process(release);
+        assert_eq!(informer.pop(release), Pop::Unlocked);
     }
 }

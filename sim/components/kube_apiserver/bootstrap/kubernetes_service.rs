@@ -11,6 +11,7 @@ use wavetank_engine::Rx;
 
 use super::{Bootstrap, system_namespaces};
 use crate::kube_apiserver::gates;
+use crate::services::SERVICE_LISTER;
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
@@ -27,8 +28,7 @@ pub async fn ensure(rx: Rx, me: &Bootstrap) -> Result<(), Failure> {
         system_namespaces::create_namespace_if_needed(rx, server, NAMESPACE).await?;
     }
     loop {
-        let get = Request::new(Method::Get, SERVICES.path(NAMESPACE, NAME));
-        if server.loopback().object(rx, get).await.is_ok() {
+        if is_there(rx, me).await {
             return Ok(());
         }
         let post = Request::new(Method::Post, SERVICES.path(NAMESPACE, ""));
@@ -38,6 +38,17 @@ pub async fn ensure(rx: Rx, me: &Bootstrap) -> Result<(), Failure> {
             made => return made.map(|_| ()),
         }
     }
+}
+
+/// v1.36 asks its informer, earlier ones the server.
+async fn is_there(rx: Rx, me: &Bootstrap) -> bool {
+    if me.server.release.has(gates::KUBERNETES_SERVICE_IS_LISTED) {
+        return SERVICE_LISTER
+            .get(rx, &format!("{NAMESPACE}/{NAME}"))
+            .is_some();
+    }
+    let get = Request::new(Method::Get, SERVICES.path(NAMESPACE, NAME));
+    me.server.loopback().object(rx, get).await.is_ok()
 }
 
 fn service(me: &Bootstrap, first: &str) -> Json {

@@ -1,7 +1,6 @@
 //! The namespaces of the system, looked for every minute and made where they are missing:
 //! `RunKubernetesNamespaces` (`pkg/controlplane/controller.go`, v1.20) and
-//! `pkg/controlplane/controller/systemnamespaces` (v1.36, which asks its informer's lister; here the
-//! server itself is asked).
+//! `pkg/controlplane/controller/systemnamespaces` (v1.36, which looks into the server's informer).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank_api::kinds::NAMESPACES;
 use wavetank_api::{Method, Reason, Request};
-use wavetank_apiserver::Config;
+use wavetank_apiserver::{Config, NAMESPACE_LISTER};
 use wavetank_client::Failure;
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Name, Outcome, RoutineFuture, Rx, Task};
@@ -56,9 +55,18 @@ impl SystemNamespaces {
             true => &["kube-system", "kube-public", "default", "kube-node-lease"],
             false => &["kube-system", "kube-public", "kube-node-lease"],
         };
+        let apart = self.server.release.has(gates::SYSTEM_NAMESPACES_APART);
+        if apart {
+            NAMESPACE_LISTER.wait_for_cache_sync(rx).await;
+        }
         let turn = Every::period(INTERVAL).sliding(rx, &STOP, async {
             for name in names {
-                let _ = create_namespace_if_needed(rx, &self.server, name).await;
+                let is_listed = || NAMESPACE_LISTER.get(rx, name).is_some();
+                let _ = match apart {
+                    true if is_listed() => Ok(()),
+                    true => create_namespace(rx, &self.server, name).await,
+                    false => create_namespace_if_needed(rx, &self.server, name).await,
+                };
             }
             Turn::Again
         });
@@ -79,6 +87,11 @@ pub(crate) async fn create_namespace_if_needed(
     if server.loopback().request(rx, get).await.is_ok() {
         return Ok(());
     }
+    create_namespace(rx, server, name).await
+}
+
+/// One that is there by now is no error.
+async fn create_namespace(rx: Rx, server: &Config, name: &str) -> Result<(), Failure> {
     let post = Request::new(Method::Post, NAMESPACES.path("", ""));
     let post = post.with(json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name},

@@ -12,7 +12,10 @@ use wavetank_client::Failure;
 use wavetank_engine::{Rx, Time};
 use wavetank_version::{Defect, Version};
 
-use super::{ADDRESS_QUEUE, AddressControllers, Of, SERVICE_QUEUE, all, get, say};
+use super::{
+    ADDRESS_QUEUE, AddressControllers, IP_ADDRESS_LISTER, SERVICE_CIDR_LISTER, SERVICE_LISTER,
+    SERVICE_QUEUE, say,
+};
 use crate::services::allocators::ItemRange;
 use crate::services::allocators::addresses::{MANAGER, ip_address, parse};
 use crate::services::repair::DefaultBackoff;
@@ -68,7 +71,7 @@ fn cluster_ips(service: &Json) -> impl Iterator<Item = &str> {
 
 /// `isIPOutOfRange`: it is in no ServiceCIDR, ready or not.
 fn is_ip_out_of_range(rx: Rx, ip: &str) -> bool {
-    let ranges = all(rx, Of::Ranges);
+    let ranges = SERVICE_CIDR_LISTER.list(rx);
     let mut items = ranges.iter().flat_map(|range| {
         let specs = json::list(range.object.json(), &["spec", "cidrs"]).iter();
         specs.filter_map(|spec| ItemRange::of_addresses(spec.as_str()?, Version::LATEST))
@@ -90,6 +93,14 @@ pub(crate) const YOUNG_ADDRESS_IS_TAKEN: Defect = Defect::known(
     "the repair deletes the IPAddress of a Service that is being made while its cache shows an older one of that name",
 )
 .until(gates::REPAIR_WAITS_FOR_YOUNG)
+.fits_only(gates::IP_ADDRESSES);
+
+pub(crate) const FORBIDDEN_ENDS_START: Defect = Defect::known(
+    "forbidden-ends-start",
+    "k/k#136288, PR #137147 (1.36)",
+    "a server ends when its first round of repair is refused by admission that waits for an informer",
+)
+.until(gates::REPAIR_RETRIES_FORBIDDEN)
 .fits_only(gates::IP_ADDRESSES);
 
 pub(crate) const FIX_START_WITH_EXISTING: Defect = Defect::fix(
@@ -121,7 +132,9 @@ impl AddressControllers {
             match self.do_run_once(rx).await {
                 Err(failed)
                     if !backoff.is_over()
-                        && (failed.is(Reason::Conflict) || failed.is(Reason::Forbidden)) =>
+                        && (failed.is(Reason::Conflict)
+                            || failed.is(Reason::Forbidden)
+                                && !self.defects.has(RepairDefect::ForbiddenEndsStart)) =>
                 {
                     backoff.step(rx).await;
                 }
@@ -132,7 +145,7 @@ impl AddressControllers {
 
     /// `doRunOnce`
     async fn do_run_once(&self, rx: Rx) -> Result<(), Failure> {
-        for service in all(rx, Of::Services) {
+        for service in SERVICE_LISTER.list(rx) {
             let key = format!("{}/{}", service.object.namespace(), service.object.name());
             match self.sync_service(rx, &key).await {
                 Err(failed)
@@ -144,7 +157,7 @@ impl AddressControllers {
                 done => done?,
             }
         }
-        for address in all(rx, Of::Addresses) {
+        for address in IP_ADDRESS_LISTER.list(rx) {
             if is_ours(address.object.json()) {
                 self.sync_ip_address(rx, address.object.name()).await?;
             }
@@ -154,7 +167,7 @@ impl AddressControllers {
 
     /// `syncService`
     pub(super) async fn sync_service(&self, rx: Rx, key: &str) -> Result<(), Failure> {
-        let Some(service) = get(rx, Of::Services, key) else {
+        let Some(service) = SERVICE_LISTER.get(rx, key) else {
             return Ok(());
         };
         let service = service.object.json();
@@ -203,7 +216,7 @@ impl AddressControllers {
             );
             return Ok(());
         }
-        let Some(address) = get(rx, Of::Addresses, &name) else {
+        let Some(address) = IP_ADDRESS_LISTER.get(rx, &name) else {
             let note = format!("Cluster IP [{family}]: {ip} is not allocated; repairing");
             self.report(rx, service, "ClusterIPNotAllocated", note);
             say(
@@ -228,7 +241,7 @@ impl AddressControllers {
             return self.recreate_ip_address(rx, &seen, service).await;
         }
         if named != key {
-            let Some(other) = get(rx, Of::Services, &named) else {
+            let Some(other) = SERVICE_LISTER.get(rx, &named) else {
                 // The cache may lack a Service, and have one that is gone.
                 let looks = self.defects.has(RepairDefect::FixLookBeforeRecreate);
                 if looks && !self.still_has(rx, key, &name).await? {
@@ -284,7 +297,7 @@ impl AddressControllers {
 
     /// `syncIPAddress`
     pub(super) async fn sync_ip_address(&self, rx: Rx, key: &str) -> Result<(), Failure> {
-        let Some(address) = get(rx, Of::Addresses, key) else {
+        let Some(address) = IP_ADDRESS_LISTER.get(rx, key) else {
             return Ok(());
         };
         let tree = address.object.json();
@@ -307,7 +320,7 @@ impl AddressControllers {
             self.report(rx, tree, "IPAddressNotAllocated", note);
             return self.delete_address(rx, &address).await;
         }
-        let Some(service) = get(rx, Of::Services, &named) else {
+        let Some(service) = SERVICE_LISTER.get(rx, &named) else {
             return self.clean_up(rx, key, &named, &address).await;
         };
         if cluster_ips(service.object.json()).any(|ip| ip == key) {

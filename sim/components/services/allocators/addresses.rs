@@ -1,35 +1,33 @@
 //! Cluster addresses as IPAddress objects, v1.36 (`pkg/registry/core/service/ipallocator`:
-//! `cidrallocator.go`, `ipallocator.go`).
+//! `cidrallocator.go`, `ipallocator.go`). Which allocators there are is in `meta_allocator`.
 //!
-//! What is free is seen in a cache and may be stale; that an IPAddress can be created only once is
-//! what keeps two Services apart. The server's own watch caches stand for its informers, and the
-//! ServiceCIDRs in them for the allocators that upstream keeps in step with them.
+//! What is free is seen in an informer of the server and may be stale; that an IPAddress can be created only once is
+//! what keeps two Services apart.
 
 use std::net::IpAddr;
 
 use serde_json::json;
 use wavetank_api::json::{self, Json};
-use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS};
+use wavetank_api::kinds::IP_ADDRESSES;
 use wavetank_api::{Content, Method, Reason, Request, Stored, addresses};
 use wavetank_client::{Failure, RestClient};
-use wavetank_engine::{Lock, Rx};
+use wavetank_engine::Rx;
 use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Listed, Set};
 
 use super::could_not_release;
 use super::detached::through_loopback;
 use super::item_range::ItemRange;
+use super::meta_allocator::{Allocator, MetaAllocator};
 use super::range_allocation::Refusal;
 use crate::services::ServiceDefect;
+use crate::services::address_controllers::IP_ADDRESS_LISTER;
 use crate::services::gates;
-use wavetank_apiserver::Storage;
-use wavetank_apiserver::cacher::Cacher;
-use wavetank_apiserver::options::ListOptions;
 
 /// `ControllerName`
 pub const MANAGER: &str = "ipallocator.k8s.io";
 
-/// The allocator of one family (`MetaAllocator`).
+/// What is allocated of one family.
 #[derive(Clone, Debug)]
 pub struct Addresses {
     /// `IPv4` or `IPv6`.
@@ -38,22 +36,8 @@ pub struct Addresses {
     pub is_default: bool,
     /// IPAddresses are made and deleted through the handlers.
     pub loopback: RestClient,
-    /// The storage, for a server without watch caches.
-    pub storage: Storage,
-    /// That of the ranges, likewise.
-    pub storage_of_ranges: Storage,
     /// The known bugs and fixes.
     pub defects: Set<ServiceDefect>,
-    /// The cache of IPAddresses.
-    pub addresses: Option<Cacher>,
-    /// The cache of ServiceCIDRs.
-    pub ranges: Option<Cacher>,
-}
-
-/// A range that addresses are allocated from.
-struct Ranged {
-    range: ItemRange,
-    ready: bool,
 }
 
 pub(crate) const ALLOCATOR_SWALLOWS_ERRORS: Defect = Defect::known(
@@ -71,54 +55,16 @@ pub(crate) const FIX_RELEASE_OWN_ADDRESS: Defect = Defect::fix(
 )
 .fits_only(gates::IP_ADDRESSES);
 
+pub(crate) const FIX_SAY_NOT_READY: Defect = Defect::fix(
+    "fix-say-not-ready",
+    "FINDINGS.md, 27",
+    "a server that has no allocator yet says so, and not that the range is full",
+)
+.fits_only(gates::IP_ADDRESSES);
+
 impl Addresses {
-    /// Guards the allocators (`MetaAllocator.mu`).
-    fn lock(&self) -> Lock {
-        match self.family {
-            "IPv4" => Lock::new("service-allocators-ipv4"),
-            _ => Lock::new("service-allocators-ipv6"),
-        }
-    }
-
-    /// The ranges of the family, in the order of their names and begins. One of which a ServiceCIDR
-    /// is ready is ready.
-    async fn ranged(&self, rx: Rx) -> Vec<Ranged> {
-        let all = match self.ranges {
-            Some(cache) => cache.all(rx),
-            None => {
-                let under = SERVICE_CIDRS.key("", "");
-                let options = ListOptions::default();
-                let storage = self.storage_of_ranges;
-                let listed = storage.get_list(rx, under, &options, &SERVICE_CIDRS);
-                listed.await.map(|listed| listed.items).unwrap_or_default()
-            }
-        };
-        let mut found: Vec<Ranged> = Vec::new();
-        for range in &all {
-            let ready = is_ready(range.object.json()) && !range.object.is_being_deleted();
-            let specs = json::list(range.object.json(), &["spec", "cidrs"]);
-            for spec in specs.iter().filter_map(Json::as_str) {
-                let range = ItemRange::of_addresses(spec, self.storage.release);
-                let ours = |range: &ItemRange| range.is_six() == (self.family == "IPv6");
-                let Some(range) = range.filter(ours) else {
-                    continue;
-                };
-                match found.iter_mut().find(|ranged| ranged.range == range) {
-                    Some(ranged) => ranged.ready |= ready,
-                    None => found.push(Ranged { range, ready }),
-                }
-            }
-        }
-        found
-    }
-
-    /// Is there an address of this name, as far as the cache knows?
-    async fn is_listed(&self, rx: Rx, name: &str) -> bool {
-        let key = IP_ADDRESSES.key("", name);
-        match self.addresses {
-            Some(cache) => cache.cached(rx, &key).is_some(),
-            None => self.storage.get(rx, key, 0).await.is_ok(),
-        }
+    fn meta(&self) -> MetaAllocator {
+        MetaAllocator::of(self.family)
     }
 
     /// `AllocateService`
@@ -132,28 +78,29 @@ impl Addresses {
         service: &Json,
         dry_run: bool,
     ) -> Result<(), Refusal> {
-        let ranged = self.locked(rx).await;
+        let all = self.locked(rx).await;
         if dry_run {
             // Any allocator will do, whether or not the address is one of its own.
-            let Some(any) = ranged.first() else {
+            let Some(any) = all.first() else {
                 return Err(Refusal::NotReady);
             };
-            return check(any, ip);
+            return check(rx, any, ip);
         }
-        let of = ranged
+        let of = all
             .iter()
-            .find(|r| r.ready && r.range.offset_of(ip).is_some());
+            .find(|one| one.ready && one.range.offset_of(ip).is_some());
         let of = of.ok_or_else(|| {
             let why = "the provided network does not match the current range";
             Refusal::Failed(why.to_owned())
         })?;
-        check(of, ip)?;
+        check(rx, of, ip)?;
         self.create_ip_address(rx, &ip.to_string(), service).await
     }
 
-    async fn locked(&self, rx: Rx) -> Vec<Ranged> {
-        let _lock = rx.lock(self.lock()).await;
-        self.ranged(rx).await
+    /// The allocators, as they are when the lock is free.
+    async fn locked(&self, rx: Rx) -> Vec<Allocator> {
+        let _lock = self.meta().lock(rx).await;
+        self.meta().look(rx)
     }
 
     /// `AllocateNextService`: from any range that has a free address, under the lock. A dry run makes
@@ -168,22 +115,23 @@ impl Addresses {
         dry_run: bool,
     ) -> Result<String, Refusal> {
         if dry_run {
-            let ranged = self.locked(rx).await;
-            let any = ranged.first().filter(|ranged| ranged.ready);
+            let all = self.locked(rx).await;
+            let any = all.first().filter(|any| is_ready(rx, any));
             let any = any.ok_or(Refusal::NotReady)?;
             let (network, _) = any.range.spec.split_once('/').unwrap_or_default();
             return Ok(network.to_owned());
         }
-        let _lock = rx.lock(self.lock()).await;
-        let mut ranged = self.ranged(rx).await;
+        let _lock = self.meta().lock(rx).await;
+        let mut all = self.meta().look(rx);
+        let is_any_ready = all.iter().any(|one| is_ready(rx, one));
         // In the order of a Go map.
-        while !ranged.is_empty() {
-            let next = match ranged.len() {
+        while !all.is_empty() {
+            let next = match all.len() {
                 1 => 0,
                 n => rx.choose(n as u64).await as usize,
             };
-            let next = ranged.remove(next);
-            if !next.ready {
+            let next = all.remove(next);
+            if !is_ready(rx, &next) {
                 continue;
             }
             match self.take_from(rx, &next.range, service).await {
@@ -191,7 +139,11 @@ impl Addresses {
                 other => return other,
             }
         }
-        Err(Refusal::Full)
+        // Upstream's allocators that are not ready count as full, and so do those that are not there.
+        match !is_any_ready && self.defects.has(ServiceDefect::FixSayNotReady) {
+            true => Err(Refusal::NotReady),
+            false => Err(Refusal::Full),
+        }
     }
 
     /// `allocateNextService`: from a random address on, in the upper part first.
@@ -208,12 +160,12 @@ impl Addresses {
             let start = rx.choose(length.into()).await as u32;
             for step in 0..length {
                 let name = range.item(part.start + (start + step) % length);
-                if self.is_listed(rx, &name).await {
+                if IP_ADDRESS_LISTER.get(rx, &name).is_some() {
                     continue;
                 }
                 match self.create_ip_address(rx, &name, service).await {
                     Ok(()) => return Ok(name),
-                    // The cache was stale.
+                    // The informer was behind.
                     Err(Refusal::Taken) => {}
                     Err(_) if has(ServiceDefect::AllocatorSwallowsErrors) => {}
                     Err(refusal) => return Err(refusal),
@@ -238,8 +190,8 @@ impl Addresses {
     /// `Release`: whatever the cache says. Errors are left to the repair controller, and addresses
     /// outside all ranges to nobody.
     pub async fn release(&self, rx: Rx, ip: IpAddr, holder: Option<&Holder>) {
-        let ranged = self.locked(rx).await;
-        if ranged.iter().any(|r| r.range.offset_of(ip).is_some()) {
+        let all = self.locked(rx).await;
+        if all.iter().any(|one| one.range.offset_of(ip).is_some()) {
             match self.delete(rx, &ip.to_string(), holder).await {
                 Err(error) if !error.is(Reason::NotFound) && !error.is(Reason::Conflict) => {
                     could_not_release(rx, &ip.to_string(), &error.to_string());
@@ -337,26 +289,22 @@ pub fn ip_address(name: &str, family: &str, service: &Json) -> Json {
     })
 }
 
-fn check(ranged: &Ranged, ip: IpAddr) -> Result<(), Refusal> {
-    if !ranged.ready {
+/// `ready`, and `ipAddressSynced`.
+fn is_ready(rx: Rx, allocator: &Allocator) -> bool {
+    allocator.ready && IP_ADDRESS_LISTER.has_synced(rx)
+}
+
+fn check(rx: Rx, allocator: &Allocator, ip: IpAddr) -> Result<(), Refusal> {
+    if !is_ready(rx, allocator) {
         return Err(Refusal::NotReady);
     }
-    match ranged.range.offset_of(ip) {
+    match allocator.range.offset_of(ip) {
         Some(_) => Ok(()),
         None => Err(Refusal::Outside(format!(
             "the provided IP ({ip}) is not in the valid range. The range of valid IPs is {}",
-            ranged.range.spec
+            allocator.range.spec
         ))),
     }
-}
-
-/// `isReady`: without a condition it is.
-fn is_ready(range: &Json) -> bool {
-    let conditions = json::list(range, &["status", "conditions"]);
-    let ready = conditions
-        .iter()
-        .find(|c| json::text(c, &["type"]) == "Ready");
-    ready.is_none_or(|ready| json::text(ready, &["status"]) == "True")
 }
 
 /// An address of a Service.

@@ -26,6 +26,13 @@ pub fn taken(message: &str, address: Option<&str>) -> Option<Item> {
     Some(Item::Port(digits.parse().ok()?))
 }
 
+/// The address of which a repair of v1.36 says that it makes an IPAddress.
+pub fn repaired_address(message: &str) -> Option<Item> {
+    let (_, rest) = message.strip_suffix("repairing")?.split_once("]: ")?;
+    let (address, _) = rest.split_once(" for Service ")?;
+    Some(Item::Address(address.into()))
+}
+
 /// Does the client know what has become of its request? Not if it was not answered, nor if the server had
 /// trouble while it served it.
 pub fn is_definite(answer: &Answer) -> bool {
@@ -54,6 +61,15 @@ mod tests {
         assert_eq!(is_full(full), Some(true));
         let full = "Internal error occurred: failed to allocate a serviceIP: range is full";
         assert_eq!((is_full(full), is_full(ip)), (Some(false), None));
+        let repairs = "the ClusterIP [IPv6]: fd00::2 for Service n/a is not allocated; repairing";
+        assert_eq!(
+            repaired_address(repairs),
+            Some(Item::Address("fd00::2".into()))
+        );
+        assert_eq!(
+            repaired_address("IPAddress fd00::2 appears to have leaked"),
+            None
+        );
         let code = 500;
         let message = "rpc error: code = Unavailable desc = transport is closing".into();
         assert!(!is_definite(&Answer::Refused { code, message }));

@@ -11,7 +11,7 @@ use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 
 use super::books::{Books, Entry, Item, named};
 use super::first_address;
-use super::messages::is_definite;
+use super::messages::{is_definite, repaired_address};
 use crate::promises::violated;
 
 /// A request that its client knows nothing of is over by then: a server serves it for 60 s, and goes on for
@@ -29,6 +29,8 @@ struct Traffic {
     /// Since it was last quiet, somebody had trouble: a request of which nobody knows, a server that ended,
     /// something that could not be given up.
     trouble: bool,
+    /// Addresses of which a repair makes IPAddresses, until its requests are over.
+    repaired: BTreeMap<Item, Instant>,
 }
 
 impl Traffic {
@@ -46,6 +48,10 @@ impl Traffic {
         }
         // A Service that is gone may get an allocation of which the repair does not know better yet.
         let repaired = note.body.get::<RepairNote>();
+        if let Some(item) = repaired.and_then(|note| repaired_address(&note.message)) {
+            let over = Instant(world.now() + ABANDONED);
+            self.repaired.insert(item, over);
+        }
         if note.body.get::<AllocationNote>().is_some()
             || repaired.is_some_and(|note| note.message.contains("repairing"))
         {
@@ -63,6 +69,7 @@ impl Traffic {
         }
         let now = world.now();
         self.until.take_if(|until| until.0 <= now);
+        self.repaired.retain(|_, over| over.0 > now);
         self.under_way.is_empty() && self.until.is_none()
     }
 }
@@ -167,7 +174,9 @@ impl Property for NothingIsLeft {
         if trouble {
             return Check::Idle;
         }
-        let own = |item: &&&Item| lost.contains(item) == self.had;
+        // A request of the repair may come after the Service is gone, and after another client was answered.
+        let repaired = &self.traffic.repaired;
+        let own = |item: &&&Item| lost.contains(item) == self.had && !repaired.contains_key(**item);
         let fresh: Vec<&Item> = leaked.difference(&known).collect();
         if let Some(item) = fresh.iter().find(own) {
             let message = match self.had {

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::service_writers::writer::{Answer, Answered, Asked};
-use wavetank_api::kinds::IP_ADDRESSES;
-use wavetank_apiserver::cacher;
+use crate::services::address_controllers::shown_addresses;
 use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::Revision;
 
@@ -26,7 +25,7 @@ struct Begun {
     /// The life of the server: a request may wait for the next one, which is not ready at first.
     life: u32,
     /// What was freed until then, its server may know to be free: where free addresses are looked for in
-    /// a watch cache, what was freed lately is not seen.
+    /// an informer, what was freed lately is not seen.
     seen: Revision,
     /// What was freed since it began.
     freed: BTreeSet<Item>,
@@ -52,7 +51,7 @@ impl Freedom {
             let request = (note.process, asked.number);
             let begun = Begun {
                 life: world.incarnation(asked.server),
-                seen: cacher::shown(world, asked.server, &IP_ADDRESSES),
+                seen: shown_addresses(world, asked.server),
                 freed: BTreeSet::new(),
             };
             self.begun.insert(request, begun);

@@ -103,12 +103,12 @@ pub fn kubernetes_is_there() -> Stable {
 const STARTED: Duration = Duration::from_secs(150);
 
 /// A server that starts gets through it while etcd is there, however busy others are: it does not end
-/// because they wrote in between (k/k#130377). One whose repair of addresses has stopped in its first round ends 60 s
+/// because they wrote in between (k/k#130377), nor because an informer of its own is behind (k/k#136288). One whose repair of addresses has stopped in its first round ends 60 s
 /// after its start, which nothing can prevent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StartCompletes {
-    /// The last conflict of a server in its present life, and which life that is.
-    conflicts: BTreeMap<ProcId, (u32, bool)>,
+    /// Was it such a thing that a server met last in its present life, and which life is that?
+    passing: BTreeMap<ProcId, (u32, bool)>,
 }
 
 fn is_conflict(message: &str) -> bool {
@@ -118,6 +118,11 @@ fn is_conflict(message: &str) -> bool {
         "already exists",
     ];
     conflicts.iter().any(|part| message.contains(part))
+}
+
+/// Is it what passes by itself: others wrote, or admission waits for an informer?
+fn is_passing(message: &str) -> bool {
+    is_conflict(message) || message.contains("not yet ready to handle request")
 }
 
 impl Property for StartCompletes {
@@ -135,15 +140,15 @@ impl Property for StartCompletes {
             .to_lowercase()
             .starts_with("unable to perform initial")
             || message == GIVES_UP;
-        let last = self.conflicts.get(&note.process).copied();
-        let had_conflict = is_conflict(message) || gives_up && last == Some((life, true));
-        if gives_up && had_conflict {
+        let last = self.passing.get(&note.process).copied();
+        let was_passing = is_passing(message) || gives_up && last == Some((life, true));
+        if gives_up && was_passing {
             let server = world.name(note.process);
             return violated("apiserver", server, format!("{server} ends: {message}"));
         }
         // What is found wrong with allocations says nothing of how the round ended.
-        if is_conflict(message) || message.starts_with("unable to") {
-            self.conflicts.insert(note.process, (life, had_conflict));
+        if is_passing(message) || message.starts_with("unable to") {
+            self.passing.insert(note.process, (life, was_passing));
         }
         Check::Idle
     }

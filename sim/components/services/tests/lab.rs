@@ -105,10 +105,33 @@ impl Lab {
 
     /// With these ranges of addresses.
     pub fn with_ranges(release: Version, ranges: &[&str]) -> Lab {
+        let mut lab = Lab::of(release, [ranges, ranges]);
+        for name in ["etcd", "client", "a1", "a2"] {
+            lab.start(name);
+        }
+        lab.run(12.0);
+        lab.written.clear();
+        lab
+    }
+
+    /// Each server has its own ranges, and the second starts when the first is up.
+    pub fn one_after_the_other(release: Version, ranges: [&[&str]; 2]) -> Lab {
+        let mut lab = Lab::of(release, ranges);
+        for name in ["etcd", "client", "a1"] {
+            lab.start(name);
+        }
+        lab.run(12.0);
+        lab.start("a2");
+        lab.run(12.0);
+        lab
+    }
+
+    /// Nobody is up.
+    fn of(release: Version, ranges: [&[&str]; 2]) -> Lab {
         let id = |name| WorldBuilder::id_of(name, &ALL);
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::single(id("etcd")));
-        for (number, name) in [(1, "a1"), (2, "a2")] {
+        for (number, (name, ranges)) in (1..).zip(["a1", "a2"].into_iter().zip(ranges)) {
             let config = Config {
                 release,
                 defects: wavetank_apiserver::Defects::shipped_with(release),
@@ -149,18 +172,12 @@ impl Lab {
             drawn = drawn.wrapping_mul(48271) % 2_147_483_647;
             drawn
         });
-        let mut lab = Lab {
+        Lab {
             bench,
             sent: 0,
             written: Vec::new(),
             messages: Vec::new(),
-        };
-        for name in ["etcd", "client", "a1", "a2"] {
-            lab.start(name);
         }
-        lab.run(12.0);
-        lab.written.clear();
-        lab
     }
 
     /// Sends a request; its number.

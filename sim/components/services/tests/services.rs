@@ -1,7 +1,7 @@
 //! What Services are allocated, and what becomes of it when two writes come apart.
 
 use serde_json::json;
-use wavetank_api::kinds::IP_ADDRESSES;
+use wavetank_api::kinds::{IP_ADDRESSES, SERVICE_CIDRS};
 use wavetank_api::{Content, Json, Response};
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 use wavetank_version::Version;
@@ -436,4 +436,51 @@ fn events_of_v1_36_become_a_series() {
     lab.run(600.0);
     let last: Vec<i64> = events(&mut lab).iter().map(|(_, _, n)| *n).collect();
     assert_eq!(last, [4, 4]);
+}
+
+/// `syncAllocators` and `deleteServiceCIDR`: a server allocates from what ServiceCIDRs name and are ready for, and hears of
+/// them from its informer.
+#[test]
+fn allocators_follow_service_cidrs() {
+    let mut lab = Lab::new(V1_36);
+    let ranges = SERVICE_CIDRS.path("", "");
+    let ask = |lab: &mut Lab, name: &str, ip: &str| {
+        let named = json!({"clusterIP": ip});
+        lab.ask("a1", "POST", &path(""), service(name, named))
+    };
+    let outside = |refused: &Response| {
+        let why = "the provided network does not match the current range";
+        assert!(message(refused).contains(why), "{refused:?}");
+    };
+    outside(&ask(&mut lab, "a", "10.2.0.2"));
+    for name in ["more", "again"] {
+        let range = json!({
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "ServiceCIDR",
+            "metadata": {"name": name},
+            "spec": {"cidrs": ["10.2.0.0/29"]},
+        });
+        // The other server hears of it, too.
+        assert_eq!(lab.ask("a2", "POST", &ranges, range).code, 201);
+    }
+    assert_eq!(address(&ask(&mut lab, "a", "10.2.0.2")), "10.2.0.2");
+    let delete = |lab: &mut Lab, name: &str| {
+        let deleted = lab.ask("a2", "DELETE", &SERVICE_CIDRS.path("", name), json!(null));
+        assert_eq!(deleted.code, 200, "{deleted:?}");
+    };
+    // An allocator lasts as long as a ServiceCIDR names its range.
+    delete(&mut lab, "more");
+    assert_eq!(address(&ask(&mut lab, "b", "10.2.0.3")), "10.2.0.3");
+    let unready = json!({"status": {"conditions": [{
+        "type": "Ready", "status": "False", "reason": "", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]}});
+    let status = format!("{}/status", SERVICE_CIDRS.path("", "again"));
+    let patched = lab.ask("a2", "PATCH", &status, unready);
+    assert_eq!(patched.code, 200, "{patched:?}");
+    outside(&ask(&mut lab, "c", "10.2.0.4"));
+    delete(&mut lab, "again");
+    outside(&ask(&mut lab, "c", "10.2.0.4"));
+    // What it has given stays.
+    assert!(lab.is_stored("/registry/ipaddresses/10.2.0.2"));
 }

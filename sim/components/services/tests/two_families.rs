@@ -135,3 +135,24 @@ fn what_leaks_of_the_second_family_comes_back_too() {
         assert_eq!(lab.taken(FIRST), [0], "{release}: that of `kubernetes`");
     }
 }
+
+/// The default ServiceCIDR gains the second family when a server has it, and allocators follow it; that of the server
+/// which has one family only says that flags and ServiceCIDR differ.
+#[test]
+fn a_server_with_both_families_upgrades_the_default_range() {
+    let mut lab = Lab::one_after_the_other(V1_36, [&[RANGE], &[RANGE, SIX]]);
+    let stored = lab.stored("/registry/servicecidrs/kubernetes");
+    assert_eq!(stored["spec"]["cidrs"], json!([RANGE, SIX]));
+    let both = json!({"ipFamilyPolicy": "RequireDualStack"});
+    let made = lab.ask("a2", "POST", &path(""), service("a", both));
+    assert_eq!(families(&made), ["IPv4", "IPv6"], "{made:?}");
+    let differ = "does not match the controller flag configurations";
+    let told = lab.messages.iter().filter(|said| said.contains(differ));
+    assert_eq!(told.count(), 1, "{:?}", lab.messages);
+    // The ranges themselves stay.
+    let mut other = Lab::one_after_the_other(V1_36, [&[RANGE], &["10.1.0.0/29", SIX]]);
+    let stored = other.stored("/registry/servicecidrs/kubernetes");
+    assert_eq!(stored["spec"]["cidrs"], json!([RANGE]));
+    let made = other.ask("a2", "POST", &path(""), service("a", json!({})));
+    assert_eq!(families(&made), ["IPv4"], "{made:?}");
+}

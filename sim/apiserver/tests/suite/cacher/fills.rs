@@ -1,6 +1,7 @@
 //! How a cache is filled, and filled anew.
 
 use wavetank_apiserver::CacheDefect;
+use wavetank_apiserver::cacher::CacheNote;
 use wavetank_engine::Fault;
 use wavetank_engine::drive::Stepped;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
@@ -317,4 +318,25 @@ fn a_deletion_at_an_old_revision_takes_the_cache_back() {
         assert!(lab.received(1).is_empty(), "{release}");
         assert_eq!(lab.answer(2), "b@3 of 2", "{release}");
     }
+}
+
+/// `startWatching`: what is to be as new as the cache was is compared with etcd's revision first, by a read of its own.
+#[test]
+fn a_refill_of_v1_36_reads_the_current_revision_first() {
+    let took = |release: Version| {
+        let mut lab = Plan::of(release, vec![]).start();
+        lab.put("a");
+        lab.lose_history();
+        lab.run(10.0);
+        let notes = lab.bench.noted::<CacheNote>();
+        let at = |is: fn(&CacheNote) -> bool| {
+            let found = notes.iter().rev().find(|(_, note)| is(note));
+            found.expect("it was noted").0
+        };
+        let broke = at(|note| matches!(note, CacheNote::Broke(..)));
+        at(|note| matches!(note, CacheNote::Filled(..))) - broke - 1.0
+    };
+    let list = took(V1_20);
+    assert!(list > 0.0);
+    assert!(took(V1_36) > 1.5 * list);
 }

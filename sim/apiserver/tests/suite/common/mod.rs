@@ -10,7 +10,9 @@ use wavetank_api::{
     Content, Json, Method, Object, Query, Reason, Request, Resource, Response, WatchPart, kinds,
     views,
 };
-use wavetank_apiserver::{ApiServer, Config, CustomResources, Hook, HookFuture, ServerNote};
+use wavetank_apiserver::{
+    Admission, ApiServer, Config, CustomResources, Hook, HookFuture, ServerNote,
+};
 use wavetank_client::HTTPS;
 use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_engine::*;
@@ -169,6 +171,10 @@ pub struct Setting {
     /// Three members of etcd, of which each server knows all.
     pub three: bool,
     pub custom_resources: CustomResources,
+    /// Admission goes by an informer of namespaces,
+    pub namespaces: bool,
+    /// and there is a policy.
+    pub policies: bool,
 }
 
 impl Setting {
@@ -191,10 +197,13 @@ impl Setting {
             hooks: 1,
             number,
             kinds: Default::default(),
-            namespace_lifecycle: false,
+            namespace_lifecycle: self.namespaces,
             managed_fields: Default::default(),
             custom_resources: self.custom_resources,
-            admission: Default::default(),
+            admission: Admission {
+                policies: self.policies,
+                ..Admission::default()
+            },
             events_etcd: None,
             watch_cache: self.watch_cache.then(|| Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
