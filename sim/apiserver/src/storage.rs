@@ -8,7 +8,7 @@ mod list;
 pub(crate) mod update;
 
 use wavetank_api::{Object, Stored};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::{
     Client, Compare, DeleteRange, EtcdError, Key, KeyValue, Keys, OpResponse, Put, Range, Revision,
     Txn, TxnOp, TxnResponse,
@@ -84,7 +84,13 @@ impl Storage {
             ..Put::new(key.clone(), written.clone())
         };
         let txn = Txn {
-            compare: vec![Compare::mod_revision(key, 0)],
+            compare: match mutant!(
+                "create-overwrites",
+                "a create writes over an object that is there"
+            ) {
+                true => vec![],
+                false => vec![Compare::mod_revision(key, 0)],
+            },
             success: vec![TxnOp::Put(put)],
             failure: vec![],
         };
@@ -138,7 +144,12 @@ impl Storage {
             let revision = current.resource_version;
             let response = self.if_unchanged(rx, &key, revision, delete).await?;
             if response.succeeded {
-                if self.release.has(gates::DELETED_HAVE_THEIR_REVISION) {
+                if self.release.has(gates::DELETED_HAVE_THEIR_REVISION)
+                    && !mutant!(
+                        "deleted-has-old-revision",
+                        "the answer to a deletion has the revision of the last write"
+                    )
+                {
                     current.resource_version = response.revision;
                 }
                 return Ok(current);
@@ -146,6 +157,18 @@ impl Storage {
             let found = found(response).ok_or(StoreError::NotFound)?;
             current = self.codec.stored(found)?;
             is_current = true;
+            if mutant!(
+                "deletion-skips-preconditions-on-retry",
+                "a deletion that was overtaken does not check preconditions again"
+            ) {
+                let revision = current.resource_version;
+                let delete = TxnOp::DeleteRange(DeleteRange {
+                    keys: Keys::One(key.clone()),
+                    prev_kv: false,
+                });
+                self.if_unchanged(rx, &key, revision, delete).await?;
+                return Ok(current);
+            }
         }
     }
 
@@ -163,7 +186,13 @@ impl Storage {
         then: TxnOp<Object>,
     ) -> Result<TxnResponse<Object>, EtcdError> {
         let txn = Txn {
-            compare: vec![Compare::mod_revision(key.clone(), revision)],
+            compare: match mutant!(
+                "write-without-compare",
+                "an update or a deletion does not compare what it has read"
+            ) {
+                true => vec![],
+                false => vec![Compare::mod_revision(key.clone(), revision)],
+            },
             success: vec![then],
             failure: vec![TxnOp::Range(Range::of(Keys::One(key.clone())))],
         };

@@ -2,7 +2,7 @@
 //! one may go to another server, and only to those that health checks (`health_checks`) have not taken out. It knows
 //! nothing of what is asked.
 
-use wavetank_engine::{Cell, Condition, Cx, ProcId, Rx};
+use wavetank_engine::{Cell, Condition, Cx, ProcId, Rx, mutant};
 
 /// How the server of a new connection is picked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -141,7 +141,12 @@ impl LoadBalancer {
         let index = self.servers.iter().position(|own| *own == server);
         let index = index.map(|index| index as u32);
         rx.update(&BALANCED, |balanced| {
-            if balanced.current == index {
+            if balanced.current == index
+                && !mutant!(
+                    "balancer-sticks",
+                    "a client goes on to a server whose connection broke"
+                )
+            {
                 balanced.current = None;
             }
         });

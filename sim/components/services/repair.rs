@@ -19,7 +19,7 @@ use wavetank_apiserver::{Config, Hook, HookFuture};
 use wavetank_client::EventRecorder;
 use wavetank_client::InformerDefect;
 use wavetank_client::wait::{Every, Stop, Turn};
-use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
+use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer, mutant};
 use wavetank_version::{Defect, Set};
 
 use super::address_controllers::{self, AddressControllers};
@@ -274,7 +274,15 @@ impl ServiceRepair {
             let gives_up =
                 backoff.is_over() && (!first || self.has(RepairDefect::RepairStartGivesUp));
             match self.do_run_once(rx, which).await {
-                Err(Failed::Conflict(_)) if !gives_up => backoff.step(rx).await,
+                Err(Failed::Conflict(_))
+                    if !gives_up
+                        && !mutant!(
+                            "repair-gives-up-at-once",
+                            "a round of repair that meets another writer is not repeated"
+                        ) =>
+                {
+                    backoff.step(rx).await;
+                }
                 done => return done,
             }
         }
@@ -468,6 +476,12 @@ fn collect_service_node_ports(service: &Json) -> Vec<String> {
         seen.push((port, protocol));
     };
     for port in json::list(service, &["spec", "ports"]) {
+        if mutant!(
+            "repair-forgets-ports",
+            "the repair loop counts no ports but those for health checks"
+        ) {
+            continue;
+        }
         if let Some(number) = json::number(port, &["nodePort"]).filter(|number| *number != 0) {
             see(number, json::text(port, &["protocol"]));
         }

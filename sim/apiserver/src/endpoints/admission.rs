@@ -5,7 +5,7 @@ use wavetank_api::kinds::{self, pods};
 use wavetank_api::status::Cause;
 use wavetank_api::strategy::Part;
 use wavetank_api::{Json, Reason, Resource, Status, json};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use crate::options::StoreError;
 use crate::server::Config;
@@ -61,7 +61,13 @@ pub async fn namespace_lifecycle(
         Err(error) => return Err(Status::new_internal_error(format!("{error:?}"))),
     };
     let phase = json::text(found.object.json(), &["status", "phase"]);
-    if operation == Operation::Create && phase == "Terminating" {
+    if operation == Operation::Create
+        && phase == "Terminating"
+        && !mutant!(
+            "create-in-terminating",
+            "objects can be created in a namespace that goes"
+        )
+    {
         let why = format!(
             "unable to create new content in namespace {namespace} because it is being terminated"
         );

@@ -15,7 +15,7 @@ use wavetank_api::strategy::Part;
 use wavetank_api::{Status, Stored};
 use wavetank_client::informer::Notice;
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use super::{Controller, Failed};
 use crate::apiextensions::SCOPE;
@@ -132,6 +132,12 @@ async fn delete_instances(
     let mut seen = BTreeSet::new();
     let mut errors: Vec<String> = Vec::new();
     for namespace in namespaces.filter(|namespace| seen.insert(namespace.clone())) {
+        if mutant!(
+            "instances-stay",
+            "the objects of a definition that goes are not deleted"
+        ) {
+            break;
+        }
         let of_namespace = Registry {
             namespace: namespace.into(),
             ..registry.clone()
@@ -167,6 +173,10 @@ async fn wait_until_none(rx: Rx, registry: &Registry) -> Result<(), String> {
             .map_err(|error: Status| error.message)?
             .items
             .is_empty()
+            || mutant!(
+                "instances-are-not-waited-for",
+                "a definition goes before its objects have"
+            )
         {
             return Ok(());
         }
