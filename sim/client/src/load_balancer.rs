@@ -62,6 +62,8 @@ pub struct LoadBalancer {
     pub servers: Vec<ProcId>,
     /// How one is picked.
     pub policy: Policy,
+    /// How many parts of a stream may come before the client takes one; as many as with Go's HTTP/2 if it is not said.
+    pub window: Option<u32>,
 }
 
 impl LoadBalancer {

@@ -84,9 +84,9 @@ impl Failure {
 
 impl RestClient {
     fn transport(&self) -> &'static Transport {
-        match self.servers {
+        match &self.servers {
             Servers::Loopback(_) => &transport::LOOPBACK,
-            Servers::Balanced(_) => transport::of_release(self.release),
+            Servers::Balanced(balancer) => transport::of_release(self.release, balancer.window),
         }
     }
 

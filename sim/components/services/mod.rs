@@ -24,7 +24,7 @@ use crate::kube_apiserver;
 pub use allocators::ServiceRanges;
 pub use defects::{RepairDefect, ServiceDefect};
 pub use options::{Cidrs, Options, PortRange, add_ranges};
-pub use repair::{REPAIR_INTERVAL, RepairNote, ServiceRepair};
+pub use repair::{REPAIR_INTERVAL, RepairNote, RepairRound, ServiceRepair};
 
 /// Its name.
 pub const NAME: &str = "services";

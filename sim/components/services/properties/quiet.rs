@@ -11,7 +11,7 @@ use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 
 use super::books::{Books, Entry, Item, named};
 use super::first_address;
-use super::messages::is_definite;
+use super::messages::{is_definite, repaired};
 use crate::promises::violated;
 
 /// A request that its client knows nothing of is over by then: a server serves it for 60 s, and goes on for
@@ -29,6 +29,8 @@ struct Traffic {
     /// Since it was last quiet, somebody had trouble: a request of which nobody knows, a server that ended,
     /// something that could not be given up.
     trouble: bool,
+    /// What a repair has allocated since then, as it said.
+    repaired: BTreeSet<Item>,
 }
 
 impl Traffic {
@@ -44,13 +46,13 @@ impl Traffic {
                 self.until = Some(Instant(world.now() + ABANDONED));
             }
         }
-        // A Service that is gone may get an allocation of which the repair does not know better yet.
-        let repaired = note.body.get::<RepairNote>();
-        if note.body.get::<AllocationNote>().is_some()
-            || repaired.is_some_and(|note| note.message.contains("repairing"))
-        {
+        if note.body.get::<AllocationNote>().is_some() {
             self.trouble = true;
         }
+        // A Service that is gone may get an allocation of which the repair does not know better yet: that one, and no other.
+        let said = note.body.get::<RepairNote>();
+        self.repaired
+            .extend(said.and_then(|said| repaired(&said.message)));
     }
 
     /// Is nothing under way?
@@ -162,13 +164,15 @@ impl Property for NothingIsLeft {
         let leaked = self.books.leaked(&first);
         let lost = std::mem::take(&mut self.lost);
         let trouble = std::mem::take(&mut self.traffic.trouble);
+        let repaired = std::mem::take(&mut self.traffic.repaired);
         let refused = std::mem::take(&mut self.refused);
         let known = std::mem::replace(&mut self.known, leaked.clone());
         if trouble {
             return Check::Idle;
         }
         let own = |item: &&&Item| lost.contains(item) == self.had;
-        let fresh: Vec<&Item> = leaked.difference(&known).collect();
+        let fresh = leaked.difference(&known);
+        let fresh: Vec<&Item> = fresh.filter(|item| !repaired.contains(item)).collect();
         if let Some(item) = fresh.iter().find(own) {
             let message = match self.had {
                 true => format!("{item} is still allocated, and its Service has it no longer"),

@@ -200,7 +200,14 @@ impl<V: Value> Etcd<V> {
                 waiting.extend(self.lessor.clearing.extract_if(.., is_it));
                 for (asker, id) in waiting {
                     let ask = LeaseAsk::Renew(id);
-                    self.tell_asker(cx, asker, ask, Ok(LeaseAnswer::Renewed { ttl: 0 }));
+                    let ttl = match mutant!(
+                        "late-keep-alive-succeeds",
+                        "a keep-alive that waited for the end of its lease is told that it lives"
+                    ) {
+                        true => crate::leases::MIN_TTL,
+                        false => 0,
+                    };
+                    self.tell_asker(cx, asker, ask, Ok(LeaseAnswer::Renewed { ttl }));
                 }
             }
             Op::LeaseCheckpoint(left) => {
