@@ -20,7 +20,7 @@ use wavetank_client::EventRecorder;
 use wavetank_client::InformerDefect;
 use wavetank_client::wait::{Every, Stop, Turn};
 use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer, mutant};
-use wavetank_version::{Defect, Gate, Set};
+use wavetank_version::{Defect, Gate, Listed, Set};
 
 use super::address_controllers::{self, AddressControllers};
 use super::allocators::ServiceRanges;
@@ -363,7 +363,8 @@ impl ServiceRepair {
         };
         let unread =
             |why: String| Failed::Otherwise(format!("unable to refresh the {}: {why}", what.0));
-        let early = match self.has(RepairDefect::RepairListsFirst) {
+        let lists_first = self.defects.contains(RepairDefect::RepairListsFirst);
+        let early = match lists_first {
             true => Some(self.services(rx).await.map_err(unread)?),
             false => None,
         };
@@ -432,6 +433,10 @@ impl ServiceRepair {
             for (at, leaks) in counted.into_iter().enumerate() {
                 rx.update(&which.leaks(at), |own| *own = leaks);
             }
+        }
+        if found.iter().any(|said| said.ends_with("repairing")) {
+            // It makes a difference only if a Service has something that is not allocated.
+            RepairDefect::RepairListsFirst.passed(lists_first);
         }
         let ports = which == Loop::NodePorts;
         rx.note(RepairRound { ports, found });
