@@ -11,6 +11,7 @@ use wavetank_engine::{Class, mutant};
 use wavetank_models::{Ended, Explorer, Recovery, Reduction};
 use wavetank_oracle::corpus::{self, Recording};
 use wavetank_oracle::{Known, replay};
+use wavetank_releases::Release;
 
 use crate::case::{Case, run_seed_unless};
 use crate::catalogue::{Catalogue, Composition};
@@ -67,8 +68,8 @@ impl Baseline {
     }
 }
 
-/// All that is bundled: each scenario with its own release and with each other one that it can have, each scope, each
-/// transcript.
+/// All that is bundled: each scenario with its own release and with each other one of Kubernetes that it can have, each
+/// scope, each transcript.
 ///
 /// # Errors
 /// What cannot be opened.
@@ -83,8 +84,8 @@ pub fn targets(catalogue: &dyn Catalogue) -> Result<Vec<Target>, String> {
         let own = catalogue.open(&scenario.name, &fixed(None))?;
         let mut identities = vec![own.identity()];
         all.push(Target::new(&scenario.name, What::Storm(own)));
-        for release in catalogue.releases() {
-            let Ok(case) = catalogue.open(&scenario.name, &fixed(Some(&release.name))) else {
+        for release in Release::TABLE {
+            let Ok(case) = catalogue.open(&scenario.name, &fixed(Some(release.name))) else {
                 continue;
             };
             let identity = case.identity();
@@ -190,7 +191,8 @@ fn scope(case: &dyn Case, without: Option<&Seen>, stop: &dyn Fn() -> bool) -> Se
             let explorer = Explorer {
                 model: &search.model,
                 recovery: recovery.as_ref(),
-                reduction: Reduction::NONE,
+                // What it finds is there; that it finds all is not needed.
+                reduction: Reduction::ORDERS,
                 threads: 1,
                 watch: &|_| !over.load(Relaxed),
             };

@@ -181,11 +181,11 @@ async fn write(rx: Rx, own: Writer) -> Outcome {
 async fn burst(rx: Rx, own: Writer) -> Outcome {
     let server = own.server(rx).await;
     let name = format!("o{}", rx.choose(NAMES).await);
-    let object = |value| object(&CONFIG_MAPS, &name, APPS[0], value);
-    let post = Request::new(Method::Post, CONFIG_MAPS.path(NAMESPACE, ""));
+    let object = |value| object(&SECRETS, &name, APPS[0], value);
+    let post = Request::new(Method::Post, SECRETS.path(NAMESPACE, ""));
     send(rx, server, post.with(object(0))).await;
     for value in 1..=WRITES {
-        let put = Request::new(Method::Put, CONFIG_MAPS.path(NAMESPACE, &name));
+        let put = Request::new(Method::Put, SECRETS.path(NAMESPACE, &name));
         send(rx, server, put.with(object(value))).await;
     }
     Outcome::Done

@@ -50,7 +50,7 @@ impl Component for Writers {
         let write =
             "Until the storm ends, writers make, update and delete objects through apiservers.";
         let read = "Writers read at revisions that they know of, through any apiserver.";
-        let burst = "Until the storm ends, writers update a ConfigMap as often as they can for a moment: more often than \
+        let burst = "Until the storm ends, writers update a Secret as often as they can for a moment: more often than \
                      a watch has room for.";
         vec![
             // What is written later would hide what was missed.

@@ -12,6 +12,7 @@ use super::report::{Report, Row};
 use crate::catalogue::Catalogue;
 use crate::cli::args::Format;
 use crate::cli::exit::{Exit, Problem};
+use crate::cli::progress::Ticker;
 use crate::cli::{human, interrupt, print, print_json};
 use crate::mutants::{Effort, Mutant, Target, Trial, targets};
 use crate::stopwatch::Stopwatch;
@@ -137,7 +138,13 @@ fn profiled<'a>(
     threads: usize,
     stop: &AtomicBool,
 ) -> Vec<Trial<'a>> {
-    let run = |at: usize| Trial::of(&targets[at], effort, &|| stop.load(Relaxed));
+    let (ticker, done) = (Ticker::new(), AtomicUsize::new(0));
+    let run = |at: usize| {
+        let trial = Trial::of(&targets[at], effort, &|| stop.load(Relaxed));
+        let done = done.fetch_add(1, Relaxed) + 1;
+        ticker.tick(|| format!("{done} of {} targets without a mutant", targets.len()));
+        trial
+    };
     each(targets.len(), threads, run)
 }
 

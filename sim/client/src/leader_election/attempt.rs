@@ -3,7 +3,7 @@
 use super::candidate::Candidate;
 use super::lock::{self, Read};
 use super::record::Record;
-use super::{DUE, ElectionNote, LAPSED, LEADS_FOR, LEASE_DURATION, gates};
+use super::{DUE, ElectionNote, LAPSED, LEADS_FOR, gates};
 use wavetank_api::{Reason, Stamp};
 use wavetank_engine::mutant;
 
@@ -38,7 +38,7 @@ async fn acquire_or_renew(own: &Candidate) -> bool {
     // What the lease is compared with later is the time at which the attempt began.
     let now = Stamp::of(own.rx.clock());
     let known = own.look(Clone::clone);
-    let duration = LEASE_DURATION.as_secs() as u32;
+    let duration = own.lease_duration.as_secs() as u32;
     let mut record = Record::new(&known.identity, duration, now);
     // First it takes for granted that nobody has written since.
     let writes_first = own.release().has(gates::RENEWAL_WRITES_FIRST);

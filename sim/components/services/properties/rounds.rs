@@ -89,7 +89,6 @@ impl Property for RepairsAreNeeded {
         let Some(round) = note.body.get::<RepairRound>() else {
             return Check::Idle;
         };
-        let mut check = Check::Idle;
         for item in round.found.iter().filter_map(|said| repaired(said)) {
             if !self.needed.contains(&item) {
                 let name = world.name(note.process);
@@ -97,8 +96,7 @@ impl Property for RepairsAreNeeded {
                     format!("{name} allocates {item}, which no Service had without an allocation");
                 return violated(item.kind(), &item.to_string(), message);
             }
-            check = Check::Held;
         }
-        check
+        Check::Held
     }
 }
