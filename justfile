@@ -27,6 +27,10 @@ soundness *args:
     cargo run --release -- soundness {{args}}
     cargo test -p wavetank-models --features mutants --test mutants
 
+# Does a storm, a scope or a transcript notice each change to the algorithms? (docs/MUTANTS.md)
+mutants *args:
+    cargo run --release --features mutants -- mutants {{args}}
+
 schema:
     cargo run -- schema > scenarios/scenario.schema.json
 

@@ -2,10 +2,12 @@
 //! written by this very build. No host, path or date goes into it.
 //!
 //! And lists the scenarios and scopes that lie in their folders, so that they are bundled without being named, and the
-//! functions of the files that tell notes, so that an explanation says in which it is.
+//! functions of the files that tell notes, so that an explanation says in which it is; and the mutants of the algorithms.
 
 #[path = "build/declared.rs"]
 mod declared;
+#[path = "build/mutants.rs"]
+mod mutants;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,6 +48,28 @@ fn main() {
     fs::write(Path::new(&out).join("bundled.rs"), lists).expect("it can be written");
     let functions = functions(&files);
     fs::write(Path::new(&out).join("functions.rs"), functions).expect("it can be written");
+    let mutants = mutants(&files);
+    fs::write(Path::new(&out).join("mutants.rs"), mutants).expect("it can be written");
+}
+
+/// A constant with the mutants of the algorithms: each with its place from the workspace's root.
+fn mutants(files: &[PathBuf]) -> String {
+    let mut lines = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let path = file.to_string_lossy().replace('\\', "/");
+        let path = path.trim_start_matches("../");
+        let is_declaration = path.starts_with("sim/engine/");
+        for (line, name, what) in mutants::declared(&text) {
+            if !is_declaration {
+                lines.push(format!(
+                    "    Mutant {{ name: {name:?}, what: {what:?}, file: {path:?}, line: {line} }},\n"
+                ));
+            }
+        }
+    }
+    let list: String = lines.into_iter().collect();
+    format!("const MUTANTS: &[Mutant] = &[\n{list}];\n")
 }
 
 /// A constant with the functions of each file that tells notes, by its path from the workspace's root.

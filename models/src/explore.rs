@@ -209,7 +209,7 @@ impl Explorer<'_> {
         let mutant = mutant::current();
         std::thread::scope(|scope| {
             for _ in 0..threads {
-                scope.spawn(|| mutant::with(mutant, || shared.work()));
+                scope.spawn(|| mutant::with(mutant.clone(), || shared.work()));
             }
         });
         let progress = shared.progress();

@@ -21,6 +21,7 @@ mod keep;
 mod list;
 mod matrix;
 mod misread;
+mod mutants;
 mod progress;
 mod replay;
 mod report;
@@ -75,6 +76,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::List(args) => list::list(catalogue, args),
         Command::Conform(args) => conform::conform(args),
         Command::Soundness(args) => soundness::soundness(args),
+        Command::Mutants(args) => mutants::mutants(catalogue, args),
         Command::Describe(args) => describe::describe(catalogue, args),
         Command::Completions(args) => print(&completions(args.shell)).map(|()| Exit::Clean),
         Command::Man => man().and_then(|page| print(&page)).map(|()| Exit::Clean),

@@ -5,7 +5,7 @@
 //! - [`sweep`] runs one over many seeds; [`attribution`] says what a violation is to be blamed on;
 //!   [`shrink`] makes it small; [`replay`] replays it and tells its story; [`explain`] says what led to it, and needs it.
 //! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
-//! - [`soundness`] holds that search against a naive one.
+//! - [`soundness`] holds that search against a naive one; [`mutants`] changes the algorithms, and looks whether anything notices.
 //! - [`livelock_cycle`] says whether a violation comes back for ever.
 //! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
 //! - [`testing`] makes all of that one line in a test.
@@ -22,6 +22,7 @@ pub mod file;
 pub mod head;
 pub mod kube;
 pub mod livelock_cycle;
+pub mod mutants;
 mod quiet;
 pub mod replay;
 pub mod search;

@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_client::leader_election::{Candidate, Election, Leading, Lock};
+use wavetank_client::leader_election::{Candidate, Election, LEASE_DURATION, Leading, Lock};
 use wavetank_client::wait::{Stop, Turn};
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{ElectionDefect, RestClient};
@@ -60,6 +60,7 @@ impl Elected {
             defects,
             lock,
             release_on_cancel,
+            lease_duration: LEASE_DURATION,
             on_started: LEAD,
             on_stopped: STOPPED,
         };
@@ -68,6 +69,13 @@ impl Elected {
             election: Arc::new(election),
             lives: 0,
         }
+    }
+
+    /// The same with another lease duration (`--leader-elect-lease-duration`).
+    #[must_use]
+    pub fn lasting(mut self, lease_duration: Duration) -> Elected {
+        Arc::make_mut(&mut self.election).lease_duration = lease_duration;
+        self
     }
 
     /// A life begins, the second and each further one after a while.

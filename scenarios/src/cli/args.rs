@@ -8,6 +8,7 @@ use wavetank_models::Reduction;
 
 use super::conform::ConformArgs;
 use super::fuzz::FuzzArgs;
+use super::mutants::MutantsArgs;
 use super::soundness::SoundnessArgs;
 use crate::attribution::Depth;
 use crate::catalogue::Composition;
@@ -27,7 +28,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
     0  clean
     1  a guarantee was violated (diff: the traces differ; matrix: or a defect was not
-       found; conform, soundness: the two differ)
+       found; conform, soundness: the two differ; mutants: one goes unnoticed)
     2  could not run: bad input, or files that cannot be read or written
     3  a trace does not fit
     4  nothing was violated, but not everything was put to the test
@@ -93,6 +94,12 @@ pub(super) enum Command {
     /// numbers of states, every single step, recovery and counterexamples are compared. A disagreement is made as small
     /// as it can be and written to a file.
     Soundness(SoundnessArgs),
+    /// Change the algorithms, one place at a time, and look whether anything notices
+    ///
+    /// Each mutant is tried in the storms, scopes and transcripts that reach its place, the cheapest first, until one is
+    /// violated. The exit code is 0 if each is noticed but those that scenarios/mutants-not-noticed.txt lists with the
+    /// reason, else 1. It needs a build with the feature `mutants`.
+    Mutants(MutantsArgs),
     /// Print the JSON schema of scenario files
     Schema,
     /// Print what a shell needs to complete this command's arguments

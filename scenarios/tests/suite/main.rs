@@ -18,6 +18,7 @@ mod helper;
 mod kept;
 mod leader_defects;
 mod matrix;
+mod mutants;
 mod names;
 mod operator_example;
 mod own_component;

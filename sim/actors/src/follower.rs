@@ -74,6 +74,7 @@ impl Follower {
         LoadBalancer {
             servers: self.servers.iter().map(|(_, server)| *server).collect(),
             policy: Policy::Drawn,
+            window: None,
         }
     }
 }

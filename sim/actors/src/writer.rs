@@ -17,8 +17,12 @@ use wavetank_etcd::{Key, Revision};
 
 const WRITE: Name = Name::new("write");
 const READ: Name = Name::new("read");
+const BURST: Name = Name::new("burst");
 const REQUEST: Name = Name::new("request");
 
+/// So many writes a burst has: more than the buffers of a watch hold, and than come to a client unasked where a
+/// scenario says how much that is.
+const WRITES: u64 = 60;
 /// How long a request may take.
 const LIMIT: Duration = Duration::from_secs(10);
 /// So few objects that they are deleted and made again.
@@ -126,16 +130,17 @@ impl Process for Writer {
         unreachable!("nobody asks a client: {body:?}");
     }
 
-    /// `write {}`: one object, in some way. `read {}`: all objects of a resource. `request {method, path,
-    /// body?}`: just this, to any server.
+    /// `write {}`: one object, in some way. `read {}`: all objects of a resource. `burst {}`: one object, again and again.
+    /// `request {method, path, body?}`: just this, to any server.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         let task = match what {
             "write" => Task::new(WRITE, self.clone()),
             "read" => Task::new(READ, self.clone()),
+            "burst" => Task::new(BURST, self.clone()),
             "request" => Task::new(REQUEST, (self.clone(), asked(args)?)),
             other => {
                 return Err(format!(
-                    "knows `write`, `read` and `request`, not `{other}`"
+                    "knows `write`, `read`, `burst` and `request`, not `{other}`"
                 ));
             }
         };
@@ -151,9 +156,10 @@ impl Process for Writer {
             return Box::pin(just(Rx::new(), own, request));
         }
         let own = task.args::<Writer>().clone();
-        match task.kind() == READ {
-            true => Box::pin(read(Rx::new(), own)),
-            false => Box::pin(write(Rx::new(), own)),
+        match task.kind() {
+            kind if kind == READ => Box::pin(read(Rx::new(), own)),
+            kind if kind == BURST => Box::pin(burst(Rx::new(), own)),
+            _ => Box::pin(write(Rx::new(), own)),
         }
     }
 }
@@ -220,6 +226,20 @@ async fn just(rx: Rx, own: Writer, request: Request) -> Outcome {
         server,
         refused,
     });
+    Outcome::Done
+}
+
+/// One write after another, through one server.
+async fn burst(rx: Rx, own: Writer) -> Outcome {
+    let server = own.server(rx).await;
+    let name = format!("o{}", rx.choose(NAMES).await);
+    let object = |value| object(&SECRETS, &name, APPS[0], value);
+    let post = Request::new(Method::Post, SECRETS.path(NAMESPACE, ""));
+    send(rx, server, post.with(object(0))).await;
+    for value in 1..=WRITES {
+        let put = Request::new(Method::Put, SECRETS.path(NAMESPACE, &name));
+        send(rx, server, put.with(object(value))).await;
+    }
     Outcome::Done
 }
 

@@ -6,6 +6,7 @@ mod parse;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use wavetank_engine::mutant;
 
 use crate::json::{self, Json};
 use crate::strategy::Strategy;
@@ -84,6 +85,14 @@ impl Requirement {
         match (self.operator, label) {
             (Operator::In, Some(label)) => listed(label),
             (Operator::NotIn, Some(label)) => !listed(label),
+            (Operator::NotIn, None)
+                if mutant!(
+                    "not-in-wants-label",
+                    "`notin` does not match an object without the label"
+                ) =>
+            {
+                false
+            }
             (Operator::NotIn | Operator::DoesNotExist, None) | (Operator::Exists, Some(_)) => true,
             (Operator::In | Operator::Exists, None) | (Operator::DoesNotExist, Some(_)) => false,
             (Operator::GreaterThan, label) => label.and_then(number) > bound && bound.is_some(),

@@ -3,6 +3,7 @@
 //! cache before it.
 
 use std::sync::Arc;
+use wavetank_engine::mutant;
 
 use wavetank_api::{Stored, selector::Predicate};
 use wavetank_etcd::{EtcdError, Revision};
@@ -103,14 +104,24 @@ impl Preconditions {
         };
         if let Some(asked) = &self.uid {
             let is = stored.map_or("", |stored| stored.object.uid());
-            if **asked != *is {
+            if **asked != *is
+                && !mutant!(
+                    "uid-precondition-is-ignored",
+                    "a precondition on the uid always holds"
+                )
+            {
                 return Err(failed("UID", asked, is));
             }
         }
         if let Some(asked) = &self.resource_version {
             let is = stored.map(|stored| stored.resource_version.to_string());
             let is = is.unwrap_or_default();
-            if **asked != *is {
+            if **asked != *is
+                && !mutant!(
+                    "revision-precondition-is-ignored",
+                    "a precondition on the revision always holds"
+                )
+            {
                 return Err(failed("ResourceVersion", asked, &is));
             }
         }

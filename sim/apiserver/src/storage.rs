@@ -9,7 +9,7 @@ mod list;
 pub(crate) mod update;
 
 use wavetank_api::{Object, Stored};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::{
     Client, Compare, DeleteRange, EtcdError, Key, KeyValue, Keys, OpResponse, Put, Range, Revision,
     Txn, TxnOp, TxnResponse,
@@ -89,10 +89,15 @@ impl Storage {
             let also = definition.is_some();
             let failure = TxnOp::Range(Range::of(Keys::One(key.clone())));
             let txn = Txn {
-                compare: [Compare::mod_revision(key.clone(), 0)]
-                    .into_iter()
-                    .chain(definition)
-                    .collect(),
+                compare: match mutant!(
+                    "create-overwrites",
+                    "a create writes over an object that is there"
+                ) {
+                    true => vec![],
+                    false => std::iter::once(Compare::mod_revision(key.clone(), 0))
+                        .chain(definition)
+                        .collect(),
+                },
                 success: vec![TxnOp::Put(put.clone())],
                 failure: also.then_some(failure).into_iter().collect(),
             };
@@ -150,7 +155,12 @@ impl Storage {
             let revision = current.resource_version;
             let response = self.if_unchanged(rx, &key, revision, None, delete).await?;
             if response.succeeded {
-                if self.release.has(gates::DELETED_HAVE_THEIR_REVISION) {
+                if self.release.has(gates::DELETED_HAVE_THEIR_REVISION)
+                    && !mutant!(
+                        "deleted-has-old-revision",
+                        "the answer to a deletion has the revision of the last write"
+                    )
+                {
                     current.resource_version = response.revision;
                 }
                 return Ok(current);
@@ -158,6 +168,18 @@ impl Storage {
             let found = found(response).ok_or(StoreError::NotFound)?;
             current = self.codec.stored(found)?;
             is_current = true;
+            if mutant!(
+                "deletion-skips-preconditions-on-retry",
+                "a deletion that was overtaken does not check preconditions again"
+            ) {
+                let revision = current.resource_version;
+                let delete = TxnOp::DeleteRange(DeleteRange {
+                    keys: Keys::One(key.clone()),
+                    prev_kv: false,
+                });
+                self.if_unchanged(rx, &key, revision, delete).await?;
+                return Ok(current);
+            }
         }
     }
 
@@ -177,7 +199,13 @@ impl Storage {
     ) -> Result<TxnResponse<Object>, EtcdError> {
         let own = Compare::mod_revision(key.clone(), revision);
         let txn = Txn {
-            compare: std::iter::once(own).chain(also).collect(),
+            compare: match mutant!(
+                "write-without-compare",
+                "an update or a deletion does not compare what it has read"
+            ) {
+                true => vec![],
+                false => std::iter::once(own).chain(also).collect(),
+            },
             success: vec![then],
             failure: vec![TxnOp::Range(Range::of(Keys::One(key.clone())))],
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet};
 use wavetank_api::{Object, Stored};
-use wavetank_engine::NotState;
+use wavetank_engine::{NotState, mutant};
 use wavetank_etcd::Revision;
 
 use crate::fifo::{StoreKey, key_of};
@@ -93,7 +93,13 @@ impl Indexer {
                 continue;
             }
             for value in old {
-                if let Some(keys) = values.get_mut(&value) {
+                if let Some(keys) = values.get_mut(&value)
+                    && (new.is_empty()
+                        || !mutant!(
+                            "index-keeps-old-value",
+                            "an object stays under the value that it had in an index"
+                        ))
+                {
                     keys.remove(key);
                     if keys.is_empty() {
                         values.remove(&value);

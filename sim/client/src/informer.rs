@@ -109,6 +109,7 @@ impl Informers {
             informer,
             selection: spec.selection.clone(),
             handlers: spec.handlers.len() as u32,
+            resyncs: spec.resync_periods().1,
         });
         for (handler, period) in (0..).zip(spec.resync_periods().1) {
             cx.spawn(Task::new(HANDLE, (id, handler)));

@@ -71,6 +71,8 @@ pub struct Election {
     pub lock: Lock,
     /// `ReleaseOnCancel`
     pub release_on_cancel: bool,
+    /// How long the lock is its own after a renewal (`LeaseDuration`), as it says in the record.
+    pub lease_duration: Duration,
     /// `OnStartedLeading`: a task of the process, with what it leads as ([`Leading`]).
     pub on_started: Name,
     /// `OnStoppedLeading`: a task of the process.
@@ -161,6 +163,13 @@ enum Place {
     /// `renew`
     Renew,
 }
+
+pub(crate) const OWN_LEASE_DURATION: Defect = Defect::known(
+    "own-lease-duration",
+    "k/k#114872",
+    "a candidate waits for its own lease duration, and not for that of who holds the lock",
+)
+.until(gates::RECORDS_NAME_THEIR_DURATION);
 
 pub(crate) const FIX_COUNT_FROM_REQUEST: Defect = Defect::fix(
     "fix-count-from-request",
@@ -296,9 +305,16 @@ impl Election {
 
     /// How long a candidate waits for this record to change.
     fn lease(&self, record: &Record) -> Duration {
-        match self.release().has(gates::RECORDS_NAME_THEIR_DURATION) {
-            true => Duration::from_secs(record.duration.into()),
-            false => LEASE_DURATION,
+        let (own, named) = (
+            self.lease_duration,
+            Duration::from_secs(record.duration.into()),
+        );
+        match record.holder.is_empty() {
+            // Nobody waits for it.
+            true if self.release().has(gates::RECORDS_NAME_THEIR_DURATION) => named,
+            true => own,
+            false if named != own && self.defects.has(ElectionDefect::OwnLeaseDuration) => own,
+            false => named,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! one may go to another server, and only to those that health checks (`health_checks`) have not taken out. It knows
 //! nothing of what is asked.
 
-use wavetank_engine::{Cell, Condition, Cx, ProcId, Rx};
+use wavetank_engine::{Cell, Condition, Cx, ProcId, Rx, mutant};
 
 /// How the server of a new connection is picked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -62,6 +62,8 @@ pub struct LoadBalancer {
     pub servers: Vec<ProcId>,
     /// How one is picked.
     pub policy: Policy,
+    /// How many parts of a stream may come before the client takes one; as many as with Go's HTTP/2 if it is not said.
+    pub window: Option<u32>,
 }
 
 impl LoadBalancer {
@@ -141,7 +143,12 @@ impl LoadBalancer {
         let index = self.servers.iter().position(|own| *own == server);
         let index = index.map(|index| index as u32);
         rx.update(&BALANCED, |balanced| {
-            if balanced.current == index {
+            if balanced.current == index
+                && !mutant!(
+                    "balancer-sticks",
+                    "a client goes on to a server whose connection broke"
+                )
+            {
                 balanced.current = None;
             }
         });

@@ -10,6 +10,7 @@ pub mod matching;
 pub mod missed;
 pub mod order;
 pub mod regress;
+mod resyncs;
 pub mod sometimes;
 pub mod synced;
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub enum Name {
     NoTimeTravelAfterRestart,
     InformersConverge,
     HandlersAgree,
+    HandlersHearResyncs,
     WorkBeginsWhenHandlersSawAll,
     TooLargeFallsBack,
     InformerRelisted,
@@ -67,7 +69,7 @@ pub struct Info {
 
 impl Name {
     /// All of them.
-    pub const TABLE: [Info; 16] = [
+    pub const TABLE: [Info; 17] = [
         Info {
             monitor: Name::InformerWatchOrdered,
             name: "informer-watch-ordered",
@@ -107,6 +109,11 @@ impl Name {
             monitor: Name::HandlersAgree,
             name: "handlers-agree",
             about: "some time after calm what handlers were told amounts to the store",
+        },
+        Info {
+            monitor: Name::HandlersHearResyncs,
+            name: "handlers-hear-resyncs",
+            about: "in calm a handler with a resync hears of each object once per period",
         },
         Info {
             monitor: Name::WorkBeginsWhenHandlersSawAll,
@@ -156,6 +163,8 @@ impl Name {
         match self {
             Name::TooLargeFallsBack | Name::ListWasTooLarge => has(gates::RELISTS_AT_LAST_SEEN),
             Name::ListWasStreamed => has(gates::WATCH_LIST_CLIENT),
+            // Before that informers take so long to settle that a calm has no room for it.
+            Name::HandlersHearResyncs => has(gates::HTTP2_IS_CHECKED),
             _ => true,
         }
     }
@@ -182,6 +191,7 @@ impl Name {
             Name::NoTimeTravelAfterRestart => Box::new(regress::NoTimeTravel::default()),
             Name::InformersConverge => Box::new(converge::InformersConverge::new(settled)),
             Name::HandlersAgree => Box::new(converge::HandlersAgree::new(settled)),
+            Name::HandlersHearResyncs => Box::new(resyncs::HandlersHearResyncs::new(settled)),
             Name::WorkBeginsWhenHandlersSawAll => Box::new(synced::HandlersSawAll::default()),
             Name::TooLargeFallsBack => Box::new(list::TooLargeFallsBack::default()),
             Name::InformerRelisted => Box::new(sometimes::Relisted::default()),

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use wavetank_api::kinds::Resource;
 use wavetank_api::selector::LabelSelector;
@@ -47,6 +48,8 @@ pub struct Informing {
     pub selection: Selection,
     /// How many handlers it has.
     pub handlers: u32,
+    /// How often each of them wants to hear of all objects.
+    pub resyncs: Vec<Option<Duration>>,
 }
 
 /// All of a list has come.

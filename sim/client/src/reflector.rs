@@ -12,7 +12,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use wavetank_api::{Reason, Request, Status, http::Method};
-use wavetank_engine::{Message, Name, Outcome, Rx, Task};
+use wavetank_engine::{Message, Name, Outcome, Rx, Task, mutant};
 use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Version};
 
@@ -188,7 +188,11 @@ impl Reflector {
         let Failure::Status(status) = failure else {
             return false;
         };
-        is_expired_error(status)
+        (is_expired_error(status)
+            && !mutant!(
+                "expired-list-is-asked-again",
+                "a list that is expired is asked for again at its revision"
+            ))
             || is_too_large_resource_version_error(status)
                 && !self.own.defects.has(InformerDefect::TooLargeIsNoFallback)
     }

@@ -8,7 +8,7 @@ use thiserror::Error;
 use wavetank_api::http::{Content, List, Method, WatchPart};
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Request, Response, Status, Stored};
-use wavetank_engine::{NetError, Payload, ProcId, Rx, Stream, Transport};
+use wavetank_engine::{NetError, Payload, ProcId, Rx, Stream, Transport, mutant};
 use wavetank_version::Version;
 
 use crate::gates;
@@ -84,9 +84,9 @@ impl Failure {
 
 impl RestClient {
     fn transport(&self) -> &'static Transport {
-        match self.servers {
+        match &self.servers {
             Servers::Loopback(_) => &transport::LOOPBACK,
-            Servers::Balanced(_) => transport::of_release(self.release),
+            Servers::Balanced(balancer) => transport::of_release(self.release, balancer.window),
         }
     }
 
@@ -148,7 +148,12 @@ impl RestClient {
                 },
                 Err(error) => {
                     self.servers.broke(rx, server);
-                    let again = error == NetError::Reset && request.method == Method::Get;
+                    let again = error == NetError::Reset
+                        && (request.method == Method::Get
+                            || mutant!(
+                                "writes-are-sent-again",
+                                "a request that writes is sent again after a reset"
+                            ));
                     if !again || !may_repeat {
                         return Err(Failure::Net(error));
                     }

@@ -1,6 +1,7 @@
 //! The transports of Kubernetes' clients: what a connection to an apiserver is like. Who connects, and with what
 //! request, does not belong here.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use wavetank_engine::{Keepalive, Name, Transport};
@@ -56,10 +57,34 @@ static UNCHECKED: Transport = Transport {
     window: Some(WINDOW),
 };
 
-/// The transport of client-go's client of this release.
-pub(crate) fn of_release(release: Version) -> &'static Transport {
-    match release.has(gates::HTTP2_IS_CHECKED) {
-        true => &CHECKED,
-        false => &UNCHECKED,
-    }
+/// So many windows there may be in one program.
+const MOST: usize = 64;
+/// The transports with another window, in the order in which they were first asked for: nothing depends on it.
+static WITH_WINDOW: [OnceLock<[Transport; 2]>; MOST] = [const { OnceLock::new() }; MOST];
+
+/// The transport of client-go's client of this release, with its window or with another one.
+///
+/// # Panics
+/// If more than 64 windows are asked for in one program.
+pub(crate) fn of_release(release: Version, window: Option<u32>) -> &'static Transport {
+    let is_checked = release.has(gates::HTTP2_IS_CHECKED);
+    let Some(window) = window else {
+        return match is_checked {
+            true => &CHECKED,
+            false => &UNCHECKED,
+        };
+    };
+    let window = Some(window);
+    let make = || {
+        [
+            Transport {
+                window,
+                ..UNCHECKED
+            },
+            Transport { window, ..CHECKED },
+        ]
+    };
+    let mut all = WITH_WINDOW.iter().map(|place| place.get_or_init(make));
+    let found = all.find(|both| both[0].window == window);
+    &found.expect("no program has so many windows")[usize::from(is_checked)]
 }

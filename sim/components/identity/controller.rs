@@ -12,7 +12,9 @@ use wavetank_api::{Content, Method, Reason, Request, Response, Stamp, Stored};
 use wavetank_apiserver::Config;
 use wavetank_client::Failure;
 use wavetank_client::wait::{Every, Stop, Turn};
-use wavetank_engine::{Cell, Either, Lock, Name, NetError, Outcome, RoutineFuture, Rx, Task};
+use wavetank_engine::{
+    Cell, Either, Lock, Name, NetError, Outcome, RoutineFuture, Rx, Task, mutant,
+};
 use wavetank_etcd::Key;
 use wavetank_version::{Defect, Set};
 
@@ -109,6 +111,9 @@ impl IdentityController {
     pub async fn stop(&self, rx: Rx) {
         rx.update(&STOP_CALLED, |called| *called = true);
         STOPPED.close(rx);
+        if mutant!("identity-stays", "a server that stops leaves its identity") {
+            return;
+        }
         let _guard = rx.lock(LOCK).await;
         let deleted = self.delete(rx).await;
         let key = self.key();
@@ -204,6 +209,15 @@ impl IdentityController {
             match self.ask(rx, put).await {
                 Ok(stored) => {
                     rx.update(&LATEST, |latest| *latest = Some(stored));
+                    return true;
+                }
+                Err(error)
+                    if error.is(Reason::Conflict)
+                        && mutant!(
+                            "identity-conflict-is-final",
+                            "a renewal of an identity that meets another write gives up"
+                        ) =>
+                {
                     return true;
                 }
                 Err(error) if error.is(Reason::Conflict) => {

@@ -4,6 +4,9 @@ mod specs;
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::kube_apiserver::bootstrap::Bootstrap;
 use wavetank_actors::InformerClient;
 use wavetank_api::Resource;
@@ -11,8 +14,8 @@ use wavetank_apiserver::ApiServer;
 use wavetank_client::monitors::{self, Name};
 use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{
-    Component, Description, Entry, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec,
-    Wiring,
+    Component, Description, Entry, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas,
+    Section, Setup, Spec, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
@@ -25,6 +28,20 @@ pub const NAME: &str = "informers";
 /// Clients with informers, of the newest release that there is.
 #[derive(Clone, Copy, Debug)]
 pub struct InformerClients;
+
+/// Of `options`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Options {
+    /// How many events of a watch may come before a client with informers takes one (as many as 4 MB hold if it is not
+    /// said, which no scenario has). With less, apiservers find clients that stand still for long too slow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watch_window: Option<u32>,
+}
+
+impl Part for Options {
+    const SECTION: Section = Section::Options;
+}
 
 /// What properties of informers need.
 pub const NEEDED: Need = Need {
@@ -50,6 +67,7 @@ fn balancer(wiring: &Wiring) -> LoadBalancer {
     LoadBalancer {
         servers: wiring.ids(kube_apiserver::NAME),
         policy: Policy::Drawn,
+        window: None,
     }
 }
 
@@ -75,6 +93,10 @@ impl Component for InformerClients {
         Some(Replicas::counted(NAME, "i", about))
     }
 
+    fn keys(&self) -> Vec<Keys> {
+        vec![Keys::of::<Options>()]
+    }
+
     fn workload(&self) -> Vec<Load> {
         let need = Need {
             lacking: "there are no informers to move",
@@ -86,14 +108,28 @@ impl Component for InformerClients {
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
         kube_apiserver::needed_by(NAME, spec, mistakes);
+        let window = spec.part::<Options>().watch_window;
+        if window.is_some() && spec.count(NAME) == 0 {
+            let message = "there are no clients with informers";
+            let help = "add `informers: 2` to `topology`, or remove it";
+            mistakes.key(Section::Options, "watch-window", message, help);
+        } else if window == Some(0) {
+            let message = "nothing would ever come";
+            mistakes.key(Section::Options, "watch-window", message, "give at least 1");
+        }
     }
 
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
         let Some(release) = kube_apiserver::newest(setup) else {
             return;
         };
+        let window = setup.part::<Options>().watch_window;
         for name in wiring.names(NAME) {
-            let (defects, balancer) = (setup.set(release), balancer(wiring));
+            let defects = setup.set(release);
+            let balancer = LoadBalancer {
+                window,
+                ..balancer(wiring)
+            };
             let client = InformerClient::new(release, defects, balancer, specs::specs());
             wiring.process(name, client);
         }

@@ -4,7 +4,7 @@
 //! What a leader may count on is derived from how the clocks of two processes run. Let a leader ask at `s` for the
 //! last renewal that succeeds. Others see a change of the record at `s` or later, or at `s` less a second: the record
 //! has whole seconds, so a renewal in the same second as the one before is no change. They take the lock a lease of
-//! 15 s after that, by their own clocks. The leader must not lead on for more than 10 + 2 s after `s`, by its own. If
+//! 15 s (or of what the record says, which is no less) after that, by their own clocks. The leader must not lead on for more than 10 + 2 s after `s`, by its own. If
 //! no clock is off by more than a fourteenth of what it should show, 15 s of the one are at least 14 s, and 12 + 1 s
 //! of the other at most that: the one stops before the other begins. So there are three guarantees:
 //!
@@ -119,8 +119,14 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     ]
 }
 
-/// A lease by the fastest clock.
-const LEASE: Duration = Duration::from_secs(LEASE_DURATION.as_secs() * 14 / 15);
+/// The shortest lease by the fastest clock.
+const LEASE: Duration = by_fastest_clock(LEASE_DURATION.as_secs() as u32);
+
+/// A lease of so many seconds, as it says in the record of its lock, by the fastest clock.
+const fn by_fastest_clock(seconds: u32) -> Duration {
+    Duration::from_millis(seconds as u64 * 14_000 / 15)
+}
+
 /// How long a leader leads on, by the slowest clock.
 const LEADS: Duration = Duration::from_millis(LEADS_FOR.as_millis() as u64 * 14 / 13);
 /// What two renewals may be apart that look alike, by the slowest clock.

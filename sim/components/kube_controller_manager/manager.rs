@@ -94,6 +94,13 @@ impl ControllerManager {
         }
     }
 
+    /// The same with another lease duration (`--leader-elect-lease-duration`).
+    #[must_use]
+    pub fn lasting(self, lease_duration: Duration) -> ControllerManager {
+        let elected = self.elected.lasting(lease_duration);
+        ControllerManager { elected, ..self }
+    }
+
     /// Does it run the controller of this name when it leads?
     pub fn runs(&self, controller: &str) -> bool {
         self.controllers.names.contains(&controller)

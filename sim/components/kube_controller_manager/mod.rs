@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
-use wavetank_client::leader_election::LockKind;
+use wavetank_client::leader_election::{LEASE_DURATION, LockKind};
 use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_component::values::Choices;
 use wavetank_component::{
@@ -25,7 +25,7 @@ use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
 use crate::{informers, kube_apiserver, watch_cache};
-use options::Decided;
+use options::{Decided, SHORTEST_LEASE};
 
 pub use controllers::new_controller_descriptors;
 pub use describe::lock;
@@ -92,7 +92,12 @@ pub(crate) fn check_syncs(
 pub fn settles(setup: &Setup) -> Duration {
     let newest = kube_apiserver::newest(setup).filter(|_| (ELECTION_NEEDED.met)(setup));
     newest.map_or(Duration::ZERO, |release| {
-        leaders::leading(release, kube_apiserver::settles(setup))
+        // The lease of a leader that is gone may be longer than the default.
+        let longer = setup
+            .part::<Options>()
+            .longest_lease()
+            .saturating_sub(LEASE_DURATION);
+        leaders::leading(release, kube_apiserver::settles(setup)) + longer
     })
 }
 
@@ -131,6 +136,17 @@ impl Component for KubeControllerManager {
             let help = format!("the controllers are: {}", all.join(", "));
             mistakes.value(Section::Options, "controllers", message, help);
         }
+        let mut durations = options.leader_elect_lease_durations.iter();
+        if durations.any(|duration| *duration < SHORTEST_LEASE) {
+            let message = "a leader may take longer to renew its lock than that";
+            let help = "give at least 15s";
+            mistakes.key(
+                Section::Options,
+                "leader-elect-lease-durations",
+                message,
+                help,
+            );
+        }
         if spec.count(KEY) > 0 {
             return;
         }
@@ -142,6 +158,10 @@ impl Component for KubeControllerManager {
             (
                 "leader-elect-release-on-cancel",
                 options.leader_elect_release_on_cancel.is_some(),
+            ),
+            (
+                "leader-elect-lease-durations",
+                !options.leader_elect_lease_durations.is_empty(),
             ),
             ("controllers", options.controllers.is_some()),
         ];
@@ -210,13 +230,14 @@ impl Component for KubeControllerManager {
         let of_parts = controllers.iter().map(|own| own.defects_of_parts(setup));
         lists.extend(of_parts.flatten());
         let in_controllers = setup.selection(rest.release, &lists);
-        for name in wiring.names(NAME) {
+        for (number, name) in wiring.names(NAME).into_iter().enumerate() {
             let context = controller_context(rest.clone(), in_controllers.clone());
             let defects = setup.set(rest.release);
             let releases = decided.leader_elect_release_on_cancel;
             let manager =
                 ControllerManager::new(name, setup, context, &controllers, defects, lock, releases);
-            wiring.process(name, manager);
+            let lasting = setup.part::<Options>().lease_duration(number);
+            wiring.process(name, manager.lasting(lasting));
         }
     }
 

@@ -1,11 +1,12 @@
 //! Keys of scenario files: what controller managers lock, whether they give it up, and which controllers they run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_client::leader_election::LockKind;
-use wavetank_component::values::Choices;
+use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{Draw, Drawn, Part, Section};
 
 use super::controller::ControllerDescriptor;
@@ -22,6 +23,10 @@ pub struct Options {
     /// without it none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader_elect_release_on_cancel: Option<Choices<bool>>,
+    /// How long the lock is a controller manager's own after a renewal (`--leader-elect-lease-duration`): for the first of
+    /// them, the second and so on, and again from the first. At least 15s, which it is for all without it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leader_elect_lease_durations: Vec<Written>,
     /// The controllers that controller managers run (`--controllers`); without it those that are on by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controllers: Option<Vec<String>>,
@@ -55,7 +60,25 @@ impl From<ResourceLock> for LockKind {
     }
 }
 
+/// The shortest lease that is longer than a leader may take to renew it.
+pub(super) const SHORTEST_LEASE: Written = Written::from_secs(15);
+
 impl Options {
+    /// How long the lock is the own of the manager with this number.
+    pub(super) fn lease_duration(&self, number: usize) -> Duration {
+        let all = &self.leader_elect_lease_durations;
+        let own = all.get(number % all.len().max(1)).copied();
+        Duration::from_nanos(own.unwrap_or(SHORTEST_LEASE).nanos())
+    }
+
+    /// The longest of them.
+    pub(super) fn longest_lease(&self) -> Duration {
+        let all = 0..self.leader_elect_lease_durations.len().max(1);
+        all.map(|number| self.lease_duration(number))
+            .max()
+            .unwrap_or_default()
+    }
+
     /// The controllers that controller managers run.
     pub(super) fn descriptors(&self) -> Vec<Arc<dyn ControllerDescriptor>> {
         let mut all = new_controller_descriptors();

@@ -121,6 +121,7 @@ impl AddressControllers {
                 servers: Servers::Balanced(LoadBalancer {
                     servers: vec![self.server.me],
                     policy: Policy::Fixed,
+                    window: None,
                 }),
             },
             defects: self.informers,

@@ -42,6 +42,7 @@ defects! {
         RepairForgetsHealthCheck = repair::REPAIR_FORGETS_HEALTH_CHECK,
         LeakIsFreedAtOnce = rebuild::LEAK_IS_FREED_AT_ONCE,
         RepairStartGivesUp = repair::REPAIR_START_GIVES_UP,
+        RepairListsFirst = repair::REPAIR_LISTS_FIRST,
         TypeChangeLosesAddress = repair_ip::TYPE_CHANGE_LOSES_ADDRESS,
         ForbiddenEndsStart = repair_ip::FORBIDDEN_ENDS_START,
         YoungAddressIsTaken = repair_ip::YOUNG_ADDRESS_IS_TAKEN,

@@ -25,7 +25,7 @@ pub(crate) use address_controllers::SERVICE_LISTER;
 pub use allocators::ServiceRanges;
 pub use defects::{RepairDefect, ServiceDefect};
 pub use options::{Cidrs, Options, PortRange, add_ranges};
-pub use repair::{REPAIR_INTERVAL, RepairNote, ServiceRepair};
+pub use repair::{REPAIR_INTERVAL, RepairNote, RepairRound, ServiceRepair};
 
 /// Its name.
 pub const NAME: &str = "services";

@@ -1,6 +1,6 @@
 //! What Services may rely on. Each kind of promise has a file: `unique` is what is true of what is stored,
 //! `quiet` what is true between requests, `refusals` what an answer is worth, `repair` what becomes of leaks
-//! and of servers that start. `books` keeps up with who has what, `words` understands servers.
+//! and of servers that start, `rounds` what single rounds of a repair may do. `books` keeps up with who has what, `words` understands servers.
 //!
 //! How Services are allocated does not belong here: a property sees commits of etcd, what clients were
 //! told, and the world.
@@ -10,6 +10,7 @@ mod messages;
 mod quiet;
 mod refusals;
 mod repair;
+mod rounds;
 mod unique;
 
 use quiet::{NothingIsLeft, UsedIsAllocated};
@@ -18,6 +19,7 @@ use repair::{
     StartCompletes, StrandedAllocations, kubernetes_is_there, range_full, repair_conflicted,
     repair_found_leak,
 };
+use rounds::{LeaksAreCounted, RepairsAreNeeded};
 use unique::{KeepsItsAddress, Unique, in_range, kubernetes_is_first};
 
 use crate::services::allocators::{ItemRange, ServiceRanges};
@@ -104,6 +106,18 @@ pub(super) fn all(need: Need) -> Vec<PropertyInfo> {
             "some time after calm nothing is allocated that no Service has",
             need,
             |_| Box::new(StrandedAllocations::default()),
+        ),
+        PropertyInfo::new(
+            "leaks-are-freed-in-time",
+            "a repair loop of a bitmap frees what has leaked when it sees it for the third time",
+            need,
+            |_| Box::new(LeaksAreCounted::default()),
+        ),
+        PropertyInfo::new(
+            "repair-allocates-what-is-used",
+            "a repair loop of a bitmap allocates nothing but what a Service had without an allocation",
+            need,
+            |_| Box::new(RepairsAreNeeded::default()),
         ),
         PropertyInfo::new(
             "taken-means-taken",

@@ -19,8 +19,8 @@ use wavetank_apiserver::{Config, Hook, HookFuture};
 use wavetank_client::EventRecorder;
 use wavetank_client::InformerDefect;
 use wavetank_client::wait::{Every, Stop, Turn};
-use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer};
-use wavetank_version::{Defect, Set};
+use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Signal, Task, Timer, mutant};
+use wavetank_version::{Defect, Gate, Listed, Set};
 
 use super::address_controllers::{self, AddressControllers};
 use super::allocators::ServiceRanges;
@@ -146,6 +146,15 @@ impl Failed {
     }
 }
 
+/// A round of a repair of bitmaps is over, and was stored.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RepairRound {
+    /// Of ports, or of addresses.
+    pub ports: bool,
+    /// What it has said of items.
+    pub found: Vec<String>,
+}
+
 #[track_caller]
 fn say(rx: Rx, message: String) {
     rx.note(RepairNote { message });
@@ -199,6 +208,13 @@ pub(crate) const REPAIR_START_GIVES_UP: Defect = Defect::open(
     "k/k#130377 (not fixed)",
     "a server ends when its first round of repair meets other writers four times. Off: it tries on",
 );
+
+pub(crate) const REPAIR_LISTS_FIRST: Defect = Defect::known(
+    "repair-lists-first",
+    "k/k#104769, the order that `runOnce` warns of (#8295)",
+    "a repair loop lists Services before it reads what is allocated: what is deleted in between is allocated for nobody",
+)
+.ships(Gate::NEVER);
 
 pub(crate) const FIX_COUNT_ROUNDS: Defect = Defect::fix(
     "fix-count-rounds",
@@ -274,7 +290,15 @@ impl ServiceRepair {
             let gives_up =
                 backoff.is_over() && (!first || self.has(RepairDefect::RepairStartGivesUp));
             match self.do_run_once(rx, which).await {
-                Err(Failed::Conflict(_)) if !gives_up => backoff.step(rx).await,
+                Err(Failed::Conflict(_))
+                    if !gives_up
+                        && !mutant!(
+                            "repair-gives-up-at-once",
+                            "a round of repair that meets another writer is not repeated"
+                        ) =>
+                {
+                    backoff.step(rx).await;
+                }
                 done => return done,
             }
         }
@@ -339,12 +363,20 @@ impl ServiceRepair {
         };
         let unread =
             |why: String| Failed::Otherwise(format!("unable to refresh the {}: {why}", what.0));
+        let lists_first = self.defects.contains(RepairDefect::RepairListsFirst);
+        let early = match lists_first {
+            true => Some(self.services(rx).await.map_err(unread)?),
+            false => None,
+        };
         let mut snapshots = Vec::new();
         for allocation in &allocations {
             let snapshot = self.snapshot(rx, allocation, which).await;
             snapshots.push(snapshot.map_err(unread)?);
         }
-        let services = self.services(rx).await.map_err(unread)?;
+        let services = match early {
+            Some(services) => services,
+            None => self.services(rx).await.map_err(unread)?,
+        };
         let of: fn(&Json) -> Vec<String> = match which {
             Loop::ClusterIps => cluster_ips,
             Loop::NodePorts
@@ -362,6 +394,7 @@ impl ServiceRepair {
         let used: Vec<InUse<'_>> = used.collect();
         let once = self.has(RepairDefect::FixCountRounds);
         let mut counted = Vec::new();
+        let mut found = Vec::new();
         for (at, (allocation, snapshot)) in allocations.iter().zip(&mut snapshots).enumerate() {
             let used = of_allocation(at, &allocations, &used);
             let mut leaks = rx.read(&which.leaks(at));
@@ -377,6 +410,7 @@ impl ServiceRepair {
                     let about = used[said.about].service;
                     which.recorder(&self.server).eventf(rx, about, event);
                 }
+                found.push(said.message.clone());
                 say(rx, said.message);
             }
             snapshot.range = range.spec.clone();
@@ -400,6 +434,12 @@ impl ServiceRepair {
                 rx.update(&which.leaks(at), |own| *own = leaks);
             }
         }
+        if found.iter().any(|said| said.ends_with("repairing")) {
+            // It makes a difference only if a Service has something that is not allocated.
+            RepairDefect::RepairListsFirst.passed(lists_first);
+        }
+        let ports = which == Loop::NodePorts;
+        rx.note(RepairRound { ports, found });
         Ok(())
     }
 
@@ -468,6 +508,12 @@ fn collect_service_node_ports(service: &Json) -> Vec<String> {
         seen.push((port, protocol));
     };
     for port in json::list(service, &["spec", "ports"]) {
+        if mutant!(
+            "repair-forgets-ports",
+            "the repair loop counts no ports but those for health checks"
+        ) {
+            continue;
+        }
         if let Some(number) = json::number(port, &["nodePort"]).filter(|number| *number != 0) {
             see(number, json::text(port, &["protocol"]));
         }

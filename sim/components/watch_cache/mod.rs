@@ -14,7 +14,7 @@ use wavetank_component::{
     Component, Description, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo,
     Section, Setup, Spec,
 };
-use wavetank_engine::{FaultKind, Note, World};
+use wavetank_engine::{FaultKind, Note, Reached, World};
 use wavetank_version::{List, Listed};
 
 use crate::{informers, kube_apiserver, writers};
@@ -181,16 +181,29 @@ impl Component for WatchCache {
     fn properties(&self) -> Vec<PropertyInfo> {
         let about =
             "the watch caches of an apiserver are not filled while its etcd has no leader for long";
-        vec![PropertyInfo::new(
-            "leaderless-caches-end",
-            about,
-            informers::NEEDED,
-            |_| Box::new(leaderless::LeaderlessCachesEnd::default()),
-        )]
+        vec![
+            PropertyInfo::new("leaderless-caches-end", about, informers::NEEDED, |_| {
+                Box::new(leaderless::LeaderlessCachesEnd::default())
+            }),
+            PropertyInfo::new(
+                "slow-watch-was-closed",
+                "an apiserver ended a watch whose client took nothing for too long",
+                informers::NEEDED,
+                |_| Box::new(slow_watch_was_closed()),
+            ),
+        ]
     }
 
     fn describe(&self, _: &World, note: &Note) -> Option<Description> {
         note.body.get().map(describe_note)
+    }
+}
+
+/// An apiserver ended a watch that was too slow.
+fn slow_watch_was_closed() -> Reached {
+    Reached {
+        name: "slow-watch-was-closed",
+        here: |_, note| matches!(note.body.get(), Some(CacheNote::TooSlow(..))),
     }
 }
 

@@ -50,10 +50,13 @@ impl Component for Writers {
         let write =
             "Until the storm ends, writers make, update and delete objects through apiservers.";
         let read = "Writers read at revisions that they know of, through any apiserver.";
+        let burst = "Until the storm ends, writers update a Secret as often as they can for a moment: more often than \
+                     a watch has room for.";
         vec![
             // What is written later would hide what was missed.
             Load::command("write", "write", write, NEEDED).until_calm(),
             Load::command("read", "read", read, NEEDED),
+            Load::command("burst", "burst", burst, NEEDED).until_calm(),
         ]
     }
 

@@ -3,7 +3,7 @@
 //! them. When a lease is over, only the leader knows: `server/lessor.rs`.
 
 use imbl::OrdMap;
-use wavetank_engine::{Digest, digest};
+use wavetank_engine::{Digest, digest, mutant};
 
 use crate::api::{Change, EtcdError, Key, LeaseId, Value};
 use crate::summed::Summed;
@@ -90,12 +90,26 @@ impl Leases {
     pub fn revoke(&mut self, id: LeaseId) -> Result<Vec<Key>, EtcdError> {
         let gone = self.leases.remove(&id).ok_or(EtcdError::LeaseNotFound)?;
         self.digest = self.digest.wrapping_sub(digest(&(id, &gone)));
-        Ok(gone.keys)
+        let mut keys = gone.keys;
+        if !keys.is_empty()
+            && mutant!(
+                "revoke-leaves-a-key",
+                "a revoke leaves one of the lease's keys"
+            )
+        {
+            keys.pop();
+        }
+        Ok(keys)
     }
 
     /// So much is left of a lease, should another member become leader.
     pub fn checkpoint(&mut self, id: LeaseId, remaining: Option<u64>) {
-        self.change(id, |lease| lease.remaining = remaining);
+        if !mutant!(
+            "checkpoint-is-ignored",
+            "a checkpoint of a lease is not kept"
+        ) {
+            self.change(id, |lease| lease.remaining = remaining);
+        }
     }
 
     /// Keeps the book in step with what was written: a key belongs to the lease of its last put.
@@ -106,10 +120,17 @@ impl Leases {
             if before == now {
                 continue;
             }
-            if let Some(id) = before {
+            if let Some(id) = before
+                && !mutant!(
+                    "lease-keeps-moved-key",
+                    "a key that is written without its lease stays attached to it"
+                )
+            {
                 self.change(id, |lease| lease.keys.retain(|key| *key != change.key));
             }
-            if let Some(id) = now {
+            if let Some(id) = now
+                && !mutant!("lease-forgets-key", "a key is not attached to its lease")
+            {
                 self.change(id, |lease| {
                     let at = lease.keys.partition_point(|key| *key < change.key);
                     lease.keys.insert(at, change.key.clone());

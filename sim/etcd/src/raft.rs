@@ -15,6 +15,7 @@ mod read_only;
 
 use std::fmt;
 use std::hash::Hash;
+use wavetank_engine::mutant;
 
 pub use log::{Entry, Log};
 pub use message::{Body, Message};
@@ -134,7 +135,15 @@ impl<D: Data, S: Data> Raft<D, S> {
     /// It starts again with what it kept: as a follower that knows of no leader.
     pub fn restart(&mut self) {
         *self = Raft {
-            hard: self.hard,
+            hard: Hard {
+                vote: self.hard.vote.filter(|_| {
+                    !mutant!(
+                        "vote-is-not-kept",
+                        "a restart forgets for whom a member voted"
+                    )
+                }),
+                ..self.hard
+            },
             log: self.log.clone(),
             ..Raft::new(self.me, self.members, self.config)
         };
@@ -292,8 +301,19 @@ impl<D: Data, S: Data> Raft<D, S> {
     fn vote(&mut self, from: MemberId, term: u64, pre: bool, last: (u64, u64)) {
         let free = self.hard.vote == Some(from)
             || (self.hard.vote.is_none() && self.lead.is_none())
-            || (pre && term > self.hard.term);
-        let granted = free && last >= self.log.last();
+            || (pre && term > self.hard.term)
+            || !pre
+                && mutant!(
+                    "vote-twice",
+                    "a member votes for a second candidate of a term"
+                );
+        let up_to_date = last >= self.log.last()
+            || free
+                && mutant!(
+                    "vote-without-log",
+                    "a member votes for a candidate whose log lacks entries of its own"
+                );
+        let granted = free && up_to_date;
         if granted && !pre {
             self.restart_timer = true;
             self.hard.vote = Some(from);
@@ -366,14 +386,25 @@ impl<D: Data, S: Data> Raft<D, S> {
         if index < self.hard.commit {
             return self.send(from, Body::appended(self.hard.commit));
         }
-        if self.log.term(index) != Some(term) {
+        if self.log.term(index) != Some(term)
+            && !(index <= self.log.last().1
+                && mutant!(
+                    "append-over-conflict",
+                    "a follower appends after an entry of another term"
+                ))
+        {
             let hint = self.log.last().1.min(index);
             let rejected = Some(hint);
             return self.send(from, Body::AppendAnswer { index, rejected });
         }
         let newest = index + entries.len() as u64;
         self.log.extend(entries);
-        self.commit_to(commit.min(newest));
+        let beyond = commit > newest
+            && mutant!(
+                "commit-beyond-append",
+                "a follower commits entries that the leader has not just confirmed"
+            );
+        self.commit_to(if beyond { commit } else { commit.min(newest) });
         self.send(from, Body::appended(newest));
     }
 
@@ -449,7 +480,12 @@ impl<D: Data, S: Data> Raft<D, S> {
     fn reset(&mut self, term: u64) {
         if term != self.hard.term {
             self.hard.term = term;
-            self.hard.vote = None;
+            let keeps = self.hard.vote.is_some()
+                && mutant!(
+                    "vote-outlives-term",
+                    "a new term begins with the vote of the last one"
+                );
+            self.hard.vote = self.hard.vote.filter(|_| keeps);
         }
         self.lead = None;
         self.votes.clear();
@@ -462,7 +498,12 @@ impl<D: Data, S: Data> Raft<D, S> {
     }
 
     fn quorum(&self) -> usize {
-        usize::from(self.members) / 2 + 1
+        let short = self.members > 1
+            && mutant!(
+                "quorum-of-less",
+                "one member less than a majority is a quorum"
+            );
+        usize::from(self.members) / 2 + usize::from(!short)
     }
 
     fn others(&self) -> impl Iterator<Item = MemberId> + use<D, S> {

@@ -18,7 +18,7 @@ mod writes;
 use std::sync::Arc;
 
 use wavetank_engine::{
-    Caller, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task, Timer,
+    Caller, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task, Timer, mutant,
 };
 
 use crate::api::{EtcdError, LeaseId, Request, Response, Value, WatchRequest};
@@ -159,7 +159,11 @@ impl<V: Value> Etcd<V> {
         let cause = Cause::Client(caller.process());
         let op = match request {
             Request::Range(range) => {
-                match range.serializable {
+                match range.serializable
+                    || mutant!(
+                        "reads-are-local",
+                        "a member answers every range from what it has"
+                    ) {
                     true => self.answer_range(cx, caller, range),
                     false => self.read(cx, Ask::Range(caller, range.clone())),
                 }

@@ -156,6 +156,7 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
     let balancer = LoadBalancer {
         servers,
         policy: Policy::Drawn,
+        window: None,
     };
     let client = InformerClient::new(release, fixed(), balancer, vec![spec]);
     builder.process("c1", client);

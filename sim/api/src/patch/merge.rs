@@ -1,6 +1,7 @@
 //! Merge patches (RFC 7386), as `evanphx/json-patch` applies them (`merge.go`).
 
 use crate::json::{Json, Map};
+use wavetank_engine::mutant;
 
 /// Applies a patch.
 pub(super) fn apply(mut document: Map, patch: Map) -> Map {
@@ -10,7 +11,12 @@ pub(super) fn apply(mut document: Map, patch: Map) -> Map {
 
 fn merge_maps(document: &mut Map, patch: Map) {
     for (name, value) in patch {
-        if value.is_null() {
+        if value.is_null()
+            && !mutant!(
+                "merge-patch-keeps-null",
+                "a merge patch does not remove what it names as null"
+            )
+        {
             document.remove(&name);
             continue;
         }
@@ -18,6 +24,14 @@ fn merge_maps(document: &mut Map, patch: Map) {
             (None | Some(Json::Null), mut value) => {
                 prune(&mut value);
                 value
+            }
+            (Some(Json::Object(_)), Json::Object(patch))
+                if mutant!(
+                    "merge-patch-replaces",
+                    "a merge patch replaces objects instead of merging them"
+                ) =>
+            {
+                Json::Object(patch)
             }
             (Some(Json::Object(mut old)), Json::Object(patch)) => {
                 merge_maps(&mut old, patch);

@@ -2,6 +2,7 @@
 //! lenient than the RFC: a missing field may be replaced, and null tests equal to what is absent.
 
 use crate::json::{Json, Map};
+use wavetank_engine::mutant;
 
 /// An operation, as far as it is there.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -94,6 +95,14 @@ impl Target<'_> {
                 };
                 match *found == value() {
                     true => Ok(()),
+                    false
+                        if mutant!(
+                            "test-always-holds",
+                            "a `test` of a JSON patch holds whatever is there"
+                        ) =>
+                    {
+                        Ok(())
+                    }
                     false => Err(DoesNotApply),
                 }
             }

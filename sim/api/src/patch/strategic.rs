@@ -7,6 +7,7 @@ mod lists;
 use crate::json::{Json, Map};
 use crate::quote;
 use crate::schema::{self, Merge, Shape, StructId, Type};
+use wavetank_engine::mutant;
 
 use lists::{
     merge_slice, normalize_element_order, partition_maps_by_present_in_list, slice_element_type,
@@ -268,7 +269,13 @@ fn merge_patch_into_original(original: &mut Map, patch: &mut Map, place: Place<'
                 Some(Json::Array(items)) => items,
                 _ => continue,
             },
-            (Some(old), Some(new)) if merge.merge => {
+            (Some(old), Some(new))
+                if merge.merge
+                    && !mutant!(
+                        "strategic-lists-replace",
+                        "an ordered list of a strategic patch replaces the old one"
+                    ) =>
+            {
                 merge_slice(old.clone(), new.clone(), inner, merge.key, false)?
             }
             (Some(_), Some(new)) => new.clone(),

@@ -5,6 +5,7 @@ mod conflict;
 use crate::smd::fieldpath::{ManagedFields, Set, VersionedSet};
 use crate::smd::typed::{Comparison, TypedValue, reconcile_field_set_with_schema};
 use crate::smd::value;
+use wavetank_engine::mutant;
 
 pub(crate) use conflict::{Conflict, Conflicts};
 
@@ -114,7 +115,13 @@ impl<C: Converter> Updater<C> {
                 removed.insert(manager.clone(), versioned(comparison.removed.clone()));
             }
         }
-        if !force && !conflicts.is_empty() {
+        if !force
+            && !conflicts.is_empty()
+            && !mutant!(
+                "apply-takes-by-force",
+                "an apply takes fields of others without being told to"
+            )
+        {
             return Err(MergeError::Conflicts(Conflicts::conflicts_from_managers(
                 &conflicts,
             )));
@@ -124,7 +131,12 @@ impl<C: Converter> Updater<C> {
         }
         for (manager, lost) in conflicts.iter().chain(&removed) {
             if let Some(of) = managers.get_mut(manager) {
-                of.set = of.set.difference(&lost.set);
+                if !mutant!(
+                    "lost-fields-are-kept",
+                    "a manager keeps fields that another one has changed or removed"
+                ) {
+                    of.set = of.set.difference(&lost.set);
+                }
             }
         }
         managers.retain(|_, of| !of.set.is_empty());
@@ -152,6 +164,12 @@ impl<C: Converter> Updater<C> {
             .unwrap_or_default();
         let changed = comparison.modified.union(&comparison.added);
         let mut set = owned.difference(&comparison.removed).union(&changed);
+        if mutant!(
+            "update-forgets-owned",
+            "an update owns what it changes, and no more what it owned"
+        ) {
+            set = changed;
+        }
         if let Some(ignored) = &self.ignored {
             set = set.recursive_difference(ignored);
         }
@@ -213,7 +231,11 @@ impl<C: Converter> Updater<C> {
         manager: &str,
         last: Option<&VersionedSet>,
     ) -> Result<TypedValue<'a>, String> {
-        let Some(last) = last.filter(|last| !last.set.is_empty()) else {
+        let none = mutant!(
+            "apply-removes-nothing",
+            "what an applier does not apply any more stays"
+        );
+        let Some(last) = last.filter(|last| !last.set.is_empty() && !none) else {
             return Ok(merged);
         };
         let version = &last.api_version;
@@ -269,6 +291,13 @@ impl<C: Converter> Updater<C> {
             let named =
                 |set: &Set| set.ensure_named_fields_are_members(merged.schema, merged.type_ref);
             let of_merged = named(&field_set(&merged)?);
+            let owned = match mutant!(
+                "apply-removes-owned",
+                "an apply removes what it does not name any more, whoever else owns it"
+            ) {
+                true => Set::default(),
+                false => owned,
+            };
             let stays = named(&field_set(&pruned)?).union(&named(&owned));
             pruned = merged.remove_items(&of_merged.difference(&stays));
         }

@@ -10,7 +10,7 @@ use wavetank_api::apiextensions::default_deprecation_warning;
 use wavetank_api::json;
 use wavetank_api::strategy::Part;
 use wavetank_api::{Method, Request, Resource, Response, Stamp, Status, Stored, WatchPart};
-use wavetank_engine::{Caller, Outcome, Payload, Rx, Task};
+use wavetank_engine::{Caller, Outcome, Payload, Rx, Task, mutant};
 
 use super::informers;
 use super::serving_info::{self, get_or_create_serving_info_for};
@@ -106,6 +106,11 @@ pub(crate) async fn resolve(
     let is_accepted = ["NamesAccepted", "Established"]
         .into_iter()
         .any(|condition| is_crd_condition_true(definition, condition));
+    let is_accepted = is_accepted
+        || mutant!(
+            "unaccepted-is-served",
+            "a definition whose names are not accepted is served"
+        );
     if misplaced || !has_served_crd_version(definition, &path.version) || !is_accepted {
         return Err(delegate());
     }

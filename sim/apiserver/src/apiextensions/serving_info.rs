@@ -10,7 +10,7 @@ use wavetank_api::apiextensions::Definition;
 use wavetank_api::apiextensions::conditions::is_crd_condition_true;
 use wavetank_api::{Object, Resource, Stored};
 use wavetank_client::informer::Notice;
-use wavetank_engine::{Cell, Condition, Lock, Name, Outcome, RoutineFuture, Rx, Task};
+use wavetank_engine::{Cell, Condition, Lock, Name, Outcome, RoutineFuture, Rx, Task, mutant};
 
 use super::defects::{CustomDefect, DEFECTS};
 use super::{APISERVER_COUNT, controllers, informers};
@@ -159,6 +159,11 @@ pub(super) fn on_definition(rx: Rx, _: u32, notice: &Notice) {
             }
             remove_changed_storage(rx, new);
         }
+        Notice::Deleted(_)
+            if mutant!(
+                "deleted-definition-is-kept",
+                "what serves a definition outlives it"
+            ) => {}
         Notice::Deleted(gone) => {
             if let Some(last) = &gone.last {
                 remove_storage(rx, last.object.uid());
@@ -174,7 +179,12 @@ fn remove_changed_storage(rx: Rx, crd: &Stored) {
     let changed = rx.look(&CUSTOM_STORAGE, |all| {
         all.get(uid).is_some_and(|info| info.made_of != made_of)
     });
-    if changed {
+    if changed
+        && !mutant!(
+            "old-schema-is-served",
+            "a definition that changes is served as it was"
+        )
+    {
         remove_storage(rx, uid);
     }
 }

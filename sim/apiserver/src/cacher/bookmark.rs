@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::{Condition, Either, Outcome, Payload, Rx, Task};
+use wavetank_engine::{Condition, Either, Outcome, Payload, Rx, Task, mutant};
 use wavetank_etcd::Revision;
 
 use super::event::Item;
@@ -102,6 +102,11 @@ impl Cacher {
         if after.is_none_or(|after| last < after) {
             return;
         }
+        let last = last
+            + u64::from(mutant!(
+                "bookmark-too-high",
+                "a bookmark is one revision too high"
+            ));
         if rx.try_send(input(number), Payload::new(Item::Bookmark(last))) {
             rx.update(&self.cell(), |cache| cache.bookmark_received(number));
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wavetank_api::kinds::Kinds;
 use wavetank_api::{Json, Object};
-use wavetank_engine::{Cell, Outcome, Payload, Rx, Stream, Task};
+use wavetank_engine::{Cell, Outcome, Payload, Rx, Stream, Task, mutant};
 use wavetank_etcd::{
     Client, Compare, CompareResult, EtcdError, Keys, OpResponse, Purpose, Put, Range, Request,
     Revision, Target, Txn, TxnOp, WatchPart, WatchStart,
@@ -76,7 +76,14 @@ impl Compactor {
             self.times += 1;
             if noted > 0 {
                 let compact = Request::<Object>::Compact {
-                    revision: noted,
+                    // What was noted is five minutes old.
+                    revision: match mutant!(
+                        "compacts-the-present",
+                        "the compactor compacts what is new"
+                    ) {
+                        true => response.revision,
+                        false => noted,
+                    },
                     physical: false,
                 };
                 self.config.compactor().call(rx, compact).await?;

@@ -12,7 +12,7 @@
 
 use wavetank_api::status::Reason;
 use wavetank_api::{Status, Stored};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::{Key, Revision};
 
 use super::Cacher;
@@ -67,11 +67,21 @@ impl Cacher {
         let at_least = resource_version.unwrap_or(0);
         let resilient = self.config.release.has(gates::RESILIENT_INITIALISATION);
         let lenient = resilient || at_least == 0;
-        if resource_version.is_none() || lenient && !self.is_ready(rx) {
+        let unset = resource_version.is_none()
+            && !mutant!(
+                "unset-revision-from-cache",
+                "a read without a revision is answered from the cache"
+            );
+        if unset || lenient && !self.is_ready(rx) {
             return self.storage().get(rx, key, at_least).await;
         }
         self.generation(rx).await?;
-        self.wait_until_fresh_and_block(rx, at_least, true).await?;
+        if !mutant!(
+            "get-does-not-wait",
+            "a read is answered from a cache that is older than asked for"
+        ) {
+            self.wait_until_fresh_and_block(rx, at_least, true).await?;
+        }
         self.cached(rx, &key).ok_or(StoreError::NotFound)
     }
 
@@ -191,6 +201,14 @@ impl Cacher {
         self.check_ready(rx)?;
         let at_least = match &wanted {
             Wanted::Latest(revision) | Wanted::Exactly(revision, _) => *revision,
+            Wanted::Consistent(_)
+                if mutant!(
+                    "consistent-list-does-not-ask",
+                    "a consistent list from the cache does not ask etcd for the revision"
+                ) =>
+            {
+                0
+            }
             Wanted::Consistent(_) => {
                 self.storage()
                     .get_current_resource_version(rx, self.prefix())
@@ -232,8 +250,16 @@ impl Cacher {
                 if at + 1 < all {
                     let last = key.strip_prefix(under).unwrap_or(&key);
                     // Unlike that of a list from etcd it begins with the slash of the prefix.
-                    let next =
-                        continues::encode_continue(&format!("/{last}\0"), Some(found.revision));
+                    let skips = mutant!(
+                        "page-skips-one",
+                        "a page that a cache answers is followed by one that skips an object"
+                    );
+                    let from = if skips {
+                        format!("/{last}~")
+                    } else {
+                        format!("/{last}\0")
+                    };
+                    let next = continues::encode_continue(&from, Some(found.revision));
                     listed.continues = Some(next.into());
                     let everything = options.predicate.is_everything();
                     listed.remaining = everything.then(|| all as u64 - limit);
@@ -255,7 +281,13 @@ impl Cache {
 
     fn at(&self, revision: Revision, under: &str, from: Option<&str>) -> Option<Found> {
         Some(Found {
-            items: under_prefix(self.snapshots.at(revision)?, under, from),
+            items: match mutant!(
+                "exact-list-is-of-now",
+                "a list at an exact revision is answered from the present"
+            ) {
+                true => under_prefix(&self.store, under, from),
+                false => under_prefix(self.snapshots.at(revision)?, under, from),
+            },
             revision,
         })
     }

@@ -5,7 +5,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use wavetank_engine::{Either, Outcome, Payload, Rx, Task};
+use wavetank_engine::{Either, Outcome, Payload, Rx, Task, mutant};
 use wavetank_etcd::Revision;
 
 use super::event::{Event, Item};
@@ -50,7 +50,14 @@ pub(super) async fn dispatch(rx: Rx, dispatch: Dispatch) -> Outcome {
         Either::Left(Some(item)) => {
             let received = item.expect::<Item>();
             if let Item::Event(event) = received {
-                cacher.dispatch_event(rx, &item, event).await;
+                if !(event.revision % 7 == 0
+                    && mutant!(
+                        "dispatch-drops",
+                        "a watch cache does not pass on some events"
+                    ))
+                {
+                    cacher.dispatch_event(rx, &item, event).await;
+                }
             }
             last = received.revision();
         }
@@ -101,7 +108,12 @@ impl Cacher {
                     Either::Right(()) => fired = true,
                 }
             }
-            self.close_slow(rx, number);
+            if !mutant!(
+                "slow-watcher-skips",
+                "a watcher whose buffer stays full skips the event, and is not closed"
+            ) {
+                self.close_slow(rx, number);
+            }
         }
         rx.update_at(&self.cell(), |cache, now| {
             cache.budget.return_unused(limit, now);

@@ -6,7 +6,7 @@ use wavetank_api::selector::Predicate;
 use wavetank_api::{Resource, Stored, WatchEvent, WatchKind};
 use wavetank_etcd::{Key, Revision};
 
-use wavetank_engine::Instant;
+use wavetank_engine::{Instant, mutant};
 
 /// `watchCacheEvent`: a change of one object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -65,10 +65,25 @@ impl Selection {
         let (kind, object) = match (now, before) {
             (true, None) => (WatchKind::Added, event.object.clone()),
             (true, Some(_)) => (WatchKind::Modified, event.object.clone()),
+            (false, Some(_))
+                if !event.deleted
+                    && mutant!(
+                        "leaving-selector-is-not-told",
+                        "no DELETED comes when an object leaves a selector"
+                    ) =>
+            {
+                return None;
+            }
             (false, Some(before)) => {
                 let gone = Stored {
                     object: before.object.clone(),
-                    resource_version: event.revision,
+                    resource_version: match mutant!(
+                        "deleted-at-last-write",
+                        "a DELETED has the revision of the object's last write"
+                    ) {
+                        true => before.resource_version,
+                        false => event.revision,
+                    },
                 };
                 (WatchKind::Deleted, gone)
             }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::{Outcome, Payload, Rx, Stream, Task};
+use wavetank_engine::{Outcome, Payload, Rx, Stream, Task, mutant};
 use wavetank_etcd::{Revision, WatchRequest};
 use wavetank_version::Defect;
 
@@ -52,7 +52,13 @@ impl Cacher {
 impl Cache {
     /// Is it time to ask once more? With the stream to ask on.
     fn next_round(&mut self) -> Option<Option<Stream>> {
-        if self.revision >= self.demand.wanted || self.demand.rounds == 0 {
+        if self.revision >= self.demand.wanted
+            || self.demand.rounds == 0
+            || mutant!(
+                "progress-is-not-asked",
+                "a watch cache that is behind does not ask etcd for progress"
+            )
+        {
             self.demand = Demand::default();
             return None;
         }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use wavetank_api::{Reason, Status};
-use wavetank_engine::{Instant, Rx, Time};
+use wavetank_engine::{Instant, Rx, Time, mutant};
 use wavetank_version::Defect;
 
 use super::Cacher;
@@ -53,7 +53,12 @@ impl Ready {
         if self.state == from {
             self.state = to;
             self.since = Instant(now);
-            self.generation += u64::from(ready);
+            let counts = ready
+                && !mutant!(
+                    "refill-is-not-counted",
+                    "a watch cache that was filled anew is taken for the same"
+                );
+            self.generation += u64::from(counts);
         }
     }
 

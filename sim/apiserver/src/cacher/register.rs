@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::{Status, WatchEvent};
-use wavetank_engine::{Cell, Channel, Payload, Rx, Task};
+use wavetank_engine::{Cell, Channel, Payload, Rx, Task, mutant};
 use wavetank_etcd::Key;
 use wavetank_version::Defect;
 
@@ -159,6 +159,11 @@ impl Cacher {
             (true, Some(asked)) => asked,
         };
         let since = required.max(initial.revision);
+        let since = since
+            + u64::from(mutant!(
+                "watch-skips-first",
+                "a watch does not pass on what comes first after its start"
+            ));
         let watch = self.numbered(rx);
         {
             // Whoever is here has initial events and is no watcher yet.
@@ -166,6 +171,7 @@ impl Cacher {
             let registered = self.registered(&under, options, after);
             let stands = rx.update(&cell, |cache| {
                 let stands = cache.ready.generation() == Some(generation)
+                    || mutant!("watch-of-another-filling", "a watch is registered though its cache was filled anew meanwhile (k/k#116122)")
                     || self
                         .config
                         .defects

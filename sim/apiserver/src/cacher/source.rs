@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use wavetank_api::{Object, Status, Stored};
-use wavetank_engine::{NetError, Payload, Rx, Stream};
+use wavetank_engine::{NetError, Payload, Rx, Stream, mutant};
 use wavetank_etcd::{
     Client, Code, EtcdError, Keys, Revision, WatchPart, WatchRequest, WatchResponse, WatchStart,
 };
@@ -62,7 +62,12 @@ pub(crate) const WATCH_WITHOUT_LEADER: Defect = Defect::known(
 impl Source {
     /// A watch of everything after `revision`, by a client that has picked its member.
     pub fn open(rx: Rx, cacher: Cacher, etcd: Client, revision: Revision) -> Source {
-        let next = revision + 1;
+        let next = revision
+            + 1
+            + u64::from(mutant!(
+                "cache-watch-begins-late",
+                "a watch cache watches from one revision too late"
+            ));
         let config = cacher.config;
         let leader = !config.defects.has(CacheDefect::WatchWithoutLeader);
         let stream = etcd.watch_stream::<Object>(rx, leader);
@@ -143,7 +148,12 @@ impl Source {
             return Got::Nothing;
         }
         if message.is_progress() {
-            self.next = self.next.max(message.revision + 1);
+            if !mutant!(
+                "progress-is-not-kept",
+                "a watch cache does not begin its next watch behind what etcd told it"
+            ) {
+                self.next = self.next.max(message.revision + 1);
+            }
             return Got::Progress(message.revision);
         }
         let mut changes = Vec::with_capacity(message.events.len());
@@ -172,6 +182,14 @@ impl Source {
                 }
             };
             self.next = event.revision + 1;
+            if event.now.is_none()
+                && mutant!(
+                    "cache-misses-deletions",
+                    "a watch cache does not hear of deletions"
+                )
+            {
+                continue;
+            }
             changes.push(Change {
                 key: event.key.clone(),
                 deleted: event.now.is_none(),

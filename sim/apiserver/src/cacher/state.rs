@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 use wavetank_api::{Status, Stored};
-use wavetank_engine::{Instant, Stream, Time, is_exact};
+use wavetank_engine::{Instant, Stream, Time, is_exact, mutant};
 use wavetank_etcd::{Key, Revision};
 use wavetank_version::{Defect, Version};
 
@@ -137,7 +137,12 @@ impl Cache {
             key: change.key.clone(),
             deleted: change.deleted,
             object: change.object.clone(),
-            before: self.store.get(&change.key).cloned(),
+            before: self.store.get(&change.key).cloned().filter(|_| {
+                !mutant!(
+                    "cache-forgets-before",
+                    "an event of a watch cache lacks what the object was before"
+                )
+            }),
             revision: change.object.resource_version,
             recorded: Instant(now),
         });
@@ -145,6 +150,13 @@ impl Cache {
         self.window.push(event.clone(), now, sizing);
         self.revision = event.revision;
         match change.deleted {
+            true if mutant!(
+                "cache-keeps-deleted",
+                "a watch cache keeps objects that were deleted"
+            ) =>
+            {
+                None
+            }
             true => self.store.remove(&change.key),
             false => self.store.insert(change.key.clone(), change.object.clone()),
         };
@@ -168,7 +180,12 @@ impl Cache {
 
     /// `Replace`, under the lock: all anew, and ready.
     pub fn replace(&mut self, items: Store, revision: Revision, release: Version, now: Time) {
-        self.window.clear();
+        if !mutant!(
+            "refill-keeps-window",
+            "a watch cache that is filled anew keeps the events from before"
+        ) {
+            self.window.clear();
+        }
         self.store = items;
         if release.has(gates::SNAPSHOTS) {
             self.snapshots.kept.clear();
@@ -199,7 +216,12 @@ impl Cache {
             return Ok(self.revision.saturating_sub(1));
         }
         if self.listed > 0 && self.window.is_whole(cacher.config.release) {
-            return Ok(self.listed);
+            let early = self.listed > 1
+                && mutant!(
+                    "whole-window-reaches-back",
+                    "a watch from one revision before the list is taken"
+                );
+            return Ok(self.listed - u64::from(early));
         }
         let oldest = self.window.oldest();
         oldest

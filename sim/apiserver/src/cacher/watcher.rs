@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use wavetank_api::WatchEvent;
-use wavetank_engine::{Channel, Outcome, Payload, Rx, Task};
+use wavetank_engine::{Channel, Outcome, Payload, Rx, Task, mutant};
 use wavetank_etcd::Revision;
 
 use super::event::{Event, Item, Selection};
@@ -127,6 +127,14 @@ impl Watcher {
         }
         self.initial = None;
         match self.end.take() {
+            Some(_)
+                if mutant!(
+                    "no-end-of-initial-events",
+                    "initial events end without their bookmark"
+                ) =>
+            {
+                true
+            }
             Some(revision) => self.bookmark(rx, revision).await,
             None => true,
         }
@@ -138,7 +146,13 @@ impl Watcher {
             return false;
         };
         match item.expect::<Item>() {
-            Item::Event(event) if event.revision > self.since => {
+            Item::Event(event)
+                if event.revision > self.since
+                    || mutant!(
+                        "watcher-repeats",
+                        "a watcher passes on what its initial events had"
+                    ) =>
+            {
                 match self.selection.convert_to_watch_event(event) {
                     Some(event) => self.send(rx, event).await,
                     None => true,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use imbl::Vector;
 use wavetank_api::Resource;
-use wavetank_engine::Time;
+use wavetank_engine::{Time, mutant};
 use wavetank_etcd::Revision;
 use wavetank_version::Version;
 
@@ -120,19 +120,36 @@ impl Window {
     /// Does it hold all events since the list?
     pub fn is_whole(&self, release: Version) -> bool {
         match release.has(gates::WINDOW_KNOWS_WHAT_IT_LOST) {
-            true => !self.removed,
+            true => {
+                !self.removed
+                    || mutant!(
+                        "window-forgets-loss",
+                        "a window does not remember that it has dropped events"
+                    )
+            }
             // v1.16 asks whether it is full, not whether something is lost.
-            false => !self.is_full() || self.events.is_empty(),
+            false => {
+                !self.is_full()
+                    || self.events.is_empty()
+                    || mutant!(
+                        "full-window-is-whole",
+                        "a window that has lost events is taken for a whole one"
+                    )
+            }
         }
     }
 
     /// The number of the first event after a revision.
     pub fn after(&self, revision: Revision) -> u64 {
         // Not a binary search: a cache that goes back in time has no order.
-        let first = self
-            .events
-            .iter()
-            .position(|event| event.revision > revision);
+        let first = self.events.iter().position(|event| {
+            event.revision > revision
+                || event.revision == revision
+                    && mutant!(
+                        "watch-repeats-its-start",
+                        "a watch from a revision delivers what happened at it (k/k#24004)"
+                    )
+        });
         self.start + first.unwrap_or(self.events.len()) as u64
     }
 

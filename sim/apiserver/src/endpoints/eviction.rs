@@ -12,7 +12,7 @@ use wavetank_api::options::{DeleteOptions, WriteOptions};
 use wavetank_api::strategy::Part;
 use wavetank_api::{Method, Reason, Request, Resource, Response, Stamp, Status};
 use wavetank_client::Failure;
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use crate::endpoints::RequestContext;
 use crate::endpoints::subresource::created;
@@ -160,7 +160,14 @@ impl Evicting<'_> {
             let update = Request::new(Method::Put, format!("{path}/status")).with(spent);
             match client.object(rx, update).await {
                 Ok(_) => return Ok(()),
-                Err(failure) if failure.is(Reason::Conflict) && step < STEPS => {
+                Err(failure)
+                    if failure.is(Reason::Conflict)
+                        && step < STEPS
+                        && !mutant!(
+                            "budget-is-spent-once",
+                            "an eviction that meets another write of its budget gives up"
+                        ) =>
+                {
                     rx.sleep(BETWEEN).await;
                 }
                 Err(failure) if failure.is(Reason::Conflict) => {

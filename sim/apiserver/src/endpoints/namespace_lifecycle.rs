@@ -10,7 +10,7 @@ use wavetank_api::status::Cause;
 use wavetank_api::{Method, Request, Resource, Status, Stored, json};
 use wavetank_client::Failure;
 use wavetank_client::informer::{Informers, Lister, SharedInformerFactory};
-use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Task, Timer};
+use wavetank_engine::{Cell, Cx, Name, Outcome, RoutineFuture, Rx, Task, Timer, mutant};
 use wavetank_version::Set;
 
 use super::admission::Operation;
@@ -181,7 +181,13 @@ pub(crate) async fn admit(
         Some(known) if !(was_deleted && phase(&known) == "Active") => known,
         _ => look_up(rx, config, namespace).await?,
     };
-    if operation != Operation::Create || phase(&found) != "Terminating" {
+    if operation != Operation::Create
+        || phase(&found) != "Terminating"
+        || mutant!(
+            "create-in-terminating",
+            "objects can be created in a namespace that goes"
+        )
+    {
         return Ok(());
     }
     let why = format!(

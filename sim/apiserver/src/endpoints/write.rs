@@ -116,7 +116,11 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
 /// `forbidCreateAdmission`: nothing is made by a definition that is on its way out.
 fn forbid_create_admission(api: &Api, name: &str) -> Result<(), Status> {
     match api.custom.is_some_and(|in_use| in_use.terminating) {
-        true => Err(Status::new_forbidden(api.resource, name, CREATE_NOT_ALLOWED)),
+        true => Err(Status::new_forbidden(
+            api.resource,
+            name,
+            CREATE_NOT_ALLOWED,
+        )),
         false => Ok(()),
     }
 }

@@ -6,6 +6,7 @@ use wavetank_api::metadata;
 use wavetank_api::strategy::{Context, Part};
 use wavetank_api::validation::ErrorList;
 use wavetank_api::{Resource, Status};
+use wavetank_engine::mutant;
 
 use crate::registry::{Registry, Warnings};
 
@@ -94,12 +95,16 @@ impl Registry {
         keep(object, old, "generation", |_| true);
         let strategy = self.served.strategy;
         strategy.prepare_for_update(cx, self.part, object, old);
-        keep(object, old, "uid", |now| now.is_none());
+        keep(object, old, "uid", |now| {
+            now.is_none() && !mutant!("uid-is-lost", "an update that names no uid loses it")
+        });
         if json::at(old, &["metadata", "creationTimestamp"]).is_some() {
             keep(object, old, "creationTimestamp", |_| true);
         }
         if json::at(old, &["metadata", "deletionTimestamp"]).is_some() {
-            keep(object, old, "deletionTimestamp", |_| true);
+            keep(object, old, "deletionTimestamp", |_| {
+                !mutant!("deletion-is-undone", "an update can take a deletion back")
+            });
         }
         if json::at(old, &["metadata", "deletionGracePeriodSeconds"]).is_some() {
             keep(object, old, "deletionGracePeriodSeconds", |now| {

@@ -2,7 +2,7 @@
 
 use wavetank_api::options::DeleteOptions;
 use wavetank_api::{Status, Stored};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use crate::options::{ListOptions, Listed};
 use crate::registry::Registry;
@@ -48,7 +48,12 @@ impl Registry {
                 }
             }
             all.extend(page.items.iter().cloned());
-            let next = page.continues.clone();
+            let next = page.continues.clone().filter(|_| {
+                !mutant!(
+                    "collection-deletes-a-page",
+                    "the deletion of a collection ends with the first page"
+                )
+            });
             let first = first.get_or_insert(page);
             if has_limit || next.is_none() {
                 first.items = all;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Status};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use crate::options::StoreError;
 use crate::registry::{Made, Registry, Warnings};
@@ -98,7 +98,12 @@ impl Registry {
                 Err(_) => Ok(Made::Unsaved(Arc::new(object))),
             };
         }
-        if !json::text(&object, &["metadata", "resourceVersion"]).is_empty() {
+        if !json::text(&object, &["metadata", "resourceVersion"]).is_empty()
+            && !mutant!(
+                "create-takes-revision",
+                "an object that has a revision can be created"
+            )
+        {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::untyped(why));
         }

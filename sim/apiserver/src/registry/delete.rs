@@ -6,7 +6,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::options::{DeleteOptions, Propagation};
 use wavetank_api::strategy::{Context, Grace};
 use wavetank_api::{Object, Stamp, Status, Stored};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::Key;
 
 use crate::gates;
@@ -77,6 +77,10 @@ impl Registry {
         let mut last_existing = None;
         if graceful
             || has_finalizers
+                && !mutant!(
+                    "finalizers-do-not-hold",
+                    "an object with finalizers is deleted at once"
+                )
             || self
                 .deletion_finalizers_for_garbage_collection(&object, &options)
                 .is_some()
@@ -120,7 +124,13 @@ impl Registry {
         let gone = match deleted {
             Ok(gone) => Made::Stored(gone),
             // Somebody else was faster, after this one had announced it.
-            Err(StoreError::NotFound) if last_existing.is_some() => {
+            Err(StoreError::NotFound)
+                if last_existing.is_some()
+                    && !mutant!(
+                        "late-deletion-fails",
+                        "who marks an object for deletion that another removes gets an error"
+                    ) =>
+            {
                 late = true;
                 last_existing.expect("it was just asked for")
             }
@@ -267,7 +277,13 @@ impl Registry {
             status
         };
         let uid = json::text(object, &["metadata", "uid"]);
-        if let Some(asked) = asked.uid.as_deref().filter(|asked| *asked != uid) {
+        let other = asked.uid.as_deref().filter(|asked| *asked != uid);
+        if let Some(asked) = other.filter(|_| {
+            !mutant!(
+                "early-uid-is-not-checked",
+                "a deletion does not compare uids with what it reads first"
+            )
+        }) {
             return Err(conflict(&format!(
                 "the UID in the precondition ({asked}) does not match the UID in record ({uid}). \
                  The object might have been deleted and then recreated"
@@ -316,7 +332,12 @@ impl Registry {
         }
         let others = now.iter().filter(|f| *f != ORPHAN && *f != FOREGROUND);
         let mut wanted: Vec<Json> = others.cloned().collect();
-        if orphan {
+        if orphan
+            && !mutant!(
+                "orphan-is-not-kept",
+                "a deletion that orphans does not say so in finalizers"
+            )
+        {
             wanted.push(ORPHAN.into());
         }
         if foreground {
@@ -498,6 +519,11 @@ fn mark_as_deleting(object: &mut Json, now: Stamp) {
 fn count_generation(object: &mut Json) {
     let path = ["metadata", "generation"];
     if let Some(generation) = json::number(object, &path).filter(|generation| *generation > 0) {
-        json::set(object, &path, generation + 1);
+        if !mutant!(
+            "deletion-is-no-generation",
+            "a deletion does not count as a generation"
+        ) {
+            json::set(object, &path, generation + 1);
+        }
     }
 }

@@ -7,7 +7,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::managedfields::ignore_managed_fields_timestamps_transformer;
 use wavetank_api::validation::{Bad, ErrorList};
 use wavetank_api::{Object, Status, Stored, options};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{Begun, MODIFIED, Made, Registry, Warnings};
@@ -217,7 +217,12 @@ impl Registry {
                 return Err(self.version_required(name).into());
             }
             json::set(&mut new, &version, is);
-        } else if asked != is {
+        } else if asked != is
+            && !mutant!(
+                "stale-update-is-stored",
+                "an update of an old revision is stored"
+            )
+        {
             return Err(Status::new_conflict(self.resource, name, MODIFIED).into());
         }
         let begun = self.rest.begin_update(rx, self, &mut new, &mut old).await?;
@@ -252,6 +257,10 @@ impl Registry {
 /// `ShouldDeleteDuringUpdate`: it is being deleted without grace, and no finalizer is left.
 fn should_delete_during_update(new: &Json, old: &Json) -> bool {
     json::list(new, &["metadata", "finalizers"]).is_empty()
+        && !mutant!(
+            "last-finalizer-leaves-object",
+            "an object that goes stays when its last finalizer is taken away"
+        )
         && json::at(old, &["metadata", "deletionTimestamp"]).is_some()
         && json::number(old, &["metadata", "deletionGracePeriodSeconds"]).unwrap_or(0) == 0
 }

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, Engine};
 use serde_json::json;
 use wavetank_api::Status;
+use wavetank_engine::mutant;
 use wavetank_etcd::Revision;
 
 /// Go's `base64.RawURLEncoding`, which does not look at the last bits.
@@ -71,7 +72,12 @@ pub fn decode_continue(token: &str) -> Result<Continue, Status> {
         return Err(invalid(format!(": {start}")));
     }
     Ok(Continue {
-        revision: u64::try_from(revision).ok(),
+        revision: u64::try_from(revision).ok().filter(|_| {
+            !mutant!(
+                "token-forgets-revision",
+                "a continue token loses the revision of its list"
+            )
+        }),
         start: start.trim_start_matches('/').to_owned(),
     })
 }

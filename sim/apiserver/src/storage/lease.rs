@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::{Cell, Instant, Lock, Rx, Time};
+use wavetank_engine::{Cell, Instant, Lock, Rx, Time, mutant};
 use wavetank_etcd::{EtcdError, LeaseId};
 
 use super::Storage;
@@ -33,7 +33,13 @@ impl Previous {
     fn is_good(&self, now: Time, ttl: u64, extra: u64) -> bool {
         let after = |seconds| now + Duration::from_secs(seconds);
         let Instant(ends) = self.ends;
-        after(ttl) < ends && after(ttl + extra) > ends && self.objects <= MOST_OBJECTS
+        let lasts = after(ttl) < ends
+            || now < ends
+                && mutant!(
+                    "lease-reused-too-late",
+                    "a lease that ends before the object should is given to it"
+                );
+        lasts && after(ttl + extra) > ends && self.objects <= MOST_OBJECTS
     }
 }
 

@@ -1,7 +1,7 @@
 //! `GetList`: one object, or all under a prefix, a page at a time.
 
 use wavetank_api::{Object, Resource, Status, Stored};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::{EtcdError, Key, Keys, Range, Revision};
 
 use crate::options::{ListOptions, Listed, Match, StoreError};
@@ -95,7 +95,11 @@ impl Storage {
                 )?;
             }
             let got = ranged.kvs.len() as u64;
-            let mut more = got < ranged.count;
+            let mut more = got < ranged.count
+                && !mutant!(
+                    "list-ends-early",
+                    "a list that was cut off has no continue token"
+                );
             if revision == 0 {
                 revision = ranged.revision;
             }
@@ -128,7 +132,17 @@ impl Storage {
             }
             // A selector dropped some: larger pages, fewer calls.
             limit = (limit * 2).min(MAX_LIMIT);
-            from = last.map(|last| format!("{last}\0"));
+            let again = mutant!(
+                "filtered-page-is-read-again",
+                "a page whose objects are filtered out is followed by a page that begins with its last"
+            );
+            from = last.map(|last| {
+                if again {
+                    last.to_string()
+                } else {
+                    format!("{last}\0")
+                }
+            });
         }
     }
 

@@ -2,7 +2,7 @@
 //! conflict again from what the transaction found, without a limit.
 
 use wavetank_api::{Object, Stored};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::{Key, KeyValue, Put, Revision, TxnOp};
 use wavetank_version::Defect;
 
@@ -116,7 +116,15 @@ impl GuaranteedUpdate<'_> {
     /// [`StoreError::Precondition`], to be offered like any other error.
     pub fn current(&self) -> Result<Option<&Stored>, StoreError> {
         let original = self.original.as_ref();
-        self.preconditions.check(&self.key, original)?;
+        let is_retry = self.computed.is_some();
+        if !(is_retry
+            && mutant!(
+                "preconditions-skipped-on-retry",
+                "an update that was overtaken does not check preconditions again"
+            ))
+        {
+            self.preconditions.check(&self.key, original)?;
+        }
         Ok(original)
     }
 
@@ -142,6 +150,14 @@ impl GuaranteedUpdate<'_> {
             {
                 return Err(refusal);
             }
+            Err(refusal)
+                if mutant!(
+                    "stale-conflict-is-final",
+                    "what a cached object makes a server refuse is not looked up in etcd (k/k#41892)"
+                ) =>
+            {
+                return Err(refusal);
+            }
             Err(refusal) => {
                 // Perhaps the cached object was stale.
                 let seen = self.revision();
@@ -161,7 +177,12 @@ impl GuaranteedUpdate<'_> {
         self.computed = Some(object.clone());
         let new = self.storage.codec.encode(object)?;
         if is_as(&new, self.written.as_ref()) {
-            if !self.is_current {
+            if !self.is_current
+                && !mutant!(
+                    "cached-no-op-is-believed",
+                    "an update that changes nothing of a cached object is not looked up in etcd"
+                )
+            {
                 self.refresh(rx).await?;
                 if !is_as(&new, self.written.as_ref()) {
                     return Ok(None);

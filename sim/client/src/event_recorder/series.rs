@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Reason, Stamp};
-use wavetank_engine::{Cell, Lock, Name, Outcome, RoutineFuture, Rx, Task, Time};
+use wavetank_engine::{Cell, Lock, Name, Outcome, RoutineFuture, Rx, Task, Time, mutant};
 
 use super::{Event, EventRecorder, RETRY, Report, TRIES, Wrote, get_reference, metadata, wrote};
 use crate::wait::{JITTER, jitter};
@@ -139,7 +139,12 @@ impl EventRecorder {
             return wrote(self.send(rx, event.post()).await);
         };
         let patched = self.send(rx, event.patch(json!({"series": series}))).await;
-        if !matches!(&patched, Err(error) if error.is(Reason::NotFound)) {
+        if !matches!(&patched, Err(error) if error.is(Reason::NotFound))
+            || mutant!(
+                "series-is-not-made-anew",
+                "a series whose event is gone is not written again"
+            )
+        {
             return wrote(patched);
         }
         match self.send(rx, event.post()).await {

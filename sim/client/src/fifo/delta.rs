@@ -2,6 +2,7 @@
 //! last taken, keys in the order in which they first came.
 
 use std::collections::VecDeque;
+use wavetank_engine::mutant;
 
 use imbl::OrdMap;
 use wavetank_api::Stored;
@@ -136,7 +137,12 @@ impl DeltaFifo {
     /// Resync: a Sync for what the indexer holds, unless something waits for the same key.
     pub fn resync(&mut self, indexer: &Indexer) {
         for (key, stored) in indexer.iter() {
-            if !self.items.contains_key(key) {
+            if !self.items.contains_key(key)
+                || mutant!(
+                    "sync-behind-delta",
+                    "a resync queues what the store has behind events that are newer (k/k#83810)"
+                )
+            {
                 self.queue_action_locked(Delta::Sync(stored.clone()));
             }
         }
@@ -175,7 +181,12 @@ impl DeltaFifo {
 /// `dedupDeltas`: of two deletions in a row one stays, rather the one that was seen.
 fn dedup_deltas(deltas: &mut Vec<Delta>) {
     if let [.., Delta::Deleted(before), Delta::Deleted(last)] = &mut deltas[..] {
-        if before.unseen {
+        if before.unseen
+            || mutant!(
+                "first-deletion-is-kept",
+                "of two deletions the earlier is kept"
+            )
+        {
             std::mem::swap(before, last);
         }
         deltas.pop();

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use wavetank_engine::mutant;
 
 use imbl::Vector;
 use wavetank_api::Stored;
@@ -68,6 +69,14 @@ impl RealFifo {
             }
             match delta.key() {
                 Some(key) if keys.insert(key.clone()) => deltas.push(delta.clone()),
+                Some(_)
+                    if mutant!(
+                        "batch-forgets",
+                        "a batch drops the second event of an object"
+                    ) =>
+                {
+                    deltas.push(deltas[0].clone());
+                }
                 None if deltas.is_empty() => {
                     deltas.push(delta.clone());
                     break;

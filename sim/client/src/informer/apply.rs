@@ -2,6 +2,7 @@
 //! `processDeltasInBatch`; `HandleDeltas` of v1.16 and v1.20).
 
 use wavetank_api::Stored;
+use wavetank_engine::mutant;
 use wavetank_etcd::Revision;
 use wavetank_version::Version;
 
@@ -81,7 +82,12 @@ pub(super) fn apply(release: Version, indexer: &mut Indexer, popped: &Popped) ->
                 notifications.push(written(release, delta, old, stored, popped.initial));
             }
             Delta::Deleted(gone) => {
-                indexer.remove(&gone.key);
+                if !mutant!(
+                    "store-keeps-deleted",
+                    "an object that was deleted stays in the informer's store"
+                ) {
+                    indexer.remove(&gone.key);
+                }
                 if let Some(last) = gone.last.as_ref().filter(|_| !gone.unseen) {
                     indexer.bookmark(last.resource_version);
                 }
@@ -133,6 +139,15 @@ fn written(
     };
     let same = old.resource_version == new.resource_version;
     let only_syncing = match delta {
+        Delta::Replaced(_)
+            if !same
+                && mutant!(
+                    "list-is-a-sync",
+                    "what a list changes is told only to handlers that resync"
+                ) =>
+        {
+            true
+        }
         _ if release.has(gates::SAME_REVISION_IS_A_SYNC) => same,
         Delta::Replaced(_) => same,
         _ => is_sync,
@@ -157,7 +172,12 @@ fn process_replaced_all_info(
     let before = indexer.clone();
     indexer.replace(list, revision);
     for (key, last) in before.iter() {
-        if indexer.get(key).is_none() {
+        if indexer.get(key).is_none()
+            && !mutant!(
+                "unseen-deletion-is-not-told",
+                "no handler hears of objects that are missing in a list"
+            )
+        {
             notifications.push(Notification {
                 notice: Notice::Deleted(Gone {
                     key: key.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::{Cell, Name};
+use wavetank_engine::{Cell, Name, mutant};
 use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Set, Version};
 
@@ -225,6 +225,14 @@ impl Informer {
             }
             if waiting == 0 && !listener.waiting.is_empty() {
                 handlers.push(handler);
+            } else if waiting > 0
+                && listener.waiting.len() > waiting
+                && mutant!(
+                    "busy-handler-misses",
+                    "what comes while something waits is lost to a handler"
+                )
+            {
+                listener.waiting.truncate(waiting);
             }
         }
         self.fifo.processed();
@@ -272,7 +280,8 @@ impl Informer {
     pub(super) fn should_resync(&mut self) -> Vec<u32> {
         let mut due = Vec::new();
         for (handler, listener) in (0..).zip(&mut self.listeners) {
-            listener.is_syncing = std::mem::take(&mut listener.due);
+            let is_due = std::mem::take(&mut listener.due);
+            listener.is_syncing = is_due && !mutant!("no-resync", "an informer does not resync");
             if listener.is_syncing {
                 due.push(handler);
             }
@@ -295,8 +304,14 @@ impl Informer {
         if defects.has(InformerDefect::SyncedBeforeHandlers) {
             return self.has_synced();
         }
-        (0..self.listeners.len()).all(|handler| self.handler_has_synced(handler))
-            && self.has_synced()
+        (0..self.listeners.len()).all(|handler| {
+            self.handler_has_synced(handler)
+                || self.has_synced()
+                    && mutant!(
+                        "ready-before-handlers",
+                        "informers are ready before their handlers have seen the first list"
+                    )
+        }) && self.has_synced()
     }
 
     /// Objects of the store with their revisions.

@@ -3,8 +3,9 @@
 use super::candidate::Candidate;
 use super::lock::{self, Read};
 use super::record::Record;
-use super::{DUE, ElectionNote, LAPSED, LEADS_FOR, LEASE_DURATION, gates};
+use super::{DUE, ElectionNote, LAPSED, LEADS_FOR, gates};
 use wavetank_api::{Reason, Stamp};
+use wavetank_engine::mutant;
 
 /// `tryAcquireOrRenew`: true if the lock is held now.
 pub(super) async fn try_acquire_or_renew(own: &Candidate) -> bool {
@@ -37,7 +38,7 @@ async fn acquire_or_renew(own: &Candidate) -> bool {
     // What the lease is compared with later is the time at which the attempt began.
     let now = Stamp::of(own.rx.clock());
     let known = own.look(Clone::clone);
-    let duration = LEASE_DURATION.as_secs() as u32;
+    let duration = own.lease_duration.as_secs() as u32;
     let mut record = Record::new(&known.identity, duration, now);
     // First it takes for granted that nobody has written since.
     let writes_first = own.release().has(gates::RENEWAL_WRITES_FIRST);
@@ -61,16 +62,30 @@ async fn acquire_or_renew(own: &Candidate) -> bool {
         Err(_) => return false,
     };
     let old = read.record.clone();
-    let changed = compare(own, read);
+    let changed = compare(own, read)
+        && !mutant!(
+            "change-is-not-seen",
+            "a candidate does not take a change of the record for a sign of life"
+        );
     let is_leader = own.look(|elector| elector.is_leader());
-    let is_valid = changed || !known.lapsed;
+    let is_valid = changed
+        || !known.lapsed
+            && !mutant!(
+                "lease-is-not-waited-for",
+                "a candidate takes a lock that did not change since it looked last"
+            );
     if !old.holder.is_empty() && is_valid && !is_leader {
         return false;
     }
     record.transitions = old.transitions;
     match is_leader {
         true => record.acquired = old.acquired,
-        false => record.transitions += 1,
+        false => {
+            record.transitions += u32::from(!mutant!(
+                "transitions-stay",
+                "a new leader does not count itself"
+            ))
+        }
     }
     let updated = lock::update(own, &record).await.is_ok();
     if updated {
@@ -96,7 +111,13 @@ fn compare(own: &Candidate, read: Read) -> bool {
 
 /// `setObservedRecord`
 pub(super) fn set_observed_record(own: &Candidate, record: Record) {
-    own.rx.arm(own.id.timer(LAPSED, 0), own.lease(&record));
+    let lease = own.lease(&record);
+    let short = mutant!(
+        "lease-counts-half",
+        "a candidate takes a lock after half of its lease"
+    );
+    own.rx
+        .arm(own.id.timer(LAPSED, 0), lease / (1 + u32::from(short)));
     own.with(|elector| {
         elector.observed = record;
         elector.lapsed = false;

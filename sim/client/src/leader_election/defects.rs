@@ -12,6 +12,7 @@ defects! {
         ReleaseWithoutDuration = run::RELEASE_WITHOUT_DURATION,
         ReleaseFromMemory = run::RELEASE_FROM_MEMORY,
         ReleaseGivesUpOnConflict = run::RELEASE_GIVES_UP_ON_CONFLICT,
+        OwnLeaseDuration = super::OWN_LEASE_DURATION,
         LockReleasedWhileLeading = run::LOCK_RELEASED_WHILE_LEADING,
         FixReleaseOwnLock = run::FIX_RELEASE_OWN_LOCK,
         FixCountFromRequest = super::FIX_COUNT_FROM_REQUEST,

@@ -1,7 +1,7 @@
 //! The loops of an election (`Run`, `acquire`, `renew`, `release`).
 
 use wavetank_api::{Reason, Stamp};
-use wavetank_engine::{Either, Outcome, Task};
+use wavetank_engine::{Either, Outcome, Task, mutant};
 use wavetank_version::Defect;
 
 use super::attempt::{set_observed_record, try_acquire_or_renew};
@@ -102,7 +102,7 @@ async fn renew(own: &Candidate) -> Outcome {
     }
     let works_on =
         own.release_on_cancel && own.defects.has(ElectionDefect::LockReleasedWhileLeading);
-    if !works_on {
+    if !works_on && !mutant!("work-goes-on", "who lost its lock works on as a leader") {
         own.stop_leading();
     }
     if own.release_on_cancel {
@@ -131,7 +131,12 @@ async fn renewed_in_time(own: &Candidate) -> bool {
             false => try_acquire_or_renew(own).await,
         }
     };
-    let deadline = rx.select(rx.sleep(RENEW_DEADLINE), election.closed(rx));
+    let late = mutant!(
+        "deadline-is-the-lease",
+        "a leader tries to renew until its lease is over, and not for ten seconds"
+    );
+    let deadline = RENEW_DEADLINE + RENEW_DEADLINE * u32::from(late);
+    let deadline = rx.select(rx.sleep(deadline), election.closed(rx));
     let renewed = poll_immediate_until(rx, own.release(), RETRY_PERIOD, once);
     matches!(rx.select(deadline, renewed).await, Either::Right(()))
 }

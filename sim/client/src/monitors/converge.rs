@@ -93,7 +93,7 @@ impl Property for InformersConverge {
 }
 
 /// An informer that is there and not held back.
-fn of(world: &World, (process, informer): Who) -> Option<Informer> {
+pub(super) fn of(world: &World, (process, informer): Who) -> Option<Informer> {
     if world.status(process) != Status::Up || world.is_paused(process) {
         return None;
     }

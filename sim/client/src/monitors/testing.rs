@@ -82,6 +82,7 @@ pub fn begins() -> Informing {
         informer: 0,
         selection: InformerSpec::of(&kinds::CONFIG_MAPS).selection,
         handlers: 1,
+        resyncs: vec![None],
     }
 }
 

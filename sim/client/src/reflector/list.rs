@@ -2,6 +2,7 @@
 //! the revision is not to be had.
 
 use std::sync::Arc;
+use wavetank_engine::mutant;
 
 use wavetank_api::http::List;
 use wavetank_api::{Reason, Stored};
@@ -87,8 +88,14 @@ impl Reflector {
             streamed,
         });
         self.queue(|informer| {
+            let first = items.first().map(|item| item.resource_version);
             informer.fifo.replace(items, revision, &informer.indexer);
-            informer.reflector.last = Some(revision);
+            let early = first.is_some_and(|first| first != revision)
+                && mutant!(
+                    "list-is-as-old-as-its-first-item",
+                    "a reflector takes the revision of a list from its first item"
+                );
+            informer.reflector.last = if early { first } else { Some(revision) };
         });
         if let Some(period) = self.spec().resync_periods().0 {
             self.rx.arm(resync(self.informer), period);
@@ -148,6 +155,14 @@ impl Reflector {
             }
             whole.items.extend(page.items);
             match page.continues {
+                Some(_)
+                    if mutant!(
+                        "first-page-is-all",
+                        "a reflector takes the first page of a list for all of it"
+                    ) =>
+                {
+                    return Ok(whole);
+                }
                 None => return Ok(whole),
                 Some(token) => from = Some(token),
             }

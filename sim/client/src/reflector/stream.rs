@@ -3,7 +3,7 @@
 use imbl::OrdMap;
 use wavetank_api::http::WatchPart;
 use wavetank_api::{Reason, Status, Stored, WatchEvent, WatchKind};
-use wavetank_engine::{Either, NetError, Payload, ProcId, Stream};
+use wavetank_engine::{Either, NetError, Payload, ProcId, Stream, mutant};
 use wavetank_etcd::Revision;
 use wavetank_version::Defect;
 
@@ -134,6 +134,16 @@ impl Reflector {
         let stored = stored.clone();
         self.queue(|informer| {
             match kind {
+                WatchKind::Modified
+                    if mutant!(
+                        "modified-is-dropped",
+                        "a reflector drops an object that was changed"
+                    ) => {}
+                WatchKind::Deleted
+                    if mutant!(
+                        "deleted-is-dropped",
+                        "a reflector drops an object that was deleted"
+                    ) => {}
                 WatchKind::Added => informer.fifo.add(stored),
                 WatchKind::Modified => informer.fifo.update(stored),
                 WatchKind::Deleted => informer.fifo.delete(stored, &informer.indexer),
@@ -165,7 +175,11 @@ impl Reflector {
             Use::Watch => {
                 self.queue(|informer| {
                     informer.fifo.bookmark(revision);
-                    informer.reflector.last = Some(revision);
+                    let beyond = mutant!(
+                        "bookmark-is-overtaken",
+                        "a reflector goes on one revision behind a bookmark"
+                    );
+                    informer.reflector.last = Some(revision + u64::from(beyond));
                 });
                 Place::Stream(streaming)
             }
@@ -212,6 +226,16 @@ impl Reflector {
     pub(super) async fn after_watch(&self, why: Option<Trouble>) -> Place {
         match why {
             None => Place::Watch,
+            Some(Trouble::Status(status))
+                if is_expired_error(&status)
+                    && mutant!(
+                        "expired-watch-skips-ahead",
+                        "a watch that is expired is begun again at the present"
+                    ) =>
+            {
+                self.with(|informer| informer.reflector.last = None);
+                Place::Watch
+            }
             Some(Trouble::Status(status))
                 if self.release().has(gates::TOO_MANY_REQUESTS_ARE_RETRIED)
                     && status.is(Reason::TooManyRequests) =>

@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use imbl::OrdMap;
-use wavetank_engine::{Either, NetError, Payload};
+use wavetank_engine::{Either, NetError, Payload, mutant};
 use wavetank_etcd::Revision;
 
 use super::stream::{Part, Streaming, Use};
@@ -35,6 +35,12 @@ impl Reflector {
     /// One watch of the loop.
     pub(super) async fn watch(&self) -> Place {
         let from = self.with(|informer| informer.reflector.last);
+        let beyond = from.is_some_and(|from| from > 0)
+            && mutant!(
+                "watch-begins-late",
+                "a watch is begun one revision behind the list"
+            );
+        let from = from.map(|from| from + u64::from(beyond));
         let mut query = revision_parameter(from);
         query.push(("allowWatchBookmarks", "true".to_owned()));
         let asked = self.ask(from, query, None).await;

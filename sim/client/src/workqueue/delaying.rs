@@ -6,6 +6,7 @@
 //! looks at its heap at least every 10 s, which nobody can see.
 
 use std::collections::BTreeMap;
+use wavetank_engine::mutant;
 
 /// A delay of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -41,7 +42,8 @@ impl<T: Ord> Delaying<T> {
 
     /// The delay of a ticket is over. True if the item is to be added to the queue.
     pub fn over(&mut self, item: &T, ticket: Ticket) -> bool {
-        let counts = self.waiting.get(item) == Some(&ticket.0);
+        let counts = self.waiting.get(item) == Some(&ticket.0)
+            && !mutant!("delayed-is-lost", "what is added after a delay never comes");
         if counts {
             self.waiting.remove(item);
         }

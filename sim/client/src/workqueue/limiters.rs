@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+use wavetank_engine::mutant;
 
 /// The first delay of an item.
 const ITEM_FIRST: Duration = Duration::from_millis(5);
@@ -30,7 +31,10 @@ impl<T: Ord> ItemBackoff<T> {
     pub fn when(&mut self, item: T) -> Duration {
         let failures = self.failures.entry(item).or_default();
         let factor = 1_u32.checked_shl(*failures).unwrap_or(u32::MAX);
-        *failures += 1;
+        *failures += u32::from(!mutant!(
+            "no-back-off",
+            "an item that fails again and again does not wait longer"
+        ));
         ITEM_FIRST.saturating_mul(factor).min(ITEM_LONGEST)
     }
 

@@ -1,6 +1,7 @@
 //! The queue proper (`queue.go`): an item is queued once, and not while it is in work.
 
 use std::collections::{BTreeSet, VecDeque};
+use wavetank_engine::mutant;
 
 /// A work queue.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -31,7 +32,12 @@ impl<T: Ord + Clone> Queue<T> {
         if self.shutting_down || !self.dirty.insert(item.clone()) {
             return false;
         }
-        if self.processing.contains(&item) {
+        if self.processing.contains(&item)
+            && !mutant!(
+                "processed-twice-at-once",
+                "two workers may process one item at a time"
+            )
+        {
             return false;
         }
         self.order.push_back(item);
@@ -49,7 +55,11 @@ impl<T: Ord + Clone> Queue<T> {
     /// `Done`. True if it is queued again, so that somebody has to be woken.
     pub fn done(&mut self, item: &T) -> bool {
         self.processing.remove(item);
-        let again = self.dirty.contains(item);
+        let again = self.dirty.contains(item)
+            && !mutant!(
+                "changed-while-processed",
+                "an item that is added while it is processed is not processed again"
+            );
         if again {
             self.order.push_back(item.clone());
         }

@@ -8,7 +8,7 @@ use crate::common;
 
 use common::topology::fixed;
 use common::{Bench, plane, start};
-use wavetank_client::leader_election::{Election, Lock, LockKind, leads};
+use wavetank_client::leader_election::{Election, LEASE_DURATION, Lock, LockKind, leads};
 use wavetank_component::{Component, Drawn, Setup, Spec, Wiring};
 use wavetank_engine::drive::Stepped;
 use wavetank_engine::{
@@ -93,6 +93,7 @@ impl Component for TwoLocks {
                 defects: Set::fixed(),
                 lock: Lock { name, kind },
                 release_on_cancel: true,
+                lease_duration: LEASE_DURATION,
                 on_started: LEAD,
                 on_stopped: STOPPED,
             })

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use wavetank_client::workqueue::Item;
-use wavetank_engine::{Cell, Cx, Name, Rx, Timer};
+use wavetank_engine::{Cell, Cx, Name, Rx, Timer, mutant};
 
 /// `ExpectationsTimeout`
 pub const EXPECTATIONS_TIMEOUT: Duration = Duration::from_secs(5 * 60);
@@ -97,7 +97,14 @@ impl Expectations {
     pub fn satisfied_expectations(self, rx: Rx, key: &Item) -> bool {
         rx.update(&EXPECTATIONS, |all| {
             let counts = self.find(all, key).and_then(|own| own.counts);
-            counts.is_none_or(|counts| counts.fulfilled() || counts.expired)
+            counts.is_none_or(|counts| {
+                counts.fulfilled()
+                    || counts.expired
+                    || mutant!(
+                        "expectations-are-ignored",
+                        "a controller does not wait for what it did itself"
+                    )
+            })
         })
     }
 
@@ -185,7 +192,10 @@ impl Expectations {
         let mut all = cx.cell(&EXPECTATIONS).iter_mut();
         let own = all.find(|own| own.number == timer.arg);
         if let Some(counts) = own.and_then(|own| own.counts.as_mut()) {
-            counts.expired = true;
+            counts.expired = !mutant!(
+                "expectations-do-not-expire",
+                "a controller waits for ever for what it did itself"
+            );
         }
         true
     }

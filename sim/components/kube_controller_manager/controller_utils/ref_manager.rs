@@ -10,7 +10,7 @@ use wavetank_api::selector::LabelSelector;
 use wavetank_api::{Method, Object, Reason, Request, Stored};
 use wavetank_client::RestClient;
 use wavetank_client::workqueue::Item;
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_version::Set;
 
 use super::{ControllerRef, PodOwnerDefect, RealPodControl, SyncError, get_controller_of, pod_key};
@@ -122,10 +122,24 @@ impl ControllerRefManager<'_> {
         let matches = self.selector.matches(object.json());
         if let Some(reference) = get_controller_of(object.json()) {
             if reference["uid"] != *own.uid() {
+                if matches
+                    && mutant!(
+                        "pods-of-others-count",
+                        "a set counts pods that another one owns"
+                    )
+                {
+                    return Ok(true);
+                }
                 return Ok(false);
             }
             if matches || own.is_being_deleted() {
                 return Ok(matches);
+            }
+            if mutant!(
+                "unmatched-pod-is-kept",
+                "a pod that a set does not select any more is not released"
+            ) {
+                return Ok(false);
             }
             return match self.release(rx, object).await {
                 Err(error) if !error.is(Reason::NotFound) => Err(error),
@@ -134,6 +148,9 @@ impl ControllerRefManager<'_> {
         }
         let is_for_us = matches && own.namespace() == object.namespace();
         if own.is_being_deleted() || !is_for_us || object.is_being_deleted() {
+            return Ok(false);
+        }
+        if mutant!("orphans-are-left", "nobody adopts a pod without an owner") {
             return Ok(false);
         }
         match self.adopt(rx, object).await {

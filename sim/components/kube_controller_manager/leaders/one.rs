@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wavetank_client::leader_election::{ElectionNote, Lock};
 use wavetank_engine::{Check, ProcId, Time, World};
 
-use super::{LEADS, LEASE, OfLock, Written, leads, other_leader};
+use super::{LEADS, OfLock, Written, by_fastest_clock, leads, other_leader};
 use crate::promises::violated;
 
 /// Nobody takes a lock within a lease of when its record changed, by any clock, nor says that nobody holds a lock that
@@ -47,15 +47,17 @@ impl OfLock for LockIsLeft {
                 before.holder
             )
         } else {
-            let passed = changed.map_or(LEASE, |changed| world.now().since(changed));
-            if passed >= LEASE {
+            let lease = by_fastest_clock(before.duration);
+            let passed = changed.map_or(lease, |changed| world.now().since(changed));
+            if passed >= lease {
                 return Check::Held;
             }
             format!(
-                "{} takes it {:.3} s after {} has changed it",
+                "{} takes it {:.3} s after {} has changed it, whose lease is {} s",
                 now.holder,
                 passed.as_secs_f64(),
-                before.holder
+                before.holder,
+                before.duration
             )
         };
         violated("lock", lock.name.as_str(), message)

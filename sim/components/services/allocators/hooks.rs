@@ -10,7 +10,7 @@ use wavetank_api::kinds::services::{
     is_headless, needs_health_check, normalize_cluster_ips, patch_allocated_values,
 };
 use wavetank_api::kinds::{service_families as families, service_gate};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_version::Defect;
 
 use super::addresses::Holder;
@@ -54,6 +54,14 @@ impl Begun<'_> {
     pub async fn finish_func(self, rx: Rx, success: bool) {
         let (ips, holder) = match success {
             true => (&self.to_release, &self.old),
+            false
+                if mutant!(
+                    "addresses-are-not-rolled-back",
+                    "a Service that is refused keeps its addresses"
+                ) =>
+            {
+                (&self.to_release, &self.old)
+            }
             false => (&self.taken, &self.new),
         };
         if !self.dry_run {
@@ -271,7 +279,12 @@ impl Allocators {
         }
         let before = list(old, "clusterIPs");
         if !is_external(old) && is_external(service) {
-            begun.to_release = before;
+            if !mutant!(
+                "external-name-keeps-address",
+                "a Service that becomes an ExternalName keeps its addresses"
+            ) {
+                begun.to_release = before;
+            }
             return Ok(());
         }
         let now = list(service, "ipFamilies");
@@ -288,6 +301,11 @@ impl Allocators {
                 json::set(service, &["spec", "clusterIPs"], ips);
                 begun.taken = taken;
             }
+            (2, 1)
+                if mutant!(
+                    "second-address-is-kept",
+                    "a Service that goes back to one family keeps both addresses"
+                ) => {}
             (2, 1) => begun.to_release.extend(before.get(1).cloned()),
             _ => {}
         }
@@ -315,6 +333,11 @@ impl Allocators {
         self.default_on_read(&mut service);
         let name = json::text(&service, &["metadata", "name"]).to_owned();
         let _ = self.delete_endpoints(rx, registry, &name).await;
-        self.release_allocated_resources(rx, &service).await;
+        if !mutant!(
+            "deletion-releases-nothing",
+            "the deletion of a Service gives up nothing"
+        ) {
+            self.release_allocated_resources(rx, &service).await;
+        }
     }
 }

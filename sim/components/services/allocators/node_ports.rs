@@ -8,7 +8,7 @@ use wavetank_api::Status;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::services::needs_health_check;
 use wavetank_api::validation::ErrorList;
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_version::{Defect, Set, Version};
 
 use super::invalid;
@@ -193,8 +193,12 @@ pub async fn update_node_ports(
         let times = |ports: &[i64]| ports.iter().filter(|other| *other == port).count();
         let (earlier, kept) = (times(&before[..at]), times(&after));
         // Two protocols may share a port.
-        let gone =
-            kept == 0 || earlier >= kept && operation.has(ServiceDefect::SharedPortIsReleased);
+        let gone = kept == 0
+            && !mutant!(
+                "changed-port-is-kept",
+                "a port that a Service no longer names is not given up"
+            )
+            || earlier >= kept && operation.has(ServiceDefect::SharedPortIsReleased);
         if gone {
             operation.release_deferred(*port);
         }
@@ -256,7 +260,12 @@ pub async fn health_check_node_port_update(
         return allocate_health_check_node_port(rx, service, operation).await;
     }
     if before && !after {
-        operation.release_deferred(health_check(old));
+        if !mutant!(
+            "health-check-port-is-kept",
+            "a port for health checks is not given up when it is not needed any more"
+        ) {
+            operation.release_deferred(health_check(old));
+        }
         if !release.has(gates::REGISTRY_HOOKS) {
             json::remove(service, &CHECK);
         }

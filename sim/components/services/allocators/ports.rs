@@ -1,7 +1,7 @@
 //! What one request does to node ports (`pkg/registry/core/service/portallocator/operation.go`): they
 //! are taken at once and given up at its end, since a leak is better than two owners.
 
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_version::{Defect, Set};
 
 use super::could_not_release;
@@ -94,11 +94,27 @@ impl<'a> PortOperation<'a> {
 
     /// `Commit`. Errors are left to the repair loop.
     pub async fn commit(&self, rx: Rx) {
+        if !self.to_release.is_empty()
+            && mutant!(
+                "old-ports-are-kept",
+                "a Service that is changed does not give up its old ports"
+            )
+        {
+            return;
+        }
         self.release(rx, &self.to_release).await;
     }
 
     /// `Rollback`. Errors are left to the repair loop.
     pub async fn rollback(&self, rx: Rx) {
+        if !self.taken.is_empty()
+            && mutant!(
+                "ports-are-not-rolled-back",
+                "a Service that is refused keeps its ports"
+            )
+        {
+            return;
+        }
         self.release(rx, &self.taken).await;
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Status, Stored};
-use wavetank_engine::{Cell, Lock, Rx};
+use wavetank_engine::{Cell, Lock, Rx, mutant};
 use wavetank_etcd::{Key, Purpose, Revision};
 use wavetank_version::{Defect, Set};
 
@@ -309,7 +309,13 @@ impl RangeAllocation {
         let snapshot = snapshot(existing);
         let ours = snapshot.range == self.range.spec;
         rx.update(&self.of.memory(), |memory| {
-            if memory.last == snapshot.revision {
+            if memory.last == snapshot.revision
+                || memory.last != 0
+                    && mutant!(
+                        "memory-is-not-refreshed",
+                        "a server goes on with its own copy of a bitmap"
+                    )
+            {
                 return Ok(false);
             }
             if !ours {
@@ -328,6 +334,15 @@ impl RangeAllocation {
             Use::TakeOrAny(offset)
                 if rx.update(&memory, |memory| memory.taken.allocate(offset)) =>
             {
+                Some(offset)
+            }
+            Use::Take(offset)
+                if mutant!(
+                    "taken-is-given-again",
+                    "an item that is asked for by name is given though it is taken"
+                ) =>
+            {
+                rx.update(&memory, |memory| memory.taken.allocate(offset));
                 Some(offset)
             }
             Use::Take(offset) => rx
@@ -399,7 +414,13 @@ impl RangeAllocation {
             Some(_) if snapshot.revision == 0 => Err(conflict(
                 "another caller has already initialized the resource",
             )),
-            Some(existing) if existing.resource_version != snapshot.revision => {
+            Some(existing)
+                if existing.resource_version != snapshot.revision
+                    && !mutant!(
+                        "repair-without-compare",
+                        "the repair writes over what was allocated since it looked"
+                    ) =>
+            {
                 Err(conflict("the provided resource version does not match"))
             }
             _ => Ok(Updated::of(object.clone())),
@@ -415,7 +436,11 @@ impl RangeAllocation {
         let taken = snapshot.taken.clone();
         rx.update(&self.of.memory(), |memory| {
             memory.taken = taken;
-            memory.last = snapshot.revision;
+            let newer = mutant!(
+                "repair-trusts-its-copy",
+                "a repair takes what it wrote for the newest there is"
+            );
+            memory.last = snapshot.revision + u64::from(newer);
         });
         Ok(())
     }

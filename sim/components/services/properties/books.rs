@@ -201,6 +201,14 @@ impl Books {
         all.find(|(item, _)| !self.is_allocated(item))
     }
 
+    /// All that Services have and is not allocated.
+    pub fn all_unallocated(&self) -> BTreeSet<Item> {
+        let all = self.services.values().flatten();
+        all.filter(|item| !self.is_allocated(item))
+            .cloned()
+            .collect()
+    }
+
     /// What is allocated and no Service has. That of `kubernetes` is left out: the apiservers make it by
     /// themselves.
     pub fn leaked(&self, first: &str) -> BTreeSet<Item> {

@@ -11,7 +11,7 @@ use wavetank_engine::{Check, Instant, Note, ProcId, Property, World};
 
 use super::books::{Books, Entry, Item, named};
 use super::first_address;
-use super::messages::{is_definite, repaired_address};
+use super::messages::{is_definite, repaired};
 use crate::promises::violated;
 
 /// A request that its client knows nothing of is over by then: a server serves it for 60 s, and goes on for
@@ -29,7 +29,7 @@ struct Traffic {
     /// Since it was last quiet, somebody had trouble: a request of which nobody knows, a server that ended,
     /// something that could not be given up.
     trouble: bool,
-    /// Addresses of which a repair makes IPAddresses, until its requests are over.
+    /// What a repair allocates, as it said, until its requests are over.
     repaired: BTreeMap<Item, Instant>,
 }
 
@@ -46,16 +46,14 @@ impl Traffic {
                 self.until = Some(Instant(world.now() + ABANDONED));
             }
         }
-        // A Service that is gone may get an allocation of which the repair does not know better yet.
-        let repaired = note.body.get::<RepairNote>();
-        if let Some(item) = repaired.and_then(|note| repaired_address(&note.message)) {
+        if note.body.get::<AllocationNote>().is_some() {
+            self.trouble = true;
+        }
+        // A Service that is gone may get an allocation of which the repair does not know better yet: that one, and no other.
+        let said = note.body.get::<RepairNote>();
+        if let Some(item) = said.and_then(|said| repaired(&said.message)) {
             let over = Instant(world.now() + ABANDONED);
             self.repaired.insert(item, over);
-        }
-        if note.body.get::<AllocationNote>().is_some()
-            || repaired.is_some_and(|note| note.message.contains("repairing"))
-        {
-            self.trouble = true;
         }
     }
 

@@ -2,6 +2,7 @@
 //! to say about it.
 
 use std::collections::BTreeMap;
+use wavetank_engine::mutant;
 
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::service_families::family_of;
@@ -226,11 +227,22 @@ pub(super) fn rebuild(
             messages.push(wording.used_twice(of).about(at));
             continue;
         }
-        match before.offset(item).filter(|offset| left.has(*offset)) {
+        let known = before.offset(item).filter(|offset| left.has(*offset));
+        match known.filter(|_| {
+            !mutant!(
+                "repair-doubts-all",
+                "a repair says of each item in use that it is not allocated"
+            )
+        }) {
             Some(offset) => left.release(offset),
             None => messages.push(wording.not_allocated(of).about(at)),
         }
-        leaks.remove(item);
+        if !mutant!(
+            "suspicion-stays",
+            "an item that is in use again stays suspected of having leaked"
+        ) {
+            leaks.remove(item);
+        }
     }
     let mut suspected = Leaks::default();
     for offset in left.taken() {
@@ -244,6 +256,17 @@ pub(super) fn rebuild(
         }
         let at_first = || match defects.has(RepairDefect::LeakIsFreedAtOnce) {
             true => 0,
+            false if mutant!("leak-is-freed-early", "a leak is freed a round too early") => {
+                ROUNDS - 2
+            }
+            false
+                if mutant!(
+                    "leak-is-freed-late",
+                    "a leak is freed after four rounds instead of three"
+                ) =>
+            {
+                ROUNDS
+            }
             false => ROUNDS - 1,
         };
         match count.unwrap_or_else(at_first) {
@@ -255,10 +278,12 @@ pub(super) fn rebuild(
             count => {
                 leaks.insert(item.clone(), count - 1);
                 suspected.insert(item.clone(), count - 1);
-                if !items
-                    .offset(&item)
-                    .is_some_and(|offset| rebuilt.allocate(offset))
-                {
+                if !items.offset(&item).is_some_and(|offset| {
+                    !mutant!(
+                        "suspected-is-freed",
+                        "what may have leaked is not kept until the rounds are over"
+                    ) && rebuilt.allocate(offset)
+                }) {
                     messages.push(Said::logged(format!(
                         "the {shown} may have leaked, but can not be allocated"
                     )));

@@ -1,6 +1,7 @@
 //! When a call is made again (`client/v3/retry.go`, `retry_interceptor.go`). The calls themselves do not belong here.
 
 use std::time::Duration;
+use wavetank_engine::mutant;
 
 use crate::api::{Code, EtcdError};
 
@@ -37,7 +38,13 @@ pub(super) fn round_robin_quorum_backoff(attempt: u32, endpoints: usize) -> Dura
 pub(super) fn is_safe_retry(error: EtcdError, policy: RetryPolicy) -> bool {
     match error.code() {
         Code::DeadlineExceeded => true,
-        Code::Unavailable => policy == RetryPolicy::Repeatable,
+        Code::Unavailable => {
+            policy == RetryPolicy::Repeatable
+                || mutant!(
+                    "writes-are-repeated",
+                    "a write whose outcome is unknown is made again"
+                )
+        }
         _ => false,
     }
 }

@@ -5,19 +5,22 @@ use wavetank_engine::{Check, Note, Property, World};
 use crate::api::{Request, Response, Value};
 use crate::mvcc::route;
 use crate::observed::{Answered, CallId, Called};
-use crate::server::Committed;
+use crate::server::{Committed, Restored};
 
 use super::calls::{Call, Calls, Owner, header, is_write};
+use super::leases::GoneLeases;
 use super::replay::fits;
 use super::{Learned, Truth, violated};
 
 /// `strictly-serializable`: each answer is what the history says of its revision, and no answer is
 /// older than what anybody had been answered before the call (unless it is a serializable read).
-/// What failed for certain has no effect, what may have failed at most one.
+/// What failed for certain has no effect, what may have failed at most one. Who knows that a lease is gone is not told
+/// later that it lives; how much is left of one is no promise, since a leader answers that without asking others.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StrictlySerializable<V: Value> {
     truth: Truth<V>,
     calls: Calls<V>,
+    leases: GoneLeases,
 }
 
 impl<V: Value> Default for StrictlySerializable<V> {
@@ -25,6 +28,7 @@ impl<V: Value> Default for StrictlySerializable<V> {
         StrictlySerializable {
             truth: Truth::default(),
             calls: Calls::default(),
+            leases: GoneLeases::default(),
         }
     }
 }
@@ -64,6 +68,11 @@ impl<V: Value> StrictlySerializable<V> {
 
     fn answered(&mut self, world: &World, answered: &Answered<V>) -> Check {
         let id = answered.id;
+        let of_lease = self.leases.answered(answered);
+        if let Some(Err(what)) = of_lease {
+            self.calls.answered(answered);
+            return self.wrong(world, id, &what);
+        }
         let Some(call) = self.calls.answered(answered) else {
             return Check::Idle;
         };
@@ -126,11 +135,15 @@ impl<V: Value> Property for StrictlySerializable<V> {
             let object = format!("revision {revision}");
             return violated("revision", &object, format!("{object} was made twice"));
         }
+        if note.body.get::<Restored>().is_some() {
+            self.leases.forget();
+        }
         if let Some(commit) = note.body.get::<Committed<V>>() {
             return self.committed(world, commit);
         }
         if let Some(called) = note.body.get::<Called<V>>() {
             self.calls.called(&self.truth, called);
+            self.leases.called(called);
             return Check::Idle;
         }
         match note.body.get::<Answered<V>>() {
@@ -269,6 +282,31 @@ mod tests {
             &bench.feed(&mut monitor.clone(), &answer(true, 2))
         ));
         assert!(is_violated(&bench.feed(&mut monitor, &answer(false, 2))));
+    }
+
+    #[test]
+    fn a_lease_that_comes_back_is_found() {
+        let bench = Bench::new();
+        let mut monitor = Monitor::default();
+        let lease = crate::api::LeaseId(7);
+        let renewed = |ttl| Ok(Response::LeaseKeepAlive { revision: 1, ttl });
+        let revoked = [
+            bench.called(1, Request::LeaseKeepAlive(lease)),
+            bench.called(2, Request::LeaseRevoke(lease)),
+            bench.answered(2, Ok(Response::LeaseRevoke(1))),
+            bench.called(3, Request::LeaseKeepAlive(lease)),
+        ];
+        bench.feed(&mut monitor, &revoked);
+        let feed = |number, ttl| {
+            let notes = [bench.answered(number, renewed(ttl))];
+            bench.feed(&mut monitor.clone(), &notes)
+        };
+        assert!(
+            !is_violated(&feed(1, 10)),
+            "it may have been renewed before it went"
+        );
+        assert!(!is_violated(&feed(3, 0)));
+        assert!(is_violated(&feed(3, 10)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! is in force at once; how long the space takes to be free does not belong here.
 
 use std::collections::BTreeSet;
+use wavetank_engine::mutant;
 
 use wavetank_version::{Defect, Listed};
 
@@ -28,6 +29,10 @@ impl<V: Value> Store<V> {
             self.forget_oldest();
         }
         if self.oldest() == Some(revision)
+            && !mutant!(
+                "compaction-forgets-its-revision",
+                "a compaction also forgets the commit at its revision"
+            )
             && let Some(commit) = self.forget_oldest()
         {
             let changes = what_remains(&commit.changes, quirks);

@@ -2,6 +2,7 @@
 //! found is in `store`.
 
 use crate::api::{EtcdError, KeyValue, Keys, Order, Range, Ranged, Revision, SortBy, Value};
+use wavetank_engine::mutant;
 
 use super::store::{Store, at_or_after};
 
@@ -38,9 +39,19 @@ impl<V: Value> Store<V> {
         sort(range, &mut kvs);
         if range.limit > 0 && kvs.len() as u64 > range.limit {
             kvs.truncate(range.limit as usize);
-            answer.more = true;
+            answer.more = !mutant!(
+                "range-hides-more",
+                "a range that was cut off does not say that there is more"
+            );
         }
-        answer.count = count;
+        answer.count = match count > kvs.len() as u64
+            && mutant!(
+                "count-of-the-page",
+                "a range counts what it returns, not what there is"
+            ) {
+            true => kvs.len() as u64,
+            false => count,
+        };
         answer.kvs = kvs
             .into_iter()
             .map(|kv| match range.keys_only {
@@ -54,7 +65,13 @@ impl<V: Value> Store<V> {
     /// The first `limit` keys by name (`None`: all) at a revision (0: now).
     fn fetch<'a>(&'a self, keys: &'a Keys, revision: Revision, limit: Option<u64>) -> Found<'a, V> {
         let limit = limit.map_or(usize::MAX, |limit| limit as usize);
-        if revision == 0 || revision == self.revision {
+        if revision == 0
+            || revision == self.revision
+            || mutant!(
+                "range-ignores-revision",
+                "a range answers from the present whatever revision it names"
+            )
+        {
             let (mut kvs, mut count) = (Vec::new(), 0);
             for kv in self.iter(keys) {
                 if kvs.len() < limit {

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::{Digests, NotState, exactly};
+use wavetank_engine::{Digests, NotState, exactly, mutant};
 
 use crate::api::{Change, EtcdError, Key, KeyValue, Keys, Revision, Value};
 use crate::summed::Summed;
@@ -143,7 +143,12 @@ impl<V: Value> Store<V> {
             return Err(EtcdError::Compacted);
         }
         let first = self.history.front().map_or(start, |c| c.revision);
-        let skipped = start.saturating_sub(first) as usize;
+        let skips = start > first
+            && mutant!(
+                "history-skips-first",
+                "a watch that catches up misses the first revision"
+            );
+        let skipped = start.saturating_sub(first) as usize + usize::from(skips);
         let rest = self.history.focus();
         let length = rest.len();
         let commits = rest.narrow(skipped.min(length)..length).into_iter();
@@ -154,7 +159,13 @@ impl<V: Value> Store<V> {
     pub(super) fn check_revision(&self, revision: Revision) -> Result<(), EtcdError> {
         if revision > self.revision {
             Err(EtcdError::FutureRevision)
-        } else if revision != 0 && self.compacted.is_some_and(|c| revision < c) {
+        } else if revision != 0
+            && self.compacted.is_some_and(|c| revision < c)
+            && !mutant!(
+                "compacted-is-served",
+                "a range at a compacted revision is answered"
+            )
+        {
             Err(EtcdError::Compacted)
         } else {
             Ok(())

@@ -1,6 +1,7 @@
 //! Transactions: `etcdserver/txn/txn.go`. What is wrong with one by its form is in `check`.
 
 use std::cmp::Ordering;
+use wavetank_engine::mutant;
 
 use crate::api::{
     Change, Compare, CompareResult, DeleteRange, EtcdError, KeyValue, OpResponse, Put, Range,
@@ -183,7 +184,14 @@ fn compare_kv<V: Value>(compare: &Compare<V>, kv: Option<&KeyValue<V>>) -> bool 
         },
     };
     match compare.result {
-        CompareResult::Equal => is == Ordering::Equal,
+        CompareResult::Equal => {
+            is == Ordering::Equal
+                || is == Ordering::Greater
+                    && mutant!(
+                        "compare-holds-later",
+                        "a comparison for equality also holds for something newer"
+                    )
+        }
         CompareResult::NotEqual => is != Ordering::Equal,
         CompareResult::Greater => is == Ordering::Greater,
         CompareResult::Less => is == Ordering::Less,

@@ -3,6 +3,7 @@
 //! draft becomes one revision at the end.
 
 use std::mem;
+use wavetank_engine::mutant;
 
 use crate::api::{
     Change, DeleteRange, DeletedRange, EtcdError, Key, KeyValue, LeaseId, Put, PutDone, Revision,
@@ -108,8 +109,17 @@ impl<V: Value> Store<V> {
         };
         let before = if let Some(now) = self.live.get_mut(key) {
             kv.key = now.key.clone();
-            kv.create_revision = now.create_revision;
-            kv.version = now.version + 1;
+            if !mutant!(
+                "create-revision-moves",
+                "a put of a key that exists sets its create revision"
+            ) {
+                kv.create_revision = now.create_revision;
+            }
+            kv.version = now.version
+                + u64::from(!mutant!(
+                    "version-stays",
+                    "a put leaves the version of its key"
+                ));
             Some(mem::replace(now, kv.clone()))
         } else {
             self.live.insert(key.clone(), kv.clone());
@@ -138,7 +148,15 @@ impl<V: Value> Store<V> {
 /// Does the lease of a put exist?
 pub(super) fn check_lease<V>(put: &Put<V>, leases: &Leases) -> Result<(), EtcdError> {
     match put.lease {
-        Some(lease) if !leases.exists(lease) => Err(EtcdError::LeaseNotFound),
+        Some(lease)
+            if !leases.exists(lease)
+                && !mutant!(
+                    "put-under-no-lease",
+                    "a put under a lease that is gone is accepted"
+                ) =>
+        {
+            Err(EtcdError::LeaseNotFound)
+        }
         _ => Ok(()),
     }
 }

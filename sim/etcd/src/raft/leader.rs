@@ -5,6 +5,7 @@ use super::message::Body;
 use super::progress::Progress;
 use super::read_only::ReadContext;
 use super::{Data, ELECTION_TICKS, MemberId, Output, Raft, Role};
+use wavetank_engine::mutant;
 
 impl<D: Data, S: Data> Raft<D, S> {
     pub(super) fn become_leader(&mut self) {
@@ -36,7 +37,12 @@ impl<D: Data, S: Data> Raft<D, S> {
             let me = usize::from(self.me.0);
             self.progress[me].active = true;
             let active = self.progress.iter().filter(|p| p.active).count();
-            if active < self.quorum() {
+            if active < self.quorum()
+                && !mutant!(
+                    "quorum-is-not-checked",
+                    "a leader that hears of no majority goes on leading"
+                )
+            {
                 return self.become_follower(self.hard.term, None);
             }
             for progress in &mut self.progress {
@@ -50,7 +56,16 @@ impl<D: Data, S: Data> Raft<D, S> {
     fn broadcast_heartbeat(&mut self, context: Option<ReadContext>) {
         for to in self.others() {
             let matched = self.progress[usize::from(to.0)].matched;
-            let commit = matched.min(self.hard.commit);
+            let beyond = matched < self.hard.commit
+                && mutant!(
+                    "heartbeat-commits-all",
+                    "a heartbeat tells a follower to commit what it may not have"
+                );
+            let commit = if beyond {
+                self.hard.commit
+            } else {
+                matched.min(self.hard.commit)
+            };
             self.send(to, Body::Heartbeat { commit, context });
         }
     }
@@ -120,7 +135,11 @@ impl<D: Data, S: Data> Raft<D, S> {
                     self.send_append(from);
                 }
                 if let Some(context) = context
-                    && self.reads.acknowledge(context, from) >= self.quorum()
+                    && (self.reads.acknowledge(context, from) >= self.quorum()
+                        || mutant!(
+                            "read-without-quorum",
+                            "any answer to a heartbeat confirms a read"
+                        ))
                 {
                     for (context, index) in self.reads.advance(context) {
                         self.answer_read(context, index);
@@ -136,7 +155,14 @@ impl<D: Data, S: Data> Raft<D, S> {
         let mut matched: Vec<u64> = self.progress.iter().map(|p| p.matched).collect();
         matched.sort_unstable_by(|a, b| b.cmp(a));
         let index = matched[self.quorum() - 1];
-        if index <= self.hard.commit || self.log.term(index) != Some(self.hard.term) {
+        let is_new = index > self.hard.commit;
+        let is_own = self.log.term(index) == Some(self.hard.term)
+            || is_new
+                && mutant!(
+                    "old-term-commits",
+                    "a leader counts copies of an entry of an earlier term (figure 8 of the Raft paper)"
+                );
+        if !is_new || !is_own {
             return false;
         }
         self.hard.commit = index;
@@ -149,7 +175,12 @@ impl<D: Data, S: Data> Raft<D, S> {
     /// A read round of some member: this leader needs a quorum to confirm that it still leads, and
     /// an entry of its own term that is committed.
     pub(super) fn lead_read(&mut self, from: MemberId, context: ReadContext) {
-        if self.log.term(self.hard.commit) != Some(self.hard.term) {
+        if self.log.term(self.hard.commit) != Some(self.hard.term)
+            && !mutant!(
+                "read-before-own-commit",
+                "a leader confirms reads before it has committed anything in its term (etcd#7331)"
+            )
+        {
             self.postponed.push((from, context));
         } else if self.members == 1 {
             self.answer_read(context, self.hard.commit);

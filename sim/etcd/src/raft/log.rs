@@ -2,7 +2,7 @@
 //! copied world shares it.
 
 use imbl::Vector;
-use wavetank_engine::Digests;
+use wavetank_engine::{Digests, mutant};
 
 use super::Data;
 use crate::summed::Summed;
@@ -80,7 +80,12 @@ impl<D: Data> Log<D> {
     pub(super) fn extend(&mut self, entries: Vec<Entry<D>>) {
         for entry in entries {
             match self.term(entry.index) {
-                Some(term) if term == entry.term => {}
+                Some(term)
+                    if term == entry.term
+                        || mutant!(
+                            "conflict-stays",
+                            "entries that contradict the leader's stay in the log"
+                        ) => {}
                 Some(_) => {
                     self.truncate(entry.index);
                     self.push(entry);

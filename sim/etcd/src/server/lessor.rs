@@ -6,7 +6,7 @@ mod forward;
 
 use std::time::Duration;
 
-use wavetank_engine::{Caller, Cx, Name, Timer};
+use wavetank_engine::{Caller, Cx, Name, Timer, mutant};
 use wavetank_version::{Defect, Listed};
 
 use crate::EtcdDefect;
@@ -128,7 +128,12 @@ impl<V: Value> Etcd<V> {
         let leases: Vec<_> = all.map(|(id, lease)| (id, left(lease))).collect();
         for (id, left) in &leases {
             EtcdDefect::PromotionRestartsLeases.passed(self.restarts_leases());
-            cx.arm(timer_of(*id), Duration::from_secs(*left) + PROMOTE_EXTENDS);
+            let shorter = mutant!(
+                "promotion-shortens-leases",
+                "a new leader gives leases half of what is left of them"
+            );
+            let left = Duration::from_secs(*left) / (1 + u32::from(shorter));
+            cx.arm(timer_of(*id), left + PROMOTE_EXTENDS);
         }
         cx.note(Promoted { leases });
         self.keep_time(cx);
@@ -178,7 +183,11 @@ impl<V: Value> Etcd<V> {
         match op {
             Op::LeaseGrant(id, _) => {
                 let ttl = self.state.leases.get(*id).map_or(0, |lease| lease.ttl);
-                cx.arm(timer_of(*id), Duration::from_secs(ttl));
+                let early = mutant!(
+                    "lease-ends-early",
+                    "a lease that was granted ends a second before its time"
+                );
+                cx.arm(timer_of(*id), Duration::from_secs(ttl - u64::from(early)));
                 cx.note(Renewed { lease: *id, ttl });
                 self.keep_time(cx);
             }
@@ -191,7 +200,14 @@ impl<V: Value> Etcd<V> {
                 waiting.extend(self.lessor.clearing.extract_if(.., is_it));
                 for (asker, id) in waiting {
                     let ask = LeaseAsk::Renew(id);
-                    self.tell_asker(cx, asker, ask, Ok(LeaseAnswer::Renewed { ttl: 0 }));
+                    let ttl = match mutant!(
+                        "late-keep-alive-succeeds",
+                        "a keep-alive that waited for the end of its lease is told that it lives"
+                    ) {
+                        true => crate::leases::MIN_TTL,
+                        false => 0,
+                    };
+                    self.tell_asker(cx, asker, ask, Ok(LeaseAnswer::Renewed { ttl }));
                 }
             }
             Op::LeaseCheckpoint(left) => {
@@ -259,7 +275,12 @@ impl<V: Value> Etcd<V> {
         }
         for id in self.lessor.due.drain(..found) {
             cx.arm(timer_of(id), EXPIRY_RETRY);
-            self.lessor.handed.push(id);
+            if !mutant!(
+                "expiry-is-lost",
+                "a lease that is over is not revoked at the first attempt"
+            ) {
+                self.lessor.handed.push(id);
+            }
         }
         match self.config.is_single() {
             true => self.revoke_expired(cx), // nobody else can lead meanwhile
@@ -303,10 +324,20 @@ impl<V: Value> Etcd<V> {
             return;
         };
         let ttl = lease.ttl;
-        if self.lessor.over.contains(&id) {
+        if self.lessor.over.contains(&id)
+            && !mutant!(
+                "over-is-renewed",
+                "a lease that is over is renewed before its revocation is through"
+            )
+        {
             return self.lessor.late.push((asker, id));
         }
-        cx.arm(timer_of(id), Duration::from_secs(ttl));
+        if !mutant!(
+            "renewal-is-not-armed",
+            "a keep-alive is answered, and the lease ends when it would have"
+        ) {
+            cx.arm(timer_of(id), Duration::from_secs(ttl));
+        }
         cx.note(Renewed { lease: id, ttl });
         let answer = Ok(LeaseAnswer::Renewed { ttl });
         self.tell_asker(cx, asker, LeaseAsk::Renew(id), answer);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_engine::{Cx, Keepalive, Name, Rx, Task, Timer, Transport};
+use wavetank_engine::{Cx, Keepalive, Name, Rx, Task, Timer, Transport, mutant};
 use wavetank_version::{Defect, Listed};
 
 use crate::EtcdDefect;
@@ -271,6 +271,12 @@ impl<V: Value> Etcd<V> {
         self.state.index = index;
         if let Some(flushed) = &mut self.flushed {
             *flushed = self.state.clone();
+        }
+        if mutant!(
+            "snapshot-without-leases",
+            "a member that gets a snapshot forgets all leases"
+        ) {
+            self.state.leases = crate::leases::Leases::default();
         }
         self.watches.restore();
         cx.note(Installed {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::{Caller, Cx, Name, Timer};
+use wavetank_engine::{Caller, Cx, Name, Timer, mutant};
 use wavetank_version::Defect;
 
 use crate::EtcdDefect;
@@ -71,7 +71,17 @@ pub(crate) const STALE_READ_INDEX: Defect = Defect::known(
 impl<V: Value> Etcd<V> {
     /// Asks for the next round, unless one is under way.
     pub(super) fn read(&mut self, cx: &mut Cx<'_>, ask: Ask<V>) {
-        self.reads.queue.push(ask);
+        match &mut self.reads.round {
+            Some(round)
+                if mutant!(
+                    "read-joins-late",
+                    "a read joins a round whose index was asked for before it"
+                ) =>
+            {
+                round.asks.push(ask);
+            }
+            _ => self.reads.queue.push(ask),
+        }
         self.begin_round(cx);
     }
 
@@ -138,7 +148,14 @@ impl<V: Value> Etcd<V> {
     /// Answers the reads of a round that is confirmed, once enough is applied. Was there one?
     pub(super) fn serve_round(&mut self, cx: &mut Cx<'_>) -> bool {
         let index = self.reads.round.as_ref().and_then(|round| round.index);
-        if index.is_none_or(|index| index > self.state.index) {
+        let waits = |index| {
+            index > self.state.index
+                && !mutant!(
+                    "read-does-not-wait",
+                    "a read is answered before the member has applied its index"
+                )
+        };
+        if index.is_none_or(waits) {
             return false;
         }
         let round = self.reads.round.take().expect("it is confirmed");
@@ -147,7 +164,15 @@ impl<V: Value> Etcd<V> {
                 Ask::Range(caller, range) => self.answer_range(cx, caller, &range),
                 Ask::Txn(caller, txn) => self.answer_txn(cx, caller, &txn),
                 Ask::Lease(asker, ask) => self.answer_lease(cx, asker, ask),
-                Ask::Revoke(ids) if self.raft.leads() => self.propose_revocations(cx, ids),
+                Ask::Revoke(ids)
+                    if self.raft.leads()
+                        && !mutant!(
+                            "nothing-is-revoked",
+                            "a leader does not revoke leases that are over"
+                        ) =>
+                {
+                    self.propose_revocations(cx, ids);
+                }
                 Ask::Revoke(_) => {}
             }
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use wavetank_engine::{Caller, Cx, Name, Rx, Task, Timer};
+use wavetank_engine::{Caller, Cx, Name, Rx, Task, Timer, mutant};
 
 use crate::api::{EtcdError, Value, WatchPart, WatchRequest};
 use crate::watch::{PROGRESS_EVERY, SYNC_EVERY, VICTIMS_EVERY};
@@ -152,7 +152,12 @@ impl<V: Value> Etcd<V> {
             Some(_) => self.streams.leaderless = 0,
             None => self.streams.leaderless += 1,
         }
-        if self.streams.leaderless >= LEADERLESS_LOOKS {
+        if self.streams.leaderless >= LEADERLESS_LOOKS
+            && !mutant!(
+                "leaderless-watch-stays",
+                "a member without a leader does not end watches that require one"
+            )
+        {
             self.end_streams(cx, EtcdError::NoLeader, |stream| stream.require_leader);
         }
         if self.streams.open.iter().any(|s| s.require_leader) {

@@ -2,6 +2,7 @@
 //!
 //! What they get does not belong here.
 
+use wavetank_engine::mutant;
 use wavetank_version::{Defect, Listed};
 
 use super::stream::Stream;
@@ -145,7 +146,13 @@ impl<V: Value> Stream<V> {
             return Err(EMPTY_RANGE);
         }
         let id = self.number(start.id)?;
-        let (min_rev, place) = if from == 0 || from > current {
+        let (min_rev, place) = if from == 0
+            || from > current
+            || from == current
+                && mutant!(
+                    "watch-skips-now",
+                    "a watch from the current revision does not get its events"
+                ) {
             (from.max(current + 1), Place::Synced)
         } else {
             (from, Place::UNSYNCED)

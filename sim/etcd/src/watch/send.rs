@@ -5,6 +5,7 @@
 use super::stream::Stream;
 use super::{History, Rules, Watches};
 use crate::api::{Change, KeyValue, Value, WatchId, WatchResponse};
+use wavetank_engine::mutant;
 
 /// One of the channels that sendLoop reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -110,7 +111,12 @@ impl<V: Value> Stream<V> {
         if prev_kv {
             for event in response.events.iter_mut().filter(|e| !e.is_create()) {
                 // What is compacted by now is left out.
-                event.before = history.at(&event.key, event.revision - 1).unwrap_or(None);
+                let late = mutant!(
+                    "previous-is-missing",
+                    "the previous value of an event is not found"
+                );
+                let before = history.at(&event.key, event.revision - 1).unwrap_or(None);
+                event.before = before.filter(|_| !late);
             }
         }
         if let Some(id) = response.id {

@@ -4,6 +4,7 @@
 //! Here is what both sides of a channel share; the loops themselves are elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wavetank_engine::mutant;
 
 use wavetank_version::Listed;
 
@@ -120,7 +121,12 @@ impl<V: Value> Stream<V> {
         let early = rules.quirks.progress_below_start;
         let tells = |w: &Watcher<V>| {
             let starts = || EtcdDefect::FutureWatchGetsOldEvents.passed(early);
-            w.is_synced() && (revision >= w.start || starts())
+            let has_all = w.is_synced()
+                || mutant!(
+                    "progress-of-unsynced",
+                    "progress is told for a watch that has to catch up"
+                );
+            has_all && (revision >= w.start || starts())
         };
         if !asked.clone().all(tells) {
             return false;

@@ -4,6 +4,7 @@
 //! What happens to a response once it is in a channel does not belong here.
 
 use std::time::Duration;
+use wavetank_engine::mutant;
 
 use wavetank_version::{Defect, Listed};
 
@@ -141,7 +142,12 @@ impl<V: Value, S: Copy + Eq> Watches<V, S> {
         let stays = self.rules.quirks.min_rev_stays;
         let streams = self.streams.iter_mut();
         for watcher in streams.flat_map(|(_, stream)| &mut stream.watchers) {
-            if watcher.is_synced() {
+            if watcher.is_synced()
+                && !mutant!(
+                    "snapshot-is-not-watched",
+                    "a synced watch does not get what a snapshot brought"
+                )
+            {
                 // It goes by `min_rev` now, wherever that was left.
                 EtcdDefect::WatchGoesBack.passed(stays);
                 watcher.place = Place::UNSYNCED;
@@ -168,7 +174,12 @@ impl<V: Value> Stream<V> {
         };
         let sent = self.offer_events(at, &batch.events, revision, &rules.limits);
         let watcher = &mut self.watchers[at];
-        if !sent {
+        if !sent
+            && !mutant!(
+                "slow-watch-skips",
+                "an etcd watch whose channel is full skips an event"
+            )
+        {
             watcher.place = Place::Victim(batch.events);
         }
         if !sent || !rules.quirks.min_rev_stays {
@@ -227,7 +238,11 @@ impl<V: Value> Stream<V> {
         let events = std::mem::take(events);
         let min_rev = watcher.min_rev;
         let sent = self.offer_events(at, &events, min_rev - 1, &rules.limits);
-        self.watchers[at].place = if !sent {
+        self.watchers[at].place = if !sent
+            && !mutant!(
+                "victim-gives-up",
+                "a watch whose channel stays full goes on without its events"
+            ) {
             Place::Victim(events)
         } else if min_rev <= current {
             Place::UNSYNCED

@@ -100,6 +100,7 @@ impl Setup {
         let balancer = LoadBalancer {
             servers: servers.collect(),
             policy: self.policy,
+            window: None,
         };
         builder.process("c1", client(balancer));
         builder

@@ -3,6 +3,7 @@
 use super::{Failure, Managed, Manager, Scope};
 use crate::json::Json;
 use crate::managedfields::managed::remove_object_managed_fields;
+use wavetank_engine::mutant;
 
 /// What an update is called until it is known to have changed something.
 const SELF: &str = "current-operation";
@@ -23,7 +24,12 @@ impl<M: Manager> Manager for ManagedFieldsUpdater<M> {
     ) -> Result<(Json, Managed), Failure> {
         let (object, mut managed) = self.inner.update(live, new, managed, SELF)?;
         if let Some(mut of) = managed.fields.remove(SELF) {
-            if let Some(previous) = managed.fields.get(manager) {
+            if let Some(previous) = managed.fields.get(manager)
+                && !mutant!(
+                    "manager-forgets-earlier",
+                    "a manager that updates again owns what it changed last only"
+                )
+            {
                 of.set.add(&previous.set);
             }
             managed.fields.insert(manager.to_owned(), of);

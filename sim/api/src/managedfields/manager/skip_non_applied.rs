@@ -3,6 +3,7 @@
 
 use super::{Failure, Managed, Manager, Scope};
 use crate::json::{self, Json};
+use wavetank_engine::mutant;
 
 /// `beforeApplyManagerName`
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -36,7 +37,12 @@ impl<M: Manager> Manager for SkipNonApplied<M> {
         manager: &str,
         force: bool,
     ) -> Result<(Option<Json>, Managed), Failure> {
-        if !managed.fields.is_empty() {
+        if !managed.fields.is_empty()
+            || mutant!(
+                "before-first-apply-is-lost",
+                "the first apply takes what is there for nobody's"
+            )
+        {
             return self.inner.apply(live, config, managed, manager, force);
         }
         let empty = self.scope.new_object();

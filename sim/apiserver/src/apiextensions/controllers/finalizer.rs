@@ -15,11 +15,11 @@ use wavetank_api::strategy::Part;
 use wavetank_api::{Status, Stored};
 use wavetank_client::informer::Notice;
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use super::{Controller, Failed};
-use crate::apiextensions::{CustomDefect, DEFECTS, SCOPE};
 use crate::apiextensions::serving_info::get_or_create_serving_info_for;
+use crate::apiextensions::{CustomDefect, DEFECTS, SCOPE};
 use crate::cacher::Cacher;
 use crate::options::ListOptions;
 use crate::registry::{Generic, Registry};
@@ -141,6 +141,12 @@ async fn delete_instances(
     let mut seen = BTreeSet::new();
     let mut errors: Vec<String> = Vec::new();
     for namespace in namespaces.filter(|namespace| seen.insert(namespace.clone())) {
+        if mutant!(
+            "instances-stay",
+            "the objects of a definition that goes are not deleted"
+        ) {
+            break;
+        }
         let of_namespace = Registry {
             namespace: namespace.into(),
             ..registry.clone()
@@ -176,6 +182,10 @@ async fn wait_until_none(rx: Rx, registry: &Registry) -> Result<(), String> {
             .map_err(|error: Status| error.message)?
             .items
             .is_empty()
+            || mutant!(
+                "instances-are-not-waited-for",
+                "a definition goes before its objects have"
+            )
         {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use wavetank_api::apiextensions::conditions::{
 use wavetank_api::json::{self, Json};
 use wavetank_client::informer::Notice;
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_engine::{Cell, Rx};
+use wavetank_engine::{Cell, Rx, mutant};
 
 use super::{Controller, Failed};
 use crate::apiextensions::SCOPE;
@@ -64,7 +64,13 @@ fn equal_to_accepted_or_fresh(
     accepted: &str,
     used: &BTreeSet<String>,
 ) -> Result<(), String> {
-    match requested == accepted || !used.contains(requested) {
+    let is_free = requested == accepted
+        || !used.contains(requested)
+        || mutant!(
+            "taken-names-are-accepted",
+            "a definition is given names that another one has"
+        );
+    match is_free {
         true => Ok(()),
         false => Err(format!("{requested:?} is already in use")),
     }
@@ -176,7 +182,12 @@ fn established(crd: &Json, accepted: bool) -> Condition {
 /// `sync`
 pub(super) async fn sync(controller: &Controller, rx: Rx, key: &Item) -> Result<(), Failed> {
     let Some(stored) = controller.get(rx, key) else {
-        requeue_all_other_group_crds(controller, rx, key);
+        if !mutant!(
+            "free-names-are-not-told",
+            "definitions do not hear that names have become free"
+        ) {
+            requeue_all_other_group_crds(controller, rx, key);
+        }
         return Ok(());
     };
     let mut crd = stored.json();

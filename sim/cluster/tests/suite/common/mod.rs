@@ -295,6 +295,7 @@ pub fn balanced(wiring: &Wiring) -> RestClient {
         servers: Servers::Balanced(LoadBalancer {
             servers: wiring.ids(kube_apiserver::NAME),
             policy: Policy::Drawn,
+            window: None,
         }),
     }
 }

@@ -390,6 +390,7 @@ impl Component for OtherManagers {
             let balancer = LoadBalancer {
                 servers: wiring.ids(kube_apiserver::NAME),
                 policy: Policy::Drawn,
+                window: None,
             };
             let rest = RestClient {
                 release: own.release,

@@ -6,7 +6,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::views::{self, Port, Subset};
 use wavetank_api::{Method, Reason, Request, Resource, Stored, kinds};
 use wavetank_client::Failure;
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::Revision;
 
 use super::ReconcileError;
@@ -69,6 +69,14 @@ pub fn repack_subsets(mut subsets: Vec<Subset>) -> Vec<Subset> {
     for subset in &mut subsets {
         subset.addresses.sort();
         subset.addresses.dedup();
+        if subset.addresses.len() > 1
+            && mutant!(
+                "first-address-is-lost",
+                "a repacked subset lacks its first address"
+            )
+        {
+            subset.addresses.remove(0);
+        }
     }
     subsets.retain(|subset| !subset.addresses.is_empty());
     subsets
@@ -165,7 +173,11 @@ pub async fn ensure_endpoint_slice_from_endpoints(
     }
     let same = |field: &str| current.get(field) == wanted.get(field);
     let labels = ["metadata", "labels"];
-    if same("endpoints")
+    if (same("endpoints")
+        || mutant!(
+            "slice-addresses-are-not-compared",
+            "a slice that has other addresses is left as it is"
+        ))
         && same("ports")
         && json::at(current, &labels) == json::at(&wanted, &labels)
     {

@@ -8,7 +8,7 @@ use wavetank_api::views::{self, Subset};
 use wavetank_api::{Object, Reason, Stored, kinds};
 use wavetank_apiserver::options::{ListOptions, Preconditions};
 use wavetank_apiserver::{StoreError, Updated};
-use wavetank_engine::{Cell, Cx, Either, Name, Rx, Signal, Timer};
+use wavetank_engine::{Cell, Cx, Either, Name, Rx, Signal, Timer, mutant};
 use wavetank_etcd::{Key, Purpose, Revision};
 use wavetank_version::{Defect, Gate, Listed};
 
@@ -72,7 +72,12 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
             guard
         }
     };
-    update_lease(rx, me).await?;
+    if !mutant!(
+        "lease-is-not-renewed",
+        "a round does not renew the server's own lease"
+    ) {
+        update_lease(rx, me).await?;
+    }
     do_reconcile(rx, me, false).await?;
     Ok(())
 }
@@ -83,7 +88,11 @@ pub async fn stop_reconciling(rx: Rx, me: &Bootstrap) {
         true => None,
         false => Some(rx.lock(RECONCILING_LOCK).await),
     };
-    rx.update(&STOP_RECONCILING_CALLED, |called| *called = true);
+    let goes_on = mutant!(
+        "reconciling-goes-on",
+        "a server that stops goes on to reconcile"
+    );
+    rx.update(&STOP_RECONCILING_CALLED, |called| *called = !goes_on);
 }
 
 pub(crate) const FIX_RETRY_REMOVE_ENDPOINTS: Defect = Defect::fix(
@@ -246,6 +255,12 @@ async fn remove_lease(rx: Rx, me: &Bootstrap) -> Result<(), ReconcileError> {
         true => Err(StoreError::Precondition(SHARED_LEASE.to_owned())),
         false => Ok(()),
     };
+    if mutant!(
+        "lease-is-not-removed",
+        "a server that stops leaves its lease"
+    ) {
+        return Ok(());
+    }
     let delete = storage.delete(rx, key, &always, own, None);
     while_open(rx, me, delete).await?;
     Ok(())
@@ -318,7 +333,13 @@ async fn do_reconcile(
         Err(error) => return Err(error.into()),
     };
     let leases = list_leases(rx, me).await?;
-    if leases.is_empty() && !may_empty() {
+    if leases.is_empty()
+        && !may_empty()
+        && !mutant!(
+            "no-lease-empties",
+            "a server that finds no lease empties the Endpoints"
+        )
+    {
         return Err(ReconcileError::NoLeases);
     }
     let labelled = config.release.has(gates::ENDPOINT_SLICES) && current.set_skip_mirror_true();
@@ -328,7 +349,12 @@ async fn do_reconcile(
     let ports = endpoints::ports(me);
     let ports_right = format_right && (!reconcile_ports || current.subsets[0].ports == ports);
     if format_right && addresses_right && ports_right && !labelled {
-        endpoints::ensure_endpoint_slice_from_endpoints(rx, me, &current.subsets).await?;
+        if !mutant!(
+            "slice-is-left-alone",
+            "a round that changes no Endpoints does not put the slice right"
+        ) {
+            endpoints::ensure_endpoint_slice_from_endpoints(rx, me, &current.subsets).await?;
+        }
         return Ok(current.resource_version);
     }
     if !format_right {
@@ -355,5 +381,10 @@ fn check_endpoint_subset_format_with_lease(addresses: &[Arc<str>], expected: &[A
     let mut seen: Vec<&Arc<str>> = addresses.iter().filter(|a| expected.contains(a)).collect();
     seen.sort();
     seen.dedup();
-    addresses.len() == expected.len() && seen.len() == expected.len()
+    let as_many = addresses.len() == expected.len()
+        || mutant!(
+            "surplus-addresses-stay",
+            "addresses without a lease stay in the Endpoints"
+        );
+    as_many && seen.len() == expected.len()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wavetank_api::Reason;
 use wavetank_api::views::Subset;
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::Revision;
 
 use super::endpoints::{self, Current, ports, repack_subsets};
@@ -58,7 +58,12 @@ pub async fn reconcile_endpoints(rx: Rx, me: &Bootstrap) -> Result<(), Reconcile
     current.subsets = repack_subsets(current.subsets);
     let addresses = &mut current.subsets[0].addresses;
     // Too many: away with the one that follows the own one.
-    while addresses.len() > count {
+    while addresses.len() > count
+        && !mutant!(
+            "too-many-masters",
+            "more addresses than there are apiservers stay"
+        )
+    {
         let mine = addresses.iter().position(|a| *a == own).unwrap_or(0);
         addresses.remove((mine + 1) % addresses.len());
     }

@@ -12,7 +12,7 @@ use wavetank_client::RestClient;
 use wavetank_client::informer::Lister;
 use wavetank_client::leader_election::Leading;
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_engine::{Name, Rx};
+use wavetank_engine::{Name, Rx, mutant};
 use wavetank_version::Set;
 
 use super::defects::DeploymentDefect;
@@ -90,7 +90,7 @@ impl DeploymentController {
         }
         self.check_paused_conditions(rx, &mut deployment).await?;
         let is_paused = json::at(&deployment, &["spec", "paused"]) == Some(&Json::Bool(true));
-        if is_paused {
+        if is_paused && !mutant!("pause-is-ignored", "a Deployment that is paused rolls out") {
             return self.sync(rx, &mut deployment, &sets, true).await;
         }
         if self.is_scaling_event(rx, &mut deployment, &sets).await? {

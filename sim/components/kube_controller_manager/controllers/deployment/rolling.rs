@@ -3,7 +3,7 @@
 use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::REPLICA_SETS;
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use super::controller::DeploymentController;
 use super::sets::Sets;
@@ -62,6 +62,12 @@ impl DeploymentController {
             false => new_rs_new_replicas(deployment, &sets.all(), own),
         };
         let size = if own == desired { own } else { size };
+        let size = match size < desired
+            && mutant!("surge-is-ignored", "a rollout makes all new pods at once")
+        {
+            true => desired,
+            false => size,
+        };
         let scaled = self.scale_replica_set(rx, new, size, deployment, false);
         Ok(scaled.await?.0)
     }
@@ -74,7 +80,15 @@ impl DeploymentController {
         };
         let least = spec_replicas(deployment) - max_unavailable(deployment);
         let lacking = spec_replicas(new) - of_status(new, "availableReplicas");
-        let most = replica_count(&sets.all()) - least - lacking;
+        let counted = match lacking > 0
+            && mutant!(
+                "unready-counts-as-ready",
+                "a rollout counts new pods as ready at once"
+            ) {
+            true => 0,
+            false => lacking,
+        };
+        let most = replica_count(&sets.all()) - least - counted;
         if most <= 0 {
             return false;
         }
@@ -85,7 +99,12 @@ impl DeploymentController {
         };
         let all: Vec<Json> = old.iter().chain([new]).cloned().collect();
         let available = status_count(&all, "availableReplicas");
-        let down = self.scale_down_old(rx, deployment, &old, available - least);
+        let more = available > least
+            && mutant!(
+                "one-too-many-goes-down",
+                "a rollout takes away a pod more than may be missing"
+            );
+        let down = self.scale_down_old(rx, deployment, &old, available - least + i64::from(more));
         match down.await {
             Ok(down) => cleaned + down > 0,
             Err(_) => false,
@@ -156,7 +175,13 @@ impl DeploymentController {
             let down = self.scale_replica_set(rx, &old, 0, deployment, false);
             scaled |= down.await?.0;
         }
-        if scaled || self.old_pods_running(rx, &sets, claimed) {
+        if scaled
+            || self.old_pods_running(rx, &sets, claimed)
+                && !mutant!(
+                    "recreate-does-not-wait",
+                    "a Deployment that recreates does not wait until the old pods are gone"
+                )
+        {
             return self.sync_rollout_status(rx, deployment, &sets).await;
         }
         if sets.new.is_none() {

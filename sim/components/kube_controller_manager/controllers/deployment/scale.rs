@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::REPLICA_SETS;
 use wavetank_api::{Method, Reason, Request};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use super::controller::DeploymentController;
 use super::defects::DeploymentDefect;
@@ -62,7 +62,11 @@ impl DeploymentController {
         let mut known = active
             .iter()
             .filter_map(|set| annotation(set, DESIRED_REPLICAS).parse::<u32>().ok());
-        Ok(known.any(|known| i64::from(known) != desired))
+        Ok(known.any(|known| i64::from(known) != desired)
+            && !mutant!(
+                "scaling-is-not-noticed",
+                "a Deployment that is scaled goes on as if it was not"
+            ))
     }
 
     /// `scale`
@@ -141,7 +145,14 @@ impl DeploymentController {
             let is_used = of_status(set, "replicas") != 0
                 || spec_replicas(set) != 0
                 || generation > of_status(set, "observedGeneration");
-            if is_used && !self.defects.has(DeploymentDefect::CleansUpSetsInUse) {
+            if is_used
+                && !(of_status(set, "replicas") == 0
+                    && mutant!(
+                        "used-set-is-cleaned-up",
+                        "a set that is wanted, but has no pods, is cleaned up"
+                    ))
+                && !self.defects.has(DeploymentDefect::CleansUpSetsInUse)
+            {
                 continue;
             }
             let namespace = json::text(set, &["metadata", "namespace"]);
@@ -185,7 +196,12 @@ fn proportional_sizes(deployment: &Json, sets: &Sets) -> Vec<(Json, i64)> {
     if let Some((_, first)) = sized.first_mut()
         && to_add != 0
     {
-        *first = (*first + to_add - added).max(0);
+        if !mutant!(
+            "remainder-is-lost",
+            "what proportional scaling leaves over is not given to the largest set"
+        ) {
+            *first = (*first + to_add - added).max(0);
+        }
     }
     sized
 }

@@ -5,7 +5,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{DEPLOYMENTS, REPLICA_SETS};
 use wavetank_api::{Method, Object, Reason, Request};
 use wavetank_client::Failure;
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use super::controller::DeploymentController;
 use super::defects::DeploymentDefect;
@@ -53,7 +53,11 @@ impl DeploymentController {
     ) -> Result<Sets, SyncError> {
         let old = find_old_replica_sets(deployment, sets);
         let existing = find_new_replica_set(deployment, sets);
-        let revision = max_revision(&old) + 1;
+        let next = i64::from(!mutant!(
+            "revision-stays",
+            "a new rollout has the revision of the last one"
+        ));
+        let revision = max_revision(&old) + next;
         let new = match existing {
             Some(existing) => Some(
                 self.sync_revision(rx, deployment, existing, revision)
@@ -166,7 +170,12 @@ impl DeploymentController {
         let found = found.json();
         let uid = json::text(deployment, &["metadata", "uid"]);
         let is_own = is_controlled_by(&found, uid);
-        let is_wanted = is_own && equal_ignore_hash(&template(deployment), &template(&found));
+        let is_wanted = is_own
+            && !mutant!(
+                "own-set-is-a-collision",
+                "a Deployment takes its own set for that of another"
+            )
+            && equal_ignore_hash(&template(deployment), &template(&found));
         if is_wanted || self.defects.has(DeploymentDefect::TakesAnySetOfItsName) {
             return Ok(found);
         }

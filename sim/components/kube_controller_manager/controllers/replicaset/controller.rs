@@ -12,7 +12,7 @@ use wavetank_client::RestClient;
 use wavetank_client::informer::Lister;
 use wavetank_client::leader_election::Leading;
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_engine::{Cx, Name, Rx, Timer};
+use wavetank_engine::{Cx, Name, Rx, Timer, mutant};
 use wavetank_version::Set;
 
 use super::defects::ReplicaSetDefect;
@@ -118,11 +118,22 @@ impl ReplicaSetController {
         let all = filter_pods_by_owner(rx, self.pods, &set.object, kind, true);
         let terminating = self.terminating(&set.object, &selector, &all);
         let active = all.into_iter();
-        let active = active.filter(|pod| is_pod_active(pod.object.json()));
+        let active = active.filter(|pod| {
+            is_pod_active(pod.object.json())
+                || mutant!(
+                    "failed-pods-count",
+                    "pods that have failed or go count as replicas"
+                )
+        });
         let active = self.claim_pods(rx, &set.object, &selector, active.collect());
         let active = active.await?;
         let active = self.without_deleted(rx, &key, active);
-        let managed = match needs_sync && !set.object.is_being_deleted() {
+        let stays = !set.object.is_being_deleted()
+            || mutant!(
+                "deleted-set-is-filled",
+                "a set that goes is still given pods"
+            );
+        let managed = match needs_sync && stays {
             true => self.manage_replicas(rx, &key, &active, &set.object).await,
             false => Ok(()),
         };

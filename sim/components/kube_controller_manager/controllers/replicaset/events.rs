@@ -8,7 +8,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::PODS;
 use wavetank_api::{Object, Stored};
 use wavetank_client::informer::{HandlerSpec, Lister, Notice};
-use wavetank_engine::{NotState, Rx};
+use wavetank_engine::{NotState, Rx, mutant};
 use wavetank_version::Set;
 
 use super::defects::ReplicaSetDefect;
@@ -98,7 +98,12 @@ impl Events {
         if let Some(reference) = get_controller_of(pod.json()) {
             if let Some(set) = self.resolve_controller_ref(rx, pod.namespace(), reference) {
                 let key = pod_key(&set.object);
-                self.kind.expectations().creation_observed(rx, &key);
+                if !mutant!(
+                    "creation-is-not-observed",
+                    "a controller does not count the pods that it made as seen"
+                ) {
+                    self.kind.expectations().creation_observed(rx, &key);
+                }
                 self.kind.queue().add(rx, key);
             }
             return;
@@ -124,6 +129,10 @@ impl Events {
         let (was, is) = (get_controller_of(old.json()), get_controller_of(new.json()));
         if let Some(was) = was.filter(|was| is != Some(*was))
             && let Some(set) = self.resolve_controller_ref(rx, old.namespace(), was)
+            && !mutant!(
+                "lost-pod-is-not-told",
+                "a set does not hear that it has lost a pod"
+            )
         {
             self.enqueue(rx, &set.object);
         }
@@ -134,7 +143,12 @@ impl Events {
             }
             return;
         }
-        if label_changed || was.is_some() {
+        if (label_changed || was.is_some())
+            && !mutant!(
+                "relabelled-orphan-is-not-told",
+                "a pod that is relabelled wakes no set that selects it"
+            )
+        {
             self.enqueue_matching(rx, new);
         }
     }
@@ -157,7 +171,11 @@ impl Events {
         if let Some(set) = self.resolve_controller_ref(rx, pod.namespace(), reference) {
             let key = pod_key(&set.object);
             let expectations = self.kind.expectations();
-            let expected = expectations.deletion_observed(rx, &key, &pod_key(pod));
+            let unseen = mutant!(
+                "deletion-is-not-observed",
+                "a controller does not count the pods that it deleted as gone"
+            );
+            let expected = !unseen && expectations.deletion_observed(rx, &key, &pod_key(pod));
             if !expected && self.defects.has(ReplicaSetDefect::DeletionsCountTwice) {
                 expectations.lower_deletions(rx, &key);
             }
@@ -172,7 +190,12 @@ impl Events {
         }
         let name = json::text(reference, &["name"]);
         let set = self.sets.get(rx, &format!("{namespace}/{name}"))?;
-        (reference["uid"] == *set.object.uid()).then_some(set)
+        let is_it = reference["uid"] == *set.object.uid()
+            || mutant!(
+                "reference-by-name",
+                "a pod belongs to the set that has the name of its owner by now"
+            );
+        is_it.then_some(set)
     }
 
     /// Upstream's `getPodReplicaSets`, and what is done with them: those that could adopt an orphan.

@@ -6,7 +6,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Stamp, Stored};
 use wavetank_client::wait::{Member, wait_group};
 use wavetank_client::workqueue::Item;
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use super::controller::ReplicaSetController;
 use super::defects::ReplicaSetDefect;
@@ -73,6 +73,12 @@ impl ReplicaSetController {
         let batches = slow_start_batch(count, SLOW_START_INITIAL_BATCH_SIZE, || Box::pin(one()));
         let (successes, result) = batches.await;
         for _ in successes..count {
+            if mutant!(
+                "failed-creations-are-awaited",
+                "pods that could not be made are waited for"
+            ) {
+                break;
+            }
             // No informer will see those.
             self.expectations.creation_observed(rx, key);
         }
@@ -90,7 +96,12 @@ impl ReplicaSetController {
     ) -> Result<(), SyncError> {
         let count = (active.len() - wanted).min(BURST_REPLICAS);
         let related = self.get_indirectly_related_pods(rx, set);
-        let pods = get_pods_to_delete(rx, active, &related, count);
+        let more = count < active.len()
+            && mutant!(
+                "one-pod-too-many-goes",
+                "a set that is scaled down deletes a pod too many"
+            );
+        let pods = get_pods_to_delete(rx, active, &related, count + usize::from(more));
         let keys = pods.iter().map(|pod| pod_key(&pod.object));
         // Those that the fix does not count must not be forgotten.
         let awaited = self.expectations.awaited_deletions(rx, key).into_iter();

@@ -3,7 +3,7 @@
 use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Method, Request, Stamp, Stored};
-use wavetank_engine::Rx;
+use wavetank_engine::{Rx, mutant};
 
 use super::controller::ReplicaSetController;
 use crate::kube_controller_manager::controller_utils::{SyncError, is_pod_available, is_pod_ready};
@@ -47,7 +47,13 @@ pub(super) fn calculate_status(rx: Rx, set: &Json, of: StatusOf<'_>) -> Json {
     let ready = pods().filter(|pod| is_pod_ready(pod).is_some()).count();
     let available = pods().filter(|pod| is_pod_available(pod, min_ready, of.now));
     calculate_conditions(rx, &mut status, set, of);
-    json::set(&mut status, &["replicas"], of.active.len());
+    let less = !of.active.is_empty()
+        && mutant!("status-lacks-a-pod", "a set's status counts a pod too few");
+    json::set(
+        &mut status,
+        &["replicas"],
+        of.active.len() - usize::from(less),
+    );
     let labelled = pods().filter(is_labelled).count();
     set_count(&mut status, "fullyLabeledReplicas", labelled);
     set_count(&mut status, "readyReplicas", ready);
@@ -104,7 +110,12 @@ impl ReplicaSetController {
         if is_same && generation == observed {
             return Ok(set);
         }
-        json::set(&mut status, &["observedGeneration"], generation);
+        if !mutant!(
+            "generation-is-not-observed",
+            "a set's status does not say which generation it is of"
+        ) {
+            json::set(&mut status, &["observedGeneration"], generation);
+        }
         let (namespace, name) = (set.object.namespace(), set.object.name());
         let path = self.kind.resource().path(namespace, name);
         let mut fresh = set.clone();

@@ -13,7 +13,7 @@ use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_client::leader_election::Leading;
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{Failure, RestClient};
-use wavetank_engine::{Name, NotState, Rx};
+use wavetank_engine::{Name, NotState, Rx, mutant};
 use wavetank_version::{Defect, Gate, Set, defects};
 
 use super::NAME;
@@ -72,7 +72,13 @@ pub(super) struct TtlController {
 /// `needsCleanup`, of a Job that nobody deletes.
 fn needs_cleanup(job: &Json) -> bool {
     let is_being_deleted = json::at(job, &["metadata", "deletionTimestamp"]).is_some();
-    !is_being_deleted && ttl_seconds_after_finished(job).is_some() && is_job_finished(job)
+    (!is_being_deleted
+        || mutant!(
+            "deleted-job-is-deleted-again",
+            "a Job that goes already is deleted again"
+        ))
+        && ttl_seconds_after_finished(job).is_some()
+        && is_job_finished(job)
 }
 
 /// `getFinishAndExpireTime`: when its TTL has passed, if it has one and says when it finished.
@@ -85,6 +91,11 @@ pub(super) fn get_finish_and_expire_time(job: &Json) -> Option<Stamp> {
 fn enqueue(rx: Rx, _: u32, notice: &Notice) {
     if let Notice::Added { new, .. } | Notice::Updated { new, .. } = notice
         && needs_cleanup(new.object.json())
+        && !(matches!(notice, Notice::Updated { .. })
+            && mutant!(
+                "finishing-is-not-noticed",
+                "a Job that finishes is not looked at"
+            ))
     {
         QUEUE.add(rx, notice.key());
     }
@@ -161,6 +172,13 @@ fn process_ttl(rx: Rx, key: &Item, job: &Stored) -> bool {
     };
     let left = expires.nanos() - Stamp::of(rx.clock()).nanos();
     match u64::try_from(left) {
+        Ok(left)
+            if left > 0
+                && mutant!("ttl-is-not-waited-for", "a finished Job is deleted at once") =>
+        {
+            let _ = left;
+            true
+        }
         Ok(left) if left > 0 => {
             QUEUE.add_after(rx, key.clone(), Duration::from_nanos(left));
             false

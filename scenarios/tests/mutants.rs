@@ -1,0 +1,90 @@
+//! A handful of mutants, tried as `wavetank mutants` tries all: some are noticed by a storm, a scope or a transcript; one is
+//! not reached where it is tried, and none is on without being asked for. The places are compiled in with a feature:
+//! `cargo test -p wavetank --features mutants --test mutants`.
+
+use std::process::Command;
+
+use serde_json::Value as Json;
+
+/// What the command reports about these mutants in these targets, and how it ends.
+fn tried(only: &[&str], within: &str) -> (Json, Option<i32>) {
+    let only = only.iter().flat_map(|name| ["--only", name]);
+    let output = Command::new(env!("CARGO_BIN_EXE_wavetank"))
+        .args([
+            "mutants", "--seeds", "20", "--in", within, "--format", "json",
+        ])
+        .args(only)
+        .output()
+        .expect("it runs");
+    let report = serde_json::from_slice(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    (
+        report.unwrap_or_else(|why| panic!("{why}: {error}")),
+        output.status.code(),
+    )
+}
+
+fn outcomes(report: &Json) -> Vec<(&str, &str)> {
+    let rows = report["rows"].as_array().expect("there are rows");
+    let text = |row: &'static str| move |of: &'_ Json| of[row].as_str().map(str::to_owned);
+    let _ = text;
+    rows.iter()
+        .map(|row| {
+            (
+                row["name"].as_str().unwrap_or(""),
+                row["outcome"].as_str().unwrap_or(""),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_storm_notices_some() {
+    let (report, code) = tried(&["vote-without-log", "compacted-is-served"], "etcd-storm");
+    let noticed = [
+        ("compacted-is-served", "noticed"),
+        ("vote-without-log", "noticed"),
+    ];
+    let mut outcomes = outcomes(&report);
+    outcomes.sort_unstable();
+    assert_eq!(outcomes, noticed, "{report:#}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn a_scope_notices_one() {
+    let (report, code) = tried(&["lease-is-not-removed"], "first-address");
+    assert_eq!(code, Some(1), "it is about something else: {report:#}");
+    let (report, code) = tried(
+        &["slice-addresses-are-not-compared", "lease-is-not-removed"],
+        "lease-endpoints",
+    );
+    let noticed = outcomes(&report)
+        .iter()
+        .filter(|(_, outcome)| *outcome == "noticed")
+        .count();
+    assert!(noticed >= 1, "{report:#}");
+    assert!(matches!(code, Some(0 | 1)));
+}
+
+#[test]
+fn a_transcript_notices_one() {
+    let (report, code) = tried(&["merge-patch-keeps-null"], "transcript");
+    assert_eq!(
+        outcomes(&report),
+        [("merge-patch-keeps-null", "noticed")],
+        "{report:#}"
+    );
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn what_is_not_reached_is_told_apart() {
+    let (report, code) = tried(&["ttl-is-not-waited-for"], "etcd-transaction");
+    assert_eq!(
+        outcomes(&report),
+        [("ttl-is-not-waited-for", "not-reached")],
+        "{report:#}"
+    );
+    assert_eq!(code, Some(1));
+}
