@@ -78,6 +78,11 @@ pub fn takes(kind: PatchKind, resource: &'static Resource) -> Result<(), Status>
     }
 }
 
+/// A document with a merge patch merged into it.
+pub fn merged(document: Map, patch: Map) -> Map {
+    merge::apply(document, patch)
+}
+
 /// The object that a patch makes of `current`, which carries its resourceVersion, with warnings.
 /// Names, namespaces and preconditions are still to be compared.
 pub fn apply(

@@ -9,10 +9,10 @@ use wavetank_etcd::{
     Response, SortBy, Target, Txn, TxnOp, TxnResponse, WatchRequest, WatchStart,
 };
 
-use crate::op::Step;
-use crate::rest::REST;
-use crate::run::{Differ, Done, What};
-use crate::side::{Bytes, Item, Outcome};
+use crate::etcd::op::Step;
+use crate::etcd::rest::REST;
+use crate::etcd::run::{Differ, Done, What};
+use crate::etcd::side::{Bytes, Item, Outcome};
 
 fn value(value: &[u8]) -> String {
     if value.len() > 40 {

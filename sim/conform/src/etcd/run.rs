@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use wavetank_etcd::{Keys, Range, Request, Response, Revision, WatchId, WatchRequest};
 
-use crate::figures::Figures;
-use crate::op::{Op, Seen, Step};
-use crate::rest;
-use crate::side::{Bytes, Item, Log, Outcome, Side, StreamId};
+use crate::etcd::figures::Figures;
+use crate::etcd::op::{Op, Seen, Step};
+use crate::etcd::rest;
+use crate::etcd::side::{Bytes, Item, Log, Outcome, Side, StreamId};
 
 /// A sequence.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use wavetank_etcd::{
     WatchRequest, WatchStart,
 };
 
-use crate::side::{Bytes, Item, Outcome, Side, Until};
+use crate::etcd::side::{Bytes, Item, Outcome, Side, Until};
 
 /// A side with a clock: that of the wall, or of a simulated world.
 pub trait Timed: Side {

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use wavetank_version::EtcdVersion;
 
-use crate::campaign::{Plan, Report, compare};
-use crate::figures::Figures;
-use crate::ours::Ours;
-use crate::real::Real;
+use crate::etcd::campaign::{Plan, Report, compare};
+use crate::etcd::figures::Figures;
+use crate::etcd::ours::Ours;
+use crate::etcd::real::Real;
+use crate::etcd::strategy;
 use crate::server::{Program, Ticks};
 
 /// Runs so many operations on a real etcd and on the simulated one of the same release. The program
@@ -37,11 +38,20 @@ pub fn against_real(
     };
     let release = release_of(&program)?;
     let plan = Plan {
-        keys: program.keys(),
+        keys: keys(&program),
         ..Plan::new(operations, seed)
     };
     let real = || Real::new(program.clone(), Ticks::Fast);
     Ok(compare(&plan, real, || Ok(Ours::new(release)), progress))
+}
+
+/// The keys that a comparison with this program should draw.
+pub fn keys(program: &Program) -> &'static [&'static str] {
+    if program.go() >= (1, 19) {
+        strategy::KEYS
+    } else {
+        strategy::FEW_KEYS
+    }
 }
 
 /// Which release the simulated one must play to be like this program.

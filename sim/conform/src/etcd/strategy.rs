@@ -12,8 +12,10 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use wavetank_etcd::{CompareResult, DeleteRange, Filters, Key, Keys, Order, Put, Range, SortBy};
 
-use crate::op::{Against, At, CompareOp, InnerOp, Lease, Op, PutOp, RangeOp, TxnBody, WatchOp};
-use crate::side::Bytes;
+use crate::etcd::op::{
+    Against, At, CompareOp, InnerOp, Lease, Op, PutOp, RangeOp, TxnBody, WatchOp,
+};
+use crate::etcd::side::Bytes;
 
 /// The keys. With the one that the runner writes there are 11: a server sorts up to 12 by insertion,
 /// which is stable. Above, equal ones have no certain order.

@@ -10,12 +10,12 @@ use tokio::time::timeout;
 use tonic::Status;
 use wavetank_etcd::{LeaseId, Request, Response, TimeToLive, WatchId, WatchRequest};
 
-use crate::expiry::Timed;
-use crate::grpc::{Client, WatchStream};
+use crate::etcd::expiry::Timed;
+use crate::etcd::grpc::{Client, WatchStream};
+use crate::etcd::side::{Bytes, Item, LeaseNames, Log, Outcome, Side, StreamId, Until, gather};
+use crate::etcd::translate::{self, Translator, revision, signed, unsigned};
+use crate::etcd::wire;
 use crate::server::{Program, Server, Ticks};
-use crate::side::{Bytes, Item, LeaseNames, Log, Outcome, Side, StreamId, Until, gather};
-use crate::translate::{self, Translator, revision, signed, unsigned};
-use crate::wire;
 
 /// How long an answer is waited for. A healthy server needs a thousandth of it.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -11,8 +11,8 @@ use wavetank_etcd::{
     Txn, TxnOp, TxnResponse, WatchId, WatchRequest, WatchStart,
 };
 
-use crate::side::{Bytes, LeaseNames, Message, Outcome};
-use crate::wire;
+use crate::etcd::side::{Bytes, LeaseNames, Message, Outcome};
+use crate::etcd::wire;
 
 /// The errors that a single server without faults may answer.
 pub(crate) const ERRORS: [EtcdError; 12] = [

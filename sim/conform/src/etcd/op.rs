@@ -8,7 +8,7 @@ use wavetank_etcd::{
     Target, Txn, TxnOp, WatchId, WatchRequest, WatchStart,
 };
 
-use crate::side::{Bytes, StreamId};
+use crate::etcd::side::{Bytes, StreamId};
 
 /// A revision, relative to what was last seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,12 +11,12 @@ use std::thread;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::figures::Figures;
-use crate::render;
-use crate::run::{self, Differ, Sequence, Stop};
-use crate::shrink::{self, Tree};
-use crate::side::Side;
-use crate::strategy;
+use crate::etcd::figures::Figures;
+use crate::etcd::render;
+use crate::etcd::run::{self, Differ, Sequence, Stop};
+use crate::etcd::shrink::{self, Tree};
+use crate::etcd::side::Side;
+use crate::etcd::strategy;
 
 /// After how many operations sides come to rest; a sequence has one of these.
 const RHYTHMS: [usize; 5] = [1, 4, 12, 40, 120];

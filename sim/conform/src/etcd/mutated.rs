@@ -5,7 +5,7 @@ use wavetank_etcd::{
     EtcdError, OpResponse, Range, Request, Response, Revision, WatchId, WatchRequest,
 };
 
-use crate::side::{Bytes, Item, Log, Outcome, Side, StreamId, Until};
+use crate::etcd::side::{Bytes, Item, Log, Outcome, Side, StreamId, Until};
 
 /// What is falsified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

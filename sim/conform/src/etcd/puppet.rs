@@ -12,7 +12,7 @@ use wavetank_engine::{
 };
 use wavetank_etcd::{Client, EtcdError, Request, Response, WatchPart, WatchRequest};
 
-use crate::side::Bytes;
+use crate::etcd::side::Bytes;
 
 /// Something to do.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -10,7 +10,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
-use crate::wire;
+use crate::etcd::wire;
 
 /// The windows of flow control: large, so that a server never waits for us with watch events.
 const WINDOW: u32 = 16 << 20;

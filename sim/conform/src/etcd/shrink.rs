@@ -5,8 +5,9 @@
 
 use proptest::strategy::ValueTree;
 
-use crate::op::Op;
-use crate::run::{Differ, Sequence};
+use crate::cut::cut;
+use crate::etcd::op::Op;
+use crate::etcd::run::{Differ, Sequence};
 
 /// An operation that proptest can make simpler.
 pub(crate) type Tree = Box<dyn ValueTree<Value = Op>>;
@@ -68,26 +69,18 @@ impl<D: FnMut(&Sequence) -> Option<Differ>> Search<D> {
         Some(at)
     }
 
-    /// Cuts out stretches, from half of all down to single operations.
+    /// Cuts out stretches.
     fn cut(&mut self) {
-        let mut size = self.trees.len().div_ceil(2);
-        while size > 0 {
-            let mut any = false;
-            let mut end = self.trees.len();
-            while end > 0 {
-                let begin = end.saturating_sub(size);
-                let mut left = self.ops();
-                left.drain(begin..end);
-                if let Some(at) = self.attempt(left) {
-                    self.trees.drain(begin..end);
-                    self.trees.truncate(at + 1);
-                    any = true;
-                }
-                end = begin.min(self.trees.len());
-            }
-            // A cut may make others possible that were not before.
-            size = if size > 1 { size / 2 } else { usize::from(any) };
-        }
+        let all = (0..self.trees.len()).collect();
+        let left = cut(all, |left| {
+            let ops = left.iter().map(|at| self.trees[*at].current());
+            self.attempt(ops.collect()).map(|at| at + 1)
+        });
+        let mut at = 0;
+        self.trees.retain(|_| {
+            at += 1;
+            left.contains(&(at - 1))
+        });
     }
 
     /// Makes each operation simpler as long as the last one still shows a difference.

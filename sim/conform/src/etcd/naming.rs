@@ -6,7 +6,7 @@ use wavetank_etcd::{
     Change, KeyValue, LeaseId, OpResponse, Put, Request, Response, Target, Txn, TxnOp, TxnResponse,
 };
 
-use crate::side::{Bytes, LeaseNames};
+use crate::etcd::side::{Bytes, LeaseNames};
 
 /// Gives leases their numbers, on the way in.
 pub(crate) fn inbound(names: &LeaseNames, request: &Request<Bytes>) -> Request<Bytes> {

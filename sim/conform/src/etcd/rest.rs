@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use wavetank_etcd::{Key, Keys, Put, Request, Revision, WatchId, WatchRequest, WatchStart};
 
-use crate::run::{Run, What};
-use crate::side::{Bytes, Item, Log, Side, StreamId, Until};
+use crate::etcd::run::{Run, What};
+use crate::etcd::side::{Bytes, Item, Log, Side, StreamId, Until};
 
 /// The key that shows, on a watch of its own, that all before it has come.
 pub(crate) const REST: &str = "~";

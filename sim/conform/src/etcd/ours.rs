@@ -12,11 +12,13 @@ use wavetank_etcd::{
 };
 use wavetank_version::{EtcdVersion, Set};
 
-use crate::expiry::Timed;
-use crate::naming;
-use crate::puppet::{Answered, Came, Pull, Puppet, Strings};
-use crate::side::{Bytes, Item, LeaseNames, Log, Message, Outcome, Side, StreamId, Until, gather};
-use crate::translate::ERRORS;
+use crate::etcd::expiry::Timed;
+use crate::etcd::naming;
+use crate::etcd::puppet::{Answered, Came, Pull, Puppet, Strings};
+use crate::etcd::side::{
+    Bytes, Item, LeaseNames, Log, Message, Outcome, Side, StreamId, Until, gather,
+};
+use crate::etcd::translate::ERRORS;
 
 const MEMBER: &str = "etcd";
 const PUPPET: &str = "puppet";

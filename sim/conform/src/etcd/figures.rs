@@ -7,8 +7,8 @@ use std::fmt;
 
 use wavetank_etcd::Response;
 
-use crate::op::Op;
-use crate::side::{Item, Log, Outcome};
+use crate::etcd::op::Op;
+use crate::etcd::side::{Item, Log, Outcome};
 
 /// What a comparison did, in numbers.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
