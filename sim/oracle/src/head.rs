@@ -180,3 +180,83 @@ fn etcd(version: &str) -> Result<EtcdVersion, String> {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn head(flag: &str, value: &str) -> Result<Cluster, String> {
+        let mut head = json!({"apiserver": "v1.36.2", "etcd": "3.6.13", "servers": 1, "flags": {}});
+        for (name, usual) in FLAGS {
+            head["flags"][name] = usual.into();
+        }
+        head["flags"][flag] = value.into();
+        cluster(&head, Vec::new())
+    }
+
+    #[test]
+    fn each_flag_is_honoured() {
+        for (flag, value) in FLAGS {
+            let cluster = head(flag, value).expect(flag);
+            assert_eq!(&*cluster.ranges.cluster_ips, ["10.96.0.0/24".into()]);
+            assert_eq!(cluster.ranges.node_ports, (30000, 2768));
+            assert!(cluster.watch_cache && !cluster.service_accounts && !cluster.identity);
+        }
+        let of = |flag, value| head(flag, value).expect(flag);
+        let ranges = of("service-cluster-ip-range", "10.0.0.0/29,fd00::/120").ranges;
+        assert_eq!(&*ranges.cluster_ips, ["10.0.0.0/29".into(), "fd00::/120".into()]);
+        let ranges = of("service-node-port-range", "30100-30107").ranges;
+        assert_eq!(ranges.node_ports, (30100, 8));
+        assert!(!of("watch-cache", "false").watch_cache);
+        assert!(of("disable-admission-plugins", "").service_accounts);
+        assert!(of("feature-gates", "APIServerIdentity=true").identity);
+        let lease = of("endpoint-reconciler-type", "lease").reconciler;
+        assert_eq!(lease, Reconciler::Lease);
+        let count = of("endpoint-reconciler-type", "master-count").reconciler;
+        assert_eq!(count, Reconciler::MasterCount);
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused_with_what_could_be() {
+        for (flag, value, why) in [
+            ("max-requests-inflight", "10", "this flag is not simulated; those are: advertise-address"),
+            ("authorization-mode", "RBAC", "only `AlwaysAllow` is simulated"),
+            ("advertise-address", "192.0.2.1", "only `192.0.2.11`"),
+            ("enable-priority-and-fairness", "true", "only `false`"),
+            ("etcd-compaction-interval", "5m", "only `0`"),
+            ("storage-media-type", "application/vnd.kubernetes.protobuf", "only `application/json`"),
+            ("service-account-issuer", "https://x", "only `https://kubernetes.default.svc`"),
+            ("feature-gates", "WatchList=false", "`WatchList=false` is not simulated"),
+            ("feature-gates", "UnknownVersionInteroperabilityProxy=true", "is not simulated"),
+            ("feature-gates", "APIServerIdentity=maybe", "write `true` or `false`"),
+            ("disable-admission-plugins", "PodSecurity", "no plugin but `ServiceAccount`"),
+            ("endpoint-reconciler-type", "best", "write `lease`"),
+            ("service-cluster-ip-range", "10.96.0.0", "is not a range of addresses"),
+            ("service-node-port-range", "30007-30000", "did you mean `30000-30007`?"),
+            ("watch-cache", "perhaps", "write `true` or `false`"),
+        ] {
+            let wrong = head(flag, value).expect_err(flag);
+            assert!(wrong.starts_with(&format!("`--{flag}={value}`: ")), "{wrong}");
+            assert!(wrong.contains(why), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn releases_and_numbers_of_servers_are_told_too() {
+        let of = |apiserver: &str, etcd: &str, servers: u64| {
+            let head = json!({"apiserver": apiserver, "etcd": etcd, "servers": servers});
+            cluster(&head, Vec::new()).map(|cluster| (cluster.release, cluster.etcd))
+        };
+        let (_, etcd) = of("v1.36.2", "3.5.17", 1).expect("all is simulated");
+        assert_eq!(etcd, EtcdVersion::new(5, 17));
+        for (apiserver, etcd, servers, why) in [
+            ("v1.3.6", "3.6.13", 1, "kube-apiserver v1.3.6 is not simulated; "),
+            ("v1.36.2", "3.3.15", 1, "etcd 3.3.15 is not simulated"),
+            ("v1.36.2", "3.6.13", 9, "`servers` is 9: 1 to 3"),
+        ] {
+            let wrong = of(apiserver, etcd, servers).expect_err(why);
+            assert!(wrong.contains(why), "{wrong}");
+        }
+    }
+}
