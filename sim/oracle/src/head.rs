@@ -205,7 +205,10 @@ mod tests {
         }
         let of = |flag, value| head(flag, value).expect(flag);
         let ranges = of("service-cluster-ip-range", "10.0.0.0/29,fd00::/120").ranges;
-        assert_eq!(&*ranges.cluster_ips, ["10.0.0.0/29".into(), "fd00::/120".into()]);
+        assert_eq!(
+            &*ranges.cluster_ips,
+            ["10.0.0.0/29".into(), "fd00::/120".into()]
+        );
         let ranges = of("service-node-port-range", "30100-30107").ranges;
         assert_eq!(ranges.node_ports, (30100, 8));
         assert!(!of("watch-cache", "false").watch_cache);
@@ -220,24 +223,67 @@ mod tests {
     #[test]
     fn what_cannot_be_honoured_is_refused_with_what_could_be() {
         for (flag, value, why) in [
-            ("max-requests-inflight", "10", "this flag is not simulated; those are: advertise-address"),
-            ("authorization-mode", "RBAC", "only `AlwaysAllow` is simulated"),
+            (
+                "max-requests-inflight",
+                "10",
+                "this flag is not simulated; those are: advertise-address",
+            ),
+            (
+                "authorization-mode",
+                "RBAC",
+                "only `AlwaysAllow` is simulated",
+            ),
             ("advertise-address", "192.0.2.1", "only `192.0.2.11`"),
             ("enable-priority-and-fairness", "true", "only `false`"),
             ("etcd-compaction-interval", "5m", "only `0`"),
-            ("storage-media-type", "application/vnd.kubernetes.protobuf", "only `application/json`"),
-            ("service-account-issuer", "https://x", "only `https://kubernetes.default.svc`"),
-            ("feature-gates", "WatchList=false", "`WatchList=false` is not simulated"),
-            ("feature-gates", "UnknownVersionInteroperabilityProxy=true", "is not simulated"),
-            ("feature-gates", "APIServerIdentity=maybe", "write `true` or `false`"),
-            ("disable-admission-plugins", "PodSecurity", "no plugin but `ServiceAccount`"),
+            (
+                "storage-media-type",
+                "application/vnd.kubernetes.protobuf",
+                "only `application/json`",
+            ),
+            (
+                "service-account-issuer",
+                "https://x",
+                "only `https://kubernetes.default.svc`",
+            ),
+            (
+                "feature-gates",
+                "WatchList=false",
+                "`WatchList=false` is not simulated",
+            ),
+            (
+                "feature-gates",
+                "UnknownVersionInteroperabilityProxy=true",
+                "is not simulated",
+            ),
+            (
+                "feature-gates",
+                "APIServerIdentity=maybe",
+                "write `true` or `false`",
+            ),
+            (
+                "disable-admission-plugins",
+                "PodSecurity",
+                "no plugin but `ServiceAccount`",
+            ),
             ("endpoint-reconciler-type", "best", "write `lease`"),
-            ("service-cluster-ip-range", "10.96.0.0", "is not a range of addresses"),
-            ("service-node-port-range", "30007-30000", "did you mean `30000-30007`?"),
+            (
+                "service-cluster-ip-range",
+                "10.96.0.0",
+                "is not a range of addresses",
+            ),
+            (
+                "service-node-port-range",
+                "30007-30000",
+                "did you mean `30000-30007`?",
+            ),
             ("watch-cache", "perhaps", "write `true` or `false`"),
         ] {
             let wrong = head(flag, value).expect_err(flag);
-            assert!(wrong.starts_with(&format!("`--{flag}={value}`: ")), "{wrong}");
+            assert!(
+                wrong.starts_with(&format!("`--{flag}={value}`: ")),
+                "{wrong}"
+            );
             assert!(wrong.contains(why), "{wrong}");
         }
     }
@@ -251,7 +297,12 @@ mod tests {
         let (_, etcd) = of("v1.36.2", "3.5.17", 1).expect("all is simulated");
         assert_eq!(etcd, EtcdVersion::new(5, 17));
         for (apiserver, etcd, servers, why) in [
-            ("v1.3.6", "3.6.13", 1, "kube-apiserver v1.3.6 is not simulated; "),
+            (
+                "v1.3.6",
+                "3.6.13",
+                1,
+                "kube-apiserver v1.3.6 is not simulated; ",
+            ),
             ("v1.36.2", "3.3.15", 1, "etcd 3.3.15 is not simulated"),
             ("v1.36.2", "3.6.13", 9, "`servers` is 9: 1 to 3"),
         ] {

@@ -309,7 +309,7 @@ pub struct Lab {
 }
 
 /// What is simulated.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cluster {
     /// Of the servers.
     pub release: Version,

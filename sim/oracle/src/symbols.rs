@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use regex::Regex;
 use serde_json::Value as Json;
+use wavetank_api::json::Map;
 
 /// The symbols of one recording.
 pub struct Symbols {
@@ -166,6 +167,8 @@ impl Symbols {
             }
             (Json::Object(fields), Json::Object(said)) => {
                 let mut first = Ok(());
+                let named = self.named_fields(fields);
+                let fields = named.as_ref().unwrap_or(fields);
                 let added = said.keys().filter(|field| !fields.contains_key(*field));
                 for field in fields.keys().chain(added) {
                     let at = format!("{at}.{field}");
@@ -188,6 +191,13 @@ impl Symbols {
                 Err(unequal(recorded, said, at))
             }
         }
+    }
+
+    /// Names of fields may hold symbols, too: managedFields name items of lists by their keys.
+    fn named_fields(&self, fields: &Map) -> Option<Map> {
+        let has_symbols = fields.keys().any(|name| name.starts_with("k:"));
+        let named = |(name, value): (&String, &Json)| (self.fill_text(name), value.clone());
+        has_symbols.then(|| fields.iter().map(named).collect())
     }
 
     /// The uids in what is not there at all are counted all the same.

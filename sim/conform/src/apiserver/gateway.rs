@@ -9,7 +9,9 @@ use serde_json::{Value as Json, json};
 use super::http::{Http, Line, Lines};
 
 /// A write is seen within this time.
-const SEEN_WITHIN: Duration = Duration::from_secs(10);
+const SEEN_WITHIN: Duration = Duration::from_secs(20);
+/// The longest that one run takes.
+const FOLLOWED: Duration = Duration::from_secs(1_800);
 
 /// An etcd, and a watch of all its keys.
 pub(crate) struct Gateway {
@@ -91,7 +93,11 @@ impl Gateway {
         }});
         self.seen = after;
         self.kept.clear();
-        match self.http.open(&post("/v3/watch", &create), SEEN_WITHIN)? {
+        // It is followed as long as the server runs.
+        match self
+            .http
+            .open(&post("/v3/watch", &create), Some(FOLLOWED))?
+        {
             Ok(lines) => self.writes = Some(lines),
             Err(answer) => return Err(format!("etcd refuses a watch: {answer}")),
         }
@@ -103,7 +109,7 @@ impl Gateway {
         let newest = self.revision()?;
         while self.seen < newest {
             let lines = self.writes.as_mut().ok_or("nobody follows etcd")?;
-            let Line::Text(line) = lines.next() else {
+            let Line::Text(line) = lines.next(SEEN_WITHIN) else {
                 return Err(format!("etcd does not tell of revision {newest}"));
             };
             let told: Json = serde_json::from_str(&line).map_err(|error| error.to_string())?;

@@ -1,13 +1,15 @@
 //! HTTP to real servers: requests as recordings hold them, their answers, and streams that are read line by line.
 
-use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::io::{BufRead as _, BufReader};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use ureq::config::AutoHeaderValue;
 use ureq::http::{HeaderMap, Request, Response, header};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Body, BodyReader, Error};
+use ureq::{Agent, Body, Error};
 
 /// The longest that an answer may take: past a server's own limit.
 const LONGEST: Duration = Duration::from_secs(90);
@@ -19,8 +21,11 @@ pub(crate) struct Http {
     token: Option<String>,
 }
 
-/// Lines that come one after another.
-pub(crate) struct Lines(BufReader<BodyReader<'static>>);
+/// The longest that a stream is read: whoever reads lines reads on when nobody waits for them any more.
+const STREAM: Duration = Duration::from_secs(180);
+
+/// Lines that come one after another, read by a thread of their own.
+pub(crate) struct Lines(Receiver<String>);
 
 /// What reading a line came to.
 pub(crate) enum Line {
@@ -72,22 +77,35 @@ impl Http {
     /// Sends a request as a recording holds it. The answer is as a recording has it, too: `code`, `body`, and `warnings`,
     /// `retryAfter` and `headers` where there are some.
     pub fn send(&self, request: &Json) -> Result<Json, String> {
-        answer(self.run(request, LONGEST)?)
+        answer(self.run(request, None)?)
     }
 
     /// Sends a request whose answer is read line by line, once there are headers; the answer if it is none of that kind.
-    /// One waits so long for a line.
-    pub fn open(&self, request: &Json, quiet: Duration) -> Result<Result<Lines, Json>, String> {
-        let response = self.run(request, quiet)?;
+    /// `longest` is how long it is read, if not for a few minutes.
+    pub fn open(
+        &self,
+        request: &Json,
+        longest: Option<Duration>,
+    ) -> Result<Result<Lines, Json>, String> {
+        let response = self.run(request, Some(longest.unwrap_or(STREAM)))?;
         if response.status() != 200 {
             return answer(response).map(Err);
         }
-        Ok(Ok(Lines(BufReader::new(
-            response.into_body().into_reader(),
-        ))))
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            let mut reader = BufReader::new(response.into_body().into_reader());
+            let mut text = String::new();
+            // What the server breaks off when it is killed ends, too.
+            while reader.read_line(&mut text).is_ok_and(|read| read > 0) {
+                if sender.send(std::mem::take(&mut text)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Ok(Lines(lines)))
     }
 
-    fn run(&self, request: &Json, quiet: Duration) -> Result<Response<Body>, String> {
+    fn run(&self, request: &Json, stream: Option<Duration>) -> Result<Response<Body>, String> {
         let text = |field: &str| request[field].as_str();
         let path = text("path").unwrap_or_default();
         let url = format!("{}{path}{}", self.base, query(&request["query"]));
@@ -106,26 +124,27 @@ impl Http {
         for (name, value) in request["headers"].as_object().into_iter().flatten() {
             builder = builder.header(name, value.as_str().unwrap_or_default());
         }
-        let response = match &request["body"] {
-            Json::Null => builder.body(()).map_err(Error::from).and_then(|request| {
+        let bytes = match &request["body"] {
+            Json::Null => None,
+            Json::String(text) => Some(text.clone()),
+            tree => Some(tree.to_string()),
+        };
+        let response = match bytes {
+            None => builder.body(()).map_err(Error::from).and_then(|request| {
                 let request = self.agent.configure_request(request);
+                let request = request.timeout_recv_response(Some(LONGEST));
                 self.agent
-                    .run(request.timeout_per_read(Some(quiet)).build())
+                    .run(request.timeout_recv_body(stream.or(Some(LONGEST))).build())
             }),
-            body => {
-                let bytes = match body {
-                    Json::String(text) => text.clone(),
-                    tree => tree.to_string(),
-                };
-                builder
-                    .body(bytes)
-                    .map_err(Error::from)
-                    .and_then(|request| {
-                        let request = self.agent.configure_request(request);
-                        self.agent
-                            .run(request.timeout_per_read(Some(quiet)).build())
-                    })
-            }
+            Some(bytes) => builder
+                .body(bytes)
+                .map_err(Error::from)
+                .and_then(|request| {
+                    let request = self.agent.configure_request(request);
+                    let request = request.timeout_recv_response(Some(LONGEST));
+                    self.agent
+                        .run(request.timeout_recv_body(stream.or(Some(LONGEST))).build())
+                }),
         };
         response.map_err(|error| format!("{url}: {error}"))
     }
@@ -193,23 +212,14 @@ fn first(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 impl Lines {
-    /// The next line.
-    pub fn next(&mut self) -> Line {
-        let mut text = String::new();
-        match self.0.read_line(&mut text) {
-            Ok(0) => Line::End,
-            Ok(_) => Line::Text(text),
-            Err(error) if is_timeout(&error) => Line::Quiet,
-            // What the server ends while it is killed ends, too.
-            Err(_) => Line::End,
+    /// The next line, if one comes within this time.
+    pub fn next(&mut self, quiet: Duration) -> Line {
+        match self.0.recv_timeout(quiet) {
+            Ok(text) => Line::Text(text),
+            Err(RecvTimeoutError::Timeout) => Line::Quiet,
+            Err(RecvTimeoutError::Disconnected) => Line::End,
         }
     }
-}
-
-fn is_timeout(error: &std::io::Error) -> bool {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
-    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock)
-        || matches!(inner, Some(Error::Timeout(_)))
 }
 
 #[cfg(test)]

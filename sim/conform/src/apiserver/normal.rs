@@ -288,6 +288,7 @@ impl Normal {
             Json::String(text) if field == "cells" && self.patterns.age.is_match(text) => {
                 "age".into()
             }
+            Json::String(text) if !asked && self.is_today(text) => "date".into(),
             Json::String(text) => self.text(text, asked).into(),
             Json::Number(number) => match number.as_u64() {
                 Some(number) => self.port(number, asked, field),
@@ -360,6 +361,8 @@ impl Normal {
                 text.into()
             }
             Ok(_) if self.events => "rv-event".into(),
+            // A cache of a kind that nobody has written since is where some run before has left it.
+            Ok(number) if !asked && (2..self.begin).contains(&number) => "rv".into(),
             Ok(number) => self.revision(number).into(),
             Err(_) => text.into(),
         }
@@ -378,6 +381,11 @@ impl Normal {
             .entry(number)
             .or_insert_with(|| format!("{prefix}-{next}"))
             .clone()
+    }
+
+    /// Is it a date about now, and nothing else?
+    fn is_today(&self, text: &str) -> bool {
+        text.len() == "2026-01-01".len() && text.as_bytes()[4] == b'-' && is_near(text, self.now)
     }
 
     fn token(&mut self, text: &str, asked: bool) -> Json {

@@ -26,8 +26,9 @@ pub enum Op {
 pub(crate) struct Seen {
     /// The objects at a path, oldest first.
     objects: BTreeMap<String, Vec<Json>>,
-    /// All revisions, oldest first.
+    /// All revisions since the run has begun, oldest first.
     revisions: Vec<u64>,
+    begin: u64,
     /// The last token of each list.
     tokens: BTreeMap<String, String>,
     /// What stands for `{a}`.
@@ -35,14 +36,15 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// In a run of this number. Names that a whole cluster shares are its own.
-    pub fn new(run: u64) -> Seen {
+    /// In a run of this number, which begins at a revision. Names that a whole cluster shares are its own.
+    pub fn new(run: u64, begin: u64) -> Seen {
         Seen {
             names: vec![
                 ("{a}", format!("a-{run}")),
                 ("{b}", format!("b-{run}")),
                 ("{run}", format!("r{run}")),
             ],
+            begin,
             ..Seen::default()
         }
     }
@@ -129,6 +131,8 @@ impl Seen {
         if let Some(revision) = metadata["resourceVersion"]
             .as_str()
             .and_then(|rv| rv.parse().ok())
+            // Of what was before, the simulated server has nothing.
+            .filter(|revision| *revision >= self.begin)
         {
             self.revisions.push(revision);
             // Revisions of lists and of watches come in any order; the newest is what is newest.
@@ -168,7 +172,7 @@ mod tests {
 
     #[test]
     fn places_are_filled_with_what_answers_told() {
-        let mut seen = Seen::new(7);
+        let mut seen = Seen::new(7, 0);
         let create =
             json!({"method": "POST", "path": "/api/v1/namespaces/a-7/configmaps", "query": {}});
         for revision in ["60", "61"] {
@@ -199,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_a_dry_run_told_is_not_kept() {
-        let mut seen = Seen::new(1);
+        let mut seen = Seen::new(1, 0);
         let create = json!({"method": "POST", "path": "/c", "query": {"dryRun": "All"}});
         let told = json!({"metadata": {"name": "x", "resourceVersion": "5"}});
         seen.see(&create, &json!({"code": 201, "body": told}));

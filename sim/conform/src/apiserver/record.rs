@@ -14,15 +14,15 @@ use super::op::{Op, Seen};
 use super::server::Server;
 
 /// What a cache answers may trail: one waits before.
-const CATCH_UP: Duration = Duration::from_millis(120);
+const CATCH_UP: Duration = Duration::from_millis(80);
 /// The controller that repairs addresses looks at each change of a Service.
-const REPAIR: Duration = Duration::from_millis(60);
+const REPAIR: Duration = Duration::from_millis(40);
 /// So long without an event, and a watch is read.
-const QUIET: Duration = Duration::from_millis(600);
+const QUIET: Duration = Duration::from_millis(350);
 /// The server ends a watch that has a time limit. None here is longer.
 const ENDS_WITHIN: Duration = Duration::from_secs(20);
 /// Controllers in the server have done what a request asks of them when nothing is written for so long.
-const SETTLED: Duration = Duration::from_millis(600);
+const SETTLED: Duration = Duration::from_millis(400);
 
 /// Requests that controllers in the server act upon later.
 const ASYNCHRONOUS: [&str; 3] = [
@@ -57,7 +57,7 @@ pub(crate) fn record(server: &mut Server, run: u64, ops: &[Op]) -> Result<Record
     let mut recorder = Recorder {
         lines: vec![json!({"step": 0, "cluster": server.head()})],
         server,
-        seen: Seen::new(run),
+        seen: Seen::new(run, begin),
         normal,
         watches: BTreeMap::new(),
     };
@@ -161,9 +161,7 @@ impl Recorder<'_> {
         if is_served_by_a_cache(&request) {
             thread::sleep(CATCH_UP);
         }
-        let ends = !request["query"]["timeoutSeconds"].is_null();
-        let quiet = if ends { ENDS_WITHIN } else { QUIET };
-        let lines = self.server.http.open(&request, quiet)?;
+        let lines = self.server.http.open(&request, None)?;
         let opened_before = self.lines.len() as u64;
         let watch_is = Watch {
             lines,
@@ -193,7 +191,8 @@ impl Recorder<'_> {
                 line["response"] = json!({"code": answer["code"], "body": answer["body"]});
             }
             Ok(lines) => {
-                let (events, end) = read(lines);
+                let ends = !watch.request["query"]["timeoutSeconds"].is_null();
+                let (events, end) = read(lines, if ends { ENDS_WITHIN } else { QUIET });
                 line["events"] = events.into();
                 line["end"] = end.into();
             }
@@ -226,11 +225,11 @@ impl Recorder<'_> {
 }
 
 /// All events of a watch, and how it ended.
-fn read(mut lines: Lines) -> (Vec<Json>, &'static str) {
+fn read(mut lines: Lines, quiet: Duration) -> (Vec<Json>, &'static str) {
     let mut events: Vec<Json> = Vec::new();
     let mut end = "closed";
     loop {
-        match lines.next() {
+        match lines.next(quiet) {
             Line::End => break,
             Line::Quiet => {
                 end = "timeout";
