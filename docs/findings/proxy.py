@@ -12,6 +12,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from cluster import TOKEN, UNVERIFIED, free_port
 
 
+def write_kubeconfig(path, port):
+    cluster = {'server': f'https://127.0.0.1:{port}', 'insecure-skip-tls-verify': True}
+    config = {'apiVersion': 'v1', 'kind': 'Config', 'clusters': [{'name': 'c', 'cluster': cluster}],
+              'users': [{'name': 'u', 'user': {'token': TOKEN}}],
+              'contexts': [{'name': 'x', 'context': {'cluster': 'c', 'user': 'u'}}], 'current-context': 'x'}
+    with open(path, 'w') as file:
+        json.dump(config, file)
+
+
 class Rule:
     """Requests of this method whose path holds this text. `before` and `after` are called when one comes, and when its
     answer is there; they may wait. If `lose` is set the answer is not passed on."""
@@ -44,12 +53,7 @@ class Proxy:
 
     def kubeconfig(self, path):
         """Writes a kubeconfig for clients of the proxy."""
-        cluster = {'server': f'https://127.0.0.1:{self.port}', 'insecure-skip-tls-verify': True}
-        config = {'apiVersion': 'v1', 'kind': 'Config', 'clusters': [{'name': 'c', 'cluster': cluster}],
-                  'users': [{'name': 'u', 'user': {'token': TOKEN}}],
-                  'contexts': [{'name': 'x', 'context': {'cluster': 'c', 'user': 'u'}}], 'current-context': 'x'}
-        with open(path, 'w') as file:
-            json.dump(config, file)
+        write_kubeconfig(path, self.port)
         return path
 
     def hold_watches(self, text):

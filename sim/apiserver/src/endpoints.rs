@@ -80,7 +80,8 @@ async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve
             discovery::serve(rx, config, path, request).unwrap_or_else(Response::status)
         }
         Route::Api(api) => {
-            let warned = deprecation(config.release, api);
+            let method = served.request.expect::<Request>().method;
+            let warned = deprecation(config.release, api, method);
             handle_api(rx, config, storages, served, api, warned).await
         }
         Route::Custom(path) => {
@@ -131,9 +132,18 @@ async fn handle_api(
     response
 }
 
-/// What is said of a deprecated kind, whatever becomes of the request (`endpoints/installer.go`).
-fn deprecation(release: Version, api: &Api) -> Warnings {
+/// What is said of a deprecated kind, whatever its handler makes of the request (`endpoints/installer.go`). Where there is
+/// no handler nothing is said: of a subresource that the kind has not, or of a POST to an object.
+fn deprecation(release: Version, api: &Api, method: Method) -> Warnings {
     let mut warnings = Warnings::new();
+    let is_handled = match method {
+        Method::Post => api.name.is_none(),
+        Method::Put | Method::Patch => api.name.is_some(),
+        _ => true,
+    };
+    if !is_handled || api.subresource.is_some() || api.part != Part::Whole {
+        return warnings;
+    }
     if release.has(gates::ENDPOINTS_ARE_DEPRECATED) && *api.resource == kinds::ENDPOINTS {
         let endpoints =
             "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";

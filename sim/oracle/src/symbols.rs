@@ -284,7 +284,8 @@ impl Symbols {
             return false;
         }
         // What was released may be allocated again.
-        let drawn = ["ip-", "ip6-", "port-"];
+        // Caches that trail may be at one revision here and at several there.
+        let drawn = ["ip-", "ip6-", "port-", "rv-pre-"];
         let again = drawn.iter().any(|prefix| symbol.starts_with(prefix));
         if !again && self.bound.values().any(|bound| bound == said) {
             return false;

@@ -458,7 +458,8 @@ impl Draw {
                 &path,
                 json!({"body": {}, "contentType": "application/json"}),
             ),
-            4 => self.send("POST", &path, json!({"body": kind.object(name, json!({}))})),
+            // A custom object is created by a POST to its own path, without managedFields: that is not modelled.
+            4 if kind != WIDGET => self.send("POST", &path, json!({"body": kind.object(name, json!({}))})),
             5 => self.send(
                 "PATCH",
                 &path,
