@@ -125,7 +125,7 @@ impl Symbols {
                         let revision = self.fill_text(revision);
                         let token = format!(
                             "{{\"v\":\"{version}\",\"rv\":{revision},\"start\":{}}}",
-                            Json::from(start)
+                            Json::from(self.fill_text(start))
                         );
                         URL_SAFE_NO_PAD.encode(token)
                     }
@@ -229,7 +229,10 @@ impl Symbols {
             let is_date = said == "date" || said.len() == 10 && said.as_bytes()[4] == b'-';
             return if is_date { Ok(()) } else { Err(differs()) };
         }
-        let recorded = &recorded.replace(":\\\"time\\\"", ":\\\"a-time\\\"");
+        // Times in a text: within JSON, or as the value that is wrong.
+        let recorded = &recorded
+            .replace(":\\\"time\\\"", ":\\\"a-time\\\"")
+            .replace("Invalid value: \"time\"", "Invalid value: \"a-time\"");
         let symbols: Vec<(usize, usize)> = self
             .pattern
             .find_iter(recorded)
@@ -271,7 +274,7 @@ impl Symbols {
                 return false;
             };
             return token["v"] == version
-                && token["start"] == start
+                && token["start"] == self.fill_text(start)
                 && self.bind(revision, &token["rv"].to_string());
         }
         if symbol == "a-time" || symbol.ends_with("-rejected") {

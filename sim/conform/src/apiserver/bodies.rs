@@ -249,8 +249,8 @@ fn address(dice: &mut Dice, tiny: bool) -> &'static str {
         "10.96.0.255",
     ];
     match tiny || dice.percent(15) {
-        true => *dice.pick(&EDGES),
-        false => *dice.pick(&FREE),
+        true => dice.pick::<&str>(&EDGES),
+        false => dice.pick::<&str>(&FREE),
     }
 }
 

@@ -459,7 +459,9 @@ impl Draw {
                 json!({"body": {}, "contentType": "application/json"}),
             ),
             // A custom object is created by a POST to its own path, without managedFields: that is not modelled.
-            4 if kind != WIDGET => self.send("POST", &path, json!({"body": kind.object(name, json!({}))})),
+            4 if kind != WIDGET => {
+                self.send("POST", &path, json!({"body": kind.object(name, json!({}))}))
+            }
             5 => self.send(
                 "PATCH",
                 &path,

@@ -2,8 +2,8 @@
 
 use std::env;
 
-use wavetank_conform::apiserver::{Known, Plan, Program, compare};
 use wavetank_conform::Program as Etcd;
+use wavetank_conform::apiserver::{Known, Plan, Program, compare};
 use wavetank_oracle::{Difference, Unequal};
 
 fn number(variable: &str, usual: u64) -> u64 {
@@ -31,14 +31,18 @@ fn random_requests_are_answered_as_the_real_server_answers_them() {
 #[test]
 fn what_is_no_kube_apiserver_is_refused() {
     let missing = Program::at("/nowhere/kube-apiserver").expect_err("there is none");
-    assert!(missing.contains("there is no kube-apiserver at /nowhere"), "{missing}");
+    assert!(
+        missing.contains("there is no kube-apiserver at /nowhere"),
+        "{missing}"
+    );
     let other = Program::at("/bin/echo").expect_err("it is something else");
     assert!(other.contains("does not tell its version"), "{other}");
 }
 
 #[test]
 fn a_difference_is_known_by_its_text() {
-    let known = Known::parse("# why\n\n^GET .*/pods/.* at response\\.code => because\n").expect("a list");
+    let known =
+        Known::parse("# why\n\n^GET .*/pods/.* at response\\.code => because\n").expect("a list");
     let difference = |what: &str| Difference {
         step: 1,
         what: what.to_owned(),
@@ -48,7 +52,10 @@ fn a_difference_is_known_by_its_text() {
             simulated: "404".to_owned(),
         },
     };
-    assert_eq!(known.reason(&difference("GET /api/v1/pods/x")), Some("because"));
+    assert_eq!(
+        known.reason(&difference("GET /api/v1/pods/x")),
+        Some("because")
+    );
     assert_eq!(known.reason(&difference("PUT /api/v1/pods/x")), None);
     for (text, why) in [
         ("GET because", "line 1: wants `PATTERN => reason`"),
