@@ -15,6 +15,11 @@ mod etcd;
 #[cfg(not(feature = "real-etcd"))]
 #[path = "conform/no_etcd.rs"]
 mod etcd;
+#[cfg(feature = "real-apiserver")]
+mod live;
+#[cfg(not(feature = "real-apiserver"))]
+#[path = "conform/not_live.rs"]
+mod live;
 
 #[derive(Debug, Args)]
 pub(super) struct ConformArgs {
@@ -30,23 +35,59 @@ enum What {
     /// both, and every answer, revision, event and error is compared. A difference is shrunk to its
     /// smallest sequence and written to a file. It needs a build with the feature `real-etcd`.
     Etcd(EtcdArgs),
-    /// The apiserver, against recorded transcripts of a real one
+    /// The apiserver, against recorded transcripts of a real one, or against one that runs
     ///
     /// Every file is replayed from an empty store in one pass; each answer, warning, watch event and
     /// write to etcd is compared. The exit code is 0 if nothing differs but what
-    /// sim/oracle/known-differences.txt lists with its reason, else 1. The last line is
-    /// `steps: N equal of M (P %)`.
+    /// sim/oracle/known-differences.txt lists with its reason, 1 if something does, and 2 if a file
+    /// cannot be replayed. The last line is `steps: N equal of M (P %)`.
+    ///
+    /// With `--live` a real kube-apiserver is started over an etcd of its own on this machine, and
+    /// random requests are sent to both. A difference is made as small as it can be and written as a
+    /// transcript, which `conform apiserver FILE` replays. It needs a build with the feature
+    /// `real-apiserver`; docs/LIVE.md says how to get the programs.
     Apiserver(ApiserverArgs),
 }
 
 #[derive(Debug, Args)]
 struct ApiserverArgs {
-    /// The folder with files *.jsonl or *.jsonl.gz [default: those that are part of wavetank]
-    #[arg(long, value_name = "DIR")]
+    /// Transcripts, *.jsonl or *.jsonl.gz [default: those that are part of wavetank]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// A folder with transcripts
+    #[arg(long, value_name = "DIR", conflicts_with = "files")]
     corpus: Option<PathBuf>,
+    /// Compare with this kube-apiserver that runs; without a path with WAVETANK_KUBE_APISERVER, else
+    /// `kube-apiserver` on the PATH
+    #[arg(long, value_name = "BIN", num_args = 0..=1, conflicts_with_all = ["files", "corpus", "verbose"])]
+    live: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    plan: LiveArgs,
     /// Show each difference
     #[arg(long)]
     verbose: bool,
+}
+
+/// Of a comparison with a server that runs.
+#[derive(Debug, Args)]
+struct LiveArgs {
+    /// The program of its etcd [default: WAVETANK_ETCD, else `etcd` on the PATH]
+    #[arg(long, value_name = "BIN", requires = "live")]
+    etcd: Option<PathBuf>,
+    /// How many operations
+    #[arg(long, value_name = "N", default_value_t = 2_000, requires = "live")]
+    operations: u64,
+    /// The seed
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "live")]
+    seed: u64,
+    /// Where a difference is written
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "wavetank-out",
+        requires = "live"
+    )]
+    out: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -68,7 +109,10 @@ struct EtcdArgs {
 pub(super) fn conform(args: &ConformArgs) -> Result<Exit, Problem> {
     match &args.what {
         What::Etcd(args) => etcd::etcd(args),
-        What::Apiserver(args) => apiserver(args),
+        What::Apiserver(args) => match &args.live {
+            Some(program) => live::apiserver(program.as_deref(), &args.plan),
+            None => apiserver(args),
+        },
     }
 }
 
@@ -78,7 +122,12 @@ const KILLS: u32 = 100;
 fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     let recordings = match &args.corpus {
         Some(folder) => corpus::read(folder),
-        None => corpus::bundled(),
+        None if args.files.is_empty() => corpus::bundled(),
+        None => args
+            .files
+            .iter()
+            .map(|file| corpus::read_file(file))
+            .collect(),
     };
     let mut score = Score {
         files: Vec::new(),

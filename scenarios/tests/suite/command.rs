@@ -175,6 +175,38 @@ fn conform_etcd_says_how_it_is_built() {
     done.expect(2, &["this build cannot speak to a real etcd", command]);
 }
 
+#[cfg(not(feature = "real-apiserver"))]
+#[test]
+fn conform_apiserver_live_says_how_it_is_built() {
+    let live = ["conform", "apiserver", "--live", "--operations", "7"];
+    let done = wavetank().args(live).output();
+    let done = Done::from(done.expect("it starts"));
+    let command =
+        "cargo run --features real-apiserver -- conform apiserver --live --operations 7 --seed 0";
+    done.expect(
+        2,
+        &["this build cannot speak to a real kube-apiserver", command],
+    );
+}
+
+/// A transcript may be named, and what its head asks for is done or refused.
+#[test]
+fn conform_apiserver_refuses_a_flag_that_is_not_simulated() {
+    let dir = scratch("flags");
+    let path = dir.join("odd.jsonl");
+    let head = r#"{"cluster":{"apiserver":"v1.36.2","etcd":"3.6.13","flags":{"watch-cache-sizes":"pods#1"}}}"#;
+    std::fs::write(&path, head).expect("a file");
+    let done = wavetank()
+        .args(["conform", "apiserver"])
+        .arg(&path)
+        .output();
+    let done = Done::from(done.expect("it starts"));
+    done.expect(
+        2,
+        &["odd: line 1: `--watch-cache-sizes=pods#1`: this flag is not simulated"],
+    );
+}
+
 #[test]
 fn a_commit_hash_is_a_seed() {
     let dir = scratch("hash");

@@ -67,15 +67,25 @@ fn unsupported() -> Status {
     status
 }
 
-/// Is a patch of this kind one of those that a resource takes?
+/// The kind of a patch of a resource, by its content type.
 ///
 /// # Errors
-/// 415, before anything is looked for.
-pub fn takes(kind: PatchKind, resource: &'static Resource) -> Result<(), Status> {
-    match kind == PatchKind::Strategic && resource.strategy.custom().is_some() {
-        true => Err(unsupported_of_custom()),
-        false => Ok(()),
+/// 415, before anything is looked for: the resource takes no such patch.
+pub fn kind_for(
+    content_type: Option<&str>,
+    resource: &'static Resource,
+) -> Result<PatchKind, Status> {
+    match PatchKind::of(content_type) {
+        Err(_) | Ok(PatchKind::Strategic) if resource.strategy.custom().is_some() => {
+            Err(unsupported_of_custom())
+        }
+        kind => kind,
     }
+}
+
+/// A document with a merge patch merged into it.
+pub fn merged(document: Map, patch: Map) -> Map {
+    merge::apply(document, patch)
 }
 
 /// The object that a patch makes of `current`, which carries its resourceVersion, with warnings.

@@ -23,6 +23,7 @@ use wavetank_api::decode;
 use wavetank_api::json::{self, Json};
 use wavetank_api::managedfields::{FieldManager, manager_or_user_agent};
 use wavetank_api::options::WriteOptions;
+use wavetank_api::patch::PatchKind;
 use wavetank_api::strategy::Part;
 use wavetank_api::{Content, Method, Request, Response, Stamp, Status, kinds};
 use wavetank_engine::{Outcome, Payload, ProcId, Rx};
@@ -81,7 +82,7 @@ async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve
             discovery::serve(rx, config, path, request).unwrap_or_else(Response::status)
         }
         Route::Api(api) => {
-            let warned = deprecation(config.release, api);
+            let warned = deprecation(config.release, api, served.request.expect());
             handle_api(rx, config, storages, served, api, warned).await
         }
         Route::Custom(path) => {
@@ -132,9 +133,20 @@ async fn handle_api(
     response
 }
 
-/// What is said of a deprecated kind, whatever becomes of the request (`endpoints/installer.go`).
-fn deprecation(release: Version, api: &Api) -> Warnings {
+/// What is said of a deprecated kind, whatever its handler makes of the request (`endpoints/installer.go`). Where there is
+/// no handler nothing is said: of a subresource that the kind has not, of a POST to an object, of a patch of no kind.
+fn deprecation(release: Version, api: &Api, request: &Request) -> Warnings {
     let mut warnings = Warnings::new();
+    let content_type = request.content_type.as_deref();
+    let is_handled = match request.method {
+        Method::Post => api.name.is_none(),
+        Method::Put => api.name.is_some(),
+        Method::Patch => api.name.is_some() && PatchKind::of(content_type).is_ok(),
+        _ => true,
+    };
+    if !is_handled || api.subresource.is_some() || api.part != Part::Whole {
+        return warnings;
+    }
     if release.has(gates::ENDPOINTS_ARE_DEPRECATED) && *api.resource == kinds::ENDPOINTS {
         let endpoints =
             "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";

@@ -90,6 +90,14 @@ impl From<wavetank_api::Status> for StoreError {
 }
 
 impl Preconditions {
+    /// `Preconditions.Check` of `DryRunnableStorage`, which knows the key without the prefix of all keys.
+    ///
+    /// # Errors
+    /// [`StoreError::Precondition`].
+    pub fn check_dry_run(&self, key: &str, stored: Option<&Stored>) -> Result<(), StoreError> {
+        self.check(key.strip_prefix("/registry").unwrap_or(key), stored)
+    }
+
     /// `Preconditions.Check`: does the stored object (`None` for one that does not exist) fit?
     ///
     /// # Errors

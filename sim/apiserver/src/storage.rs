@@ -177,7 +177,7 @@ impl Storage {
                     keys: Keys::One(key.clone()),
                     prev_kv: false,
                 });
-                self.if_unchanged(rx, &key, revision, delete).await?;
+                self.if_unchanged(rx, &key, revision, None, delete).await?;
                 return Ok(current);
             }
         }

@@ -1,49 +1,24 @@
-//! The differential test of the simulated etcd: random sequences of operations are run on it and
+//! The differential tests of the simulated etcd and of the simulated kube-apiserver: random operations are run on each and
 //! on the real server, and every answer, error and watch event is compared.
 //!
-//! - `op` and `strategy`: what is done;
-//! - `run`, `rest`, `campaign`, `shrink`, `figures`, `render`: one sequence, many, the smallest one, the
-//!   score, and how a difference is told;
-//! - `side`: what is compared; `real` (with `server`, `grpc`, `translate`, `wire`): the real one;
-//!   `ours` (with `puppet`, `naming`): the simulated one; `against`: one against the other;
-//! - `expiry`: the suite of what depends on time;
-//! - `mutated`: a side that lies, as a test of the comparison.
+//! - `etcd`: that of etcd;
+//! - `apiserver`: that of the kube-apiserver, over its etcd;
+//! - `server`: a real etcd as a child process; `cut`: a sequence is made smaller.
 //!
-//! What etcd does is not known here: the real server knows it. This crate talks to the real world,
+//! What real servers do is not known here: they know it. This crate talks to the real world,
 //! so clocks, threads and sockets are as usual in it; nothing of it may reach the simulated one.
-#![cfg(feature = "real-etcd")]
+#![cfg(any(feature = "real-etcd", feature = "real-apiserver"))]
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
     reason = "a real server runs in real time"
 )]
 
-mod against;
-mod campaign;
-pub mod expiry;
-mod figures;
-mod grpc;
-mod mutated;
-mod naming;
-pub mod op;
-mod ours;
-mod puppet;
-mod real;
-mod render;
-mod rest;
-mod run;
+#[cfg(feature = "real-apiserver")]
+pub mod apiserver;
+mod cut;
+#[cfg(feature = "real-etcd")]
+pub mod etcd;
 mod server;
-mod shrink;
-pub mod side;
-pub mod strategy;
-mod translate;
-mod wire;
 
-pub use against::{against_real, release_of};
-pub use campaign::{Difference, Plan, Report, compare};
-pub use figures::Figures;
-pub use mutated::{Mutated, Mutation};
-pub use ours::Ours;
-pub use real::Real;
-pub use run::{Differ, Done, Sequence, Stop, What, run};
 pub use server::{Program, Server, Ticks};

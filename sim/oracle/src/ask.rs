@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use wavetank_api::Resource;
 use wavetank_components::kube_apiserver::bootstrap::Reconciler;
+use wavetank_components::services::ServiceRanges;
 use wavetank_releases::Release;
 
 use crate::lab::{Cluster, Lab};
@@ -19,10 +20,12 @@ pub fn ask(requests: &[Json]) -> Vec<Json> {
     let mut lab = Lab::new(&Cluster {
         release: Release::DEFAULT.version,
         etcd: wavetank_releases::etcd::LATEST,
-        ranges: vec!["10.96.0.0/24"],
+        ranges: ServiceRanges::of(&["10.96.0.0/24"]),
         servers: 1,
         reconciler: Reconciler::None,
         service_accounts: false,
+        watch_cache: true,
+        identity: false,
         asked_for: Resource::ALL.to_vec(),
     });
     let answer = |request: &Json| {

@@ -59,11 +59,26 @@ pub fn read(folder: &Path) -> Result<Vec<Recording>, String> {
         let folder = folder.display();
         return Err(format!("{folder}: there is no file *.jsonl or *.jsonl.gz"));
     }
-    let read = |path: &std::path::PathBuf| {
-        let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
-        parse(path, &std::fs::read(path).map_err(wrong)?)
-    };
-    paths.iter().map(read).collect()
+    paths.iter().map(|path| read_file(path)).collect()
+}
+
+/// The recording in a file.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn read_file(path: &Path) -> Result<Recording, String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+    parse(path, &std::fs::read(path).map_err(wrong)?)
+}
+
+/// Writes a recording, so that it can be read again.
+///
+/// # Errors
+/// Why the file cannot be written.
+pub fn write(recording: &Recording, path: &Path) -> Result<(), String> {
+    let lines = recording.lines.iter().map(|line| format!("{line}\n"));
+    let text: String = lines.collect();
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn name_of(path: &Path) -> Option<&str> {

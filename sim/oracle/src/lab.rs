@@ -309,20 +309,24 @@ pub struct Lab {
 }
 
 /// What is simulated.
-#[derive(Clone, Debug)]
-pub struct Cluster<'a> {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cluster {
     /// Of the servers.
     pub release: Version,
     /// Of their etcd.
     pub etcd: EtcdVersion,
-    /// `--service-cluster-ip-range`
-    pub ranges: Vec<&'a str>,
+    /// `--service-cluster-ip-range` and `--service-node-port-range`
+    pub ranges: ServiceRanges,
     /// How many servers there are.
     pub servers: usize,
     /// `--endpoint-reconciler-type`
     pub reconciler: Reconciler,
     /// Is the admission plugin `ServiceAccount` on?
     pub service_accounts: bool,
+    /// `--watch-cache`
+    pub watch_cache: bool,
+    /// Does each have an identity (the gate `APIServerIdentity`)?
+    pub identity: bool,
     /// What they are asked for: of this, and of what they use themselves, they have watch caches.
     pub asked_for: Vec<&'static Resource>,
 }
@@ -360,7 +364,7 @@ impl Lab {
     }
 
     /// All are up, and the servers are ready.
-    pub fn new(cluster: &Cluster<'_>) -> Lab {
+    pub fn new(cluster: &Cluster) -> Lab {
         let servers = &SERVERS[..cluster.servers];
         let (release, etcd) = (cluster.release, cluster.etcd);
         let mut all = vec!["etcd", EVENTS_ETCD, "recorder"];
@@ -400,7 +404,7 @@ impl Lab {
                 service_accounts: cluster.service_accounts,
                 policies: false,
             },
-            watch_cache: Some(etcd),
+            watch_cache: cluster.watch_cache.then_some(etcd),
             compaction: None,
         };
         let mut builder = WorldBuilder::new();
@@ -412,8 +416,8 @@ impl Lab {
                 server: Arc::new(config.clone()),
                 reconciler: cluster.reconciler,
                 apiserver_count: cluster.servers as u32,
-                identity: false,
-                services: Some(Arc::new(ServiceRanges::of(&cluster.ranges))),
+                identity: cluster.identity,
+                services: Some(Arc::new(cluster.ranges.clone())),
                 published: Arc::default(),
                 defects: wavetank_components::kube_apiserver::Defects::shipped_with(release),
             };

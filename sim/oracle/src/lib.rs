@@ -2,6 +2,7 @@
 //!
 //! - `bootstrap`: what a real server writes when it starts, beside what is simulated;
 //! - `corpus`: the recorded files;
+//! - `head`: which servers a recording is of, and the flags they ran with;
 //! - `lab`: a world of one etcd, some apiservers and somebody who sends what was recorded;
 //! - `endpoints`: what was done to several servers, and their leases and addresses;
 //! - `causes`: what is wrong with a custom object, in one order;
@@ -17,6 +18,7 @@ mod bootstrap;
 mod causes;
 pub mod corpus;
 mod endpoints;
+pub mod head;
 mod lab;
 mod managed_fields;
 mod replay;
@@ -27,3 +29,4 @@ pub mod timing;
 pub use ask::ask;
 pub use replay::{Difference, Replayed, replay};
 pub use score::{Known, Score};
+pub use symbols::Unequal;

@@ -2,18 +2,19 @@
 //! difference: what follows from it differs, too.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use wavetank_api::{Resource, WatchEvent, WatchPart, json as tree};
-use wavetank_components::kube_apiserver::bootstrap::Reconciler;
+use wavetank_components::services::ServiceRanges;
 use wavetank_components::services::allocators::Bitmap;
-use wavetank_releases::VERSIONS;
 
 use crate::causes;
 use crate::corpus::Recording;
 use crate::endpoints;
-use crate::lab::{self, Cluster, Lab, Write, taken};
+use crate::head;
+use crate::lab::{self, Lab, Write, taken};
 use crate::managed_fields;
 use crate::symbols::{Symbols, Unequal};
 
@@ -32,7 +33,6 @@ const READ: Duration = Duration::from_millis(900);
 
 const CLUSTER_IPS: &str = "/registry/ranges/serviceips";
 const NODE_PORTS: &str = "/registry/ranges/servicenodeports";
-const FIRST_PORT: u32 = 30000;
 
 /// A step that differs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,6 +60,8 @@ struct Replay<'a> {
     lab: Lab,
     /// Does the recording tell who manages objects?
     managed: bool,
+    /// What Services are allocated.
+    ranges: ServiceRanges,
     symbols: Symbols,
     recording: &'a Recording,
     /// The watches that are open, by the step that reads them.
@@ -90,40 +92,21 @@ fn asked_for(lines: &[Json]) -> Vec<&'static Resource> {
 /// # Errors
 /// The recording is of servers that cannot be simulated, or a line asks what no server is asked.
 pub fn replay(recording: &Recording) -> Result<Replayed, String> {
-    let cluster = &recording.lines[0]["cluster"];
-    let text = |field: &str| cluster[field].as_str().unwrap_or_default().to_owned();
-    let release = VERSIONS.into_iter().find(|release| {
-        let apiserver = text("apiserver");
-        apiserver.starts_with(&release.to_string())
-    });
     let wrong = |what: String| format!("{}: {what}", recording.name);
-    let release =
-        release.ok_or_else(|| wrong(format!("{} is not simulated", text("apiserver"))))?;
-    let etcd = wavetank_releases::etcd::named(&format!("v{}", text("etcd")));
-    let etcd = etcd.ok_or_else(|| wrong(format!("etcd {} is not simulated", text("etcd"))))?;
-    let ranges = cluster["flags"]["service-cluster-ip-range"].as_str();
-    let servers = cluster["servers"].as_u64().unwrap_or(1) as usize;
+    let head = &recording.lines[0]["cluster"];
+    let cluster = head::cluster(head, asked_for(&recording.lines));
+    let cluster = cluster.map_err(|what| wrong(format!("line 1: {what}")))?;
+    let servers = cluster.servers;
     for (at, line) in recording.lines.iter().enumerate().skip(1) {
         can_be_replayed(line, servers).map_err(|what| wrong(format!("line {}: {what}", at + 1)))?;
     }
-    let reconciler = match cluster["flags"]["endpoint-reconciler-type"].as_str() {
-        Some("lease") => Reconciler::Lease,
-        _ => Reconciler::None,
-    };
-    let mut lab = Lab::new(&Cluster {
-        release,
-        etcd,
-        ranges: ranges.unwrap_or("10.96.0.0/24").split(',').collect(),
-        servers,
-        reconciler,
-        service_accounts: cluster["flags"]["disable-admission-plugins"] != "ServiceAccount",
-        asked_for: asked_for(&recording.lines),
-    });
+    let mut lab = Lab::new(&cluster);
     lab.writes();
     let symbols = Symbols::new(&recording.lines, lab.revision());
     let mut replay = Replay {
         lab,
         managed: managed_fields::are_kept(recording),
+        ranges: cluster.ranges,
         symbols,
         recording,
         open: BTreeMap::new(),
@@ -204,6 +187,10 @@ fn describe(line: &Json) -> String {
 }
 
 impl Replay<'_> {
+    fn first_port(&self) -> u32 {
+        self.ranges.node_ports.0.into()
+    }
+
     /// Opens the watches that were open before this line.
     fn open_watches(&mut self, step: u64) {
         for line in &self.recording.lines {
@@ -325,7 +312,7 @@ impl Replay<'_> {
                     taken = Bitmap::parse(range["data"].as_str().unwrap_or_default())
                         .unwrap_or_default();
                 }
-                taken.allocate(port.saturating_sub(FIRST_PORT));
+                taken.allocate(port.saturating_sub(self.first_port()));
                 (NODE_PORTS, taken.text().into())
             }
         };
@@ -357,7 +344,7 @@ impl Replay<'_> {
         let (_, taken) = taken(&range);
         let said: Vec<Json> = taken
             .into_iter()
-            .map(|at| (FIRST_PORT + at).into())
+            .map(|at| (self.first_port() + at).into())
             .collect();
         let same = self
             .symbols
@@ -408,10 +395,9 @@ impl Replay<'_> {
         }
         let same = self.symbols.compare(&kept, &said, "bitmap");
         let (data, taken) = taken(&range);
-        let first = "10.96.0.0"
-            .parse::<std::net::Ipv4Addr>()
-            .expect("an address");
-        let ip = |at: u32| std::net::Ipv4Addr::from_bits(first.to_bits() + 1 + at).to_string();
+        let first = self.ranges.first_address().unwrap_or_default();
+        let first = first.parse().unwrap_or(Ipv4Addr::UNSPECIFIED);
+        let ip = |at: u32| Ipv4Addr::from_bits(first.to_bits() + at).to_string();
         let allocated: Vec<Json> = taken.into_iter().map(|at| ip(at).into()).collect();
         let random = recorded["data"] == "depends on random addresses";
         let data = if random {

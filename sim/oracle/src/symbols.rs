@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use regex::Regex;
 use serde_json::Value as Json;
+use wavetank_api::json::Map;
 
 /// The symbols of one recording.
 pub struct Symbols {
@@ -124,7 +125,7 @@ impl Symbols {
                         let revision = self.fill_text(revision);
                         let token = format!(
                             "{{\"v\":\"{version}\",\"rv\":{revision},\"start\":{}}}",
-                            Json::from(start)
+                            Json::from(self.fill_text(start))
                         );
                         URL_SAFE_NO_PAD.encode(token)
                     }
@@ -166,6 +167,8 @@ impl Symbols {
             }
             (Json::Object(fields), Json::Object(said)) => {
                 let mut first = Ok(());
+                let named = self.named_fields(fields);
+                let fields = named.as_ref().unwrap_or(fields);
                 let added = said.keys().filter(|field| !fields.contains_key(*field));
                 for field in fields.keys().chain(added) {
                     let at = format!("{at}.{field}");
@@ -188,6 +191,13 @@ impl Symbols {
                 Err(unequal(recorded, said, at))
             }
         }
+    }
+
+    /// Names of fields may hold symbols, too: managedFields name items of lists by their keys.
+    fn named_fields(&self, fields: &Map) -> Option<Map> {
+        let has_symbols = fields.keys().any(|name| name.starts_with("k:"));
+        let named = |(name, value): (&String, &Json)| (self.fill_text(name), value.clone());
+        has_symbols.then(|| fields.iter().map(named).collect())
     }
 
     /// The uids in what is not there at all are counted all the same.
@@ -219,7 +229,10 @@ impl Symbols {
             let is_date = said == "date" || said.len() == 10 && said.as_bytes()[4] == b'-';
             return if is_date { Ok(()) } else { Err(differs()) };
         }
-        let recorded = &recorded.replace(":\\\"time\\\"", ":\\\"a-time\\\"");
+        // Times in a text: within JSON, or as the value that is wrong.
+        let recorded = &recorded
+            .replace(":\\\"time\\\"", ":\\\"a-time\\\"")
+            .replace("Invalid value: \"time\"", "Invalid value: \"a-time\"");
         let symbols: Vec<(usize, usize)> = self
             .pattern
             .find_iter(recorded)
@@ -261,7 +274,7 @@ impl Symbols {
                 return false;
             };
             return token["v"] == version
-                && token["start"] == start
+                && token["start"] == self.fill_text(start)
                 && self.bind(revision, &token["rv"].to_string());
         }
         if symbol == "a-time" || symbol.ends_with("-rejected") {
@@ -274,7 +287,8 @@ impl Symbols {
             return false;
         }
         // What was released may be allocated again.
-        let drawn = ["ip-", "ip6-", "port-"];
+        // Caches that trail may be at one revision here and at several there.
+        let drawn = ["ip-", "ip6-", "port-", "rv-pre-"];
         let again = drawn.iter().any(|prefix| symbol.starts_with(prefix));
         if !again && self.bound.values().any(|bound| bound == said) {
             return false;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_components::kube_apiserver::bootstrap::{MASTER_LEASES, Reconciler};
+use wavetank_components::services::ServiceRanges;
 use wavetank_engine::Time;
 use wavetank_releases::{Release, etcd};
 
@@ -185,10 +186,12 @@ fn three_servers() -> Lab {
     Lab::new(&Cluster {
         release: Release::DEFAULT.version,
         etcd: etcd::OF_RECORDINGS,
-        ranges: vec!["10.96.0.0/24"],
+        ranges: ServiceRanges::of(&["10.96.0.0/24"]),
         servers: 3,
         reconciler: Reconciler::Lease,
         service_accounts: false,
+        watch_cache: true,
+        identity: false,
         asked_for: Vec::new(),
     })
 }

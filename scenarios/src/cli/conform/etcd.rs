@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use wavetank_conform::{Figures, against_real};
+use wavetank_conform::etcd::{Figures, against_real};
 
 use super::EtcdArgs;
 use crate::cli::exit::{Exit, Problem};

@@ -9,12 +9,15 @@ use super::deployments::{
 };
 use crate::discovery::Shown;
 use crate::json::{self, Json};
+use crate::names;
 use crate::schema;
 use crate::validation::{Bad, ErrorList};
 
 /// The rules of PodDisruptionBudgets.
 pub(super) const POD_DISRUPTION_BUDGETS: Declared = Declared {
     shown: Shown::called(&["pdb"]),
+    // Its own validation looks at the spec only: what `BeforeCreate` asks of all names is left.
+    name: names::is_valid_path_segment_name,
     unconditional: false,
     status: true,
     generation: OF_SPEC,

@@ -264,6 +264,10 @@ impl Form {
         now: Stamp,
     ) -> Result<Json, Status> {
         let go_type = || {
+            if served.is_custom() {
+                let list = if list.is_some() { "List" } else { "" };
+                return format!("*unstructured.Unstructured{list}");
+            }
             let package = match served.group {
                 "" | "events.k8s.io" => "core",
                 group => group.split('.').next().unwrap_or_default(),

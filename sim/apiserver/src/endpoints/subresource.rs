@@ -220,8 +220,7 @@ async fn scale(
 ) -> Result<Response, Status> {
     let content_type = cx.request.content_type.as_deref();
     let (how, options) = if cx.request.method == Method::Patch {
-        let kind = PatchKind::of(content_type)?;
-        patch::takes(kind, cx.api.resource)?;
+        let kind = patch::kind_for(content_type, cx.api.resource)?;
         let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
         let body = cx.request.body.clone();
         let how = match kind {

@@ -162,8 +162,7 @@ pub(super) fn check_name(object: &Json, name: &str, namespace: &str) -> Result<(
 /// # Errors
 /// A Status.
 pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
-    let kind = PatchKind::of(content_type(cx.request))?;
-    patch::takes(kind, cx.api.resource)?;
+    let kind = patch::kind_for(content_type(cx.request), cx.api.resource)?;
     limited_read_body(cx.request)?;
     let options = WriteOptions::of_patch(&cx.request.query, kind, cx.config.release)?;
     let registry = cx.registry(options.dry_run);

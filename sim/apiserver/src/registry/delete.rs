@@ -116,7 +116,11 @@ impl Registry {
         }
         let deleted = if self.dry_run {
             let found = self.storage.get(rx, key.clone(), 0).await;
-            found.and_then(|found| preconditions.check(&key, Some(&found)).map(|()| found))
+            found.and_then(|found| {
+                preconditions
+                    .check_dry_run(&key, Some(&found))
+                    .map(|()| found)
+            })
         } else {
             self.delete_stored(rx, key, &preconditions).await
         };

@@ -144,7 +144,11 @@ impl Registry {
         let mut update = update.await?;
         loop {
             let mut begun = None;
-            let wanted = match update.current() {
+            let current = match self.dry_run {
+                true => update.current_in_dry_run(),
+                false => update.current(),
+            };
+            let wanted = match current {
                 Err(refusal) => Err(refusal),
                 Ok(stored) => {
                     *created = stored.is_none();

@@ -128,6 +128,16 @@ impl GuaranteedUpdate<'_> {
         Ok(original)
     }
 
+    /// The same for an update that is not stored.
+    ///
+    /// # Errors
+    /// [`StoreError::Precondition`].
+    pub fn current_in_dry_run(&self) -> Result<Option<&Stored>, StoreError> {
+        let original = self.original.as_ref();
+        self.preconditions.check_dry_run(&self.key, original)?;
+        Ok(original)
+    }
+
     /// Stores it, if nothing has changed since; `None` to try again. Bytes equal to the stored ones
     /// are not written. An error on a cached object is tried again on a fresh one.
     ///

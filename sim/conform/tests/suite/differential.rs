@@ -6,11 +6,12 @@
 use std::env;
 use std::path::Path;
 
-use wavetank_conform::op::{At, Lease, Op, PutOp, WatchOp};
-use wavetank_conform::side::Bytes;
-use wavetank_conform::{
-    Ours, Plan, Program, Real, Report, Sequence, Ticks, against_real, compare, release_of, run,
+use wavetank_conform::etcd::op::{At, Lease, Op, PutOp, WatchOp};
+use wavetank_conform::etcd::side::Bytes;
+use wavetank_conform::etcd::{
+    Ours, Plan, Real, Report, Sequence, against_real, compare, keys, release_of, run,
 };
+use wavetank_conform::{Program, Ticks};
 use wavetank_etcd::{Filters, Keys, Put};
 
 fn number(variable: &str, otherwise: u64) -> u64 {
@@ -97,7 +98,7 @@ fn the_real_server_is_like_itself() {
     let operations = number("WAVETANK_OPERATIONS", 300);
     let real = || Real::new(program.clone(), Ticks::Fast);
     let plan = Plan {
-        keys: program.keys(),
+        keys: keys(&program),
         ..Plan::new(operations, number("WAVETANK_SEED", 1))
     };
     let report = compare(&plan, real, real, |_| true);

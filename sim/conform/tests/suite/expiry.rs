@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use wavetank_conform::expiry::cases;
-use wavetank_conform::side::Side as _;
-use wavetank_conform::{Ours, Program, Real, Ticks};
+use wavetank_conform::etcd::expiry::cases;
+use wavetank_conform::etcd::side::Side as _;
+use wavetank_conform::etcd::{Ours, Real};
+use wavetank_conform::{Program, Ticks};
 
 /// What a busy machine may add.
 const SLACK: Duration = Duration::from_secs(1);

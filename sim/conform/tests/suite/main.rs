@@ -1,6 +1,7 @@
 //! The tests of this crate that use it as others do: one program, so that it is linked once and its tests
 //! run side by side.
 
+mod apiserver;
 mod differential;
 mod expiry;
 mod mutations;

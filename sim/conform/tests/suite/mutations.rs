@@ -1,6 +1,6 @@
 //! The comparison must find a side that is wrong in a small thing, soon, and tell it in few steps.
 
-use wavetank_conform::{Mutated, Mutation, Ours, Plan, Report, compare};
+use wavetank_conform::etcd::{Mutated, Mutation, Ours, Plan, Report, compare};
 
 /// Compares the simulated server with itself, one of the two lying: the lies are those that a real
 /// one would tell as well, and no server has to be there.
