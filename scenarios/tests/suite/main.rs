@@ -21,6 +21,7 @@ mod matrix;
 mod names;
 mod operator_example;
 mod own_component;
+mod pages;
 mod pins;
 mod reduction;
 mod schema;

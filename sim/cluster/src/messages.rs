@@ -92,11 +92,14 @@ impl Components {
         }
     }
 
-    /// The keys that a commit writes or deletes, and its revision; `None` for other notes.
-    pub fn written(&self, note: &Note) -> Option<(Vec<String>, Revision)> {
+    /// The keys that a commit writes or deletes, with what is written, and its revision; `None` for other notes.
+    pub fn written(&self, note: &Note) -> Option<(Vec<(String, Option<Object>)>, Revision)> {
         let commit = note.body.get::<Committed<Object>>()?;
-        let keys = commit.changes.iter().map(|change| change.key.to_string());
-        Some((keys.collect(), commit.revision))
+        let changes = commit.changes.iter().map(|change| {
+            let now = change.now.as_ref().map(|now| now.value.clone());
+            (change.key.to_string(), now)
+        });
+        Some((changes.collect(), commit.revision))
     }
 
     fn in_words(&self, range: &Range, ranged: &Ranged<Object>) -> String {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::{Cell, Name};
+use wavetank_api::Resource;
+use wavetank_engine::{Cell, Name, NotState};
 use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Set, Version};
 
@@ -43,6 +44,8 @@ pub fn first_of(all: &[Informer], scope: Name) -> usize {
 pub struct Informer {
     /// Which it is.
     pub id: InformerId,
+    /// Of what: this never changes.
+    pub resource: NotState<&'static Resource>,
     /// What its reflector has told.
     pub fifo: Fifo,
     /// Its store.
@@ -143,6 +146,7 @@ impl Informer {
         };
         Informer {
             id,
+            resource: NotState(spec.selection.resource),
             fifo: Fifo::of(release, defects),
             indexer: Indexer::with(&spec.indices),
             listeners: vec![listener; spec.handlers.len()],
