@@ -6,12 +6,12 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use wavetank_component::View;
 use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::drive::{Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
-use wavetank_component::View;
 use wavetank_engine::{ProcId, Time, World};
 
 use crate::explain::{Meaning, Unknown};

@@ -7,6 +7,7 @@
 //! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
 //! - [`soundness`] holds that search against a naive one.
 //! - [`travel`] goes to any moment of a trace, and leaves it there.
+//! - [`serve`] answers clients from outside as the apiservers of such a moment would.
 //! - [`livelock_cycle`] says whether a violation comes back for ever.
 //! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
 //! - [`testing`] makes all of that one line in a test.
@@ -27,6 +28,7 @@ mod quiet;
 pub mod replay;
 pub mod search;
 pub mod seeds;
+pub mod serve;
 pub mod shrink;
 pub mod soundness;
 mod stopwatch;

@@ -13,7 +13,7 @@ pub mod points;
 use wavetank_engine::drive::replay::{Fit, Replay, Replayed};
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::trace::{End, FoundViolation, Line, TraceEvent};
-use wavetank_engine::{Action, ProcId, Report, Time, World};
+use wavetank_engine::{Action, ProcId, Process, Report, Time, World};
 
 use crate::case::Case;
 use crate::quiet::quietly;
@@ -216,6 +216,14 @@ impl<'a> Travel<'a> {
         Ok(self.last.insert(stepped))
     }
 
+    /// When the next event is, if there is one.
+    pub fn next_at(&self) -> Option<Time> {
+        match &self.branch {
+            Some(branch) => branch.next_at(),
+            None => self.events.get(self.at).map(|event| event.at),
+        }
+    }
+
     fn follow_one(&mut self) -> Result<Stepped, Stuck> {
         let event = *self.events.get(self.at).ok_or(Stuck::End)?;
         let line = Line::Event(event.clone());
@@ -307,6 +315,13 @@ impl<'a> Travel<'a> {
         self.on_branch(|branch| branch.first(name))
     }
 
+    /// Lets a process in, on a branch: it is down until it is started, and no part of what is saved.
+    pub(crate) fn admit(&mut self, name: &str, process: &(impl Process + Clone)) -> ProcId {
+        self.leave();
+        let branch = self.branch.as_mut().expect("the trace was left");
+        branch.admit(name, process)
+    }
+
     fn on_branch(
         &mut self,
         step: impl FnOnce(&mut Branch<'a>) -> Result<Stepped, Stuck>,
@@ -347,10 +362,7 @@ impl<'a> Travel<'a> {
         let mut lines: Vec<Line> = events.chain(more.cloned()).map(Line::Event).collect();
         let violation = match &self.branch {
             Some(branch) => branch.violation().cloned(),
-            None => self
-                .last
-                .as_ref()
-                .and_then(|last| last.violation.clone()),
+            None => self.last.as_ref().and_then(|last| last.violation.clone()),
         };
         lines.push(Line::End(End {
             events: lines.len() as u64,

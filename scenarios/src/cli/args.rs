@@ -8,6 +8,7 @@ use wavetank_models::Reduction;
 
 use super::conform::ConformArgs;
 use super::fuzz::FuzzArgs;
+use super::serve::ServeArgs;
 use super::shell::ShellArgs;
 use super::soundness::SoundnessArgs;
 use crate::attribution::Depth;
@@ -79,6 +80,11 @@ pub(super) enum Command {
     /// goes on to where a condition holds. `fault` and `first` branch off. Lines come from the terminal, from a pipe or
     /// from --script; `help` lists what can be said.
     Shell(ShellArgs),
+    /// Serve a moment over HTTP on this machine: a port for each apiserver, for kubectl and programs
+    ///
+    /// The servers of the simulated world answer, each from what it has. Time stands still, follows the wall clock or
+    /// runs, as --speed and the control page say. Nothing is written without --writes.
+    Serve(ServeArgs),
     /// Make the trace of a violation smaller, keeping the violation
     Shrink(ShrinkArgs),
     /// Show where two traces part, and what led there

@@ -21,6 +21,7 @@ use crate::travel::points::Point;
 
 use super::exit::{Exit, Problem};
 use super::{find, print, replay};
+pub(super) use moves::shown;
 
 #[derive(Debug, Args)]
 pub(super) struct ShellArgs {
@@ -88,7 +89,11 @@ impl Session<'_> {
             None => String::new(),
         };
         let now = self.travel.world().now();
-        format!("{} of {} {now}s{left}> ", self.travel.at(), self.travel.len())
+        format!(
+            "{} of {} {now}s{left}> ",
+            self.travel.at(),
+            self.travel.len()
+        )
     }
 
     /// Lines from a file or a pipe. The first one that fails ends it.
@@ -105,7 +110,8 @@ impl Session<'_> {
             }
             print(&format!("{}{line}\n", self.prompt()))?;
             let done = self.run(line);
-            let text = done.map_err(|why| Problem::new(format!("{of} {number}: `{line}`: {why}")))?;
+            let text =
+                done.map_err(|why| Problem::new(format!("{of} {number}: `{line}`: {why}")))?;
             print(&text)?;
             if self.is_over {
                 break;

@@ -164,7 +164,9 @@ impl Page<'_> {
     fn html(&self) -> String {
         let lanes = lanes(self.history);
         let title = match self.explanation {
-            Some(explained) => format!("{}: {}", self.trace.head.case, explained.violation.property),
+            Some(explained) => {
+                format!("{}: {}", self.trace.head.case, explained.violation.property)
+            }
             None => self.trace.head.case.clone(),
         };
         filled(
@@ -232,7 +234,10 @@ impl Page<'_> {
             let struck = self.explanation.into_iter().flat_map(|own| &own.faults);
             let struck = struck.into_iter().find(|own| own.event == lasting.event);
             let fault = self.history.events[lasting.event].fault.as_ref();
-            let on = fault.into_iter().flat_map(|fault| fault.processes()).map(lane);
+            let on = fault
+                .into_iter()
+                .flat_map(|fault| fault.processes())
+                .map(lane);
             ShownFault {
                 event: lasting.event,
                 end: lasting.end,

@@ -7,7 +7,9 @@ use std::time::Duration;
 use wavetank_engine::drive::plan::{FromPlan, Plan};
 use wavetank_engine::drive::{Applying, Choices, Turn, stuck};
 use wavetank_engine::trace::{FoundViolation, Line, TraceEvent, TraceWhat};
-use wavetank_engine::{Action, Check, Class, Entry, Event, Report, Time, What, World};
+use wavetank_engine::{
+    Action, Check, Class, Entry, Event, ProcId, Process, Report, Time, What, World,
+};
 
 use super::{Stepped, Stuck, Told, told};
 use crate::case::Case;
@@ -84,6 +86,12 @@ impl<'a> Branch<'a> {
         self.violation.as_ref()
     }
 
+    /// Lets a process in, here and where the branch began: who goes back meets it, too, and it is down.
+    pub fn admit(&mut self, name: &str, process: &(impl Process + Clone)) -> ProcId {
+        self.begun.0.join(name, process.clone());
+        self.world.join(name, process.clone())
+    }
+
     /// Back or on to the moment after so many events, which is behind where it began.
     pub fn goto(&mut self, events: usize) -> Result<Option<Stepped>, Stuck> {
         let wanted = events - self.from;
@@ -106,6 +114,15 @@ impl<'a> Branch<'a> {
             last = Some(self.next()?);
         }
         Ok(last)
+    }
+
+    /// When what is next comes, if that is before the end.
+    pub fn next_at(&self) -> Option<Time> {
+        let entry = self.world.next_entry().map(|entry| entry.at);
+        let turn = self.choices.next_turn();
+        let next = entry.into_iter().chain(turn).min()?;
+        let is_open = self.violation.is_none() && next <= self.until;
+        is_open.then(|| next.max(self.world.now()))
     }
 
     /// What is next in the order of virtual time.
@@ -153,8 +170,7 @@ impl<'a> Branch<'a> {
     }
 
     fn act_at(&mut self, at: Time, action: &Action) -> Result<Stepped, Stuck> {
-        self.choices
-            .applying(&self.world, Applying::Action(action));
+        self.choices.applying(&self.world, Applying::Action(action));
         self.apply(at, TraceWhat::Act(action.clone()), Event::Act(action))
     }
 
@@ -185,9 +201,8 @@ impl<'a> Branch<'a> {
         };
         let (world, choices) = (&mut self.world, &mut self.choices);
         let mut latency = |sent| -> Duration { choices.latency(sent) };
-        let applied = quietly(|| {
-            catch_unwind(AssertUnwindSafe(|| world.apply(at, event, &mut latency)))
-        });
+        let applied =
+            quietly(|| catch_unwind(AssertUnwindSafe(|| world.apply(at, event, &mut latency))));
         let mut report = match applied {
             Ok(Ok(report)) => report,
             Ok(Err(error)) => {

@@ -155,7 +155,10 @@ impl Operator {
             _ => Some(text(left).cmp(&text(right))),
         };
         // A resourceVersion is a text, and who writes 7 means it.
-        let equal = left == right || (left.is_number() != right.is_number() && number(left).is_some() && number(left) == number(right));
+        let equal = left == right
+            || (left.is_number() != right.is_number()
+                && number(left).is_some()
+                && number(left) == number(right));
         let is_there = !left.is_null() && !right.is_null();
         match self {
             Operator::Equal => equal,

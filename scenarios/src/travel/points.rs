@@ -13,6 +13,8 @@ use super::Travel;
 pub const STORE: &str = "etcd";
 /// The name of a view of such a store.
 const STORE_VIEW: &str = "store";
+/// The name of a view of what a server answers from.
+pub const CACHE_VIEW: &str = "watch-cache";
 
 /// A point of view.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,13 +170,7 @@ impl Travel<'_> {
         Ok(self.see(point, resource).ok())
     }
 
-    fn nothing(
-        &self,
-        name: &str,
-        point: &Point,
-        resource: &Resource,
-        views: &[View],
-    ) -> String {
+    fn nothing(&self, name: &str, point: &Point, resource: &Resource, views: &[View]) -> String {
         let world = self.world();
         let status = world.find(name).map(|process| world.status(process));
         if views.is_empty() {

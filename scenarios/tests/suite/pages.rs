@@ -80,19 +80,41 @@ fn a_page_carries_the_trace_and_asks_for_nothing_else() {
     }
     // What each follows from comes before it.
     let because = shown["because"].as_array().expect("a column");
-    let back = |own: &Json| own.as_array().expect("pairs").iter().step_by(2).cloned().collect();
+    let back = |own: &Json| {
+        own.as_array()
+            .expect("pairs")
+            .iter()
+            .step_by(2)
+            .cloned()
+            .collect()
+    };
     let back = because.iter().map(back).enumerate();
     let mut edges = 0;
     for (event, back) in back {
         let back: Vec<Json> = back;
         edges += back.len();
-        assert!(back.iter().all(|own| own.as_u64().is_some_and(|own| own >= 1 && own <= event as u64)));
+        assert!(back.iter().all(|own| {
+            own.as_u64()
+                .is_some_and(|own| own >= 1 && own <= event as u64)
+        }));
     }
     assert!(edges > events, "{edges}");
-    assert!(shown["slice"].as_array().is_some_and(|slice| slice.len() > 50));
+    assert!(
+        shown["slice"]
+            .as_array()
+            .is_some_and(|slice| slice.len() > 50)
+    );
     assert_eq!(shown["curve"]["lost"], serde_json::json!([89, 90]));
-    let crash = shown["faults"].as_array().expect("faults").last().expect("one").clone();
-    assert_eq!((&crash["event"], &crash["needed"], &crash["lasts"]), (&89.into(), &true.into(), &true.into()));
+    let crash = shown["faults"]
+        .as_array()
+        .expect("faults")
+        .last()
+        .expect("one")
+        .clone();
+    assert_eq!(
+        (&crash["event"], &crash["needed"], &crash["lasts"]),
+        (&89.into(), &true.into(), &true.into())
+    );
     let written = carried(&text, "written");
     let changes = written["changes"].as_array().expect("changes");
     let now = changes[0]["now"].as_str().expect("an object");
@@ -106,7 +128,10 @@ fn a_browser_opens_the_page_finds_an_event_and_shows_the_slice() {
     let trace = kept("finding-1-conflict-on-removal.trace");
     report(&trace, &page, &["--futures", "4", "--simulations", "60"]).expect(0, &[]);
     let text = fs::read_to_string(&page).expect("it is written");
-    let driven = text.replace("</body>", &format!("<script>\n{DRIVER}\n</script>\n</body>"));
+    let driven = text.replace(
+        "</body>",
+        &format!("<script>\n{DRIVER}\n</script>\n</body>"),
+    );
     fs::write(&page, driven).expect("it is written");
     let Some((document, complaints)) = opened(&page) else {
         return;
@@ -121,7 +146,15 @@ fn a_browser_opens_the_page_finds_an_event_and_shows_the_slice() {
 #[test]
 fn a_page_of_a_sweep_shows_what_was_found_and_trends() {
     let dir = scratch("pages-sweep");
-    let args = ["run", "ping-pong", "--defect", "blind", "--seeds", "0..20", "--keep-going"];
+    let args = [
+        "run",
+        "ping-pong",
+        "--defect",
+        "blind",
+        "--seeds",
+        "0..20",
+        "--keep-going",
+    ];
     let args = [&args[..], &["--out", ".", "--format", "json"]].concat();
     let swept = game(&dir, &args).expect(1, &[]);
     fs::write(dir.join("sweep.json"), &swept.stdout).expect("it is written");
@@ -136,7 +169,13 @@ fn a_page_of_a_sweep_shows_what_was_found_and_trends() {
         return;
     };
     assert_eq!(complaints, "");
-    for shown in ["Violations by blame", "blind", "Over 2 reports", "<svg", "data-ready"] {
+    for shown in [
+        "Violations by blame",
+        "blind",
+        "Over 2 reports",
+        "<svg",
+        "data-ready",
+    ] {
         assert!(document.contains(shown), "no {shown} in {document}");
     }
 }
@@ -151,7 +190,14 @@ fn what_is_no_trace_and_no_report_is_refused() {
     fs::write(&json, "{\"case\": ").expect("it is written");
     report(&json, &page, &[]).expect(2, &["no report of a sweep"]);
     let (dir, trace) = violated("pages-violated", "blind");
-    let earlier = ["report", trace.as_str(), "--html", "page.html", "--earlier", trace.as_str()];
+    let earlier = [
+        "report",
+        trace.as_str(),
+        "--html",
+        "page.html",
+        "--earlier",
+        trace.as_str(),
+    ];
     game(&dir, &earlier).expect(2, &["is for reports of sweeps"]);
     game(&dir, &["report", trace.as_str()]).expect(2, &["--html"]);
     assert!(!page.exists());

@@ -107,7 +107,10 @@ pub fn contents(
     let build = world.cell(server, &serving(resource));
     let cache = Cell::<Cache>::numbered(resource.registry, build);
     let cache = world.cell(server, &cache);
-    let objects = cache.store.iter().map(|(key, object)| (key.clone(), object.clone()));
+    let objects = cache
+        .store
+        .iter()
+        .map(|(key, object)| (key.clone(), object.clone()));
     (cache.revision > 0).then(|| (cache.revision, objects.collect()))
 }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_api::Resource;
-use wavetank_apiserver::{ApiServer, CacheDefect};
 use wavetank_apiserver::cacher::{self, CacheNote};
+use wavetank_apiserver::{ApiServer, CacheDefect};
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
-    Component, Description, Draw, Drawn, Held, Hit, Keys, Load, Mistakes, Need, Part,
-    PropertyInfo, Section, Setup, Spec, View,
+    Component, Description, Draw, Drawn, Held, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo,
+    Section, Setup, Spec, View,
 };
 use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed};

@@ -51,7 +51,9 @@ impl Words<'_> {
                 found.push((name.to_owned(), value));
             } else if word.starts_with('-') && word.parse::<f64>().is_err() {
                 let known = [flags, options].concat().join(", ");
-                return Err(format!("there is no option `{name}` here; there are {known}"));
+                return Err(format!(
+                    "there is no option `{name}` here; there are {known}"
+                ));
             } else {
                 operands.push(word.clone());
             }

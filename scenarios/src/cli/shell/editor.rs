@@ -38,7 +38,9 @@ impl Completer for Words {
         at: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let begin = line[..at].rfind([' ', '(', ',', ':']).map_or(0, |space| space + 1);
+        let begin = line[..at]
+            .rfind([' ', '(', ',', ':'])
+            .map_or(0, |space| space + 1);
         let word = &line[begin..at];
         let commands = COMMANDS.iter().map(|own| own.name);
         let all: Vec<&str> = match line[..begin].trim().is_empty() {

@@ -39,7 +39,9 @@ pub(super) fn table(
     let table = printers::table(resource.kind, &rows, None, &options);
     let none = Vec::new();
     let definitions = table["columnDefinitions"].as_array().unwrap_or(&none);
-    let is_shown = |definition: &&Json| columns.wide || json::number(definition, &["priority"]).unwrap_or(0) == 0;
+    let is_shown = |definition: &&Json| {
+        columns.wide || json::number(definition, &["priority"]).unwrap_or(0) == 0
+    };
     let shown: Vec<usize> = (0..definitions.len())
         .filter(|at| is_shown(&&definitions[*at]))
         .collect();

@@ -31,8 +31,14 @@ struct Wanted {
 impl Wanted {
     fn has(&self, held: &Held) -> bool {
         let object = &held.object.object;
-        let is_named = self.name.as_deref().is_none_or(|name| name == object.name());
-        let namespace = self.namespace.as_deref().filter(|_| self.resource.namespaced);
+        let is_named = self
+            .name
+            .as_deref()
+            .is_none_or(|name| name == object.name());
+        let namespace = self
+            .namespace
+            .as_deref()
+            .filter(|_| self.resource.namespaced);
         is_named && namespace.is_none_or(|own| own == object.namespace())
     }
 
@@ -86,12 +92,15 @@ impl Session<'_> {
             }
             "json" => trees().fold(String::new(), |text, tree| text + &format!("{tree:#}\n")),
             "name" => objects.iter().fold(String::new(), |text, held| {
-                text + &format!("{}/{}\n", wanted.resource.qualified(), held.object.object.name())
+                text + &format!(
+                    "{}/{}\n",
+                    wanted.resource.qualified(),
+                    held.object.object.name()
+                )
             }),
-            "" | "wide" if objects.is_empty() => format!(
-                "no resources found (as of revision {})\n",
-                seen.revision
-            ),
+            "" | "wide" if objects.is_empty() => {
+                format!("no resources found (as of revision {})\n", seen.revision)
+            }
             "" | "wide" => {
                 let columns = Columns {
                     namespace: wanted.namespace.is_none(),
@@ -100,7 +109,9 @@ impl Session<'_> {
                 aligned(&table(wanted.resource, &objects, now, columns))
             }
             other => {
-                return Err(format!("there is no output `{other}`; there are wide, yaml, json, name"));
+                return Err(format!(
+                    "there is no output `{other}`; there are wide, yaml, json, name"
+                ));
             }
         })
     }
@@ -136,10 +147,18 @@ impl Session<'_> {
     }
 
     /// Which version of an object each point of view holds.
-    fn seen_by(&self, resource: &'static Resource, namespace: &str, name: &str) -> Vec<Vec<String>> {
+    fn seen_by(
+        &self,
+        resource: &'static Resource,
+        namespace: &str,
+        name: &str,
+    ) -> Vec<Vec<String>> {
         let head = ["POINT", "AS OF", "HOLDS"].map(str::to_owned).to_vec();
         let mut lines = vec![head];
-        for Listed { point, revision, .. } in self.holders(resource) {
+        for Listed {
+            point, revision, ..
+        } in self.holders(resource)
+        {
             let Ok(seen) = self.travel.see(&point, resource) else {
                 continue;
             };
@@ -189,7 +208,10 @@ impl Session<'_> {
         if before == after {
             return Ok("no difference\n".to_owned());
         }
-        let heads = format!("--- {one} (as of {})\n+++ {other} (as of {})\n", left.revision, right.revision);
+        let heads = format!(
+            "--- {one} (as of {})\n+++ {other} (as of {})\n",
+            left.revision, right.revision
+        );
         Ok(heads + &diff(&before, &after).join("\n") + "\n")
     }
 
@@ -197,7 +219,9 @@ impl Session<'_> {
         let wanted = self.wanted(words)?;
         let events = match wanted.given.option(&["--events"]) {
             None => usize::MAX,
-            Some(text) => text.parse().map_err(|_| format!("`{text}` is no number of events"))?,
+            Some(text) => text
+                .parse()
+                .map_err(|_| format!("`{text}` is no number of events"))?,
         };
         let columns = Columns {
             namespace: wanted.namespace.is_none(),
@@ -217,7 +241,11 @@ impl Session<'_> {
             for (what, held) in changes(&before, &after) {
                 let now = self.travel.world().now();
                 let mut rows = table(wanted.resource, &[held], now, columns);
-                let at = [self.travel.at().to_string(), now.to_string(), what.to_owned()];
+                let at = [
+                    self.travel.at().to_string(),
+                    now.to_string(),
+                    what.to_owned(),
+                ];
                 let head = ["EVENT", "TIME", "CHANGE"].map(str::to_owned);
                 if lines.is_empty() {
                     lines.push([&head[..], &rows[0]].concat());
@@ -241,10 +269,17 @@ impl Session<'_> {
     }
 
     pub(super) fn points(&mut self, _: &Words<'_>) -> Result<String, String> {
-        let head = ["POINT", "RESOURCE", "AS OF", "OBJECTS"].map(str::to_owned).to_vec();
+        let head = ["POINT", "RESOURCE", "AS OF", "OBJECTS"]
+            .map(str::to_owned)
+            .to_vec();
         let points = self.travel.points().into_iter().map(|own| {
             let resource = own.resource.map_or("*".to_owned(), Resource::qualified);
-            vec![own.point.to_string(), resource, own.revision.to_string(), own.objects.to_string()]
+            vec![
+                own.point.to_string(),
+                resource,
+                own.revision.to_string(),
+                own.objects.to_string(),
+            ]
         });
         let lines: Vec<Vec<String>> = std::iter::once(head).chain(points).collect();
         Ok(match lines.len() {
@@ -257,7 +292,8 @@ impl Session<'_> {
         if let Some(point) = words.all.first() {
             let point = Point::parse(point);
             // It must be there.
-            self.travel.see_or_nothing(&point, &wavetank_api::kinds::PODS)?;
+            self.travel
+                .see_or_nothing(&point, &wavetank_api::kinds::PODS)?;
             self.from = point;
         }
         Ok(format!("from {}\n", self.from))
@@ -272,14 +308,23 @@ impl Session<'_> {
             more => format!("({more} lines left out)\n"),
         };
         for (event, at, who, told) in &told[left_out..] {
-            writeln!(text, "{event:>6} {:>12.6} s  {who:<6} {told}", at.secs_f64()).expect("to memory");
+            writeln!(
+                text,
+                "{event:>6} {:>12.6} s  {who:<6} {told}",
+                at.secs_f64()
+            )
+            .expect("to memory");
         }
         Ok(text)
     }
 
     pub(super) fn processes(&mut self, _: &Words<'_>) -> Result<String, String> {
         let world = self.travel.world();
-        let mut lines = vec![["PROCESS", "LIFE", "STATUS", "ROUTINES"].map(str::to_owned).to_vec()];
+        let mut lines = vec![
+            ["PROCESS", "LIFE", "STATUS", "ROUTINES"]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
         for process in world.processes() {
             let mut status = match world.status(process) {
                 Status::Up => "up".to_owned(),
@@ -306,7 +351,14 @@ impl Session<'_> {
     }
 
     pub(super) fn timers(&mut self, words: &Words<'_>) -> Result<String, String> {
-        const BY_TIME: [&str; 6] = ["timer", "sleep", "deadline", "keepalive", "dial-timeout", "property-deadline"];
+        const BY_TIME: [&str; 6] = [
+            "timer",
+            "sleep",
+            "deadline",
+            "keepalive",
+            "dial-timeout",
+            "property-deadline",
+        ];
         Ok(self.entries(number(words, LISTED)?, |name| {
             let verb = name.split(' ').next();
             verb.is_some_and(|verb| BY_TIME.contains(&verb))
@@ -323,8 +375,13 @@ impl Session<'_> {
         let all: Vec<(usize, Time, String)> = all.collect();
         let mut text = String::new();
         for (number, at, name) in all.iter().take(most) {
-            writeln!(text, "{:>5} {:>12.6} s  {name}", format!("#{number}"), at.secs_f64())
-                .expect("to memory");
+            writeln!(
+                text,
+                "{:>5} {:>12.6} s  {name}",
+                format!("#{number}"),
+                at.secs_f64()
+            )
+            .expect("to memory");
         }
         match all.len().saturating_sub(most) {
             0 if all.is_empty() => "nothing is pending\n".to_owned(),
@@ -356,7 +413,11 @@ impl Session<'_> {
 fn whole(one: &Point, left: &Seen, other: &Point, right: &Seen) -> String {
     let all = differences(left, right);
     let as_of = |point: &Point, seen: &Seen| format!("{point} (as of {})", seen.revision);
-    let mut lines = vec![vec!["KEY".to_owned(), as_of(one, left), as_of(other, right)]];
+    let mut lines = vec![vec![
+        "KEY".to_owned(),
+        as_of(one, left),
+        as_of(other, right),
+    ]];
     let version = |version: Option<u64>| version.map_or("-".to_owned(), |own| own.to_string());
     for (key, left, right) in &all {
         lines.push(vec![key.clone(), version(*left), version(*right)]);

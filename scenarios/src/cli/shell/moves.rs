@@ -92,7 +92,10 @@ impl Session<'_> {
             if condition.holds(&self.travel)? {
                 let last = self.travel.last().map(shown);
                 let over = self.travel.at() - begun;
-                return Ok(format!("after {over} events:\n{}", last.unwrap_or_default()));
+                return Ok(format!(
+                    "after {over} events:\n{}",
+                    last.unwrap_or_default()
+                ));
             }
         }
     }
@@ -114,7 +117,9 @@ impl Session<'_> {
                 ));
             }
             if ended {
-                return Ok(format!("after {over} events, at {now} s: the end, no violation\n"));
+                return Ok(format!(
+                    "after {over} events, at {now} s: the end, no violation\n"
+                ));
             }
         }
     }
@@ -232,8 +237,13 @@ impl Session<'_> {
 }
 
 /// An event as it is told.
-pub(super) fn shown(stepped: &Stepped) -> String {
-    let mut text = format!("{:>6} {:>12.6} s  {}\n", stepped.number, stepped.at.secs_f64(), stepped.name);
+pub(in crate::cli) fn shown(stepped: &Stepped) -> String {
+    let mut text = format!(
+        "{:>6} {:>12.6} s  {}\n",
+        stepped.number,
+        stepped.at.secs_f64(),
+        stepped.name
+    );
     for (who, told) in &stepped.told {
         writeln!(text, "{:>23}{who} {told}", "").expect("to memory");
     }
@@ -286,7 +296,10 @@ mod tests {
             fault(&words, text).map(|fault| fault.to_string())
         };
         assert_eq!(of("crash a1"), of("{crash: {process: a1}}"));
-        assert_eq!(of("stall a1 e1"), of(r#"{"stall": {"from": "a1", "to": "e1"}}"#));
+        assert_eq!(
+            of("stall a1 e1"),
+            of(r#"{"stall": {"from": "a1", "to": "e1"}}"#)
+        );
         assert!(of("partition a1 etcd").is_ok());
         assert!(of("crush a1").is_err_and(|why| why.contains("crush")));
         assert!(of("crash").is_err_and(|why| why.contains("say which")));
