@@ -9,39 +9,10 @@ const BOTTOM = 22;
 const MANY_ARROWS = 2500;
 const MANY_LABELS = 500;
 
-/** The first place in a sorted array whose value is not below this. */
-function lowerBound(array, value) {
-  let from = 0, to = array.length;
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (array[middle] < value) from = middle + 1;
-    else to = middle;
-  }
-  return from;
-}
-
-function colours() {
-  const style = getComputedStyle(document.documentElement);
-  const names = ["paper", "ground", "ink", "soft", "line", "lane", "dot", "told", "slice", "chosen", "hit", "message",
-    "fault", "needed", "bad", "curve"];
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
-}
-
-/** A canvas as large as its element, in the pixels of the screen. */
-function fitted(canvas) {
-  const ratio = window.devicePixelRatio || 1;
-  const { clientWidth: width, clientHeight: height } = canvas;
-  const [w, h] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
-  if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
-  const pen = canvas.getContext("2d");
-  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.clearRect(0, 0, width, height);
-  return { pen, width, height };
-}
-
 class Diagram {
   constructor(run, canvas, overview, choose) {
-    Object.assign(this, { run, canvas, overview, choose });
+    Object.assign(this, { run, canvas, choose });
+    this.overview = new Overview(this, overview);
     this.shown = Int32Array.from({ length: run.count }, (_, event) => event);
     this.axis = "order";
     this.steps = null;
@@ -173,7 +144,7 @@ class Diagram {
     this.drawSelected();
     this.drawEvents(first, end);
     pen.restore();
-    this.drawOverview();
+    this.overview.draw();
   }
 
   drawLanes() {
@@ -427,79 +398,6 @@ class Diagram {
     pen.stroke();
   }
 
-  drawOverview() {
-    const { pen, width, height } = fitted(this.overview);
-    const { run, colours, shown } = this;
-    const [first, last] = this.whole;
-    const across = width - GUTTER - 12;
-    const x = (event) => GUTTER + ((this.along(event) - first) / (last - first)) * across;
-    const base = height - 8;
-    pen.fillStyle = colours.soft;
-    pen.font = "11px system-ui, sans-serif";
-    pen.textAlign = "right";
-    pen.fillText(`${thousands(shown.length)} events`, GUTTER - 12, 16, GUTTER - 16);
-    if (run.curve) {
-      pen.fillStyle = colours.curve;
-      pen.fillText("futures that", GUTTER - 12, 42, GUTTER - 16);
-      pen.fillText("violate", GUTTER - 12, 55, GUTTER - 16);
-    }
-    pen.textAlign = "left";
-    for (const fault of run.faults) {
-      const from = x(fault.event);
-      const end = this.endOf(fault);
-      const to = end === null ? from + 2 : Math.max(from + 2, x(end));
-      pen.globalAlpha = 0.25;
-      pen.fillStyle = fault.needed ? colours.needed : colours.fault;
-      pen.fillRect(from, 22, to - from, base - 22);
-      pen.globalAlpha = 1;
-    }
-    const columns = new Uint8Array(Math.ceil(width) + 1);
-    for (const event of shown) {
-      const at = Math.max(0, Math.min(columns.length - 1, Math.round(x(event))));
-      const kind = this.hits[event] ? 4 : run.slice[event] >= 0 ? 3 : run.isTold[event] ? 2 : 1;
-      columns[at] = Math.max(columns[at], kind);
-    }
-    const kinds = [null, [colours.dot, 3], [colours.told, 7], [colours.slice, 10], [colours.hit, 12]];
-    columns.forEach((kind, at) => {
-      if (kind === 0) return;
-      pen.fillStyle = kinds[kind][0];
-      pen.fillRect(at - 0.5, 16 - kinds[kind][1], 1, kinds[kind][1]);
-    });
-    if (run.curve) this.drawCurve(pen, x, base);
-    const [from, to] = this.view.map((place) => GUTTER + ((place - first) / (last - first)) * across);
-    pen.strokeStyle = colours.told;
-    pen.lineWidth = 1.5;
-    pen.strokeRect(from, 1.5, Math.max(2, to - from), height - 3);
-  }
-
-  /** The share of futures that violate: a line from nothing to all. */
-  drawCurve(pen, x, base) {
-    const { run, colours } = this;
-    const { points, futures, lost } = run.curve;
-    const y = (violated) => base - (violated / Math.max(1, futures)) * (base - 26);
-    const place = (events) => x(Math.min(run.count - 1, Math.max(0, events - 1)));
-    pen.beginPath();
-    pen.moveTo(place(0), base);
-    for (const [events, violated] of points) pen.lineTo(place(events), y(violated));
-    pen.lineTo(place(run.count), base);
-    pen.closePath();
-    pen.globalAlpha = 0.18;
-    pen.fillStyle = colours.curve;
-    pen.fill();
-    pen.globalAlpha = 1;
-    pen.strokeStyle = colours.curve;
-    pen.lineWidth = 1.8;
-    pen.beginPath();
-    points.forEach(([events, violated], at) => pen[at ? "lineTo" : "moveTo"](place(events), y(violated)));
-    pen.stroke();
-    if (lost) {
-      pen.fillStyle = colours.bad;
-      pen.beginPath();
-      pen.arc(place(lost[1]), y(points.find(([events]) => events === lost[1])?.[1] ?? 0), 4, 0, 7);
-      pen.fill();
-    }
-  }
-
   // What is done to it.
 
   nearest(x, y, most = 14) {
@@ -516,7 +414,7 @@ class Diagram {
   }
 
   listen() {
-    const { canvas, overview } = this;
+    const { canvas } = this;
     const tip = document.body.appendChild(element("div", { id: "tip", hidden: "" }));
     tip.style.cssText = "position:fixed;max-width:420px;padding:4px 8px;border-radius:6px;pointer-events:none;" +
       "background:var(--ink);color:var(--paper);font-size:12px;z-index:3;overflow-wrap:anywhere";
@@ -556,15 +454,6 @@ class Diagram {
       drag = null;
       if (found >= 0) this.choose(found, false);
     });
-    const jump = (event) => {
-      if (event.buttons === 0 && event.type !== "pointerdown") return;
-      const [first, last] = this.whole;
-      const [from, to] = this.view;
-      const part = (event.offsetX - GUTTER) / Math.max(1, overview.clientWidth - GUTTER - 12);
-      this.move(first + part * (last - first) - (to - from) / 2);
-    };
-    overview.addEventListener("pointerdown", jump);
-    overview.addEventListener("pointermove", jump);
     new ResizeObserver(() => this.draw()).observe(canvas);
     const prefers = matchMedia("(prefers-color-scheme: dark)");
     prefers.addEventListener("change", () => this.draw());

@@ -11,6 +11,7 @@ mod fixed;
 mod functions;
 mod futures;
 mod history;
+mod lasting;
 mod meaning;
 pub(crate) mod page;
 mod perfetto;

@@ -22,8 +22,9 @@ use guest::{ANSWER, Answer, Guest};
 const ANSWERED_WITHIN: Duration = Duration::from_secs(65);
 /// After a watch has begun, what its server has for it comes within this.
 const SAID_WITHIN: Duration = Duration::from_millis(100);
-/// Its name comes after those of all processes.
-const GUEST: &str = "~guest";
+/// Names that come after those of all processes: of those who write, and, after them, of those who look.
+const WRITER: &str = "~writer";
+const GUEST: &str = "~~guest";
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +156,7 @@ pub fn write(
     request: Request,
 ) -> Result<Response, Unanswered> {
     let id = up(travel.world(), server)?;
-    let name = format!("{GUEST}-{number:06}");
+    let name = format!("{WRITER}-{number:06}");
     let guest = travel.admit(&name, &Guest::new(id, request, false));
     let start = Action::Fault(Fault::Start { process: name });
     let in_words = |stuck| match stuck {

@@ -1,7 +1,7 @@
 //! `wavetank shell`: a trace at the fingertips. Goes to any event, looks from any point of view, and leaves the trace to
 //! see what happens otherwise.
 //!
-//! `commands` is what can be said, `moves` and `looks` what comes of it, `kubectl` how objects are printed, `editor` the
+//! `commands` is what can be said, `moves`, `looks` and `world` what comes of it, `kubectl` how objects are printed, `editor` the
 //! line that is typed into. A script is the same lines from a file or a pipe, each shown before what comes of it.
 
 mod commands;
@@ -9,6 +9,7 @@ mod editor;
 mod kubectl;
 mod looks;
 mod moves;
+mod world;
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -84,16 +85,12 @@ impl Session<'_> {
 
     /// Where one is, before what is typed.
     fn prompt(&self) -> String {
-        let left = match self.travel.left_at() {
-            Some(at) => format!(" (left at {at})"),
-            None => String::new(),
-        };
         let now = self.travel.world().now();
-        format!(
-            "{} of {} {now}s{left}> ",
-            self.travel.at(),
-            self.travel.len()
-        )
+        let at = self.travel.at();
+        match self.travel.left_at() {
+            Some(left) => format!("{at}, left at {left}, {now} s> "),
+            None => format!("{at} of {}, {now} s> ", self.travel.len()),
+        }
     }
 
     /// Lines from a file or a pipe. The first one that fails ends it.

@@ -19,6 +19,9 @@ use crate::trace_file::Trace;
 const HTML: &str = include_str!("../../page/trace.html");
 const STYLE: &str = include_str!("../../page/page.css");
 const TEXTS: &str = include_str!("../../page/texts.js");
+const RUN: &str = include_str!("../../page/run.js");
+const CANVAS: &str = include_str!("../../page/canvas.js");
+const OVERVIEW: &str = include_str!("../../page/overview.js");
 const DIAGRAM: &str = include_str!("../../page/diagram.js");
 const SCRIPT: &str = include_str!("../../page/trace.js");
 
@@ -176,7 +179,10 @@ impl Page<'_> {
                 ("style", STYLE),
                 ("shown", &embedded(&self.shown(&lanes))),
                 ("written", &embedded(&self.written())),
-                ("script", &[TEXTS, DIAGRAM, SCRIPT].concat()),
+                (
+                    "script",
+                    &[TEXTS, CANVAS, RUN, OVERVIEW, DIAGRAM, SCRIPT].concat(),
+                ),
             ],
         )
     }

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value as Json, json};
 use wavetank_engine::drive::causes::Because;
 
-use super::history::{History, Lasting};
+use super::history::History;
+use super::lasting::Lasting;
 
 /// An event is shown so long, in microseconds, if nothing follows on its thread before.
 const SHOWN: f64 = 1.0;

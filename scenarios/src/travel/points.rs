@@ -1,20 +1,16 @@
-//! Points of view: etcd, the watch caches of an apiserver, the informers of a process, and whatever a component declares.
+//! Points of view: the store, the watch caches of an apiserver, the informers of a process, and whatever a component declares.
 //! A point is named by its process, `a1`, or by process and view where it has several, `a1/informer`.
 
 use wavetank_api::discovery::api_resources;
 use wavetank_api::{Json, Resource, json};
-use wavetank_component::{Held, View};
+use wavetank_component::{Held, Holds, View};
 use wavetank_engine::{ProcId, World};
 use wavetank_releases::Release;
 
 use super::Travel;
 
-/// What everything is stored in: the member of it that is the furthest.
-pub const STORE: &str = "etcd";
-/// The name of a view of such a store.
-const STORE_VIEW: &str = "store";
-/// The name of a view of what a server answers from.
-pub const CACHE_VIEW: &str = "watch-cache";
+/// What everything is stored in, whoever does it: of several the one that is the furthest.
+pub const STORE: &str = "store";
 
 /// A point of view.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +90,7 @@ impl Travel<'_> {
         if point.process == STORE {
             let stores = world.processes().filter_map(|process| {
                 let views = self.views(process).into_iter();
-                let mut stores = views.filter(|view| view.name == STORE_VIEW);
+                let mut stores = views.filter(|view| view.holds == Holds::Stored);
                 Some((stores.next()?.revision, process))
             });
             if let Some((_, process)) = stores.max_by_key(|(revision, _)| *revision) {

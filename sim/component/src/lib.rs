@@ -42,5 +42,5 @@ pub use part::{Keys, Part, Section};
 pub use property::{Entry, Need, PropertyInfo};
 pub use replicas::Replicas;
 pub use setup::{Setup, Spec};
-pub use view::{Held, View};
+pub use view::{Held, Holds, View};
 pub use wiring::Wiring;

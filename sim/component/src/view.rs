@@ -7,12 +7,25 @@ use wavetank_api::{Resource, Stored};
 pub struct View {
     /// What holds them: `store`, `watch-cache`, `informer`.
     pub name: &'static str,
+    /// What that is to others.
+    pub holds: Holds,
     /// Of which resource; `None` if of any.
     pub resource: Option<&'static Resource>,
     /// The revision as of which it shows them.
     pub revision: u64,
     /// The objects, in the order of their keys.
     pub objects: Vec<Held>,
+}
+
+/// What a view is to those who look from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holds {
+    /// What is stored: what all others show is as it was here once.
+    Stored,
+    /// What requests are answered from.
+    Served,
+    /// What a client knows.
+    Known,
 }
 
 /// An object as somebody holds it.

@@ -5,8 +5,8 @@ mod options;
 use wavetank_api::{Object, Resource, Stored};
 use wavetank_component::file::path::Path;
 use wavetank_component::{
-    Component, Drawn, Entry, Focus, Given, Held, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas,
-    Section, Setup, Spec, View, Wiring,
+    Component, Drawn, Entry, Focus, Given, Held, Hit, Holds, Keys, Mistakes, Need, PropertyInfo,
+    Replicas, Section, Setup, Spec, View, Wiring,
 };
 use wavetank_engine::{FaultKind, ProcId, World};
 use wavetank_etcd::monitors::Name;
@@ -219,6 +219,7 @@ impl Component for Etcd {
         });
         vec![View {
             name: "store",
+            holds: Holds::Stored,
             resource: None,
             revision: store.revision(),
             objects: objects.collect(),

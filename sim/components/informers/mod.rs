@@ -12,8 +12,8 @@ use wavetank_client::informer::{INFORMERS, Informer};
 use wavetank_client::monitors::{self, Name};
 use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{
-    Component, Description, Entry, Held, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup,
-    Spec, View, Wiring,
+    Component, Description, Entry, Held, Hit, Holds, Load, Mistakes, Need, PropertyInfo, Replicas,
+    Setup, Spec, View, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed};
@@ -171,6 +171,7 @@ impl Component for InformerClients {
             });
             View {
                 name: "informer",
+                holds: Holds::Known,
                 resource: Some(resource),
                 revision: informer.indexer.revision(),
                 objects: objects.collect(),

@@ -11,8 +11,8 @@ use wavetank_apiserver::cacher::{self, CacheNote};
 use wavetank_apiserver::{ApiServer, CacheDefect};
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
-    Component, Description, Draw, Drawn, Held, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo,
-    Section, Setup, Spec, View,
+    Component, Description, Draw, Drawn, Held, Hit, Holds, Keys, Load, Mistakes, Need, Part,
+    PropertyInfo, Section, Setup, Spec, View,
 };
 use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed};
@@ -204,6 +204,7 @@ impl Component for WatchCache {
             let (revision, objects) = cacher::contents(world, process, resource)?;
             Some(View {
                 name: NAME,
+                holds: Holds::Served,
                 resource: Some(resource),
                 revision,
                 objects: objects

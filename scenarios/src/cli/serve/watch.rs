@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use wavetank_api::{Method, Reason, Request, Resource, Response, Status, WatchEvent};
+use wavetank_component::Holds;
 
 use crate::serve::{Unanswered, as_it_is, is_write, with, write};
 use crate::stopwatch::Stopwatch;
@@ -156,7 +157,7 @@ impl Stage<'_> {
         let views = world.find(server).map(|process| act.travel.views(process));
         let mut cached = views.into_iter().flatten().filter(|view| {
             let of = view.resource.zip(resource);
-            view.name == crate::travel::points::CACHE_VIEW
+            view.holds == Holds::Served
                 && of.is_some_and(|(own, asked)| own.qualified() == asked.qualified())
         });
         match cached.next() {

@@ -82,7 +82,7 @@ commands! {
     "event", "", "the last event, and what was told of it" => event;
     "story", "[N]", "the last N lines that were told until now" => story;
     "points", "", "the points of view: who holds which objects, as of which revision" => points;
-    "from", "[POINT]", "look from there if nothing else is said: etcd, a1, i1, m1/informer" => from;
+    "from", "[POINT]", "look from there if nothing else is said: store, a1, i1, m1/informer" => from;
     "get", "RESOURCE [NAME] [-A|-n NAMESPACE] [-o wide|yaml|json|name] [--from POINT]",
         "objects as kubectl prints them" => get;
     "describe", "RESOURCE NAME [-n NAMESPACE]", "an object, who holds which version of it, and who wrote it" => describe;
@@ -104,9 +104,9 @@ commands! {
 /// How conditions are written.
 const CONDITIONS: &str = "\
 A condition is made of values, == != < <= > >= ~ (has in it), ! && || and parentheses. Values are
-  etcd:configmaps/default/x           an object as somebody holds it, or null
+  store:configmaps/default/x          an object as somebody holds it, or null
   i1:configmaps/default/x{.data.n}    a part of it
-  differ(i1, etcd, configmaps)        do two points of view hold the same?
+  differ(i1, store, configmaps)       do two points of view hold the same?
   count(a1, pods)  revision(a1, pods) how many objects, as of which revision
   told(\"begins to shut down\")         was that told of the last event?
   violated  now  event                a violation, seconds, the number of the event

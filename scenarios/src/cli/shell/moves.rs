@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use wavetank_engine::{Action, Fault, Time};
+use wavetank_engine::{Action, Fault, Status, Time};
 
 use super::Session;
 use super::commands::Words;
@@ -185,6 +185,11 @@ impl Session<'_> {
             }
             _ => return Err("say whom and what: tell i1 hold {\"resource\": \"pods\"}".to_owned()),
         };
+        let world = self.travel.world();
+        let known = world.find(process);
+        if known.is_some_and(|own| world.status(own) != Status::Up) {
+            return Err(format!("{process} is down: nobody hears it"));
+        }
         let action = Action::Command {
             process: process.clone(),
             what: what.clone(),
