@@ -194,8 +194,10 @@ pub fn as_it_is(mut request: Request) -> Request {
             .is_some_and(|value| !value.is_empty())
     };
     let is_read = matches!(request.method, Method::Get | Method::Head);
-    let is_of_resource =
-        Resource::at_path(&request.path).is_some() || request.path.starts_with("/apis/");
+    // `/apis/GROUP/VERSION` lists what there is.
+    let parts = request.path.trim_matches('/').split('/').count();
+    let is_custom = request.path.starts_with("/apis/") && parts > 3;
+    let is_of_resource = is_custom || Resource::at_path(&request.path).is_some();
     let goes_on = has("continue") || has("resourceVersionMatch");
     if is_read && is_of_resource && !goes_on && !has("resourceVersion") {
         request.query = with(&request.query, "resourceVersion", "0");
@@ -282,6 +284,11 @@ mod tests {
         assert_eq!(asked(services, &[("continue", "x")]), None);
         assert_eq!(asked("/api/v1", &[]), None);
         assert_eq!(asked("/version", &[]), None);
+        assert_eq!(asked("/apis/a.example/v1", &[]), None);
+        assert_eq!(
+            asked("/apis/a.example/v1/things", &[]).as_deref(),
+            Some("0")
+        );
         let post = Request::new(Method::Post, services);
         assert_eq!(as_it_is(post).query.get("resourceVersion"), None);
     }

@@ -285,7 +285,14 @@ impl<'a> Travel<'a> {
 
     /// How many events of the trace, or of the branch so far, have happened by this time.
     pub fn events_by(&self, at: Time) -> usize {
-        self.events.partition_point(|event| event.at <= at)
+        let of_trace = self.events.partition_point(|event| event.at <= at);
+        match &self.branch {
+            Some(branch) if of_trace > branch.from() => {
+                let own = branch.lines().partition_point(|event| event.at <= at);
+                branch.from() + own
+            }
+            _ => of_trace,
+        }
     }
 
     /// Leaves the trace here. What follows takes from its rest what fits.
@@ -355,7 +362,6 @@ impl<'a> Travel<'a> {
         let mut head = self.trace.head.clone();
         // It is no run of its seed, and its events may be in any order.
         head.shrunk = true;
-        crate::head::build().clone_into(&mut head.build);
         let before = self.left_at().unwrap_or(self.at);
         let events = self.events[..before].iter().copied().cloned();
         let more = self.branch.iter().flat_map(|branch| branch.lines().iter());

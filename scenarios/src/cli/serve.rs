@@ -109,9 +109,8 @@ pub(super) fn serve(catalogue: &dyn Catalogue, args: &ServeArgs) -> Result<Exit,
             .iter()
             .map(|own| (own.0.clone(), port(&own.1)))
             .collect();
-        let mine = port(control);
         accept(scope, control, stop, move |request| {
-            control::answer(stage, &names, mine, request);
+            control::answer(stage, &names, request);
         });
     });
     Ok(Exit::Clean)

@@ -11,7 +11,7 @@ use wavetank_api::Query;
 use crate::explain::page::filled;
 use crate::travel::Stuck;
 
-use super::http::header;
+use super::http::{header, is_local};
 use super::stage::{Act, Stage};
 use super::{moment, speed};
 use crate::cli::shell::shown;
@@ -19,13 +19,8 @@ use crate::cli::shell::shown;
 const PAGE: &str = include_str!("../../../page/control.html");
 const STYLE: &str = include_str!("../../../page/page.css");
 
-pub(super) fn answer(
-    stage: &Stage<'_>,
-    servers: &[(String, u16)],
-    port: u16,
-    request: tiny_http::Request,
-) {
-    let (code, kind, text) = match answered(stage, servers, port, &request) {
+pub(super) fn answer(stage: &Stage<'_>, servers: &[(String, u16)], request: tiny_http::Request) {
+    let (code, kind, text) = match answered(stage, servers, &request) {
         Ok(Answer::Page(text)) => (200, "text/html; charset=utf-8", text),
         Ok(Answer::State(state)) => (200, "application/json", state.to_string()),
         Err((code, wrong)) => (
@@ -51,7 +46,6 @@ enum Answer {
 fn answered(
     stage: &Stage<'_>,
     servers: &[(String, u16)],
-    port: u16,
     request: &tiny_http::Request,
 ) -> Result<Answer, (u16, String)> {
     let value = |name: &'static str| {
@@ -59,10 +53,11 @@ fn answered(
         let found = all.find(|own| own.field.equiv(name));
         found.map(|own| own.value.as_str())
     };
-    let host = value("Host").unwrap_or_default();
-    let mine = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}"));
-    if !mine.iter().any(|own| own == host) {
-        return Err((403, format!("`{host}` is not this machine")));
+    if !is_local(request) {
+        return Err((
+            403,
+            "the host of the request is not this machine".to_owned(),
+        ));
     }
     let (path, query) = request.url().split_once('?').unwrap_or((request.url(), ""));
     let query = Query::parse(query);

@@ -10,6 +10,18 @@ use wavetank_api::{Body, Content, Json, Method, Query, Request, Response, Status
 /// A body is not larger (`MaxRequestBodyBytes` upstream).
 const LARGEST: u64 = 3 << 20;
 
+/// Does a request name this machine as its host? A page of another origin whose name leads here does not.
+pub(super) fn is_local(request: &tiny_http::Request) -> bool {
+    let mut all = request.headers().iter();
+    let host = all.find(|own| own.field.equiv("Host"));
+    host.is_some_and(|host| is_loopback(host.value.as_str()))
+}
+
+fn is_loopback(host: &str) -> bool {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    matches!(name, "127.0.0.1" | "localhost")
+}
+
 /// A request as the world has it.
 pub(super) fn request(from: &mut tiny_http::Request) -> Result<Request, Status> {
     let method = match from.method() {
@@ -100,6 +112,12 @@ pub(super) fn header(name: &str, value: &str) -> Header {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn nobody_else_is_this_machine() {
+        assert!(is_loopback("127.0.0.1:8001") && is_loopback("localhost"));
+        assert!(!is_loopback("wavetank.example:8001") && !is_loopback("127.0.0.1.example"));
+    }
 
     #[test]
     fn discovery_says_what_it_is() {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use wavetank_engine::Time;
 
-use crate::serve::Moment;
 use crate::stopwatch::Stopwatch;
 use crate::travel::{Stuck, Travel};
 
@@ -23,7 +22,7 @@ pub(super) struct Act<'a> {
     /// Virtual seconds a second.
     pub speed: f64,
     /// Changes with each move.
-    version: u64,
+    pub version: u64,
     /// How many have written.
     pub writes: u32,
     /// Why time does not go on by itself any more.
@@ -62,12 +61,6 @@ impl<'a> Stage<'a> {
         act.version += 1;
         drop(act);
         self.moved.notify_all();
-    }
-
-    /// The moment as it is.
-    pub fn moment(&self) -> (Moment, u64) {
-        let act = self.lock();
-        (Moment::of(act.travel.world()), act.version)
     }
 
     /// Waits a while for another moment than that of this version.

@@ -7,11 +7,11 @@ use std::time::Duration;
 use wavetank_api::{Method, Reason, Request, Resource, Response, Status, WatchEvent};
 use wavetank_component::Holds;
 
-use crate::serve::{Unanswered, as_it_is, is_write, with, write};
+use crate::serve::{Moment, Unanswered, as_it_is, is_write, with, write};
 use crate::stopwatch::Stopwatch;
 
 use super::ServeArgs;
-use super::http::{request, respond};
+use super::http::{is_local, request, respond};
 use super::stage::Stage;
 
 /// A watch that says nothing of it lasts so long (`--min-request-timeout` upstream).
@@ -24,6 +24,13 @@ pub(super) fn answer(
     stop: &AtomicBool,
     mut from: tiny_http::Request,
 ) {
+    if !is_local(&from) {
+        let message = "the host of the request is not this machine";
+        return respond(
+            from,
+            &Response::status(Status::of(Reason::Forbidden, message)),
+        );
+    }
     let request = match request(&mut from) {
         Ok(request) => request,
         Err(status) => return respond(from, &Response::status(status)),
@@ -43,7 +50,7 @@ pub(super) fn answer(
         true => request,
         false => as_it_is(request),
     };
-    let (moment, _) = stage.moment();
+    let moment = Moment::of(stage.lock().travel.world());
     let response = moment.ask(server, request).unwrap_or_else(unanswered);
     respond(from, &response);
 }
@@ -93,9 +100,9 @@ fn last(
         .filter(|seconds| *seconds > 0)
         .map_or(LASTS, Duration::from_secs);
     let watch = Stopwatch::start();
-    let (mut moment, mut version) = stage.moment();
-    let resource = Resource::at_path(&request.path);
-    let mut revision = stage.revision(server, resource);
+    let (mut moment, mut version, mut revision) = stage.glimpse(server, &request.path);
+    let asked = request.query.get("resourceVersion");
+    let mut since: u64 = asked.and_then(|text| text.parse().ok()).unwrap_or(0);
     let first = match moment.watch(server, request.clone(), revision) {
         Err(why) => return respond(from, &unanswered(why)),
         Ok(first) => first,
@@ -117,21 +124,20 @@ fn last(
         if told.is_closed {
             break;
         }
-        let since = told.revision.max(revision).to_string();
+        since = since.max(revision);
         for name in ["sendInitialEvents", "resourceVersionMatch"] {
             request.query.0.retain(|(own, _)| **own != *name);
         }
-        request.query = with(&request.query, "resourceVersion", &since);
-        let before = version;
+        request.query = with(&request.query, "resourceVersion", &since.to_string());
+        let (before, mut now) = (version, revision);
         while version == before {
             if stop.load(Ordering::Relaxed) || watch.elapsed() >= lasts {
                 out.end();
                 return;
             }
             stage.wait(before);
-            (moment, version) = stage.moment();
+            (moment, version, now) = stage.glimpse(server, &request.path);
         }
-        let now = stage.revision(server, resource);
         // Who went back in time has to look anew.
         if now < revision {
             break;
@@ -150,26 +156,42 @@ fn last(
 }
 
 impl Stage<'_> {
-    /// As of which revision a server shows a resource: its cache, or without one what is stored.
-    fn revision(&self, server: &str, resource: Option<&'static Resource>) -> u64 {
+    /// The moment, its version, and as of which revision a server shows what is under a path: its cache, or without one
+    /// what is stored.
+    fn glimpse(&self, server: &str, path: &str) -> (Moment, u64, u64) {
         let act = self.lock();
         let world = act.travel.world();
-        let views = world.find(server).map(|process| act.travel.views(process));
-        let mut cached = views.into_iter().flatten().filter(|view| {
-            let of = view.resource.zip(resource);
-            view.holds == Holds::Served
-                && of.is_some_and(|(own, asked)| own.qualified() == asked.qualified())
+        let own = world.find(server).map(|process| act.travel.views(process));
+        let mut cached = own.into_iter().flatten().filter(|view| {
+            let is_of = |resource: &Resource| is_under(path, resource);
+            view.holds == Holds::Served && view.resource.is_some_and(is_of)
         });
-        match cached.next() {
-            Some(view) => view.revision,
-            None => {
-                let all = world
-                    .processes()
-                    .flat_map(|process| act.travel.views(process));
-                all.map(|view| view.revision).max().unwrap_or(0)
-            }
-        }
+        let revision = cached.next().map(|view| view.revision);
+        let revision = revision.unwrap_or_else(|| {
+            let all = world.processes();
+            let all = all.flat_map(|process| act.travel.views(process));
+            let stored = all.filter(|view| view.holds == Holds::Stored);
+            stored.map(|view| view.revision).max().unwrap_or(0)
+        });
+        (Moment::of(world), act.version, revision)
     }
+}
+
+/// Is a path one of this resource, in whichever version?
+fn is_under(path: &str, resource: &Resource) -> bool {
+    let mut parts = path.trim_matches('/').split('/');
+    let group = match parts.next() {
+        Some("api") => "",
+        _ => parts.next().unwrap_or_default(),
+    };
+    let _version = parts.next();
+    let rest: Vec<&str> = parts.collect();
+    let plural = match rest[..] {
+        ["namespaces", _, plural, ..] => plural,
+        [plural, ..] => plural,
+        [] => return false,
+    };
+    (group, plural) == (resource.group, resource.plural)
 }
 
 /// An answer in parts (`Transfer-Encoding: chunked`), each sent at once.
@@ -205,5 +227,30 @@ impl Chunks {
         // Whoever has gone does not miss it.
         let _ = self.0.write_all(b"0\r\n\r\n");
         let _ = self.0.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wavetank_api::kinds::{CONFIG_MAPS, DEPLOYMENTS, NAMESPACES};
+
+    #[test]
+    fn a_path_is_of_its_resource() {
+        assert!(is_under("/api/v1/configmaps", &CONFIG_MAPS));
+        assert!(is_under(
+            "/api/v1/namespaces/default/configmaps",
+            &CONFIG_MAPS
+        ));
+        assert!(is_under("/api/v1/namespaces", &NAMESPACES));
+        assert!(is_under(
+            "/apis/apps/v1/namespaces/x/deployments",
+            &DEPLOYMENTS
+        ));
+        assert!(!is_under(
+            "/apis/other/v1/namespaces/x/deployments",
+            &DEPLOYMENTS
+        ));
+        assert!(!is_under("/apis/apps/v1", &DEPLOYMENTS));
     }
 }

@@ -116,7 +116,8 @@ impl Session<'_> {
         let wanted = self.wanted(words)?;
         let name = wanted.name.clone();
         let name = name.ok_or("say which: describe RESOURCE NAME")?;
-        let namespace = wanted.namespace.clone().unwrap_or_default();
+        let namespace = wanted.namespace.clone();
+        let namespace = namespace.unwrap_or_else(|| self.namespace.clone());
         let key = wanted.resource.key(&namespace, &name).to_string();
         let seen = self.travel.see(&wanted.point, wanted.resource)?;
         let mut text = format!("Key:       {key}\n");
