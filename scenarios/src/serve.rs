@@ -175,7 +175,7 @@ pub fn write(
         if answer.is_over || travel.world().now() > until {
             return Err(Unanswered::Gone(format!("{server} does not answer")));
         }
-        travel.next().map_err(in_words)?;
+        travel.step().map_err(in_words)?;
     }
 }
 

@@ -105,7 +105,7 @@ impl<'a> Travel<'a> {
                     .collect();
             }
             past.push(own);
-            if past.len() % KEEP == 0 {
+            if past.len().is_multiple_of(KEEP) {
                 kept.push(world.clone());
             }
         };
@@ -208,7 +208,7 @@ impl<'a> Travel<'a> {
     ///
     /// # Errors
     /// [`Stuck`].
-    pub fn next(&mut self) -> Result<&Stepped, Stuck> {
+    pub fn step(&mut self) -> Result<&Stepped, Stuck> {
         let stepped = match &mut self.branch {
             Some(branch) => branch.next()?,
             None => self.follow_one()?,

@@ -28,6 +28,9 @@ impl Reading {
     }
 }
 
+/// A key that is written, and what is there from now on; nothing if it is deleted.
+pub type Write = (String, Option<Object>);
+
 impl Components {
     /// What is asked for, in words.
     pub fn asked(&self, request: &Payload) -> Option<String> {
@@ -93,7 +96,7 @@ impl Components {
     }
 
     /// The keys that a commit writes or deletes, with what is written, and its revision; `None` for other notes.
-    pub fn written(&self, note: &Note) -> Option<(Vec<(String, Option<Object>)>, Revision)> {
+    pub fn written(&self, note: &Note) -> Option<(Vec<Write>, Revision)> {
         let commit = note.body.get::<Committed<Object>>()?;
         let changes = commit.changes.iter().map(|change| {
             let now = change.now.as_ref().map(|now| now.value.clone());

@@ -94,7 +94,7 @@ impl Act<'_> {
         match path {
             "/next" => {
                 for _ in 0..events()? {
-                    match self.travel.next() {
+                    match self.travel.step() {
                         Ok(_) => {}
                         Err(Stuck::End) => break,
                         Err(Stuck::Refused(why)) => return Err(why),

@@ -122,7 +122,7 @@ impl Act<'_> {
                 }
                 break;
             }
-            match self.travel.next() {
+            match self.travel.step() {
                 Ok(_) => happened = true,
                 Err(Stuck::End) => self.halted = Some("the end is reached".to_owned()),
                 Err(Stuck::Refused(why)) => self.halted = Some(why),

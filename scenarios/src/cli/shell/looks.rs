@@ -229,7 +229,7 @@ impl Session<'_> {
         let mut before = self.held(&wanted)?;
         let mut lines: Vec<Vec<String>> = Vec::new();
         while self.travel.at() - begun < events {
-            match self.travel.next() {
+            match self.travel.step() {
                 Ok(stepped) if stepped.violation.is_some() => break,
                 Ok(_) => {}
                 Err(Stuck::End) => break,

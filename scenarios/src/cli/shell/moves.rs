@@ -21,7 +21,7 @@ impl Session<'_> {
         let count = number(words, 1)?;
         let mut steps = Vec::new();
         for _ in 0..count {
-            match self.travel.next() {
+            match self.travel.step() {
                 Ok(stepped) => steps.push(stepped.clone()),
                 Err(stuck) if steps.is_empty() => return Err(self.stuck(stuck)),
                 Err(_) => break,
@@ -79,7 +79,7 @@ impl Session<'_> {
         condition.holds(&self.travel)?;
         let begun = self.travel.at();
         loop {
-            match self.travel.next() {
+            match self.travel.step() {
                 Ok(_) => {}
                 Err(Stuck::End) => {
                     return Err(format!(
@@ -103,7 +103,7 @@ impl Session<'_> {
     pub(super) fn run_on(&mut self, _: &Words<'_>) -> Result<String, String> {
         let begun = self.travel.at();
         loop {
-            let (ended, found) = match self.travel.next() {
+            let (ended, found) = match self.travel.step() {
                 Ok(stepped) => (false, stepped.violation.clone()),
                 Err(Stuck::End) => (true, None),
                 Err(stuck) => return Err(self.stuck(stuck)),
