@@ -6,12 +6,13 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use wavetank_component::View;
 use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::drive::{Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
-use wavetank_engine::{Time, World};
+use wavetank_engine::{ProcId, Time, World};
 
 use crate::explain::{Meaning, Unknown};
 use crate::quiet::quietly;
@@ -70,6 +71,16 @@ pub trait Case: Send + Sync {
     /// What its messages mean, for whoever explains a trace.
     fn meaning(&self) -> Box<dyn Meaning> {
         Box::new(Unknown)
+    }
+
+    /// What a process holds of objects: its points of view.
+    fn views(&self, _world: &World, _process: ProcId) -> Vec<View> {
+        Vec::new()
+    }
+
+    /// The names of the processes that serve the Kubernetes API.
+    fn servers(&self, _options: &Options) -> Vec<String> {
+        Vec::new()
     }
 
     /// What may be other than it was meant: for people, a sentence each.

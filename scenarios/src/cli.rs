@@ -26,6 +26,8 @@ mod progress;
 mod replay;
 mod report;
 mod run;
+mod serve;
+mod shell;
 mod shrink;
 mod soundness;
 
@@ -70,6 +72,8 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::Replay(args) => replay::replay(catalogue, args),
         Command::Explain(args) => explain::run(catalogue, args),
         Command::Report(args) => export::report(catalogue, args),
+        Command::Serve(args) => serve::serve(catalogue, args),
+        Command::Shell(args) => shell::shell(catalogue, args),
         Command::Shrink(args) => shrink::shrink(catalogue, args),
         Command::Diff(args) => diff::diff(catalogue, args),
         Command::Keep(args) => keep::keep(catalogue, args),

@@ -2,7 +2,8 @@
 //! run with what is to blame fixed goes another way.
 //!
 //! `history` observes a replay, `story` chooses what is told, `faults` and `fixed` simulate the plan again, `futures` goes
-//! on otherwise from worlds along the trace, `export` writes for other programs. What messages mean is said by a case ([`Meaning`]). Nothing here prints.
+//! on otherwise from worlds along the trace, `export`, `perfetto` and `shiviz` write for other programs, `page` for a
+//! browser. What messages mean is said by a case ([`Meaning`]). Nothing here prints.
 
 mod export;
 mod faults;
@@ -10,7 +11,9 @@ mod fixed;
 mod functions;
 mod futures;
 mod history;
+mod lasting;
 mod meaning;
+pub(crate) mod page;
 mod perfetto;
 mod shiviz;
 mod story;

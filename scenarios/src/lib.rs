@@ -6,6 +6,8 @@
 //!   [`shrink`] makes it small; [`replay`] replays it and tells its story; [`explain`] says what led to it, and needs it.
 //! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
 //! - [`soundness`] holds that search against a naive one; [`mutants`] changes the algorithms, and looks whether anything notices.
+//! - [`travel`] goes to any moment of a trace, and leaves it there.
+//! - [`serve`] answers clients from outside as the apiservers of such a moment would.
 //! - [`livelock_cycle`] says whether a violation comes back for ever.
 //! - [`trace_file`] keeps traces on disk; [`head`] is what stands at their beginning.
 //! - [`testing`] makes all of that one line in a test.
@@ -27,12 +29,14 @@ mod quiet;
 pub mod replay;
 pub mod search;
 pub mod seeds;
+pub mod serve;
 pub mod shrink;
 pub mod soundness;
 mod stopwatch;
 pub mod sweep;
 pub mod testing;
 pub mod trace_file;
+pub mod travel;
 
 pub use cli::main_with;
 pub use command::{Command, command};

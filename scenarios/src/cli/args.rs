@@ -9,6 +9,8 @@ use wavetank_models::Reduction;
 use super::conform::ConformArgs;
 use super::fuzz::FuzzArgs;
 use super::mutants::MutantsArgs;
+use super::serve::ServeArgs;
+use super::shell::ShellArgs;
 use super::soundness::SoundnessArgs;
 use crate::attribution::Depth;
 use crate::catalogue::Composition;
@@ -71,8 +73,19 @@ pub(super) enum Command {
     /// A step names the routine in which it happens and the steps that it follows from. Each fault is left out once: does
     /// the violation still come? With what is to blame fixed, the first event that differs is shown.
     Explain(ExplainArgs),
-    /// Write a whole trace for programs that show traces
+    /// Write a whole trace, or what a sweep found, as a page for a browser or for programs that show traces
     Report(ReportArgs),
+    /// Go to any event of a trace, look from any point of view, and leave the trace
+    ///
+    /// `get`, `describe`, `diff` and `watch` look as kubectl does, from etcd, from a watch cache, from an informer. `until`
+    /// goes on to where a condition holds. `fault` and `first` branch off. Lines come from the terminal, from a pipe or
+    /// from --script; `help` lists what can be said.
+    Shell(ShellArgs),
+    /// Serve a moment over HTTP on this machine: a port for each apiserver, for kubectl and programs
+    ///
+    /// The servers of the simulated world answer, each from what it has. Time stands still, follows the wall clock or
+    /// runs, as --speed and the control page say. Nothing is written without --writes.
+    Serve(ServeArgs),
     /// Make the trace of a violation smaller, keeping the violation
     Shrink(ShrinkArgs),
     /// Show where two traces part, and what led there
@@ -361,10 +374,29 @@ pub(super) struct ExplainArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("form").required(true).multiple(true).args(["perfetto", "shiviz"]))]
+#[command(group = ArgGroup::new("form").required(true).multiple(true).args(["html", "perfetto", "shiviz"]))]
 pub(super) struct ReportArgs {
-    /// A trace
+    /// A trace; with --html also what `run --format json` has printed
     pub trace: PathBuf,
+    /// As a page for a browser that needs no network: diagram, story, objects, faults; of a sweep what was covered and
+    /// what is to blame
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Of --html of a sweep: an earlier report, for trends (may be given again, the oldest first)
+    #[arg(long, value_name = "FILE", requires = "html")]
+    pub earlier: Vec<PathBuf>,
+    /// Of --html: tell so many steps in the story
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    pub steps: usize,
+    /// Of --html: ask of at most so many faults whether the violation needs them, a simulation each
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub attempts: u64,
+    /// Of --html: show the share of other futures that violate, so many from each point
+    #[arg(long, value_name = "N", requires = "html", value_parser = clap::value_parser!(u64).range(1..))]
+    pub futures: Option<u64>,
+    /// Of --futures: simulate at most so often
+    #[arg(long, value_name = "N", default_value_t = 2_000, requires = "futures")]
+    pub simulations: u64,
     /// As Chrome's trace events in JSON, for Perfetto
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,

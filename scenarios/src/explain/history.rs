@@ -85,6 +85,16 @@ impl Happened {
     }
 }
 
+/// A key that was written or deleted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Change {
+    pub event: usize,
+    pub key: String,
+    pub revision: u64,
+    /// What is there now, as JSON.
+    pub now: Option<String>,
+}
+
 /// All events.
 #[derive(Debug, Default)]
 pub(crate) struct History {
@@ -96,6 +106,8 @@ pub(crate) struct History {
     pub written: BTreeMap<String, Vec<(u64, usize)>>,
     /// and the events at which somebody heard what it read of it.
     pub read: BTreeMap<String, Vec<usize>>,
+    /// What was written, in order.
+    pub changes: Vec<Change>,
 }
 
 impl History {
@@ -269,7 +281,13 @@ impl Historian {
         let observed = report.observed.as_deref().expect("the world is observed");
         for (index, note) in report.notes.iter().enumerate() {
             if let Some(written) = self.meaning.written(note) {
-                for key in written.keys {
+                for (key, now) in written.keys {
+                    self.history.changes.push(Change {
+                        event: me,
+                        key: key.clone(),
+                        revision: written.revision,
+                        now,
+                    });
                     let writes = self.history.written.entry(key).or_default();
                     if let Some((_, before)) = writes.last() {
                         self.history.causes.link(*before, me, Because::Key);

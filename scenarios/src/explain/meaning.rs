@@ -23,8 +23,8 @@ impl fmt::Debug for Reading {
 /// What is written at once: the keys, and the revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Keys that are written or deleted.
-    pub keys: Vec<String>,
+    /// Keys that are written, with what is written there as JSON, and those that are deleted.
+    pub keys: Vec<(String, Option<String>)>,
     /// The revision.
     pub revision: u64,
 }

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value as Json, json};
 use wavetank_engine::drive::causes::Because;
 
-use super::history::{History, Kind};
+use super::history::History;
+use super::lasting::Lasting;
 
 /// An event is shown so long, in microseconds, if nothing follows on its thread before.
 const SHOWN: f64 = 1.0;
@@ -209,31 +210,12 @@ fn routines(history: &History, threads: &Threads) -> Vec<Json> {
 
 /// A span for each fault, until what ends it; where nothing does, of no length.
 fn faults(history: &History, places: &[Place]) -> Vec<Json> {
-    let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
-    for (event, happened) in history.events.iter().enumerate() {
-        if happened.fault.is_none() {
-            continue;
-        }
-        for (fault, because) in history.causes.before(event) {
-            if matches!(because, Because::Fault | Because::Life) {
-                ends.entry(fault).or_insert(event);
-            }
-        }
-    }
     let mut spans = Vec::new();
-    for (event, happened) in history.events.iter().enumerate() {
-        let is_fault = happened
-            .fault
-            .as_ref()
-            .is_some_and(|fault| fault.kind().is_some());
-        let told = happened.told.iter().find(|told| told.kind == Kind::Fault);
-        let (true, Some(told)) = (is_fault, told) else {
-            continue;
-        };
+    for Lasting { event, end, text } in history.lasting() {
         let place = &places[event];
-        let end = ends.get(&event).map_or(place.ts, |end| places[*end].ts);
+        let end = end.map_or(place.ts, |end| places[end].ts);
         let thread = (place.pid, place.tid);
-        spans.extend(span("fault", event, &told.text, thread, [place.ts, end]));
+        spans.extend(span("fault", event, text, thread, [place.ts, end]));
     }
     spans
 }

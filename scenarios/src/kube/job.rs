@@ -4,10 +4,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use wavetank_cluster::{Components, Named};
-use wavetank_component::{Drawn, Setup, Spec};
+use wavetank_component::{Drawn, Setup, Spec, View};
 use wavetank_engine::drive::seeded::FaultSchedule;
 use wavetank_engine::drive::story::Describer;
-use wavetank_engine::{LinkSpec, Time, World};
+use wavetank_engine::{LinkSpec, ProcId, Time, World};
 use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
@@ -200,6 +200,16 @@ impl Case for Job {
 
     fn meaning(&self) -> Box<dyn Meaning> {
         Box::new(OfComponents(self.components.clone()))
+    }
+
+    fn views(&self, world: &World, process: ProcId) -> Vec<View> {
+        self.components.views(world, process)
+    }
+
+    fn servers(&self, options: &Options) -> Vec<String> {
+        let setup = self.setup(options);
+        let servers = setup.and_then(|setup| self.components.servers(&setup));
+        servers.expect("checked when the world was built")
     }
 
     fn hints(&self) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! What messages and notes of the control plane mean, for whoever explains a trace.
 
+use wavetank_api::Object;
 use wavetank_cluster::Components;
 use wavetank_engine::{Note, Payload};
 
@@ -28,6 +29,11 @@ impl Meaning for OfComponents {
 
     fn written(&self, note: &Note) -> Option<Written> {
         let (keys, revision) = self.0.written(note)?;
-        Some(Written { keys, revision })
+        let text = |object: Object| object.json().to_string();
+        let keys = keys.into_iter().map(|(key, now)| (key, now.map(text)));
+        Some(Written {
+            keys: keys.collect(),
+            revision,
+        })
     }
 }

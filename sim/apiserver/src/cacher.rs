@@ -36,12 +36,12 @@ mod window;
 
 use std::time::Duration;
 
-use wavetank_api::Resource;
 use wavetank_api::kinds::Kinds;
+use wavetank_api::{Resource, Stored};
 use wavetank_engine::{
     Cell, Channel, Condition, Cx, Lock, Name, ProcId, RoutineFuture, Rx, Task, World,
 };
-use wavetank_etcd::{Client, Revision};
+use wavetank_etcd::{Client, Key, Revision};
 use wavetank_version::{EtcdVersion, Set, Version};
 
 pub use compact::{COMPACT_EVERY, COMPACT_KEY};
@@ -96,6 +96,22 @@ pub fn shown(world: &World, server: ProcId, resource: &'static Resource) -> Revi
     let build = world.cell(server, &serving(resource));
     let cache = Cell::<Cache>::numbered(resource.registry, build);
     world.cell(server, &cache).revision
+}
+
+/// What the cache of a resource holds, and as of which revision; `None` if it has not been filled.
+pub fn contents(
+    world: &World,
+    server: ProcId,
+    resource: &'static Resource,
+) -> Option<(Revision, Vec<(Key, Stored)>)> {
+    let build = world.cell(server, &serving(resource));
+    let cache = Cell::<Cache>::numbered(resource.registry, build);
+    let cache = world.cell(server, &cache);
+    let objects = cache
+        .store
+        .iter()
+        .map(|(key, object)| (key.clone(), object.clone()));
+    (cache.revision > 0).then(|| (cache.revision, objects.collect()))
 }
 
 /// The watch cache of one resource: a handle that routines pass around.

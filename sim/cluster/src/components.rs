@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use wavetank_api::kinds::Kinds;
-use wavetank_component::{Component, Draw, Drawn, Given, Keys, Section, Spec};
+use wavetank_component::{Component, Draw, Drawn, Given, Keys, Section, Setup, Spec, View};
 use wavetank_engine::drive::random::Stream;
+use wavetank_engine::{ProcId, World};
 use wavetank_version::{AnyVersion, Composition, Defect, List, Selection, Version};
 
 use crate::list;
@@ -53,6 +54,25 @@ impl Components {
     /// They, in their order.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Component> {
         self.all.iter().map(|own| own.as_ref())
+    }
+
+    /// What a process holds of objects, as its parts say.
+    pub fn views(&self, world: &World, process: ProcId) -> Vec<View> {
+        self.iter()
+            .flat_map(|own| own.views(world, process))
+            .collect()
+    }
+
+    /// The names of the processes that serve the API.
+    ///
+    /// # Errors
+    /// What is wrong with what was decided (it may come from a trace).
+    pub fn servers(&self, setup: &Setup) -> Result<Vec<String>, String> {
+        let serving = self.iter().filter(|own| own.serves());
+        let names: Result<Vec<Vec<String>>, String> = serving
+            .map(|own| own.processes(setup, Some(&setup.drawn)))
+            .collect();
+        Ok(names?.concat())
     }
 
     /// The one of this name.

@@ -28,6 +28,9 @@ impl Reading {
     }
 }
 
+/// A key that is written, and what is there from now on; nothing if it is deleted.
+pub type Write = (String, Option<Object>);
+
 impl Components {
     /// What is asked for, in words.
     pub fn asked(&self, request: &Payload) -> Option<String> {
@@ -92,11 +95,14 @@ impl Components {
         }
     }
 
-    /// The keys that a commit writes or deletes, and its revision; `None` for other notes.
-    pub fn written(&self, note: &Note) -> Option<(Vec<String>, Revision)> {
+    /// The keys that a commit writes or deletes, with what is written, and its revision; `None` for other notes.
+    pub fn written(&self, note: &Note) -> Option<(Vec<Write>, Revision)> {
         let commit = note.body.get::<Committed<Object>>()?;
-        let keys = commit.changes.iter().map(|change| change.key.to_string());
-        Some((keys.collect(), commit.revision))
+        let changes = commit.changes.iter().map(|change| {
+            let now = change.now.as_ref().map(|now| now.value.clone());
+            (change.key.to_string(), now)
+        });
+        Some((changes.collect(), commit.revision))
     }
 
     fn in_words(&self, range: &Range, ranged: &Ranged<Object>) -> String {

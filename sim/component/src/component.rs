@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
-use wavetank_engine::{FaultKind, Note, World};
+use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
 use crate::description::{Description, Stored};
@@ -17,6 +17,7 @@ use crate::part::Keys;
 use crate::property::PropertyInfo;
 use crate::replicas::Replicas;
 use crate::setup::{Setup, Spec};
+use crate::view::View;
 use crate::wiring::Wiring;
 
 /// A kind of process, or a part of one that has options, defects and properties of its own. Only `name` and `about`
@@ -131,6 +132,11 @@ pub trait Component: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Do its processes serve the Kubernetes API?
+    fn serves(&self) -> bool {
+        false
+    }
+
     /// Do its processes elect a leader?
     fn elects(&self) -> bool {
         false
@@ -203,6 +209,12 @@ pub trait Component: Send + Sync + 'static {
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
         let _ = (key, value);
         None
+    }
+
+    /// What a process holds of objects, where that is kept by a part that is its own: a store, caches, informers.
+    fn views(&self, world: &World, process: ProcId) -> Vec<View> {
+        let _ = (world, process);
+        Vec::new()
     }
 }
 

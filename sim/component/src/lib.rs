@@ -7,6 +7,7 @@
 //! - [`Part`]: keys of a scenario file, as a type; [`Given`] what a file says, [`Drawn`] what a seed decides.
 //! - [`Spec`] is what a world is composed for; [`Setup`] the same with what a seed has decided; [`Wiring`] takes the
 //!   processes.
+//! - [`View`]: what a process holds of objects, for somebody who looks.
 //! - [`Mistakes`]: what types cannot say of a scenario, with the place in the file.
 //! - [`values`]: durations, ranges and choices, as files write them. [`file`](mod@file): how text becomes values.
 //!
@@ -25,6 +26,7 @@ mod property;
 mod replicas;
 mod setup;
 pub mod values;
+mod view;
 mod wiring;
 
 pub use component::Component;
@@ -40,4 +42,5 @@ pub use part::{Keys, Part, Section};
 pub use property::{Entry, Need, PropertyInfo};
 pub use replicas::Replicas;
 pub use setup::{Setup, Spec};
+pub use view::{Held, Holds, View};
 pub use wiring::Wiring;

@@ -2,13 +2,13 @@
 
 mod options;
 
-use wavetank_api::{Object, Resource};
+use wavetank_api::{Object, Resource, Stored};
 use wavetank_component::file::path::Path;
 use wavetank_component::{
-    Component, Drawn, Entry, Focus, Given, Hit, Keys, Mistakes, Need, PropertyInfo, Replicas,
-    Section, Setup, Spec, Wiring,
+    Component, Drawn, Entry, Focus, Given, Held, Hit, Holds, Keys, Mistakes, Need, PropertyInfo,
+    Replicas, Section, Setup, Spec, View, Wiring,
 };
-use wavetank_engine::{FaultKind, ProcId};
+use wavetank_engine::{FaultKind, ProcId, World};
 use wavetank_etcd::monitors::Name;
 use wavetank_etcd::raft::MemberId;
 use wavetank_etcd::{Config, EtcdDefect, Sizes};
@@ -201,5 +201,28 @@ impl Component for Etcd {
             .tested_by(&OPERATED)
         })
         .collect()
+    }
+
+    /// What a member has applied.
+    fn views(&self, world: &World, process: ProcId) -> Vec<View> {
+        let Some(member) = world.process::<wavetank_etcd::Etcd<Object>>(process) else {
+            return Vec::new();
+        };
+        let store = member.store();
+        let all = wavetank_etcd::Keys::prefix("/");
+        let objects = store.iter(&all).map(|kv| Held {
+            key: kv.key.to_string(),
+            object: Stored {
+                object: kv.value.clone(),
+                resource_version: kv.mod_revision,
+            },
+        });
+        vec![View {
+            name: "store",
+            holds: Holds::Stored,
+            resource: None,
+            revision: store.revision(),
+            objects: objects.collect(),
+        }]
     }
 }

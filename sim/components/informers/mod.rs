@@ -9,15 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::kube_apiserver::bootstrap::Bootstrap;
 use wavetank_actors::InformerClient;
-use wavetank_api::Resource;
+use wavetank_api::{Resource, Stored};
 use wavetank_apiserver::ApiServer;
+use wavetank_client::informer::{INFORMERS, Informer};
 use wavetank_client::monitors::{self, Name};
 use wavetank_client::{InformerDefect, LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{
-    Component, Description, Entry, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo, Replicas,
-    Section, Setup, Spec, Wiring,
+    Component, Description, Entry, Held, Hit, Holds, Keys, Load, Mistakes, Need, Part,
+    PropertyInfo, Replicas, Section, Setup, Spec, View, Wiring,
 };
-use wavetank_engine::{FaultKind, Note, World};
+use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{List, Listed};
 
 use crate::{custom_resources, kube_apiserver, watch_cache, writers};
@@ -76,6 +77,11 @@ pub fn rest(spec: &Spec, wiring: &Wiring) -> Option<RestClient> {
     let release = kube_apiserver::newest(spec)?;
     let servers = Servers::Balanced(balancer(wiring));
     Some(RestClient { release, servers })
+}
+
+fn key_of(resource: &Resource, stored: &Stored) -> String {
+    let object = &stored.object;
+    resource.key(object.namespace(), object.name()).to_string()
 }
 
 impl Component for InformerClients {
@@ -188,5 +194,25 @@ impl Component for InformerClients {
         let described = wavetank_client::describe(world, note)?;
         let inside = world.process::<ApiServer<Bootstrap>>(note.process);
         Some(described).filter(|_| inside.is_none())
+    }
+
+    /// The stores of informers, whoever has them: clients, controllers, operators, apiservers.
+    fn views(&self, world: &World, process: ProcId) -> Vec<View> {
+        let all = world.cell(process, &INFORMERS);
+        let view = |informer: &Informer| {
+            let resource = *informer.resource;
+            let objects = informer.indexer.iter().map(|(_, object)| Held {
+                key: key_of(resource, object),
+                object: object.clone(),
+            });
+            View {
+                name: "informer",
+                holds: Holds::Known,
+                resource: Some(resource),
+                revision: informer.indexer.revision(),
+                objects: objects.collect(),
+            }
+        };
+        all.iter().map(view).collect()
     }
 }

@@ -253,6 +253,10 @@ impl Component for KubeApiserver {
         NAME
     }
 
+    fn serves(&self) -> bool {
+        true
+    }
+
     fn about(&self) -> &'static str {
         "apiservers, with the bootstrap controllers that keep the Endpoints `kubernetes`"
     }

@@ -7,16 +7,17 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wavetank_api::Resource;
-use wavetank_apiserver::CacheDefect;
-use wavetank_apiserver::cacher::CacheNote;
+use wavetank_apiserver::cacher::{self, CacheNote};
+use wavetank_apiserver::{ApiServer, CacheDefect};
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
-    Component, Description, Draw, Drawn, Hit, Keys, Load, Mistakes, Need, Part, PropertyInfo,
-    Section, Setup, Spec,
+    Component, Description, Draw, Drawn, Held, Hit, Holds, Keys, Load, Mistakes, Need, Part,
+    PropertyInfo, Section, Setup, Spec, View,
 };
-use wavetank_engine::{FaultKind, Note, Reached, World};
+use wavetank_engine::{FaultKind, Note, ProcId, Reached, World};
 use wavetank_version::{List, Listed};
 
+use crate::kube_apiserver::bootstrap::Bootstrap;
 use crate::{informers, kube_apiserver, writers};
 
 /// Its name.
@@ -196,6 +197,31 @@ impl Component for WatchCache {
 
     fn describe(&self, _: &World, note: &Note) -> Option<Description> {
         note.body.get().map(describe_note)
+    }
+
+    /// Those that are filled.
+    fn views(&self, world: &World, process: ProcId) -> Vec<View> {
+        let Some(server) = world.process::<ApiServer<Bootstrap>>(process) else {
+            return Vec::new();
+        };
+        let cached = server.config().kinds.cached();
+        let view = |resource| {
+            let (revision, objects) = cacher::contents(world, process, resource)?;
+            Some(View {
+                name: NAME,
+                holds: Holds::Served,
+                resource: Some(resource),
+                revision,
+                objects: objects
+                    .into_iter()
+                    .map(|(key, object)| Held {
+                        key: key.to_string(),
+                        object,
+                    })
+                    .collect(),
+            })
+        };
+        cached.filter_map(view).collect()
     }
 }
 

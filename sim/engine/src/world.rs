@@ -292,6 +292,24 @@ impl WorldBuilder {
     }
 }
 
+/// Guests.
+impl World {
+    /// Lets one more process in, between events; it is down until a `Fault::Start`. For somebody who looks at a copy of
+    /// a world as its clients do: what is there keeps its names and numbers.
+    ///
+    /// # Panics
+    /// Unless its name comes after all others.
+    pub fn join(&mut self, name: &str, process: impl Process) -> ProcId {
+        let state = self.view.state_mut();
+        let last = state.slots.last().map(|slot| &*slot.name);
+        assert!(last < Some(name), "`{name}` does not come last");
+        let slot = Slot::new(name.into(), Box::new(process));
+        state.slots.push(Arc::new(Cached::new(slot)));
+        *self.all_cached = false;
+        ProcId((self.view.state().slots.len() - 1) as u16)
+    }
+}
+
 /// Stepping the world.
 impl World {
     /// Applies one event at time `at` (or now, if that is later). `latency` says how long each

@@ -20,6 +20,11 @@ impl Version {
         Version { minor, patch }
     }
 
+    /// To the patch, as servers tell it: `v1.36.2`.
+    pub fn git_version(self) -> String {
+        format!("v1.{}.{}", self.minor, self.patch)
+    }
+
     /// Is it on this gate's side of the change?
     #[inline]
     pub const fn has(self, gate: Gate) -> bool {

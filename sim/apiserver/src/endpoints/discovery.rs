@@ -229,7 +229,7 @@ fn version(config: &Config) -> Json {
     let mut info = json!({
         "major": major,
         "minor": minor,
-        "gitVersion": name,
+        "gitVersion": release.git_version(),
         "gitCommit": "",
         "gitTreeState": "",
         "buildDate": "1970-01-01T00:00:00Z",

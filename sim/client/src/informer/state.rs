@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
-use wavetank_engine::{Cell, Name, mutant};
+use wavetank_api::Resource;
+use wavetank_engine::{Cell, Name, NotState, mutant};
 use wavetank_etcd::Revision;
 use wavetank_version::{Defect, Set, Version};
 
@@ -43,6 +44,8 @@ pub fn first_of(all: &[Informer], scope: Name) -> usize {
 pub struct Informer {
     /// Which it is.
     pub id: InformerId,
+    /// Of what: this never changes.
+    pub resource: NotState<&'static Resource>,
     /// What its reflector has told.
     pub fifo: Fifo,
     /// Its store.
@@ -156,6 +159,7 @@ impl Informer {
         };
         Informer {
             id,
+            resource: NotState(spec.selection.resource),
             fifo: Fifo::of(release, defects),
             processing: None,
             indexer: Indexer::with(&spec.indices),
