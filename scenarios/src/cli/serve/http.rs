@@ -132,6 +132,6 @@ mod tests {
             of(json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1"})),
             "application/json"
         );
-        assert_eq!(header("Warning", "a\r\nb: ä").value.as_str(), "ab: ");
+        assert_eq!(header("Warning", "a\r\nb: ä!").value.as_str(), "ab: !");
     }
 }
