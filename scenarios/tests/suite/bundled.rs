@@ -16,7 +16,7 @@ fn fixed(scenario: &str, release: &str) -> Box<dyn Case> {
     opened.unwrap_or_else(|why| panic!("{why}"))
 }
 
-wavetank::seeds!(crd_storm_v1_36, fixed("crd-storm", "v1.36"), 0..8);
+wavetank::seeds!(crd_storm_v1_36, fixed("crd-storm", "v1.36"), 0..12);
 wavetank::seeds!(etcd_storm_v3_4_23, fixed("etcd-storm", "v3.4.23"), 0..4);
 wavetank::seeds!(etcd_storm_v3_5_21, fixed("etcd-storm", "v3.5.21"), 0..4);
 wavetank::seeds!(etcd_storm_v3_6_13, fixed("etcd-storm", "v3.6.13"), 0..4);
@@ -120,7 +120,7 @@ wavetank::seeds!(service_rush_v1_20, fixed("service-rush", "v1.20"), 0..3);
 wavetank::seeds!(service_rush_v1_36, fixed("service-rush", "v1.36"), 0..3);
 wavetank::seeds!(service_storm_v1_16, fixed("service-storm", "v1.16"), 0..6);
 wavetank::seeds!(service_storm_v1_20, fixed("service-storm", "v1.20"), 0..6);
-wavetank::seeds!(service_storm_v1_36, fixed("service-storm", "v1.36"), 0..6);
+wavetank::seeds!(service_storm_v1_36, fixed("service-storm", "v1.36"), 0..10);
 
 /// Scenarios that need no line of their own here: a few seeds of each, with what has to be fixed.
 #[test]

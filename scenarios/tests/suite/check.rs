@@ -55,7 +55,7 @@ fn cluster_ips_bitmap_is_clean() {
 
 #[test]
 fn cluster_ips_objects_is_clean() {
-    has_states("cluster-ips-objects", 118_493);
+    has_states("cluster-ips-objects", 108_605);
 }
 
 #[test]

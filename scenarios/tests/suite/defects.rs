@@ -254,7 +254,9 @@ macro_rules! defects {
             let all = components.defects().into_iter();
             let own = all.filter(|(_, list, _)| list.place == "apiservers");
             let own = own.map(|(_, _, defect)| defect);
-            for defect in own.filter(|defect| defect.name != "fix-stop-under-lock") {
+            // A search finds the one, the scope `namespace-informer` the other.
+            let elsewhere = ["fix-stop-under-lock", "policy-trusts-its-informer"];
+            for defect in own.filter(|defect| !elsewhere.contains(&defect.name)) {
                 assert!(tested.iter().any(|name| name == defect.name), "{}", defect.name);
                 let rows = ROWS.iter().filter(|row| row.defect == defect.name);
                 assert_eq!(rows.count(), 1, "{}", defect.name);

@@ -122,7 +122,7 @@ fn what_is_wrong_is_said() {
             "get pods --from m7",
             "there is no process `m7`; there are a1",
         ),
-        ("goto 5000", "the trace has 2256 events"),
+        ("goto 5000", "the trace has 2278 events"),
         ("goto soon", "duration"),
         ("until m1:pods", "POINT:RESOURCE/NAMESPACE/NAME"),
         ("until false", "it does not hold at any event after 0"),

@@ -90,7 +90,7 @@ impl From<wavetank_api::Status> for StoreError {
 }
 
 impl Preconditions {
-    /// `Preconditions.Check` of `DryRunnableStorage`, which knows the key without the prefix of all keys.
+    /// What `Preconditions.Check` says of a dry run: `DryRunnableStorage` knows the key without the prefix of all keys.
     ///
     /// # Errors
     /// [`StoreError::Precondition`].

@@ -94,21 +94,21 @@ fn resumed(args: &MutantsArgs) -> Result<(BTreeMap<String, Row>, Option<File>), 
         return Ok((BTreeMap::new(), None));
     };
     let wrong = |what: &str, error: &dyn std::fmt::Display| {
-        Problem::new(format!("cannot {what} `{}`: {error}", path.display()))
+        Problem::new(format!("{what} `{}`: {error}", path.display()))
     };
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(wrong("read", &error)),
+        Err(error) => return Err(wrong("cannot read", &error)),
     };
     let mut done = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
         let row: Row = serde_json::from_str(line)
-            .map_err(|error| wrong("go on with", &format!("line {number}: {error}")))?;
+            .map_err(|error| wrong("cannot go on with", &format!("line {number}: {error}")))?;
         done.insert(row.name.clone(), row);
     }
     let file = OpenOptions::new().create(true).append(true).open(path);
-    let file = file.map_err(|error| wrong("write", &error))?;
+    let file = file.map_err(|error| wrong("cannot write", &error))?;
     Ok((done, Some(file)))
 }
 

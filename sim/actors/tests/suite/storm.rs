@@ -151,6 +151,8 @@ fn all_mended_nothing_is_violated() {
             let name = property.name();
             let not_here = match name {
                 "list-was-streamed" => release < V1_36,
+                // It is looked at later than these runs end; `watch-storm` goes on long enough.
+                "handlers-hear-resyncs" => true,
                 // It takes 44 s to be refused for good: `informers.rs` shows it.
                 "list-was-too-large" | "too-large-falls-back" => true,
                 // Of apiservers with watch caches, which `watch-storm` has, and of its writers.

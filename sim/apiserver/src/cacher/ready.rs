@@ -45,6 +45,13 @@ impl Ready {
         self.is_ready().then_some(self.generation)
     }
 
+    /// `newReady`: from when it is counted how long the cache has not been ready.
+    pub fn begin(&mut self, now: Time) {
+        if self.since == Instant::default() {
+            self.since = Instant(now);
+        }
+    }
+
     pub fn set(&mut self, ready: bool, now: Time) {
         let (from, to) = match ready {
             true => (State::Pending, State::Ready),

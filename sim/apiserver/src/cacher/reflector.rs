@@ -121,6 +121,7 @@ impl Cacher {
             let _cacher = rx.lock(CACHER).await;
             self.terminate_all_watchers(rx);
         }
+        rx.update_at(&self.cell(), |cache, now| cache.ready.begin(now));
         self.unheld(rx, Revision::MAX).await;
         let Ok((items, revision)) = self.initial_state(rx).await else {
             rx.sleep(AGAIN).await;
@@ -138,7 +139,7 @@ impl Cacher {
         Some(Source::open(rx, self, etcd, revision))
     }
 
-    /// `ListAndWatchWithContext`, until there is something to replace the cache with.
+    /// What there is to replace the cache with: the first half of `ListAndWatchWithContext`.
     async fn initial_state(self, rx: Rx) -> Result<(Store, Revision), StoreError> {
         if self.config.release.has(gates::FILLED_BY_WATCH_LIST)
             && let Ok(found) = self.watch_list(rx).await

@@ -94,7 +94,7 @@ impl MetaAllocator {
         }
     }
 
-    /// `NewMetaAllocator`: begins with the process.
+    /// Begins with the process, as upstream's `NewMetaAllocator`.
     pub fn boot(self, cx: &mut Cx<'_>) {
         self.queue().make(cx);
         cx.spawn(Task::new(RUN, self));
