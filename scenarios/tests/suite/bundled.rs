@@ -120,7 +120,7 @@ wavetank::seeds!(service_rush_v1_20, fixed("service-rush", "v1.20"), 0..3);
 wavetank::seeds!(service_rush_v1_36, fixed("service-rush", "v1.36"), 0..3);
 wavetank::seeds!(service_storm_v1_16, fixed("service-storm", "v1.16"), 0..6);
 wavetank::seeds!(service_storm_v1_20, fixed("service-storm", "v1.20"), 0..6);
-wavetank::seeds!(service_storm_v1_36, fixed("service-storm", "v1.36"), 0..10);
+wavetank::seeds!(service_storm_v1_36, fixed("service-storm", "v1.36"), 0..16);
 
 /// Scenarios that need no line of their own here: a few seeds of each, with what has to be fixed.
 #[test]

@@ -20,7 +20,7 @@ fn report(dir: &Path, trace: &str, more: &[&str]) -> Done {
 /// Traces with pauses, crashes, partitions and slow links, and one with several lives.
 const TRACES: [&str; 3] = [
     "finding-13-successor-loses-its-lock.trace",
-    "finding-5-finished-before-the-write.trace",
+    "finding-14-deadline-from-the-answer.trace",
     "k-k-22609-master-count.trace",
 ];
 

@@ -45,7 +45,7 @@ impl Ready {
         self.is_ready().then_some(self.generation)
     }
 
-    /// `newReady`: from when it is counted how long the cache has not been ready.
+    /// What upstream's `newReady` does: from when it is counted how long the cache has not been ready.
     pub fn begin(&mut self, now: Time) {
         if self.since == Instant::default() {
             self.since = Instant(now);

@@ -55,6 +55,9 @@ pub(crate) const FIX_RELEASE_OWN_ADDRESS: Defect = Defect::fix(
 )
 .fits_only(gates::IP_ADDRESSES);
 
+/// `ErrMismatchedNetwork`
+const MISMATCHED_NETWORK: &str = "the provided network does not match the current range";
+
 pub(crate) const FIX_SAY_NOT_READY: Defect = Defect::fix(
     "fix-say-not-ready",
     "FINDINGS.md, 27",
@@ -89,10 +92,7 @@ impl Addresses {
         let of = all
             .iter()
             .find(|one| one.ready && one.range.offset_of(ip).is_some());
-        let of = of.ok_or_else(|| {
-            let why = "the provided network does not match the current range";
-            Refusal::Failed(why.to_owned())
-        })?;
+        let of = of.ok_or_else(|| Refusal::Failed(MISMATCHED_NETWORK.to_owned()))?;
         check(rx, of, ip)?;
         self.create_ip_address(rx, &ip.to_string(), service).await
     }
@@ -200,7 +200,10 @@ impl Addresses {
     /// outside all ranges to nobody.
     pub async fn release(&self, rx: Rx, ip: IpAddr, holder: Option<&Holder>) {
         let all = self.locked(rx).await;
-        if all.iter().any(|one| one.range.offset_of(ip).is_some()) {
+        // A server that starts may have no allocator yet: `getAllocator` fails, and nobody looks at the error.
+        if !all.iter().any(|one| one.range.offset_of(ip).is_some()) {
+            could_not_release(rx, &ip.to_string(), MISMATCHED_NETWORK);
+        } else {
             match self.delete(rx, &ip.to_string(), holder).await {
                 Err(error) if !error.is(Reason::NotFound) && !error.is(Reason::Conflict) => {
                     could_not_release(rx, &ip.to_string(), &error.to_string());
