@@ -206,10 +206,11 @@ impl Explorer<'_> {
             true => self.threads.max(1),
             false => 1,
         };
-        let mutant = mutant::current();
+        let given = vec![mutant::current(); threads];
+        let searcher = &shared;
         std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| mutant::with(mutant.clone(), || shared.work()));
+            for mutant in given {
+                scope.spawn(move || mutant::with(mutant, || searcher.work()));
             }
         });
         let progress = shared.progress();

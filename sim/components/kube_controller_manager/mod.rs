@@ -230,7 +230,7 @@ impl Component for KubeControllerManager {
         let of_parts = controllers.iter().map(|own| own.defects_of_parts(setup));
         lists.extend(of_parts.flatten());
         let in_controllers = setup.selection(rest.release, &lists);
-        for (number, name) in wiring.names(NAME).into_iter().enumerate() {
+        for (number, name) in wiring.names(NAME).iter().enumerate() {
             let context = controller_context(rest.clone(), in_controllers.clone());
             let defects = setup.set(rest.release);
             let releases = decided.leader_elect_release_on_cancel;

@@ -130,13 +130,13 @@ impl<C: Converter> Updater<C> {
             managers.remove(&manager);
         }
         for (manager, lost) in conflicts.iter().chain(&removed) {
-            if let Some(of) = managers.get_mut(manager) {
-                if !mutant!(
+            if let Some(of) = managers.get_mut(manager)
+                && !mutant!(
                     "lost-fields-are-kept",
                     "a manager keeps fields that another one has changed or removed"
-                ) {
-                    of.set = of.set.difference(&lost.set);
-                }
+                )
+            {
+                of.set = of.set.difference(&lost.set);
             }
         }
         managers.retain(|_, of| !of.set.is_empty());

@@ -49,15 +49,14 @@ pub(super) async fn dispatch(rx: Rx, dispatch: Dispatch) -> Outcome {
     {
         Either::Left(Some(item)) => {
             let received = item.expect::<Item>();
-            if let Item::Event(event) = received {
-                if !(event.revision % 7 == 0
+            if let Item::Event(event) = received
+                && !(event.revision % 7 == 0
                     && mutant!(
                         "dispatch-drops",
                         "a watch cache does not pass on some events"
                     ))
-                {
-                    cacher.dispatch_event(rx, &item, event).await;
-                }
+            {
+                cacher.dispatch_event(rx, &item, event).await;
             }
             last = received.revision();
         }

@@ -522,12 +522,12 @@ fn mark_as_deleting(object: &mut Json, now: Stamp) {
 /// Deletion counts as a change of the object, if its kind counts them.
 fn count_generation(object: &mut Json) {
     let path = ["metadata", "generation"];
-    if let Some(generation) = json::number(object, &path).filter(|generation| *generation > 0) {
-        if !mutant!(
+    if let Some(generation) = json::number(object, &path).filter(|generation| *generation > 0)
+        && !mutant!(
             "deletion-is-no-generation",
             "a deletion does not count as a generation"
-        ) {
-            json::set(object, &path, generation + 1);
-        }
+        )
+    {
+        json::set(object, &path, generation + 1);
     }
 }

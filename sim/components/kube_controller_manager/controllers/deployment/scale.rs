@@ -195,13 +195,12 @@ fn proportional_sizes(deployment: &Json, sets: &Sets) -> Vec<(Json, i64)> {
     }
     if let Some((_, first)) = sized.first_mut()
         && to_add != 0
-    {
-        if !mutant!(
+        && !mutant!(
             "remainder-is-lost",
             "what proportional scaling leaves over is not given to the largest set"
-        ) {
-            *first = (*first + to_add - added).max(0);
-        }
+        )
+    {
+        *first = (*first + to_add - added).max(0);
     }
     sized
 }
