@@ -199,6 +199,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    #[inline]
     fn get(&self, sight: DigestKind) -> Option<Digest> {
         match sight.exact {
             false => self.common,
@@ -207,15 +208,17 @@ impl Known {
     }
 
     /// Is the fingerprint known that is being made?
+    #[inline]
     pub fn has(&self, sight: DigestKind) -> bool {
         self.get(sight).is_some()
     }
 
-    /// The fingerprint that is being made.
+    /// The fingerprint that is being made. A search asks for dozens of them a step, and nearly all are known.
+    #[inline]
     pub fn digest(&self, sight: DigestKind, make: impl FnOnce() -> Digest) -> Digest {
         match self.get(sight) {
             Some(digest) if !sight.scratch => digest,
-            _ => sight.look(make),
+            _ => anew(sight, make),
         }
     }
 
@@ -236,6 +239,12 @@ impl Known {
             *self = Known::default();
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn anew(sight: DigestKind, make: impl FnOnce() -> Digest) -> Digest {
+    sight.look(make)
 }
 
 /// A value with its fingerprints, as far as they are known. Whoever may change it makes them unknown.
@@ -269,6 +278,7 @@ impl<T> Cached<T> {
 
 impl<T: Hash> Cached<T> {
     /// The fingerprint that is being made.
+    #[inline]
     pub fn digest(&self, sight: DigestKind) -> Digest {
         self.known.digest(sight, || digest(&self.value))
     }
