@@ -24,6 +24,8 @@ const WATCHED_EVERY: u64 = 256;
 const HEALED_EVERY: u64 = 32_768;
 /// The search is probed when it knows so many states, and whenever it knows twice as many.
 const FIRST_PROBE: u64 = 1 << 15;
+/// After the first probe, at most one step in so many is one of a probe.
+const PROBED_EVERY: u64 = 64;
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -474,6 +476,8 @@ impl Shared<'_> {
         let is_mine = || self.probed_at.compare_exchange(at, next, Relaxed, Relaxed);
         if known >= at && is_mine().is_ok() {
             let estimate = self.explorer.probe(&self.starts, &self.seen, memo);
+            let pays = known.saturating_add(estimate.steps * PROBED_EVERY);
+            self.probed_at.fetch_max(pays, Relaxed);
             *self.estimate.lock().expect("no searcher panicked") = Some(estimate);
         }
     }

@@ -30,6 +30,8 @@ pub struct Estimate {
     pub deviations: u64,
     /// and other answers to choices.
     pub choices: u64,
+    /// So many steps the probes took.
+    pub steps: u64,
 }
 
 impl Estimate {
@@ -55,6 +57,7 @@ impl Explorer<'_> {
         let steps = starts
             .first()
             .map_or(1, |start| self.default_steps(start, memo));
+        estimate.steps = steps;
         for _ in 0..PROBES {
             let Some(start) = stream.pick(starts) else {
                 break;
@@ -73,6 +76,7 @@ impl Explorer<'_> {
                     break;
                 };
                 node = next;
+                estimate.steps += 1;
                 weight /= chance;
                 let key = (self.reduction.key)(self.model, &node);
                 if self.reduction.keeps(key) {
