@@ -315,9 +315,8 @@ impl<C: Converter> Updater<C> {
             let live = match self.converter.convert(live, &of.api_version) {
                 // It goes by itself.
                 Err(ConvertError::MissingVersion) => continue,
-                converted => {
-                    converted.map_err(|error| error.because("failed to convert live object"))?
-                }
+                Err(ConvertError::Other(why)) => return Err(MergeError::Other(why)),
+                Ok(live) => live,
             };
             let reconciled =
                 reconcile_field_set_with_schema(&of.set, &live).map_err(MergeError::Other)?;

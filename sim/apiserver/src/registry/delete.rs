@@ -376,6 +376,13 @@ impl Registry {
                         .map_err(StoreError::from)
                 }
             };
+            // Upstream returns these two as errors, so that a cached object does not decide on them.
+            if matches!(next, Ok(Marked::AlreadyDeleting | Marked::DeleteNow)) {
+                let is_final = update.is_final(rx).await;
+                if !is_final.map_err(|error| self.refusal(error, "update", name))? {
+                    continue;
+                }
+            }
             let (next, wanted) = match next {
                 Ok(Marked::AlreadyDeleting) => {
                     return Ok(ForDeletion {

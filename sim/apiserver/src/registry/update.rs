@@ -154,7 +154,13 @@ impl Registry {
                     *created = stored.is_none();
                     let old = stored.map(Stored::json);
                     match self.next(rx, name, old, change, warnings).await {
-                        Ok(Next::Emptied(new)) => return Ok(Tried::Emptied(new)),
+                        // An error upstream, so that a cached object does not decide on it.
+                        Ok(Next::Emptied(new)) => {
+                            if self.dry_run || update.is_final(rx).await? {
+                                return Ok(Tried::Emptied(new));
+                            }
+                            continue;
+                        }
                         Ok(Next::Store(new, open)) => {
                             begun = open;
                             Ok(new)

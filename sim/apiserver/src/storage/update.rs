@@ -150,34 +150,8 @@ impl GuaranteedUpdate<'_> {
     ) -> Result<Option<Stored>, StoreError> {
         let wanted = match wanted {
             Ok(wanted) => wanted,
-            Err(refusal)
-                if self.is_current
-                    || self
-                        .storage
-                        .defects
-                        .cache
-                        .has(CacheDefect::StaleRefusalIsFinal) =>
-            {
-                return Err(refusal);
-            }
-            Err(refusal)
-                if mutant!(
-                    "stale-conflict-is-final",
-                    "what a cached object makes a server refuse is not looked up in etcd (k/k#41892)"
-                ) =>
-            {
-                return Err(refusal);
-            }
-            Err(refusal) => {
-                // Perhaps the cached object was stale.
-                let seen = self.revision();
-                self.refresh(rx).await?;
-                return if self.revision() == seen {
-                    Err(refusal)
-                } else {
-                    Ok(None)
-                };
-            }
+            Err(refusal) if self.is_final(rx).await? => return Err(refusal),
+            Err(_) => return Ok(None),
         };
         let overtaken = self.computed.take();
         let object = match overtaken {
@@ -222,6 +196,30 @@ impl GuaranteedUpdate<'_> {
         }
         self.found(found(response))?;
         Ok(None)
+    }
+
+    /// Is it final what was decided on [`current`](Self::current), an error or to change nothing? What was decided on a
+    /// cached object is so only if that is what is stored; if not, it is to be decided again.
+    ///
+    /// # Errors
+    /// [`StoreError`], of the read.
+    pub async fn is_final(&mut self, rx: Rx) -> Result<bool, StoreError> {
+        let is_believed = self.is_current
+            || self
+                .storage
+                .defects
+                .cache
+                .has(CacheDefect::StaleRefusalIsFinal)
+            || mutant!(
+                "stale-conflict-is-final",
+                "what a cached object makes a server refuse is not looked up in etcd (k/k#41892)"
+            );
+        if is_believed {
+            return Ok(true);
+        }
+        let seen = self.revision();
+        self.refresh(rx).await?;
+        Ok(self.revision() == seen)
     }
 
     /// Is what was computed before a conflict offered again?
