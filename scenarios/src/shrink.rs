@@ -1,6 +1,7 @@
 //! Makes the trace of a violation smaller: its plan is simulated again and again with less in it,
 //! and what stays shows the same violation for the same reason.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::stopwatch::Stopwatch;
 use crate::trace_file::Trace;
 
 /// How long to try.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Effort {
     /// At most so many simulations.
     pub attempts: u64,
@@ -25,6 +26,17 @@ pub struct Effort {
     pub time_box: Option<Duration>,
     /// or once this is set.
     pub stop: Option<&'static AtomicBool>,
+    /// Is told, after each simulation, how many there were and how many events the smallest trace has so far.
+    pub watch: Option<&'static (dyn Fn(u64, u64) + Sync)>,
+}
+
+impl fmt::Debug for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Effort")
+            .field("attempts", &self.attempts)
+            .field("time_box", &self.time_box)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Effort {
@@ -33,6 +45,7 @@ impl Default for Effort {
             attempts: 5_000,
             time_box: None,
             stop: None,
+            watch: None,
         }
     }
 }
@@ -97,6 +110,7 @@ pub fn shrink(case: &dyn Case, trace: &Trace, effort: Effort) -> Option<Shrunk> 
         attempts: 0,
         clock: Stopwatch::start(),
         record: Record::default(),
+        smallest: trace.end().events,
     };
     let plan = Plan::from_trace(trace.lines.iter());
     let before = search.size(&plan)?;
@@ -153,6 +167,7 @@ struct Search<'a> {
     attempts: u64,
     clock: Stopwatch,
     record: Record,
+    smallest: u64,
 }
 
 impl Search<'_> {
@@ -203,11 +218,18 @@ impl Search<'_> {
 impl Attempt for Search<'_> {
     fn fails(&mut self, plan: &Plan) -> Option<Time> {
         self.attempts += 1;
+        if let Some(watch) = self.effort.watch {
+            watch(self.attempts, self.smallest);
+        }
         let record = std::mem::take(&mut self.record);
         let outcome = self.suspect().shown(plan, record)?;
-        let at = outcome.at;
+        let (at, events) = (outcome.at, outcome.tallies.events);
         self.record = outcome.record;
-        self.suspect().is_for(plan, &self.reason).then_some(at)
+        let fails = self.suspect().is_for(plan, &self.reason);
+        if fails {
+            self.smallest = self.smallest.min(events);
+        }
+        fails.then_some(at)
     }
 
     fn may_go_on(&self) -> bool {

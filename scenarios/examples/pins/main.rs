@@ -40,6 +40,17 @@ fn main() -> ExitCode {
         jobs => jobs,
     };
     let seeds = args.seeds.first..args.seeds.first.saturating_add(args.seeds.count);
+    for name in &args.names {
+        let mut all = pin::read().into_iter().flatten();
+        if !all.any(|pin| pin.switch == *name || pin.scenario == *name) {
+            eprintln!(
+                "error: no line of {} has `{name}`: add one first, `SCENARIO RELEASE SWITCH SEED PROPERTY`; any seed \
+                 will do, this command finds another",
+                pin::path().display()
+            );
+            return ExitCode::from(2);
+        }
+    }
     let writing = Mutex::new(());
     let mut missing = Vec::new();
     for pins in groups(&args.names) {

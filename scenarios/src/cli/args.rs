@@ -329,12 +329,17 @@ impl MatrixArgs {
     }
 }
 
+fn events(text: &str) -> Result<u64, String> {
+    let why = "it is a number of events; `shell` and `serve --at` go to a time such as 10.5s, too";
+    text.parse().map_err(|_| why.to_owned())
+}
+
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
     /// A trace
     pub trace: PathBuf,
     /// Stop after so many events, and show what is pending
-    #[arg(long, value_name = "EVENT")]
+    #[arg(long, value_name = "EVENT", value_parser = events)]
     pub until: Option<u64>,
     /// Print every event
     #[arg(long, short)]

@@ -34,18 +34,24 @@ const SHORTENING_STEPS: u64 = 400_000;
 const MIB: u64 = 1 << 20;
 
 pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit, Problem> {
-    check_writable(&args.out).map_err(Problem::new)?;
     if args.is_reduced() && args.threads > 1 {
         let message = "the reduced search has one thread: leave out --threads, or --reduced";
         return Err(Problem::new(message));
     }
     let searches = searches(catalogue, args)?;
+    check_writable(&args.out).map_err(Problem::new)?;
+    if let Some(path) = &args.report {
+        junit::check_writable(path)?;
+    }
     if let Some(port) = args.explore {
         return explore(searches, port);
     }
     let stop = interrupt::listen();
     let mut all = Vec::new();
     for (case, search) in &searches {
+        for hint in case.hints() {
+            eprintln!("hint: {}: {hint}", case.name());
+        }
         let interrupted = || stop.load(Relaxed);
         let checked = one(case.as_ref(), search, None, args, &interrupted)?;
         if args.format == Format::Human {
@@ -189,7 +195,7 @@ fn one(
         identity: case.identity(),
         build: build(),
         verdict,
-        because: because(&verdict, &watch, case, &coverage.untested),
+        because: because(&verdict, &watch, case, &coverage),
         bounds: bounds(case, search, &args.reduction(), args.around.is_none()),
         figures: figures(&explored.progress, seconds),
         coverage,
@@ -224,16 +230,26 @@ fn because(
     verdict: &Verdict,
     watch: &Watch<'_>,
     case: &dyn Case,
-    untested: &[String],
+    coverage: &Coverage,
 ) -> Option<String> {
+    let Coverage {
+        tested, untested, ..
+    } = coverage;
     match verdict {
         Verdict::Untested if untested.is_empty() => {
             Some("none of its `properties` is a guarantee".to_owned())
         }
         Verdict::Untested => Some(format!(
             "nothing within these bounds puts {} to the test: widen the bounds, or leave out of `properties` what this \
-             scope is not for{}",
+             scope is not for{}{}",
             list(untested),
+            match tested.is_empty() {
+                true => String::new(),
+                false => format!(
+                    " (what it does test is `properties: [{}]`)",
+                    tested.join(", ")
+                ),
+            },
             help(case, untested),
         )),
         Verdict::NotFound => case.expects().map(|property| {

@@ -206,7 +206,7 @@ pub(super) fn in_words(checked: &Checked) -> String {
         line("cycle", cycle);
     }
     line("trace", &found.trace);
-    line("replay", &found.replay);
+    text += &human::command("replay", &found.replay);
     text + &human::story(&found.story)
 }
 

@@ -8,6 +8,7 @@ use wavetank_oracle::timing::Timing;
 use wavetank_oracle::{Known, Score, corpus, replay};
 
 use super::exit::{Exit, Problem};
+use super::progress::Ticker;
 use super::{human, interrupt, print};
 
 #[cfg(feature = "real-etcd")]
@@ -136,7 +137,9 @@ fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     let stop = interrupt::listen();
     let recordings = recordings.map_err(Problem::new)?;
     let all = recordings.len();
+    let ticker = Ticker::new();
     for recording in recordings {
+        ticker.tick(|| format!("{} of {} files", score.files.len(), all));
         if stop.load(Relaxed) {
             break;
         }

@@ -34,10 +34,18 @@ fn text(described: &Described) -> String {
         about,
         facts,
     } = described;
-    let facts = facts.iter().filter(|(_, lines)| !lines.is_empty());
-    let facts = facts.flat_map(|(heading, lines)| {
+    let of = |is_example: bool| {
+        let facts = facts.iter().filter(|(_, lines)| !lines.is_empty());
+        facts.filter(move |(heading, _)| (heading == "example") == is_example)
+    };
+    let facts = of(false).flat_map(|(heading, lines)| {
         let headings = std::iter::once(heading.as_str()).chain(std::iter::repeat(""));
         headings.zip(lines.iter().map(String::as_str))
     });
-    format!("{name}: {kind}\n{about}\n\n{}", human::named(facts))
+    // Somebody may copy it: no line ends in its midst.
+    let examples = of(true).flat_map(|(_, lines)| lines);
+    let examples = examples.map(|line| format!("\nexample:\n{line}\n"));
+    let about = human::paragraph(about);
+    let examples: String = examples.collect();
+    format!("{name}: {kind}\n{about}\n{}{examples}", human::named(facts))
 }

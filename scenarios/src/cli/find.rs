@@ -96,15 +96,31 @@ pub fn near<'a>(name: &str, listed: &'a [Listed]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// Suggests the listed name that a misspelt one most likely meant, or lists all.
+/// More names than these nobody reads.
+const MOST_LISTED: usize = 40;
+
+/// Suggests the listed name that a misspelt one most likely meant, else those that it is a part of, or lists all.
 pub fn help(name: &str, listed: &[Listed], otherwise: &str) -> String {
     if let Some(name) = near(name, listed) {
         return format!("did you mean `{name}`?");
     }
-    let all: Vec<&str> = listed.iter().map(|l| l.name.as_str()).collect();
-    match all.is_empty() {
-        true => format!("{otherwise}: none"),
-        false => format!("{otherwise}: {}", all.join(", ")),
+    let of = |is: &dyn Fn(&str) -> bool| -> Vec<&str> {
+        let all = listed.iter().map(|l| l.name.as_str());
+        all.filter(|own| is(own)).collect()
+    };
+    let (all, with) = (of(&|_| true), of(&|own| own.contains(name)));
+    match (all.as_slice(), with.as_slice()) {
+        ([], _) => format!("{otherwise}: none"),
+        (_, [one]) => format!("did you mean `{one}`?"),
+        (_, [_, ..]) if !name.is_empty() && with.len() <= MOST_LISTED => {
+            format!("names with it are: {}", with.join(", "))
+        }
+        _ if all.len() > MOST_LISTED => format!(
+            "{otherwise}: {} and {} more, which `list` has",
+            all[..MOST_LISTED].join(", "),
+            all.len() - MOST_LISTED
+        ),
+        _ => format!("{otherwise}: {}", all.join(", ")),
     }
 }
 

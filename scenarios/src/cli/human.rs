@@ -197,6 +197,11 @@ pub(super) fn fact(heading: &str, text: &str) -> String {
     wrapped(&format!("  {heading:<10}  {text}"), indent, width) + "\n"
 }
 
+/// The same of a command that somebody may copy: it stays in one line, however narrow the terminal is.
+pub(super) fn command(heading: &str, line: &str) -> String {
+    format!("  {heading:<10}  {line}\n")
+}
+
 fn violation(violation: &Violation) -> String {
     let what = format!("VIOLATION of {}", in_words(&violation.what));
     let mut text = format!("\n{}", headline(&what, violation.expected));
@@ -209,7 +214,7 @@ fn violation(violation: &Violation) -> String {
         text += &fact("trace", trace);
     }
     if let Some(replay) = &violation.replay {
-        text += &fact("replay", replay);
+        text += &command("replay", replay);
     }
     text + &story(&violation.story)
 }
@@ -276,7 +281,9 @@ fn verdict(report: &Report) -> String {
         Verdict::Clean => "clean",
         Verdict::FoundAsExpected => "the expected violation was found",
         Verdict::Violated => "violated",
-        Verdict::Incomplete => "not clean",
+        Verdict::Incomplete => {
+            "incomplete: nothing was violated, but not everything was put to the test"
+        }
         Verdict::Interrupted => "interrupted, nothing found",
     };
     let word = match report.verdict {

@@ -8,11 +8,20 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C only asks to stop; the flag says whether it did.
 pub(super) fn listen() -> &'static AtomicBool {
-    let handled = ctrlc::set_handler(|| {
+    listen_saying("interrupted: telling what is known (again to end at once)")
+}
+
+/// The same where Ctrl-C is how one ends it.
+pub(super) fn listen_for_the_end() -> &'static AtomicBool {
+    listen_saying("closing")
+}
+
+fn listen_saying(what: &'static str) -> &'static AtomicBool {
+    let handled = ctrlc::set_handler(move || {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(Exit::Interrupted as i32);
         }
-        eprintln!("interrupted: telling what is known (again to end at once)");
+        eprintln!("{what}");
     });
     if let Err(error) = handled {
         eprintln!("note: Ctrl-C will end at once: {error}");

@@ -1,6 +1,7 @@
 //! JUnit files, which CI systems show: one test a scope, or one a guarantee of a scenario.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -110,10 +111,24 @@ fn of(suite: TestSuite) -> Report {
     report
 }
 
+/// Can the file be written? Whoever asks for one learns that it cannot before the work is done.
+pub(super) fn check_writable(path: &Path) -> Result<(), Problem> {
+    let is_new = !path.exists();
+    let opened = fs::OpenOptions::new().append(true).create(true).open(path);
+    opened.map_err(|error| unwritable(path, &error))?;
+    match is_new {
+        true => fs::remove_file(path).map_err(|error| unwritable(path, &error)),
+        false => Ok(()),
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Problem {
+    Problem::new(format!("cannot write `{}`: {error}", path.display()))
+}
+
 /// Writes the file.
 pub(super) fn write(path: &Path, report: &Report) -> Result<(), Problem> {
     let text = report.to_string();
     let text = text.map_err(|error| Problem::new(format!("cannot make the report: {error}")))?;
-    fs::write(path, text)
-        .map_err(|error| Problem::new(format!("cannot write `{}`: {error}", path.display())))
+    fs::write(path, text).map_err(|error| unwritable(path, &error))
 }

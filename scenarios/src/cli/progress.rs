@@ -1,10 +1,11 @@
 //! Progress on stderr: a bar on a terminal, a line now and then elsewhere.
 
+use std::fmt;
 use std::io::{self, IsTerminal as _};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::seeds::Seeds;
 use crate::stopwatch::Stopwatch;
@@ -65,15 +66,19 @@ impl Progress {
         let (bar, template) = match count {
             Some(count) => (
                 ProgressBar::new(count),
-                "{elapsed} {wide_bar} {pos}/{len} seeds, {per_sec}, {msg}",
+                "{elapsed} {wide_bar} {pos}/{len} seeds, {rate}, {msg}",
             ),
             None => (
                 ProgressBar::no_length(),
-                "{elapsed} {spinner} {pos} seeds, {per_sec}, {msg}",
+                "{elapsed} {spinner} {pos} seeds, {rate}, {msg}",
             ),
         };
         let style = ProgressStyle::with_template(template).expect("a template that is well formed");
-        Progress::Bar(bar.with_style(style))
+        let rate = |state: &ProgressState, to: &mut dyn fmt::Write| {
+            // What cannot be shown is not worth an error.
+            let _ = write!(to, "{:.0}/s", state.per_sec());
+        };
+        Progress::Bar(bar.with_style(style.with_key("rate", rate)))
     }
 
     /// Clears the bar.

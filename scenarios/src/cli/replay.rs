@@ -49,6 +49,10 @@ pub(super) fn replay(catalogue: &dyn Catalogue, args: &ReplayArgs) -> Result<Exi
             Ok(Exit::Clean)
         }
         None => {
+            if args.until.is_some_and(|until| until > trace.end().events) {
+                let all = human::count(trace.end().events, "event");
+                eprintln!("note: --until is beyond the end: the trace has {all}");
+            }
             print(&format!("{story}{}", ended(&followed)))?;
             Ok(match followed.violation {
                 Some(_) => Exit::Violation,
@@ -152,7 +156,11 @@ fn stopped(followed: &Followed) -> String {
     let mut text = String::new();
     let events = human::count(followed.events, "event");
     let now = world.now();
-    writeln!(text, "stopped after {events}, at {now} s; pending:")
+    let pending = match world.pending().len() {
+        0 => "nothing is pending",
+        _ => "pending:",
+    };
+    writeln!(text, "stopped after {events}, at {now} s; {pending}")
         .expect("writing to a string cannot fail");
     for entry in world.pending().take(PENDING) {
         let name = world.render(&world.entry_name(entry));

@@ -18,6 +18,9 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
         eprintln!("hint: {hint}");
     }
     check_writable(&args.out).map_err(Problem::new)?;
+    if let Some(path) = &args.report {
+        junit::check_writable(path)?;
+    }
     let stop = interrupt::listen();
     let sweep = Sweep {
         jobs: args.jobs,

@@ -94,7 +94,7 @@ pub(super) fn serve(catalogue: &dyn Catalogue, args: &ServeArgs) -> Result<Exit,
     }
     let stage = Stage::new(travel, args.speed);
     print(&opening(&stage, &control, &ports))?;
-    let stop = interrupt::listen();
+    let stop = interrupt::listen_for_the_end();
     std::thread::scope(|scope| {
         let (stage, control) = (&stage, &control);
         scope.spawn(move || stage.keep_time(stop));

@@ -1,7 +1,10 @@
 //! `wavetank shrink`.
 
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::Ordering::Relaxed;
+
+use wavetank_engine::trace::End;
 
 use crate::catalogue::Catalogue;
 use crate::replay;
@@ -10,6 +13,7 @@ use crate::trace_file;
 
 use super::args::ShrinkArgs;
 use super::exit::{Exit, Problem};
+use super::progress::Ticker;
 use super::{find, human, interrupt, print};
 
 pub(super) fn shrink(catalogue: &dyn Catalogue, args: &ShrinkArgs) -> Result<Exit, Problem> {
@@ -35,6 +39,7 @@ pub(super) fn shrink(catalogue: &dyn Catalogue, args: &ShrinkArgs) -> Result<Exi
         attempts: args.attempts,
         time_box: args.time_box,
         stop: Some(stop),
+        watch: Some(&|attempts, events| TICKER.tick(|| so_far(attempts, events))),
     };
     let shrunk = crate::shrink::shrink(case.as_ref(), &trace, effort).ok_or_else(|| {
         Problem::misfit(format!(
@@ -42,17 +47,30 @@ pub(super) fn shrink(catalogue: &dyn Catalogue, args: &ShrinkArgs) -> Result<Exi
              violation"
         ))
     })?;
-    trace_file::write_at(&out, &shrunk.trace.to_bytes())
-        .map_err(|error| Problem::new(format!("cannot write `{}`: {error}", out.display())))?;
+    let kept = kept(&shrunk, args, &out);
+    if let Kept::Written = kept {
+        trace_file::write_at(&out, &shrunk.trace.to_bytes())
+            .map_err(|error| Problem::new(format!("cannot write `{}`: {error}", out.display())))?;
+    }
     let story = replay::story(case.as_ref(), &shrunk.trace)
         .map_err(|error| Problem::misfit(error.to_string()))?;
     let is_interrupted = stop.load(Relaxed);
-    let ended = ended(&shrunk, &out, is_interrupted);
-    print(&(report(&shrunk, &story, &out) + &ended))?;
+    let ended = ended(&shrunk, &kept, &out, is_interrupted);
+    print(&(report(&shrunk, &story, kept.path(args, &out)) + &ended))?;
     Ok(match is_interrupted {
         true => Exit::Interrupted,
         false => Exit::Clean,
     })
+}
+
+static TICKER: LazyLock<Ticker> = LazyLock::new(Ticker::new);
+
+fn so_far(attempts: u64, events: u64) -> String {
+    format!(
+        "{}, the smallest trace so far has {}",
+        human::count(attempts, "simulation"),
+        human::count(events, "event")
+    )
 }
 
 /// Where the small trace goes: to this file, or into this folder.
@@ -64,16 +82,65 @@ fn place(out: &Path, beside: &Path) -> PathBuf {
     }
 }
 
-/// Why it may become smaller still, if it was not all tried.
-fn ended(shrunk: &Shrunk, out: &Path, is_interrupted: bool) -> String {
-    if shrunk.is_whole {
-        return String::new();
+/// What becomes of the result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// It is a file now.
+    Written,
+    /// Nothing of the trace could go, and nobody named a file for it: the trace itself is the smallest.
+    NothingWent,
+    /// The file has a smaller one of an earlier time, with so many events, which stays.
+    Earlier(u64),
+}
+
+impl Kept {
+    /// Where the smallest trace is.
+    fn path<'a>(&self, args: &'a ShrinkArgs, out: &'a Path) -> &'a Path {
+        match self {
+            Kept::NothingWent => &args.trace,
+            Kept::Written | Kept::Earlier(_) => out,
+        }
     }
-    let so_far = format!(
-        "after {}: the smallest trace so far is kept in {}",
-        human::count(shrunk.attempts, "simulation"),
-        out.display()
-    );
+}
+
+/// A result never takes the place of a smaller one of the same case.
+fn kept(shrunk: &Shrunk, args: &ShrinkArgs, out: &Path) -> Kept {
+    let earlier = trace_file::read(out).ok();
+    let earlier = earlier.filter(|earlier| {
+        let (own, end) = (&shrunk.trace, earlier.end());
+        let of = |end: &End| end.violation.as_ref().map(|found| found.property.clone());
+        earlier.head.case == own.head.case && of(end) == of(own.end())
+    });
+    let events = earlier.map(|earlier| earlier.end().events);
+    if let Some(events) = events.filter(|events| *events < shrunk.after.events) {
+        return Kept::Earlier(events);
+    }
+    match shrunk.after == shrunk.before && args.out.is_none() {
+        true => Kept::NothingWent,
+        false => Kept::Written,
+    }
+}
+
+/// Why it may become smaller still, if it was not all tried.
+fn ended(shrunk: &Shrunk, kept: &Kept, out: &Path, is_interrupted: bool) -> String {
+    let simulations = human::count(shrunk.attempts, "simulation");
+    let is_kept = match kept {
+        Kept::Written => format!("the smallest trace so far is kept in {}", out.display()),
+        Kept::NothingWent => "nothing of it could go so far, and nothing was written".to_owned(),
+        Kept::Earlier(events) => format!(
+            "{} has a smaller one from earlier, with {}, and was left as it is",
+            out.display(),
+            human::count(*events, "event")
+        ),
+    };
+    if shrunk.is_whole {
+        return match kept {
+            Kept::Written => String::new(),
+            Kept::NothingWent => "nothing of it could go, so nothing was written\n".to_owned(),
+            Kept::Earlier(_) => format!("{is_kept}\n"),
+        };
+    }
+    let so_far = format!("after {simulations}: {is_kept}");
     match is_interrupted {
         true => format!("interrupted {so_far}\n"),
         false => {

@@ -69,7 +69,11 @@ impl Job {
                 .ok_or_else(|| format!("this build knows no release of etcd `{name}`"))
         });
         let etcd_version = etcd_version.transpose()?;
-        let scenario = file::from_json(&identity.scenario, components)?;
+        let scenario = file::from_json(&identity.scenario, components).map_err(|why| {
+            format!(
+                "{why}; if the command of another crate wrote it, which has components of its own, use that one"
+            )
+        })?;
         let release = release.transpose()?.map(AnyRelease::from);
         let open = |composition: &Composition| -> Result<Job, String> {
             let job = Job::new(scenario.clone(), release, composition.clone(), components)?;

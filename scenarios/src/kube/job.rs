@@ -218,7 +218,8 @@ impl Case for Job {
         let down = down.into_iter().map(|process| {
             format!("calm does not start what `plan` let crash: {process} stays down; plan a `start` as well")
         });
-        own.chain(down).collect()
+        let in_vain = super::testing::in_vain(self);
+        own.chain(down).chain(in_vain).collect()
     }
 
     fn would_test(&self, property: &str) -> Option<String> {

@@ -81,7 +81,7 @@ impl<R: Reconciler> Operator<R> {
         property.need = Need {
             met: |spec| spec.count(R::REPLICAS) > 0,
             lacking: "an operator, and there is none",
-            add: "some of its replicas to `topology`",
+            add: "its replicas to `topology`",
         };
         self.properties.push(property);
         self

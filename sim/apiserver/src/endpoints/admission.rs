@@ -27,7 +27,8 @@ pub(crate) const POLICY_TRUSTS_ITS_INFORMER: Defect = Defect::known(
     "a ValidatingAdmissionPolicy refuses an object whose namespace the server's informer does not show yet",
 )
 .until(gates::POLICIES_LOOK_UP_NAMESPACES)
-.fits_only(gates::ADMISSION_POLICIES);
+.fits_only(gates::ADMISSION_POLICIES)
+.needs("enable-admission-plugins", &["ValidatingAdmissionPolicy"]);
 
 /// The chain of plugins that look at namespaces, on a server that has them on: first `NamespaceLifecycle`, then webhooks,
 /// of which there are none, then policies.

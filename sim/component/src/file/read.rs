@@ -78,7 +78,21 @@ impl Error {
 
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}: {:?}", self.path(), self.kind)
+        write!(f, "{}: {}", self.path(), self.kind)
+    }
+}
+
+/// In short: what is read from a file is explained at length, with its place.
+impl Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Kind::UnknownKey { key, .. } => write!(f, "unknown key `{key}`"),
+            Kind::Twice { key, .. } => write!(f, "`{key}` is given twice"),
+            Kind::Missing { keys, .. } => write!(f, "`{}` is missing", keys.join("`, `")),
+            Kind::UnknownValue { known } => write!(f, "none of {}", known.join(", ")),
+            Kind::Unfit { expected } => write!(f, "not what is expected there: {expected}"),
+            Kind::Other(text) => f.write_str(text.lines().next().unwrap_or_default()),
+        }
     }
 }
 
