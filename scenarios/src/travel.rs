@@ -71,6 +71,8 @@ pub struct Travel<'a> {
     /// So many events have happened.
     at: usize,
     branch: Option<Branch<'a>>,
+    /// Are choices that the trace does not know drawn? If not, they are as usual.
+    draws: bool,
     /// The last step.
     last: Option<Stepped>,
 }
@@ -124,8 +126,15 @@ impl<'a> Travel<'a> {
             replay: Replay::new(world, Fit::ByName),
             at: 0,
             branch: None,
+            draws: false,
             last: None,
         })
+    }
+
+    /// From now on a branch draws what the trace does not know: names that are made, addresses, the order of goroutines. As
+    /// usual all of them would be the first there is, and two names alike.
+    pub fn draw(&mut self) {
+        self.draws = true;
     }
 
     /// The case.
@@ -301,7 +310,8 @@ impl<'a> Travel<'a> {
             let rest = self.trace.lines.iter();
             let rest = rest.filter(|line| matches!(line, Line::Event(_)));
             let (world, rest) = (self.replay.world().clone(), rest.skip(self.at));
-            let branch = Branch::new(self.case, self.trace, self.at, world, rest);
+            let seed = self.draws.then_some(self.trace.head.seed);
+            let branch = Branch::new(self.case, self.trace, self.at, world, rest, seed);
             self.branch = Some(branch);
         }
     }

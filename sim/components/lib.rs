@@ -14,6 +14,7 @@ pub mod custom_resources;
 pub mod elected;
 pub mod etcd;
 pub mod etcd_clients;
+pub mod guests;
 pub mod identity;
 pub mod informers;
 pub mod kube_apiserver;

@@ -86,6 +86,9 @@ pub(super) fn serve(catalogue: &dyn Catalogue, args: &ServeArgs) -> Result<Exit,
         Stuck::End => Problem::new(format!("there are only {} events", travel.len())),
         Stuck::Refused(why) => Problem::misfit(why),
     })?;
+    if args.writes {
+        travel.draw();
+    }
     let control = listen(args.port)?;
     let mut ports = Vec::new();
     for (number, server) in (1..).zip(servers) {

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use wavetank_engine::drive::plan::{FromPlan, Plan};
+use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::{Applying, Choices, Turn, stuck};
 use wavetank_engine::trace::{FoundViolation, Line, TraceEvent, TraceWhat};
 use wavetank_engine::{
@@ -29,6 +30,8 @@ pub(super) struct Branch<'a> {
     case: &'a dyn Case,
     until: Time,
     from: usize,
+    /// What choices are drawn from that the trace does not know; without it they are as usual.
+    seed: Option<u64>,
     /// The world and what is to come of the trace, where it was left.
     begun: (World, FromPlan),
     world: World,
@@ -46,12 +49,14 @@ impl<'a> Branch<'a> {
         from: usize,
         world: World,
         rest: impl Iterator<Item = &'l Line>,
+        seed: Option<u64>,
     ) -> Branch<'a> {
         let choices = FromPlan::new(&Plan::from_trace(rest));
         Branch {
             case,
             until: case.until(&trace.head.options),
             from,
+            seed,
             begun: (world.clone(), choices.clone()),
             world,
             choices,
@@ -178,13 +183,25 @@ impl<'a> Branch<'a> {
         let name = self.world.render(&self.world.entry_name(entry));
         let (what, event) = match (entry.usual(), entry.what) {
             (Event::Choice(seq, _), What::Choose { domain, .. }) => {
-                let value = self.choices.choose(&self.world, entry, domain);
+                let value = self.chosen(entry, domain);
                 (TraceWhat::Choice(name, value), Event::Choice(seq, value))
             }
             (usual, _) => (TraceWhat::Pending(name), usual),
         };
         self.choices.applying(&self.world, Applying::Entry(entry));
         self.apply(entry.at, what, event)
+    }
+
+    /// What the trace chose, or else what is drawn. It depends on nothing but the event: who goes back and on again meets
+    /// the same.
+    fn chosen(&mut self, entry: &Entry, domain: u64) -> u64 {
+        match self.seed {
+            Some(seed) if !self.choices.has_choice(&self.world, entry) => {
+                let concern = format!("branch/{}", self.at());
+                Stream::new(seed, &concern).below(domain.max(1))
+            }
+            _ => self.choices.choose(&self.world, entry, domain),
+        }
     }
 
     fn apply(&mut self, at: Time, what: TraceWhat, event: Event<'_>) -> Result<Stepped, Stuck> {

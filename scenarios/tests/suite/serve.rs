@@ -1,117 +1,25 @@
 //! `wavetank serve`: what its apiservers have is what clients get, stale or not; a watch goes on when time does; nothing
 //! is written unless it is asked for; and kubectl, where there is one, prints it.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+mod normal;
+mod recorded;
+mod serving;
+mod session;
+
+use std::io::{BufRead as _, BufReader, Read as _};
 
 use serde_json::Value as Json;
 
 use crate::support::{Done, root, wavetank};
+use serving::{Serving, scenario};
 
-/// A command that serves, until it is dropped.
-struct Serving {
-    child: Child,
-    ports: Vec<(String, u16)>,
+/// Of the scenario in which a watch cache stands still.
+fn stale(at: &str, more: &[&str]) -> Serving {
+    Serving::of(&scenario("stale"), &[&["--at", at], more].concat())
 }
 
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn scenario() -> String {
-    let path = root().join("scenarios/tests/suite/serve/stale.yaml");
-    path.to_str().expect("UTF-8").to_owned()
-}
-
-impl Serving {
-    fn at(at: &str, more: &[&str]) -> Serving {
-        let mut command = wavetank();
-        command.args(["serve", &scenario(), "--at", at]).args(more);
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("it starts");
-        let out = BufReader::new(child.stdout.take().expect("piped"));
-        let mut ports = Vec::new();
-        for line in out.lines() {
-            let line = line.expect("UTF-8");
-            if let Some((name, port)) = line.split_once("http://127.0.0.1:") {
-                let port = port.trim().parse();
-                ports.extend(port.ok().map(|port| (name.trim().to_owned(), port)));
-            }
-            if line.contains("Ctrl-C") {
-                break;
-            }
-        }
-        assert_eq!(ports.len(), 3, "a1, a2 and control: {ports:?}");
-        Serving { child, ports }
-    }
-
-    fn port(&self, of: &str) -> u16 {
-        let mut all = self.ports.iter();
-        all.find(|(name, _)| name == of).expect("it is served").1
-    }
-
-    fn send(&self, of: &str, method: &str, path: &str, more: &str) -> TcpStream {
-        let port = self.port(of);
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-        stream
-            .set_read_timeout(Some(Duration::from_secs(60)))
-            .expect("it can be set");
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{more}\r\n"
-        )
-        .expect("it is sent");
-        stream
-    }
-
-    /// The status and the body of an answer.
-    fn ask(&self, of: &str, method: &str, path: &str, more: &str) -> (u16, String) {
-        let mut text = String::new();
-        let mut stream = self.send(of, method, path, more);
-        stream.read_to_string(&mut text).expect("it answers");
-        let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
-        let code = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-        (code.expect("a status"), body.to_owned())
-    }
-
-    fn get(&self, of: &str, path: &str) -> Json {
-        let (code, body) = self.ask(of, "GET", path, "");
-        assert_eq!(code, 200, "{body}");
-        serde_json::from_str(&body).expect("JSON")
-    }
-
-    fn control(&self, path: &str) -> Json {
-        let (code, body) = self.ask(
-            "control",
-            "POST",
-            path,
-            "X-Wavetank: test\r\nContent-Length: 0\r\n",
-        );
-        assert_eq!(code, 200, "{body}");
-        serde_json::from_str(&body).expect("JSON")
-    }
-
-    fn services(&self, of: &str) -> Vec<String> {
-        names(&self.get(of, "/api/v1/services"))
-    }
-
-    fn kubectl(&self, of: &str, args: &[&str]) -> Option<Done> {
-        let server = format!("http://127.0.0.1:{}", self.port(of));
-        let home = crate::support::scratch(&format!("kubectl-{}-{of}", self.port(of)));
-        let mut command = Command::new("kubectl");
-        command.env("HOME", home).env_remove("KUBECONFIG");
-        let output = command.args(["--server", &server]).args(args).output();
-        if output.is_err() {
-            eprintln!("no kubectl on the PATH: it is not asked");
-        }
-        output.ok().map(Done::from)
-    }
+fn services(serving: &Serving, of: &str) -> Vec<String> {
+    names(&serving.get(of, "/api/v1/services"))
 }
 
 fn names(list: &Json) -> Vec<String> {
@@ -127,11 +35,11 @@ fn names(list: &Json) -> Vec<String> {
 
 #[test]
 fn of_two_servers_one_shows_what_is_stale() {
-    let serving = Serving::at("35s", &[]);
-    assert_eq!(serving.services("a1"), ["kubernetes", "n1"]);
-    assert_eq!(serving.services("a2"), ["kubernetes", "n2"]);
+    let serving = stale("35s", &[]);
+    assert_eq!(services(&serving, "a1"), ["kubernetes", "n1"]);
+    assert_eq!(services(&serving, "a2"), ["kubernetes", "n2"]);
     // Time stands still: the same again.
-    assert_eq!(serving.services("a1"), ["kubernetes", "n1"]);
+    assert_eq!(services(&serving, "a1"), ["kubernetes", "n1"]);
     let one = serving.get("a1", "/api/v1/namespaces/default/services/n1");
     assert_eq!(one["spec"]["clusterIP"], "10.96.0.5");
     let (code, body) = serving.ask("a2", "GET", "/api/v1/namespaces/default/services/n1", "");
@@ -146,14 +54,14 @@ fn of_two_servers_one_shows_what_is_stale() {
 
 #[test]
 fn a_consistent_read_is_sent_as_it_is() {
-    let serving = Serving::at("35s", &["--consistent"]);
+    let serving = stale("35s", &["--consistent"]);
     // The cache does not come to where etcd is, and after 3 s the server asks etcd.
-    assert_eq!(serving.services("a1"), ["kubernetes", "n2"]);
+    assert_eq!(services(&serving, "a1"), ["kubernetes", "n2"]);
 }
 
 #[test]
 fn a_watch_goes_on_when_time_does() {
-    let serving = Serving::at("22s", &[]);
+    let serving = stale("22s", &[]);
     let list = serving.get("a2", "/api/v1/services");
     let revision = list["metadata"]["resourceVersion"].as_str().expect("one");
     let path = format!("/api/v1/services?watch=true&resourceVersion={revision}");
@@ -189,7 +97,7 @@ fn a_watch_goes_on_when_time_does() {
             .is_some_and(|now| now.starts_with("4")),
         "{state}"
     );
-    assert_eq!(serving.services("a1"), ["kubernetes", "n2"]);
+    assert_eq!(services(&serving, "a1"), ["kubernetes", "n2"]);
     let (code, _) = serving.ask("control", "POST", "/next", "Content-Length: 0\r\n");
     assert_eq!(code, 403, "no other page moves time");
     let (code, body) = serving.ask("control", "GET", "/", "");
@@ -198,7 +106,7 @@ fn a_watch_goes_on_when_time_does() {
 
 #[test]
 fn time_follows_its_speed() {
-    let serving = Serving::at("22s", &["--speed", "60"]);
+    let serving = stale("22s", &["--speed", "60"]);
     let now = || {
         let state = serving.get("control", "/state");
         state["now"]
@@ -220,7 +128,7 @@ fn time_follows_its_speed() {
 
 #[test]
 fn a_write_leaves_the_trace() {
-    let serving = Serving::at("22s", &["--writes"]);
+    let serving = stale("22s", &["--writes"]);
     let body = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"mine"},"spec":{"ports":[{"port":80}]}}"#;
     let head = format!(
         "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -233,45 +141,121 @@ fn a_write_leaves_the_trace() {
     assert!(text.starts_with("HTTP/1.1 201"), "{text}");
     assert!(serving.get("control", "/state")["left"].is_u64());
     serving.control("/next?events=40");
-    assert!(serving.services("a2").contains(&"mine".to_owned()));
-    assert_eq!(serving.services("a1"), ["kubernetes", "n1"]);
+    assert!(services(&serving, "a2").contains(&"mine".to_owned()));
+    assert_eq!(services(&serving, "a1"), ["kubernetes", "n1"]);
 }
 
 #[test]
 fn kubectl_shows_the_stale_and_the_fresh_view() {
-    let serving = Serving::at("35s", &[]);
-    let Some(stale) = serving.kubectl("a1", &["get", "services", "-A"]) else {
+    let serving = stale("35s", &[]);
+    let Some(stale) = serving.kubectl("a1") else {
         return;
     };
-    let stale = stale.expect(
+    let fresh = serving.kubectl("a2").expect("there is one");
+    let shown = stale.run(&["get", "services", "-A"]).expect(
         0,
         &[
             "NAMESPACE   NAME         TYPE        CLUSTER-IP",
             "10.96.0.5",
         ],
     );
-    assert!(!stale.stdout.contains("n2"), "{}", stale.stdout);
-    let fresh = serving
-        .kubectl("a2", &["get", "services", "-A"])
-        .expect("there is one");
-    let fresh = fresh.expect(0, &["10.96.0.6"]);
-    assert!(!fresh.stdout.contains("n1"), "{}", fresh.stdout);
-    let described = serving
-        .kubectl("a1", &["describe", "service", "n1"])
-        .expect("there is one");
+    assert!(!shown.stdout.contains("n2"), "{}", shown.stdout);
+    let shown = fresh
+        .run(&["get", "services", "-A"])
+        .expect(0, &["10.96.0.6"]);
+    assert!(!shown.stdout.contains("n1"), "{}", shown.stdout);
+    let described = stale.run(&["describe", "service", "n1"]);
     described.expect(0, &["Name:                     n1", "10.96.0.5"]);
-    let gone = serving
-        .kubectl("a2", &["describe", "service", "n1"])
-        .expect("there is one");
+    let gone = fresh.run(&["describe", "service", "n1"]);
     gone.expect(1, &["services \"n1\" not found"]);
     // It ends by itself when the time that it asks for is over.
-    let watch = ["get", "services", "-w", "--request-timeout=2s"];
-    let watched = serving.kubectl("a1", &watch).expect("there is one");
+    let watched = stale.run(&["get", "services", "-w", "--request-timeout=2s"]);
     assert!(
         watched.stdout.contains("10.96.0.5"),
         "{}{}",
         watched.stdout,
         watched.stderr
+    );
+}
+
+/// In this trace (finding 10) the watch cache of one server is behind while the other gives an address to a second Service.
+#[test]
+fn kubectl_shows_both_views_of_a_kept_trace() {
+    let trace = "snapshots/traces/finding-10-address-of-a-service-that-is-gone.trace";
+    let trace = root().join(trace);
+    let serving = Serving::of(trace.to_str().expect("UTF-8"), &["--at", "181.0013s"]);
+    let shows = |of: &str| {
+        let kubectl = serving.kubectl(of)?;
+        let names = "jsonpath={range .items[*]}{.metadata.name} {.spec.clusterIP}{\"\\n\"}{end}";
+        let services = kubectl
+            .run(&["get", "services", "-A", "-o", names])
+            .expect(0, &[]);
+        let table = kubectl
+            .run(&["get", "services", "-A"])
+            .expect(0, &["NAMESPACE"]);
+        let lines: Vec<String> = services.stdout.lines().map(str::to_owned).collect();
+        // The table has a row for each.
+        assert_eq!(table.stdout.lines().count(), 1 + lines.len());
+        Some(lines)
+    };
+    let (Some(stale), Some(fresh)) = (shows("a1"), shows("a2")) else {
+        return;
+    };
+    assert_eq!(stale, ["kubernetes 10.96.0.1", "n1 10.96.0.2"]);
+    let ours = [
+        "kubernetes 10.96.0.1",
+        "n1 10.96.0.3",
+        "n2 10.96.0.2",
+        "n4 10.96.0.4",
+    ];
+    assert_eq!(fresh, ours);
+}
+
+#[test]
+fn the_cluster_of_the_page_is_that_of_the_tests() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("it is text");
+    let file = read("scenarios/tests/suite/serve/cluster.yaml");
+    let (_, cluster) = file.split_once('\n').expect("a comment and a scenario");
+    assert!(read("docs/LOOK.md").contains(&format!("```yaml\n{cluster}```")));
+}
+
+/// The documents of OpenAPI: an index with hashes, and each document once.
+#[test]
+fn openapi_is_told_once() {
+    let serving = stale("35s", &[]);
+    let index = serving.get("a1", "/openapi/v3");
+    let url = index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_str();
+    let url = url.expect("it is listed").to_owned();
+    let document = serving.get("a1", &url);
+    let replicas = "/components/schemas/io.k8s.api.apps.v1.DeploymentSpec/properties/replicas";
+    assert_eq!(
+        document.pointer(replicas).expect("a field")["format"],
+        "int32"
+    );
+    let (head, _) = serving.answer("a1", "GET", "/openapi/v3/apis/apps/v1?hash=OLD", "");
+    assert!(head.starts_with("HTTP/1.1 301"), "{head}");
+    assert!(head.contains(&format!("Location: {url}")), "{head}");
+    let (_, hash) = url.split_once("hash=").expect("with a hash");
+    let known = format!("If-None-Match: \"{hash}\"\r\n");
+    let (head, body) = serving.answer("a1", "GET", &url, &known);
+    assert!(head.starts_with("HTTP/1.1 304"), "{head}");
+    // Whoever keeps the document would take this for its type.
+    assert!(
+        !head.contains("Content-Type") && body.is_empty(),
+        "{head}\n{body}"
+    );
+    let protobuf = "Accept: application/com.github.proto-openapi.spec.v3@v1.0+protobuf\r\n";
+    let (code, body) = serving.ask("a1", "GET", &url, protobuf);
+    assert_eq!(
+        (code, body.contains("application/json")),
+        (406, true),
+        "{body}"
+    );
+    let (code, body) = serving.ask("a1", "GET", "/openapi/v2", "");
+    assert_eq!((code, body.contains("/openapi/v3")), (404, true), "{body}");
+    assert_eq!(
+        serving.ask("a1", "GET", "/openapi/v3/apis/nosuch/v1", "").0,
+        404
     );
 }
 
@@ -287,8 +271,9 @@ fn what_cannot_be_served_is_refused() {
             .into()
     };
     serve(&["no-such"]).expect(2, &["there is no scenario or scope `no-such`"]);
-    serve(&[&scenario(), "--at", "soon"]).expect(2, &["neither a number of events nor a time"]);
-    serve(&[&scenario(), "--at", "99999999"]).expect(2, &["there are only"]);
+    serve(&[&scenario("stale"), "--at", "soon"])
+        .expect(2, &["neither a number of events nor a time"]);
+    serve(&[&scenario("stale"), "--at", "99999999"]).expect(2, &["there are only"]);
     serve(&["etcd-storm"]).expect(2, &["has no apiservers"]);
-    serve(&[&scenario(), "--speed", "-1"]).expect(2, &[]);
+    serve(&[&scenario("stale"), "--speed", "-1"]).expect(2, &[]);
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod base64;
 pub(crate) mod custom;
+pub mod protobuf;
 pub(crate) mod text;
 pub(crate) mod typed;
 pub(crate) mod values;
@@ -46,7 +47,7 @@ pub enum FieldValidation {
 }
 
 /// What a body is to be read as: the kind of a resource, or of a subresource.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Target {
     /// `apiVersion`
     pub api_version: &'static str,

@@ -115,6 +115,8 @@ pub struct Response {
     pub retry_after: Option<u32>,
     /// `ETag`
     pub e_tag: Header,
+    /// `Location`
+    pub location: Header,
 }
 
 /// What an event of a watch says.
@@ -328,6 +330,7 @@ impl Response {
             content: Content::Status(status),
             warnings: Vec::new(),
             e_tag: Header::default(),
+            location: Header::default(),
         }
     }
 
@@ -339,6 +342,7 @@ impl Response {
             warnings: Vec::new(),
             retry_after: None,
             e_tag: Header::default(),
+            location: Header::default(),
         }
     }
 

@@ -121,10 +121,7 @@ fn of_struct(json: &Json, id: StructId, out: &mut String) {
 /// sorted, the rest stands as it was written. `touched` has an object where the patch went.
 pub(crate) fn patched(json: &Json, id: StructId, touched: &Json) -> String {
     let mut out = String::new();
-    let ty = Type {
-        go: String::new(),
-        shape: Shape::Struct(id),
-    };
+    let ty = Type::plain(String::new(), Shape::Struct(id));
     touched_value(json, Some(&ty), Some(touched), &mut out);
     out
 }

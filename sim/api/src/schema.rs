@@ -61,6 +61,28 @@ pub(crate) struct Type {
     /// As `reflect.Type.String` shows it, `map[string]string`.
     pub(crate) go: String,
     pub(crate) shape: Shape,
+    /// The values that it may have, where no others are meant (`+enum`).
+    pub(crate) values: &'static str,
+}
+
+impl Type {
+    /// One that may have any value of this shape.
+    pub(crate) fn plain(go: String, shape: Shape) -> Type {
+        Type {
+            go,
+            shape,
+            values: "",
+        }
+    }
+
+    /// The values that it may have, where no others are meant.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &'static str> {
+        let of = match self.values {
+            "" => None,
+            values => Some(values.split(',')),
+        };
+        of.into_iter().flatten()
+    }
 }
 
 /// How lists and structs are merged (`patchStrategy`, `patchMergeKey`).
@@ -72,6 +94,8 @@ pub(crate) struct Merge {
     pub(crate) retain_keys: bool,
     /// What tells elements apart; empty for lists of primitives.
     pub(crate) key: &'static str,
+    /// `patchStrategy`, in its words.
+    pub(crate) strategy: &'static str,
 }
 
 /// `+listType`: what tells the elements of a list apart when managers share it.
@@ -99,6 +123,8 @@ pub(crate) struct Field {
     pub(crate) ty: Type,
     pub(crate) omit_empty: bool,
     pub(crate) omit_zero: bool,
+    /// Has it to be there? Not what is written says so, but a marker, or its lack.
+    pub(crate) required: bool,
     pub(crate) merge: Merge,
     pub(crate) list: Option<ListType>,
     pub(crate) map: Option<MapType>,
@@ -106,11 +132,16 @@ pub(crate) struct Field {
     pub(crate) default: Option<Json>,
     /// Only releases before that of the table have it: before this one of the struct.
     pub(crate) before: Option<&'static str>,
+    /// Its number in protobuf, after those of the messages in which it lies: what is embedded is one. Empty of what has
+    /// none.
+    pub(crate) numbers: Vec<u32>,
 }
 
 /// A Go struct; embedded ones are spread out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Struct {
+    /// Its package, `core`.
+    pub(crate) package: &'static str,
     /// Its name without a package, `ConfigMap`.
     pub(crate) name: &'static str,
     /// Its fields in the order in which they are written.
@@ -126,6 +157,9 @@ impl Struct {
         Some((at, &self.fields[at]))
     }
 }
+
+/// What named types are, and the values that they may have.
+type Aliases = BTreeMap<&'static str, (&'static str, &'static str)>;
 
 struct Schema {
     structs: Vec<Struct>,
@@ -145,36 +179,48 @@ pub(crate) fn of(id: StructId) -> &'static Struct {
     &SCHEMA.structs[id.0]
 }
 
+/// The packages of kinds, by the versions in which these are served.
+const PACKAGES: [(&str, &str); 22] = [
+    ("v1", "core"),
+    ("apiextensions.k8s.io/v1", "apiextensions"),
+    ("admissionregistration.k8s.io/v1", "admissionregistration"),
+    ("apiregistration.k8s.io/v1", "apiregistration"),
+    ("apps/v1", "apps"),
+    ("authentication.k8s.io/v1", "authentication"),
+    ("authorization.k8s.io/v1", "authorization"),
+    ("autoscaling/v1", "autoscaling"),
+    ("autoscaling/v2", "autoscalingv2"),
+    ("batch/v1", "batch"),
+    ("certificates.k8s.io/v1", "certificates"),
+    ("coordination.k8s.io/v1", "coordination"),
+    ("discovery.k8s.io/v1", "discovery"),
+    ("events.k8s.io/v1", "events"),
+    ("flowcontrol.apiserver.k8s.io/v1", "flowcontrol"),
+    ("networking.k8s.io/v1", "networking"),
+    ("node.k8s.io/v1", "node"),
+    ("policy/v1", "policy"),
+    ("rbac.authorization.k8s.io/v1", "rbac"),
+    ("resource.k8s.io/v1", "resource"),
+    ("scheduling.k8s.io/v1", "scheduling"),
+    ("storage.k8s.io/v1", "storage"),
+];
+
 /// The struct of a kind, `("apps/v1", "Deployment")`.
 pub(crate) fn kind(api_version: &str, kind: &str) -> Option<StructId> {
-    let package = match api_version {
-        "v1" => match kind {
-            "DeleteOptions" => "meta",
-            _ => "core",
-        },
-        "apiextensions.k8s.io/v1" => "apiextensions",
-        "admissionregistration.k8s.io/v1" => "admissionregistration",
-        "apiregistration.k8s.io/v1" => "apiregistration",
-        "apps/v1" => "apps",
-        "autoscaling/v1" => "autoscaling",
-        "autoscaling/v2" => "autoscalingv2",
-        "batch/v1" => "batch",
-        "certificates.k8s.io/v1" => "certificates",
-        "coordination.k8s.io/v1" => "coordination",
-        "discovery.k8s.io/v1" => "discovery",
-        "events.k8s.io/v1" => "events",
-        "flowcontrol.apiserver.k8s.io/v1" => "flowcontrol",
-        "networking.k8s.io/v1" => "networking",
-        "node.k8s.io/v1" => "node",
-        "policy/v1" => "policy",
-        "rbac.authorization.k8s.io/v1" => "rbac",
-        "resource.k8s.io/v1" => "resource",
-        "scheduling.k8s.io/v1" => "scheduling",
-        "storage.k8s.io/v1" => "storage",
-        _ => return None,
+    let mut all = PACKAGES.into_iter();
+    let package = match (api_version, kind) {
+        ("v1", "DeleteOptions") => "meta",
+        _ => all.find(|(of, _)| *of == api_version)?.1,
     };
     let id = named(&format!("{package}.{kind}"))?;
     of(id).field("kind").map(|_| id)
+}
+
+/// The version in which the kinds of a package are served.
+pub(crate) fn api_version_of(package: &str) -> Option<&'static str> {
+    let mut all = PACKAGES.into_iter();
+    all.find(|(_, of)| *of == package)
+        .map(|(api_version, _)| api_version)
 }
 
 /// Is this a group that a user has made: a domain, and none of ours?
@@ -222,7 +268,11 @@ impl Schema {
             let lines = tables.iter().flat_map(|table| table.lines());
             lines.filter(|line| !line.starts_with('#') && !line.is_empty())
         };
-        let aliases: BTreeMap<&str, &str> = lines().filter_map(|l| l.split_once(" = ")).collect();
+        let alias = |line: &'static str| {
+            let (name, is) = line.split_once(" = ")?;
+            Some((name, is.split_once(" enum=").unwrap_or((is, ""))))
+        };
+        let aliases: Aliases = lines().filter_map(alias).collect();
         let mut names: BTreeMap<&'static str, StructId> = BTreeMap::new();
         let mut raw: Vec<Raw> = Vec::new();
         let mut current = 0;
@@ -246,8 +296,10 @@ impl Schema {
         let all: Vec<_> = schema.names.iter().map(|(n, id)| (*n, *id)).collect();
         for (name, id) in all {
             let head = raw[id.0].head.split(' ').skip(1);
+            let (package, short) = name.split_once('.').unwrap_or(("", name));
             let mut built = Struct {
-                name: name.split_once('.').map_or(name, |(_, name)| name),
+                package,
+                name: short,
                 map: head
                     .filter_map(|word| word.strip_prefix("map="))
                     .map(map_type)
@@ -272,13 +324,7 @@ impl Schema {
         schema
     }
 
-    fn fields(
-        &self,
-        id: StructId,
-        raw: &[Raw],
-        aliases: &BTreeMap<&str, &str>,
-        out: &mut Vec<Field>,
-    ) {
+    fn fields(&self, id: StructId, raw: &[Raw], aliases: &Aliases, out: &mut Vec<Field>) {
         for line in &raw[id.0].fields {
             let mut words = line.split(' ');
             let (name, ty) = (
@@ -286,7 +332,17 @@ impl Schema {
                 words.next().unwrap_or_default(),
             );
             if name == "&" {
+                let at = out.len();
                 self.fields(self.names[ty], raw, aliases, out);
+                let number = words.next().and_then(|word| word.strip_prefix("pb="));
+                let number: Option<u32> = number.and_then(|number| number.parse().ok());
+                for field in &mut out[at..] {
+                    match number {
+                        Some(number) => field.numbers.insert(0, number),
+                        // Protobuf says it elsewhere: kind and version beside the message.
+                        None => field.numbers.clear(),
+                    }
+                }
                 continue;
             }
             let mut field = Field {
@@ -294,16 +350,19 @@ impl Schema {
                 ty: self.ty(ty, aliases),
                 omit_empty: name.contains('?'),
                 omit_zero: name.contains('!'),
+                required: !name.contains('?'),
                 merge: Merge::default(),
                 list: None,
                 map: None,
                 default: None,
                 before: None,
+                numbers: Vec::new(),
             };
             for word in words {
                 let (what, value) = word.split_once('=').unwrap_or((word, ""));
                 match what {
                     "patch" => {
+                        field.merge.strategy = value;
                         field.merge.merge = value.contains("merge");
                         field.merge.retain_keys = value.contains("retainKeys");
                     }
@@ -312,6 +371,9 @@ impl Schema {
                     "map" => field.map = Some(map_type(value)),
                     "default" => field.default = serde_json::from_str(value).ok(),
                     "before" => field.before = Some(value),
+                    "pb" => field.numbers.extend(value.parse::<u32>().ok()),
+                    "optional" => field.required = false,
+                    "required" => field.required = true,
                     other => unreachable!("the table says nothing of {other}"),
                 }
             }
@@ -319,38 +381,25 @@ impl Schema {
         }
     }
 
-    fn ty(&self, text: &str, aliases: &BTreeMap<&str, &str>) -> Type {
+    fn ty(&self, text: &str, aliases: &Aliases) -> Type {
         let inner = |prefix: &str, rest: &str| {
             let inner = self.ty(rest, aliases);
             (format!("{prefix}{}", inner.go), Box::new(inner))
         };
         if text == "[]byte" {
-            let go = "[]uint8".to_owned();
-            return Type {
-                go,
-                shape: Shape::Bytes,
-            };
+            return Type::plain("[]uint8".to_owned(), Shape::Bytes);
         }
         if let Some(rest) = text.strip_prefix('*') {
             let (go, inner) = inner("*", rest);
-            return Type {
-                go,
-                shape: Shape::Pointer(inner),
-            };
+            return Type::plain(go, Shape::Pointer(inner));
         }
         if let Some(rest) = text.strip_prefix("[]") {
             let (go, inner) = inner("[]", rest);
-            return Type {
-                go,
-                shape: Shape::List(inner),
-            };
+            return Type::plain(go, Shape::List(inner));
         }
         if let Some((key, rest)) = text.strip_prefix("map[").and_then(|t| t.split_once(']')) {
             let (go, inner) = inner(&format!("map[{}]", go_name(key)), rest);
-            return Type {
-                go,
-                shape: Shape::Map(inner),
-            };
+            return Type::plain(go, Shape::Map(inner));
         }
         let shape = match text {
             "string" | "types.UID" => Shape::String,
@@ -368,13 +417,14 @@ impl Schema {
             "intstr.IntOrString" => Shape::IntOrString,
             "resource.Quantity" => Shape::Quantity,
             name => match (aliases.get(name), self.names.get(name)) {
-                (Some(of), _) => self.ty(of, aliases).shape,
+                (Some((of, _)), _) => self.ty(of, aliases).shape,
                 (_, Some(id)) => Shape::Struct(*id),
                 _ => unreachable!("the table knows every type that it names: {name}"),
             },
         };
+        let values = aliases.get(text).map_or("", |(_, values)| values);
         let go = go_name(text);
-        Type { go, shape }
+        Type { go, shape, values }
     }
 }
 

@@ -26,6 +26,11 @@ impl Stamp {
         Stamp(begin.saturating_add(since).unwrap_or(Timestamp::MAX))
     }
 
+    /// So long after the beginning of 1970; `None` of what no calendar has.
+    pub fn at(seconds: i64, nanos: i32) -> Option<Stamp> {
+        Timestamp::new(seconds, nanos).ok().map(Stamp)
+    }
+
     /// `metav1.Time`: whole seconds.
     pub fn seconds(self) -> String {
         self.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -9,8 +9,10 @@ mod eviction;
 mod forms;
 mod health;
 pub mod namespace_lifecycle;
+mod openapi;
 mod query;
 mod read;
+mod reviews;
 mod route;
 mod subresource;
 mod watch;
@@ -19,7 +21,7 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::decode;
+use wavetank_api::decode::{self, protobuf};
 use wavetank_api::json::{self, Json};
 use wavetank_api::managedfields::{FieldManager, manager_or_user_agent};
 use wavetank_api::options::WriteOptions;
@@ -81,6 +83,11 @@ async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve
             let request: &Request = served.request.expect();
             discovery::serve(rx, config, path, request).unwrap_or_else(Response::status)
         }
+        Route::Review(review, namespace) => {
+            let request: &Request = served.request.expect();
+            reviews::create(rx, config, *review, namespace, request)
+                .unwrap_or_else(Response::status)
+        }
         Route::Api(api) => {
             let warned = deprecation(config.release, api, served.request.expect());
             handle_api(rx, config, storages, served, api, warned).await
@@ -112,6 +119,16 @@ async fn handle_api(
     mut warned: Warnings,
 ) -> Response {
     let request: &Request = served.request.expect();
+    // Of what a definition makes nobody knows messages: it is refused where its body is read.
+    let written = match api.resource.is_custom() {
+        true => Ok(None),
+        false => protobuf::as_json(request),
+    };
+    let written = match written {
+        Ok(written) => written,
+        Err(refusal) => return Response::status(refusal),
+    };
+    let request = written.as_ref().unwrap_or(request);
     let mut warnings = Warnings::new();
     let cx = RequestContext {
         rx,

@@ -41,6 +41,8 @@ gates! {
     pub POLICIES_LOOK_UP_NAMESPACES = Gate::since(1, 35);
     /// `/api` and `/apis` answer with all resources at once for those who ask (`apidiscovery.k8s.io/v2`).
     pub AGGREGATED_DISCOVERY = Gate::since(1, 30);
+    /// `/openapi/v3` (KEP-2896, `OpenAPIV3`, beta; alpha and off since 1.23).
+    pub OPENAPI_V3 = Gate::since(1, 24);
     /// `/version` tells which releases a server emulates and goes with (the first modelled release that has it).
     pub VERSION_TELLS_COMPATIBILITY = Gate::since(1, 36);
 }

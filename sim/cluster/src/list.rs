@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wavetank_component::Component;
 use wavetank_components::{
-    clients, custom_resources, etcd, etcd_clients, identity, informers, kube_apiserver,
+    clients, custom_resources, etcd, etcd_clients, guests, identity, informers, kube_apiserver,
     kube_controller_manager, load_balancer, pod_runners, rollout, service_writers, services,
     watch_cache, writers,
 };
@@ -36,5 +36,6 @@ fn processes() -> Vec<Arc<dyn Component>> {
         Arc::new(load_balancer::LoadBalancer),
         Arc::new(custom_resources::CustomResources),
         Arc::new(pod_runners::PodRunners),
+        Arc::new(guests::Guests),
     ]
 }

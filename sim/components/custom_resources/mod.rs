@@ -25,7 +25,7 @@ use wavetank_component::{
 use wavetank_engine::FaultKind;
 use wavetank_version::{List, Listed, Version};
 
-use crate::{informers, kube_apiserver};
+use crate::{guests, informers, kube_apiserver};
 use users::User;
 
 /// Its name.
@@ -44,18 +44,23 @@ const NEEDED: Need = Need {
     add: "`custom-resource-users: 2` to `topology`",
 };
 
-/// Do apiservers serve custom resources?
+/// Has a scenario users of them?
 pub fn is_on(spec: &Spec) -> bool {
     spec.count(USERS) > 0
 }
 
+/// Do apiservers serve custom resources?
+pub fn are_served(spec: &Spec) -> bool {
+    is_on(spec) || guests::come(spec)
+}
+
 /// How apiservers of this release serve them.
 pub fn served(setup: &Setup, release: Version) -> wavetank_apiserver::CustomResources {
-    match is_on(setup) {
+    match are_served(setup) {
         false => wavetank_apiserver::CustomResources::Unserved,
         true => wavetank_apiserver::CustomResources::Served {
             apiserver_count: kube_apiserver::running(setup).len() as u32,
-            aggregated: false,
+            aggregated: guests::come(setup),
             defects: setup.set(release),
         },
     }

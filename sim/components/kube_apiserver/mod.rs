@@ -29,7 +29,8 @@ use wavetank_version::{List, Listed, Selection, Version};
 use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
 use crate::services::{RepairDefect, ServiceDefect};
 use crate::{
-    clients, custom_resources, etcd, identity, load_balancer, rollout, services, watch_cache,
+    clients, custom_resources, etcd, guests, identity, load_balancer, rollout, services,
+    watch_cache,
 };
 use bootstrap::{Bootstrap, Reconciler};
 use gates::BEGINS_WHEN_READY;
@@ -215,12 +216,13 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         number: n as u32 + 1,
         kinds: setup.kinds.clone(),
         namespace_lifecycle: admission(setup).look_at_namespaces(),
-        managed_fields: match custom_resources::is_on(setup) {
+        managed_fields: match custom_resources::are_served(setup) {
             true => ManagedFields::Kept,
             false => ManagedFields::default(),
         },
         custom_resources: custom_resources::served(setup, release),
         admission: Admission {
+            defaults: guests::come(setup),
             policies: admission(setup).has(AdmissionPlugin::ValidatingAdmissionPolicy),
             ..Admission::default()
         },

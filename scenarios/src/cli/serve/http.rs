@@ -87,17 +87,22 @@ pub(super) fn respond(to: tiny_http::Request, response: &Response) {
     };
     let mut answer = tiny_http::Response::from_data(text.into_bytes())
         .with_status_code(StatusCode(response.code))
-        .with_header(header("Content-Type", &content_type(response, &json)))
         .with_header(header("Cache-Control", "no-cache, private"));
+    // Who keeps what is not modified takes over what is said of it.
+    if response.code != 304 {
+        answer.add_header(header("Content-Type", &content_type(response, &json)));
+    }
     for warning in &response.warnings {
-        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        answer.add_header(header("Warning", &format!("299 - \"{quoted}\"")));
+        answer.add_header(header("Warning", warning));
     }
     if let Some(seconds) = response.retry_after {
         answer.add_header(header("Retry-After", &seconds.to_string()));
     }
     if let Some(tag) = &response.e_tag.0 {
         answer.add_header(header("ETag", tag));
+    }
+    if let Some(location) = &response.location.0 {
+        answer.add_header(header("Location", location));
     }
     let _ = to.respond(answer);
 }

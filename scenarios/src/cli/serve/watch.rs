@@ -78,7 +78,10 @@ fn unanswered(why: Unanswered) -> Response {
         Unanswered::Stuck(why) => (Reason::ServiceUnavailable, why),
         Unanswered::Panicked(why) => (
             Reason::InternalError,
-            format!("the scenario has nobody who uses this, so its servers do not have it: {why}"),
+            format!(
+                "the scenario has nobody who uses this, so its servers do not have it; \
+                 `guests: true` in its topology is for those who come from outside: {why}"
+            ),
         ),
     };
     Response::status(Status::of(reason, message))

@@ -1,7 +1,7 @@
 //! Reads the type declarations of a Go file of k8s.io/api: structs with their tags and markers, named types, and the
 //! constants that markers refer to. Anything else that stands inside a struct is refused with its line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a file declares.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -9,8 +9,12 @@ pub(crate) struct File {
     pub(crate) structs: BTreeMap<String, Struct>,
     /// Named types, with what they are.
     pub(crate) named: BTreeMap<String, String>,
+    /// Named types of which a value is one of a few (`+enum`).
+    enums: BTreeSet<String>,
     /// Constants that are texts, by name.
     texts: BTreeMap<String, String>,
+    /// The values of constants that have a named type, by the type.
+    values: BTreeMap<String, BTreeSet<String>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -28,6 +32,8 @@ pub(crate) struct Field {
     pub(crate) omit_zero: bool,
     pub(crate) patch_strategy: String,
     pub(crate) patch_merge_key: String,
+    /// Its number in protobuf.
+    pub(crate) number: Option<u32>,
     pub(crate) markers: Markers,
 }
 
@@ -110,6 +116,9 @@ pub(crate) fn read(text: &str, own: &str) -> Result<File, (usize, String)> {
                 }
                 is if is.starts_with("interface") || is.starts_with("func") || is == "(" => {}
                 is => {
+                    if markers.get("enum").is_some() {
+                        file.enums.insert(name.clone());
+                    }
                     let is = is.split("//").next().unwrap_or_default().trim();
                     let is =
                         qualified(is.trim_start_matches("= "), own, &imports).map_err(wrong)?;
@@ -120,10 +129,9 @@ pub(crate) fn read(text: &str, own: &str) -> Result<File, (usize, String)> {
         }
         let constant = line.strip_prefix("const ").unwrap_or(line);
         if let Some((left, value)) = constant.split_once(" = \"")
-            && let Some(name) = left.split_whitespace().next()
             && let Some((value, _)) = value.split_once('"')
         {
-            file.texts.insert(name.to_owned(), value.to_owned());
+            file.constant(left, value);
         }
     }
     match inside {
@@ -133,6 +141,25 @@ pub(crate) fn read(text: &str, own: &str) -> Result<File, (usize, String)> {
 }
 
 impl File {
+    /// A constant that is a text: its name, with its type perhaps, and its value.
+    fn constant(&mut self, left: &str, value: &str) {
+        let mut words = left.split_whitespace();
+        if let Some(name) = words.next() {
+            self.texts.insert(name.to_owned(), value.to_owned());
+        }
+        if let Some(ty) = words.next() {
+            let values = self.values.entry(ty.to_owned()).or_default();
+            values.insert(value.to_owned());
+        }
+    }
+
+    /// The values of a named type of which one is meant; none of another type. Upstream looks in all files of a package
+    /// (`kube-openapi/pkg/generators/enum.go`); those of these packages declare them beside their types.
+    pub(crate) fn values_of(&self, name: &str) -> impl Iterator<Item = &str> {
+        let own = self.enums.contains(name).then(|| self.values.get(name));
+        own.flatten().into_iter().flatten().map(String::as_str)
+    }
+
     /// The value of a marker `default`, as JSON: itself, or the constant that it refers to.
     pub(crate) fn default_of(&self, marker: &str) -> Result<String, String> {
         let Some(name) = marker
@@ -213,6 +240,9 @@ fn field(line: &str, own: &str, imports: &BTreeMap<String, String>) -> Result<Fi
         omit_zero: options.contains(&"omitzero"),
         patch_strategy: tag("patchStrategy").unwrap_or_default().to_owned(),
         patch_merge_key: tag("patchMergeKey").unwrap_or_default().to_owned(),
+        number: tag("protobuf")
+            .and_then(|tag| tag.split(',').nth(1))
+            .and_then(|number| number.parse().ok()),
         markers: Markers::default(),
     })
 }
@@ -293,7 +323,7 @@ type Port struct {
 	metav1.ObjectMeta `json:"metadata"`
 	// +default=ref(TCP)
 	// +optional
-	Protocol Protocol `json:"protocol,omitempty"`
+	Protocol Protocol `json:"protocol,omitempty" protobuf:"bytes,3,opt,name=protocol,casttype=Protocol"`
 
 	// +listType=map
 
@@ -305,11 +335,18 @@ type Port struct {
 	// Old string `json:"old"`
 }
 
+// +enum
 type Protocol string // a word
 
+type Family string
+
 const (
+	// UDP is one.
+	UDP Protocol = "udp"
 	// TCP is one.
 	TCP Protocol = "tcp"
+	Any = "any"
+	IPv4 Family = "4"
 )
 "#;
 
@@ -318,8 +355,15 @@ const (
         let file = read(SOURCE, "core").expect("it is understood");
         assert_eq!(
             file.named,
-            BTreeMap::from([("Protocol".to_owned(), "string".to_owned())])
+            BTreeMap::from([
+                ("Family".to_owned(), "string".to_owned()),
+                ("Protocol".to_owned(), "string".to_owned())
+            ])
         );
+        let values = |name| file.values_of(name).collect::<Vec<_>>();
+        assert_eq!(values("Protocol"), ["tcp", "udp"]);
+        // Nobody says that it has these values and no others.
+        assert!(values("Family").is_empty());
         let names: Vec<_> = file.structs.keys().collect();
         assert_eq!(names, ["Port"]);
         let port = &file.structs["Port"];
@@ -346,6 +390,7 @@ const (
         assert!(
             protocol.omit_empty && !protocol.omit_zero && target.omit_zero && !ports.omit_empty
         );
+        assert_eq!((protocol.number, ports.number), (Some(3), None));
         let default = protocol.markers.get("default").expect("it has one");
         assert_eq!(file.default_of(default).as_deref(), Ok("\"tcp\""));
         assert_eq!(file.default_of("80").as_deref(), Ok("80"));

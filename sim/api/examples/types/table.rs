@@ -17,7 +17,7 @@ pub(crate) struct Sources {
 }
 
 /// The kinds that are served, and what their requests hold.
-const ROOTS: [&str; 66] = [
+const ROOTS: [&str; 75] = [
     "admissionregistration.MutatingAdmissionPolicy",
     "admissionregistration.MutatingAdmissionPolicyBinding",
     "admissionregistration.MutatingWebhookConfiguration",
@@ -30,6 +30,12 @@ const ROOTS: [&str; 66] = [
     "apps.Deployment",
     "apps.ReplicaSet",
     "apps.StatefulSet",
+    "authentication.SelfSubjectReview",
+    "authentication.TokenReview",
+    "authorization.LocalSubjectAccessReview",
+    "authorization.SelfSubjectAccessReview",
+    "authorization.SelfSubjectRulesReview",
+    "authorization.SubjectAccessReview",
     "autoscaling.HorizontalPodAutoscaler",
     "autoscaling.HorizontalPodAutoscalerCondition",
     "autoscaling.MetricSpec",
@@ -60,7 +66,10 @@ const ROOTS: [&str; 66] = [
     "events.Event",
     "flowcontrol.FlowSchema",
     "flowcontrol.PriorityLevelConfiguration",
+    "meta.APIResourceList",
     "meta.DeleteOptions",
+    "meta.ListMeta",
+    "meta.Status",
     "networking.IPAddress",
     "networking.Ingress",
     "networking.IngressClass",
@@ -98,10 +107,13 @@ const OPAQUE: [&str; 7] = [
 ];
 
 const LEGEND: &str = "\
-# `name = type`: another name of a type. A name alone, then its fields in the order of the struct: `json-name type`.
+# `name = type`: another name of a type; `enum` are the values that it may have, where no others are meant. A name alone,
+# then its fields in the order of the struct: `json-name type`.
 # After a name: `?` omitempty, `!` omitzero. `&`: embedded.
 # After a type: `patch` and `key` are patchStrategy and patchMergeKey; `list` is listType, of a map with its keys;
 # `map` is mapType or structType, of a field or of the whole struct; `default` is what is meant if the field is absent.
+# `pb` is the number of a field in protobuf, and of what is embedded: its fields lie in a message of their own there.
+# A field without `?` has to be there, unless it is `optional`; one with it need not, unless it is `required`.
 # A scalar that is always written has its zero value for a default.
 ";
 
@@ -190,7 +202,15 @@ pub(crate) fn write(sources: &Sources) -> Result<String, String> {
         };
         if let Some(is) = file.named.get(name) {
             open.extend(names_in(is));
-            named.insert(wanted, is.clone());
+            let values: Vec<&str> = file.values_of(name).collect();
+            if values.iter().any(|value| value.contains(',')) {
+                return Err(format!("{wanted}: a value has a comma in it"));
+            }
+            let is = match values.as_slice() {
+                [] => is.clone(),
+                values => format!("{is} enum={}", values.join(",")),
+            };
+            named.insert(wanted, is);
         } else if let Some(of) = file.structs.get(name) {
             open.extend(of.fields.iter().flat_map(|field| names_in(&field.ty)));
             let text = structure(of, file).map_err(|why| format!("{wanted}: {why}"))?;
@@ -241,8 +261,10 @@ fn structure(of: &Struct, file: &File) -> Result<String, String> {
     }
     out.push('\n');
     for field in &of.fields {
+        let number = field.number.map(|number| format!(" pb={number}"));
+        let number = number.unwrap_or_default();
         let Some(name) = &field.name else {
-            let _ = writeln!(out, "  & {}", field.ty);
+            let _ = writeln!(out, "  & {}{number}", field.ty);
             continue;
         };
         if name == "-" {
@@ -254,8 +276,9 @@ fn structure(of: &Struct, file: &File) -> Result<String, String> {
         }
         let empty = if field.omit_empty { "?" } else { "" };
         let zero = if field.omit_zero { "!" } else { "" };
-        let _ = write!(out, "  {name}{empty}{zero} {}", field.ty);
+        let _ = write!(out, "  {name}{empty}{zero} {}{number}", field.ty);
         out += &merging(field, file)?;
+        out += presence(field)?;
         out.push('\n');
     }
     Ok(out)
@@ -300,6 +323,17 @@ fn merging(field: &Field, file: &File) -> Result<String, String> {
     Ok(out)
 }
 
+/// Has a field to be there? Said where its tag says something else (`isOptional` of `kube-openapi/pkg/generators`).
+fn presence(field: &Field) -> Result<&'static str, String> {
+    let has = |name| field.markers.get(name).is_some();
+    Ok(match (has("optional"), has("required")) {
+        (true, true) => return Err("a field is both optional and required".to_owned()),
+        (true, false) if !field.omit_empty => " optional",
+        (false, true) if field.omit_empty => " required",
+        _ => "",
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,14 +354,21 @@ Ports []B `json:\"ports,omitempty\" patchStrategy:\"merge\" patchMergeKey:\"port
 // +mapType=atomic
 Selector map[string]string `json:\"selector\"`
 // +default=\"TCP\"
+// +required
 Protocol string `json:\"protocol,omitempty\"`
+// +optional
+Name string `json:\"name\"`
+// +required
+Port string `json:\"port\" protobuf:\"bytes,2,opt,name=port\"`
 Hidden string `json:\"-\"`
-B `json:\",inline\"`";
+B `json:\",inline\" protobuf:\"bytes,4,opt,name=b\"`";
         let table = " map=atomic
   ports? []core.B patch=merge key=port list=map:port,protocol
   selector map[string]string map=atomic
-  protocol? string default=\"TCP\"
-  & core.B
+  protocol? string default=\"TCP\" required
+  name string optional
+  port string pb=2
+  & core.B pb=4
 ";
         assert_eq!(written(fields).as_deref(), Ok(table));
     }
@@ -339,6 +380,7 @@ B `json:\",inline\"`";
             ("listType=bag", "wants map, set or atomic"),
             ("mapType=bag", "wants granular or atomic"),
             ("default=\"a b\"", "a blank"),
+            ("optional\n// +required", "both optional and required"),
         ] {
             let wrong = written(&format!("// +{marker}\nA []string `json:\"a\"`"));
             let wrong = wrong.expect_err("it means nothing");

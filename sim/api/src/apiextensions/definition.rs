@@ -2,6 +2,7 @@
 //! `apis/apiextensions/v1/defaults.go`).
 
 use super::rules;
+use crate::discovery::{API_EXTENSIONS, Shown};
 use crate::json::{self, Json};
 use crate::kinds::pods::keep;
 use crate::quote;
@@ -29,6 +30,14 @@ fn store_version(crd: &mut Json) {
 
 impl Strategy for CustomResourceDefinitions {
     /// Upstream's `SetDefaults_CustomResourceDefinition`
+    fn shown(&self) -> Shown {
+        Shown {
+            short_names: &["crd", "crds"],
+            categories: API_EXTENSIONS,
+            ..Shown::PLAIN
+        }
+    }
+
     fn default(&self, crd: &mut Json) {
         let kind = json::text(crd, &["spec", "names", "kind"]).to_owned();
         let is_empty =

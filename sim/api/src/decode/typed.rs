@@ -123,10 +123,8 @@ impl Reader {
             View::Object(fields) => self.structure(fields, schema::of(id), None),
             View::Null => Ok(zero_of(id)),
             view => {
-                let ty = Type {
-                    go: format!("v1.{}", schema::of(id).name),
-                    shape: Shape::Struct(id),
-                };
+                let go = format!("v1.{}", schema::of(id).name);
+                let ty = Type::plain(go, Shape::Struct(id));
                 self.misfit(&view, &ty)?;
                 Ok(Json::Null)
             }

@@ -10,6 +10,7 @@ use wavetank_version::Version;
 use super::{ApiResource, api_resources, without_objects};
 use crate::json::{self, Json};
 use crate::kinds::{API_SERVICES, Kinds};
+use crate::reviews;
 
 /// A version of a group, with what it serves.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -76,6 +77,10 @@ pub fn groups_of(kinds: &Kinds, added: &[Group], release: Version) -> Vec<Group>
     }
     if let Some(core) = groups.iter_mut().find(|group| group.name.is_empty()) {
         core.versions[0].resources.extend(without_objects());
+    }
+    for review in &reviews::ALL {
+        let of = version_of(&mut groups, review.group, "v1");
+        of.resources.push(review.api_resource());
     }
     for version in groups.iter_mut().flat_map(|group| &mut group.versions) {
         version.resources.sort_by(|a, b| a.name.cmp(&b.name));

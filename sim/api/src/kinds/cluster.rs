@@ -292,22 +292,26 @@ fn validate_api_service(service: &Json, errors: &mut ErrorList) {
 pub(super) const DEVICE_CLASSES: Declared = Declared {
     generation: OF_SPEC,
     creates_on_update: false,
+    returns_deleted: true,
     ..Declared::CLUSTER
 };
 pub(super) const RESOURCE_CLAIMS: Declared = Declared {
     status: true,
     default: |claim| default_devices(claim, &["spec", "devices", "requests"]),
     validate_update: |new, old, errors| immutable(new, old, &["spec"], errors),
+    returns_deleted: true,
     ..Declared::NAMESPACED
 };
 pub(super) const RESOURCE_CLAIM_TEMPLATES: Declared = Declared {
     default: |template| default_devices(template, &["spec", "spec", "devices", "requests"]),
     validate_update: |new, old, errors| immutable(new, old, &["spec"], errors),
+    returns_deleted: true,
     ..Declared::NAMESPACED
 };
 pub(super) const RESOURCE_SLICES: Declared = Declared {
     generation: OF_SPEC,
     labels: &["spec.nodeName", "spec.driver"],
+    returns_deleted: true,
     ..Declared::CLUSTER
 };
 

@@ -72,6 +72,7 @@ pub(super) const RESOURCE_QUOTAS: Declared = Declared {
     shown: Shown::called(&["quota"]),
     status: true,
     validate_update: |new, old, errors| immutable(new, old, &["spec", "scopes"], errors),
+    returns_deleted: true,
     ..Declared::NAMESPACED
 };
 

@@ -50,6 +50,7 @@ pub(super) const PERSISTENT_VOLUMES: Declared = Declared {
             errors.required("spec.capacity", "");
         }
     },
+    returns_deleted: true,
     ..Declared::CLUSTER
 };
 
@@ -78,6 +79,7 @@ pub(super) const PERSISTENT_VOLUME_CLAIMS: Declared = Declared {
             errors.required("spec.resources[storage]", "");
         }
     },
+    returns_deleted: true,
     ..Declared::NAMESPACED
 };
 
@@ -104,6 +106,7 @@ pub(super) const STORAGE_CLASSES: Declared = Declared {
             }
         }
     },
+    returns_deleted: true,
     ..Declared::CLUSTER
 };
 
@@ -122,6 +125,7 @@ pub(super) const VOLUME_ATTRIBUTES_CLASSES: Declared = Declared {
             }
         }
     },
+    returns_deleted: true,
     ..Declared::CLUSTER
 };
 
@@ -158,11 +162,13 @@ pub(super) const CSI_DRIVERS: Declared = Declared {
             immutable(new, old, &["spec", field], errors);
         }
     },
+    returns_deleted: true,
     ..Declared::CLUSTER
 };
 
 pub(super) const CSI_NODES: Declared = Declared {
     unconditional: false,
+    returns_deleted: true,
     ..Declared::CLUSTER
 };
 
@@ -192,6 +198,7 @@ pub(super) const VOLUME_ATTACHMENTS: Declared = Declared {
         }
     },
     validate_update: |new, old, errors| immutable(new, old, &["spec"], errors),
+    returns_deleted: true,
     ..Declared::CLUSTER
 };
 

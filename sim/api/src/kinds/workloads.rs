@@ -230,6 +230,7 @@ pub(super) const POD_TEMPLATES: Declared = Declared {
         let inner = template.get("template").unwrap_or(&Json::Null);
         pod_spec::validate_pod_template_spec(inner, "template", errors);
     },
+    returns_deleted: true,
     ..Declared::NAMESPACED
 };
 

@@ -15,6 +15,7 @@ use wavetank_engine::{Cell, Rx};
 
 use crate::aggregator;
 use crate::endpoints::forms::{not_acceptable, parse_accept};
+use crate::endpoints::openapi;
 use crate::gates;
 use crate::server::Config;
 
@@ -65,6 +66,12 @@ pub enum DiscoveryPath {
     Group(Arc<str>),
     /// `/apis/GROUP/VERSION`, `/api/v1`
     GroupVersion(Arc<str>, Arc<str>),
+    /// `/openapi/v2`
+    OpenApiV2,
+    /// `/openapi/v3`
+    OpenApi,
+    /// `/openapi/v3/apis/GROUP/VERSION`, `/openapi/v3/api/v1`: what comes after `v3`.
+    OpenApiOf(Arc<str>),
 }
 
 impl DiscoveryPath {
@@ -80,6 +87,9 @@ impl DiscoveryPath {
             ["apis", group, version] => {
                 DiscoveryPath::GroupVersion((*group).into(), (*version).into())
             }
+            ["openapi", "v2"] => DiscoveryPath::OpenApiV2,
+            ["openapi", "v3"] => DiscoveryPath::OpenApi,
+            ["openapi", "v3", rest @ ..] => DiscoveryPath::OpenApiOf(rest.join("/").into()),
             _ => return None,
         })
     }
@@ -101,12 +111,17 @@ pub(crate) fn serve(
     let added: Vec<Group> = rx.read(&ADDED).into_values().collect();
     let groups = discovery::groups_of(&config.kinds, &added, config.release);
     let document = match path {
-        DiscoveryPath::Root => json!({"paths": paths(&groups)}),
+        DiscoveryPath::Root => json!({"paths": paths(config, &groups)}),
         DiscoveryPath::Version => version(config),
         DiscoveryPath::Core | DiscoveryPath::Groups => {
             let listed = aggregator::groups(rx, config);
             let listed = listed.as_deref().unwrap_or(&groups);
             return of_groups(config, path, request, &groups, listed);
+        }
+        DiscoveryPath::OpenApiV2 => return Err(openapi::v2_is_not_served()),
+        DiscoveryPath::OpenApi => return openapi::handle_discovery(rx, config, request, &groups),
+        DiscoveryPath::OpenApiOf(of) => {
+            return openapi::handle_group_version(rx, config, request, &groups, of);
         }
         DiscoveryPath::Group(name) => match group_named(rx, config, name, &groups) {
             Some(group) => api_group(&group),
@@ -191,19 +206,23 @@ fn of_groups(
         .iter()
         .filter(|group| group.name.is_empty() == of_core);
     let document = group_discovery_list(shown);
-    // `ServeHTTPWithETag`
     let tag = e_tag(&document);
-    let known = request.if_none_match.0.as_deref() == Some(tag.as_str());
+    Ok(serve_http_with_e_tag(request, Arc::new(document), &tag))
+}
+
+/// `ServeHTTPWithETag`: who has it already is not told again.
+pub(super) fn serve_http_with_e_tag(request: &Request, document: Arc<Json>, tag: &str) -> Response {
+    let known = request.if_none_match.0.as_deref() == Some(tag);
     let mut response = match known {
         true => Response::text(304, ""),
-        false => tree(document),
+        false => Response::of(200, Content::Tree(document)),
     };
     response.e_tag = Header(Some(tag.into()));
-    Ok(response)
+    response
 }
 
 /// Upstream's `ListedPaths`: of what is simulated.
-fn paths(groups: &[Group]) -> Vec<String> {
+fn paths(config: &Config, groups: &[Group]) -> Vec<String> {
     let mut paths: Vec<String> = [
         "/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/readyz", "/version",
     ]
@@ -214,6 +233,9 @@ fn paths(groups: &[Group]) -> Vec<String> {
         for version in &group.versions {
             paths.push(format!("/apis/{}/{}", group.name, version.version));
         }
+    }
+    if config.release.has(gates::OPENAPI_V3) {
+        paths.extend(["/openapi/v3", "/openapi/v3/"].map(str::to_owned));
     }
     paths.sort();
     paths

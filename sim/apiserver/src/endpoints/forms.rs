@@ -78,6 +78,11 @@ impl Clause<'_> {
         all.find(|(own, _)| *own == name).map(|(_, value)| *value)
     }
 
+    /// The media type that it names.
+    pub(super) fn media(&self) -> (&str, &str) {
+        self.media
+    }
+
     /// The media types that it fits.
     pub(super) fn accepts(&self) -> impl Iterator<Item = &'static str> {
         let (kind, sub) = self.media;

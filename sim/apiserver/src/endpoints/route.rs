@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use wavetank_api::kinds::Kinds;
+use wavetank_api::reviews::Review;
 use wavetank_api::strategy::Part;
 use wavetank_api::versions;
 use wavetank_api::{Method, Request, Resource, Response, Status};
@@ -77,6 +78,8 @@ pub enum Route {
     Refused(Response),
     /// To what tells of the API.
     Discovery(DiscoveryPath),
+    /// To a review, asked in this namespace.
+    Review(Review, Arc<str>),
 }
 
 fn no_such_path() -> Route {
@@ -105,6 +108,9 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
         _ => return not_found(),
     };
+    if let Some(review) = review(group, version, rest) {
+        return review;
+    }
     if !group.is_empty() && !kinds.iter().any(|r| r.group == group) {
         return custom(request, kinds, group, version, rest);
     }
@@ -179,6 +185,18 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         custom: None,
         version: ServedVersion(Some(resource).filter(|served| *served != hub)),
     })
+}
+
+/// Does a path name a review?
+fn review(group: &str, version: &str, rest: &[&str]) -> Option<Route> {
+    let (namespace, plural) = match rest {
+        ["namespaces", namespace, plural] => (*namespace, *plural),
+        [plural] => ("", *plural),
+        _ => return None,
+    };
+    let review = Review::find(group, version, plural)?;
+    let fits = review.namespaced != namespace.is_empty();
+    fits.then(|| Route::Review(*review, namespace.into()))
 }
 
 /// What a path names in a group of which the table has no such resource (`RequestInfoFactory.NewRequestInfo`).

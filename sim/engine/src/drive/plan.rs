@@ -152,6 +152,15 @@ impl FromPlan {
     }
 }
 
+impl FromPlan {
+    /// Does the plan say what is chosen here?
+    pub fn has_choice(&self, world: &World, entry: &Entry) -> bool {
+        let name = world.render(&world.entry_name(entry));
+        let count = self.seen.0.get(&name).copied().unwrap_or(0);
+        self.choices.contains_key(&(name, count))
+    }
+}
+
 impl Choices for FromPlan {
     fn latency(&mut self, sent: Sent) -> Duration {
         let planned = self

@@ -3,5 +3,6 @@
 
 mod apply;
 mod bad_requests;
+mod openapi;
 mod oracle;
 mod timing;
