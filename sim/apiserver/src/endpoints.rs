@@ -33,7 +33,7 @@ use crate::apiextensions::{self, Found};
 use crate::cacher::Cacher;
 use crate::gates;
 use crate::registry::{Made, Registry, Warnings, warn};
-use crate::server::{Config, InFlight, Serve};
+use crate::server::{AuditLog, Audited, Config, InFlight, Serve};
 use crate::storages::Storages;
 
 pub use forms::Form;
@@ -59,6 +59,13 @@ pub(crate) async fn serve(
         let late = "request did not complete within the allotted timeout";
         Response::status(Status::of(wavetank_api::Reason::Timeout, late))
     });
+    if config.audit == AuditLog::On {
+        rx.note(Audited {
+            by_itself: served.caller.process() == config.me,
+            request: served.request.expect::<Request>().clone(),
+            response: response.clone(),
+        });
+    }
     rx.reply(served.caller, Payload::new(response));
     InFlight::Request.end(rx);
     // Up to v1.20 (`WithTimeoutForNonLongRunningRequests`) the client is answered and the handler

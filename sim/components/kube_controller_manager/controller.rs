@@ -21,6 +21,11 @@ pub trait ControllerDescriptor: Component {
     /// Its name in `controllers`.
     fn controller_name(&self) -> &'static str;
 
+    /// The service account that it works as (`--use-service-account-credentials`), after which its client is named.
+    fn service_account(&self) -> &'static str {
+        self.controller_name()
+    }
+
     /// The releases that have it, and have it on.
     fn releases_with_it(&self) -> Gate;
 

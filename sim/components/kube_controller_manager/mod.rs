@@ -29,7 +29,7 @@ use options::{Decided, SHORTEST_LEASE};
 
 pub use controllers::new_controller_descriptors;
 pub use describe::lock;
-pub use manager::{ControllerManager, LOCK, controller_context};
+pub use manager::{ControllerManager, LOCK, SERVICE_ACCOUNTS, controller_context};
 pub use options::{Options, ResourceLock};
 
 /// Its name.

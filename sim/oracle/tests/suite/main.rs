@@ -3,5 +3,6 @@
 
 mod apply;
 mod bad_requests;
+mod controllers;
 mod oracle;
 mod timing;
