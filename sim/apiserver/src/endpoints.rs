@@ -44,6 +44,10 @@ pub(crate) use watch::{Watching, routine, watch};
 /// `apiserver/pkg/server/config.go` `NewConfig`: requests other than watches.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How long the line of a request in the audit log takes, for which its answer waits (`--audit-log-mode=blocking`). Watches
+/// do not wait for it: what a request changed is known before its answer is.
+const AUDIT_TAKES: Duration = Duration::from_micros(100);
+
 /// Serves one request that is not a watch.
 pub(crate) async fn serve(
     rx: Rx,
@@ -65,6 +69,7 @@ pub(crate) async fn serve(
             request: served.request.expect::<Request>().clone(),
             response: response.clone(),
         });
+        rx.sleep(AUDIT_TAKES).await;
     }
     rx.reply(served.caller, Payload::new(response));
     InFlight::Request.end(rx);

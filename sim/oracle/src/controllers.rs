@@ -42,8 +42,11 @@ static BUNDLED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/controllers");
 /// The list of differences that comes with the sources.
 pub const KNOWN: &str = include_str!("../known-differences-of-controllers.txt");
 
-/// Nobody writes for so long: a step is over.
+/// Nobody writes for so long: a step is over. One that binds a pod is over sooner, as it was recorded.
 const QUIET: Duration = Duration::from_millis(1200);
+const QUIET_ONCE_BOUND: Duration = Duration::from_millis(500);
+/// So often the recorder looked.
+const LOOKS_EVERY: Duration = Duration::from_millis(50);
 /// The longest that a step may take.
 const LONGEST: Duration = Duration::from_secs(25);
 /// Until controllers lead, and have filled their caches.
@@ -104,6 +107,7 @@ pub fn replay(recording: &Recording) -> Result<Conformed, String> {
     let wrong = |what: String| format!("{}: {what}", recording.name);
     let cluster = cluster(&recording.lines).map_err(|what| wrong(format!("line 1: {what}")))?;
     let mut lab = Lab::new(&cluster);
+    lab.start(manager::NAME);
     lab.run(BEGINS);
     lab.audited();
     let controllers = manager::controllers();
@@ -182,7 +186,10 @@ impl Replay {
         let none = Vec::new();
         let recorded = line["writes"].as_array().unwrap_or(&none);
         self.stand_in(recorded)?;
-        self.settle();
+        self.settle(match line["note"] == "scheduler" {
+            true => QUIET_ONCE_BOUND,
+            false => QUIET,
+        });
         let Some(agree) = line["agree"].as_str().and_then(Agree::of) else {
             conformed.steps.1 += 1;
             return Ok(());
@@ -253,15 +260,16 @@ impl Replay {
         }
     }
 
-    /// Until nobody writes.
-    fn settle(&mut self) {
+    /// Until nobody has written for so long.
+    fn settle(&mut self, quiet: Duration) {
         let end = self.lab.now() + LONGEST;
-        loop {
+        let mut last = self.lab.now();
+        while self.lab.now() < last + quiet && self.lab.now() < end {
             let before = self.seen.len();
-            self.lab.run(QUIET);
+            self.lab.run(LOOKS_EVERY);
             self.look();
-            if self.seen.len() == before || self.lab.now() >= end {
-                return;
+            if self.seen.len() > before {
+                last = self.lab.now();
             }
         }
     }
