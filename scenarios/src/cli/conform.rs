@@ -167,7 +167,11 @@ fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     }
     let known = Known::parse(Known::bundled()).map_err(Problem::new)?;
     let unlisted = known.unlisted(&score.files);
-    print(&differences(score.differences(), "known-differences.txt", &unlisted))?;
+    print(&differences(
+        score.differences(),
+        "known-differences.txt",
+        &unlisted,
+    ))?;
     print(&score.to_string())?;
     let done = score.files.len();
     if done < all && unlisted.is_empty() {

@@ -73,6 +73,11 @@ pub trait Controller: fmt::Debug + Send + Sync + 'static {
         1
     }
 
+    /// Its other goroutines (those of `Run`), if they are of several kinds: each is a controller that has workers, too.
+    fn beside(&self) -> Vec<Arc<dyn Controller>> {
+        Vec::new()
+    }
+
     /// A timer of the process; false if it is none of the controller's.
     fn timer(&self, _: &mut Cx<'_>, _: Timer) -> bool {
         false

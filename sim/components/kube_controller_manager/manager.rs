@@ -84,9 +84,11 @@ impl ControllerManager {
     ) -> ControllerManager {
         let rest = context.rest.clone();
         let running = controllers.iter();
-        let running = running.map(|controller| {
+        let running = running.flat_map(|controller| {
             context.rest = rest.named(user_agent(&rest, &**controller));
-            controller.new_controller(setup, &mut context)
+            let own = controller.new_controller(setup, &mut context);
+            let beside = own.beside();
+            std::iter::once(own).chain(beside)
         });
         let running: Vec<_> = running.collect();
         let lock = Lock { name: LOCK, kind };

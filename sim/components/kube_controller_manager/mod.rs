@@ -5,6 +5,7 @@ pub mod controller;
 mod controller_utils;
 mod controllers;
 mod describe;
+mod endpoint_utils;
 pub mod gates;
 mod leaders;
 mod manager;

@@ -139,7 +139,12 @@ fn cluster(lines: &[Json]) -> Result<Cluster, String> {
         all.filter_map(|flag| flag.as_str().map(str::to_owned))
     };
     // Where it listens and is stored, and that it is audited, is no matter of what it answers.
-    let elsewhere = ["etcd-servers", "secure-port", "bind-address", "audit-log-mode"];
+    let elsewhere = [
+        "etcd-servers",
+        "secure-port",
+        "bind-address",
+        "audit-log-mode",
+    ];
     let mut kept = json!({});
     for flag in flags("kube-apiserver") {
         if let Some((name, value)) = flag.trim_start_matches("--").split_once('=')
@@ -157,9 +162,13 @@ fn cluster(lines: &[Json]) -> Result<Cluster, String> {
     for controller in manager::controllers() {
         cluster.asked_for.extend(controller.uses(&setup));
     }
-    let written = lines.iter().flat_map(|line| line["writes"].as_array().into_iter().flatten());
+    let written = lines
+        .iter()
+        .flat_map(|line| line["writes"].as_array().into_iter().flatten());
     let named = written.filter_map(|own| write::resource_of(own["resource"].as_str()?));
-    cluster.asked_for.extend(named.map(|(resource, _)| resource));
+    cluster
+        .asked_for
+        .extend(named.map(|(resource, _)| resource));
     cluster.manager = Some(flags);
     Ok(cluster)
 }
@@ -196,7 +205,9 @@ impl Replay {
         };
         conformed.steps.0 += 1;
         let recorded = recorded.iter().map(Write::recorded);
-        let recorded: Vec<Write> = recorded.filter(|own| self.is_simulated(&own.user)).collect();
+        let recorded: Vec<Write> = recorded
+            .filter(|own| self.is_simulated(&own.user))
+            .collect();
         let step = line["step"].as_u64().unwrap_or(0);
         let seen = std::mem::take(&mut self.seen);
         for (user, result) in compare(agree, &recorded, &seen, self.names.uids()) {
@@ -221,13 +232,17 @@ impl Replay {
     /// A request of the script.
     fn request(&mut self, recorded: &Json) -> Result<(), String> {
         let now = Stamp::of(self.lab.now()).seconds();
-        let path = self.names.fill_text(recorded["path"].as_str().unwrap_or_default());
+        let path = self
+            .names
+            .fill_text(recorded["path"].as_str().unwrap_or_default());
         let (path, query) = path.split_once('?').unwrap_or((&path, ""));
         let query = query.split('&').filter_map(|pair| pair.split_once('='));
         let query: Json = query
             .map(|(key, value)| (key.to_owned(), Json::from(value)))
             .collect();
-        let body = self.names.fill(&recorded["body"], &now, &self.lab.all("/registry/"));
+        let body = self
+            .names
+            .fill(&recorded["body"], &now, &self.lab.all("/registry/"));
         let content_type = match recorded["method"].as_str() {
             Some("PATCH") => "application/merge-patch+json",
             _ => "application/json",

@@ -12,7 +12,10 @@ use super::ControllersArgs;
 pub(super) fn controllers(args: &ControllersArgs) -> Result<Exit, Problem> {
     let recordings = match &args.topic[..] {
         [] => controllers::bundled(),
-        topics => topics.iter().map(|topic| controllers::topic(topic)).collect(),
+        topics => topics
+            .iter()
+            .map(|topic| controllers::topic(topic))
+            .collect(),
     };
     let recordings = recordings.map_err(Problem::new)?;
     let mut score = ControllerScore {

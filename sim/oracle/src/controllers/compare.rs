@@ -66,7 +66,10 @@ pub(super) fn compare(
         };
         for (mine, theirs) in &pairs {
             let same = equal(agree, recorded[*mine], seen[*theirs], uids);
-            all.push((recorded[*mine].user.clone(), same.map_err(|why| (recorded[*mine].brief(), why))));
+            all.push((
+                recorded[*mine].user.clone(),
+                same.map_err(|why| (recorded[*mine].brief(), why)),
+            ));
         }
         let left = |count: usize, taken: &dyn Fn(&(usize, usize)) -> usize| {
             let is_left = |at: &usize| !pairs.iter().any(|pair| taken(pair) == *at);
@@ -92,12 +95,15 @@ fn unpaired(
     let mut all = Vec::new();
     for at in missing {
         let write = recorded[*at];
-        let twin = more.iter().position(|own| seen[*own].brief() == write.brief());
+        let twin = more
+            .iter()
+            .position(|own| seen[*own].brief() == write.brief());
         let unequal = match twin {
             Some(twin) => {
                 let twin = more.remove(twin);
                 let same = equal(agree, write, seen[twin], &mut uids.clone());
-                same.err().unwrap_or_else(|| lacks("another order", write.brief(), seen[twin].brief()))
+                same.err()
+                    .unwrap_or_else(|| lacks("another order", write.brief(), seen[twin].brief()))
             }
             None => lacks("", write.body.to_string(), "(nothing)".to_owned()),
         };
@@ -109,7 +115,10 @@ fn unpaired(
             Some(error) => format!("{error}: {}", write.body),
             None => write.body.to_string(),
         };
-        all.push((write.user.clone(), Err((write.brief(), lacks("", "(nothing)".to_owned(), body)))));
+        all.push((
+            write.user.clone(),
+            Err((write.brief(), lacks("", "(nothing)".to_owned(), body))),
+        ));
     }
     all
 }
@@ -123,7 +132,12 @@ fn lacks(at: &str, recorded: String, simulated: String) -> Unequal {
 }
 
 /// The longest common sequence.
-fn in_order(agree: Agree, recorded: &[&Write], seen: &[&Write], uids: &Uids) -> Vec<(usize, usize)> {
+fn in_order(
+    agree: Agree,
+    recorded: &[&Write],
+    seen: &[&Write],
+    uids: &Uids,
+) -> Vec<(usize, usize)> {
     let (rows, columns) = (recorded.len(), seen.len());
     let mut uids = uids.clone();
     let mut longest = vec![vec![0; columns + 1]; rows + 1];
@@ -153,7 +167,12 @@ fn in_order(agree: Agree, recorded: &[&Write], seen: &[&Write], uids: &Uids) -> 
     pairs
 }
 
-fn in_any_order(agree: Agree, recorded: &[&Write], seen: &[&Write], uids: &Uids) -> Vec<(usize, usize)> {
+fn in_any_order(
+    agree: Agree,
+    recorded: &[&Write],
+    seen: &[&Write],
+    uids: &Uids,
+) -> Vec<(usize, usize)> {
     let mut uids = uids.clone();
     let mut taken = vec![false; seen.len()];
     let mut pairs = Vec::new();
@@ -194,22 +213,33 @@ fn equal(agree: Agree, recorded: &Write, seen: &Write, uids: &mut Uids) -> Resul
 
 fn same(recorded: &Json, seen: &Json, at: &str, uids: &mut Uids) -> Result<(), Unequal> {
     match (recorded, seen) {
-        (Json::String(symbol), Json::String(uid)) if is_uid(symbol) && uids.bind(symbol, uid) => Ok(()),
+        (Json::String(symbol), Json::String(uid)) if is_uid(symbol) && uids.bind(symbol, uid) => {
+            Ok(())
+        }
         (Json::Array(items), Json::Array(own)) if items.len() == own.len() => {
             let mut all = items.iter().zip(own).enumerate();
-            all.try_for_each(|(number, (item, own))| same(item, own, &format!("{at}[{number}]"), uids))
+            all.try_for_each(|(number, (item, own))| {
+                same(item, own, &format!("{at}[{number}]"), uids)
+            })
         }
         (Json::Object(fields), Json::Object(own)) => {
             let added = own.keys().filter(|key| !fields.contains_key(*key));
             for key in fields.keys().chain(added) {
                 let at = format!("{at}.{key}");
                 let absent = Json::from("(absent)");
-                let both = (fields.get(key).unwrap_or(&absent), own.get(key).unwrap_or(&absent));
+                let both = (
+                    fields.get(key).unwrap_or(&absent),
+                    own.get(key).unwrap_or(&absent),
+                );
                 same(both.0, both.1, &at, uids)?;
             }
             Ok(())
         }
         (recorded, seen) if recorded == seen => Ok(()),
-        (recorded, seen) => Err(lacks(at.trim_start_matches('.'), recorded.to_string(), seen.to_string())),
+        (recorded, seen) => Err(lacks(
+            at.trim_start_matches('.'),
+            recorded.to_string(),
+            seen.to_string(),
+        )),
     }
 }

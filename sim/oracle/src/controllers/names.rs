@@ -62,8 +62,11 @@ fn hash_of(object: &Json) -> Option<&str> {
 impl Names {
     pub fn new(lines: &[Json]) -> Names {
         let mut hashes: Vec<String> = Vec::new();
-        let writes = lines.iter().flat_map(|line| line["writes"].as_array().into_iter().flatten());
-        let made = writes.filter(|own| own["verb"] == "create" && own["resource"] == "apps/replicasets");
+        let writes = lines
+            .iter()
+            .flat_map(|line| line["writes"].as_array().into_iter().flatten());
+        let made =
+            writes.filter(|own| own["verb"] == "create" && own["resource"] == "apps/replicasets");
         for hash in made.filter_map(|own| hash_of(&own["body"])) {
             if !hashes.iter().any(|known| known == hash) {
                 hashes.push(hash.to_owned());
@@ -75,7 +78,8 @@ impl Names {
             hashes,
             our_hashes: Vec::new(),
             uids: Uids::default(),
-            time: Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)").expect("a pattern"),
+            time: Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+                .expect("a pattern"),
         }
     }
 
@@ -192,7 +196,11 @@ impl Names {
                 || object["metadata"]["namespace"] == reference["namespace"];
             object["kind"] == reference["kind"] && object["metadata"]["name"] == *name && is_near
         };
-        if let Some(ours) = stored.iter().find(is_it).and_then(|own| own["metadata"]["uid"].as_str()) {
+        if let Some(ours) = stored
+            .iter()
+            .find(is_it)
+            .and_then(|own| own["metadata"]["uid"].as_str())
+        {
             self.uids.bind(uid, ours);
         }
     }

@@ -35,12 +35,18 @@ impl fmt::Display for ControllerScore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = |f: &mut fmt::Formatter<'_>, name: &str, (equal, all): (u64, u64)| {
             let percent = percent(equal, all);
-            write!(f, "{name:<36} {equal:>4} of {all:>4} equal ({percent:>5.1} %)")
+            write!(
+                f,
+                "{name:<36} {equal:>4} of {all:>4} equal ({percent:>5.1} %)"
+            )
         };
         for topic in &self.topics {
             line(f, &topic.name, topic.writes())?;
             let (compared, not) = topic.steps;
-            writeln!(f, "  {compared} steps, {not} in which the real one differs from itself")?;
+            writeln!(
+                f,
+                "  {compared} steps, {not} in which the real one differs from itself"
+            )?;
             for (user, score) in &topic.users {
                 line(f, &format!("  {user}"), *score)?;
                 writeln!(f)?;

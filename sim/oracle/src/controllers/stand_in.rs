@@ -68,7 +68,9 @@ impl Replay {
                 ("POST", "application/json")
             }
             "update" => {
-                let at = stored.iter().find(|object| is(object, resource, namespace, name))?;
+                let at = stored
+                    .iter()
+                    .find(|object| is(object, resource, namespace, name))?;
                 body = overlaid(at, &body);
                 ("PUT", "application/json")
             }

@@ -81,7 +81,8 @@ impl Write {
                 namespace => format!("{namespace}/{name}"),
             },
             code,
-            error: (code >= 400).then(|| response["message"].as_str().unwrap_or_default().to_owned()),
+            error: (code >= 400)
+                .then(|| response["message"].as_str().unwrap_or_default().to_owned()),
             body: essential(verb, &path, &request.body),
         })
     }
@@ -103,7 +104,10 @@ impl Write {
     pub fn object(&self) -> (String, String) {
         let resource = resource_of(&self.resource);
         let whole = resource.map(|(of, _)| of.qualified());
-        (whole.unwrap_or_else(|| self.resource.clone()), self.name.clone())
+        (
+            whole.unwrap_or_else(|| self.resource.clone()),
+            self.name.clone(),
+        )
     }
 }
 
@@ -193,14 +197,16 @@ fn essential(verb: &str, path: &Path<'_>, body: &Body) -> Json {
     let metadata = |keep: &dyn Fn(&str) -> bool, body: &Json| {
         let all = body["metadata"].as_object().into_iter().flatten();
         let kept = all.filter(|(key, value)| keep(key) && says_something(value));
-        kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>()
+        kept.map(|(key, value)| (key.clone(), value.clone()))
+            .collect::<Map<_, _>>()
     };
     match verb {
         "update" => {
             body["metadata"] = metadata(&|key| METADATA.contains(&key), &body).into();
             let whole = match path.subresource {
                 Some("status") => {
-                    let kept = ["metadata", "status"].map(|key| (key.to_owned(), body[key].clone()));
+                    let kept =
+                        ["metadata", "status"].map(|key| (key.to_owned(), body[key].clone()));
                     body = Json::Object(kept.into_iter().collect());
                     false
                 }

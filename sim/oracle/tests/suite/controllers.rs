@@ -8,14 +8,19 @@ use wavetank_oracle::{Known, Replayed};
 
 static CONFORMED: LazyLock<Vec<Conformed>> = LazyLock::new(|| {
     let all = bundled().expect("the recordings");
-    let played = all.iter().map(|own| replay(own).expect("a cluster of ours"));
+    let played = all
+        .iter()
+        .map(|own| replay(own).expect("a cluster of ours"));
     played.collect()
 });
 
 #[test]
 fn what_controllers_write_otherwise_is_listed_and_what_is_listed_differs() {
     let topics = CONFORMED.clone();
-    let score = ControllerScore { topics, verbose: true };
+    let score = ControllerScore {
+        topics,
+        verbose: true,
+    };
     println!("{score}");
     let known = Known::parse(controllers::KNOWN).expect("the list");
     let replayed: Vec<Replayed> = CONFORMED.iter().map(Conformed::replayed).collect();
@@ -28,7 +33,12 @@ fn at_least_95_of_100_writes_of_each_topic_are_equal() {
     assert!(!CONFORMED.is_empty());
     for topic in &*CONFORMED {
         let (_, all) = topic.writes();
-        assert!(all >= 30 && topic.percent() >= 95.0, "{}: {}", topic.name, topic.percent());
+        assert!(
+            all >= 30 && topic.percent() >= 95.0,
+            "{}: {}",
+            topic.name,
+            topic.percent()
+        );
     }
 }
 
