@@ -39,6 +39,7 @@ impl Write {
     pub fn recorded(line: &Json) -> Write {
         let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
         let mut body = line["body"].clone();
+        sort_what_is_hashed(&mut body);
         if line["verb"] == "create" {
             remove(&mut body, "status");
         }
@@ -166,6 +167,26 @@ fn remove(body: &mut Json, field: &str) {
     }
 }
 
+/// Subsets and ports of endpoints stand in the order of hashes of how Go prints them, which means nothing.
+fn sort_what_is_hashed(body: &mut Json) {
+    let sort = |list: Option<&mut Json>| {
+        if let Some(Json::Array(items)) = list {
+            items.sort_by_key(Json::to_string);
+        }
+    };
+    let kind = body["kind"].as_str().unwrap_or_default().to_owned();
+    if kind == "EndpointSlice" {
+        sort(body.get_mut("ports"));
+    }
+    if kind != "Endpoints" {
+        return;
+    }
+    for subset in body["subsets"].as_array_mut().into_iter().flatten() {
+        sort(subset.get_mut("ports"));
+    }
+    sort(body.get_mut("subsets"));
+}
+
 /// Is it there, and says something?
 fn says_something(value: &Json) -> bool {
     match value {
@@ -194,6 +215,7 @@ fn essential(verb: &str, path: &Path<'_>, body: &Body) -> Json {
         _ => (**tree).clone(),
     };
     remove(&mut body, "apiVersion");
+    sort_what_is_hashed(&mut body);
     let metadata = |keep: &dyn Fn(&str) -> bool, body: &Json| {
         let all = body["metadata"].as_object().into_iter().flatten();
         let kept = all.filter(|(key, value)| keep(key) && says_something(value));

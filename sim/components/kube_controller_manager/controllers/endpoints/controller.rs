@@ -21,7 +21,7 @@ use wavetank_version::Set;
 
 use super::defects::EndpointsDefect;
 use super::events::add_event_handlers;
-use super::notes::Writes;
+use super::notes::{Leaves, Refuses, Writes, Wrote};
 use super::subsets::{MAX_CAPACITY, Subset, repack_subsets, truncate_endpoints};
 use crate::elected::process_next_work_item;
 use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
@@ -129,19 +129,27 @@ impl Inner {
         let subsets = subsets_of(service, &pods);
         let current = self.endpoints.get(rx, key);
         if let Some(current) = &current {
-            let stale = rx.read(&STALE).get(key) == Some(&current.resource_version);
+            let (service_key, seen) = (key.clone(), current.resource_version);
+            let stale = rx.read(&STALE).get(key) == Some(&seen);
             if stale
                 && !self
                     .defects
                     .has(EndpointsDefect::ComparesWithStaleEndpoints)
             {
-                let version = current.resource_version;
+                rx.note(Refuses {
+                    service: service_key,
+                    seen,
+                });
                 return Err(SyncError::Worded(format!(
-                    "endpoints informer cache is out of date, resource version {version} already processed for \
-                     endpoints {key}"
+                    "endpoints informer cache is out of date, resource version {seen} already processed for endpoints \
+                     {key}"
                 )));
             }
             if is_as_it_should_be(current.object.json(), service.json(), &subsets) {
+                rx.note(Leaves {
+                    service: service_key,
+                    seen,
+                });
                 return Ok(());
             }
         }
@@ -166,8 +174,14 @@ impl Inner {
             Err(error) if !error.is(Reason::NotFound) => return Err(error.into()),
             _ => {}
         }
+        rx.note(Wrote {
+            service: key.clone(),
+            revision: 0,
+        });
         TRIGGER_TIMES.delete_service(rx, key);
-        rx.update(&STALE, |all| drop(all.remove(key)));
+        rx.update(&STALE, |all| {
+            all.remove(key);
+        });
         Ok(())
     }
 
@@ -183,11 +197,12 @@ impl Inner {
             let post = Request::new(Method::Post, ENDPOINTS.path(namespace, "")).with(new);
             return match self.rest.object(rx, post).await.map_err(SyncError::from) {
                 Err(error) if is_forbidden(&error) && error.is_of_a_namespace_that_ends() => Ok(()),
-                made => made.map(drop),
+                made => made.map(|made| wrote(rx, key, &made)),
             };
         };
         let put = Request::new(Method::Put, ENDPOINTS.path(namespace, name)).with(new);
         let updated = self.rest.object(rx, put).await?;
+        wrote(rx, key, &updated);
         let unchanged = updated.resource_version == current.resource_version;
         if !unchanged || self.defects.has(EndpointsDefect::UnchangedIsStale) {
             rx.update(&STALE, |all| {
@@ -218,6 +233,13 @@ impl Inner {
             }
         }
     }
+}
+
+fn wrote(rx: Rx, service: &Item, endpoints: &Stored) {
+    rx.note(Wrote {
+        service: service.clone(),
+        revision: endpoints.resource_version,
+    });
 }
 
 fn is_forbidden(error: &SyncError) -> bool {
@@ -349,7 +371,7 @@ fn new_endpoints(
         None => json!({
             "apiVersion": ENDPOINTS.api_version(),
             "kind": ENDPOINTS.kind,
-            "metadata": {"name": service.name(), "namespace": service.namespace()},
+            "metadata": {"name": service.name()},
         }),
     };
     let truncated = truncate_endpoints(&mut subsets, MAX_CAPACITY);

@@ -1,12 +1,13 @@
 //! The Endpoints controller, which lists the pods of each Service. `controller` is one sync, `subsets` how addresses are
 //! packed, `events` what wakes it up, `defects` what may be wrong in it; `users` are who makes Services and pods in a
-//! scenario, `properties` what is promised to them, `describe` how that is told.
+//! scenario, `properties` and `own_view` what is promised to them, `describe` how that is told.
 
 mod controller;
 mod defects;
 mod describe;
 mod events;
 mod notes;
+mod own_view;
 mod properties;
 mod subsets;
 mod users;
@@ -31,7 +32,7 @@ use crate::kube_controller_manager::controller::{
 };
 use crate::kube_controller_manager::gates;
 use crate::users::User;
-use crate::{informers, kube_apiserver, kube_controller_manager};
+use crate::{informers, kube_apiserver, kube_controller_manager, services};
 use controller::{ACCOUNT, CONTROLLER};
 use defects::EndpointsDefect;
 use users::UsesServices;
@@ -99,6 +100,13 @@ impl Component for EndpointsControllers {
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
         kube_apiserver::needed_by(USERS, spec, mistakes);
+        if spec.count(USERS) > 0 && services::ranges(spec).is_none() {
+            let message = format!(
+                "`{USERS}` make Services, and apiservers without addresses to give have none"
+            );
+            let help = "add `service-cluster-ip-range: 10.96.0.0/24` to `options`";
+            mistakes.key(Section::Topology, USERS, message, help);
+        }
         let syncs = spec.part::<Options>().concurrent_endpoint_syncs;
         let key = "concurrent-endpoint-syncs";
         kube_controller_manager::check_syncs(spec, mistakes, CONTROLLER, key, syncs);

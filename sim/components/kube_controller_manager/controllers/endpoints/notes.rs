@@ -1,6 +1,7 @@
 //! What the controller says, for properties and stories.
 
 use wavetank_client::workqueue::Item;
+use wavetank_etcd::Revision;
 
 /// It is about to write the Endpoints of a Service.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -10,4 +11,25 @@ pub(super) struct Writes {
     /// How many addresses are ready, and how many are not.
     pub ready: usize,
     pub not_ready: usize,
+}
+
+/// It has written them, and this is their revision; 0: it has deleted them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Wrote {
+    pub service: Item,
+    pub revision: Revision,
+}
+
+/// It leaves them as its cache shows them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Leaves {
+    pub service: Item,
+    pub seen: Revision,
+}
+
+/// It takes what its cache shows for stale, and waits for newer ones.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Refuses {
+    pub service: Item,
+    pub seen: Revision,
 }

@@ -12,6 +12,7 @@ use wavetank_etcd::{Change, Committed, Keys};
 use super::NEEDED;
 use super::controller::CONTROLLER;
 use super::notes::Writes;
+use super::own_view::OwnEndpointsAreKnown;
 use crate::kube_controller_manager::ControllerManager;
 use crate::promises::violated;
 use crate::view::ClusterView;
@@ -33,6 +34,14 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "some time after calm the Endpoints of each Service that selects pods list those that run, and say which are ready",
             NEEDED,
             |settled| Box::new(endpoints_list_the_pods(settled)),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
+            "own-endpoints-are-known",
+            "the controller leaves Endpoints as they are only if it has seen what it wrote itself, and waits for newer ones \
+             only if there are some",
+            NEEDED,
+            |_| Box::new(OwnEndpointsAreKnown::default()),
         )
         .tested_by(&USED),
         PropertyInfo::new(
@@ -72,8 +81,14 @@ fn somebody_runs(world: &World) -> bool {
 
 fn all_of<'a>(world: &'a World, registry: &str) -> Vec<&'a Object> {
     let prefix = Keys::Prefix(format!("{registry}/").into());
-    let store = ClusterView(world).store();
-    store.iter(&prefix).map(|kv| &kv.value).collect()
+    let cluster = ClusterView(world);
+    let keys: Vec<_> = cluster
+        .store()
+        .iter(&prefix)
+        .map(|kv| kv.key.clone())
+        .collect();
+    let found = keys.iter().filter_map(|key| cluster.get(key));
+    found.map(|kv| &kv.value).collect()
 }
 
 fn is_of_the_apiservers(key: &str) -> bool {

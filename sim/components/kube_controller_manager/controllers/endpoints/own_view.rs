@@ -1,0 +1,73 @@
+//! The controller compares what a Service should list with what it wrote itself last, and not with what was there before.
+
+use std::collections::BTreeMap;
+
+use wavetank_api::kinds::ENDPOINTS;
+use wavetank_client::workqueue::Item;
+use wavetank_engine::{Check, Note, ProcId, Property, World};
+use wavetank_etcd::Revision;
+
+use super::notes::{Leaves, Refuses, Wrote};
+use crate::promises::violated;
+use crate::view::ClusterView;
+
+/// A life of a process, and a Service.
+type Of = (ProcId, u32, Item);
+
+/// What each life of each controller wrote last, by Service.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct OwnEndpointsAreKnown {
+    wrote: BTreeMap<Of, Revision>,
+}
+
+/// The revision of the Endpoints of a Service, if there are any.
+fn newest(world: &World, service: &Item) -> Option<Revision> {
+    let (namespace, name) = service.split_once('/').unwrap_or(("", service));
+    let stored = ClusterView(world).get(&ENDPOINTS.key(namespace, name));
+    stored.map(|kv| kv.mod_revision)
+}
+
+impl Property for OwnEndpointsAreKnown {
+    fn name(&self) -> &'static str {
+        "own-endpoints-are-known"
+    }
+
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        if let Some(Leaves { service, seen }) = note.body.get() {
+            let life = world.incarnation(note.process);
+            let of = (note.process, life, service.clone());
+            let wrote = self.wrote.get(&of).copied().unwrap_or(0);
+            if wrote > *seen {
+                let message = format!(
+                    "the Endpoints of {service} are left as they were at revision {seen}, although they were written since, \
+                     at {wrote}"
+                );
+                return Some(violated("service", service, message));
+            }
+            return Some(Check::Held);
+        }
+        if let Some(Refuses { service, seen }) = note.body.get() {
+            if newest(world, service) == Some(*seen) {
+                let message = format!(
+                    "the Endpoints of {service} count as stale at revision {seen}, and there are no newer ones"
+                );
+                return Some(violated("service", service, message));
+            }
+            return Some(Check::Held);
+        }
+        let is_news = note.body.get::<Wrote>().is_some();
+        (!is_news).then_some(Check::Idle)
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        if let Some(Wrote { service, revision }) = note.body.get() {
+            let life = world.incarnation(note.process);
+            let of = (note.process, life, service.clone());
+            match revision {
+                0 => self.wrote.remove(&of),
+                revision => self.wrote.insert(of, *revision),
+            };
+        }
+        self.glance(world, note).unwrap_or(Check::Idle)
+    }
+}
