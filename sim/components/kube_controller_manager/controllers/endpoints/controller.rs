@@ -148,6 +148,7 @@ impl Inner {
             if is_as_it_should_be(current.object.json(), service.json(), &subsets) {
                 rx.note(Leaves {
                     service: service_key,
+                    uid: current.object.uid().into(),
                     seen,
                 });
                 return Ok(());
@@ -174,10 +175,6 @@ impl Inner {
             Err(error) if !error.is(Reason::NotFound) => return Err(error.into()),
             _ => {}
         }
-        rx.note(Wrote {
-            service: key.clone(),
-            revision: 0,
-        });
         TRIGGER_TIMES.delete_service(rx, key);
         rx.update(&STALE, |all| {
             all.remove(key);
@@ -238,6 +235,7 @@ impl Inner {
 fn wrote(rx: Rx, service: &Item, endpoints: &Stored) {
     rx.note(Wrote {
         service: service.clone(),
+        uid: endpoints.object.uid().into(),
         revision: endpoints.resource_version,
     });
 }

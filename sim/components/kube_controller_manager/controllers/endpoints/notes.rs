@@ -1,5 +1,7 @@
 //! What the controller says, for properties and stories.
 
+use std::sync::Arc;
+
 use wavetank_client::workqueue::Item;
 use wavetank_etcd::Revision;
 
@@ -13,10 +15,12 @@ pub(super) struct Writes {
     pub not_ready: usize,
 }
 
-/// It has written them, and this is their revision; 0: it has deleted them.
+/// It has written them, and this is their revision.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Wrote {
     pub service: Item,
+    /// Of the Endpoints.
+    pub uid: Arc<str>,
     pub revision: Revision,
 }
 
@@ -24,6 +28,8 @@ pub(super) struct Wrote {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Leaves {
     pub service: Item,
+    /// Of the Endpoints.
+    pub uid: Arc<str>,
     pub seen: Revision,
 }
 

@@ -1,6 +1,7 @@
 //! The controller compares what a Service should list with what it wrote itself last, and not with what was there before.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use wavetank_api::kinds::ENDPOINTS;
 use wavetank_client::workqueue::Item;
@@ -11,13 +12,14 @@ use super::notes::{Leaves, Refuses, Wrote};
 use crate::promises::violated;
 use crate::view::ClusterView;
 
-/// A life of a process, and a Service.
+/// A life of a process, and a Service. Of Endpoints that were made anew nothing is asked: that those before are gone, which the
+/// cache has yet to show, has the Service looked at again.
 type Of = (ProcId, u32, Item);
 
 /// What each life of each controller wrote last, by Service.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct OwnEndpointsAreKnown {
-    wrote: BTreeMap<Of, Revision>,
+    wrote: BTreeMap<Of, (Arc<str>, Revision)>,
 }
 
 /// The revision of the Endpoints of a Service, if there are any.
@@ -33,11 +35,11 @@ impl Property for OwnEndpointsAreKnown {
     }
 
     fn glance(&self, world: &World, note: &Note) -> Option<Check> {
-        if let Some(Leaves { service, seen }) = note.body.get() {
+        if let Some(Leaves { service, uid, seen }) = note.body.get() {
             let life = world.incarnation(note.process);
             let of = (note.process, life, service.clone());
-            let wrote = self.wrote.get(&of).copied().unwrap_or(0);
-            if wrote > *seen {
+            let wrote = self.wrote.get(&of).filter(|(own, _)| own == uid);
+            if let Some((_, wrote)) = wrote.filter(|(_, wrote)| wrote > seen) {
                 let message = format!(
                     "the Endpoints of {service} are left as they were at revision {seen}, although they were written since, \
                      at {wrote}"
@@ -60,13 +62,15 @@ impl Property for OwnEndpointsAreKnown {
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some(Wrote { service, revision }) = note.body.get() {
+        if let Some(Wrote {
+            service,
+            uid,
+            revision,
+        }) = note.body.get()
+        {
             let life = world.incarnation(note.process);
             let of = (note.process, life, service.clone());
-            match revision {
-                0 => self.wrote.remove(&of),
-                revision => self.wrote.insert(of, *revision),
-            };
+            self.wrote.insert(of, (uid.clone(), *revision));
         }
         self.glance(world, note).unwrap_or(Check::Idle)
     }
