@@ -12,8 +12,8 @@ use super::notes::{Leaves, Refuses, Wrote};
 use crate::promises::violated;
 use crate::view::ClusterView;
 
-/// A life of a process, and a Service. Of Endpoints that were made anew nothing is asked: that those before are gone, which the
-/// cache has yet to show, has the Service looked at again.
+/// A life of a process, and a Service. Of Endpoints that are gone nothing is asked: that they are, which the cache has yet to
+/// show, has the Service looked at again.
 type Of = (ProcId, u32, Item);
 
 /// What each life of each controller wrote last, by Service.
@@ -22,11 +22,11 @@ pub(super) struct OwnEndpointsAreKnown {
     wrote: BTreeMap<Of, (Arc<str>, Revision)>,
 }
 
-/// The revision of the Endpoints of a Service, if there are any.
-fn newest(world: &World, service: &Item) -> Option<Revision> {
+/// The Endpoints of a Service as they are stored, if there are any: their UID and their revision.
+fn newest<'a>(world: &'a World, service: &Item) -> Option<(&'a str, Revision)> {
     let (namespace, name) = service.split_once('/').unwrap_or(("", service));
-    let stored = ClusterView(world).get(&ENDPOINTS.key(namespace, name));
-    stored.map(|kv| kv.mod_revision)
+    let stored = ClusterView(world).get(&ENDPOINTS.key(namespace, name))?;
+    Some((stored.value.uid(), stored.mod_revision))
 }
 
 impl Property for OwnEndpointsAreKnown {
@@ -38,7 +38,11 @@ impl Property for OwnEndpointsAreKnown {
         if let Some(Leaves { service, uid, seen }) = note.body.get() {
             let life = world.incarnation(note.process);
             let of = (note.process, life, service.clone());
-            let wrote = self.wrote.get(&of).filter(|(own, _)| own == uid);
+            let is_there = newest(world, service).is_some_and(|(own, _)| *own == **uid);
+            let wrote = self
+                .wrote
+                .get(&of)
+                .filter(|(own, _)| own == uid && is_there);
             if let Some((_, wrote)) = wrote.filter(|(_, wrote)| wrote > seen) {
                 let message = format!(
                     "the Endpoints of {service} are left as they were at revision {seen}, although they were written since, \
@@ -49,7 +53,7 @@ impl Property for OwnEndpointsAreKnown {
             return Some(Check::Held);
         }
         if let Some(Refuses { service, seen }) = note.body.get() {
-            if newest(world, service) == Some(*seen) {
+            if newest(world, service).is_some_and(|(_, revision)| revision == *seen) {
                 let message = format!(
                     "the Endpoints of {service} count as stale at revision {seen}, and there are no newer ones"
                 );
