@@ -11,6 +11,7 @@ use super::exit::{Exit, Problem};
 use super::progress::Ticker;
 use super::{human, interrupt, print};
 
+mod controllers;
 #[cfg(feature = "real-etcd")]
 mod etcd;
 #[cfg(not(feature = "real-etcd"))]
@@ -48,6 +49,24 @@ enum What {
     /// transcript, which `conform apiserver FILE` replays. It needs a build with the feature
     /// `real-apiserver`; docs/LIVE.md says how to get the programs.
     Apiserver(ApiserverArgs),
+    /// What controllers write, against recordings of a real kube-controller-manager
+    ///
+    /// The script of each recording is played against a simulated apiserver with a simulated controller manager. The writes
+    /// of its controllers are compared, object by object: user, verb, answer and the essential body. What other controllers
+    /// wrote is played like the script. The exit code is 0 if nothing differs but what
+    /// sim/oracle/known-differences-of-controllers.txt lists with its reason, 1 if something does, and 2 if a recording
+    /// cannot be played. The last line is `writes: N equal of M (P %)`.
+    Controllers(ControllersArgs),
+}
+
+#[derive(Debug, Args)]
+struct ControllersArgs {
+    /// The topic, or a file [default: all that are part of wavetank]
+    #[arg(long, value_name = "TOPIC")]
+    topic: Vec<String>,
+    /// Show each difference
+    #[arg(long)]
+    verbose: bool,
 }
 
 #[derive(Debug, Args)]
@@ -110,6 +129,7 @@ struct EtcdArgs {
 pub(super) fn conform(args: &ConformArgs) -> Result<Exit, Problem> {
     match &args.what {
         What::Etcd(args) => etcd::etcd(args),
+        What::Controllers(args) => controllers::controllers(args),
         What::Apiserver(args) => match &args.live {
             Some(program) => live::apiserver(program.as_deref(), &args.plan),
             None => apiserver(args),
@@ -150,7 +170,11 @@ fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
     }
     let known = Known::parse(Known::bundled()).map_err(Problem::new)?;
     let unlisted = known.unlisted(&score.files);
-    print(&differences(score.differences(), &unlisted))?;
+    print(&differences(
+        score.differences(),
+        "known-differences.txt",
+        &unlisted,
+    ))?;
     print(&score.to_string())?;
     let done = score.files.len();
     if done < all && unlisted.is_empty() {
@@ -167,10 +191,10 @@ fn apiserver(args: &ApiserverArgs) -> Result<Exit, Problem> {
 }
 
 /// How many steps differ, and which of them nobody expects to.
-fn differences(all: usize, unlisted: &[(String, u64)]) -> String {
+fn differences(all: usize, list: &str, unlisted: &[(String, u64)]) -> String {
     let listed = all - unlisted.len();
     let mut text = format!(
-        "differences: {listed} that known-differences.txt lists, {} more\n",
+        "differences: {listed} that {list} lists, {} more\n",
         unlisted.len()
     );
     for (file, step) in unlisted {

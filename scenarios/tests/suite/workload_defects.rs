@@ -1,4 +1,5 @@
-//! The defects of controllers of sets of pods that a seed of `workload-storm` or `rollout-storm` shows;
+//! The defects of controllers of sets of pods and of Endpoints that a seed of `workload-storm`, `rollout-storm` or
+//! `endpoints-storm` shows;
 //! `deletions-count-twice` is found by `replicaset-stale`, `fix-count-no-deleted` by `replicaset-deletes`. `fix-wake-when-expired` shows in fewer seeds than a test can try: here a set is made anew at the
 //! moment that matters.
 
@@ -23,6 +24,9 @@ pins! {
     cleans_up_sets_in_use: "cleans-up-sets-in-use",
     deadline_is_not_awaited: "deadline-is-not-awaited",
     fix_complete_is_not_stuck: "fix-complete-is-not-stuck",
+    compares_with_stale_endpoints: "compares-with-stale-endpoints",
+    unchanged_endpoints_are_stale: "unchanged-endpoints-are-stale",
+    leftovers_are_not_checked: "leftovers-are-not-checked",
 }
 
 const MADE_ANEW: &str = "

@@ -34,7 +34,7 @@ impl InformerClient {
         let servers = Servers::Balanced(balancer.clone());
         let informers = Informers {
             scope: Name::new("informer-client"),
-            rest: RestClient { release, servers },
+            rest: RestClient::new(release, servers),
             defects,
             specs,
         };

@@ -35,7 +35,7 @@ use crate::apiextensions::{self, Found};
 use crate::cacher::Cacher;
 use crate::gates;
 use crate::registry::{Made, Registry, Warnings, warn};
-use crate::server::{Config, InFlight, Serve};
+use crate::server::{AuditLog, Audited, Config, InFlight, Serve};
 use crate::storages::Storages;
 
 pub use forms::Form;
@@ -45,6 +45,10 @@ pub(crate) use watch::{Watching, routine, watch};
 
 /// `apiserver/pkg/server/config.go` `NewConfig`: requests other than watches.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long the line of a request in the audit log takes, for which its answer waits (`--audit-log-mode=blocking`). Watches
+/// do not wait for it: what a request changed is known before its answer is.
+const AUDIT_TAKES: Duration = Duration::from_micros(100);
 
 /// Serves one request that is not a watch.
 pub(crate) async fn serve(
@@ -61,6 +65,14 @@ pub(crate) async fn serve(
         let late = "request did not complete within the allotted timeout";
         Response::status(Status::of(wavetank_api::Reason::Timeout, late))
     });
+    if config.audit == AuditLog::On {
+        rx.note(Audited {
+            by_itself: served.caller.process() == config.me,
+            request: served.request.expect::<Request>().clone(),
+            response: response.clone(),
+        });
+        rx.sleep(AUDIT_TAKES).await;
+    }
     rx.reply(served.caller, Payload::new(response));
     InFlight::Request.end(rx);
     // Up to v1.20 (`WithTimeoutForNonLongRunningRequests`) the client is answered and the handler

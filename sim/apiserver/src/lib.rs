@@ -29,7 +29,7 @@ pub use endpoints::namespace_lifecycle::NAMESPACE_LISTER;
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
 pub use server::{
-    Admission, ApiServer, Config, HOOKS_DONE, Hook, HookFuture, ManagedFields, STOP_BEGUN,
-    ServerNote,
+    Admission, ApiServer, AuditLog, Audited, Config, HOOKS_DONE, Hook, HookFuture, ManagedFields,
+    STOP_BEGUN, ServerNote,
 };
 pub use storage::{Storage, Updated};

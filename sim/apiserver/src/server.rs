@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::kinds::{API_SERVICES, Kinds};
-use wavetank_api::{Request, Resource};
+use wavetank_api::{Request, Resource, Response};
 use wavetank_client::{RestClient, Servers};
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task, Timer,
@@ -88,6 +88,38 @@ pub struct Config {
     pub custom_resources: CustomResources,
     /// Which admission plugins are on beside those that need no other objects.
     pub admission: Admission,
+    /// `--audit-log-path`
+    pub audit: AuditLog,
+}
+
+/// Does a server tell what it was asked and has answered? Only who compares its clients with real ones wants that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AuditLog {
+    /// It does not.
+    #[default]
+    Off,
+    /// It tells of all requests that are no watches, each before it is answered ([`Audited`]).
+    On,
+}
+
+/// By hand: a server without it has the hash that it had before there was one.
+impl Hash for AuditLog {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        if *self == AuditLog::On {
+            state.write_u8(1);
+        }
+    }
+}
+
+/// A request that was served (the stage `ResponseComplete` of `apiserver/pkg/audit`).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Audited {
+    /// Did the server ask itself?
+    pub by_itself: bool,
+    /// What was asked.
+    pub request: Request,
+    /// What was answered.
+    pub response: Response,
 }
 
 /// Admission plugins that look at other objects. Real servers have them on.
@@ -203,10 +235,7 @@ impl Config {
 
     /// Its loopback client.
     pub fn loopback(&self) -> RestClient {
-        RestClient {
-            release: self.release,
-            servers: Servers::Loopback(self.me),
-        }
+        RestClient::new(self.release, Servers::Loopback(self.me))
     }
 }
 

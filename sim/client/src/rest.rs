@@ -2,10 +2,11 @@
 //! itself, to the server of its own process (loopback) or to any of several behind a load balancer. What is done with
 //! an answer does not belong here.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
-use wavetank_api::http::{Content, List, Method, WatchPart};
+use wavetank_api::http::{Content, Header, List, Method, WatchPart};
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Reason, Request, Response, Status, Stored};
 use wavetank_engine::{NetError, Payload, ProcId, Rx, Stream, Transport, mutant};
@@ -27,6 +28,8 @@ pub struct RestClient {
     pub release: Version,
     /// Which servers it reaches.
     pub servers: Servers,
+    /// What it calls itself, if its requests do not say (`UserAgent`).
+    pub user_agent: Header,
 }
 
 /// The servers of a client.
@@ -83,6 +86,32 @@ impl Failure {
 }
 
 impl RestClient {
+    /// A client of this release that reaches these servers.
+    pub fn new(release: Version, servers: Servers) -> RestClient {
+        RestClient {
+            release,
+            servers,
+            user_agent: Header::default(),
+        }
+    }
+
+    /// The same with a name (`AddUserAgent`).
+    #[must_use]
+    pub fn named(&self, user_agent: impl Into<Arc<str>>) -> RestClient {
+        RestClient {
+            user_agent: Header(Some(user_agent.into())),
+            ..self.clone()
+        }
+    }
+
+    /// A request as it is sent.
+    fn signed(&self, mut request: Request) -> Request {
+        if let Some(name) = &self.user_agent.0 {
+            request.user_agent = name.clone();
+        }
+        request
+    }
+
     fn transport(&self) -> &'static Transport {
         match &self.servers {
             Servers::Loopback(_) => &transport::LOOPBACK,
@@ -134,6 +163,7 @@ impl RestClient {
     /// The answer to a request that was not refused. Only a GET is repeated when its connection broke: others would
     /// be done twice.
     async fn repeated(&self, rx: Rx, request: Request) -> Result<Payload, Failure> {
+        let request = self.signed(request);
         for repetitions in 0.. {
             let server = self.servers.next(rx).await;
             let body = Payload::new(request.clone());
@@ -175,6 +205,7 @@ impl RestClient {
         rx: Rx,
         request: Request,
     ) -> Result<Option<(Stream, ProcId)>, Failure> {
+        let request = self.signed(request);
         for repetitions in 0.. {
             let server = self.servers.next(rx).await;
             let stream = rx.open_stream(self.transport(), server, Payload::new(request.clone()));

@@ -76,7 +76,7 @@ fn balancer(wiring: &Wiring) -> LoadBalancer {
 pub fn rest(spec: &Spec, wiring: &Wiring) -> Option<RestClient> {
     let release = kube_apiserver::newest(spec)?;
     let servers = Servers::Balanced(balancer(wiring));
-    Some(RestClient { release, servers })
+    Some(RestClient::new(release, servers))
 }
 
 fn key_of(resource: &Resource, stored: &Stored) -> String {

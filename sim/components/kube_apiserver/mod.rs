@@ -17,7 +17,9 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES};
-use wavetank_apiserver::{Admission, ApiServer, CacheDefect, Config, ManagedFields, ServerDefect};
+use wavetank_apiserver::{
+    Admission, ApiServer, AuditLog, CacheDefect, Config, ManagedFields, ServerDefect,
+};
 use wavetank_component::Focus;
 use wavetank_component::{
     Component, Description, Given, Hit, Keys, Mistakes, Need, Part, Path, PropertyInfo, Replicas,
@@ -229,6 +231,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
         compaction: watch_cache::compaction(setup),
+        audit: AuditLog::Off,
     }
 }
 

@@ -21,6 +21,11 @@ pub trait ControllerDescriptor: Component {
     /// Its name in `controllers`.
     fn controller_name(&self) -> &'static str;
 
+    /// The service account that it works as (`--use-service-account-credentials`), after which its client is named.
+    fn service_account(&self) -> &'static str {
+        self.controller_name()
+    }
+
     /// The releases that have it, and have it on.
     fn releases_with_it(&self) -> Gate;
 
@@ -66,6 +71,11 @@ pub trait Controller: fmt::Debug + Send + Sync + 'static {
     /// How many workers it has (`--concurrent-…-syncs`).
     fn workers(&self) -> u32 {
         1
+    }
+
+    /// Its other goroutines (those of `Run`), if they are of several kinds: each is a controller that has workers, too.
+    fn beside(&self) -> Vec<Arc<dyn Controller>> {
+        Vec::new()
     }
 
     /// A timer of the process; false if it is none of the controller's.

@@ -23,4 +23,5 @@ controllers! {
     replicaset::ReplicaSets,
     replication::ReplicationControllers,
     deployment::Deployments,
+    endpoints::EndpointsControllers,
 }

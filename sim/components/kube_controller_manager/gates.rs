@@ -11,6 +11,9 @@ gates! {
     /// A ReplicaSet is not synced before the caches have seen what was written for it
     /// (`StaleControllerConsistencyReplicaSet`, beta).
     pub READS_OWN_WRITES = Gate::since(1, 36);
+    /// The controllers of Endpoints and EndpointSlices in the form that is here: pods have a queue of their own, and what the
+    /// Endpoints controller writes is labelled as its own.
+    pub ENDPOINTS_CONTROLLER = Gate::since(1, 36);
     /// The Deployment controller in the form that is here, over ReplicaSets as they are here.
     pub DEPLOYMENT_CONTROLLER = Gate::since(1, 22);
 }

@@ -26,6 +26,8 @@ use crate::elected::{Elected, LEAD, worker_ended, workers_begin};
 
 /// The name of its lock (`--leader-elect-resource-name`), and of its informers.
 pub const LOCK: Name = Name::new(NAME);
+/// The users that controllers are begin so (`MakeUsername`).
+pub const SERVICE_ACCOUNTS: &str = "system:serviceaccount:kube-system:";
 /// A turn of a worker of a controller.
 const WORK: Name = Name::new("work");
 /// `InformerFactory.Start`, in a leader.
@@ -80,12 +82,18 @@ impl ControllerManager {
         kind: LockKind,
         release_on_cancel: bool,
     ) -> ControllerManager {
+        let rest = context.rest.clone();
         let running = controllers.iter();
-        let running = running.map(|controller| controller.new_controller(setup, &mut context));
+        let running = running.flat_map(|controller| {
+            context.rest = rest.named(user_agent(&rest, &**controller));
+            let own = controller.new_controller(setup, &mut context);
+            let beside = own.beside();
+            std::iter::once(own).chain(beside)
+        });
         let running: Vec<_> = running.collect();
         let lock = Lock { name: LOCK, kind };
         ControllerManager {
-            elected: Elected::new(name, context.rest, defects, lock, release_on_cancel),
+            elected: Elected::new(name, rest, defects, lock, release_on_cancel),
             controllers: Arc::new(Controllers {
                 informers: context.informers.done(),
                 names: running.iter().map(|controller| controller.name()).collect(),
@@ -161,6 +169,12 @@ impl ControllerManager {
             cx.spawn(worker);
         }
     }
+}
+
+/// What the client of a controller calls itself (`DynamicControllerClientBuilder`).
+fn user_agent(rest: &RestClient, controller: &dyn ControllerDescriptor) -> String {
+    let (release, account) = (rest.release, controller.service_account());
+    format!("{NAME}/{release}/{SERVICE_ACCOUNTS}{account}")
 }
 
 /// What controllers of a process are made of: they share informers.

@@ -5,6 +5,7 @@ pub mod controller;
 mod controller_utils;
 mod controllers;
 mod describe;
+mod endpoint_utils;
 pub mod gates;
 mod leaders;
 mod manager;
@@ -29,7 +30,7 @@ use options::{Decided, SHORTEST_LEASE};
 
 pub use controllers::new_controller_descriptors;
 pub use describe::lock;
-pub use manager::{ControllerManager, LOCK, controller_context};
+pub use manager::{ControllerManager, LOCK, SERVICE_ACCOUNTS, controller_context};
 pub use options::{Options, ResourceLock};
 
 /// Its name.

@@ -116,14 +116,14 @@ impl AddressControllers {
         };
         Arc::new(Informers {
             scope: SCOPE,
-            rest: RestClient {
-                release: self.server.release,
-                servers: Servers::Balanced(LoadBalancer {
+            rest: RestClient::new(
+                self.server.release,
+                Servers::Balanced(LoadBalancer {
                     servers: vec![self.server.me],
                     policy: Policy::Fixed,
                     window: None,
                 }),
-            },
+            ),
             defects: self.informers,
             specs: vec![
                 queued(&SERVICES, |rx, _, notice| {

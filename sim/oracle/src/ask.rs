@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use wavetank_api::Resource;
+use wavetank_apiserver::AuditLog;
 use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 use wavetank_components::services::ServiceRanges;
 use wavetank_releases::Release;
@@ -27,6 +28,8 @@ pub fn ask(requests: &[Json]) -> Vec<Json> {
         watch_cache: true,
         identity: false,
         asked_for: Resource::ALL.to_vec(),
+        audit: AuditLog::Off,
+        manager: None,
     });
     let answer = |request: &Json| {
         let number = lab.send(request, false);

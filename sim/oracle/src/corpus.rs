@@ -33,7 +33,12 @@ impl Recording {
 /// # Errors
 /// What is wrong with one of them.
 pub fn bundled() -> Result<Vec<Recording>, String> {
-    let mut files: Vec<_> = BUNDLED.files().collect();
+    in_folder(&BUNDLED)
+}
+
+/// Those of a folder that is compiled in.
+pub(crate) fn in_folder(folder: &'static Dir<'_>) -> Result<Vec<Recording>, String> {
+    let mut files: Vec<_> = folder.files().collect();
     files.sort_by_key(|file| file.path());
     let recordings = files.iter().filter(|file| name_of(file.path()).is_some());
     recordings

@@ -3,6 +3,7 @@
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
+use wavetank_apiserver::AuditLog;
 use wavetank_component::values::Written;
 use wavetank_components::kube_apiserver::bootstrap::Reconciler;
 use wavetank_components::services::{Cidrs, PortRange, ServiceRanges};
@@ -61,6 +62,8 @@ pub(crate) fn cluster(head: &Json, asked_for: Vec<&'static Resource>) -> Result<
         watch_cache: true,
         identity: false,
         asked_for,
+        audit: AuditLog::Off,
+        manager: None,
     };
     for (flag, value) in head["flags"].as_object().into_iter().flatten() {
         let value = value

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use wavetank_api::kinds::{self, Kinds};
 use wavetank_api::{Body, Method, Object, Query, Request, Resource, Response, WatchPart};
 use wavetank_apiserver::{
-    Admission, ApiServer, Config, CustomResources, Defects, ManagedFields, gates,
+    Admission, ApiServer, AuditLog, Audited, Config, CustomResources, Defects, ManagedFields, gates,
 };
 use wavetank_client::HTTPS;
 use wavetank_components::kube_apiserver::bootstrap::{Bootstrap, Reconciler};
@@ -23,6 +23,8 @@ use wavetank_etcd::{
     Client, Committed, Connections, DeleteRange, Etcd, Keys, Put, Sizes, Txn, TxnOp,
 };
 use wavetank_version::{EtcdVersion, Set, Version};
+
+use crate::manager;
 
 const SEND: Name = Name::new("send");
 const MARK: Name = Name::new("mark");
@@ -304,6 +306,7 @@ pub struct Lab {
     next: u64,
     writes: Vec<Write>,
     messages: Vec<(Time, String)>,
+    audited: Vec<Audited>,
     /// Where the draws of addresses, ports and names are.
     drawn: u64,
 }
@@ -329,6 +332,10 @@ pub struct Cluster {
     pub identity: bool,
     /// What they are asked for: of this, and of what they use themselves, they have watch caches.
     pub asked_for: Vec<&'static Resource>,
+    /// Does the first tell what it is asked and answers?
+    pub audit: AuditLog,
+    /// The flags of the controller manager that runs beside the first; without them there is none.
+    pub manager: Option<Vec<String>>,
 }
 
 /// What servers use themselves.
@@ -369,6 +376,7 @@ impl Lab {
         let (release, etcd) = (cluster.release, cluster.etcd);
         let mut all = vec!["etcd", EVENTS_ETCD, "recorder"];
         all.extend(servers);
+        all.extend(cluster.manager.as_ref().map(|_| manager::NAME));
         let id = |name| WorldBuilder::id_of(name, &all);
         let member = |name| wavetank_etcd::Config {
             me: MemberId(0),
@@ -406,6 +414,7 @@ impl Lab {
             },
             watch_cache: cluster.watch_cache.then_some(etcd),
             compaction: None,
+            audit: cluster.audit,
         };
         let mut builder = WorldBuilder::new();
         builder.process("etcd", Etcd::<Object>::new(member("etcd")));
@@ -426,12 +435,16 @@ impl Lab {
         let server = id(Lab::FIRST);
         let etcd = Client::new(id("etcd"));
         builder.process("recorder", Recorder { server, etcd });
+        if let Some(flags) = &cluster.manager {
+            builder.process(manager::NAME, manager::of(flags, release, server));
+        }
         let mut lab = Lab {
             world: builder.build(),
             now: Time::ZERO,
             next: 0,
             writes: Vec::new(),
             messages: Vec::new(),
+            audited: Vec::new(),
             drawn: 0,
         };
         for name in ["etcd", EVENTS_ETCD, "recorder"] {
@@ -562,6 +575,9 @@ impl Lab {
                 self.messages
                     .push((self.world.now(), repair.message.clone()));
             }
+            if let Some(audited) = note.body.get::<Audited>() {
+                self.audited.push(audited.clone());
+            }
             let Some(commit) = note.body.get::<Committed<Object>>() else {
                 continue;
             };
@@ -584,6 +600,11 @@ impl Lab {
     /// What was written since it was last asked.
     pub fn writes(&mut self) -> Vec<Write> {
         std::mem::take(&mut self.writes)
+    }
+
+    /// What was asked and answered since it was last asked, where there is an audit log.
+    pub fn audited(&mut self) -> Vec<Audited> {
+        std::mem::take(&mut self.audited)
     }
 
     /// How many writes there were since.

@@ -11,16 +11,20 @@
 //! - `replay`: one file, line by line, in one pass from an empty store;
 //! - `timing`: how long a server that is gone stays in the Endpoints;
 //! - `ask`: requests of one's own to the same server;
-//! - `score`: how many steps are equal, and the list of those that may differ.
+//! - `score`: how many steps are equal, and the list of those that may differ;
+//! - `manager`: a simulated kube-controller-manager beside the server;
+//! - `controllers`: what controllers write, against recordings of real ones.
 
 mod ask;
 mod bootstrap;
 mod causes;
+pub mod controllers;
 pub mod corpus;
 mod endpoints;
 pub mod head;
 mod lab;
 mod managed_fields;
+mod manager;
 mod replay;
 mod score;
 mod symbols;

@@ -69,7 +69,7 @@ struct Replay<'a> {
 }
 
 /// The resources that somebody asks for.
-fn asked_for(lines: &[Json]) -> Vec<&'static Resource> {
+pub(crate) fn asked_for(lines: &[Json]) -> Vec<&'static Resource> {
     fn add(value: &Json, all: &mut Vec<&'static Resource>) {
         match value {
             Json::Object(fields) => {

@@ -6,6 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use wavetank_apiserver::AuditLog;
 use wavetank_components::kube_apiserver::bootstrap::{MASTER_LEASES, Reconciler};
 use wavetank_components::services::ServiceRanges;
 use wavetank_engine::Time;
@@ -193,6 +194,8 @@ fn three_servers() -> Lab {
         watch_cache: true,
         identity: false,
         asked_for: Vec::new(),
+        audit: AuditLog::Off,
+        manager: None,
     })
 }
 

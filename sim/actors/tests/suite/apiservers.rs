@@ -121,6 +121,7 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
             events_etcd: None,
             watch_cache: Some(Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
+            audit: Default::default(),
         };
         builder.process(name, ApiServer::new(config, vec![Nothing]));
     }

@@ -47,10 +47,7 @@ impl Manager {
         let controllers = controllers.map(|((scope, on), resync)| {
             Arc::new(Informers {
                 scope,
-                rest: RestClient {
-                    release: setup.release,
-                    servers: Servers::Balanced(balancer.clone()),
-                },
+                rest: RestClient::new(setup.release, Servers::Balanced(balancer.clone())),
                 defects: setup.defects,
                 specs: vec![InformerSpec {
                     resync: Some(Duration::from_secs(60)),

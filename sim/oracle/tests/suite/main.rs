@@ -3,6 +3,7 @@
 
 mod apply;
 mod bad_requests;
+mod controllers;
 mod openapi;
 mod oracle;
 mod timing;

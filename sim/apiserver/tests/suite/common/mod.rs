@@ -207,6 +207,7 @@ impl Setting {
             events_etcd: None,
             watch_cache: self.watch_cache.then(|| Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
+            audit: Default::default(),
         }
     }
 }

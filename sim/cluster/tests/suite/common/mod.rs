@@ -290,12 +290,12 @@ impl Bench {
 
 /// A client of all apiservers, without a load balancer that anybody could see.
 pub fn balanced(wiring: &Wiring) -> RestClient {
-    RestClient {
-        release: V1_36,
-        servers: Servers::Balanced(LoadBalancer {
+    RestClient::new(
+        V1_36,
+        Servers::Balanced(LoadBalancer {
             servers: wiring.ids(kube_apiserver::NAME),
             policy: Policy::Drawn,
             window: None,
         }),
-    }
+    )
 }

@@ -392,10 +392,7 @@ impl Component for OtherManagers {
                 policy: Policy::Drawn,
                 window: None,
             };
-            let rest = RestClient {
-                release: own.release,
-                servers: Servers::Balanced(balancer),
-            };
+            let rest = RestClient::new(own.release, Servers::Balanced(balancer));
             let mut controllers = new_controller_descriptors();
             controllers.retain(|controller| !controller.is_disabled_by_default());
             let context = controller_context(rest, Selection::NONE);

@@ -1,0 +1,38 @@
+//! Mistakes in the Endpoints controller.
+
+use wavetank_version::{Defect, Gate, defects};
+
+use crate::kube_controller_manager::gates;
+
+const COMPARES_WITH_STALE_ENDPOINTS: Defect = Defect::known(
+    "compares-with-stale-endpoints",
+    "k/k#125638 (fixed by PR #125675, 1.31)",
+    "what a Service should list is compared with Endpoints from a cache that has not seen the last update: no write follows",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
+const UNCHANGED_IS_STALE: Defect = Defect::known(
+    "unchanged-endpoints-are-stale",
+    "k/k#126578, k/k#127370 (1.31.0, 1.31.1)",
+    "an update that changes nothing makes the Endpoints count as stale for ever: they are not written any more",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
+const LEFTOVERS_ARE_NOT_CHECKED: Defect = Defect::known(
+    "leftovers-are-not-checked",
+    "`checkLeftoverEndpoints`, left out (k/k#6877)",
+    "the Endpoints of a Service that goes while no controller runs stay for ever",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
+defects! {
+    /// A mistake in the Endpoints controller.
+    pub enum EndpointsDefect in "Endpoints controllers" {
+        ComparesWithStaleEndpoints = COMPARES_WITH_STALE_ENDPOINTS,
+        UnchangedIsStale = UNCHANGED_IS_STALE,
+        LeftoversAreNotChecked = LEFTOVERS_ARE_NOT_CHECKED,
+    }
+}

@@ -1,0 +1,264 @@
+//! What users of Services may rely on, as etcd shows it: what Endpoints should list is worked out here anew, port by port.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use wavetank_api::kinds::{ENDPOINTS, PODS, SERVICES};
+use wavetank_api::{Json, Object, json};
+use wavetank_component::{Entry, PropertyInfo, Spec};
+use wavetank_engine::{Check, Note, Reached, Stable, Status, World};
+use wavetank_etcd::{Change, Committed, Keys};
+
+use super::NEEDED;
+use super::controller::CONTROLLER;
+use super::notes::Writes;
+use super::own_view::OwnEndpointsAreKnown;
+use crate::kube_controller_manager::ControllerManager;
+use crate::promises::violated;
+use crate::view::ClusterView;
+
+/// What failed in a storm is tried again a little later than the storm was long (5 ms, doubled up to 82 s).
+pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(5 * 60);
+
+/// Somebody has to use Services.
+const USED: [Entry; 2] = [
+    Entry::new("topology", "service-users", "2"),
+    Entry::new("workload", "use-services", "{every: 5s}"),
+];
+
+pub(super) fn all() -> Vec<PropertyInfo> {
+    let users = |spec: &Spec| spec.count(super::USERS) > 0;
+    vec![
+        PropertyInfo::new(
+            "endpoints-list-the-pods",
+            "some time after calm the Endpoints of each Service that selects pods list those that run, and say which are ready",
+            NEEDED,
+            |settled| Box::new(endpoints_list_the_pods(settled)),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
+            "own-endpoints-are-known",
+            "the controller leaves Endpoints as they are only if it has seen what it wrote itself, and waits for newer ones \
+             only if there are some",
+            NEEDED,
+            |_| Box::new(OwnEndpointsAreKnown::default()),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
+            "endpoints-go-with-their-service",
+            "some time after calm no Endpoints are left of which there is no Service",
+            NEEDED,
+            |settled| Box::new(endpoints_go_with_their_service(settled)),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
+            "endpoints-are-quiet",
+            "some time after calm nobody writes Endpoints of Services any more",
+            NEEDED,
+            |settled| Box::new(endpoints_are_quiet(settled)),
+        ),
+        PropertyInfo::new(
+            "endpoints-were-written",
+            "the controller found a Service whose Endpoints were not as they should be",
+            NEEDED,
+            |_| Box::new(endpoints_were_written()),
+        )
+        .fits(users),
+    ]
+}
+
+/// An address behind a port, of a pod, ready or not.
+type Listed = BTreeSet<(i64, String, String, bool)>;
+
+/// Is there a controller manager that runs the controller?
+fn somebody_runs(world: &World) -> bool {
+    let mut all = world.processes();
+    all.any(|process| {
+        let manager = world.process::<ControllerManager>(process);
+        manager.is_some_and(|own| own.runs(CONTROLLER)) && world.status(process) == Status::Up
+    })
+}
+
+fn all_of<'a>(world: &'a World, registry: &str) -> Vec<&'a Object> {
+    let prefix = Keys::Prefix(format!("{registry}/").into());
+    let cluster = ClusterView(world);
+    let keys: Vec<_> = cluster
+        .store()
+        .iter(&prefix)
+        .map(|kv| kv.key.clone())
+        .collect();
+    let found = keys.iter().filter_map(|key| cluster.get(key));
+    found.map(|kv| &kv.value).collect()
+}
+
+fn is_of_the_apiservers(key: &str) -> bool {
+    key.ends_with("default/kubernetes")
+}
+
+/// What the Endpoints of a Service should list; `None` of one that selects no pods, or is another's name.
+fn expected(world: &World, service: &Object) -> Option<Listed> {
+    let spec = &service.json()["spec"];
+    let selector = spec["selector"].as_object()?;
+    if spec["type"] == "ExternalName" {
+        return None;
+    }
+    let publishes = spec["publishNotReadyAddresses"] == true;
+    let mut listed = Listed::new();
+    for pod in all_of(world, PODS.registry) {
+        let labels = &pod.json()["metadata"]["labels"];
+        let is_selected = selector
+            .iter()
+            .all(|(key, value)| labels.get(key) == Some(value));
+        let status = &pod.json()["status"];
+        let is_over = status["phase"] == "Succeeded" || status["phase"] == "Failed";
+        let goes = pod.is_being_deleted() && !publishes;
+        let ip = json::text(status, &["podIP"]);
+        if !is_selected
+            || pod.namespace() != service.namespace()
+            || is_over
+            || goes
+            || ip.is_empty()
+        {
+            continue;
+        }
+        let conditions = json::list(status, &["conditions"]).iter();
+        let mut ready = conditions.filter(|own| own["type"] == "Ready" && own["status"] == "True");
+        let ready = publishes || ready.next().is_some();
+        for port in json::list(spec, &["ports"]) {
+            if let Some(number) = port_of(pod.json(), &port["targetPort"]) {
+                listed.insert((number, ip.to_owned(), pod.uid().to_owned(), ready));
+            }
+        }
+    }
+    Some(listed)
+}
+
+/// The port of a pod, by its number or its name.
+fn port_of(pod: &Json, target: &Json) -> Option<i64> {
+    if target.is_i64() {
+        return target.as_i64();
+    }
+    let containers = json::list(pod, &["spec", "containers"]).iter();
+    let mut ports = containers.flat_map(|own| json::list(own, &["ports"]));
+    ports.find(|port| port["name"] == *target)?["containerPort"].as_i64()
+}
+
+/// What they list.
+fn listed(endpoints: &Json) -> Listed {
+    let mut all = Listed::new();
+    for subset in json::list(endpoints, &["subsets"]) {
+        for port in json::list(subset, &["ports"]) {
+            for (field, ready) in [("addresses", true), ("notReadyAddresses", false)] {
+                for address in json::list(subset, &[field]) {
+                    let text = |path: &[&str]| json::text(address, path).to_owned();
+                    let number = port["port"].as_i64().unwrap_or(0);
+                    all.insert((number, text(&["ip"]), text(&["targetRef", "uid"]), ready));
+                }
+            }
+        }
+    }
+    all
+}
+
+fn are_listed(world: &World) -> Check {
+    if !somebody_runs(world) {
+        return Check::Idle;
+    }
+    let mut checked = Check::Idle;
+    for service in all_of(world, SERVICES.registry) {
+        let Some(expected) = expected(world, service) else {
+            continue;
+        };
+        let (namespace, name) = (service.namespace(), service.name());
+        let key = ENDPOINTS.key(namespace, name);
+        let found = ClusterView(world)
+            .get(&key)
+            .map(|kv| listed(kv.value.json()));
+        if found.as_ref() != Some(&expected) {
+            let in_words = |all: &Listed| -> Vec<String> {
+                let word = |ready: &bool| if *ready { "ready" } else { "not ready" };
+                let all = all.iter();
+                all.map(|(port, ip, _, ready)| format!("{ip}:{port} {}", word(ready)))
+                    .collect()
+            };
+            let (expected, found) = (in_words(&expected), found.as_ref().map(in_words));
+            let message = match found {
+                None => {
+                    format!("the Service {name} has no Endpoints; they should list {expected:?}")
+                }
+                Some(found) => {
+                    format!(
+                        "the Endpoints of the Service {name} list {found:?}; they should list {expected:?}"
+                    )
+                }
+            };
+            return violated("service", name, message);
+        }
+        checked = Check::Held;
+    }
+    checked
+}
+
+fn endpoints_list_the_pods(after: Duration) -> Stable {
+    Stable::new(
+        "endpoints-list-the-pods",
+        after,
+        |_, _| Check::Idle,
+        are_listed,
+    )
+}
+
+/// Upstream leaves the Endpoints of a Service that stops to select pods, so only those of no Service are wrong.
+fn endpoints_go_with_their_service(after: Duration) -> Stable {
+    let holds = |world: &World| {
+        if !somebody_runs(world) {
+            return Check::Idle;
+        }
+        for endpoints in all_of(world, ENDPOINTS.registry) {
+            let (namespace, name) = (endpoints.namespace(), endpoints.name());
+            let has_service = ClusterView(world)
+                .get(&SERVICES.key(namespace, name))
+                .is_some();
+            if !has_service {
+                let message = format!("there are Endpoints {name} and no Service of this name");
+                return violated("endpoints", name, message);
+            }
+        }
+        Check::Held
+    };
+    Stable::new(
+        "endpoints-go-with-their-service",
+        after,
+        |_, _| Check::Idle,
+        holds,
+    )
+}
+
+/// The changes of Endpoints of a commit.
+fn changes(note: &Note) -> impl Iterator<Item = &Change<Object>> {
+    let commit = note.body.get::<Committed<Object>>();
+    let changes: &[Change<Object>] = commit.map_or(&[], |commit| &commit.changes);
+    changes.iter().filter(|change| {
+        let rest = change.key.strip_prefix(ENDPOINTS.registry);
+        rest.is_some_and(|rest| rest.starts_with('/')) && !is_of_the_apiservers(&change.key)
+    })
+}
+
+fn endpoints_are_quiet(after: Duration) -> Stable {
+    let check = |_: &World, note: &Note| match changes(note).next() {
+        Some(change) => {
+            let name = change.key.rsplit('/').next().unwrap_or_default();
+            let message = format!("the Endpoints {name} are written, although nothing has changed");
+            violated("endpoints", name, message)
+        }
+        None => Check::Idle,
+    };
+    Stable::new("endpoints-are-quiet", after, check, |_| Check::Held)
+}
+
+fn endpoints_were_written() -> Reached {
+    Reached {
+        name: "endpoints-were-written",
+        here: |_, note| note.body.get::<Writes>().is_some(),
+    }
+}
