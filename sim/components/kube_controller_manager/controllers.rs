@@ -23,4 +23,5 @@ controllers! {
     replicaset::ReplicaSets,
     replication::ReplicationControllers,
     deployment::Deployments,
+    garbage_collector::GarbageCollectors,
 }

@@ -13,4 +13,7 @@ gates! {
     pub READS_OWN_WRITES = Gate::since(1, 36);
     /// The Deployment controller in the form that is here, over ReplicaSets as they are here.
     pub DEPLOYMENT_CONTROLLER = Gate::since(1, 22);
+    /// The garbage collector in the form that is here: it asks all at once what there is, waits for no resync, and compares
+    /// owners before it deletes what has changed (the first modelled release that has all of it).
+    pub GARBAGE_COLLECTOR = Gate::since(1, 36);
 }

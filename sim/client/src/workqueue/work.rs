@@ -1,6 +1,7 @@
 //! A whole rate-limiting queue for the routines of a process: waits are conditions, delays are routines that
 //! sleep. What is worked on does not belong here.
 
+use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
@@ -157,6 +158,14 @@ impl WorkQueue {
         if let Some(number) = again {
             rx.broadcast(filled(number));
         }
+    }
+
+    /// What it has to do with: what is queued, delayed, or in work.
+    pub fn known(self, rx: Rx) -> BTreeSet<Item> {
+        self.with(rx, |state, _| {
+            let all = state.queue.known().chain(state.delaying.known());
+            all.cloned().collect()
+        })
     }
 
     /// A timer of the process; false if it is none of work queues.
