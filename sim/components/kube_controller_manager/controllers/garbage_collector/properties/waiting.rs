@@ -20,7 +20,8 @@ fn life(world: &World, note: &Note) -> Life {
     (note.process, world.incarnation(note.process))
 }
 
-/// The owners of each object, as each collector has been shown them.
+/// The owners of each object, as each collector has been shown them: who blocks an owner still, and was shown to do so,
+/// must be waited for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct ForegroundWaits {
     shown: BTreeMap<Life, BTreeMap<Arc<str>, Arc<[OwnerReference]>>>,
@@ -39,14 +40,23 @@ impl Property for ForegroundWaits {
             return Some(Check::Idle);
         };
         let shown = self.shown.get(&life(world, note));
-        let mut all = shown.into_iter().flatten();
         let blocks = |own: &OwnerReference| own.uid == owner.uid && own.blocks();
-        let blocking = all.find(|(_, owners)| owners.iter().any(blocks));
+        let is_shown = |uid: &str| {
+            let owners = shown.and_then(|shown| shown.get(uid));
+            owners.is_some_and(|owners| owners.iter().any(blocks))
+        };
+        // What is gone by now, or has let go, blocks nobody, whether that is shown or not.
+        let everything = Keys::Prefix("/".into());
+        let mut stored = ClusterView(world).store().iter(&everything);
+        let blocking = stored.find(|kv| {
+            let owners = owner_references(kv.value.json());
+            owners.iter().any(blocks) && is_shown(kv.value.uid())
+        });
         Some(match blocking {
             None => Check::Held,
-            Some((uid, _)) => {
-                let key = &owner.key;
-                let message = format!("{key} goes, although {uid} blocks it");
+            Some(kv) => {
+                let (key, other) = (&owner.key, kv.value.name());
+                let message = format!("{key} goes, although {other} blocks it");
                 violated("owner", key, message)
             }
         })
