@@ -20,7 +20,7 @@ use super::defects::CollectorDefect;
 use super::discovery::reset_again_and_again;
 use super::graph::{Graph, Node, NodeId};
 use super::graph_builder::{Enqueued, Event, GraphBuilder};
-use super::notes::Processed;
+use super::notes::{Forgets, Processed};
 use super::uid_cache::ReferenceCache;
 use crate::elected::{DRAIN, process_next_work_item};
 use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
@@ -150,15 +150,16 @@ impl GarbageCollector {
     fn process_graph_changes(&self, rx: Rx, item: &Item) {
         let event = rx.update(&EVENTS, |events| events.remove(item));
         let event = event.expect("what is queued is kept");
-        let enqueued = rx.update(&KNOWN, |known| {
+        let (enqueued, forgotten) = rx.update(&KNOWN, |known| {
             let mut builder = GraphBuilder {
                 graph: &mut known.graph,
                 absent_owners: &mut known.absent_owners,
                 defects: self.defects,
                 enqueued: Vec::new(),
+                forgotten: None,
             };
             builder.process(&event);
-            builder.enqueued
+            (builder.enqueued, builder.forgotten)
         });
         if !event.is_virtual {
             let is_there = event.event_type != super::graph_builder::EventType::Delete;
@@ -166,6 +167,9 @@ impl GarbageCollector {
                 uid: event.object.identity.uid.clone(),
                 owners: is_there.then(|| event.object.owners.clone()),
             });
+        }
+        if let Some(object) = &forgotten {
+            rx.note(Forgets(object.into()));
         }
         for one in enqueued {
             match one {

@@ -79,8 +79,14 @@ const ORPHANS_ANYWAY: Defect = Defect::known(
 )
 .ships(Gate::NEVER);
 
+const FIX_DELETE_AS_COMPARED: Defect = Defect::fix(
+    "fix-delete-as-compared",
+    "FINDINGS.md, 29",
+    "an object that has changed, and not in its owners, is deleted only as it was when these were compared",
+);
+
 defects! {
-    /// A mistake in the garbage collector.
+    /// A mistake in the garbage collector, or the fix of one.
     pub enum CollectorDefect in "garbage collectors" {
         AbsentOwnersByUid = ABSENT_OWNERS_BY_UID,
         VirtualEventRemovesObserved = VIRTUAL_EVENT_REMOVES_OBSERVED,
@@ -93,5 +99,6 @@ defects! {
         UnblockedOwnersStay = UNBLOCKED_OWNERS_STAY,
         ForegroundIsNotAwaited = FOREGROUND_IS_NOT_AWAITED,
         OrphansAnyway = ORPHANS_ANYWAY,
+        FixDeleteAsCompared = FIX_DELETE_AS_COMPARED,
     }
 }

@@ -7,7 +7,9 @@ use wavetank_component::{Description, Stored};
 use wavetank_engine::Note;
 
 use super::graph::{DELETE_DEPENDENTS, ORPHAN_DEPENDENTS, has_finalizer, owner_references};
-use super::notes::{Deletes, EndsForeground, EndsOrphaning, Monitors, Of, Orphans, Releases};
+use super::notes::{
+    Deletes, EndsForeground, EndsOrphaning, Forgets, Monitors, Of, Orphans, Releases,
+};
 
 fn about(text: String, of: &[&Of]) -> Option<Description> {
     let about = of.iter().map(|of| of.key.to_string()).collect();
@@ -39,6 +41,10 @@ pub(super) fn note(note: &Note) -> Option<Description> {
     if let Some(EndsOrphaning { owner }) = body.get() {
         let text = format!("has orphaned the dependents of {} {}", owner.kind, owner.key);
         return about(text, &[owner]);
+    }
+    if let Some(Forgets(object)) = body.get() {
+        let text = format!("has found that {} {} is gone", object.kind, object.key);
+        return about(text, &[object]);
     }
     let Releases { object, owners } = body.get()?;
     let count = owners.len();

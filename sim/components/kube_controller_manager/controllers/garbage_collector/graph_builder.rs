@@ -44,6 +44,8 @@ pub(super) struct GraphBuilder<'a> {
     pub absent_owners: &'a mut ReferenceCache,
     pub defects: Set<CollectorDefect>,
     pub enqueued: Vec<Enqueued>,
+    /// What an informer had shown, and a virtual event took away.
+    pub forgotten: Option<ObjectReference>,
 }
 
 /// `referencesDiffs`: those that were added, that were removed, and that changed.
@@ -113,6 +115,9 @@ impl GraphBuilder<'_> {
             (EventType::Delete, None) => {}
             (EventType::Delete, Some(id)) => {
                 if !event.is_virtual || self.is_removed_by(id, &event.object.identity) {
+                    let node = self.graph.node(id);
+                    let is_forgotten = event.is_virtual && !node.is_virtual;
+                    self.forgotten = is_forgotten.then(|| node.identity.clone());
                     self.remove_existing(id, &event.object.identity);
                 }
             }
@@ -377,6 +382,7 @@ mod tests {
                 absent_owners: &mut self.absent_owners,
                 defects: Set::NONE,
                 enqueued: Vec::new(),
+                forgotten: None,
             };
             builder.process(event);
             let enqueued = builder.enqueued;

@@ -66,3 +66,7 @@ pub(super) struct Releases {
     pub object: Of,
     pub owners: Arc<[Arc<str>]>,
 }
+
+/// An object that an informer has shown leaves the graph, since a worker has found that it is gone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Forgets(pub Of);

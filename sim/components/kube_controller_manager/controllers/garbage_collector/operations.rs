@@ -134,30 +134,33 @@ impl GarbageCollector {
     ) -> Result<(), Error> {
         let mapping = self.api_resource(rx, &item.api_version, &item.kind).await?;
         let path = mapping.path(&item.namespace, &item.name);
-        let revision = read.resource_version.to_string();
         rx.note(Deletes {
             object: item.into(),
             policy,
         });
-        let preconditions = json!({"uid": &*item.uid, "resourceVersion": revision});
-        let deleted = self.delete(rx, &path, preconditions, policy).await;
-        let Err(error) = deleted else {
-            return Ok(());
-        };
-        if !error.is(Reason::Conflict) {
-            return Err(error);
-        }
-        match self.get(rx, &mapping, &item.namespace, &item.name).await {
-            Err(gone) if gone.is(Reason::NotFound) => Err(gone),
-            Ok(live)
-                if live.object.uid() == &*item.uid
-                    && live.resource_version != read.resource_version
-                    && owner_references(live.object.json())
-                        == owner_references(read.object.json()) =>
-            {
-                self.delete(rx, &path, json!({"uid": &*item.uid}), policy).await
+        let mut preconditions = json!({"uid": &*item.uid});
+        let mut revision = Some(read.resource_version);
+        loop {
+            preconditions["resourceVersion"] = match revision {
+                Some(revision) => revision.to_string().into(),
+                None => Json::Null,
+            };
+            let error = match self.delete(rx, &path, &preconditions, policy).await {
+                Err(error) if error.is(Reason::Conflict) && revision.is_some() => error,
+                done => return done,
+            };
+            let live = match self.get(rx, &mapping, &item.namespace, &item.name).await {
+                Err(gone) if gone.is(Reason::NotFound) => return Err(gone),
+                live => live.map_err(|_| error.clone())?,
+            };
+            let is_same = live.object.uid() == &*item.uid
+                && Some(live.resource_version) != revision
+                && owner_references(live.object.json()) == owner_references(read.object.json());
+            if !is_same {
+                return Err(error);
             }
-            _ => Err(error),
+            let is_fixed = self.defects.has(CollectorDefect::FixDeleteAsCompared);
+            revision = is_fixed.then_some(live.resource_version);
         }
     }
 
@@ -165,7 +168,7 @@ impl GarbageCollector {
         &self,
         rx: Rx,
         path: &str,
-        preconditions: Json,
+        preconditions: &Json,
         policy: &'static str,
     ) -> Result<(), Error> {
         let mut options = json!({
@@ -174,7 +177,7 @@ impl GarbageCollector {
             "propagationPolicy": policy,
         });
         if !self.defects.has(CollectorDefect::CollectsByName) {
-            options["preconditions"] = preconditions;
+            options["preconditions"] = preconditions.clone();
         }
         let delete = Request::new(Method::Delete, path).with(options);
         self.rest.request(rx, delete).await?;

@@ -18,6 +18,7 @@ use wavetank_etcd::{Change, Committed};
 
 use super::notes::{EndsForeground, EndsOrphaning, Releases};
 use super::{NEEDED, USERS};
+use crate::promises::always;
 
 /// What failed in a storm is tried again a little later than the storm was long; an informer that stood still has begun
 /// anew after that.
@@ -52,6 +53,13 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "an owner that orphans its dependents goes after none of those that its collector knows refers to it",
             NEEDED,
             |_| Box::new(waiting::OrphansAreReleased::default()),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
+            "graph-keeps-what-is-there",
+            "the garbage collector takes no object for gone that an informer has shown to it and that is there",
+            NEEDED,
+            |_| Box::new(always("graph-keeps-what-is-there", waiting::is_gone)),
         )
         .tested_by(&USED),
         PropertyInfo::new(

@@ -1,4 +1,4 @@
-//! What owners wait for before they go.
+//! What owners wait for before they go, and what the collector takes for gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::Keys;
 
 use super::super::graph::{OwnerReference, owner_references};
-use super::super::notes::{EndsForeground, EndsOrphaning, Orphans, Processed};
+use super::super::notes::{EndsForeground, EndsOrphaning, Forgets, Orphans, Processed};
 use super::changes;
 use crate::promises::violated;
 use crate::view::ClusterView;
@@ -152,5 +152,21 @@ impl Property for OrphansAreReleased {
             }
         }
         self.glance(world, note).unwrap_or(Check::Idle)
+    }
+}
+
+/// `graph-keeps-what-is-there`
+pub(super) fn is_gone(world: &World, note: &Note) -> Check {
+    let Some(Forgets(object)) = note.body.get() else {
+        return Check::Idle;
+    };
+    let everything = Keys::Prefix("/".into());
+    let mut stored = ClusterView(world).store().iter(&everything);
+    match stored.any(|kv| kv.value.uid() == &*object.uid) {
+        false => Check::Held,
+        true => {
+            let message = format!("{} passes for gone, and is there", object.key);
+            violated("object", &object.key, message)
+        }
     }
 }
