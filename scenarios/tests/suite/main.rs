@@ -5,6 +5,7 @@ mod bundled;
 mod by_hand;
 mod central;
 mod check;
+mod cleanup_defects;
 mod command;
 mod defects;
 mod determinism;

@@ -24,4 +24,5 @@ controllers! {
     replication::ReplicationControllers,
     deployment::Deployments,
     garbage_collector::GarbageCollectors,
+    namespace::Namespaces,
 }

@@ -16,4 +16,7 @@ gates! {
     /// The garbage collector in the form that is here: it asks all at once what there is, waits for no resync, and compares
     /// owners before it deletes what has changed (the first modelled release that has all of it).
     pub GARBAGE_COLLECTOR = Gate::since(1, 36);
+    /// The controller of namespaces in the form that is here: it deletes pods before all else
+    /// (`OrderedNamespaceDeletion`, beta).
+    pub NAMESPACE_CONTROLLER = Gate::since(1, 34);
 }

@@ -17,7 +17,7 @@ use wavetank_version::Set;
 
 use super::CONTROLLER;
 use super::defects::CollectorDefect;
-use super::discovery::reset_again_and_again;
+use crate::kube_controller_manager::controller_utils::discovery::reset_again_and_again;
 use super::graph::{Graph, Node, NodeId};
 use super::graph_builder::{Enqueued, Event, GraphBuilder};
 use super::notes::{Forgets, Processed};

@@ -1,14 +1,12 @@
 //! The garbage collector: it deletes objects whose owners are gone, lets owners wait for their dependents, and takes owners
 //! away from those that are to stay. `graph` is who owns whom, `graph_builder` how informers change that, `monitors` which
-//! informers do; `attempt` is what workers do with a node, `operations` what they ask of apiservers, `discovery` how they
-//! find resources, `controller` which worker does what; `users` are who makes owners and dependents in a scenario,
+//! informers do; `attempt` is what workers do with a node, `operations` what they ask of apiservers, `controller` which worker does what; `users` are who makes owners and dependents in a scenario,
 //! `properties` what is promised to them, `defects` what may be wrong.
 
 mod attempt;
 mod controller;
 mod defects;
 mod describe;
-mod discovery;
 mod graph;
 mod graph_builder;
 mod monitors;

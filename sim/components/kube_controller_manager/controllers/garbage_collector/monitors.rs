@@ -16,7 +16,7 @@ use wavetank_client::wait::{Every, Turn};
 use wavetank_engine::{Cell, NotState, Rx};
 
 use super::controller::{GarbageCollector, SYNC_POLL, enqueue_change};
-use super::discovery::{Mapping, reset, rest_mapping, server_preferred_resources};
+use crate::kube_controller_manager::controller_utils::discovery::{Mapping, reset, rest_mapping, server_preferred_resources};
 use super::graph::Metadata;
 use super::graph_builder::{Event, EventType};
 use super::notes::Monitors;

@@ -11,7 +11,7 @@ use wavetank_engine::Rx;
 
 use super::GarbageCollector;
 use super::defects::CollectorDefect;
-use super::discovery::{Mapping, MappingError, rest_mapping};
+use crate::kube_controller_manager::controller_utils::discovery::{Mapping, MappingError, rest_mapping};
 use super::graph::{NodeId, ObjectReference, OwnerReference, owner_references};
 use super::notes::Deletes;
 

@@ -25,12 +25,14 @@ type Mappings = Arc<[Mapping]>;
 
 /// A resource that discovery lists, in one of its versions (`meta.RESTMapping`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Mapping {
+pub struct Mapping {
     /// `apps/v1`
     pub api_version: Arc<str>,
+    /// `ReplicaSet`
     pub kind: Arc<str>,
     /// `replicasets`
     pub resource: Arc<str>,
+    /// Does it lie in namespaces?
     pub namespaced: bool,
     verbs: Arc<[Arc<str>]>,
 }
@@ -51,6 +53,17 @@ impl Mapping {
             "" => path,
             name => format!("{path}/{name}"),
         }
+    }
+
+    /// The group; empty for core.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
+    /// `v1`
+    pub fn version(&self) -> &str {
+        let parts = self.api_version.split_once('/');
+        parts.map_or(&self.api_version, |(_, version)| version)
     }
 
     /// `SupportsAllVerbs`
@@ -105,16 +118,12 @@ async fn groups_and_resources(rx: Rx, rest: &RestClient) -> Result<Vec<Mapping>,
 
 /// `ServerPreferredResources`: each resource in the version that its group prefers, or else in the first that has it.
 /// Nothing if discovery fails.
-pub(super) async fn server_preferred_resources(rx: Rx, rest: &RestClient) -> Vec<Mapping> {
+pub async fn server_preferred_resources(rx: Rx, rest: &RestClient) -> Vec<Mapping> {
     let all = groups_and_resources(rx, rest).await.unwrap_or_default();
-    let group = |mapping: &Mapping| {
-        let (group, _) = mapping.api_version.split_once('/').unwrap_or_default();
-        group.to_owned()
-    };
     let mut preferred: Vec<Mapping> = Vec::new();
     for mapping in all {
         let is_known = preferred.iter().any(|known| {
-            known.resource == mapping.resource && group(known) == group(&mapping)
+            known.resource == mapping.resource && known.group() == mapping.group()
         });
         if !is_known {
             preferred.push(mapping);
@@ -125,7 +134,7 @@ pub(super) async fn server_preferred_resources(rx: Rx, rest: &RestClient) -> Vec
 
 /// Discovery has failed, or lists no such kind.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum MappingError {
+pub enum MappingError {
     /// `restMappingError`
     NoMatch,
 }
@@ -134,7 +143,7 @@ pub(super) enum MappingError {
 ///
 /// # Errors
 /// If discovery has failed, or lists no such kind.
-pub(super) async fn rest_mapping(
+pub async fn rest_mapping(
     rx: Rx,
     rest: &RestClient,
     api_version: &str,
@@ -163,13 +172,13 @@ async fn get_delegate(rx: Rx, rest: &RestClient) -> Result<Mappings, MappingErro
 }
 
 /// `Reset`
-pub(super) async fn reset(rx: Rx) {
+pub async fn reset(rx: Rx) {
     let _init = rx.lock(INIT).await;
     rx.update(&DELEGATE, |delegate| *delegate = None);
 }
 
 /// The controller manager resets its mapper again and again.
-pub(super) async fn reset_again_and_again(rx: Rx) -> Turn {
+pub async fn reset_again_and_again(rx: Rx) -> Turn {
     let turn = Every::period(RESET_PERIOD).sliding(rx, &DRAIN, async {
         reset(rx).await;
         Turn::Again

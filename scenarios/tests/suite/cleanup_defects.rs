@@ -1,0 +1,16 @@
+//! The defects of the garbage collector that a seed of `cleanup-storm` shows. `virtual-event-removes-observed` is found by
+//! `collector-coordinates`; `references-from-graph`, `collects-by-name` and `fix-delete-as-compared` by
+//! `collector-adoption`.
+
+use crate::support::pins::pins;
+
+pins! {
+    absent_owners_by_uid: "absent-owners-by-uid",
+    invalid_references_are_not_checked: "invalid-references-are-not-checked",
+    owners_from_graph: "owners-from-graph",
+    virtual_owners_are_not_asked_for: "virtual-owners-are-not-asked-for",
+    waiting_references_stay: "waiting-references-stay",
+    unblocked_owners_stay: "unblocked-owners-stay",
+    foreground_is_not_awaited: "foreground-is-not-awaited",
+    orphans_anyway: "orphans-anyway",
+}
