@@ -1,4 +1,4 @@
-//! The defects of the garbage collector that a seed of `cleanup-storm` shows. `virtual-event-removes-observed` is found by
+//! The defects of the garbage collector and of the controller of namespaces that a seed of `cleanup-storm` shows. `virtual-event-removes-observed` is found by
 //! `collector-coordinates`; `references-from-graph`, `collects-by-name` and `fix-delete-as-compared` by
 //! `collector-adoption`.
 
@@ -13,4 +13,7 @@ pins! {
     unblocked_owners_stay: "unblocked-owners-stay",
     foreground_is_not_awaited: "foreground-is-not-awaited",
     orphans_anyway: "orphans-anyway",
+    content_errors_are_ignored: "content-errors-are-ignored",
+    remaining_content_is_ignored: "remaining-content-is-ignored",
+    remaining_content_is_forgotten: "remaining-content-is-forgotten",
 }

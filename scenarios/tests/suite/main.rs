@@ -6,6 +6,7 @@ mod by_hand;
 mod central;
 mod check;
 mod cleanup_defects;
+mod collector_writes;
 mod command;
 mod defects;
 mod determinism;

@@ -144,9 +144,7 @@ impl ControllerManager {
     /// One turn of a worker.
     async fn work(self, rx: Rx, worker: Worker) -> Outcome {
         let controller = &self.controllers.running[worker.of];
-        let turn = controller
-            .work_of(rx, &worker.leading, worker.number)
-            .await;
+        let turn = controller.work_of(rx, &worker.leading, worker.number).await;
         if turn == Turn::Again && !worker.leading.leadership().is_closed(rx) {
             return Outcome::Become(Task::new(WORK, worker));
         }

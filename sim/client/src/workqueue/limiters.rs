@@ -104,7 +104,10 @@ impl<T: Ord> Limiter<T> {
 
     /// The same where no item waits longer than this.
     pub fn when_at_most(&mut self, item: T, longest: Duration) -> Duration {
-        self.items.when(item).min(longest).max(self.bucket.reserve())
+        self.items
+            .when(item)
+            .min(longest)
+            .max(self.bucket.reserve())
     }
 }
 

@@ -12,7 +12,8 @@ use wavetank_engine::{Cell, Lock, Rx};
 use crate::elected::DRAIN;
 
 /// `selectDiscoveryAcceptHeader`
-const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+const ACCEPT: &str =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 /// How often a controller manager has its mapper ask again (`CreateControllerContext`).
 const RESET_PERIOD: Duration = Duration::from_secs(30);
 
@@ -57,7 +58,9 @@ impl Mapping {
 
     /// The group; empty for core.
     pub fn group(&self) -> &str {
-        self.api_version.split_once('/').map_or("", |(group, _)| group)
+        self.api_version
+            .split_once('/')
+            .map_or("", |(group, _)| group)
     }
 
     /// `v1`
@@ -98,7 +101,10 @@ fn mappings(document: &Json) -> Vec<Mapping> {
 }
 
 fn texts(all: &[Json]) -> Arc<[Arc<str>]> {
-    all.iter().filter_map(Json::as_str).map(Into::into).collect()
+    all.iter()
+        .filter_map(Json::as_str)
+        .map(Into::into)
+        .collect()
 }
 
 /// `GroupsAndMaybeResources`
@@ -122,9 +128,9 @@ pub async fn server_preferred_resources(rx: Rx, rest: &RestClient) -> Vec<Mappin
     let all = groups_and_resources(rx, rest).await.unwrap_or_default();
     let mut preferred: Vec<Mapping> = Vec::new();
     for mapping in all {
-        let is_known = preferred.iter().any(|known| {
-            known.resource == mapping.resource && known.group() == mapping.group()
-        });
+        let is_known = preferred
+            .iter()
+            .any(|known| known.resource == mapping.resource && known.group() == mapping.group());
         if !is_known {
             preferred.push(mapping);
         }
@@ -201,12 +207,17 @@ mod tests {
             let of = |own: &&Mapping| {
                 *own.kind == *resource.kind && *own.api_version == *resource.api_version()
             };
-            let mapping = all.iter().find(of).unwrap_or_else(|| panic!("{resource:?}"));
+            let mapping = all
+                .iter()
+                .find(of)
+                .unwrap_or_else(|| panic!("{resource:?}"));
             let namespace = if resource.namespaced { "ns" } else { "" };
             assert_eq!(mapping.path(namespace, "a"), resource.path(namespace, "a"));
             assert_eq!(mapping.path("", ""), resource.path("", ""));
         }
-        let reviews = all.iter().filter(|own| own.supports(&["create"]) && !own.supports(&["list"]));
+        let reviews = all
+            .iter()
+            .filter(|own| own.supports(&["create"]) && !own.supports(&["list"]));
         assert!(reviews.count() > 0, "what is not stored is listed, too");
     }
 }

@@ -42,10 +42,13 @@ impl GarbageCollector {
     /// `attemptToDeleteWorker`
     pub(super) async fn attempt_to_delete_worker(&self, rx: Rx, item: Item) -> Result<(), Requeue> {
         let id = NodeId::of(&item);
-        let (is_virtual, uid) = self.node(rx, id, |node| (node.is_virtual, node.identity.uid.clone()));
+        let (is_virtual, uid) =
+            self.node(rx, id, |node| (node.is_virtual, node.identity.uid.clone()));
         if is_virtual {
             let is_virtual_still = self.graph(rx, |graph| {
-                graph.read(&uid).is_some_and(|known| graph.node(known).is_virtual)
+                graph
+                    .read(&uid)
+                    .is_some_and(|known| graph.node(known).is_virtual)
             });
             if !is_virtual_still {
                 return Ok(());
@@ -75,8 +78,9 @@ impl GarbageCollector {
 
     /// `attemptToDeleteItem`
     async fn attempt_to_delete_item(&self, rx: Rx, id: NodeId) -> Result<(), Error> {
-        let (being_deleted, deleting_dependents) =
-            self.node(rx, id, |node| (node.being_deleted, node.deleting_dependents));
+        let (being_deleted, deleting_dependents) = self.node(rx, id, |node| {
+            (node.being_deleted, node.deleting_dependents)
+        });
         if being_deleted && !deleting_dependents {
             return Ok(());
         }
@@ -156,7 +160,8 @@ impl GarbageCollector {
             owners: owners.clone(),
         });
         let patch = delete_owner_references(&item.uid, &owners);
-        self.patch(rx, item, patch, MergePatch::DeleteOwners(&owners)).await
+        self.patch(rx, item, patch, MergePatch::DeleteOwners(&owners))
+            .await
     }
 
     /// An owner of the item and one that depends on it wait both: so that they do not wait for each other, the item no
@@ -176,7 +181,8 @@ impl GarbageCollector {
         }
         let owners = self.node(rx, id, |node| node.owners.clone());
         let patch = unblock_owner_references(&item.uid, &owners);
-        self.patch(rx, item, patch, MergePatch::Unblock(&owners)).await
+        self.patch(rx, item, patch, MergePatch::Unblock(&owners))
+            .await
     }
 
     /// `classifyReferences`
@@ -212,9 +218,8 @@ impl GarbageCollector {
     ) -> bool {
         let of_cluster = reference.coordinates("");
         let namespaced = reference.coordinates(&item.namespace);
-        let is_known = self.absent_owners(rx, |known| {
-            known.has(&of_cluster) || known.has(&namespaced)
-        });
+        let is_known =
+            self.absent_owners(rx, |known| known.has(&of_cluster) || known.has(&namespaced));
         is_known
             || self.absent_owners(rx, |known| known.has_like(|own| own.uid == reference.uid))
                 && self.defects.has(CollectorDefect::AbsentOwnersByUid)
@@ -230,7 +235,9 @@ impl GarbageCollector {
         if self.is_known_to_be_absent(rx, reference, item) {
             return Ok(None);
         }
-        let mapping = self.api_resource(rx, &reference.api_version, &reference.kind).await?;
+        let mapping = self
+            .api_resource(rx, &reference.api_version, &reference.kind)
+            .await?;
         if mapping.namespaced && item.namespace.is_empty() {
             return Err(Error::NamespacedOwner);
         }

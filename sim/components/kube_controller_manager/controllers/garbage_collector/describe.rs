@@ -39,7 +39,10 @@ pub(super) fn note(note: &Note) -> Option<Description> {
         return about(text, &all);
     }
     if let Some(EndsOrphaning { owner }) = body.get() {
-        let text = format!("has orphaned the dependents of {} {}", owner.kind, owner.key);
+        let text = format!(
+            "has orphaned the dependents of {} {}",
+            owner.kind, owner.key
+        );
         return about(text, &[owner]);
     }
     if let Some(Forgets(object)) = body.get() {
@@ -61,19 +64,27 @@ pub(super) fn stored(key: &str, value: Option<&Json>) -> Option<Stored> {
     if object.is_being_deleted() {
         text.push(match has_finalizer(value, DELETE_DEPENDENTS) {
             true => "being deleted in the foreground".to_owned(),
-            false if has_finalizer(value, ORPHAN_DEPENDENTS) => "to leave its dependents".to_owned(),
+            false if has_finalizer(value, ORPHAN_DEPENDENTS) => {
+                "to leave its dependents".to_owned()
+            }
             false => "being deleted".to_owned(),
         });
     }
     let owners = owner_references(value);
     text.extend(owners.iter().map(|owner| {
-        let blocks = if owner.blocks() { ", which it blocks" } else { "" };
+        let blocks = if owner.blocks() {
+            ", which it blocks"
+        } else {
+            ""
+        };
         format!("of {} {} ({}){blocks}", owner.kind, owner.name, owner.uid)
     }));
     if text.is_empty() {
         return None;
     }
-    let owners = owners.iter().map(|owner| format!("{}/{}", object.namespace(), owner.name));
+    let owners = owners
+        .iter()
+        .map(|owner| format!("{}/{}", object.namespace(), owner.name));
     Some(Stored {
         text: Some(text.join("; ")),
         about: std::iter::once(name.to_owned()).chain(owners).collect(),

@@ -337,16 +337,18 @@ mod tests {
     #[test]
     fn a_node_that_left_lives_as_long_as_somebody_knows_it() {
         let mut graph = Graph::default();
-        let [owner, own, other] = ["a", "b", "c"].map(|uid| {
-            graph.write(Node::observed(&Metadata::bare(reference(uid))))
-        });
+        let [owner, own, other] =
+            ["a", "b", "c"].map(|uid| graph.write(Node::observed(&Metadata::bare(reference(uid)))));
         graph.node_mut(owner).dependents.insert(own);
         for uid in ["a", "b", "c"] {
             graph.delete(uid);
         }
         graph.sweep(|id| id == owner);
         assert_eq!(graph.dependents(owner), [own]);
-        assert_eq!(graph.write(Node::observed(&Metadata::bare(reference("d")))), other);
+        assert_eq!(
+            graph.write(Node::observed(&Metadata::bare(reference("d")))),
+            other
+        );
         graph.sweep(|_| false);
         assert_eq!(graph.nodes.len(), 1);
     }

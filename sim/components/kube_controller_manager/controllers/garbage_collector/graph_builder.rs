@@ -79,7 +79,11 @@ fn references_diffs(old: &[OwnerReference], new: &[OwnerReference]) -> Diffs {
 }
 
 /// `deletionStartsWithFinalizer`: is the object being deleted with this finalizer, and was not before?
-fn deletion_starts_with(old: Option<&Metadata>, new: &Metadata, has: fn(&Metadata) -> bool) -> bool {
+fn deletion_starts_with(
+    old: Option<&Metadata>,
+    new: &Metadata,
+    has: fn(&Metadata) -> bool,
+) -> bool {
     let is = |object: &Metadata| object.being_deleted && has(object);
     is(new) && !old.is_some_and(is)
 }
@@ -130,7 +134,10 @@ impl GraphBuilder<'_> {
         let mut id = existing;
         if self.graph.node(id).identity != *observed {
             let (_, invalid) = self.partition_dependents(id, observed);
-            if !self.defects.has(CollectorDefect::InvalidReferencesUnchecked) {
+            if !self
+                .defects
+                .has(CollectorDefect::InvalidReferencesUnchecked)
+            {
                 for dependent in invalid {
                     self.add(dependent);
                 }
@@ -181,7 +188,9 @@ impl GraphBuilder<'_> {
                 || (!is_namespaced && lies_elsewhere && node.is_virtual);
         }
         if has_potentially_invalid_reference
-            && !self.defects.has(CollectorDefect::InvalidReferencesUnchecked)
+            && !self
+                .defects
+                .has(CollectorDefect::InvalidReferencesUnchecked)
         {
             self.add(id);
         }
@@ -203,7 +212,9 @@ impl GraphBuilder<'_> {
         changed: &[(OwnerReference, OwnerReference)],
     ) {
         let removed = removed.iter().filter(|reference| reference.blocks());
-        let changed = changed.iter().filter(|(old, new)| old.blocks() && !new.blocks());
+        let changed = changed
+            .iter()
+            .filter(|(old, new)| old.blocks() && !new.blocks());
         let unblocked = removed.chain(changed.map(|(_, new)| new));
         let unblocked: Vec<NodeId> = unblocked
             .filter_map(|reference| self.graph.read(&reference.uid))
@@ -240,7 +251,12 @@ impl GraphBuilder<'_> {
         let stays = match is_virtual {
             // Nobody is sure what it is: those who think of another object keep it.
             true => !nonmatching.is_empty(),
-            false => is_other && !self.defects.has(CollectorDefect::VirtualEventRemovesObserved),
+            false => {
+                is_other
+                    && !self
+                        .defects
+                        .has(CollectorDefect::VirtualEventRemovesObserved)
+            }
         };
         if !stays {
             return true;
@@ -300,7 +316,12 @@ impl GraphBuilder<'_> {
                 nonmatching.push(id);
                 continue;
             }
-            let own = || dependent.owners.iter().filter(|own| own.uid == identity.uid);
+            let own = || {
+                dependent
+                    .owners
+                    .iter()
+                    .filter(|own| own.uid == identity.uid)
+            };
             if own().any(|owner| owner.matches(identity)) {
                 matching.push(id);
             }
@@ -371,7 +392,12 @@ mod tests {
     }
 
     fn event(event_type: EventType, object: Metadata) -> Event {
-        Event { is_virtual: false, event_type, object, old: None }
+        Event {
+            is_virtual: false,
+            event_type,
+            object,
+            old: None,
+        }
     }
 
     impl Lab {
@@ -420,7 +446,10 @@ mod tests {
         // And is gone.
         let gone = lab.process(&event(EventType::Delete, metadata("default", "a", &[])));
         assert_eq!(gone, ["b", "c"]);
-        assert!(lab.absent_owners.has(&metadata("default", "a", &[]).identity));
+        assert!(
+            lab.absent_owners
+                .has(&metadata("default", "a", &[]).identity)
+        );
     }
 
     #[test]
@@ -477,14 +506,21 @@ mod tests {
         let before = metadata("default", "a", &[]);
         lab.add(before.clone());
         lab.add(metadata("default", "b", &[A]));
-        let marked = Metadata { being_deleted: true, deletes_dependents: true, ..before.clone() };
+        let marked = Metadata {
+            being_deleted: true,
+            deletes_dependents: true,
+            ..before.clone()
+        };
         let update = |old: &Metadata, new: &Metadata| Event {
             old: Some(old.clone()),
             ..event(EventType::Update, new.clone())
         };
         assert_eq!(lab.process(&update(&before, &marked)), ["b", "a"]);
         assert!(lab.process(&update(&marked, &marked)).is_empty());
-        let orphans = Metadata { orphans_dependents: true, ..marked.clone() };
+        let orphans = Metadata {
+            orphans_dependents: true,
+            ..marked.clone()
+        };
         assert_eq!(lab.process(&update(&marked, &orphans)), ["orphan a"]);
         // Who waits is looked at when one that blocked it is gone.
         let gone = event(EventType::Delete, metadata("default", "b", &[A]));

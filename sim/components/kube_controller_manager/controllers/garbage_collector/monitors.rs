@@ -16,11 +16,13 @@ use wavetank_client::wait::{Every, Turn};
 use wavetank_engine::{Cell, NotState, Rx};
 
 use super::controller::{GarbageCollector, SYNC_POLL, enqueue_change};
-use crate::kube_controller_manager::controller_utils::discovery::{Mapping, reset, rest_mapping, server_preferred_resources};
 use super::graph::Metadata;
 use super::graph_builder::{Event, EventType};
 use super::notes::Monitors;
 use crate::elected::DRAIN;
+use crate::kube_controller_manager::controller_utils::discovery::{
+    Mapping, reset, rest_mapping, server_preferred_resources,
+};
 
 /// `syncPeriod`
 const SYNC_PERIOD: Duration = Duration::from_secs(30);
@@ -79,7 +81,9 @@ impl GarbageCollector {
     /// `IsSynced`
     pub(super) fn is_synced(&self, rx: Rx) -> bool {
         let monitors = rx.read(&MONITORS);
-        let mut listers = monitors.iter().map(|number| self.informers[*number as usize].1);
+        let mut listers = monitors
+            .iter()
+            .map(|number| self.informers[*number as usize].1);
         !monitors.is_empty() && listers.all(|lister| lister.has_synced(rx))
     }
 

@@ -11,9 +11,11 @@ use wavetank_engine::Rx;
 
 use super::GarbageCollector;
 use super::defects::CollectorDefect;
-use crate::kube_controller_manager::controller_utils::discovery::{Mapping, MappingError, rest_mapping};
 use super::graph::{NodeId, ObjectReference, OwnerReference, owner_references};
 use super::notes::Deletes;
+use crate::kube_controller_manager::controller_utils::discovery::{
+    Mapping, MappingError, rest_mapping,
+};
 
 /// How a client of metadata asks for it (`client-go/metadata/metadata.go`).
 const METADATA: &str =
@@ -65,7 +67,9 @@ pub(super) enum MergePatch<'a> {
 
 /// `GenerateDeleteOwnerRefStrategicMergeBytes`
 pub(super) fn delete_owner_references(uid: &str, owners: &[Arc<str>]) -> Json {
-    let owners = owners.iter().map(|owner| json!({"$patch": "delete", "uid": &**owner}));
+    let owners = owners
+        .iter()
+        .map(|owner| json!({"$patch": "delete", "uid": &**owner}));
     let owners: Vec<Json> = owners.collect();
     json!({"metadata": {"uid": uid, "ownerReferences": owners}})
 }
@@ -111,11 +115,7 @@ impl GarbageCollector {
     }
 
     /// `getObject`
-    pub(super) async fn get_object(
-        &self,
-        rx: Rx,
-        item: &ObjectReference,
-    ) -> Result<Stored, Error> {
+    pub(super) async fn get_object(&self, rx: Rx, item: &ObjectReference) -> Result<Stored, Error> {
         let mapping = self.api_resource(rx, &item.api_version, &item.kind).await?;
         if mapping.namespaced && item.namespace.is_empty() {
             return Err(Error::NamespacedOwner);
@@ -265,7 +265,8 @@ impl GarbageCollector {
                 false => json!(stay),
             };
             let revision = read.resource_version.to_string();
-            let patch = json!({"metadata": {"resourceVersion": revision, "finalizers": finalizers}});
+            let patch =
+                json!({"metadata": {"resourceVersion": revision, "finalizers": finalizers}});
             self.patch_object(rx, owner, patch, MERGE).await.map(drop)
         });
         removed.await

@@ -290,7 +290,9 @@ async fn create(client: &Client, one: &One, asked: &Asked) {
         object["spec"] = json!({"containers": [container]});
     }
     let path = one.resource().path(&one.namespace, "");
-    client.ask(Request::new(Method::Post, path).with(object)).await;
+    client
+        .ask(Request::new(Method::Post, path).with(object))
+        .await;
 }
 
 /// One more owner, or another answer to whether it blocks.

@@ -163,7 +163,9 @@ mod tests {
     fn conditions_change_when_they_do_and_keep_since_when() {
         let mut namespace = json!({"status": {"phase": "Terminating"}});
         let mut totals = Totals::default();
-        totals.gvr_to_num_remaining.insert(("pods".to_owned(), String::new()), 2);
+        totals
+            .gvr_to_num_remaining
+            .insert(("pods".to_owned(), String::new()), 2);
         let mut updater = at(0);
         updater.process_content_totals(&totals);
         assert!(updater.update(&mut namespace));
@@ -178,7 +180,9 @@ mod tests {
         updater.process_content_totals(&totals);
         assert!(!updater.update(&mut namespace.clone()));
         // Another number is another message since the same time.
-        totals.gvr_to_num_remaining.insert(("pods".to_owned(), String::new()), 1);
+        totals
+            .gvr_to_num_remaining
+            .insert(("pods".to_owned(), String::new()), 1);
         let mut updater = at(9);
         updater.process_content_totals(&totals);
         assert!(updater.update(&mut namespace));

@@ -92,7 +92,11 @@ impl NamespaceController {
         match synced {
             Ok(()) => QUEUE.forget(rx, key),
             Err(DeletionError::ResourcesRemaining(estimate)) => {
-                if !self.deleter.defects.has(NamespaceDefect::RemainingIsForgotten) {
+                if !self
+                    .deleter
+                    .defects
+                    .has(NamespaceDefect::RemainingIsForgotten)
+                {
                     let wait = u64::try_from(estimate / 2 + 1).unwrap_or(1);
                     QUEUE.add_after(rx, key.clone(), Duration::from_secs(wait));
                 }

@@ -2,13 +2,6 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-const DISCOVERY_IS_IGNORED: Defect = Defect::known(
-    "namespace-discovery-is-ignored",
-    "an error of `deleteAllContent`, ignored",
-    "a namespace goes when discovery fails: what there is in it is not known",
-)
-.ships(Gate::NEVER);
-
 const ERRORS_ARE_IGNORED: Defect = Defect::known(
     "content-errors-are-ignored",
     "an error of `deleteAllContent`, ignored",
@@ -33,7 +26,6 @@ const REMAINING_IS_FORGOTTEN: Defect = Defect::known(
 defects! {
     /// A mistake in the controller of namespaces.
     pub enum NamespaceDefect in "namespace controllers" {
-        DiscoveryIsIgnored = DISCOVERY_IS_IGNORED,
         ErrorsAreIgnored = ERRORS_ARE_IGNORED,
         RemainingIsIgnored = REMAINING_IS_IGNORED,
         RemainingIsForgotten = REMAINING_IS_FORGOTTEN,

@@ -108,7 +108,9 @@ impl NamespacedResourcesDeleter {
 
     fn may_have_objects(&self, mapping: &Mapping) -> bool {
         let mut used = self.resources.iter();
-        used.any(|own| *own.plural == *mapping.resource && *own.api_version() == *mapping.api_version)
+        used.any(|own| {
+            *own.plural == *mapping.resource && *own.api_version() == *mapping.api_version
+        })
     }
 
     /// `initOpCache`: false if nothing could be discovered.
@@ -152,7 +154,9 @@ impl NamespacedResourcesDeleter {
         if !namespace.object.is_being_deleted() {
             return Ok(());
         }
-        let terminating = self.retry_on_conflict(rx, namespace, Step::UpdateStatus).await?;
+        let terminating = self
+            .retry_on_conflict(rx, namespace, Step::UpdateStatus)
+            .await?;
         let Some(namespace) = terminating else {
             return Ok(());
         };
@@ -164,8 +168,11 @@ impl NamespacedResourcesDeleter {
         if estimate > 0 {
             return Err(DeletionError::ResourcesRemaining(estimate));
         }
-        rx.note(Finalizes { namespace: name.into() });
-        self.retry_on_conflict(rx, namespace, Step::Finalize).await?;
+        rx.note(Finalizes {
+            namespace: name.into(),
+        });
+        self.retry_on_conflict(rx, namespace, Step::Finalize)
+            .await?;
         Ok(())
     }
 
@@ -224,7 +231,9 @@ impl NamespacedResourcesDeleter {
             }
         };
         let path = format!("{}/{path}", NAMESPACES.path("", namespace.object.name()));
-        self.rest.object(rx, Request::new(Method::Put, path).with(new)).await
+        self.rest
+            .object(rx, Request::new(Method::Put, path).with(new))
+            .await
     }
 
     /// `deleteCollection`: false if the resource does not have that.
@@ -294,7 +303,10 @@ impl NamespacedResourcesDeleter {
         namespace: &Stored,
     ) -> (Left, Option<String>) {
         let name = namespace.object.name();
-        let estimate = match self.estimate_graceful_termination(rx, mapping, namespace).await {
+        let estimate = match self
+            .estimate_graceful_termination(rx, mapping, namespace)
+            .await
+        {
             Ok(estimate) => estimate,
             Err(failure) => return (Left::default(), Some(failure.to_string())),
         };
@@ -320,7 +332,10 @@ impl NamespacedResourcesDeleter {
         for item in &items {
             for finalizer in tree::list(item, &["metadata", "finalizers"]) {
                 let finalizer = finalizer.as_str().unwrap_or_default().to_owned();
-                *left.finalizers_to_num_remaining.entry(finalizer).or_default() += 1;
+                *left
+                    .finalizers_to_num_remaining
+                    .entry(finalizer)
+                    .or_default() += 1;
             }
         }
         left.num_remaining = items.len();
@@ -339,15 +354,11 @@ impl NamespacedResourcesDeleter {
     }
 
     /// `deleteAllContent`: how many seconds it may take until nothing is left; 0 if nothing is.
-    async fn delete_all_content(
-        &self,
-        rx: Rx,
-        namespace: &Stored,
-    ) -> Result<i64, DeletionError> {
+    async fn delete_all_content(&self, rx: Rx, namespace: &Stored) -> Result<i64, DeletionError> {
         let mut errors = Vec::new();
         let mut conditions = NamespaceConditionUpdater::new(Stamp::of(rx.clock()));
         let mut all = self.discover_resources(rx).await;
-        if all.is_empty() && !self.defects.has(NamespaceDefect::DiscoveryIsIgnored) {
+        if all.is_empty() {
             let why = "unable to discover the resources of the server";
             conditions.process_discover_resources_err(why);
             errors.push(why.to_owned());
@@ -361,7 +372,8 @@ impl NamespacedResourcesDeleter {
         let mut totals = Totals::default();
         let mut estimate = 0;
         for mapping in &all {
-            let content = self.delete_all_content_for_group_version_resource(rx, mapping, namespace);
+            let content =
+                self.delete_all_content_for_group_version_resource(rx, mapping, namespace);
             let (left, error) = content.await;
             if let Some(error) = error {
                 conditions.process_delete_content_err(&error);
@@ -413,7 +425,10 @@ impl NamespacedResourcesDeleter {
         let get = Request::new(Method::Get, PODS.path(namespace.object.name(), ""));
         let pods = self.rest.list(rx, get).await?.items;
         let running = pods.iter().map(|pod| pod.object.json()).filter(|pod| {
-            !matches!(tree::text(pod, &["status", "phase"]), "Succeeded" | "Failed")
+            !matches!(
+                tree::text(pod, &["status", "phase"]),
+                "Succeeded" | "Failed"
+            )
         });
         let grace = |pod| tree::number(pod, &["spec", "terminationGracePeriodSeconds"]);
         let estimate = running.filter_map(grace).max().unwrap_or(0).max(0);

@@ -154,8 +154,15 @@ impl Component for Namespaces {
                 about: vec![namespace.to_string()],
             });
         }
-        let Empties { namespace, remaining } = note.body.get()?;
-        let left: Vec<String> = remaining.0.iter().map(|(of, n)| format!("{n} {of}")).collect();
+        let Empties {
+            namespace,
+            remaining,
+        } = note.body.get()?;
+        let left: Vec<String> = remaining
+            .0
+            .iter()
+            .map(|(of, n)| format!("{n} {of}"))
+            .collect();
         let left = match left.is_empty() {
             true => "nothing".to_owned(),
             false => left.join(", "),

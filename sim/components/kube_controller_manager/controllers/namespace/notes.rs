@@ -12,7 +12,10 @@ impl Remaining {
     /// Of what was counted.
     pub fn of(totals: &Totals) -> Remaining {
         let all = totals.gvr_to_num_remaining.iter();
-        Remaining(all.map(|((resource, _), count)| (resource.clone(), *count)).collect())
+        Remaining(
+            all.map(|((resource, _), count)| (resource.clone(), *count))
+                .collect(),
+        )
     }
 }
 

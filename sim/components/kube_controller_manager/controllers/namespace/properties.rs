@@ -49,17 +49,12 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             NEEDED,
             |settled| Box::new(namespaces_end(settled)),
         ),
-        PropertyInfo::new(
-            "namespace-ended",
-            "a namespace was let go",
-            NEEDED,
-            |_| {
-                Box::new(Reached {
-                    name: "namespace-ended",
-                    here: |_, note| note.body.get::<Finalizes>().is_some(),
-                })
-            },
-        )
+        PropertyInfo::new("namespace-ended", "a namespace was let go", NEEDED, |_| {
+            Box::new(Reached {
+                name: "namespace-ended",
+                here: |_, note| note.body.get::<Finalizes>().is_some(),
+            })
+        })
         .fits(users),
     ]
 }
@@ -72,7 +67,10 @@ fn changes(note: &Note) -> &[Change<Object>] {
 
 /// The name of the namespace that a change is of.
 fn namespace_of(change: &Change<Object>) -> Option<&str> {
-    change.key.strip_prefix(NAMESPACES.registry)?.strip_prefix('/')
+    change
+        .key
+        .strip_prefix(NAMESPACES.registry)?
+        .strip_prefix('/')
 }
 
 /// All objects in a namespace, by their UIDs.
@@ -194,7 +192,12 @@ fn namespaces_end(after: Duration) -> Stable {
             return Check::Idle;
         }
         let everything = Keys::Prefix("/".into());
-        let all = || ClusterView(world).store().iter(&everything).map(|kv| &kv.value);
+        let all = || {
+            ClusterView(world)
+                .store()
+                .iter(&everything)
+                .map(|kv| &kv.value)
+        };
         let namespaces = Keys::Prefix(format!("{}/", NAMESPACES.registry).into());
         for kv in ClusterView(world).store().iter(&namespaces) {
             let name = kv.value.name();

@@ -139,7 +139,8 @@ async fn fill(client: &Client, namespace: &str, asked: &Asked) {
 async fn free(client: &Client, namespace: &str, asked: &Asked) {
     let number = number(client, asked).await;
     let path = resource(number).path(namespace, &format!("x{number}"));
-    let mut patch = Request::new(Method::Patch, path).with(json!({"metadata": {"finalizers": null}}));
+    let mut patch =
+        Request::new(Method::Patch, path).with(json!({"metadata": {"finalizers": null}}));
     patch.content_type = Some("application/merge-patch+json".into());
     client.ask(patch).await;
 }

@@ -20,9 +20,8 @@ pub(super) fn owner<'a>(
     reference: &OwnerReference,
 ) -> Option<&'a Object> {
     let mut all = Resource::ALL.into_iter();
-    let resource = all.find(|own| {
-        *own.kind == *reference.kind && *own.api_version() == *reference.api_version
-    })?;
+    let resource = all
+        .find(|own| *own.kind == *reference.kind && *own.api_version() == *reference.api_version)?;
     let namespace = if resource.namespaced { namespace } else { "" };
     let stored = ClusterView(world).get(&resource.key(namespace, &reference.name))?;
     Some(&stored.value).filter(|owner| owner.uid() == &*reference.uid)
@@ -68,7 +67,8 @@ impl Property for OwnedObjectsStay {
     }
 
     fn glance(&self, world: &World, note: &Note) -> Option<Check> {
-        let asks = note.body.get::<Deletes>().is_some() || note.body.get::<AsksToDelete>().is_some();
+        let asks =
+            note.body.get::<Deletes>().is_some() || note.body.get::<AsksToDelete>().is_some();
         let mut checked = Check::Idle;
         for change in changes(note) {
             let now = change.now.as_ref().map(|now| &now.value);
@@ -95,9 +95,12 @@ impl Property for OwnedObjectsStay {
         if let Some(AsksToDelete(uid)) = note.body.get() {
             self.by_users.insert(uid.clone());
         }
-        let now = changes(note).iter().filter_map(|change| change.now.as_ref());
+        let now = changes(note)
+            .iter()
+            .filter_map(|change| change.now.as_ref());
         let waiting = now.filter(|now| is_in_foreground(&now.value));
-        self.in_foreground.extend(waiting.map(|now| now.value.uid().into()));
+        self.in_foreground
+            .extend(waiting.map(|now| now.value.uid().into()));
         self.glance(world, note).unwrap_or(Check::Idle)
     }
 }

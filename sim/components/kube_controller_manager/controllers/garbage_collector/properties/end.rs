@@ -73,7 +73,11 @@ pub(super) fn collector_is_quiet(after: Duration) -> Stable {
             || body.get::<EndsForeground>().is_some()
             || body.get::<EndsOrphaning>().is_some();
         match changes {
-            true => violated("collector", CONTROLLER, "the collector still changes objects".to_owned()),
+            true => violated(
+                "collector",
+                CONTROLLER,
+                "the collector still changes objects".to_owned(),
+            ),
             false => Check::Idle,
         }
     };

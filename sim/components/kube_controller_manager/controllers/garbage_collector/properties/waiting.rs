@@ -130,11 +130,16 @@ impl Property for OrphansAreReleased {
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some(Orphans { owner, dependents: known }) = note.body.get() {
+        if let Some(Orphans {
+            owner,
+            dependents: known,
+        }) = note.body.get()
+        {
             let mut left = dependents(world, &owner.uid);
             left.retain(|uid| known.iter().any(|own| own.uid == *uid));
             let own = life(world, note);
-            self.left.retain(|(life, _), _| life.0 != own.0 || *life == own);
+            self.left
+                .retain(|(life, _), _| life.0 != own.0 || *life == own);
             self.left.insert((own, owner.uid.clone()), left);
         }
         for change in changes(note) {
@@ -143,9 +148,8 @@ impl Property for OrphansAreReleased {
             };
             let now = change.now.as_ref().map(|now| &now.value);
             for ((_, owner), left) in &mut self.left {
-                let stays = now.is_some_and(|now| {
-                    now.uid() == before.uid() && refers_to(now, owner)
-                });
+                let stays =
+                    now.is_some_and(|now| now.uid() == before.uid() && refers_to(now, owner));
                 if !stays {
                     left.remove(before.uid());
                 }
