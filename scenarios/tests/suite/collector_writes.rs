@@ -2,11 +2,11 @@
 //! to do with a ConfigMap that owns one that owns a third.
 
 use serde_json::json;
-use wavetank::catalogue::Composition;
 use wavetank::kube::Kube;
 use wavetank_api::Object;
 use wavetank_engine::drive::{Bench, Stepped};
 use wavetank_etcd::{Change, Committed};
+use wavetank_version::Composition;
 
 const SCENARIO: &str = "
 name: chain

@@ -13,10 +13,11 @@ gates! {
     pub READS_OWN_WRITES = Gate::since(1, 36);
     /// The Deployment controller in the form that is here, over ReplicaSets as they are here.
     pub DEPLOYMENT_CONTROLLER = Gate::since(1, 22);
-    /// The garbage collector in the form that is here: it asks all at once what there is, waits for no resync, and compares
-    /// owners before it deletes what has changed (the first modelled release that has all of it).
-    pub GARBAGE_COLLECTOR = Gate::since(1, 36);
-    /// The controller of namespaces in the form that is here: it deletes pods before all else
-    /// (`OrderedNamespaceDeletion`, beta).
-    pub NAMESPACE_CONTROLLER = Gate::since(1, 34);
+    /// The garbage collector in the form that is here: it asks all at once which resources there are
+    /// (`AggregatedDiscoveryEndpoint`, beta). That workers waited while monitors were synced is left out.
+    pub GARBAGE_COLLECTOR = Gate::since(1, 26);
+    /// The controller of namespaces in the form that is here: it asks likewise.
+    pub NAMESPACE_CONTROLLER = Gate::since(1, 26);
+    /// Pods of a namespace go before all else (`OrderedNamespaceDeletion`, beta).
+    pub NAMESPACE_DELETION_IS_ORDERED = Gate::since(1, 33);
 }

@@ -70,7 +70,7 @@ impl Mapping {
     }
 
     /// `SupportsAllVerbs`
-    pub fn supports(&self, verbs: &[&str]) -> bool {
+    pub fn supports_all_verbs(&self, verbs: &[&str]) -> bool {
         let has = |verb: &&str| self.verbs.iter().any(|own| **own == **verb);
         verbs.iter().all(has)
     }
@@ -111,7 +111,7 @@ fn texts(all: &[Json]) -> Arc<[Arc<str>]> {
 ///
 /// # Errors
 /// If one of both documents cannot be had.
-async fn groups_and_resources(rx: Rx, rest: &RestClient) -> Result<Vec<Mapping>, Failure> {
+async fn groups_and_maybe_resources(rx: Rx, rest: &RestClient) -> Result<Vec<Mapping>, Failure> {
     let mut all = Vec::new();
     for path in ["/api", "/apis"] {
         let mut get = Request::new(Method::Get, path);
@@ -125,7 +125,9 @@ async fn groups_and_resources(rx: Rx, rest: &RestClient) -> Result<Vec<Mapping>,
 /// `ServerPreferredResources`: each resource in the version that its group prefers, or else in the first that has it.
 /// Nothing if discovery fails.
 pub async fn server_preferred_resources(rx: Rx, rest: &RestClient) -> Vec<Mapping> {
-    let all = groups_and_resources(rx, rest).await.unwrap_or_default();
+    let all = groups_and_maybe_resources(rx, rest)
+        .await
+        .unwrap_or_default();
     let mut preferred: Vec<Mapping> = Vec::new();
     for mapping in all {
         let is_known = preferred
@@ -170,7 +172,7 @@ async fn get_delegate(rx: Rx, rest: &RestClient) -> Result<Mappings, MappingErro
     if let Some(known) = rx.read(&DELEGATE) {
         return Ok(known);
     }
-    let all = groups_and_resources(rx, rest).await;
+    let all = groups_and_maybe_resources(rx, rest).await;
     let all: Mappings = all.map_err(|_| MappingError::NoMatch)?.into();
     let known = all.clone();
     rx.update(&DELEGATE, |delegate| *delegate = Some(known));
@@ -215,9 +217,9 @@ mod tests {
             assert_eq!(mapping.path(namespace, "a"), resource.path(namespace, "a"));
             assert_eq!(mapping.path("", ""), resource.path("", ""));
         }
-        let reviews = all
-            .iter()
-            .filter(|own| own.supports(&["create"]) && !own.supports(&["list"]));
+        let reviews = all.iter().filter(|own| {
+            own.supports_all_verbs(&["create"]) && !own.supports_all_verbs(&["list"])
+        });
         assert!(reviews.count() > 0, "what is not stored is listed, too");
     }
 }

@@ -17,7 +17,10 @@ use super::graph::{
 };
 use super::graph_builder::{Event, EventType};
 use super::notes::{EndsForeground, EndsOrphaning, Of, Orphans, Releases};
-use super::operations::{Error, MergePatch, delete_owner_references, unblock_owner_references};
+use super::operations::{
+    Error, MergePatch, generate_delete_owner_ref_strategic_merge_bytes,
+    unblock_owner_references_strategic_merge_patch,
+};
 
 /// `requeueItem`
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -159,7 +162,7 @@ impl GarbageCollector {
             object: item.into(),
             owners: owners.clone(),
         });
-        let patch = delete_owner_references(&item.uid, &owners);
+        let patch = generate_delete_owner_ref_strategic_merge_bytes(&item.uid, &owners);
         self.patch(rx, item, patch, MergePatch::DeleteOwners(&owners))
             .await
     }
@@ -173,14 +176,14 @@ impl GarbageCollector {
         item: &ObjectReference,
     ) -> Result<(), Error> {
         let waits = self.graph(rx, |graph| {
-            let mut dependents = graph.dependents(id).into_iter();
+            let mut dependents = graph.get_dependents(id).into_iter();
             dependents.any(|dependent| graph.node(dependent).deleting_dependents)
         });
         if !waits {
             return Ok(());
         }
         let owners = self.node(rx, id, |node| node.owners.clone());
-        let patch = unblock_owner_references(&item.uid, &owners);
+        let patch = unblock_owner_references_strategic_merge_patch(&item.uid, &owners);
         self.patch(rx, item, patch, MergePatch::Unblock(&owners))
             .await
     }
@@ -216,8 +219,8 @@ impl GarbageCollector {
         reference: &OwnerReference,
         item: &ObjectReference,
     ) -> bool {
-        let of_cluster = reference.coordinates("");
-        let namespaced = reference.coordinates(&item.namespace);
+        let of_cluster = reference.owner_reference_coordinates("");
+        let namespaced = reference.owner_reference_coordinates(&item.namespace);
         let is_known =
             self.absent_owners(rx, |known| known.has(&of_cluster) || known.has(&namespaced));
         is_known
@@ -252,7 +255,7 @@ impl GarbageCollector {
             true => &*item.namespace,
             false => "",
         };
-        let absent = reference.coordinates(namespace);
+        let absent = reference.owner_reference_coordinates(namespace);
         match self.get(rx, &mapping, namespace, &reference.name).await {
             Err(error) if error.is(Reason::NotFound) => {}
             Err(error) => return Err(error),
@@ -293,7 +296,7 @@ impl GarbageCollector {
         let id = NodeId::of(&item);
         let owner = self.identity(rx, id);
         let dependents = self.graph(rx, |graph| {
-            let dependents = graph.dependents(id).into_iter();
+            let dependents = graph.get_dependents(id).into_iter();
             dependents
                 .map(|dependent| graph.node(dependent).identity.clone())
                 .collect::<Vec<_>>()
@@ -321,7 +324,7 @@ impl GarbageCollector {
     ) -> bool {
         let owners = [owner.uid.clone()];
         let all = dependents.iter().map(|dependent| {
-            let patch = delete_owner_references(&dependent.uid, &owners);
+            let patch = generate_delete_owner_ref_strategic_merge_bytes(&dependent.uid, &owners);
             let patched = self.patch(rx, dependent, patch, MergePatch::DeleteOwners(&owners));
             Box::pin(patched) as Member<'_, Result<(), Error>>
         });

@@ -74,7 +74,7 @@ enum Role {
 }
 
 impl GarbageCollector {
-    /// `NewGarbageCollector`, with an informer of each resource that somebody uses.
+    /// Upstream's `NewGarbageCollector`, with an informer of each resource that somebody uses.
     pub fn new(
         cx: &mut ControllerContext,
         resources: impl Iterator<Item = &'static Resource>,
@@ -158,7 +158,7 @@ impl GarbageCollector {
                 enqueued: Vec::new(),
                 forgotten: None,
             };
-            builder.process(&event);
+            builder.process_graph_changes(&event);
             (builder.enqueued, builder.forgotten)
         });
         if !event.is_virtual {
@@ -186,7 +186,7 @@ impl GarbageCollector {
     }
 }
 
-/// `graphChanges.Add`
+/// Upstream's `graphChanges.Add`
 pub(super) fn enqueue_change(rx: Rx, event: Event) {
     let item = rx.update(&EVENTS, |events| {
         let mut number = 0_u32;

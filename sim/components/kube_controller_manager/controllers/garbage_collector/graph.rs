@@ -55,7 +55,7 @@ impl OwnerReference {
     }
 
     /// `ownerReferenceCoordinates`, in a namespace.
-    pub fn coordinates(&self, namespace: &str) -> ObjectReference {
+    pub fn owner_reference_coordinates(&self, namespace: &str) -> ObjectReference {
         ObjectReference {
             kind: self.kind.clone(),
             api_version: self.api_version.clone(),
@@ -66,7 +66,7 @@ impl OwnerReference {
     }
 
     /// `ownerReferenceMatchesCoordinates`
-    pub fn matches(&self, other: &ObjectReference) -> bool {
+    pub fn owner_reference_matches_coordinates(&self, other: &ObjectReference) -> bool {
         self.uid == other.uid
             && self.name == other.name
             && self.kind == other.kind
@@ -270,7 +270,7 @@ impl Graph {
     }
 
     /// `getDependents`, in the order of their UIDs.
-    pub fn dependents(&self, id: NodeId) -> Vec<NodeId> {
+    pub fn get_dependents(&self, id: NodeId) -> Vec<NodeId> {
         let mut all: Vec<NodeId> = self.node(id).dependents.iter().copied().collect();
         all.sort_by(|a, b| self.node(*a).identity.uid.cmp(&self.node(*b).identity.uid));
         all
@@ -279,7 +279,7 @@ impl Graph {
     /// `blockingDependents`
     pub fn blocking_dependents(&self, id: NodeId) -> Vec<NodeId> {
         let uid = &self.node(id).identity.uid;
-        let mut blocking = self.dependents(id);
+        let mut blocking = self.get_dependents(id);
         blocking.retain(|dependent| {
             let mut owners = self.node(*dependent).owners.iter();
             owners.any(|owner| owner.uid == *uid && owner.blocks())
@@ -313,7 +313,7 @@ mod tests {
         let owner = OwnerReference::of(&json!({
             "apiVersion": "v1", "kind": "ConfigMap", "name": uid, "uid": uid,
         }));
-        owner.coordinates("default")
+        owner.owner_reference_coordinates("default")
     }
 
     #[test]
@@ -344,7 +344,7 @@ mod tests {
             graph.delete(uid);
         }
         graph.sweep(|id| id == owner);
-        assert_eq!(graph.dependents(owner), [own]);
+        assert_eq!(graph.get_dependents(owner), [own]);
         assert_eq!(
             graph.write(Node::observed(&Metadata::bare(reference("d")))),
             other

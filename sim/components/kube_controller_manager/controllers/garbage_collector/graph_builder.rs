@@ -79,7 +79,7 @@ fn references_diffs(old: &[OwnerReference], new: &[OwnerReference]) -> Diffs {
 }
 
 /// `deletionStartsWithFinalizer`: is the object being deleted with this finalizer, and was not before?
-fn deletion_starts_with(
+fn deletion_starts_with_finalizer(
     old: Option<&Metadata>,
     new: &Metadata,
     has: fn(&Metadata) -> bool,
@@ -94,7 +94,7 @@ impl GraphBuilder<'_> {
     }
 
     /// `processGraphChanges`, of one event.
-    pub fn process(&mut self, event: &Event) {
+    pub fn process_graph_changes(&mut self, event: &Event) {
         let uid = &event.object.identity.uid;
         let mut found = self.graph.read(uid);
         if let Some(existing) = found
@@ -169,7 +169,7 @@ impl GraphBuilder<'_> {
         for owner in owners {
             let known = self.graph.read(&owner.uid);
             let owner_id = known.unwrap_or_else(|| {
-                let identity = owner.coordinates(&namespace);
+                let identity = owner.owner_reference_coordinates(&namespace);
                 self.graph.write(Node::virtual_of(identity))
             });
             self.graph.node_mut(owner_id).dependents.insert(id);
@@ -183,9 +183,9 @@ impl GraphBuilder<'_> {
             let is_namespaced = !node.identity.namespace.is_empty();
             let lies_elsewhere = node.identity.namespace != namespace;
             // A reference to another namespace, or with other coordinates, or to what lies in none as far as is known.
-            has_potentially_invalid_reference |= (is_namespaced && lies_elsewhere)
-                || !owner.matches(&node.identity)
-                || (!is_namespaced && lies_elsewhere && node.is_virtual);
+            has_potentially_invalid_reference |= !owner
+                .owner_reference_matches_coordinates(&node.identity)
+                || lies_elsewhere && (is_namespaced || node.is_virtual);
         }
         if has_potentially_invalid_reference
             && !self
@@ -230,13 +230,13 @@ impl GraphBuilder<'_> {
     /// `processTransitions`
     fn process_transitions(&mut self, event: &Event, id: NodeId) {
         let (old, new) = (event.old.as_ref(), &event.object);
-        if deletion_starts_with(old, new, |object| object.orphans_dependents) {
+        if deletion_starts_with_finalizer(old, new, |object| object.orphans_dependents) {
             self.enqueued.push(Enqueued::Orphan(id));
             return;
         }
-        if deletion_starts_with(old, new, |object| object.deletes_dependents) {
+        if deletion_starts_with_finalizer(old, new, |object| object.deletes_dependents) {
             self.graph.node_mut(id).deleting_dependents = true;
-            for dependent in self.graph.dependents(id) {
+            for dependent in self.graph.get_dependents(id) {
                 self.add(dependent);
             }
             self.add(id);
@@ -285,7 +285,7 @@ impl GraphBuilder<'_> {
         let uid = self.graph.node(id).identity.uid.clone();
         self.graph.delete(&uid);
         self.remove_dependent_from_owners(id, &owners);
-        let dependents = self.graph.dependents(id);
+        let dependents = self.graph.get_dependents(id);
         if !dependents.is_empty() {
             self.absent_owners.add(gone.clone());
         }
@@ -309,7 +309,7 @@ impl GraphBuilder<'_> {
         identity: &ObjectReference,
     ) -> (Vec<NodeId>, Vec<NodeId>) {
         let (mut matching, mut nonmatching) = (Vec::new(), Vec::new());
-        for id in self.graph.dependents(of) {
+        for id in self.graph.get_dependents(of) {
             let dependent = self.graph.node(id);
             let namespace = &dependent.identity.namespace;
             if !identity.namespace.is_empty() && identity.namespace != *namespace {
@@ -322,10 +322,10 @@ impl GraphBuilder<'_> {
                     .iter()
                     .filter(|own| own.uid == identity.uid)
             };
-            if own().any(|owner| owner.matches(identity)) {
+            if own().any(|owner| owner.owner_reference_matches_coordinates(identity)) {
                 matching.push(id);
             }
-            if own().any(|owner| !owner.matches(identity)) {
+            if own().any(|owner| !owner.owner_reference_matches_coordinates(identity)) {
                 nonmatching.push(id);
             }
         }
@@ -345,10 +345,12 @@ impl GraphBuilder<'_> {
             let dependent = self.graph.node(*id);
             let namespace = &dependent.identity.namespace;
             for owner in dependent.owners.iter().filter(|own| own.uid == absent.uid) {
-                if owner.matches(absent) && (is_of_cluster || absent.namespace == *namespace) {
+                if owner.owner_reference_matches_coordinates(absent)
+                    && (is_of_cluster || absent.namespace == *namespace)
+                {
                     continue;
                 }
-                let mut alternate = owner.coordinates(namespace);
+                let mut alternate = owner.owner_reference_coordinates(namespace);
                 if is_of_cluster
                     && alternate.api_version == absent.api_version
                     && alternate.kind == absent.kind
@@ -410,7 +412,7 @@ mod tests {
                 enqueued: Vec::new(),
                 forgotten: None,
             };
-            builder.process(event);
+            builder.process_graph_changes(event);
             let enqueued = builder.enqueued;
             let names = enqueued.into_iter().map(|enqueued| match enqueued {
                 Enqueued::Delete(id) => self.graph.node(id).identity.uid.to_string(),
@@ -442,7 +444,7 @@ mod tests {
         // Now it is seen, as it was thought to be.
         assert!(lab.add(metadata("default", "a", &[])).is_empty());
         let a = lab.graph.read("a").unwrap();
-        assert!(!lab.graph.node(a).is_virtual && lab.graph.dependents(a).len() == 2);
+        assert!(!lab.graph.node(a).is_virtual && lab.graph.get_dependents(a).len() == 2);
         // And is gone.
         let gone = lab.process(&event(EventType::Delete, metadata("default", "a", &[])));
         assert_eq!(gone, ["b", "c"]);
@@ -497,7 +499,7 @@ mod tests {
         let none = metadata("default", "b", &[]);
         assert!(lab.process(&event(EventType::Update, none)).is_empty());
         let a = lab.graph.read("a").unwrap();
-        assert!(lab.graph.dependents(a).is_empty());
+        assert!(lab.graph.get_dependents(a).is_empty());
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(super) fn handler(number: u32, resource: &'static Resource) -> HandlerSpec {
     }
 }
 
-/// `AddFunc`, `UpdateFunc`, `DeleteFunc` of `controllerFor`
+/// Upstream's `AddFunc`, `UpdateFunc`, `DeleteFunc` of `controllerFor`
 fn event_of(resource: &'static Resource, notice: &Notice) -> Option<Event> {
     let metadata = |stored: &Stored| metadata_of(resource, stored);
     let (event_type, object, old) = match notice {
@@ -125,7 +125,7 @@ impl GarbageCollector {
     /// `GetDeletableResources`
     async fn get_deletable_resources(&self, rx: Rx) -> Vec<Mapping> {
         let mut all = server_preferred_resources(rx, &self.rest).await;
-        all.retain(|mapping| mapping.supports(&["delete", "list", "watch"]));
+        all.retain(|mapping| mapping.supports_all_verbs(&["delete", "list", "watch"]));
         all
     }
 

@@ -66,7 +66,10 @@ pub(super) enum MergePatch<'a> {
 }
 
 /// `GenerateDeleteOwnerRefStrategicMergeBytes`
-pub(super) fn delete_owner_references(uid: &str, owners: &[Arc<str>]) -> Json {
+pub(super) fn generate_delete_owner_ref_strategic_merge_bytes(
+    uid: &str,
+    owners: &[Arc<str>],
+) -> Json {
     let owners = owners
         .iter()
         .map(|owner| json!({"$patch": "delete", "uid": &**owner}));
@@ -75,7 +78,10 @@ pub(super) fn delete_owner_references(uid: &str, owners: &[Arc<str>]) -> Json {
 }
 
 /// `unblockOwnerReferencesStrategicMergePatch`
-pub(super) fn unblock_owner_references(uid: &str, owners: &[OwnerReference]) -> Json {
+pub(super) fn unblock_owner_references_strategic_merge_patch(
+    uid: &str,
+    owners: &[OwnerReference],
+) -> Json {
     let blocking = owners.iter().filter(|owner| owner.blocks());
     let blocking = blocking.map(|owner| {
         let mut reference = owner.json();

@@ -37,7 +37,7 @@ pub(super) struct NamespaceController {
 }
 
 /// `enqueueNamespace`
-fn enqueue(rx: Rx, _: u32, notice: &Notice) {
+fn enqueue_namespace(rx: Rx, _: u32, notice: &Notice) {
     if let Notice::Added { new, .. } | Notice::Updated { new, .. } = notice
         && new.object.is_being_deleted()
     {
@@ -46,7 +46,7 @@ fn enqueue(rx: Rx, _: u32, notice: &Notice) {
 }
 
 impl NamespaceController {
-    /// `NewNamespaceController`: it empties namespaces of these resources.
+    /// Upstream's `NewNamespaceController`: it empties namespaces of these resources.
     pub fn new(
         cx: &mut ControllerContext,
         resources: impl Iterator<Item = &'static Resource>,
@@ -54,7 +54,7 @@ impl NamespaceController {
     ) -> NamespaceController {
         let mut informer = cx.informers.informer_for(&NAMESPACES);
         informer.add_event_handler(HandlerSpec {
-            on: NotState(Arc::new(enqueue)),
+            on: NotState(Arc::new(enqueue_namespace)),
             ..HandlerSpec::new("namespace")
         });
         let rest: RestClient = cx.rest.clone();

@@ -18,6 +18,7 @@ use super::notes::{Empties, Finalizes, Remaining};
 use crate::kube_controller_manager::controller_utils::discovery::{
     Mapping, server_preferred_resources,
 };
+use crate::kube_controller_manager::gates;
 
 /// How a client of metadata asks for a list (`client-go/metadata/metadata.go`).
 const METADATA: &str =
@@ -100,7 +101,7 @@ fn background() -> Json {
 
 impl NamespacedResourcesDeleter {
     /// `discoverResourcesFn`: nothing if discovery fails. Of resources that nobody uses there are no objects.
-    async fn discover_resources(&self, rx: Rx) -> Vec<Mapping> {
+    async fn discover_resources_fn(&self, rx: Rx) -> Vec<Mapping> {
         let mut all = server_preferred_resources(rx, &self.rest).await;
         all.retain(|mapping| mapping.namespaced);
         all
@@ -115,11 +116,11 @@ impl NamespacedResourcesDeleter {
 
     /// `initOpCache`: false if nothing could be discovered.
     pub async fn init_op_cache(&self, rx: Rx) -> bool {
-        let all = self.discover_resources(rx).await;
+        let all = self.discover_resources_fn(rx).await;
         let mut refused = BTreeSet::new();
         for mapping in &all {
             for operation in [LIST, DELETE_COLLECTION] {
-                if !mapping.supports(&[operation]) {
+                if !mapping.supports_all_verbs(&[operation]) {
                     let (version, resource) = (&mapping.api_version, &mapping.resource);
                     refused.insert((operation, version.clone(), resource.clone()));
                 }
@@ -155,7 +156,7 @@ impl NamespacedResourcesDeleter {
             return Ok(());
         }
         let terminating = self
-            .retry_on_conflict(rx, namespace, Step::UpdateStatus)
+            .retry_on_conflict_error(rx, namespace, Step::UpdateStatus)
             .await?;
         let Some(namespace) = terminating else {
             return Ok(());
@@ -171,13 +172,13 @@ impl NamespacedResourcesDeleter {
         rx.note(Finalizes {
             namespace: name.into(),
         });
-        self.retry_on_conflict(rx, namespace, Step::Finalize)
+        self.retry_on_conflict_error(rx, namespace, Step::Finalize)
             .await?;
         Ok(())
     }
 
     /// `retryOnConflictError`: nothing if the namespace is gone.
-    async fn retry_on_conflict(
+    async fn retry_on_conflict_error(
         &self,
         rx: Rx,
         mut latest: Stored,
@@ -207,7 +208,7 @@ impl NamespacedResourcesDeleter {
         }
     }
 
-    /// `updateNamespaceStatusFunc`, `finalizeNamespace`
+    /// Upstream's `updateNamespaceStatusFunc`, `finalizeNamespace`
     async fn step(&self, rx: Rx, namespace: &Stored, step: Step) -> Result<Stored, Failure> {
         let mut new = namespace.json();
         let path = match step {
@@ -357,18 +358,23 @@ impl NamespacedResourcesDeleter {
     async fn delete_all_content(&self, rx: Rx, namespace: &Stored) -> Result<i64, DeletionError> {
         let mut errors = Vec::new();
         let mut conditions = NamespaceConditionUpdater::new(Stamp::of(rx.clock()));
-        let mut all = self.discover_resources(rx).await;
+        let mut all = self.discover_resources_fn(rx).await;
         if all.is_empty() {
             let why = "unable to discover the resources of the server";
             conditions.process_discover_resources_err(why);
             errors.push(why.to_owned());
         }
-        all.retain(|mapping| mapping.supports(&["delete"]) && self.may_have_objects(mapping));
+        all.retain(|mapping| {
+            mapping.supports_all_verbs(&["delete"]) && self.may_have_objects(mapping)
+        });
         let is_pods = |mapping: &Mapping| {
             *mapping.resource == *PODS.plural && *mapping.api_version == *PODS.api_version()
         };
-        // Pods come first, and others have to wait for them (`OrderedNamespaceDeletion`).
-        all.sort_by_key(|mapping| !is_pods(mapping));
+        // Pods come first, and others have to wait for them.
+        let is_ordered = self.rest.release.has(gates::NAMESPACE_DELETION_IS_ORDERED);
+        if is_ordered {
+            all.sort_by_key(|mapping| !is_pods(mapping));
+        }
         let mut totals = Totals::default();
         let mut estimate = 0;
         for mapping in &all {
@@ -383,7 +389,7 @@ impl NamespacedResourcesDeleter {
             }
             estimate = estimate.max(left.finalizer_estimate_seconds);
             totals.add(mapping, &left);
-            if is_pods(mapping) && left.num_remaining > 0 {
+            if is_ordered && is_pods(mapping) && left.num_remaining > 0 {
                 self.update_conditions(rx, namespace, conditions).await;
                 return finish(estimate, &errors);
             }
