@@ -107,17 +107,49 @@ fn texts(all: &[Json]) -> Arc<[Arc<str>]> {
         .collect()
 }
 
-/// `GroupsAndMaybeResources`
+/// The group versions of `APIVersions` or an `APIGroupList`: what a server answers that does not tell all at once.
+fn group_versions(document: &Json) -> Vec<String> {
+    let core = texts(json::list(document, &["versions"]));
+    let groups = json::list(document, &["groups"]).iter();
+    let versions = groups.flat_map(|group| json::list(group, &["versions"]));
+    let named = versions.map(|version| json::text(version, &["groupVersion"]).to_owned());
+    core.iter().map(ToString::to_string).chain(named).collect()
+}
+
+/// An `APIResourceList` as mappings.
+fn mappings_of_version(api_version: &str, list: &Json) -> Vec<Mapping> {
+    let all = json::list(list, &["resources"]).iter();
+    let whole = all.filter(|resource| !json::text(resource, &["name"]).contains('/'));
+    let mapping = |resource: &Json| Mapping {
+        api_version: api_version.into(),
+        kind: json::text(resource, &["kind"]).into(),
+        resource: json::text(resource, &["name"]).into(),
+        namespaced: json::at(resource, &["namespaced"]) == Some(&Json::Bool(true)),
+        verbs: texts(json::list(resource, &["verbs"])),
+    };
+    whole.map(mapping).collect()
+}
+
+/// `GroupsAndMaybeResources`, and where a server does not tell all at once `fetchGroupVersionResources`, one after another.
 ///
 /// # Errors
-/// If one of both documents cannot be had.
+/// If one of the documents cannot be had.
 async fn groups_and_maybe_resources(rx: Rx, rest: &RestClient) -> Result<Vec<Mapping>, Failure> {
     let mut all = Vec::new();
-    for path in ["/api", "/apis"] {
-        let mut get = Request::new(Method::Get, path);
+    for root in ["/api", "/apis"] {
+        let mut get = Request::new(Method::Get, root);
         get.accept = Some(ACCEPT.into());
         let document = rest.object(rx, get).await?;
-        all.extend(mappings(document.object.json()));
+        let document = document.object.json();
+        if json::text(document, &["kind"]) == "APIGroupDiscoveryList" {
+            all.extend(mappings(document));
+            continue;
+        }
+        for version in group_versions(document) {
+            let get = Request::new(Method::Get, format!("{root}/{version}"));
+            let list = rest.object(rx, get).await?;
+            all.extend(mappings_of_version(&version, list.object.json()));
+        }
     }
     Ok(all)
 }
@@ -197,7 +229,9 @@ pub async fn reset_again_and_again(rx: Rx) -> Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wavetank_api::discovery::{group_discovery_list, groups_of};
+    use wavetank_api::discovery::{
+        api_group_list, api_resource_list, group_discovery_list, groups_of,
+    };
     use wavetank_api::kinds::Kinds;
     use wavetank_releases::V1_36;
 
@@ -221,5 +255,24 @@ mod tests {
             own.supports_all_verbs(&["create"]) && !own.supports_all_verbs(&["list"])
         });
         assert!(reviews.count() > 0, "what is not stored is listed, too");
+    }
+
+    #[test]
+    fn it_is_the_same_told_one_by_one() {
+        let groups = groups_of(&Kinds::default(), &[], V1_36);
+        let named = groups.iter().filter(|group| !group.name.is_empty());
+        let whole = mappings(&group_discovery_list(named.clone()));
+        let versions = group_versions(&api_group_list(&groups));
+        let lists = named.flat_map(|group| {
+            let versions = group.versions.iter();
+            versions.map(move |version| api_resource_list(group, version))
+        });
+        let parts = versions.iter().zip(lists);
+        let parts = parts.flat_map(|(version, list)| mappings_of_version(version, &list));
+        assert_eq!(parts.collect::<Vec<_>>(), whole);
+        assert_eq!(
+            group_versions(&serde_json::json!({"versions": ["v1"]})),
+            ["v1"]
+        );
     }
 }
