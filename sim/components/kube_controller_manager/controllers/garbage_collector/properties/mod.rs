@@ -76,7 +76,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         ),
         PropertyInfo::new(
             "collector-is-quiet",
-            "some time after calm the garbage collector changes nothing any more",
+            "some time after calm the garbage collector changes nothing any more, unless a late request has",
             NEEDED,
             |settled| Box::new(end::collector_is_quiet(settled)),
         ),
