@@ -80,16 +80,21 @@ impl GarbageCollector {
         resources: impl Iterator<Item = &'static Resource>,
         syncs: u32,
     ) -> GarbageCollector {
+        let defects: Set<CollectorDefect> = cx.defects.of();
         let informers = resources.enumerate().map(|(number, resource)| {
             let mut informer = cx.informers.informer_for(resource);
-            informer.add_event_handler(super::monitors::handler(number as u32, resource));
+            informer.add_event_handler(super::monitors::handler(
+                number as u32,
+                resource,
+                defects,
+            ));
             (resource, informer.lister())
         });
         let informers = informers.collect();
         GarbageCollector {
             informers,
             rest: cx.rest.clone(),
-            defects: cx.defects.of(),
+            defects,
             syncs,
         }
     }

@@ -85,6 +85,12 @@ const FIX_DELETE_AS_COMPARED: Defect = Defect::fix(
     "an object that has changed, and not in its owners, is deleted only as it was when these were compared",
 );
 
+const FIX_SUCCESSOR_IS_ANOTHER: Defect = Defect::fix(
+    "fix-successor-is-another",
+    "FINDINGS.md, 30",
+    "an object that a list shows in the place of another of the same name takes that out of the graph",
+);
+
 defects! {
     /// A mistake in the garbage collector, or the fix of one.
     pub enum CollectorDefect in "garbage collectors" {
@@ -100,5 +106,6 @@ defects! {
         ForegroundIsNotAwaited = FOREGROUND_IS_NOT_AWAITED,
         OrphansAnyway = ORPHANS_ANYWAY,
         FixDeleteAsCompared = FIX_DELETE_AS_COMPARED,
+        FixSuccessorIsAnother = FIX_SUCCESSOR_IS_ANOTHER,
     }
 }

@@ -14,8 +14,10 @@ use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_client::leader_election::Leading;
 use wavetank_client::wait::{Every, Turn};
 use wavetank_engine::{Cell, NotState, Rx};
+use wavetank_version::Set;
 
 use super::controller::{GarbageCollector, SYNC_POLL, enqueue_change};
+use super::defects::CollectorDefect;
 use super::graph::Metadata;
 use super::graph_builder::{Event, EventType};
 use super::notes::Monitors;
@@ -36,12 +38,36 @@ static OLD_RESOURCES: Cell<BTreeSet<Listed>> = Cell::new("garbage-resources");
 type Listed = (Arc<str>, Arc<str>);
 
 /// The handler of the informer with this number.
-pub(super) fn handler(number: u32, resource: &'static Resource) -> HandlerSpec {
+pub(super) fn handler(
+    number: u32,
+    resource: &'static Resource,
+    defects: Set<CollectorDefect>,
+) -> HandlerSpec {
     let on = move |rx: Rx, _: u32, notice: &Notice| {
         let is_monitor = rx.look(&MONITORS, |monitors| monitors.contains(&number));
-        if let Some(event) = event_of(resource, notice).filter(|_| is_monitor) {
-            enqueue_change(rx, event);
+        let Some(event) = event_of(resource, notice).filter(|_| is_monitor) else {
+            return;
+        };
+        // A list that shows another object of the same name is an update: what was there before is gone.
+        if let Some(before) = &event.old
+            && before.identity.uid != event.object.identity.uid
+            && defects.has(CollectorDefect::FixSuccessorIsAnother)
+        {
+            let gone = Event {
+                event_type: EventType::Delete,
+                object: before.clone(),
+                old: None,
+                ..event.clone()
+            };
+            enqueue_change(rx, gone);
+            let new = Event {
+                event_type: EventType::Add,
+                old: None,
+                ..event
+            };
+            return enqueue_change(rx, new);
         }
+        enqueue_change(rx, event);
     };
     HandlerSpec {
         on: NotState(Arc::new(on)),
