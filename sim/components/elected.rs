@@ -183,6 +183,21 @@ pub async fn process_next_work_item<E, F: Future<Output = Result<(), E>>>(
     queue: WorkQueue,
     sync: impl FnOnce(Item) -> F,
 ) -> Turn {
+    let done = |item: &Item, synced: Result<(), E>| match synced {
+        Ok(()) => queue.forget(rx, item),
+        Err(_) => queue.add_rate_limited(rx, item.clone()),
+    };
+    process_next_work_item_with(rx, leading, queue, sync, done).await
+}
+
+/// The same where a controller has its own way with what comes of it.
+pub async fn process_next_work_item_with<T, F: Future<Output = T>>(
+    rx: Rx,
+    leading: &Leading,
+    queue: WorkQueue,
+    sync: impl FnOnce(Item) -> F,
+    done: impl FnOnce(&Item, T),
+) -> Turn {
     let leadership = leading.leadership();
     let stopped = rx.select(DRAIN.closed(rx), leadership.closed(rx));
     let item = match rx.select(stopped, queue.get(rx)).await {
@@ -193,10 +208,7 @@ pub async fn process_next_work_item<E, F: Future<Output = Result<(), E>>>(
         Either::Left(()) => return Turn::Over,
         Either::Right(synced) => synced,
     };
-    match synced {
-        Ok(()) => queue.forget(rx, &item),
-        Err(_) => queue.add_rate_limited(rx, item.clone()),
-    }
+    done(&item, synced);
     queue.done(rx, &item);
     match DRAIN.is_closed(rx) {
         true => Turn::Over,

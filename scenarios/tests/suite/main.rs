@@ -5,6 +5,8 @@ mod bundled;
 mod by_hand;
 mod central;
 mod check;
+mod cleanup_defects;
+mod collector_writes;
 mod command;
 mod defects;
 mod determinism;

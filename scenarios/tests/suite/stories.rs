@@ -34,3 +34,15 @@ fn pods_are_made_again_from_a_cache_that_stands_still() {
     let trace = "k-k-129795-pods-made-again.trace.gz";
     is_told(trace, "k-k-129795-pods-made-again");
 }
+
+#[test]
+fn an_owner_that_is_absent_in_one_namespace_passes_for_absent_in_all() {
+    let trace = "k-k-65200-absent-in-one-namespace.trace";
+    is_told(trace, "k-k-65200-absent-in-one-namespace");
+}
+
+#[test]
+fn an_object_is_deleted_while_it_is_adopted() {
+    let trace = "finding-29-adopted-while-it-is-deleted.trace";
+    is_told(trace, "adopted-while-it-is-deleted");
+}

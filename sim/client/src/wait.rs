@@ -1,6 +1,6 @@
 //! Loops that wait (`apimachinery/pkg/util/wait`): a function runs again and again until a channel is closed,
 //! or a condition is tried until it holds. `backoff` says how long a reflector waits, `poll` how a condition is
-//! tried, `group` waits for several things.
+//! tried, `group` waits for several things, `retry` tries again what failed.
 //!
 //! A loop has one timer at a time (`clock.Timer`, reset before each use). Routines are short, so a loop is
 //! written as its turns: each ends with the task of the next. When timer and channel are ready at once, Go takes
@@ -9,6 +9,7 @@
 pub mod backoff;
 mod group;
 mod poll;
+mod retry;
 
 use std::fmt;
 use std::future::Future;
@@ -18,6 +19,7 @@ use wavetank_engine::{Cell, Rx, Signal};
 
 pub use group::{Member, wait_group};
 pub use poll::poll_immediate_until;
+pub use retry::{DEFAULT_BACKOFF, Steps, retry_on_conflict};
 
 /// Jitter is drawn among so many values.
 pub const JITTER: u64 = 1 << 16;

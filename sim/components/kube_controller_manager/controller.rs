@@ -85,4 +85,10 @@ pub trait Controller: fmt::Debug + Send + Sync + 'static {
 
     /// One turn of a worker, from when its process leads until it does not.
     fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a>;
+
+    /// The same of the worker with this number, where not all do alike.
+    fn work_of<'a>(&'a self, rx: Rx, leading: &'a Leading, number: u32) -> Work<'a> {
+        let _ = number;
+        self.work(rx, leading)
+    }
 }

@@ -24,4 +24,6 @@ controllers! {
     replication::ReplicationControllers,
     deployment::Deployments,
     endpoints::EndpointsControllers,
+    garbage_collector::GarbageCollectors,
+    namespace::Namespaces,
 }

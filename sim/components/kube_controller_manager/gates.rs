@@ -16,4 +16,11 @@ gates! {
     pub ENDPOINTS_CONTROLLER = Gate::since(1, 36);
     /// The Deployment controller in the form that is here, over ReplicaSets as they are here.
     pub DEPLOYMENT_CONTROLLER = Gate::since(1, 22);
+    /// The garbage collector in the form that is here: its client asks first whether it can have all resources at once.
+    /// That workers waited while monitors were synced is left out.
+    pub GARBAGE_COLLECTOR = Gate::since(1, 26);
+    /// The controller of namespaces in the form that is here: its client does likewise.
+    pub NAMESPACE_CONTROLLER = Gate::since(1, 26);
+    /// Pods of a namespace go before all else (`OrderedNamespaceDeletion`, beta).
+    pub NAMESPACE_DELETION_IS_ORDERED = Gate::since(1, 33);
 }

@@ -67,6 +67,8 @@ pub struct ControllerManager {
 struct Worker {
     /// The controller.
     of: usize,
+    /// Which of its workers.
+    number: u32,
     leading: Leading,
 }
 
@@ -118,9 +120,12 @@ impl ControllerManager {
     fn workers(&self, leading: &Leading) -> Vec<Task> {
         let all = self.controllers.running.iter().enumerate();
         let workers = all.flat_map(|(of, controller)| {
-            let leading = leading.clone();
-            let worker = Worker { of, leading };
-            std::iter::repeat_n(worker, controller.workers() as usize)
+            let worker = move |number| Worker {
+                of,
+                number,
+                leading: leading.clone(),
+            };
+            (0..controller.workers()).map(worker)
         });
         workers.map(|worker| Task::new(WORK, worker)).collect()
     }
@@ -147,7 +152,7 @@ impl ControllerManager {
     /// One turn of a worker.
     async fn work(self, rx: Rx, worker: Worker) -> Outcome {
         let controller = &self.controllers.running[worker.of];
-        let turn = controller.work(rx, &worker.leading).await;
+        let turn = controller.work_of(rx, &worker.leading, worker.number).await;
         if turn == Turn::Again && !worker.leading.leadership().is_closed(rx) {
             return Outcome::Become(Task::new(WORK, worker));
         }

@@ -50,6 +50,11 @@ impl<T: Ord> Delaying<T> {
         counts
     }
 
+    /// The items that are delayed.
+    pub fn known(&self) -> impl Iterator<Item = &T> {
+        self.waiting.keys()
+    }
+
     /// How many items are delayed.
     pub fn len(&self) -> usize {
         self.waiting.len()

@@ -7,8 +7,8 @@ use wavetank_engine::mutant;
 
 /// The first delay of an item.
 const ITEM_FIRST: Duration = Duration::from_millis(5);
-/// The longest.
-const ITEM_LONGEST: Duration = Duration::from_secs(1000);
+/// The longest, by default.
+pub const ITEM_LONGEST: Duration = Duration::from_secs(1000);
 /// What the bucket holds.
 const BURST: u32 = 100;
 
@@ -99,7 +99,15 @@ impl<T> Default for Limiter<T> {
 impl<T: Ord> Limiter<T> {
     /// `When`
     pub fn when(&mut self, item: T) -> Duration {
-        self.items.when(item).max(self.bucket.reserve())
+        self.when_at_most(item, ITEM_LONGEST)
+    }
+
+    /// The same where no item waits longer than this.
+    pub fn when_at_most(&mut self, item: T, longest: Duration) -> Duration {
+        self.items
+            .when(item)
+            .min(longest)
+            .max(self.bucket.reserve())
     }
 }
 

@@ -76,6 +76,11 @@ impl<T: Ord + Clone> Queue<T> {
         self.shutting_down
     }
 
+    /// What it has to do with: what is queued, or in work.
+    pub fn known(&self) -> impl Iterator<Item = &T> {
+        self.dirty.union(&self.processing)
+    }
+
     /// `Len`: how many wait to be taken.
     pub fn len(&self) -> usize {
         self.order.len()

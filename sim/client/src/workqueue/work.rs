@@ -1,6 +1,7 @@
 //! A whole rate-limiting queue for the routines of a process: waits are conditions, delays are routines that
 //! sleep. What is worked on does not belong here.
 
+use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use wavetank_engine::{
     Cell, Condition, Cx, Lock, Message, Name, Outcome, RoutineFuture, Rx, Task, Timer,
 };
 
+use super::limiters::ITEM_LONGEST;
 use super::{Bucket, Delaying, Limiter, Queue, Ticket};
 
 /// What is worked on: `namespace/name`.
@@ -43,6 +45,8 @@ struct Delayed {
 pub struct WorkQueue {
     scope: Name,
     name: Name,
+    /// No item that failed waits longer.
+    longest: Duration,
 }
 
 /// Another item waits in the queue with this number.
@@ -56,7 +60,14 @@ impl WorkQueue {
         WorkQueue {
             scope,
             name: Name::new(name),
+            longest: ITEM_LONGEST,
         }
+    }
+
+    /// The same with another rate limiter: no item that failed waits longer than this.
+    #[must_use]
+    pub const fn waiting_at_most(self, longest: Duration) -> WorkQueue {
+        WorkQueue { longest, ..self }
     }
 
     /// Makes it (`NewTypedRateLimitingQueue`), in each life of the process.
@@ -87,7 +98,7 @@ impl WorkQueue {
     ) -> R {
         rx.update(&QUEUES, |all| {
             let Some(number) = all.iter().position(|state| state.of == self) else {
-                let WorkQueue { scope, name } = self;
+                let WorkQueue { scope, name, .. } = self;
                 panic!("the work queue `{name}` of `{scope}` was not made in this process");
             };
             work(&mut all[number], number)
@@ -122,7 +133,7 @@ impl WorkQueue {
         let (by, first) = self.with(rx, |state, number| {
             let limiter = &mut state.limiter;
             let first = limiter.bucket.is_full().then_some(number);
-            (limiter.when(item.clone()), first)
+            (limiter.when_at_most(item.clone(), self.longest), first)
         });
         if let Some(number) = first {
             rx.arm(Timer::new(REFILL, number as u64), Bucket::EVERY);
@@ -157,6 +168,14 @@ impl WorkQueue {
         if let Some(number) = again {
             rx.broadcast(filled(number));
         }
+    }
+
+    /// What it has to do with: what is queued, delayed, or in work.
+    pub fn known(self, rx: Rx) -> BTreeSet<Item> {
+        self.with(rx, |state, _| {
+            let all = state.queue.known().chain(state.delaying.known());
+            all.cloned().collect()
+        })
     }
 
     /// A timer of the process; false if it is none of work queues.

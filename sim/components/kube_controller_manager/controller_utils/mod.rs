@@ -1,4 +1,4 @@
-//! What controllers of pods share (`pkg/controller/controller_utils.go`, `controller_ref_manager.go`,
+//! What controllers share, most of it those of pods (`pkg/controller/controller_utils.go`, `controller_ref_manager.go`,
 //! `util/consistency/consistency.go`). Each controller has its own folder; nothing here knows one of them.
 //!
 //! - `pods`: what is said of a pod, and who controls it;
@@ -6,10 +6,12 @@
 //! - `consistency`: which of its own writes a controller has not read yet;
 //! - `pod_control`: how pods are made, patched and deleted;
 //! - `ref_manager`: who is adopted, and who is released;
+//! - `discovery`: which resources there are, and the mapping of kinds to them;
 //! - `ranks`: which pods go first; `defects`: mistakes in these.
 
 mod consistency;
 mod defects;
+pub mod discovery;
 mod expectations;
 mod pod_control;
 mod pods;
