@@ -147,6 +147,7 @@ impl Lab {
                 managed_fields: Default::default(),
                 custom_resources: Default::default(),
                 admission: Default::default(),
+                audit: Default::default(),
                 events_etcd: None,
                 watch_cache: Some(Release::of(release).etcd),
                 compaction: None,
