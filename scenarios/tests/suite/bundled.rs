@@ -16,6 +16,7 @@ fn fixed(scenario: &str, release: &str) -> Box<dyn Case> {
     opened.unwrap_or_else(|why| panic!("{why}"))
 }
 
+wavetank::seeds!(cleanup_storm_v1_36, fixed("cleanup-storm", "v1.36"), 30..40);
 wavetank::seeds!(crd_storm_v1_36, fixed("crd-storm", "v1.36"), 0..12);
 wavetank::seeds!(etcd_storm_v3_4_23, fixed("etcd-storm", "v3.4.23"), 0..4);
 wavetank::seeds!(etcd_storm_v3_5_21, fixed("etcd-storm", "v3.5.21"), 0..4);

@@ -156,8 +156,8 @@ fn a_defect_without_a_place_is_refused() {
         &args,
         &["is named by --defect, which turns it on, and by --without"],
     );
-    assert_eq!(files(&dir), ["wavetank-out"]);
-    assert_eq!(files(&dir.join("wavetank-out")), [""; 0]);
+    // What cannot be run leaves nothing behind.
+    assert_eq!(files(&dir), [""; 0]);
 }
 
 #[test]

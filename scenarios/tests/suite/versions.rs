@@ -229,10 +229,12 @@ fn a_release_between_two_ships_what_was_not_fixed_yet() {
     assert!(!has("watch-list-without-end"));
 }
 
-/// Every bundled scenario with apiservers runs under it, and is clean when all is fixed.
+/// Every bundled scenario with apiservers runs under it, and is clean when all is fixed; but for those that name a controller
+/// which is there since a later release only.
 #[test]
 fn a_release_between_two_needs_no_more_than_a_row() {
     let mut ran = 0;
+    let mut younger = Vec::new();
     let mut found = BTreeMap::new();
     for scenario in Kube::default().bundled() {
         let fixed = Composition {
@@ -242,8 +244,15 @@ fn a_release_between_two_needs_no_more_than_a_row() {
         if Components::default().releases(&scenario.spec()).is_empty() {
             continue;
         }
-        let job = Kube::default().job(scenario, Some((&HYPOTHETICAL).into()), fixed);
-        let job = job.unwrap_or_else(|why| panic!("{why}"));
+        let name = scenario.name.clone();
+        let job = match Kube::default().job(scenario, Some((&HYPOTHETICAL).into()), fixed) {
+            Ok(job) => job,
+            Err(why) => {
+                assert!(why.contains("do not run the controller"), "{name}: {why}");
+                younger.push(name);
+                continue;
+            }
+        };
         let outcome = run_seed(&job, 0, None, Record::default());
         if let Ending::Violated(violation) = outcome.ending {
             found.insert(job.name().to_owned(), violation);
@@ -251,5 +260,6 @@ fn a_release_between_two_needs_no_more_than_a_row() {
         ran += 1;
     }
     assert!(ran > 5, "{ran}");
+    assert_eq!(younger, ["endpoints-storm"]);
     assert!(found.is_empty(), "{found:?}");
 }

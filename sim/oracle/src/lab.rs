@@ -436,7 +436,10 @@ impl Lab {
         let etcd = Client::new(id("etcd"));
         builder.process("recorder", Recorder { server, etcd });
         if let Some(flags) = &cluster.manager {
-            builder.process(manager::NAME, manager::of(flags, release, server));
+            builder.process(
+                manager::NAME,
+                manager::of(flags, release, server, served.clone()),
+            );
         }
         let mut lab = Lab {
             world: builder.build(),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use wavetank_api::kinds::Kinds;
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{Section, Setup};
@@ -48,9 +49,15 @@ pub(crate) fn setup(flags: &[String]) -> Setup {
     setup
 }
 
-/// The process, over this server.
-pub(crate) fn of(flags: &[String], release: Version, server: ProcId) -> ControllerManager {
-    let setup = setup(flags);
+/// The process, over this server, which has objects of these kinds.
+pub(crate) fn of(
+    flags: &[String],
+    release: Version,
+    server: ProcId,
+    kinds: Kinds,
+) -> ControllerManager {
+    let mut setup = setup(flags);
+    setup.spec.kinds = kinds;
     let servers = Servers::Balanced(LoadBalancer {
         servers: vec![server],
         policy: Policy::Fixed,

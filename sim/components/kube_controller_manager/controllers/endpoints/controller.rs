@@ -80,7 +80,7 @@ struct PodWorkers(Arc<Inner>);
 #[derive(Debug)]
 struct Leftovers(Arc<Inner>);
 
-/// `NewEndpointController`
+/// Upstream's `NewEndpointController`
 pub(super) fn new(cx: &mut ControllerContext, workers: u32) -> Arc<dyn Controller> {
     let services = cx.informers.informer_for(&SERVICES).lister();
     let pods = cx.informers.informer_for(&PODS).lister();
@@ -103,7 +103,7 @@ impl Inner {
         }
     }
 
-    /// `handleErr`: what failed too often is dropped.
+    /// Upstream's `syncService` with `handleErr`: what failed too often is dropped.
     async fn sync_or_drop(&self, rx: Rx, key: Item) -> Result<(), SyncError> {
         let requeues = QUEUE.num_requeues(rx, &key);
         match self.sync_service(rx, &key).await {
