@@ -83,11 +83,7 @@ impl GarbageCollector {
         let defects: Set<CollectorDefect> = cx.defects.of();
         let informers = resources.enumerate().map(|(number, resource)| {
             let mut informer = cx.informers.informer_for(resource);
-            informer.add_event_handler(super::monitors::handler(
-                number as u32,
-                resource,
-                defects,
-            ));
+            informer.add_event_handler(super::monitors::handler(number as u32, resource, defects));
             (resource, informer.lister())
         });
         let informers = informers.collect();

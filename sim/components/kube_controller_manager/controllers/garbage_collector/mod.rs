@@ -172,6 +172,10 @@ impl ControllerDescriptor for GarbageCollectors {
         CONTROLLER
     }
 
+    fn service_account(&self) -> &'static str {
+        "generic-garbage-collector"
+    }
+
     fn releases_with_it(&self) -> Gate {
         gates::GARBAGE_COLLECTOR
     }
