@@ -191,6 +191,55 @@ fn shrink_says_where_it_keeps_what_it_reached() {
 }
 
 #[test]
+fn a_smaller_trace_is_not_overwritten() {
+    let dir = scratch("shrunk-twice");
+    let (_, trace) = violated();
+    trace_file::write(&dir, "large", &trace.to_bytes()).expect("a folder of our own");
+    let shrunk = dir.join("large-shrunk.trace");
+    run(&dir, &["shrink", "large.trace"]).expect(0, &[]);
+    let small = fs::read(&shrunk).expect("it was written");
+    let texts = ["large-shrunk.trace has a smaller one from earlier, with"];
+    run(&dir, &["shrink", "large.trace", "--attempts", "1"]).expect(0, &texts);
+    assert!(fs::read(&shrunk).expect("it is there") == small);
+    // Of the smallest nothing can go.
+    let texts = ["nothing of it could go, so nothing was written"];
+    run(&dir, &["shrink", "large-shrunk.trace"]).expect(0, &texts);
+    assert_eq!(files(&dir), ["large-shrunk.trace", "large.trace"]);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_the_work() {
+    let dir = scratch("report-nowhere");
+    let report = ["--report", "none/such.xml"];
+    let run_it = [
+        "run",
+        "kubernetes-endpoints",
+        "--fixed",
+        "--seeds",
+        "0..1000000000",
+    ];
+    let check_it = ["check", "lease-endpoints", "--fixed"];
+    for command in [&run_it[..], &check_it[..]] {
+        run(&dir, &[command, &report].concat()).expect(2, &["cannot write `none/such.xml`"]);
+    }
+}
+
+#[test]
+fn a_trace_with_components_that_there_are_not_names_whose_it_may_be() {
+    let dir = scratch("own-component");
+    let (_, trace) = violated();
+    let text = String::from_utf8(trace.to_bytes()).expect("text");
+    let other = text.replacen("\"topology\":{", "\"topology\":{\"buyers\":2,", 1);
+    assert_ne!(text, other);
+    fs::write(dir.join("other.trace"), other).expect("a folder of our own");
+    let texts = [
+        "topology.buyers: unknown key `buyers`",
+        "if the command of another crate wrote it",
+    ];
+    run(&dir, &["replay", "other.trace"]).expect(2, &texts);
+}
+
+#[test]
 fn a_process_has_a_story() {
     let dir = scratch("about-process");
     let (_, trace) = violated();

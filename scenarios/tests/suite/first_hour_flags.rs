@@ -25,6 +25,44 @@ fn memory_is_looked_at_in_small_scopes_too() {
 }
 
 #[test]
+fn a_scope_says_before_its_search_what_its_calm_never_comes_to() {
+    let dir = scratch("calm-in-vain");
+    let scope = "
+name: own
+about: Nothing happens.
+release: v1.36
+topology: {etcd: 1, apiservers: 1}
+options: {endpoint-reconciler-type: lease}
+storm: 20.01s
+calm: 20s
+properties: [endpoints-converge]
+search: {from: 20s}
+";
+    std::fs::write(dir.join("own.yaml"), scope).expect("a folder of our own");
+    let args = ["check", "own.yaml", "--fixed"];
+    let texts = [
+        "hint: own: `endpoints-converge`: it is looked at in calm, to which a search goes on only with",
+    ];
+    let done = run(&dir, &args).expect(4, &texts);
+    assert!(!done.stdout.contains("--seeds"), "{}", done.stdout);
+    let longer = scope.replace("{from: 20s}", "{from: 20s, recovers: true}");
+    std::fs::write(dir.join("own.yaml"), longer).expect("a folder of our own");
+    run(&dir, &args).expect(
+        4,
+        &["s after the storm, and `calm` ends before that: let it last longer"],
+    );
+}
+
+#[test]
+fn a_name_that_is_a_part_of_others_gets_those() {
+    let dir = scratch("parts");
+    run(&dir, &["describe", "last-apiserver-k"])
+        .expect(2, &["did you mean `last-apiserver-keeps-address`?"]);
+    let done = run(&dir, &["describe", "nothing-like-it"]).expect(2, &["more, which `list` has"]);
+    assert!(done.stderr.len() < 2_000, "{}", done.stderr);
+}
+
+#[test]
 fn bounds_of_another_search_are_refused() {
     let dir = scratch("around-only");
     for bound in [["--deviations", "1"], ["--window", "1s"]] {
