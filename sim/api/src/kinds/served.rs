@@ -28,10 +28,14 @@ impl ResourceSet {
     /// All.
     const ALL: ResourceSet = ResourceSet((1 << Resource::ALL.len()) - 1);
 
-    /// With this one, if it is of the table.
+    /// With this one, if it is of the table, and with the version in which its objects are stored.
     fn with(self, resource: &Resource) -> ResourceSet {
-        let at = Resource::ALL.iter().position(|own| *own == resource);
-        ResourceSet(at.map_or(self.0, |at| self.0 | 1 << at))
+        let place = |resource: &Resource| Resource::ALL.iter().position(|own| *own == resource);
+        let Some(at) = place(resource) else {
+            return self;
+        };
+        let hub = place(versions::hub_of(Resource::ALL[at])).unwrap_or(at);
+        ResourceSet(self.0 | 1 << at | 1 << hub)
     }
 
     /// They, in the order of the table.
@@ -191,6 +195,17 @@ mod tests {
         assert_eq!(none.cached().collect::<Vec<_>>(), [&OWN]);
         assert_eq!(kinds.cached().collect::<Vec<_>>(), [&JOBS, &OWN]);
         assert!(kinds.uses(&EVENTS) && !kinds.caches(&EVENTS) && !kinds.uses(&super::super::PODS));
+    }
+
+    #[test]
+    fn who_uses_a_version_uses_the_one_that_is_stored() {
+        let of = |resource: &&'static Resource| versions::hub_of(resource) != *resource;
+        let version = Resource::ALL
+            .into_iter()
+            .find(of)
+            .expect("there are several");
+        let kinds = Kinds::with(Vec::new()).with_used(version);
+        assert!(kinds.uses(version) && kinds.uses(versions::hub_of(version)));
     }
 
     #[test]

@@ -124,10 +124,20 @@ impl Use for UsesOwners {
     /// `use {what?, object?, namespace?, owners?, shape?, blocks?, policy?}`
     fn order(&self, args: &Json) -> Result<Asked, String> {
         let owners = args["owners"].as_array();
-        let owners = owners.map(|all| all.iter().filter_map(Json::as_u64).collect());
+        let owners: Option<Vec<u64>> =
+            owners.map(|all| all.iter().filter_map(Json::as_u64).collect());
         let object = args["object"].as_u64();
-        if object.is_some_and(|number| number >= KINDS.len() as u64) {
-            return Err(format!("`object` is less than {}", KINDS.len()));
+        let numbers = [
+            ("object", object.as_slice()),
+            ("owners", owners.as_deref().unwrap_or_default()),
+        ];
+        for (name, numbers) in numbers {
+            if numbers.iter().any(|number| *number >= KINDS.len() as u64) {
+                return Err(format!(
+                    "numbers of objects, as in `{name}`, are less than {}",
+                    KINDS.len()
+                ));
+            }
         }
         Ok(Asked {
             what: named(args, "what", &ALL)?,
