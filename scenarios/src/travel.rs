@@ -241,7 +241,7 @@ impl<'a> Travel<'a> {
         let replayed = replayed.map_err(|parting| Stuck::Refused(parting.to_string()))?;
         self.at += 1;
         let report = match &replayed {
-            Replayed::Event { report, .. } => Some(report),
+            Replayed::Event { report, .. } => Some(&**report),
             _ => None,
         };
         // What is violated stays so: it is told at the event that showed it.

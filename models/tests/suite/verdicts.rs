@@ -60,7 +60,26 @@ fn arm(rx: Rx, name: &'static str, after: u64) {
     rx.arm(Timer::new(Name::new(name), 0), us(after));
 }
 
+/// Each theme plays its own parts, and leaves the others.
 async fn play(rx: Rx, name: &'static str) -> Outcome {
+    let mut played = play_with_time(rx, name).await;
+    if played.is_none() {
+        played = play_with_shelves(rx, name).await;
+    }
+    if played.is_none() {
+        played = play_with_locks(rx, name).await;
+    }
+    if played.is_none() {
+        played = play_for_ever(rx, name).await;
+    }
+    if played.is_none() {
+        played = play_in_passing(rx, name).await;
+    }
+    played.unwrap_or_else(|| panic!("there is no part `{name}`"))
+}
+
+/// Parts about when something is due.
+async fn play_with_time(rx: Rx, name: &'static str) -> Option<Outcome> {
     match name {
         // A sleep of a routine that may be held, and a timer that may not, are due at one instant: which
         // began first, is chosen.
@@ -101,7 +120,14 @@ async fn play(rx: Rx, name: &'static str) -> Outcome {
                 rx.note("young");
             }
         }
+        _ => return None,
+    }
+    Some(Outcome::Done)
+}
 
+/// Parts about what is kept.
+async fn play_with_shelves(rx: Rx, name: &'static str) -> Option<Outcome> {
+    match name {
         // Two values of two types that are the same word.
         "shelf" => {
             rx.make(SHELF, 1);
@@ -119,7 +145,14 @@ async fn play(rx: Rx, name: &'static str) -> Outcome {
                 None => "pear",
             });
         }
+        _ => return None,
+    }
+    Some(Outcome::Done)
+}
 
+/// Parts about who waits for whom.
+async fn play_with_locks(rx: Rx, name: &'static str) -> Option<Outcome> {
+    match name {
         // One holds the ink and waits for the pen; the others want the ink for a moment only, or let go of
         // the pen in the same breath.
         "ink, then pen" => {
@@ -144,46 +177,60 @@ async fn play(rx: Rx, name: &'static str) -> Outcome {
             rx.sleep(us(500)).await;
             let (_ink, ()) = rx.join(rx.lock(INK), rx.sleep(us(100))).await;
         }
+        _ => return None,
+    }
+    Some(Outcome::Done)
+}
 
+/// Parts that may have no end.
+async fn play_for_ever(rx: Rx, name: &'static str) -> Option<Outcome> {
+    match name {
         // They go on for ever at one instant.
         "again and again" => {
             rx.sleep(Duration::ZERO).await;
-            return Outcome::Become(part("again and again"));
+            return Some(Outcome::Become(part("again and again")));
         }
         "to" => {
             rx.sleep(Duration::ZERO).await;
-            return Outcome::Become(part("fro"));
+            return Some(Outcome::Become(part("fro")));
         }
         "fro" => {
             rx.sleep(Duration::ZERO).await;
-            return Outcome::Become(part("to"));
+            return Some(Outcome::Become(part("to")));
         }
         "later again and again" => {
             rx.sleep(us(1500)).await;
-            return Outcome::Become(part("to"));
+            return Some(Outcome::Become(part("to")));
         }
         "more and more" => {
             rx.sleep(Duration::ZERO).await;
             rx.update(&COUNT, |count| *count += 1);
-            return Outcome::Become(part("more and more"));
+            return Some(Outcome::Become(part("more and more")));
         }
         // They go on for ever within one event.
-        "without an await" => return Outcome::Become(part("without an await")),
+        "without an await" => return Some(Outcome::Become(part("without an await"))),
         "restarts" => rx.restart(),
         // It goes on as long as it is drawn.
         "as it is drawn" => {
             if rx.choose(2).await == 1 {
-                return Outcome::Become(part("as it is drawn"));
+                return Some(Outcome::Become(part("as it is drawn")));
             }
         }
         // Only the last answer ends it.
         "until the last is drawn" => {
             rx.sleep(Duration::ZERO).await;
             if rx.choose(9).await != 8 {
-                return Outcome::Become(part("until the last is drawn"));
+                return Some(Outcome::Become(part("until the last is drawn")));
             }
         }
+        _ => return None,
+    }
+    Some(Outcome::Done)
+}
 
+/// Parts that others are compared with.
+async fn play_in_passing(rx: Rx, name: &'static str) -> Option<Outcome> {
+    match name {
         "other" => {
             rx.sleep(us(700)).await;
             rx.note("other");
@@ -197,9 +244,9 @@ async fn play(rx: Rx, name: &'static str) -> Outcome {
             rx.exit();
         }
         "timer" => rx.note("timer"),
-        other => panic!("there is no part `{other}`"),
+        _ => return None,
     }
-    Outcome::Done
+    Some(Outcome::Done)
 }
 
 const COUNT: Cell<u64> = Cell::new("count");

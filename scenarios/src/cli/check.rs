@@ -1,16 +1,15 @@
 //! `wavetank check`.
 
+mod watch;
+mod words;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
-use std::time::Duration;
 
 use wavetank_engine::Class;
-use wavetank_models::{
-    Ended, Estimate, Explored, Explorer, Progress, Readable, Recovery, Reduction, Shortening,
-};
+use wavetank_models::{Ended, Explored, Explorer, Progress, Readable, Recovery, Shortening};
 
 use crate::case::Case;
 use crate::catalogue::Catalogue;
@@ -19,7 +18,6 @@ use crate::livelock_cycle;
 use crate::quiet::quietly;
 use crate::replay;
 use crate::search::{Around, Search};
-use crate::stopwatch::Stopwatch;
 use crate::trace_file::{self, check_writable};
 
 use super::args::{CheckArgs, Format};
@@ -28,10 +26,11 @@ use super::exit::{Exit, Problem};
 use super::found::replay_line;
 use super::replay::unfollowed;
 use super::{find, human, interrupt, junit, print, print_json};
+use watch::Watch;
+use words::{MUCH_HEALING, bounds, help, list, narrow, size};
 
 /// Making a counterexample smaller searches again at most so far, each time.
 const SHORTENING_STEPS: u64 = 400_000;
-const MIB: u64 = 1 << 20;
 
 pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit, Problem> {
     if args.is_reduced() && args.threads > 1 {
@@ -285,101 +284,6 @@ fn because(
     }
 }
 
-/// What would put these to the test, where that is known.
-fn help(case: &dyn Case, untested: &[String]) -> String {
-    let known = untested
-        .iter()
-        .filter_map(|name| Some(format!("; `{name}`: {}", case.would_test(name)?)));
-    known.collect()
-}
-
-fn list(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
-}
-
-/// From so many steps to recovery for each state on they are what takes the time.
-const MUCH_HEALING: u64 = 20;
-
-/// How large a search is, by random probes.
-fn size(estimate: &Estimate, reached: u64) -> String {
-    match estimate.known {
-        ..1_000 => format!("at most about {} in all", human::thousands(estimate.states)),
-        _ => {
-            let states = estimate.states.max(reached);
-            let percent = 100.0 * reached as f64 / states.max(1) as f64;
-            let states = human::thousands(states);
-            format!("roughly {states} in all ({percent:.0} % known)")
-        }
-    }
-}
-
-/// What makes a search large, and what would make it smaller.
-fn narrow(estimate: &Estimate) -> String {
-    let Estimate {
-        faults,
-        deviations,
-        choices,
-        ..
-    } = *estimate;
-    let all = (faults + deviations + choices).max(1);
-    let kinds = [
-        (faults, "faults: name fewer of them, or give `at-most`"),
-        (deviations, "deviations: give fewer, or `late-by`"),
-        (choices, "choices: give a smaller `widest-choice`"),
-    ];
-    let most = kinds.into_iter().max_by_key(|(count, _)| *count);
-    let (count, what) = most.expect("there are three");
-    let percent = 100 * count / all;
-    format!(
-        "{percent} % of all alternatives are {what}; a later `from` or a shorter storm helps, too"
-    )
-}
-
-/// How far the search goes, in words: a verdict says no more than this.
-fn bounds(case: &dyn Case, search: &Search, reduction: &Reduction, is_scope: bool) -> String {
-    let bounds = &search.model.bounds;
-    let count = |n: u32, what: &str| human::count(n.into(), what);
-    let all = bounds.faults.len() as u32;
-    let faults = match bounds.at_most {
-        Some(most) if most < all => format!("{most} of {}", count(all, "fault")),
-        _ => count(all, "fault"),
-    };
-    let late = match bounds.late_by {
-        Some(late) if bounds.deviations > 0 => format!(" by at most {late:?}"),
-        _ => String::new(),
-    };
-    let choices = match bounds.widest_choice {
-        Some(..=1) => ", of each choice the last answer".to_owned(),
-        Some(widest) => format!(", of choices among more than {widest} the last answer"),
-        None => String::new(),
-    };
-    // Faults may strike from the last event before `from` on: there the world stands.
-    let begin = search.model.start.now();
-    let from = is_scope.then(|| case.scope()).flatten();
-    let from = match from.map(|scope| scope.from).filter(|from| *from != begin) {
-        Some(from) => format!(" (the last event before {:.3} s)", from.secs_f64()),
-        None => String::new(),
-    };
-    let recovery = match search.calm {
-        None => String::new(),
-        Some(calm) => format!(
-            ", and none within {calm:?} of calm after any state (fair: what is due happens, in the \
-             order of time)"
-        ),
-    };
-    let reduced = match reduction.exact {
-        true => "",
-        false => ", orders instead of times (an empirical verdict: the full search decides)",
-    };
-    format!(
-        "{faults}, {}{late}{choices}, {:.3} s{from} to {:.3} s of virtual time{recovery}{reduced}",
-        count(bounds.deviations, "deviation"),
-        begin.secs_f64(),
-        bounds.horizon.secs_f64(),
-    )
-}
-
 fn figures(progress: &Progress, seconds: f64) -> Figures {
     let per = |amount: u64, by: f64| if by > 0.0 { amount as f64 / by } else { 0.0 };
     Figures {
@@ -524,119 +428,4 @@ fn explore(searches: Searches, port: u16) -> Result<Exit, Problem> {
     // Returns when the page is no longer served.
     drop(checker.serve(address));
     Ok(Exit::Clean)
-}
-
-/// Sees how far a search is: tells of it, and ends it at its limits.
-struct Watch<'a> {
-    name: &'a str,
-    args: &'a CheckArgs,
-    interrupted: &'a (dyn Fn() -> bool + Sync),
-    clock: Stopwatch,
-    told: super::progress::Ticker,
-    memory: Memory,
-    /// How far the search was.
-    last: Mutex<Progress>,
-    /// The places of switches that were passed.
-    passed: Mutex<BTreeSet<&'static str>>,
-}
-
-impl<'a> Watch<'a> {
-    fn new(
-        name: &'a str,
-        args: &'a CheckArgs,
-        interrupted: &'a (dyn Fn() -> bool + Sync),
-    ) -> Watch<'a> {
-        Watch {
-            name,
-            args,
-            interrupted,
-            clock: Stopwatch::start(),
-            told: super::progress::Ticker::new(),
-            memory: Memory::default(),
-            last: Mutex::default(),
-            passed: Mutex::default(),
-        }
-    }
-
-    fn pass(&self, places: Vec<&'static str>) {
-        self.places().extend(places);
-    }
-
-    fn passed(&self) -> BTreeSet<&'static str> {
-        self.places().clone()
-    }
-
-    fn places(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
-        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn last(&self) -> MutexGuard<'_, Progress> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How far the search is, and how far it may have to go.
-    fn line(&self, progress: &Progress, memory: u64) -> String {
-        let seconds = self.clock.elapsed().as_secs_f64();
-        let rate = progress.unique as f64 / seconds;
-        let healing = match progress.healing {
-            0 => String::new(),
-            steps => format!(", {} steps of recovery", human::thousands(steps)),
-        };
-        let mut line = format!(
-            "{}: {} states, {} a second, {} generated{healing}, longest path {}, frontier {}, {} MiB",
-            self.name,
-            human::thousands(progress.unique),
-            human::thousands(rate as u64),
-            human::thousands(progress.generated),
-            human::thousands(progress.depth),
-            human::thousands(progress.frontier),
-            human::thousands(memory),
-        );
-        if let Some(estimate) = &progress.estimate {
-            let left = estimate.states.saturating_sub(progress.unique) as f64 / rate;
-            line += &format!(
-                "; {}, {} to go",
-                size(estimate, progress.unique),
-                human::duration(left)
-            );
-        }
-        line
-    }
-
-    fn goes_on(&self, progress: &Progress) -> bool {
-        let memory = self.memory.mebibytes();
-        self.told.tick(|| self.line(progress, memory));
-        *self.last() = *progress;
-        let too_many = self
-            .args
-            .max_states
-            .is_some_and(|most| progress.unique >= most);
-        // Threads that are under way take some more before they end.
-        let near = self.args.memory * 95 / 100;
-        !too_many && memory < near && !(self.interrupted)()
-    }
-}
-
-/// The memory of this process is looked at so often: a search may take a gigabyte in some seconds.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// How much memory this process has, as it was lately.
-#[derive(Default)]
-struct Memory(Mutex<(Option<Stopwatch>, u64)>);
-
-impl Memory {
-    /// In MiB; 0 where the system does not say.
-    fn mebibytes(&self) -> u64 {
-        let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (clock, memory) = &mut *looked;
-        if clock
-            .as_ref()
-            .is_none_or(|clock| clock.is_over(Some(LOOK_EVERY)))
-        {
-            let stats = memory_stats::memory_stats();
-            *memory = stats.map_or(0, |stats| stats.physical_mem as u64 / MIB);
-            *clock = Some(Stopwatch::start());
-        }
-        *memory
-    }
 }

@@ -32,6 +32,6 @@ pub fn check(job: &Job, name: &str, text: &str) -> Result<(), String> {
     file::understood(name, text, &job.scenario, why).map_err(|report| report.to_string())
 }
 
-fn act(world: &mut World, action: &Action) -> Result<Report, ApplyError> {
+fn act(world: &mut World, action: &Action) -> Result<Box<Report>, ApplyError> {
     world.apply(world.now(), Event::Act(action), &mut |sent| sent.nominal)
 }

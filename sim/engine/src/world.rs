@@ -87,7 +87,7 @@ pub enum ApplyError {
 }
 
 /// What one event caused.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// For a fault: did it find its target?
     pub injected: bool,
@@ -121,22 +121,13 @@ struct Scratch {
     ready: VecDeque<(ProcId, RoutineId, Arrival)>,
     /// Who ends, and whether it is started again.
     exits: Vec<(ProcId, bool)>,
-    notes: Vec<Note>,
-    checks: Vec<(u16, Check)>,
-    delays: Vec<u64>,
     /// Routines that were polled and go on waiting, among other things for a lock that another one holds.
     waiting: Vec<(ProcId, RoutineId)>,
-    deadlock: Option<String>,
-    livelock: Option<String>,
     /// Logs of routines that are over, emptied: they save memory from being asked for anew.
     logs: Vec<Log>,
 }
 
 impl Scratch {
-    fn is_stuck(&self) -> bool {
-        self.deadlock.is_some() || self.livelock.is_some()
-    }
-
     /// Of an event that came to no good end nothing may stay behind for the next.
     fn clear(&mut self) {
         self.outbox.clear();
@@ -146,27 +137,33 @@ impl Scratch {
     }
 }
 
-/// A world's scratch: it has one only while an event is applied.
-#[derive(Debug, Default)]
-struct OnLoan(Option<Box<Scratch>>);
+impl Report {
+    fn is_stuck(&self) -> bool {
+        self.deadlock.is_some() || self.livelock.is_some()
+    }
+}
 
-impl Clone for OnLoan {
-    fn clone(&self) -> OnLoan {
+/// What a world has only while an event is applied.
+#[derive(Debug)]
+struct OnLoan<T>(Option<Box<T>>);
+
+impl<T> Clone for OnLoan<T> {
+    fn clone(&self) -> OnLoan<T> {
         OnLoan(None)
     }
 }
 
 const APPLIED: &str = "an event is applied";
 
-impl Deref for OnLoan {
-    type Target = Scratch;
-    fn deref(&self) -> &Scratch {
+impl<T> Deref for OnLoan<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
         self.0.as_ref().expect(APPLIED)
     }
 }
 
-impl DerefMut for OnLoan {
-    fn deref_mut(&mut self) -> &mut Scratch {
+impl<T> DerefMut for OnLoan<T> {
+    fn deref_mut(&mut self) -> &mut T {
         self.0.as_mut().expect(APPLIED)
     }
 }
@@ -174,6 +171,8 @@ impl DerefMut for OnLoan {
 thread_local! {
     /// Memory for the next event of whichever world this thread steps; always empty of content.
     static SPARE: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+    /// And for what it causes.
+    static RECYCLED: Cell<Option<Box<Report>>> = const { Cell::new(None) };
 }
 
 #[derive(Debug)]
@@ -214,7 +213,8 @@ pub struct World {
     /// Absent only while one of them is being asked.
     watchers: Option<Watchers>,
     rebuilt: NotState<u64>,
-    scratch: NotState<OnLoan>,
+    scratch: NotState<OnLoan<Scratch>>,
+    report: NotState<OnLoan<Report>>,
     observer: NotState<Observer>,
     /// Are all fingerprints cached, so that nothing has to be looked through for one that is not?
     all_cached: NotState<bool>,
@@ -286,6 +286,7 @@ impl WorldBuilder {
             watchers: Some(Arc::new(watchers.collect())),
             rebuilt: NotState(0),
             scratch: NotState(OnLoan(None)),
+            report: NotState(OnLoan(None)),
             observer: NotState::default(),
             all_cached: NotState(false),
         }
@@ -322,7 +323,7 @@ impl World {
         at: Time,
         event: Event<'_>,
         latency: &mut dyn FnMut(Sent) -> Duration,
-    ) -> Result<Report, ApplyError> {
+    ) -> Result<Box<Report>, ApplyError> {
         // A process may refuse what it is told after it has done something.
         let mut before = matches!(event, Event::Act(Action::Command { .. })).then(|| self.clone());
         let applied = self.apply_dropping(at, event, latency, &mut before);
@@ -343,7 +344,7 @@ impl World {
         at: Time,
         event: Event<'_>,
         latency: &mut dyn FnMut(Sent) -> Duration,
-    ) -> Result<Report, ApplyError> {
+    ) -> Result<Box<Report>, ApplyError> {
         self.apply_dropping(at, event, latency, &mut None)
     }
 
@@ -354,16 +355,16 @@ impl World {
         event: Event<'_>,
         latency: &mut dyn FnMut(Sent) -> Duration,
         before: &mut Option<World>,
-    ) -> Result<Report, ApplyError> {
+    ) -> Result<Box<Report>, ApplyError> {
         if let Event::Act(action) = event {
             self.resolve(action)?;
         }
         let dues = self.observer.is_on().then(|| self.view.state().dues());
-        let first_seq = self.begin();
-        let injected = match self.take_effect(at, event) {
+        self.begin();
+        self.report.injected = match self.take_effect(at, event) {
             Ok(injected) => injected,
             Err(error) => {
-                self.end(first_seq);
+                self.end();
                 return Err(error);
             }
         };
@@ -377,32 +378,24 @@ impl World {
             self.observer
                 .see(|seen| seen.moved = moved(&before, &after));
         }
-        let report = self.end(first_seq);
-        Ok(Report { injected, ..report })
+        Ok(self.end())
     }
 
     /// An event begins: whatever it makes has a sequence number from here on.
-    fn begin(&mut self) -> u64 {
+    fn begin(&mut self) {
         self.scratch.0 = OnLoan(Some(SPARE.take().unwrap_or_default()));
+        self.report.0 = OnLoan(Some(RECYCLED.take().unwrap_or_default()));
+        self.report.first_seq = self.view.next_seq();
         self.all_cached.0 = false;
-        self.view.next_seq()
     }
 
     /// It is over.
-    fn end(&mut self, first_seq: u64) -> Report {
+    fn end(&mut self) -> Box<Report> {
         let mut scratch = self.scratch.0.0.take().expect(APPLIED);
         scratch.clear();
-        let report = Report {
-            injected: true,
-            notes: std::mem::take(&mut scratch.notes),
-            checks: std::mem::take(&mut scratch.checks),
-            delays: std::mem::take(&mut scratch.delays),
-            first_seq,
-            deadlock: scratch.deadlock.take(),
-            livelock: scratch.livelock.take(),
-            observed: self.observer.take(),
-        };
         SPARE.set(Some(scratch));
+        let mut report = self.report.0.0.take().expect(APPLIED);
+        report.observed = self.observer.take();
         report
     }
 
@@ -442,14 +435,22 @@ impl World {
     }
 
     /// Takes a report back that nobody needs any more, so that its memory is used again.
-    pub fn recycle(report: Report) {
-        let mut scratch = SPARE.take().unwrap_or_default();
-        (scratch.notes, scratch.checks, scratch.delays) =
-            (report.notes, report.checks, report.delays);
-        scratch.notes.clear();
-        scratch.checks.clear();
-        scratch.delays.clear();
-        SPARE.set(Some(scratch));
+    pub fn recycle(mut report: Box<Report>) {
+        let Report {
+            injected: _,
+            notes,
+            checks,
+            delays,
+            first_seq: _,
+            deadlock,
+            livelock,
+            observed,
+        } = &mut *report;
+        notes.clear();
+        checks.clear();
+        delays.clear();
+        (*deadlock, *livelock, *observed) = (None, None, None);
+        RECYCLED.set(Some(report));
     }
 
     fn dispatch(&mut self, entry: Entry, value: u64) {
@@ -518,27 +519,27 @@ impl World {
 
     /// It goes on and on without waiting for anything.
     fn give_up(&mut self, words: String) {
-        self.scratch.livelock = Some(words);
+        self.report.livelock = Some(words);
         self.scratch.clear();
     }
 
     fn check_notes(&mut self) {
-        if self.scratch.notes.is_empty() {
+        if self.report.notes.is_empty() {
             return;
         }
         self.all_cached.0 = false;
-        let notes = std::mem::take(&mut self.scratch.notes);
+        let notes = std::mem::take(&mut self.report.notes);
         let mut watchers = self.watchers.take().expect("given back");
         for index in 0..watchers.len() {
             for note in &notes {
                 match notify(&mut watchers, index, self, note) {
                     Check::Idle => {}
-                    check => self.scratch.checks.push((index as u16, check)),
+                    check => self.report.checks.push((index as u16, check)),
                 }
             }
         }
         self.watchers = Some(watchers);
-        self.scratch.notes = notes;
+        self.report.notes = notes;
     }
 
     fn begin_calm(&mut self) {
@@ -555,7 +556,7 @@ impl World {
     fn property_deadline(&mut self, index: u16) {
         let check = self.with_property(index.into(), |property, world| property.deadline(world));
         if check != Check::Idle {
-            self.scratch.checks.push((index, check));
+            self.report.checks.push((index, check));
         }
     }
 
@@ -604,7 +605,7 @@ impl World {
             };
             seen.told.push(told);
         });
-        self.scratch.notes.push(Note { process, body });
+        self.report.notes.push(Note { process, body });
     }
 
     /// Calls back into a process with the world around it.

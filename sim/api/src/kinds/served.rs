@@ -148,7 +148,7 @@ impl Kinds {
     /// The kind of this name.
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&'static Resource> {
         self.iter()
-            .find(|r| r.group == group && r.version == version && r.plural == plural)
+            .find(|r| r.plural == plural && r.version == version && r.group == group)
     }
 }
 

@@ -115,7 +115,7 @@ fn runs(told: &[(&str, u64)]) -> Vec<f64> {
         args: serde_json::json!({ "millis": millis }),
     }));
     let mut seen = Vec::new();
-    let mut keep = |world: &World, report: Report| {
+    let mut keep = |world: &World, report: Box<Report>| {
         let runs = report
             .notes
             .iter()

@@ -94,7 +94,7 @@ impl Ours {
         true
     }
 
-    fn hear(&mut self, report: Report) {
+    fn hear(&mut self, report: Box<Report>) {
         for note in &report.notes {
             if let Some(Answered(answer)) = note.body.get() {
                 self.answer = Some(answer.clone());
@@ -160,7 +160,7 @@ fn world(release: EtcdVersion, strings: &Strings) -> World {
     world
 }
 
-fn act(world: &mut World, at: Time, action: &Action) -> Report {
+fn act(world: &mut World, at: Time, action: &Action) -> Box<Report> {
     world
         .apply(at, Event::Act(action), &mut |sent| sent.nominal)
         .expect("both processes are there, and the puppet obeys")

@@ -68,7 +68,7 @@ impl Bench {
     /// # Panics
     /// If the world refuses it.
     #[track_caller]
-    pub fn apply(&mut self, at: Time, event: Event<'_>) -> Report {
+    pub fn apply(&mut self, at: Time, event: Event<'_>) -> Box<Report> {
         let applied = self.world.apply(at, event, &mut |sent| sent.nominal);
         let report = applied.unwrap_or_else(|error| panic!("{error}"));
         self.now = self.now.max(self.world.now());
@@ -160,7 +160,7 @@ pub trait Stepped {
 
     /// A fault or a command, now.
     #[track_caller]
-    fn act(&mut self, action: &Action) -> Report {
+    fn act(&mut self, action: &Action) -> Box<Report> {
         let bench = self.bench();
         let report = bench.apply(bench.now, Event::Act(action));
         self.seen(&report);
@@ -201,7 +201,7 @@ pub trait Stepped {
 
     /// Tells a process to do something.
     #[track_caller]
-    fn command(&mut self, process: &str, what: &str, args: serde_json::Value) -> Report {
+    fn command(&mut self, process: &str, what: &str, args: serde_json::Value) -> Box<Report> {
         self.act(&Action::Command {
             process: process.to_owned(),
             what: what.to_owned(),

@@ -39,7 +39,7 @@ pub enum Replayed {
         /// The entry, unless it was an action.
         entry: Option<Entry>,
         /// What it caused.
-        report: Report,
+        report: Box<Report>,
     },
     /// It was the event that panicked.
     Panicked(FoundViolation),

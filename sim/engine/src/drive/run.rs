@@ -337,7 +337,7 @@ impl<C: Choices> Run<C> {
         }
     }
 
-    fn apply(&mut self, at: Time, event: Event<'_>) -> Result<Report, FoundViolation> {
+    fn apply(&mut self, at: Time, event: Event<'_>) -> Result<Box<Report>, FoundViolation> {
         let (world, choices) = (&mut self.world, &mut self.choices);
         let applied = catch_unwind(AssertUnwindSafe(|| {
             world.apply_or_end(at, event, &mut |sent| choices.latency(sent))
@@ -349,7 +349,7 @@ impl<C: Choices> Run<C> {
         }
     }
 
-    fn after(&mut self, mut report: Report) -> Result<(), FoundViolation> {
+    fn after(&mut self, mut report: Box<Report>) -> Result<(), FoundViolation> {
         self.tallies.events += 1;
         if self.record.len() % DIGEST_EVERY == FIRST_DIGEST {
             self.record.digest(self.world.digest_from_scratch());

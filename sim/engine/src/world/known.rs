@@ -37,7 +37,7 @@ impl World {
         memo: &mut Memo,
         at: Time,
         event: Event<'_>,
-    ) -> Result<Report, ApplyError> {
+    ) -> Result<Box<Report>, ApplyError> {
         let local = match memo.learns() {
             true => self.view.state().local(event),
             false => None,
@@ -62,10 +62,10 @@ impl World {
         key: Digest,
         local: Local,
         event: Event<'_>,
-    ) -> Result<Report, ApplyError> {
+    ) -> Result<Box<Report>, ApplyError> {
         let now = self.now();
         self.view.begin_record(local.process);
-        let first_seq = self.begin();
+        self.begin();
         let injected = self.take_effect(now, event);
         if injected.is_ok() {
             self.settle();
@@ -74,13 +74,14 @@ impl World {
         let record = self.view.end_record().expect("it was begun");
         if let Ok(injected) = injected {
             let is_spoiled = record.spoiled && !mutant::is("memory: spoiled");
-            if !is_spoiled && !self.scratch.is_stuck() {
+            if !is_spoiled && !self.report.is_stuck() {
                 self.keep(memo, key, *record, injected);
             }
             self.check_notes();
         }
-        let report = self.end(first_seq);
-        injected.map(|injected| Report { injected, ..report })
+        let mut report = self.end();
+        report.injected = injected?;
+        Ok(report)
     }
 
     fn keep(&mut self, memo: &mut Memo, key: Digest, record: Record, injected: bool) {
@@ -104,16 +105,16 @@ impl World {
             over,
             dialed: state.next_conn - record.before.next_conn,
             edits: record.edits,
-            notes: self.scratch.notes.clone(),
-            delays: self.scratch.delays.clone(),
+            notes: self.report.notes.clone(),
+            delays: self.report.delays.clone(),
         };
         memo.keep(key, &record.asked, taken);
     }
 
     /// What the step did, done without running it.
-    fn take_again(&mut self, local: Local, taken: &Taken) -> Report {
+    fn take_again(&mut self, local: Local, taken: &Taken) -> Box<Report> {
         let all_cached = self.all_cached;
-        let first_seq = self.begin();
+        self.begin();
         let state = self.view.state_mut();
         if let Some(seq) = local.entry {
             state.queue.take(seq);
@@ -139,17 +140,15 @@ impl World {
             state.conns.retain(|(id, _)| !taken.over.contains(id));
         }
         if !mutant::is("memory: notes") {
-            self.scratch.notes.extend_from_slice(&taken.notes);
+            self.report.notes.extend_from_slice(&taken.notes);
         }
-        self.scratch.delays.extend_from_slice(&taken.delays);
+        self.report.delays.extend_from_slice(&taken.delays);
         self.check_notes();
-        let report = self.end(first_seq);
+        let mut report = self.end();
         // All that it puts into place is cached; only properties that were told of something are not.
         self.all_cached.0 = all_cached.0 && report.notes.is_empty();
-        Report {
-            injected: taken.injected || mutant::is("memory: injected"),
-            ..report
-        }
+        report.injected = taken.injected || mutant::is("memory: injected");
+        report
     }
 }
 

@@ -320,7 +320,7 @@ impl World {
             let held: Vec<String> = held.collect();
             let name = self.view.name(*p);
             let text = format!("{name}: {}, which the next one holds", held.join(", "));
-            self.scratch.deadlock.get_or_insert(text);
+            self.report.deadlock.get_or_insert(text);
         }
         self.scratch.waiting = waiting;
     }

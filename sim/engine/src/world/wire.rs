@@ -121,7 +121,7 @@ impl World {
                 nominal: self.view.nominal(from, to),
                 slow: self.view.link(from, to).slow,
             });
-            self.scratch.delays.push(crate::time::nanos(delay));
+            self.report.delays.push(crate::time::nanos(delay));
             let wire = FrameHead { conn: id, dir };
             let slow = self.view.link(from, to).slow;
             self.observer.see(|seen| {

@@ -69,7 +69,7 @@ fn command(what: &str) -> Action {
     }
 }
 
-fn apply(world: &mut World, action: &Action) -> Result<Report, ApplyError> {
+fn apply(world: &mut World, action: &Action) -> Result<Box<Report>, ApplyError> {
     world.apply(Time::ZERO, Event::Act(action), &mut |sent| sent.nominal)
 }
 
