@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::sync::Arc;
 
 use schemars::transform::transform_subschemas;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -25,7 +26,7 @@ const REQUIRED: Section = Section::Topology;
 /// The format of scenario files over these components.
 #[derive(Debug)]
 pub struct Format {
-    keys: BTreeMap<Section, Vec<Keys>>,
+    keys: BTreeMap<Section, Vec<Arc<Keys>>>,
     schema: Schema,
 }
 
@@ -81,7 +82,7 @@ impl Format {
             };
             let inside = |error: Error| error.inside(Step::Key(key.to_owned()));
             mapping(&entry.node).map_err(inside)?;
-            let names = || all.iter().flat_map(Keys::names).collect();
+            let names = || all.iter().flat_map(|keys| keys.names()).collect();
             known(&entry.node, names).map_err(inside)?;
             for keys in all {
                 given.add(*section, keys.read(&entry.node).map_err(inside)?);
@@ -156,7 +157,7 @@ fn names(schema: &Value) -> Vec<String> {
     keys.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
 }
 
-fn schema(components: &Components, keys: &BTreeMap<Section, Vec<Keys>>) -> Schema {
+fn schema(components: &Components, keys: &BTreeMap<Section, Vec<Arc<Keys>>>) -> Schema {
     let mut generator = SchemaGenerator::default();
     let mut sections = Vec::new();
     for (section, all) in keys {

@@ -164,6 +164,8 @@ type Aliases = BTreeMap<&'static str, (&'static str, &'static str)>;
 struct Schema {
     structs: Vec<Struct>,
     names: BTreeMap<&'static str, StructId>,
+    /// By the names of kinds, and by the versions in which these are served: each body that is read is looked up here.
+    kinds: BTreeMap<&'static str, Vec<(&'static str, StructId)>>,
 }
 
 const TABLES: [&str; 3] = [
@@ -207,13 +209,18 @@ const PACKAGES: [(&str, &str); 22] = [
 
 /// The struct of a kind, `("apps/v1", "Deployment")`.
 pub(crate) fn kind(api_version: &str, kind: &str) -> Option<StructId> {
-    let mut all = PACKAGES.into_iter();
-    let package = match (api_version, kind) {
-        ("v1", "DeleteOptions") => "meta",
-        _ => all.find(|(of, _)| *of == api_version)?.1,
-    };
-    let id = named(&format!("{package}.{kind}"))?;
-    of(id).field("kind").map(|_| id)
+    let mut all = SCHEMA.kinds.get(kind)?.iter();
+    all.find(|(of, _)| *of == api_version).map(|(_, id)| *id)
+}
+
+/// The version in which a struct is served, if it is a kind. Of the package `meta` that is one alone.
+fn served_in(of: &Struct) -> Option<&'static str> {
+    let is_kind = of.field("kind").is_some();
+    match (of.package, of.name) {
+        _ if !is_kind => None,
+        ("meta", "DeleteOptions") => Some("v1"),
+        (package, _) => api_version_of(package),
+    }
 }
 
 /// The version in which the kinds of a package are served.
@@ -292,6 +299,7 @@ impl Schema {
         let mut schema = Schema {
             structs: vec![Struct::default(); names.len()],
             names,
+            kinds: BTreeMap::new(),
         };
         let all: Vec<_> = schema.names.iter().map(|(n, id)| (*n, *id)).collect();
         for (name, id) in all {
@@ -319,6 +327,10 @@ impl Schema {
                 built.fields.insert(at, field);
             }
             built.by_name = built.fields.iter().map(|f| f.name).zip(0..).collect();
+            if let Some(api_version) = served_in(&built) {
+                let kinds = schema.kinds.entry(short).or_default();
+                kinds.push((api_version, id));
+            }
             schema.structs[id.0] = built;
         }
         schema

@@ -16,6 +16,8 @@ use crate::list;
 #[derive(Clone)]
 pub struct Components {
     all: Vec<Arc<dyn Component>>,
+    /// The keys of each: every seed draws for them.
+    keys: Vec<Vec<Arc<Keys>>>,
     /// So many of them are built in.
     built_in: usize,
 }
@@ -25,6 +27,7 @@ impl Default for Components {
         let all = list::all();
         let components = Components {
             built_in: all.len(),
+            keys: all.iter().map(|own| keys_of(own.as_ref())).collect(),
             all,
         };
         components.assert_unique();
@@ -40,12 +43,17 @@ impl fmt::Debug for Components {
     }
 }
 
+fn keys_of(component: &dyn Component) -> Vec<Arc<Keys>> {
+    component.all_keys().into_iter().map(Arc::new).collect()
+}
+
 impl Components {
     /// One more.
     ///
     /// # Panics
     /// If it has a name that another has: of itself, of a key, of a property or of a defect.
     pub fn with(mut self, component: impl Component) -> Components {
+        self.keys.push(keys_of(&component));
         self.all.push(Arc::new(component));
         self.assert_unique();
         self
@@ -81,10 +89,10 @@ impl Components {
     }
 
     /// All keys of scenario files that components claim, by section.
-    pub fn keys(&self) -> BTreeMap<Section, Vec<Keys>> {
-        let mut all: BTreeMap<Section, Vec<Keys>> = BTreeMap::new();
-        for keys in self.iter().flat_map(|own| own.all_keys()) {
-            all.entry(keys.section()).or_default().push(keys);
+    pub fn keys(&self) -> BTreeMap<Section, Vec<Arc<Keys>>> {
+        let mut all: BTreeMap<Section, Vec<Arc<Keys>>> = BTreeMap::new();
+        for keys in self.keys.iter().flatten() {
+            all.entry(keys.section()).or_default().push(keys.clone());
         }
         all
     }
@@ -106,16 +114,22 @@ impl Components {
                 draw.set(replicas.key, own.count(&spec.given));
             }
         }
-        for section in self.keys().into_keys() {
+        let sections: BTreeSet<Section> = self
+            .keys
+            .iter()
+            .flatten()
+            .map(|keys| keys.section())
+            .collect();
+        for section in sections {
             let given = spec.given.section(section);
-            for (at, own) in self.iter().enumerate() {
-                let stream = format!("options/{}/{}", own.name(), section.key());
+            for (at, (own, keys)) in self.iter().zip(self.keys.iter()).enumerate() {
                 let added = at >= self.built_in;
-                let ours = added.then(|| draw.draw_from(Stream::new(seed, &stream)));
-                for keys in own.all_keys() {
-                    if keys.section() == section {
-                        keys.draw(given, &mut draw);
-                    }
+                let ours = added.then(|| {
+                    let stream = format!("options/{}/{}", own.name(), section.key());
+                    draw.draw_from(Stream::new(seed, &stream))
+                });
+                for keys in keys.iter().filter(|keys| keys.section() == section) {
+                    keys.draw(given, &mut draw);
                 }
                 if let Some(ours) = ours {
                     draw.draw_from(ours);
@@ -217,9 +231,9 @@ impl Components {
         };
         // Looks at them.
         let _ = Kinds::with(self.iter().flat_map(|own| own.kinds()).collect());
-        for own in self.iter() {
+        for (own, keys) in self.iter().zip(self.keys.iter()) {
             claim("name", own.name());
-            for keys in own.all_keys() {
+            for keys in keys {
                 let section = format!("key of `{}`", keys.section().key());
                 for key in keys.names() {
                     claim(&section, &key);

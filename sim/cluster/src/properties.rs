@@ -1,5 +1,6 @@
 //! The properties of all components.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wavetank_component::{PropertyInfo, Setup, Spec};
@@ -40,9 +41,18 @@ impl Components {
         all
     }
 
-    /// The property itself, in a world that is composed for this.
-    pub(crate) fn made(&self, named: &Named, setup: &Setup) -> Box<dyn Property> {
-        let settled = self.find(named.of).map(|own| own.settles(setup));
-        named.info.property(settled.unwrap_or(Duration::ZERO))
+    /// The properties themselves, in a world that is composed for this.
+    pub(crate) fn made(&self, all: &[Named], setup: &Setup) -> Vec<Box<dyn Property>> {
+        let mut settled = BTreeMap::new();
+        let made = all.iter().map(|named| {
+            let settles = || {
+                let of = self.find(named.of).map(|own| own.settles(setup));
+                of.unwrap_or(Duration::ZERO)
+            };
+            // Most components have many properties.
+            let within = *settled.entry(named.of).or_insert_with(settles);
+            named.info.property(within)
+        });
+        made.collect()
     }
 }

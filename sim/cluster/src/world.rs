@@ -26,8 +26,8 @@ impl Components {
         for own in self.iter() {
             own.build(setup, &mut wiring);
         }
-        for property in properties {
-            builder.property(self.made(property, setup));
+        for property in self.made(properties, setup) {
+            builder.property(property);
         }
         Ok(builder.build())
     }
