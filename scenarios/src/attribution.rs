@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use wavetank_engine::drive::plan::{Odd, Plan};
 use wavetank_engine::drive::{Ending, Outcome};
 use wavetank_engine::trace::{FoundViolation, Record};
@@ -11,7 +12,8 @@ use crate::case::{Case, Options, run_plan, run_plan_and_count};
 use crate::trace_file::Trace;
 
 /// What a violation is to be blamed on.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Attribution {
     /// Each of these defects or missing fixes alone: without it the violation is gone.
     Each(Vec<String>),
@@ -38,7 +40,8 @@ impl fmt::Display for Attribution {
 }
 
 /// How much is asked about what is to blame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum Depth {
     /// Each switch is flipped alone, and if that explains nothing, all of them, then fewer: dozens
     /// of simulations a violation.

@@ -20,6 +20,7 @@ mod junit;
 mod keep;
 mod list;
 mod matrix;
+mod merge;
 mod misread;
 mod mutants;
 mod progress;
@@ -67,6 +68,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
     };
     let done = match &cli.command {
         Command::Run(args) => run::run(catalogue, args),
+        Command::Merge(args) => merge::merge(catalogue, args),
         Command::Check(args) => check::check(catalogue, args),
         Command::Matrix(args) => matrix::matrix(catalogue, args),
         Command::Replay(args) => replay::replay(catalogue, args),

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// A prefix of a commit hash has at least as many digits as git shows.
 const SHORTEST_HASH: usize = 7;
 /// As many digits of a hash as a seed has.
@@ -11,7 +13,8 @@ const SEED_DIGITS: usize = 16;
 const HASH_DIGITS: usize = 40;
 
 /// Consecutive seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Seeds {
     /// The first.
     pub first: u64,

@@ -4,6 +4,8 @@
 
 mod candidates;
 mod fold;
+mod part;
+mod shard;
 mod totals;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use wavetank_engine::drive::{Ending, Outcome};
 use wavetank_engine::trace::Record;
 
@@ -23,6 +26,8 @@ use crate::stopwatch::Stopwatch;
 use crate::trace_file::{self, Trace};
 
 pub use candidates::{Candidate, Found};
+pub use part::{Asked, EXTENSION, Merged, Part, merge};
+pub use shard::{Shard, parse_shard};
 pub use totals::{Count, PropertyTotal, Totals};
 
 use fold::{Fold, SeedResult};
@@ -51,6 +56,8 @@ pub struct Sweep<'a> {
     pub case: &'a dyn Case,
     /// Under which seeds.
     pub seeds: Seeds,
+    /// Of these, under those of this shard.
+    pub shard: Shard,
     /// On how many threads; 0 is one a core.
     pub jobs: usize,
     /// Go on after violations.
@@ -70,7 +77,8 @@ pub struct Sweep<'a> {
 }
 
 /// Why a sweep ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Ended {
     /// Every seed was run.
     AllSeeds,
@@ -97,7 +105,7 @@ pub struct Swept {
 
 impl Swept {
     /// Guarantees that no seed put to the test.
-    pub fn untested(&self) -> Vec<&'static str> {
+    pub fn untested(&self) -> Vec<&str> {
         self.totals.untested().collect()
     }
 }
@@ -108,6 +116,7 @@ impl<'a> Sweep<'a> {
         Sweep {
             case,
             seeds: seeds.into(),
+            shard: Shard::WHOLE,
             jobs: 0,
             keep_going: false,
             enough: 1,
@@ -119,11 +128,16 @@ impl<'a> Sweep<'a> {
         }
     }
 
+    /// How many seeds there are to run.
+    pub fn count(&self) -> u64 {
+        self.shard.share(self.seeds.count)
+    }
+
     /// On how many threads: no more than there are seeds, or than can be of use on this machine.
     fn threads(&self) -> usize {
         let cores = available_parallelism().map_or(1, usize::from);
         let wanted = if self.jobs == 0 { cores } else { self.jobs };
-        let seeds = usize::try_from(self.seeds.count).unwrap_or(usize::MAX);
+        let seeds = usize::try_from(self.count()).unwrap_or(usize::MAX);
         wanted.min(seeds).min(MOST_PER_CORE * cores).max(1)
     }
 
@@ -141,7 +155,7 @@ impl<'a> Sweep<'a> {
             watch,
             clock: Stopwatch::start(),
             next: AtomicU64::new(0),
-            end: AtomicU64::new(self.seeds.count),
+            end: AtomicU64::new(self.count()),
             fold: Mutex::new(Fold::new(self)),
             unwritten: Mutex::new(None),
         };
@@ -155,7 +169,7 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// A sweep that is under way. Seeds are counted from 0 here.
+/// A sweep that is under way. Its seeds are counted from 0 here.
 struct Work<'a> {
     sweep: &'a Sweep<'a>,
     watch: &'a dyn Watch,
@@ -198,7 +212,7 @@ impl Work<'_> {
         let fold = self.fold.lock().expect("no worker panicked");
         if fold.is_closed() {
             Ended::Violation
-        } else if fold.done() == self.sweep.seeds.count {
+        } else if fold.done() == self.sweep.count() {
             Ended::AllSeeds
         } else if self.is_stopped() {
             Ended::Stopped
@@ -209,7 +223,7 @@ impl Work<'_> {
 
     /// One seed; an error is that somebody asked to stop.
     fn one(&self, index: u64, record: Record) -> Result<(SeedResult, Record), Record> {
-        let seed = self.sweep.seeds.first + index;
+        let seed = self.sweep.seeds.first + self.sweep.shard.place(index);
         let case = self.sweep.case;
         let outcome = run_seed_unless(case, seed, None, record, &|| self.is_stopped())?;
         let found = match &outcome.ending {

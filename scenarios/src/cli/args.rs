@@ -51,6 +51,11 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Simulate a scenario under many seeds, and report what was violated
     Run(RunArgs),
+    /// Put what shards of a sweep have found together, as one machine would have found it
+    ///
+    /// A shard that was run several times counts once, one that is missing is told. The report is that of `run
+    /// --keep-going` over the same seeds, but for the time that it took.
+    Merge(MergeArgs),
     /// Search every order of events and faults within the bounds of a scope
     ///
     /// The default order is that of virtual time; a deviation lets an event come before others that
@@ -144,6 +149,11 @@ pub(super) struct RunArgs {
     /// One seed: a number or a commit hash
     #[arg(long, value_name = "N|HASH", value_parser = parse_seed, conflicts_with = "seeds")]
     seed: Option<u64>,
+    /// Run only the I-th of N shards of the seeds, counted from 1, go on after violations, and leave in --out what `merge`
+    /// puts together. `auto/N` takes I from JOB_COMPLETION_INDEX, CI_NODE_INDEX, CIRCLE_NODE_INDEX or
+    /// BUILDKITE_PARALLEL_JOB, and `auto` also N from the variable that goes with it
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<String>,
     /// Threads; 0 is one a core. The result does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,
@@ -168,6 +178,22 @@ pub(super) struct RunArgs {
     /// Write the traces of clean seeds, too
     #[arg(long)]
     pub all_traces: bool,
+    /// Write a JUnit file, a test for each guarantee
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MergeArgs {
+    /// Folders in which shards have left what they found (with the folders in them), or the files themselves
+    #[arg(value_name = "DIR", required = true)]
+    pub from: Vec<PathBuf>,
+    /// Where the traces of violations are gathered
+    #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
+    pub out: PathBuf,
     /// Write a JUnit file, a test for each guarantee
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

@@ -4,21 +4,21 @@ use wavetank_engine::Class;
 
 use crate::case::Case;
 use crate::head::build;
-use crate::sweep::{Ended, Swept};
+use crate::sweep::{Asked, Ended, Swept};
 
-use super::args::RunArgs;
 use super::exit::Exit;
 use super::human;
 use super::report::{self, Fault, Property, Report, Totals, Verdict, Violation};
 
-/// The report on a sweep in which these violations were found, and how the command ends.
+/// The report on a sweep in which these violations were found, and in which so much is missing, and how the command
+/// ends.
 pub(super) fn judge(
     case: &dyn Case,
-    args: &RunArgs,
+    asked: &Asked,
     swept: &Swept,
     violations: Vec<Violation>,
+    missing: Vec<String>,
 ) -> (Report, Exit) {
-    let missing = shortcomings(case, args, swept, &violations);
     let unexpected = violations.iter().any(|v| !v.expected);
     let unwritten = violations.iter().any(|v| v.trace.is_none());
     let (verdict, exit) = if unwritten {
@@ -54,9 +54,9 @@ pub(super) fn judge(
         verdict,
         exit_code: exit as u8,
         because: missing,
-        seeds: match args.wants_all_seeds() {
-            true => args.seeds().to_string(),
-            false => format!("{}..", args.seeds().first),
+        seeds: match asked.wants_all_seeds {
+            true => asked.seeds.to_string(),
+            false => format!("{}..", asked.seeds.first),
         },
         totals,
         faults: faults(swept),
@@ -67,9 +67,9 @@ pub(super) fn judge(
 }
 
 /// What a clean sweep would have, and this one has not.
-fn shortcomings(
+pub(super) fn shortcomings(
     case: &dyn Case,
-    args: &RunArgs,
+    asked: &Asked,
     swept: &Swept,
     violations: &[Violation],
 ) -> Vec<String> {
@@ -87,11 +87,11 @@ fn shortcomings(
         let untested = swept.untested();
         missing.extend(untested.iter().map(|name| untested_guarantee(case, name)));
     }
-    if found && swept.totals.seeds < args.seeds().count {
+    if found && swept.totals.seeds < asked.seeds.count {
         let ran = swept.totals.seeds;
-        let seeds = match args.wants_all_seeds() {
+        let seeds = match asked.wants_all_seeds {
             true => {
-                let all = human::count(args.seeds().count, "seed");
+                let all = human::count(asked.seeds.count, "seed");
                 format!("{} of {all}", human::thousands(ran))
             }
             false => human::count(ran, "seed"),
@@ -100,14 +100,14 @@ fn shortcomings(
             "stopped at the first violation, after {seeds}; --keep-going goes on"
         ));
     }
-    for name in &args.require {
+    for name in &asked.require {
         let property = swept.totals.properties.get(name.as_str());
         if property.is_none_or(|property| property.tested.total == 0) {
             missing.push(format!("`{name}`, which is required, was never reached"));
         }
     }
-    if swept.ended == Ended::TimeBox && args.wants_all_seeds() {
-        let (ran, all) = (swept.totals.seeds, args.seeds().count);
+    if swept.ended == Ended::TimeBox && asked.wants_all_seeds {
+        let (ran, all) = (swept.totals.seeds, asked.seeds.count);
         missing.push(format!("the time was over after {ran} of {all} seeds"));
     } else if swept.ended == Ended::TimeBox && swept.totals.seeds == 0 {
         missing.push("the time was over before one seed was run".to_owned());
@@ -142,7 +142,7 @@ fn properties(swept: &Swept) -> Vec<Property> {
             all.filter(move |(_, p)| p.class == class)
         })
         .map(|(name, property)| Property {
-            name,
+            name: name.to_string(),
             class: report::class(property.class),
             tested: property.tested.into(),
             violated: property.violated.into(),

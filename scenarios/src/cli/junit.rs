@@ -84,7 +84,7 @@ pub(super) fn swept(report: &report::Report) -> Report {
         } else {
             TestCaseStatus::success()
         };
-        let mut case = TestCase::new(property.name, status);
+        let mut case = TestCase::new(property.name.as_str(), status);
         case.set_classname(NAME);
         suite.add_test_case(case);
     }

@@ -103,7 +103,7 @@ fn row(
         stop: Some(stop),
         ..Sweep::new(case, args.seeds, &out)
     };
-    let progress = Progress::new(Some(args.seeds));
+    let progress = Progress::new(Some(args.seeds.count));
     let swept = sweep.run(&progress).map_err(Problem::new)?;
     progress.finish();
     let mut hits = Vec::new();

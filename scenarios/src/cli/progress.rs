@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use crate::seeds::Seeds;
 use crate::stopwatch::Stopwatch;
 use crate::sweep::Watch;
 
@@ -54,9 +53,8 @@ pub(super) enum Progress {
 }
 
 impl Progress {
-    /// For a sweep over these seeds, or without an end in sight.
-    pub fn new(seeds: Option<Seeds>) -> Progress {
-        let count = seeds.map(|seeds| seeds.count);
+    /// For a sweep over so many seeds, or without an end in sight.
+    pub fn new(count: Option<u64>) -> Progress {
         if !io::stderr().is_terminal() {
             return Progress::Lines {
                 seeds: count,

@@ -78,7 +78,7 @@ pub(super) struct Fault {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Property {
-    pub name: &'static str,
+    pub name: String,
     pub class: &'static str,
     pub tested: Often,
     pub violated: Often,

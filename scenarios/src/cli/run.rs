@@ -2,12 +2,14 @@
 
 use crate::case::Case;
 use crate::catalogue::{Catalogue, Listed};
-use crate::sweep::Sweep;
+use crate::head::build;
+use crate::sweep::{Asked, Part, Shard, Sweep, parse_shard};
 use crate::trace_file::check_writable;
 
 use super::args::{Format, RunArgs};
 use super::exit::{Exit, Problem};
 use super::progress::Progress;
+use super::report::Violation;
 use super::{find, found, human, interrupt, judge, junit, print, print_json};
 
 pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Problem> {
@@ -21,25 +23,42 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
     if let Some(path) = &args.report {
         junit::check_writable(path)?;
     }
+    let shard = shard(args)?;
     let stop = interrupt::listen();
     let sweep = Sweep {
+        shard: shard.unwrap_or(Shard::WHOLE),
         jobs: args.jobs,
-        keep_going: args.keep_going,
+        keep_going: args.keep_going || shard.is_some(),
         blame: args.blame,
         time_box: args.time_box,
         all_traces: args.all_traces,
         stop: Some(stop),
         ..Sweep::new(case, args.seeds(), &args.out)
     };
-    let progress = Progress::new(args.wants_all_seeds().then(|| args.seeds()));
+    let progress = Progress::new(args.wants_all_seeds().then(|| sweep.count()));
     let swept = sweep.run(&progress).map_err(Problem::new)?;
     progress.finish();
-    let violations = swept
+    let asked = asked(case, args);
+    if let Some(shard) = shard {
+        let left = Part::new(asked.clone(), shard, &swept).write(&args.out);
+        left.map_err(|error| {
+            let out = args.out.display();
+            Problem::new(format!(
+                "cannot write what the shard has found into `{out}`: {error}"
+            ))
+        })?;
+    }
+    let violations: Vec<Violation> = swept
         .candidates
         .iter()
         .map(|candidate| found::tell(case, candidate))
         .collect();
-    let (report, exit) = judge::judge(case, args, &swept, violations);
+    let missing = match shard {
+        // Of a part not much can be said.
+        Some(shard) => vec![part_of(shard, args)],
+        None => judge::shortcomings(case, &asked, &swept, &violations),
+    };
+    let (report, exit) = judge::judge(case, &asked, &swept, violations, missing);
     if let Some(path) = &args.report {
         junit::write(path, &junit::swept(&report))?;
     }
@@ -48,6 +67,32 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
         Format::Json => print_json(&report)?,
     }
     Ok(exit)
+}
+
+/// Which shard this is, if it is one.
+fn shard(args: &RunArgs) -> Result<Option<Shard>, Problem> {
+    let shard = args.shard.as_deref();
+    let shard = shard.map(|text| parse_shard(text, &|name| std::env::var(name).ok()));
+    shard
+        .transpose()
+        .map_err(|why| Problem::new(format!("--shard: {why}")))
+}
+
+fn part_of(shard: Shard, args: &RunArgs) -> String {
+    let (number, of, out) = (shard.number(), shard.of(), args.out.display());
+    format!("this was shard {number} of {of}: `wavetank merge {out}` tells of all of them together")
+}
+
+fn asked(case: &dyn Case, args: &RunArgs) -> Asked {
+    Asked {
+        case: case.name().to_owned(),
+        identity: case.identity(),
+        build: build().to_owned(),
+        seeds: args.seeds(),
+        wants_all_seeds: args.wants_all_seeds(),
+        blame: args.blame,
+        require: args.require.clone(),
+    }
 }
 
 /// Can the case be built, and does it have what is required of it?

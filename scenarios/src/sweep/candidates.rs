@@ -5,12 +5,14 @@
 use std::fs;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use wavetank_engine::trace::FoundViolation;
 
 use crate::attribution::Attribution;
 
 /// A violation under one seed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Found {
     /// The seed.
     pub seed: u64,
@@ -20,7 +22,7 @@ pub struct Found {
     pub violation: FoundViolation,
     /// What is to blame.
     pub attribution: Attribution,
-    /// Its trace, or why there is none.
+    /// Its trace, or why there is none. What a shard leaves has the name of the file alone.
     pub trace: Result<PathBuf, String>,
 }
 
@@ -39,7 +41,8 @@ impl Found {
 }
 
 /// Violations that are the same.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Candidate {
     /// In how many seeds.
     pub seeds: u64,
@@ -69,6 +72,33 @@ impl Candidate {
             longer.forget();
         }
     }
+
+    fn merge(&mut self, other: Candidate) {
+        self.seeds += other.seeds;
+        if other.first.seed < self.first.seed {
+            self.first = other.first;
+        }
+        let length = |found: &Found| (found.events, found.seed);
+        if length(&other.shortest) < length(&self.shortest) {
+            self.shortest = other.shortest;
+        }
+    }
+}
+
+/// The candidates of several sweeps over other seeds of the same case, as one sweep over all of these would have them.
+pub(super) fn merged(all: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
+    let mut merged: Vec<Candidate> = Vec::new();
+    for candidate in all {
+        match merged
+            .iter_mut()
+            .find(|c| c.first.is_same(&candidate.first))
+        {
+            Some(before) => before.merge(candidate),
+            None => merged.push(candidate),
+        }
+    }
+    merged.sort_by_key(|candidate| candidate.first.seed);
+    merged
 }
 
 /// All candidates, in the order of their first seeds: that is the order in which they are added.

@@ -1,14 +1,17 @@
 //! What a sweep counts.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use wavetank_engine::{Class, FaultKind};
 
 use super::fold::SeedResult;
 
 /// How often something happened, and in how many seeds it did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Count {
     /// How often.
     pub total: u64,
@@ -21,10 +24,16 @@ impl Count {
         self.total += times;
         self.seeds += u64::from(times > 0);
     }
+
+    fn merge(&mut self, other: Count) {
+        self.total += other.total;
+        self.seeds += other.seeds;
+    }
 }
 
 /// What a sweep counted of one property.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PropertyTotal {
     /// Its class.
     pub class: Class,
@@ -35,7 +44,8 @@ pub struct PropertyTotal {
 }
 
 /// What a sweep counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Totals {
     /// Seeds.
     pub seeds: u64,
@@ -46,7 +56,7 @@ pub struct Totals {
     /// Faults that found their target; budgeted ones are here even if they never did.
     pub injected: BTreeMap<FaultKind, Count>,
     /// Properties by name.
-    pub properties: BTreeMap<&'static str, PropertyTotal>,
+    pub properties: BTreeMap<Cow<'static, str>, PropertyTotal>,
 }
 
 impl Totals {
@@ -70,21 +80,40 @@ impl Totals {
         }
         let counts = tallies.tested.iter().zip(&tallies.violated);
         for ((name, class), (tested, violated)) in result.properties.iter().zip(counts) {
-            let total = self.properties.entry(name).or_insert(PropertyTotal {
-                class: *class,
-                tested: Count::default(),
-                violated: Count::default(),
-            });
+            let total = self.property(Cow::Borrowed(name), *class);
             // A test that fails is one, too.
             total.tested.add(tested + violated);
             total.violated.add(*violated);
         }
     }
 
-    pub(super) fn untested(&self) -> impl Iterator<Item = &'static str> + '_ {
+    /// What another sweep over other seeds of the same case has counted, too.
+    pub(super) fn merge(&mut self, other: &Totals) {
+        self.seeds += other.seeds;
+        self.events += other.events;
+        self.simulated += other.simulated;
+        for (kind, count) in &other.injected {
+            self.injected.entry(*kind).or_default().merge(*count);
+        }
+        for (name, own) in &other.properties {
+            let total = self.property(name.clone(), own.class);
+            total.tested.merge(own.tested);
+            total.violated.merge(own.violated);
+        }
+    }
+
+    fn property(&mut self, name: Cow<'static, str>, class: Class) -> &mut PropertyTotal {
+        self.properties.entry(name).or_insert(PropertyTotal {
+            class,
+            tested: Count::default(),
+            violated: Count::default(),
+        })
+    }
+
+    pub(super) fn untested(&self) -> impl Iterator<Item = &str> + '_ {
         self.properties
             .iter()
             .filter(|(_, p)| p.class == Class::Guarantee && p.tested.total == 0)
-            .map(|(name, _)| *name)
+            .map(|(name, _)| &**name)
     }
 }

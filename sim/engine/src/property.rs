@@ -6,6 +6,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::digest::{digest, digest_of_type, pair};
 use crate::message::Payload;
 use crate::name::ProcId;
@@ -22,7 +24,8 @@ pub struct Note {
 }
 
 /// Does a violation decide the verdict?
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// It does.
     Guarantee,

@@ -78,7 +78,7 @@ pub(super) struct Row {
     /// Events of all seeds.
     pub events: u64,
     /// Guarantees that no seed put to the test.
-    pub untested: Vec<&'static str>,
+    pub untested: Vec<String>,
     pub violations: Vec<Hit>,
 }
 
@@ -133,7 +133,7 @@ impl Row {
         let all: u64 = violations.iter().map(|hit| hit.violation.seeds).sum();
         // Whoever stops at the third hit has not had the time for the rest.
         let untested = match (defect, swept.ended) {
-            (None, Ended::AllSeeds) => swept.untested(),
+            (None, Ended::AllSeeds) => swept.untested().into_iter().map(String::from).collect(),
             _ => Vec::new(),
         };
         let outcome = match defect {

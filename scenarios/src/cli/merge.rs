@@ -1,0 +1,100 @@
+//! `wavetank merge`: what shards have found, as one machine would have found it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::catalogue::Catalogue;
+use crate::sweep::{EXTENSION, Merged, Part, merge as put_together};
+use crate::trace_file::{self, check_writable, read_bytes, stem, why};
+
+use super::args::{Format, MergeArgs};
+use super::exit::{Exit, Problem};
+use super::{found, human, judge, junit, print, print_json};
+
+pub(super) fn merge(catalogue: &dyn Catalogue, args: &MergeArgs) -> Result<Exit, Problem> {
+    let parts = files(&args.from)?.into_iter().map(|path| {
+        let part = Part::read(&path)?;
+        Ok((path, part))
+    });
+    let parts: Result<Vec<(PathBuf, Part)>, String> = parts.collect();
+    let merged = parts.and_then(put_together).map_err(Problem::new)?;
+    let Merged {
+        asked,
+        mut swept,
+        missing,
+    } = merged;
+    let case = catalogue
+        .reopen(&asked.identity)
+        .map_err(|why| Problem::new(format!("`{}` cannot be opened: {why}", asked.case)))?;
+    let case = case.as_ref();
+    check_writable(&args.out).map_err(Problem::new)?;
+    if let Some(path) = &args.report {
+        junit::check_writable(path)?;
+    }
+    let gathered = swept.candidates.into_iter();
+    swept.candidates = gathered
+        .map(|candidate| candidate.try_map_traces(&|path| gather(&path, &args.out)))
+        .collect();
+    let violations: Vec<_> = swept
+        .candidates
+        .iter()
+        .map(|candidate| found::tell(case, candidate))
+        .collect();
+    let mut because = judge::shortcomings(case, &asked, &swept, &violations);
+    because.extend(missing);
+    let (report, exit) = judge::judge(case, &asked, &swept, violations, because);
+    if let Some(path) = &args.report {
+        junit::write(path, &junit::swept(&report))?;
+    }
+    match args.format {
+        Format::Human => print(&human::report(&report))?,
+        Format::Json => print_json(&report)?,
+    }
+    Ok(exit)
+}
+
+/// The files that shards have left, in the order of their names.
+fn files(from: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
+    let mut all = Vec::new();
+    for path in from {
+        match path.is_dir() {
+            true => look_into(path, &mut all)?,
+            false => all.push(path.clone()),
+        }
+    }
+    if all.is_empty() {
+        let from: Vec<String> = from
+            .iter()
+            .map(|dir| format!("`{}`", dir.display()))
+            .collect();
+        return Err(Problem::new(format!(
+            "no shard has left anything in {}: `run --shard I/N --out DIR` writes a file `….{EXTENSION}`",
+            from.join(", ")
+        )));
+    }
+    all.sort();
+    all.dedup();
+    Ok(all)
+}
+
+fn look_into(dir: &Path, all: &mut Vec<PathBuf>) -> Result<(), Problem> {
+    let unreadable = |error| Problem::new(format!("{}: {}", dir.display(), why(&error)));
+    for entry in fs::read_dir(dir).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // What is being written begins with a dot.
+        if path.is_dir() {
+            look_into(&path, all)?;
+        } else if name.ends_with(&format!(".{EXTENSION}")) && !name.starts_with('.') {
+            all.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Brings a trace to the others.
+fn gather(path: &Path, out: &Path) -> Result<PathBuf, String> {
+    let bytes = read_bytes(path).map_err(|error| format!("{}: {}", path.display(), why(&error)))?;
+    let written = trace_file::write(out, &stem(path), &bytes);
+    written.map_err(|error| format!("cannot write the trace into `{}`: {error}", out.display()))
+}
