@@ -31,6 +31,7 @@ mod schema;
 mod scopes;
 mod serve;
 mod service_defects;
+mod shards;
 mod shell;
 mod simpler;
 mod soundness;

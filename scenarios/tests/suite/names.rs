@@ -65,8 +65,8 @@ const EXCEPTIONS: [(&str, &[(&str, &str)]); 6] = [
         "the word of the world of processes: one boots, is asked to stop, and closes what it listens on",
         &[
             ("apiserver/src/server.rs", "boot"),
-            ("apiserver/src/server.rs", "shutdown"),
-            ("apiserver/src/server.rs", "close_listener"),
+            ("apiserver/src/server/shutdown.rs", "shutdown"),
+            ("apiserver/src/server/shutdown.rs", "close_listener"),
             ("client/src/leader_election.rs", "request_limit"),
         ],
     ),
