@@ -1,14 +1,17 @@
 //! The verdict on a sweep.
 
+use std::path::Path;
+
 use wavetank_engine::Class;
 
 use crate::case::Case;
 use crate::head::build;
 use crate::sweep::{Asked, Ended, Swept};
 
-use super::exit::Exit;
-use super::human;
+use super::args::Format;
+use super::exit::{Exit, Problem};
 use super::report::{self, Fault, Property, Report, Totals, Verdict, Violation};
+use super::{human, junit, print, print_json};
 
 /// The report on a sweep in which these violations were found, and in which so much is missing, and how the command
 /// ends.
@@ -64,6 +67,17 @@ pub(super) fn judge(
         violations,
     };
     (report, exit)
+}
+
+/// Writes the report as JUnit, if that is asked for, and prints it.
+pub(super) fn tell(report: &Report, junit: Option<&Path>, format: Format) -> Result<(), Problem> {
+    if let Some(path) = junit {
+        junit::write(path, &junit::swept(report))?;
+    }
+    match format {
+        Format::Human => print(&human::report(report)),
+        Format::Json => print_json(report),
+    }
 }
 
 /// What a clean sweep would have, and this one has not.

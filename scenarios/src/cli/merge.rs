@@ -7,9 +7,9 @@ use crate::catalogue::Catalogue;
 use crate::sweep::{EXTENSION, Merged, Part, merge as put_together};
 use crate::trace_file::{self, check_writable, read_bytes, stem, why};
 
-use super::args::{Format, MergeArgs};
+use super::args::MergeArgs;
 use super::exit::{Exit, Problem};
-use super::{found, human, judge, junit, print, print_json};
+use super::{found, judge, junit};
 
 pub(super) fn merge(catalogue: &dyn Catalogue, args: &MergeArgs) -> Result<Exit, Problem> {
     let parts = files(&args.from)?.into_iter().map(|path| {
@@ -43,13 +43,7 @@ pub(super) fn merge(catalogue: &dyn Catalogue, args: &MergeArgs) -> Result<Exit,
     let mut because = judge::shortcomings(case, &asked, &swept, &violations);
     because.extend(missing);
     let (report, exit) = judge::judge(case, &asked, &swept, violations, because);
-    if let Some(path) = &args.report {
-        junit::write(path, &junit::swept(&report))?;
-    }
-    match args.format {
-        Format::Human => print(&human::report(&report))?,
-        Format::Json => print_json(&report)?,
-    }
+    judge::tell(&report, args.report.as_deref(), args.format)?;
     Ok(exit)
 }
 

@@ -6,11 +6,11 @@ use crate::head::build;
 use crate::sweep::{Asked, Part, Shard, Sweep, parse_shard};
 use crate::trace_file::check_writable;
 
-use super::args::{Format, RunArgs};
+use super::args::RunArgs;
 use super::exit::{Exit, Problem};
 use super::progress::Progress;
 use super::report::Violation;
-use super::{find, found, human, interrupt, judge, junit, print, print_json};
+use super::{find, found, interrupt, judge, junit};
 
 pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Problem> {
     let case = find::scenario(catalogue, &args.scenario, &args.composition.composition())?;
@@ -59,13 +59,7 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
         None => judge::shortcomings(case, &asked, &swept, &violations),
     };
     let (report, exit) = judge::judge(case, &asked, &swept, violations, missing);
-    if let Some(path) = &args.report {
-        junit::write(path, &junit::swept(&report))?;
-    }
-    match args.format {
-        Format::Human => print(&human::report(&report))?,
-        Format::Json => print_json(&report)?,
-    }
+    judge::tell(&report, args.report.as_deref(), args.format)?;
     Ok(exit)
 }
 
