@@ -53,7 +53,7 @@ pub use process::{Process, ProcessObject, Timer};
 pub use property::{
     Always, Check, Class, Eventually, Note, Property, PropertyObject, Reached, Stable, Violation,
 };
-pub use queue::{Entry, What};
+pub use queue::{Entry, FrameHead, What};
 pub use routine::{Either, Lock, LockGuard, Outcome, RoutineFuture, Rx, Stream, Task};
 pub use slot::Status;
 pub use time::{Instant, Time};

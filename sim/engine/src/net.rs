@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::digest::{Cached, DigestKind};
 use crate::name::ProcId;
+use crate::queue::FrameHead;
 
 /// The nominal one-way latency of links.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -34,6 +35,8 @@ pub struct Sent {
     pub nominal: Duration,
     /// By how much the link is slowed; 1 is normal.
     pub slow: u32,
+    /// On which wire: for whoever carries frames over a network of their own.
+    pub wire: FrameHead,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

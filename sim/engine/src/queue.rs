@@ -84,11 +84,28 @@ pub enum What {
     Property(u16),
 }
 
-/// The head of one direction of a connection.
+/// The head of one direction of a connection. Frames of one direction arrive in the order in which they were sent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FrameHead {
     pub(crate) conn: ConnId,
     pub(crate) dir: Dir,
+}
+
+impl FrameHead {
+    /// Does it go from the client to the server? The first frame that does opens the connection.
+    pub fn is_up(self) -> bool {
+        self.dir == Dir::Up
+    }
+
+    /// The other direction of the same connection.
+    #[must_use]
+    pub fn back(self) -> FrameHead {
+        let dir = match self.dir {
+            Dir::Up => Dir::Down,
+            Dir::Down => Dir::Up,
+        };
+        FrameHead { dir, ..self }
+    }
 }
 
 /// A timer that belongs to a connection.

@@ -122,8 +122,13 @@ impl World {
         })
     }
 
+    /// Is there such a connection (still)?
+    pub fn is_connected(&self, wire: FrameHead) -> bool {
+        self.view.state().conn(wire.conn).is_some()
+    }
+
     /// How many frames are under way in one direction of a connection.
-    pub(crate) fn under_way(&self, wire: FrameHead) -> usize {
+    pub fn under_way(&self, wire: FrameHead) -> usize {
         let conn = self.view.state().conn(wire.conn);
         conn.map_or(0, |conn| conn.flights(wire.dir).len())
     }

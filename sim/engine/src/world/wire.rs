@@ -115,15 +115,16 @@ impl World {
             let Some((from, to)) = self.view.conn(id).map(|conn| conn.route(dir)) else {
                 continue;
             };
+            let wire = FrameHead { conn: id, dir };
+            let slow = self.view.link(from, to).slow;
             let delay = latency(Sent {
                 from,
                 to,
                 nominal: self.view.nominal(from, to),
-                slow: self.view.link(from, to).slow,
+                slow,
+                wire,
             });
             self.report.delays.push(crate::time::nanos(delay));
-            let wire = FrameHead { conn: id, dir };
-            let slow = self.view.link(from, to).slow;
             self.observer.see(|seen| {
                 seen.left.push(Left {
                     wire,
