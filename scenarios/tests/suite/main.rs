@@ -36,6 +36,7 @@ mod shell;
 mod simpler;
 mod soundness;
 mod stale;
+mod stateful_defects;
 mod stories;
 mod support;
 mod sweeps;

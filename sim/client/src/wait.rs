@@ -19,7 +19,7 @@ use wavetank_engine::{Cell, Rx, Signal};
 
 pub use group::{Member, wait_group};
 pub use poll::poll_immediate_until;
-pub use retry::{DEFAULT_BACKOFF, Steps, retry_on_conflict};
+pub use retry::{DEFAULT_BACKOFF, DEFAULT_RETRY, Steps, retry_on_conflict};
 
 /// Jitter is drawn among so many values.
 pub const JITTER: u64 = 1 << 16;

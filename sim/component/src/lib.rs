@@ -4,7 +4,7 @@
 //! these declarations.
 //!
 //! - [`Component`]: the declaration. [`Replicas`], [`Load`], [`Hit`], [`PropertyInfo`] are its parts.
-//! - [`Part`]: keys of a scenario file, as a type; [`Given`] what a file says, [`Drawn`] what a seed decides.
+//! - [`Part`]: keys of a scenario file, as a type; [`Number`] one that is a number; [`Given`] what a file says, [`Drawn`] what a seed decides.
 //! - [`Spec`] is what a world is composed for; [`Setup`] the same with what a seed has decided; [`Wiring`] takes the
 //!   processes.
 //! - [`View`]: what a process holds of objects, for somebody who looks.
@@ -21,6 +21,7 @@ mod given;
 mod hit;
 mod load;
 mod mistakes;
+mod number;
 mod part;
 mod property;
 mod replicas;
@@ -38,6 +39,7 @@ pub use given::Given;
 pub use hit::Hit;
 pub use load::{Load, Often};
 pub use mistakes::{Finding, Mistakes};
+pub use number::Number;
 pub use part::{Keys, Part, Section};
 pub use property::{Entry, Need, PropertyInfo};
 pub use replicas::Replicas;

@@ -19,11 +19,13 @@ macro_rules! controllers {
 
 controllers! {
     tally::Tally,
-    ttl_after_finished::TtlAfterFinished,
-    replicaset::ReplicaSets,
-    replication::ReplicationControllers,
-    deployment::Deployments,
-    endpoints::EndpointsControllers,
-    garbage_collector::GarbageCollectors,
-    namespace::Namespaces,
+    ttl_after_finished::DECLARED,
+    replicaset::DECLARED,
+    replication::DECLARED,
+    deployment::DECLARED,
+    endpoints::DECLARED,
+    garbage_collector::DECLARED,
+    namespace::DECLARED,
+    statefulset::DECLARED,
+    pvc_protection::DECLARED,
 }

@@ -23,4 +23,9 @@ gates! {
     pub NAMESPACE_CONTROLLER = Gate::since(1, 26);
     /// Pods of a namespace go before all else (`OrderedNamespaceDeletion`, beta).
     pub NAMESPACE_DELETION_IS_ORDERED = Gate::since(1, 33);
+    /// The controller of StatefulSets in the form that is here: a set is not synced before the caches have seen what was
+    /// written for it (`StaleControllerConsistencyStatefulSet`, beta).
+    pub STATEFUL_SET_CONTROLLER = Gate::since(1, 36);
+    /// The controller that protects claims in the form that is here.
+    pub CLAIM_PROTECTION_CONTROLLER = Gate::since(1, 36);
 }

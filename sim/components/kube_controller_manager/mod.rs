@@ -4,6 +4,7 @@
 pub mod controller;
 mod controller_utils;
 mod controllers;
+mod declared;
 mod describe;
 mod endpoint_utils;
 pub mod gates;
@@ -25,7 +26,7 @@ use wavetank_component::{
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
-use crate::{informers, kube_apiserver, watch_cache};
+use crate::{informers, kube_apiserver};
 use options::{Decided, SHORTEST_LEASE};
 
 pub use controllers::new_controller_descriptors;
@@ -61,32 +62,6 @@ pub fn runs(spec: &Spec, controller: &str) -> bool {
     let running = spec.part::<Options>().descriptors();
     let mut names = running.iter().map(|own| own.controller_name());
     spec.count(KEY) > 0 && names.any(|name| name == controller)
-}
-
-/// Finds what is wrong with the option that says how many objects a controller syncs at once, and whether the
-/// controller can run at all.
-pub(crate) fn check_syncs(
-    spec: &Spec,
-    mistakes: &mut Mistakes,
-    controller: &str,
-    key: &'static str,
-    syncs: Option<u32>,
-) {
-    let is_run = runs(spec, controller);
-    if syncs.is_some_and(|syncs| !(1..=50).contains(&syncs)) {
-        let message = format!("the {controller} cannot sync so many objects at once");
-        mistakes.value(Section::Options, key, message, "give 1 to 50");
-    }
-    if is_run && !watch_cache::is_on(spec) {
-        let message = format!("the informers of the {controller} need watch caches");
-        let help = "add `watch-cache: true` to `topology`";
-        mistakes.key(Section::Options, "controllers", message, help);
-    }
-    if syncs.is_some() && !is_run {
-        let message = format!("`{key}` is for a controller that does not run");
-        let help = format!("add `controllers: [{controller}]` to `options`");
-        mistakes.key(Section::Options, key, message, help);
-    }
 }
 
 /// How long after calm one of them leads, at the latest, or of other processes that elect.

@@ -265,7 +265,7 @@ impl Replay {
     /// Takes note of what was written.
     fn look(&mut self) {
         for audited in self.lab.audited() {
-            self.names.learn(&audited.response);
+            self.names.learn(&audited);
             if let Some(mut write) = Write::audited(&audited)
                 && self.is_simulated(&write.user)
             {

@@ -77,7 +77,7 @@ pub(super) const STATEFUL_SETS: Declared = Declared {
             errors.forbidden("spec", detail);
         }
     },
-    validate_status: |new, old, errors| validate_replica_set_status(new, old, errors),
+    validate_status: validate_stateful_set_status,
     ..Declared::NAMESPACED
 };
 
@@ -331,7 +331,43 @@ fn immutable_selector(new: &Json, old: &Json, errors: &mut ErrorList) {
     }
 }
 
-/// `ValidateReplicaSetStatus`, `ValidateStatefulSetStatus`
+/// `ValidateStatefulSetStatus`
+fn validate_stateful_set_status(new: &Json, old: &Json, errors: &mut ErrorList) {
+    const OF_ALL: [&str; 4] = [
+        "readyReplicas",
+        "currentReplicas",
+        "updatedReplicas",
+        "availableReplicas",
+    ];
+    let number = |field| json::number(new, &["status", field]).unwrap_or(0);
+    not_negative(new, &["status", "replicas"], errors);
+    for field in OF_ALL {
+        not_negative(new, &["status", field], errors);
+    }
+    for field in ["observedGeneration", "collisionCount"] {
+        not_negative(new, &["status", field], errors);
+    }
+    for field in OF_ALL {
+        if number(field) > number("replicas") {
+            let detail = "cannot be greater than status.replicas";
+            errors.invalid(format!("status.{field}"), number(field), detail);
+        }
+    }
+    let available = number("availableReplicas");
+    if available > number("readyReplicas") {
+        let detail = "cannot be greater than status.readyReplicas";
+        errors.invalid("status.availableReplicas", available, detail);
+    }
+    let collisions = |of| json::number(of, &["status", "collisionCount"]);
+    let (was, is) = (collisions(old), collisions(new));
+    // `IsDecremented`
+    if was.is_some_and(|was| is.is_none_or(|is| is < was)) {
+        let detail = "cannot be decremented";
+        errors.invalid("status.collisionCount", is.unwrap_or(0), detail);
+    }
+}
+
+/// `ValidateReplicaSetStatus`
 fn validate_replica_set_status(new: &Json, _old: &Json, errors: &mut ErrorList) {
     const OF_ALL: [&str; 3] = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
     let number = |field| json::number(new, &["status", field]).unwrap_or(0);

@@ -28,26 +28,43 @@ pub const DEFAULT_BACKOFF: Steps = Steps {
     jitter: 100,
 };
 
+/// `DefaultRetry`
+pub const DEFAULT_RETRY: Steps = Steps {
+    steps: 5,
+    duration: Duration::from_millis(10),
+    factor: 1,
+    jitter: 100,
+};
+
+impl Steps {
+    /// Waits before the next try (`Step`); false once all are used up.
+    pub async fn wait(&mut self, rx: Rx) -> bool {
+        self.steps = self.steps.saturating_sub(1);
+        if self.steps == 0 {
+            return false;
+        }
+        let drawn = rx.choose(JITTER).await;
+        rx.sleep(jitter(self.duration, self.jitter, drawn)).await;
+        self.duration *= self.factor;
+        true
+    }
+}
+
 /// `RetryOnConflict`: once more for each error that is a conflict, until the steps are used up; the last error then.
 ///
 /// # Errors
 /// What the last try came to.
 pub async fn retry_on_conflict<E, F: Future<Output = Result<(), E>>>(
     rx: Rx,
-    backoff: Steps,
+    mut backoff: Steps,
     is_conflict: impl Fn(&E) -> bool,
     mut run: impl FnMut() -> F,
 ) -> Result<(), E> {
-    let mut wait = backoff.duration;
-    for left in (0..backoff.steps).rev() {
-        match run().await {
-            Err(error) if is_conflict(&error) && left > 0 => {
-                let drawn = rx.choose(JITTER).await;
-                rx.sleep(jitter(wait, backoff.jitter, drawn)).await;
-                wait *= backoff.factor;
-            }
-            done => return done,
+    loop {
+        let done = run().await;
+        let again = done.as_ref().is_err_and(&is_conflict);
+        if !again || !backoff.wait(rx).await {
+            return done;
         }
     }
-    Ok(())
 }

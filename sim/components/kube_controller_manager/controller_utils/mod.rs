@@ -6,6 +6,7 @@
 //! - `consistency`: which of its own writes a controller has not read yet;
 //! - `pod_control`: how pods are made, patched and deleted;
 //! - `ref_manager`: who is adopted, and who is released;
+//! - `history`: templates that there were (`pkg/controller/history`);
 //! - `discovery`: which resources there are, and the mapping of kinds to them;
 //! - `ranks`: which pods go first; `defects`: mistakes in these.
 
@@ -13,6 +14,7 @@ mod consistency;
 mod defects;
 pub mod discovery;
 mod expectations;
+mod history;
 mod pod_control;
 mod pods;
 mod ranks;
@@ -26,7 +28,8 @@ use wavetank_etcd::Revision;
 pub use consistency::ConsistencyStore;
 pub use defects::PodOwnerDefect;
 pub use expectations::{EXPECTATIONS_TIMEOUT, Expectations};
-pub use pod_control::{ControllerRef, RealPodControl};
+pub use history::{CONTROLLER_REVISION_CONTROLLER_INDEX, History, RevisionData, equal_revision};
+pub use pod_control::{ControllerRef, RealPodControl, get_pod_from_template};
 pub use pods::{
     POD_CONTROLLER_INDEX, filter_pods_by_owner, find_min_next_pod_availability_check,
     get_controller_of, is_controlled_by, is_pod_active, is_pod_available, is_pod_ready,

@@ -52,7 +52,7 @@ fn get_pods_prefix(controller: &str) -> String {
 }
 
 /// `GetPodFromTemplate`
-pub(super) fn get_pod_from_template(template: &Json, controller: &ControllerRef<'_>) -> Json {
+pub fn get_pod_from_template(template: &Json, controller: &ControllerRef<'_>) -> Json {
     let mut metadata = json!({
         "generateName": get_pods_prefix(controller.object.name()),
         "ownerReferences": [controller.json()],

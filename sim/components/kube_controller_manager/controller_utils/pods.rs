@@ -15,12 +15,12 @@ pub const POD_CONTROLLER_INDEX: Index = Index {
     name: "podController",
     of: NotState(|pod| {
         let reference = get_controller_of(pod.json());
-        vec![pod_controller_index_key(pod.namespace(), reference).into()]
+        vec![controller_index_key(pod.namespace(), reference).into()]
     }),
 };
 
-/// `PodControllerIndexKey`
-fn pod_controller_index_key(namespace: &str, reference: Option<&Json>) -> String {
+/// Upstream's `PodControllerIndexKey`, `ControllerRevisionControllerIndexKey`
+pub(super) fn controller_index_key(namespace: &str, reference: Option<&Json>) -> String {
     let Some(reference) = reference else {
         return namespace.to_owned();
     };
@@ -51,7 +51,7 @@ pub fn filter_pods_by_owner(
 ) -> Vec<Stored> {
     let (namespace, name, uid) = (owner.namespace(), owner.name(), owner.uid());
     let own = format!("{namespace}/{kind}/{name}/{uid}");
-    let orphans = pod_controller_index_key(namespace, None);
+    let orphans = controller_index_key(namespace, None);
     let mut all = pods.by_index(rx, &POD_CONTROLLER_INDEX, &own);
     if include_orphans {
         all.extend(pods.by_index(rx, &POD_CONTROLLER_INDEX, &orphans));

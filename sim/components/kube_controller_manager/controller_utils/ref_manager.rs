@@ -75,6 +75,8 @@ pub struct ControllerRefManager<'a> {
     pub selector: &'a LabelSelector,
     /// What it claims.
     pub claimed: Claimed<'a>,
+    /// What else must be true of what it claims: the controller, and that.
+    pub filter: fn(&Object, &Object) -> bool,
     /// The mistakes that it makes.
     pub defects: Set<PodOwnerDefect>,
     /// `canAdoptErr`, once it was looked at.
@@ -119,7 +121,7 @@ impl ControllerRefManager<'_> {
     /// `ClaimObject`
     async fn claim_object(&mut self, rx: Rx, object: &Object) -> Result<bool, SyncError> {
         let own = self.controller.object;
-        let matches = self.selector.matches(object.json());
+        let matches = self.selector.matches(object.json()) && (self.filter)(own, object);
         if let Some(reference) = get_controller_of(object.json()) {
             if reference["uid"] != *own.uid() {
                 if matches
@@ -179,32 +181,10 @@ impl ControllerRefManager<'_> {
     /// `CanAdopt`: asked once, when somebody is to be adopted.
     async fn can_adopt(&mut self, rx: Rx) -> Result<(), SyncError> {
         if self.can_adopt.is_none() && !self.defects.has(PodOwnerDefect::AdoptsUnchecked) {
-            self.can_adopt = Some(self.recheck_deletion_timestamp(rx).await);
+            let rest = self.claimed.rest();
+            self.can_adopt = Some(recheck_deletion_timestamp(rx, rest, self.controller).await);
         }
         self.can_adopt.clone().unwrap_or(Ok(()))
-    }
-
-    /// `RecheckDeletionTimestamp`, with the fresh read of `claimPods`: is the controller still there, and to stay?
-    async fn recheck_deletion_timestamp(&self, rx: Rx) -> Result<(), SyncError> {
-        let ControllerRef { of, object } = self.controller;
-        let (namespace, name) = (object.namespace(), object.name());
-        let get = Request::new(Method::Get, of.path(namespace, name));
-        let worded = |why: String| Err(SyncError::Worded(why));
-        let fresh = match self.claimed.rest().object(rx, get).await {
-            Ok(fresh) => fresh.object,
-            Err(error) => return worded(format!("can't recheck DeletionTimestamp: {error}")),
-        };
-        if fresh.uid() != object.uid() {
-            let (kind, got, wanted) = (of.kind, fresh.uid(), object.uid());
-            return worded(format!(
-                "can't recheck DeletionTimestamp: original {kind} {namespace}/{name} is gone: got uid {got}, \
-                 wanted {wanted}"
-            ));
-        }
-        match fresh.is_being_deleted() {
-            true => worded(format!("{namespace}/{name} has just been deleted")),
-            false => Ok(()),
-        }
     }
 
     /// Upstream's `ReleasePod`, `ReleaseReplicaSet`
@@ -220,8 +200,34 @@ impl ControllerRefManager<'_> {
     }
 }
 
+/// `RecheckDeletionTimestamp`, with a fresh read: is the controller still there, and to stay?
+pub(super) async fn recheck_deletion_timestamp(
+    rx: Rx,
+    rest: &RestClient,
+    controller: ControllerRef<'_>,
+) -> Result<(), SyncError> {
+    let ControllerRef { of, object } = controller;
+    let (namespace, name) = (object.namespace(), object.name());
+    let get = Request::new(Method::Get, of.path(namespace, name));
+    let worded = |why: String| Err(SyncError::Worded(why));
+    let fresh = match rest.object(rx, get).await {
+        Ok(fresh) => fresh.object,
+        Err(error) => return worded(format!("can't recheck DeletionTimestamp: {error}")),
+    };
+    if fresh.uid() != object.uid() {
+        let (kind, got, wanted) = (of.kind, fresh.uid(), object.uid());
+        return worded(format!(
+            "can't recheck DeletionTimestamp: original {kind} {namespace}/{name} is gone: got uid {got}, wanted {wanted}"
+        ));
+    }
+    match fresh.is_being_deleted() {
+        true => worded(format!("{namespace}/{name} has just been deleted")),
+        false => Ok(()),
+    }
+}
+
 /// `ownerRefControllerPatch`
-fn owner_ref_controller_patch(controller: &ControllerRef<'_>, uid: &str) -> Json {
+pub(super) fn owner_ref_controller_patch(controller: &ControllerRef<'_>, uid: &str) -> Json {
     json!({"metadata": {"uid": uid, "ownerReferences": [controller.json()]}})
 }
 

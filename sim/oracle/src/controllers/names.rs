@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 use serde_json::Value as Json;
-use wavetank_api::Response;
+use wavetank_api::Body;
+use wavetank_apiserver::Audited;
 
 use super::write::Write;
 
@@ -88,9 +89,9 @@ impl Names {
     }
 
     /// Learns the name and the hash of what was made.
-    pub fn learn(&mut self, response: &Response) {
-        let object = response.json();
-        if response.code != 201 {
+    pub fn learn(&mut self, audited: &Audited) {
+        let object = audited.response.json();
+        if audited.response.code != 201 {
             return;
         }
         if let Some(hash) = hash_of(&object)
@@ -101,7 +102,16 @@ impl Names {
         }
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let (prefix, name) = (text("generateName"), text("name"));
-        if !prefix.is_empty() && name.starts_with(prefix) && !self.generated.contains_key(name) {
+        // Who says both asks for the name.
+        let is_given = match &audited.request.body {
+            Body::Json(asked) => !asked["metadata"]["name"].is_null(),
+            _ => false,
+        };
+        if !is_given
+            && !prefix.is_empty()
+            && name.starts_with(prefix)
+            && !self.generated.contains_key(name)
+        {
             let prefix = self.text(prefix);
             let count = self.counts.entry(prefix.clone()).or_default();
             *count += 1;

@@ -121,6 +121,7 @@ impl DeploymentController {
             },
             selector: &selector,
             claimed: Claimed::ReplicaSets(&self.rest),
+            filter: |_, _| true,
             defects: self.of_owners,
             can_adopt: None,
         };

@@ -62,7 +62,7 @@ pub(super) struct Asked {
 }
 
 /// Uses Deployments.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub(super) struct UsesDeployments;
 
 impl Use for UsesDeployments {

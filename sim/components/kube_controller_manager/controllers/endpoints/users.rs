@@ -78,7 +78,7 @@ pub(super) struct Asked {
 }
 
 /// Uses Services.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub(super) struct UsesServices;
 
 impl Use for UsesServices {

@@ -114,7 +114,7 @@ pub(super) struct Asked {
 }
 
 /// Uses owners and dependents.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub(super) struct UsesOwners;
 
 impl Use for UsesOwners {

@@ -55,7 +55,7 @@ pub(super) struct Asked {
 }
 
 /// Uses namespaces.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub(super) struct UsesNamespaces;
 
 /// Pods have odd numbers.

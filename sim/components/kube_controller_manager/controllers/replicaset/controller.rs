@@ -239,6 +239,7 @@ impl ReplicaSetController {
             controller: self.controller_ref(set),
             selector,
             claimed: Claimed::Pods(&self.pod_control),
+            filter: |_, _| true,
             defects: self.of_owners,
             can_adopt: None,
         };

@@ -16,7 +16,6 @@ use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Name, NotState, Rx, mutant};
 use wavetank_version::{Defect, Gate, Set, defects};
 
-use super::NAME;
 use crate::elected::process_next_work_item;
 use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
 
@@ -107,7 +106,7 @@ impl TtlController {
         let mut informer = cx.informers.informer_for(&JOBS);
         informer.add_event_handler(HandlerSpec {
             on: NotState(Arc::new(enqueue)),
-            ..HandlerSpec::new(NAME)
+            ..HandlerSpec::new("ttl-after-finished")
         });
         TtlController {
             jobs: informer.lister(),

@@ -42,7 +42,7 @@ pub(super) struct Asked {
 }
 
 /// Uses Jobs.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub(super) struct UsesJobs;
 
 impl Use for UsesJobs {

@@ -19,7 +19,7 @@ use crate::promises::always;
 
 /// Expectations expire after 5 min; what failed in a storm is tried again a little later than the storm was long; then
 /// pods are bound, become ready and available.
-pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(5 * 60 + 120);
+pub(crate) const SETTLES_WITHIN: Duration = Duration::from_secs(5 * 60 + 120);
 
 /// Somebody has to use sets, and to run their pods.
 const USED: [Entry; 4] = [

@@ -1,0 +1,195 @@
+//! What is true once all has been well for a while.
+
+use std::time::Duration;
+
+use wavetank_api::Object;
+use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::{CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS};
+use wavetank_engine::{Check, Note, Stable, Status, World};
+use wavetank_etcd::Keys;
+
+use super::super::claims::is_claim_owner_up_to_date;
+use super::super::controller::CONTROLLER;
+use super::super::notes::SyncsStatefulSet;
+use super::super::util::{
+    claim_names, get_ordinal, get_pod_name, get_pod_revision, get_start_ordinal, has_ordinal,
+    is_running_and_ready, is_terminating, name, namespace, of_spec, of_status, partition, uid,
+};
+use crate::kube_controller_manager::ControllerManager;
+use crate::kube_controller_manager::controller_utils::is_controlled_by;
+use crate::pod_runners::NEVER_READY;
+use crate::promises::violated;
+use crate::view::ClusterView;
+
+/// Is there a controller manager that runs the controller?
+fn somebody_runs(world: &World) -> bool {
+    let mut all = world.processes();
+    all.any(|process| {
+        let manager = world.process::<ControllerManager>(process);
+        let runs = manager.is_some_and(|manager| manager.runs(CONTROLLER));
+        runs && world.status(process) == Status::Up
+    })
+}
+
+/// All objects of a resource.
+fn stored(world: &World, registry: &str) -> Vec<Object> {
+    let prefix = Keys::Prefix(format!("{registry}/").into());
+    let store = ClusterView(world).store();
+    store.iter(&prefix).map(|kv| kv.value.clone()).collect()
+}
+
+/// The objects of a resource that this set controls.
+fn owned(world: &World, registry: &str, set: &Json) -> Vec<Object> {
+    let mut all = stored(world, registry);
+    all.retain(|object| is_controlled_by(object.json(), uid(set)));
+    all
+}
+
+fn image<'a>(of: &'a Json, path: &[&str]) -> &'a str {
+    let containers = json::list(of, path).first();
+    containers.map_or("", |own| json::text(own, &["image"]))
+}
+
+fn template_image(set: &Json) -> &str {
+    image(set, &["spec", "template", "spec", "containers"])
+}
+
+fn pod_image(pod: &Json) -> &str {
+    image(pod, &["spec", "containers"])
+}
+
+fn rolls(set: &Json) -> bool {
+    json::text(set, &["spec", "updateStrategy", "type"]) == "RollingUpdate"
+}
+
+/// Is this pod to be of the newest revision?
+fn is_updated(set: &Json, ordinal: i64) -> bool {
+    rolls(set) && ordinal >= get_start_ordinal(set) + partition(set)
+}
+
+/// Can its pods never be ready, or one that stays as it is?
+fn is_hopeless(set: &Json, pods: &[&Json]) -> bool {
+    let stays = |pod: &Json| !is_updated(set, get_ordinal(pod).unwrap_or(-1));
+    let mut broken = pods.iter().filter(|pod| pod_image(pod) == NEVER_READY);
+    template_image(set) == NEVER_READY || broken.any(|pod| stays(pod))
+}
+
+/// What is wrong with the pods of a set.
+fn wrong_pod(set: &Json, pods: &[&Json]) -> Option<String> {
+    let start = get_start_ordinal(set);
+    for ordinal in start..start + of_spec(set, "replicas") {
+        let name = get_pod_name(set, ordinal);
+        let pod = pods
+            .iter()
+            .find(|pod| json::text(pod, &["metadata", "name"]) == name);
+        let Some(pod) = pod else {
+            return Some(format!("lacks the pod {name}"));
+        };
+        if is_terminating(pod) || !is_running_and_ready(pod) {
+            return Some(format!("has the pod {name}, which is not ready"));
+        }
+        let (own, wanted) = (pod_image(pod), template_image(set));
+        if is_updated(set, ordinal) && own != wanted {
+            return Some(format!("has the pod {name} of {own} and not {wanted}"));
+        }
+    }
+    let is_more = |pod: &&&Json| !get_ordinal(pod).is_some_and(|own| has_ordinal(set, own));
+    let more = pods.iter().find(is_more);
+    more.map(|pod| format!("has the pod {} that it does not ask for", name(pod)))
+}
+
+/// What is wrong with the claims of its pods.
+fn wrong_claim(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
+    let claims = stored(world, PERSISTENT_VOLUME_CLAIMS.registry);
+    for pod in pods {
+        for (claim, _) in claim_names(set, get_ordinal(pod)?) {
+            let is_it = |own: &&Object| own.name() == claim && own.namespace() == namespace(set);
+            let Some(stored) = claims.iter().find(is_it) else {
+                return Some(format!("lacks the claim {claim}"));
+            };
+            if !is_claim_owner_up_to_date(stored.json(), set, pod) {
+                return Some(format!(
+                    "has the claim {claim} of others than its policy says"
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// What is wrong with its status and its revisions.
+fn wrong_status(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
+    let wanted = of_spec(set, "replicas");
+    for field in ["replicas", "readyReplicas", "availableReplicas"] {
+        let own = of_status(set, field);
+        if own != wanted {
+            return Some(format!("says {field} {own} and has {wanted}"));
+        }
+    }
+    let named = |field| json::text(set, &["status", field]);
+    let live = [named("currentRevision"), named("updateRevision")];
+    let mut old = owned(world, CONTROLLER_REVISIONS.registry, set);
+    old.retain(|own| {
+        let mut of_pods = pods.iter().map(|pod| get_pod_revision(pod));
+        !live.contains(&own.name()) && of_pods.all(|revision| revision != own.name())
+    });
+    let (count, limit) = (old.len() as i64, of_spec(set, "revisionHistoryLimit"));
+    // One that the cache did not show when the set was last synced stays until it is synced again.
+    (count > limit + 1).then(|| format!("has {count} old revisions, and is to keep {limit}"))
+}
+
+/// Is this set as it is to be, or what is wrong with it; nothing of one that goes, or whose pods can never be ready.
+fn judge(world: &World, set: &Json) -> Option<Result<(), String>> {
+    let pods = owned(world, PODS.registry, set);
+    let pods: Vec<&Json> = pods.iter().map(Object::json).collect();
+    if is_terminating(set) || is_hopeless(set, &pods) {
+        return None;
+    }
+    let wrong = wrong_pod(set, &pods)
+        .or_else(|| wrong_claim(world, set, &pods))
+        .or_else(|| wrong_status(world, set, &pods));
+    Some(wrong.map_or(Ok(()), Err))
+}
+
+fn are_met(world: &World) -> Check {
+    if !somebody_runs(world) {
+        return Check::Idle;
+    }
+    let mut checked = Check::Idle;
+    for set in stored(world, STATEFUL_SETS.registry) {
+        match judge(world, set.json()) {
+            None => {}
+            Some(Ok(())) => checked = Check::Held,
+            Some(Err(wrong)) => {
+                let name = set.name();
+                return violated("set", name, format!("the StatefulSet {name} {wrong}"));
+            }
+        }
+    }
+    checked
+}
+
+pub(super) fn stateful_sets_are_met(after: Duration) -> Stable {
+    Stable::new("stateful-sets-are-met", after, |_, _| Check::Idle, are_met)
+}
+
+/// One that is not as it is to be may be tried again and again.
+fn is_synced(world: &World, note: &Note) -> Check {
+    let Some(SyncsStatefulSet { set }) = note.body.get() else {
+        return Check::Idle;
+    };
+    let (namespace, name) = set.split_once('/').unwrap_or_default();
+    let stored = ClusterView(world).get(&STATEFUL_SETS.key(namespace, name));
+    let is_met = stored.and_then(|own| judge(world, own.value.json()));
+    match is_met {
+        Some(Ok(())) => {
+            let message = format!("{set} is synced, although nothing has changed");
+            violated("set", set, message)
+        }
+        _ => Check::Idle,
+    }
+}
+
+pub(super) fn stateful_sets_are_quiet(after: Duration) -> Stable {
+    Stable::new("stateful-sets-are-quiet", after, is_synced, |_| Check::Held)
+}
