@@ -3,10 +3,11 @@
 //!
 //! Here is what a case must say, and one run of one. Sweeps over many seeds are in `sweep`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use wavetank_component::View;
+use wavetank_component::{Apart, View};
 use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
@@ -14,6 +15,7 @@ use wavetank_engine::drive::{Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{ProcId, Time, World};
 
+use crate::apart;
 use crate::explain::{Meaning, Unknown};
 use crate::quiet::quietly;
 use crate::search::Scope;
@@ -56,6 +58,11 @@ pub trait Case: Send + Sync {
     /// # Errors
     /// What is wrong with the options (they may come from a trace).
     fn world(&self, options: &Options) -> Result<World, String>;
+
+    /// Where its worlds are simulated, if they hold something that is no value: then there is no copy of a world.
+    fn apart(&self) -> Option<Arc<dyn Apart>> {
+        None
+    }
 
     /// What the seed's generator has to work with.
     fn fault_schedule(&self, options: &Options) -> FaultSchedule;
@@ -173,8 +180,37 @@ pub fn run_seed_unless(
     let world = case
         .world(&options)
         .expect("a case accepts its own options");
-    let fault_schedule = case.fault_schedule(&options);
-    let limits = limits.unwrap_or_else(|| Limits::until(case.until(&options)));
+    if let Some(apart) = case.apart() {
+        let simulation = || {
+            let world = case.world(&options).expect("it was built before");
+            let outcome = seeded(
+                case,
+                &options,
+                seed,
+                world,
+                limits,
+                Record::default(),
+                &|| false,
+            );
+            (outcome.expect("nobody stops it"), Odd::default())
+        };
+        let simulated = apart::simulate(apart.as_ref(), world, simulation, stop);
+        return simulated.map(|(outcome, _)| outcome).ok_or(record);
+    }
+    seeded(case, &options, seed, world, limits, record, stop)
+}
+
+fn seeded(
+    case: &dyn Case,
+    options: &Options,
+    seed: u64,
+    world: World,
+    limits: Option<Limits>,
+    record: Record,
+    stop: &dyn Fn() -> bool,
+) -> Result<Outcome, Record> {
+    let fault_schedule = case.fault_schedule(options);
+    let limits = limits.unwrap_or_else(|| Limits::until(case.until(options)));
     let choices = Seeded::new(seed, &world, fault_schedule);
     quietly(|| Run::new(world, choices, limits, record).finish_unless(stop))
 }
@@ -204,8 +240,26 @@ pub fn run_plan_and_count(
     record: Record,
 ) -> Result<(Outcome, Odd), String> {
     let world = case.world(options)?;
+    if let Some(apart) = case.apart() {
+        let simulation = || {
+            let world = case.world(options).expect("it was built before");
+            planned(case, options, plan, world, Record::default())
+        };
+        let simulated = apart::simulate(apart.as_ref(), world, simulation, &|| false);
+        return Ok(simulated.expect("nobody stops it"));
+    }
+    Ok(planned(case, options, plan, world, record))
+}
+
+fn planned(
+    case: &dyn Case,
+    options: &Options,
+    plan: &Plan,
+    world: World,
+    record: Record,
+) -> (Outcome, Odd) {
     let limits = Limits::until(case.until(options));
     let mut choices = FromPlan::new(plan);
     let outcome = quietly(|| Run::new(world, &mut choices, limits, record).finish());
-    Ok((outcome, choices.odd()))
+    (outcome, choices.odd())
 }

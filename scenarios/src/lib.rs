@@ -14,6 +14,7 @@
 //! - [`kube`] is the Kubernetes control plane as a case, with the bundled scenarios.
 //! - [`cli`] is the command; [`command`] makes it with components of one's own, which [`component`] says what they are.
 
+mod apart;
 pub mod attribution;
 pub mod case;
 pub mod catalogue;

@@ -15,7 +15,7 @@ use wavetank_engine::{Check, Report, Time, World};
 
 use crate::case::Case;
 use crate::quiet::quietly;
-use crate::replay::follow;
+use crate::replay::{follow, needs_copies};
 use crate::trace_file::Trace;
 
 /// So often a cycle has to come.
@@ -54,6 +54,7 @@ struct Again {
 
 /// The cycle in which the violation of a trace comes back for ever, if it does.
 pub fn of(case: &dyn Case, trace: &Trace) -> Option<LivelockCycle> {
+    needs_copies(case).ok()?;
     let violation = trace.end().violation.clone()?;
     quietly(|| {
         let followed = follow(case, trace, trace.head.fit(), None, &mut |_, _, _| {}).ok()?;

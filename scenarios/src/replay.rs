@@ -5,6 +5,7 @@ use wavetank_engine::drive::replay::{Fit, Parting, Replay, Replayed};
 use wavetank_engine::drive::story::{Chronicle, Telling};
 use wavetank_engine::trace::{FoundViolation, Line};
 
+use crate::apart;
 use crate::case::Case;
 use crate::quiet::quietly;
 use crate::trace_file::Trace;
@@ -34,6 +35,8 @@ pub fn in_words(violation: &FoundViolation) -> String {
 pub enum Unfollowed {
     /// Its world cannot be built.
     NoWorld(String),
+    /// There can be no copy of its world, or nothing came back from where it is simulated.
+    Apart(String),
     /// World and trace parted.
     Parted {
         /// At this line of the trace, from 1.
@@ -49,6 +52,7 @@ impl std::fmt::Display for Unfollowed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Unfollowed::NoWorld(why) => write!(f, "its world cannot be built: {why}"),
+            Unfollowed::Apart(why) => f.write_str(why),
             Unfollowed::Parted {
                 line,
                 parting,
@@ -127,7 +131,10 @@ pub fn follow(
     until: Option<u64>,
     see: &mut dyn FnMut(&World, &Line, &Replayed),
 ) -> Result<Followed, Unfollowed> {
-    step_through(case, trace, begin(case, trace, fit)?, until, see)
+    let apart = case.apart();
+    apart::on_thread(apart.as_deref(), || {
+        step_through(case, trace, begin(case, trace, fit)?, until, see)
+    })
 }
 
 /// The same, to the end, with all that can be known of what happens inside of events.
@@ -140,8 +147,22 @@ pub(crate) fn observe(
     fit: Fit,
     see: &mut dyn FnMut(&World, &Line, &Replayed),
 ) -> Result<Followed, Unfollowed> {
-    let replay = begin(case, trace, fit)?.observed();
-    step_through(case, trace, replay, None, see)
+    let apart = case.apart();
+    apart::on_thread(apart.as_deref(), || {
+        let replay = begin(case, trace, fit)?.observed();
+        step_through(case, trace, replay, None, see)
+    })
+}
+
+/// Whoever goes back in a trace, or leaves it, does so on copies of its world.
+///
+/// # Errors
+/// [`Unfollowed::Apart`], if there can be none.
+pub(crate) fn needs_copies(case: &dyn Case) -> Result<(), Unfollowed> {
+    match case.apart() {
+        None => Ok(()),
+        Some(apart) => Err(Unfollowed::Apart(apart.why().to_owned())),
+    }
 }
 
 fn begin(case: &dyn Case, trace: &Trace, fit: Fit) -> Result<Replay, Unfollowed> {
@@ -192,7 +213,7 @@ fn step_through(
     }
     Ok(Followed {
         events: replay.events(),
-        world: replay.world().clone(),
+        world: replay.into_world(),
         violation,
         chronicle,
     })
@@ -203,6 +224,20 @@ fn step_through(
 /// # Errors
 /// [`Unfollowed`].
 pub fn story(case: &dyn Case, trace: &Trace) -> Result<Vec<String>, Unfollowed> {
-    let followed = quietly(|| follow(case, trace, trace.head.fit(), None, &mut |_, _, _| {}));
-    followed.map(|followed| followed.story())
+    let told = || {
+        let followed = quietly(|| follow(case, trace, trace.head.fit(), None, &mut |_, _, _| {}));
+        followed.map(|followed| followed.story())
+    };
+    let Some(apart) = case.apart() else {
+        return told();
+    };
+    let mut work = || {
+        let story = told().map_err(|error| error.to_string());
+        serde_json::to_vec(&story).expect("it is JSON")
+    };
+    let bytes = apart.in_process(&mut work, &|| false);
+    let bytes = bytes.map_err(Unfollowed::Apart)?.expect("nobody stops it");
+    let story: Result<Vec<String>, String> =
+        serde_json::from_slice(&bytes).expect("the same program has written it");
+    story.map_err(Unfollowed::Apart)
 }

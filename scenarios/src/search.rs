@@ -13,7 +13,7 @@ use wavetank_models::{Bounds, Due, Found, Node, Recovery, Retraced, WorldModel, 
 
 use crate::case::{Case, Options};
 use crate::head::Head;
-use crate::replay::{LINES_BEFORE, Unfollowed};
+use crate::replay::{LINES_BEFORE, Unfollowed, needs_copies};
 use crate::trace_file::Trace;
 
 /// The options of a search are those of this seed.
@@ -75,6 +75,7 @@ impl Search {
     /// # Errors
     /// Why it cannot be searched.
     pub fn of(case: &dyn Case) -> Result<Search, String> {
+        needs_copies(case).map_err(|error| error.to_string())?;
         let options = case.derive(SEED);
         let scope = case.scope().ok_or_else(|| lacking(case, &options))?;
         let world = case.world(&options)?;
@@ -109,6 +110,7 @@ impl Search {
     /// # Errors
     /// Why it cannot be searched.
     pub fn around(case: &dyn Case, trace: &Trace, around: Around) -> Result<Search, Unfollowed> {
+        needs_copies(case)?;
         let options = trace.head.options.clone();
         let plan = Plan::from_trace(trace.lines.iter());
         let events = trace.lines.iter().filter_map(|line| match line {

@@ -17,7 +17,7 @@ use wavetank_engine::{Action, ProcId, Process, Report, Time, World};
 
 use crate::case::Case;
 use crate::quiet::quietly;
-use crate::replay::{Unfollowed, follow};
+use crate::replay::{Unfollowed, follow, needs_copies};
 use crate::trace_file::Trace;
 
 use branch::Branch;
@@ -89,6 +89,7 @@ impl<'a> Travel<'a> {
     /// # Errors
     /// [`Unfollowed`].
     pub fn begin(case: &'a dyn Case, trace: &'a Trace) -> Result<Travel<'a>, Unfollowed> {
+        needs_copies(case)?;
         let world = case
             .world(&trace.head.options)
             .map_err(Unfollowed::NoWorld)?;

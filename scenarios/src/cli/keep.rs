@@ -21,7 +21,7 @@ pub(super) fn keep(catalogue: &dyn Catalogue, args: &KeepArgs) -> Result<Exit, P
     .map_err(|error| {
         let message = format!("{shown}: {error}");
         match error {
-            Unfollowed::NoWorld(_) => Problem::new(message),
+            Unfollowed::NoWorld(_) | Unfollowed::Apart(_) => Problem::new(message),
             Unfollowed::Parted { .. } => Problem::misfit(message),
         }
     })?;

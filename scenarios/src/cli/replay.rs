@@ -113,7 +113,7 @@ fn names(listed: &[Listed]) -> String {
 pub(super) fn unfollowed(error: &Unfollowed, trace: &Path) -> Problem {
     let message = format!("{}: {error}", trace.display());
     match error {
-        Unfollowed::NoWorld(_) => Problem::new(message),
+        Unfollowed::NoWorld(_) | Unfollowed::Apart(_) => Problem::new(message),
         Unfollowed::Parted { .. } => Problem::misfit(message),
     }
 }

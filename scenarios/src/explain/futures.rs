@@ -13,7 +13,7 @@ use wavetank_engine::{Action, Entry, Sent, Time, World};
 
 use crate::case::Case;
 use crate::quiet::quietly;
-use crate::replay::{Unfollowed, follow};
+use crate::replay::{Unfollowed, follow, needs_copies};
 use crate::trace_file::Trace;
 
 /// At the beginning so many points are looked at, at most.
@@ -78,6 +78,7 @@ pub fn futures(
     violation: &FoundViolation,
     effort: Effort,
 ) -> Result<Chances, Unfollowed> {
+    needs_copies(case)?;
     let events = trace.lines.iter();
     let events: Vec<Time> = events
         .filter_map(|line| match line {

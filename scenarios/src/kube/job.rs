@@ -1,10 +1,10 @@
 //! A scenario with a composition of release, defects and fixes, as a case.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use wavetank_cluster::{Components, Named};
-use wavetank_component::{Drawn, Setup, Spec, View};
+use wavetank_component::{Apart, Drawn, Setup, Spec, View};
 use wavetank_engine::drive::seeded::FaultSchedule;
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::{LinkSpec, ProcId, Time, World};
@@ -176,6 +176,11 @@ impl Case for Job {
         let setup = self.setup(options)?;
         self.components
             .world(&setup, &self.properties, LinkSpec::default())
+    }
+
+    fn apart(&self) -> Option<Arc<dyn Apart>> {
+        let mut there = self.components.iter().filter(|own| own.exists(&self.spec));
+        there.find_map(|own| own.apart())
     }
 
     fn fault_schedule(&self, options: &Options) -> FaultSchedule {

@@ -1,5 +1,6 @@
 //! The declaration of a component.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -7,6 +8,7 @@ use wavetank_api::Resource;
 use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
+use crate::apart::Apart;
 use crate::description::{Description, Stored};
 use crate::drawn::Drawn;
 use crate::given::Given;
@@ -140,6 +142,11 @@ pub trait Component: Send + Sync + 'static {
     /// Do its processes elect a leader?
     fn elects(&self) -> bool {
         false
+    }
+
+    /// Where worlds with such a one are simulated, if its processes are no values, which could be copied.
+    fn apart(&self) -> Option<Arc<dyn Apart>> {
+        None
     }
 
     /// Adds its processes to a world.

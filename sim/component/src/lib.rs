@@ -7,12 +7,14 @@
 //! - [`Part`]: keys of a scenario file, as a type; [`Number`] one that is a number; [`Given`] what a file says, [`Drawn`] what a seed decides.
 //! - [`Spec`] is what a world is composed for; [`Setup`] the same with what a seed has decided; [`Wiring`] takes the
 //!   processes.
+//! - [`Apart`]: where worlds are simulated whose processes are no values.
 //! - [`View`]: what a process holds of objects, for somebody who looks.
 //! - [`Mistakes`]: what types cannot say of a scenario, with the place in the file.
 //! - [`values`]: durations, ranges and choices, as files write them. [`file`](mod@file): how text becomes values.
 //!
 //! Nothing here names a component, and nothing here runs.
 
+mod apart;
 mod component;
 mod description;
 mod drawn;
@@ -30,6 +32,7 @@ pub mod values;
 mod view;
 mod wiring;
 
+pub use apart::Apart;
 pub use component::Component;
 pub use description::{Description, Stored};
 pub use drawn::{Draw, Drawn};

@@ -27,6 +27,7 @@ mod name;
 mod net;
 mod not_state;
 mod observe;
+mod packed;
 mod process;
 mod property;
 mod queue;
@@ -49,6 +50,7 @@ pub use name::{EventName, Name, ProcId, RoutineId};
 pub use net::{LinkSpec, Sent};
 pub use not_state::NotState;
 pub use observe::Observed;
+pub use packed::Unpacked;
 pub use process::{Process, ProcessObject, Timer};
 pub use property::{
     Always, Check, Class, Eventually, Note, Property, PropertyObject, Reached, Stable, Violation,

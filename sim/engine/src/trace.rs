@@ -285,18 +285,18 @@ fn parse(text: &str) -> Result<Line, String> {
 /// The compact form in which a run is recorded while it happens.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    events: Vec<Recorded>,
-    delays: Vec<u64>,
-    actions: Vec<Action>,
-    digests: Vec<(u64, u64)>,
+    pub(crate) events: Vec<Recorded>,
+    pub(crate) delays: Vec<u64>,
+    pub(crate) actions: Vec<Action>,
+    pub(crate) digests: Vec<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Recorded {
-    at: Time,
-    name: EventName,
+pub(crate) struct Recorded {
+    pub at: Time,
+    pub name: EventName,
     /// Where its delays end in the record's list.
-    delays_end: u32,
+    pub delays_end: u32,
 }
 
 impl Record {

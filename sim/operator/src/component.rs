@@ -189,6 +189,7 @@ pub struct Actors<A> {
     about: &'static str,
     act: A,
     uses: Vec<&'static Resource>,
+    ends: bool,
 }
 
 impl<A: Act> Actors<A> {
@@ -199,7 +200,15 @@ impl<A: Act> Actors<A> {
             about,
             act,
             uses: Vec::new(),
+            ends: false,
         }
+    }
+
+    /// They do nothing more when the storm is over.
+    #[must_use]
+    pub fn until_calm(mut self) -> Actors<A> {
+        self.ends = true;
+        self
     }
 
     /// They ask for this resource of Kubernetes. Custom kinds are known: apiservers have watch caches of what is used, and of
@@ -240,8 +249,11 @@ impl<A: Act> Component for Actors<A> {
             add: "some of those who do it to `topology`",
         };
         let all = A::COMMANDS.iter();
-        all.map(|(command, about)| Load::command(command, command, about, need))
-            .collect()
+        let load = |(command, about): &(&'static str, &'static str)| Load {
+            ends: self.ends,
+            ..Load::command(command, command, about, need)
+        };
+        all.map(load).collect()
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {

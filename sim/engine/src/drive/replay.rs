@@ -91,6 +91,11 @@ impl Replay {
         &self.world
     }
 
+    /// The same, for whoever goes on without the replay.
+    pub fn into_world(self) -> World {
+        self.world
+    }
+
     /// Events applied so far.
     pub fn events(&self) -> u64 {
         self.events

@@ -1,0 +1,93 @@
+//! What a simulated thread knows instead of the world outside: two clocks and a stream of numbers. It also knows whether
+//! the runtime on it is about to sleep, and until when it would.
+
+use std::cell::Cell;
+
+/// Monotonic clocks begin here, so that a program may subtract from their first instant.
+const UP_SINCE: u64 = 1_000_000_000_000_000;
+/// The world begins at 2026-01-01T00:00:00Z, in nanoseconds of Unix time.
+const EPOCH: u64 = 1_767_225_600_000_000_000;
+
+/// What the clocks of a process show, in nanoseconds since the world began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Clocks {
+    /// Its monotonic clock.
+    pub monotonic: u64,
+    /// Its wall clock.
+    pub wall: u64,
+}
+
+// All without a destructor: they may be asked when a thread begins and when it ends.
+thread_local! {
+    static ON: Cell<bool> = const { Cell::new(false) };
+    static NUMBERS: Cell<u64> = const { Cell::new(0) };
+    static MONOTONIC: Cell<u64> = const { Cell::new(UP_SINCE) };
+    static WALL: Cell<u64> = const { Cell::new(EPOCH) };
+    static PARKING: Cell<bool> = const { Cell::new(false) };
+    static PARKED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// From now on this thread is simulated.
+pub(super) fn begin() {
+    ON.set(true);
+}
+
+/// Is this thread simulated?
+pub(super) fn is_on() -> bool {
+    ON.get()
+}
+
+/// A process of the world runs on this thread from here on: its clocks, and where its stream of numbers stands.
+pub(crate) fn enter(clocks: Clocks, numbers: u64) {
+    MONOTONIC.set(UP_SINCE + clocks.monotonic);
+    WALL.set(EPOCH + clocks.wall);
+    NUMBERS.set(numbers);
+    PARKED.set(None);
+}
+
+/// It no longer does. Where its numbers stand now.
+pub(crate) fn leave() -> u64 {
+    NUMBERS.get()
+}
+
+/// The runtime looks whether it is to sleep.
+pub(crate) fn begin_park() {
+    PARKING.set(true);
+}
+
+/// It does not sleep, or has woken. Would it have slept?
+pub(crate) fn end_park() -> bool {
+    PARKING.set(false);
+    PARKED.get().is_some()
+}
+
+/// Until when the runtime would have slept, in nanoseconds of its monotonic clock since the world began.
+pub(crate) fn take_parked() -> Option<u64> {
+    PARKED.take().map(|until| until.saturating_sub(UP_SINCE))
+}
+
+pub(super) fn is_parking() -> bool {
+    PARKING.get()
+}
+
+/// The runtime would sleep until then.
+pub(super) fn would_sleep(until: u64) {
+    PARKED.set(Some(until));
+}
+
+pub(super) fn monotonic() -> u64 {
+    MONOTONIC.get()
+}
+
+pub(super) fn wall() -> u64 {
+    WALL.get()
+}
+
+/// The next number (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
+pub(super) fn number() -> u64 {
+    let state = NUMBERS.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    NUMBERS.set(state);
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

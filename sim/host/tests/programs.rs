@@ -1,0 +1,215 @@
+//! Small programs: what a host gives them, what it refuses, and what every operator is held to.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "they are programs as people write them, and read clocks"
+)]
+
+use std::future::Future;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+use tokio::time::sleep;
+use wavetank_host::wavetank::case::Case;
+use wavetank_host::wavetank::search::Search;
+use wavetank_host::wavetank::sweep::{Ended, Sweep, Swept, Unwatched};
+use wavetank_host::wavetank::{self, replay};
+use wavetank_host::{Operator, Returns};
+
+fn case<F, R>(run: impl Fn(Client) -> F + Send + Sync + 'static) -> Box<dyn Case>
+where
+    F: Future<Output = R> + 'static,
+    R: Returns,
+{
+    let operator = Operator::new("programs", "prog", "a program", move |client, _| {
+        run(client)
+    });
+    let operator = operator
+        .uses::<ConfigMap>()
+        .settles_within(Duration::from_secs(10));
+    wavetank::command()
+        .with(operator)
+        .fixed("tests/program.yaml")
+}
+
+fn swept(case: &dyn Case) -> Swept {
+    let out = std::env::temp_dir().join(format!("programs-{}", std::process::id()));
+    let swept = Sweep::new(case, 0..3, &out)
+        .run(&Unwatched)
+        .expect("it runs");
+    let _ = std::fs::remove_dir_all(&out);
+    swept
+}
+
+/// No seed finds anything.
+fn clean<F, R>(run: impl Fn(Client) -> F + Send + Sync + 'static)
+where
+    F: Future<Output = R> + 'static,
+    R: Returns,
+{
+    let case = case(run);
+    let swept = swept(case.as_ref());
+    let found = swept
+        .candidates
+        .iter()
+        .map(|found| replay::in_words(&found.first.violation));
+    assert_eq!(found.collect::<Vec<_>>(), Vec::<String>::new());
+    assert_eq!(swept.ended, Ended::AllSeeds);
+}
+
+/// A violation of this property is found, and says this.
+fn found<F, R>(property: &str, says: &str, run: impl Fn(Client) -> F + Send + Sync + 'static)
+where
+    F: Future<Output = R> + 'static,
+    R: Returns,
+{
+    let case = case(run);
+    let swept = swept(case.as_ref());
+    let found = &swept
+        .candidates
+        .first()
+        .expect("it is found")
+        .first
+        .violation;
+    assert_eq!(found.property, property, "{}", found.message);
+    assert!(found.message.contains(says), "{}", found.message);
+}
+
+fn maps(client: &Client) -> Api<ConfigMap> {
+    Api::default_namespaced(client.clone())
+}
+
+/// Once, whatever it takes: the object of these metadata.
+async fn make(client: &Client, metadata: serde_json::Value) -> ConfigMap {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+    let map: ConfigMap = serde_json::from_value(map).expect("it is one");
+    let name = map.metadata.name.clone().expect("it has a name");
+    loop {
+        if let Ok(Some(there)) = maps(client).get_opt(&name).await {
+            return there;
+        }
+        let _ = maps(client).create(&PostParams::default(), &map).await;
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
+#[test]
+fn clocks_and_timers_agree() {
+    clean(|_| async {
+        let wall = || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .expect("it is later")
+        };
+        let (timer, clock, date) = (tokio::time::Instant::now(), Instant::now(), wall());
+        assert!(date.as_secs() >= 1_767_225_600, "{date:?}");
+        sleep(Duration::from_millis(2_500)).await;
+        for passed in [timer.elapsed(), clock.elapsed(), wall() - date] {
+            assert!(passed >= Duration::from_millis(2_500), "{passed:?}");
+            assert!(passed < Duration::from_millis(2_502), "{passed:?}");
+        }
+        std::future::pending::<()>().await;
+    });
+}
+
+#[test]
+fn who_returns_is_started_again_and_that_is_no_violation() {
+    clean(|client| async move {
+        let all = maps(&client).list(&ListParams::default()).await;
+        all.map(drop)
+    });
+}
+
+#[test]
+fn a_panic_is_found() {
+    found("programs-do-not-panic", "a bad day", |_| async {
+        sleep(Duration::from_secs(3)).await;
+        panic!("a bad day");
+        #[allow(unreachable_code, reason = "it says what is returned")]
+        ()
+    });
+}
+
+#[test]
+fn who_does_not_rest_is_found() {
+    found(
+        "programs-rest",
+        "GET /api/v1/namespaces/default/configmaps",
+        |client| async move {
+            loop {
+                let _ = maps(&client).list(&ListParams::default()).await;
+                sleep(Duration::from_millis(200)).await;
+            }
+            #[allow(unreachable_code, reason = "it says what is returned")]
+            ()
+        },
+    );
+}
+
+#[test]
+fn a_lost_owner_is_found() {
+    found(
+        "programs-keep-ownership",
+        "no longer controlled by default/owner",
+        |client| async move {
+            let owner = make(&client, json!({"name": "owner"})).await;
+            let reference = json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
+                "uid": owner.metadata.uid, "controller": true,
+            });
+            make(
+                &client,
+                json!({"name": "child", "ownerReferences": [reference]}),
+            )
+            .await;
+            let patch = json!({"metadata": {"ownerReferences": null}});
+            let (maps, params) = (maps(&client), PatchParams::default());
+            let _ = maps.patch("child", &params, &Patch::Merge(patch)).await;
+            std::future::pending::<()>().await;
+        },
+    );
+}
+
+#[test]
+fn a_finalizer_that_never_goes_is_found() {
+    found(
+        "programs-finalizers-go",
+        "waits for example.com/never",
+        |client| async move {
+            make(
+                &client,
+                json!({"name": "kept", "finalizers": ["example.com/never"]}),
+            )
+            .await;
+            let _ = maps(&client).delete("kept", &Default::default()).await;
+            std::future::pending::<()>().await;
+        },
+    );
+}
+
+#[test]
+fn threads_are_refused() {
+    found("no-panic", "starts threads", |_| async {
+        let _ = tokio::task::spawn_blocking(|| ()).await;
+        std::future::pending::<()>().await;
+    });
+}
+
+#[test]
+fn who_ends_its_process_is_told_so() {
+    found("simulation-ends", "std::process::exit", |_| async {
+        if Instant::now().elapsed() < Duration::from_secs(1) {
+            std::process::exit(3);
+        }
+    });
+}
+
+#[test]
+fn a_search_is_refused_with_the_reason() {
+    let case = case(|_| std::future::pending::<()>());
+    let refused = Search::of(case.as_ref()).expect_err("it cannot be copied");
+    assert!(refused.contains("is a program and no value"), "{refused}");
+}
