@@ -193,11 +193,11 @@ impl Lab {
         let acted = self
             .world
             .apply(self.now, Event::Act(action), &mut |s| s.nominal);
-        self.see(acted.expect("whatever is told is possible"));
+        self.see(&acted.expect("whatever is told is possible"));
     }
 
-    fn see(&mut self, report: Box<Report>) {
-        for note in report.notes {
+    fn see(&mut self, report: &Report) {
+        for note in &report.notes {
             if let Some(repair) = note.body.get::<RepairNote>() {
                 self.messages
                     .push((self.world.now(), repair.message.clone()));
@@ -336,7 +336,7 @@ impl Lab {
         };
         let applied = self.world.apply(entry.at, event, &mut |s| s.nominal);
         self.now = self.world.now();
-        self.see(applied.expect("it is pending"));
+        self.see(&applied.expect("it is pending"));
         true
     }
 }
