@@ -72,9 +72,10 @@ mod sweep {
                 *injected.entry(fault).or_default() += times;
             }
             if let Some(violation) = outcome.violation {
-                let said = format!("seed {seed}: {} {}", violation.object, violation.message);
-                let all: &mut Vec<String> = found.entry(violation.property).or_default();
-                all.push(said);
+                // The same of another object is the same.
+                let message = violation.message.replace(&violation.object, "…");
+                let all: &mut Vec<u64> = found.entry((violation.property, message)).or_default();
+                all.push(seed);
             }
         }
         println!("{scenario} on madsim: {seeds}, {events} events");
@@ -84,11 +85,11 @@ mod sweep {
         for (property, times) in tested {
             println!("  {property:<40} held {times}");
         }
-        for (property, all) in &found {
+        for ((property, message), seeds) in &found {
             println!(
-                "VIOLATION of {property}, in {} seeds; {}",
-                all.len(),
-                all[0]
+                "VIOLATION of {property} ({} seeds, the first {}): {message}",
+                seeds.len(),
+                seeds[0]
             );
         }
         if found.is_empty() {

@@ -2,7 +2,7 @@
 //! `etcd-client`) as far as that goes, and its watch. A service whose calls go to `etcd_client::…` imports this instead.
 //!
 //! An endpoint is `http://NAME:2379` or `NAME`, with the name of a member as the scenario has it (`etcd`, or `e1`, `e2`,
-//! `e3`), or the address of its node ([`address`](crate::address)).
+//! `e3`), or the address of its node ([`address`]).
 
 mod election;
 mod kv;
@@ -16,7 +16,6 @@ use std::str::Utf8Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use thiserror::Error;
 use wavetank_api::Object;
 use wavetank_engine::{NetError, Payload, ProcId};
 use wavetank_etcd::{Code, ETCD, EtcdError, Request, Response, Revision};
@@ -45,7 +44,7 @@ pub use watch::{Event, EventType, WatchClient, WatchOptions, WatchResponse, Watc
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a call failed.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An argument is none that etcd takes.
     #[error("invalid arguments: {0}")]
@@ -74,7 +73,7 @@ pub enum Error {
 }
 
 /// A status of gRPC.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("status: {code:?}, message: {message:?}")]
 pub struct Status {
     /// The code.
