@@ -78,9 +78,10 @@ const FAR: Duration = Duration::from_secs(30 * 24 * 3600);
 pub(crate) type Start = Arc<dyn Fn(Client, &str) -> Main + Send + Sync>;
 
 /// The life of a replica, if it has one. A copy of a world would need a second one.
-#[derive(Debug, Default)]
+#[derive(PartialEq, Eq, Debug, Default)]
 struct Alive(Option<u64>);
 
+/// By hand: what runs cannot be copied.
 impl Clone for Alive {
     fn clone(&self) -> Alive {
         assert!(self.0.is_none(), "{NO_COPY}");
@@ -88,14 +89,7 @@ impl Clone for Alive {
     }
 }
 
-impl PartialEq for Alive {
-    fn eq(&self, other: &Alive) -> bool {
-        self.0 == other.0
-    }
-}
-impl Eq for Alive {}
-
-/// Which life it is does not matter; what it has done is in [`Hosted::done`].
+/// By hand: which life it is does not matter; what it has done is in [`Hosted::done`].
 impl Hash for Alive {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.is_some().hash(state);
