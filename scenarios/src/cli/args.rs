@@ -93,6 +93,11 @@ pub(super) enum Command {
     Serve(ServeArgs),
     /// Make the trace of a violation smaller, keeping the violation
     Shrink(ShrinkArgs),
+    /// Make of the trace of a violation a scenario file that begins shortly before it
+    ///
+    /// What is stored then, which processes run and what is chosen from there on stands in the file; what the violation
+    /// does not need is left out. `run` of the file shows the violation. docs/TRACES.md says what a scene cannot carry.
+    Scene(SceneArgs),
     /// Show where two traces part, and what led there
     Diff(DiffArgs),
     /// Verify that a trace replays, and add it to the traces that tests replay
@@ -445,6 +450,21 @@ pub(super) struct ShrinkArgs {
     pub out: Option<PathBuf>,
     /// Simulate at most so often
     #[arg(long, value_name = "N", default_value_t = 5_000)]
+    pub attempts: u64,
+    /// Try for so much real time, for example 2m
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub time_box: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SceneArgs {
+    /// The trace of a violation
+    pub trace: PathBuf,
+    /// Where the scene goes [default: beside the trace, as NAME-scene.yaml]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Simulate at most so often
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub attempts: u64,
     /// Try for so much real time, for example 2m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
