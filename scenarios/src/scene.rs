@@ -21,6 +21,7 @@ use wavetank_engine::drive::plan::{Plan, Planned};
 
 use crate::attribution::{Attribution, Suspect};
 use crate::case::{Case, Options};
+use crate::explain;
 use crate::head::Head;
 use crate::shrink::Effort;
 use crate::stopwatch::Stopwatch;
@@ -58,6 +59,8 @@ pub struct Draft {
     pub down: Vec<String>,
     /// What a seed would decide.
     pub options: Options,
+    /// The defects and fixes that stay as the case of the trace has them; if not given, all do. Others are fixed.
+    pub switches: Option<Vec<String>>,
     /// What components begin with.
     pub content: Vec<BeginsAs>,
     /// What is planned before the run begins.
@@ -97,6 +100,8 @@ pub struct Scene {
 pub struct Size {
     /// Events from where the run begins to the violation.
     pub events: u64,
+    /// Those of them from which the violation follows.
+    pub leading: u64,
     /// What is planned, in the opening and after it.
     pub actions: u64,
     /// Answers that are not the usual ones.
@@ -174,6 +179,7 @@ pub fn find(
         }
     }
     search.open_later(&mut best);
+    search.forget_switches(&mut best);
     search.finish(best).map(Some)
 }
 
@@ -299,6 +305,7 @@ impl Search<'_> {
             text: to_yaml(&json),
             size: Size {
                 events: outcome.tallies.events,
+                leading: explain::leading(case.as_ref(), &trace).unwrap_or_default() as u64,
                 actions: (best.draft.plan.actions.len() + best.draft.before.len()) as u64,
                 choices: odd.choices,
                 latencies: odd.latencies,

@@ -88,6 +88,7 @@ fn report(scene: &Scene, before: u64, story: &[String], out: &Path) -> String {
     let rows = [
         ("events of the trace", before),
         ("events of the scene", size.events),
+        ("that lead to the violation", size.leading),
         ("planned", size.actions),
         ("odd choices", size.choices),
         ("odd latencies", size.latencies),

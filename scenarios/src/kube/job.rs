@@ -206,7 +206,7 @@ impl Case for Job {
     }
 
     fn file(&self) -> Option<serde_json::Value> {
-        Some(self.scenario.to_json())
+        Some(scene::file(&self.scenario))
     }
 
     fn apart(&self) -> Option<Arc<dyn Apart>> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use wavetank_cluster::Components;
 use wavetank_component::Drawn;
 use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
@@ -10,13 +10,14 @@ use wavetank_engine::drive::{Ending, Limits, Run};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Action, Fault, Time, World};
 use wavetank_releases::AnyRelease;
-use wavetank_version::{Composition, Defect};
+use wavetank_version::{Composition, Defect, Kind};
 
 use super::fault_schedule::directed;
 use super::job::Job;
-use crate::case::Options;
+use crate::case::{Case as _, Options};
 use crate::file::{
-    Answered, Directed, Duration as Span, Faults, Network, Occurrence, Release, Scene, Switches,
+    Answered, Directed, Duration as Span, Faults, Network, Occurrence, Release, Scenario, Scene,
+    Switches,
     Taken, Told,
 };
 use crate::quiet::quietly;
@@ -160,10 +161,29 @@ fn directed_of(planned: &Planned) -> Directed {
     }
 }
 
+/// All fixed, but for those of these that are on here, or off.
+fn kept_only(job: &Job, kept: &[String]) -> Composition {
+    let is_kept = |defect: &&'static Defect| kept.iter().any(|name| name == defect.name);
+    let all = job.components.defects().into_iter();
+    let kept: Vec<&'static Defect> = all.map(|(_, _, defect)| defect).filter(is_kept).collect();
+    let fixed = Composition {
+        fixed: true,
+        ..Composition::default()
+    };
+    let (on, off) = kept.into_iter().partition(|defect| match defect.kind {
+        Kind::Fix => false,
+        _ => job.has(defect),
+    });
+    Composition { on, off, ..fixed }
+}
+
 /// The same case, beginning where a draft says, with what is chosen there.
 pub(super) fn staged(job: &Job, draft: &Draft) -> Result<Job, String> {
     let mut scenario = job.scenario.clone();
-    let composition = &job.spec.composition;
+    let composition = &match &draft.switches {
+        None => job.spec.composition.clone(),
+        Some(kept) => kept_only(job, kept),
+    };
     let names = |defects: &[&'static Defect]| {
         defects.iter().map(|own| own.name.to_owned()).collect()
     };
@@ -189,7 +209,7 @@ pub(super) fn staged(job: &Job, draft: &Draft) -> Result<Job, String> {
             defect: names(&composition.on),
             without: names(&composition.off),
         },
-        options: draft.options.as_object().cloned().unwrap_or_default(),
+        options: Map::new(),
         choices: draft
             .plan
             .choices
@@ -217,6 +237,25 @@ pub(super) fn staged(job: &Job, draft: &Draft) -> Result<Job, String> {
         scenario.given.add(begins.section, keys);
     }
     let own = job.spec.kubernetes.map(AnyRelease::from);
-    let staged = Job::new(scenario, own, composition.clone(), &job.components)?;
+    let mut staged = Job::new(scenario, own, composition.clone(), &job.components)?;
+    let usual = staged.derive(0);
+    let odd = draft.options.as_object().into_iter().flatten();
+    let odd = odd.filter(|(key, value)| usual.get(key) != Some(value));
+    let odd = odd.map(|(key, value)| (key.clone(), value.clone())).collect();
+    if let Some(scene) = &mut staged.scenario.scene {
+        scene.options = odd;
+    }
     Ok(staged.with_etcd(job.spec.etcd))
+}
+
+/// What a scenario file says of it: what nothing draws from is left out of a scene.
+pub(super) fn file(scenario: &Scenario) -> Json {
+    let mut json = scenario.to_json();
+    if let (Some(all), Some(_)) = (json.as_object_mut(), &scenario.scene) {
+        all.remove("network");
+        for section in all.values_mut().filter_map(Json::as_object_mut) {
+            section.retain(|_, value| !value.as_array().is_some_and(Vec::is_empty));
+        }
+    }
+    json
 }

@@ -213,6 +213,7 @@ impl Past {
             storm,
             down: down.map(|process| self.world.name(process).to_owned()).collect(),
             options: trace.head.options.clone(),
+            switches: None,
             content: match is_anybody_up {
                 true => case.begins_as(&self.world),
                 false => Vec::new(),

@@ -6,6 +6,8 @@ use wavetank_engine::Action;
 use wavetank_engine::drive::plan::{Occurrence, Plan, Planned};
 use wavetank_engine::trace::{Line, TraceWhat};
 
+use crate::attribution::Attribution;
+
 use super::stage::{Shown, Stage};
 use super::{BATCH, Draft, Found, NEIGHBOURS, Search};
 
@@ -20,6 +22,7 @@ impl Search<'_> {
             self.shrink_plan(best);
             self.shrink_content(best);
             self.shrink_options(best);
+            self.shrink_up(best);
             let after = (best.draft.plan.actions.len(), best.draft.parts());
             if before == after || !self.may_go_on() {
                 break;
@@ -164,6 +167,25 @@ impl Search<'_> {
         }
     }
 
+    /// Processes that nobody needs to have started.
+    fn shrink_up(&mut self, best: &mut Found) {
+        let Some(names) = self.stage(&best.draft).map(|stage| stage.names()) else {
+            return;
+        };
+        for name in names {
+            if best.draft.down.contains(&name) {
+                continue;
+            }
+            let mut draft = best.draft.clone();
+            draft.down.push(name.clone());
+            let alone = |own: &str| own != name;
+            for actions in [&mut draft.plan.actions, &mut draft.before] {
+                actions.retain(|planned| concerns_only(&planned.action, &alone));
+            }
+            self.try_draft(best, draft);
+        }
+    }
+
     /// Fewer processes.
     fn shrink_options(&mut self, best: &mut Found) {
         while self.may_go_on() {
@@ -200,6 +222,25 @@ impl Search<'_> {
             if !is_smaller {
                 return;
             }
+        }
+    }
+
+    /// Switches that do not matter are as they are when all that is known is fixed.
+    pub(super) fn forget_switches(&mut self, best: &mut Found) {
+        let kept = match &self.reason {
+            Attribution::Each(names) | Attribution::Together(names) => names.clone(),
+            Attribution::Known | Attribution::Nothing | Attribution::Unclear(_) => return,
+        };
+        let draft = Draft {
+            switches: Some(kept),
+            ..best.draft.clone()
+        };
+        let Some(stage) = self.stage(&draft) else {
+            return;
+        };
+        self.count(1);
+        if let Some(shown) = stage.shows(&draft.plan) {
+            *best = self.found(draft, shown);
         }
     }
 

@@ -87,6 +87,12 @@ impl Stage {
         matches!(&outcome.ending, Ending::Violated(found) if found.is_like(&self.violation))
     }
 
+    /// The names of all processes.
+    pub fn names(&self) -> Vec<String> {
+        let all = self.world.processes();
+        all.map(|process| self.world.name(process).to_owned()).collect()
+    }
+
     /// What a plan comes to, and what is odd in it.
     pub fn run(&self, plan: &Plan) -> (Outcome, Odd) {
         let mut choices = FromPlan::new(plan);
