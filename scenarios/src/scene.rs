@@ -12,6 +12,7 @@
 mod cut;
 mod smaller;
 mod stage;
+mod without;
 mod yaml;
 
 use rayon::prelude::*;
@@ -37,6 +38,8 @@ const MOST_MOMENTS: usize = 36;
 /// that their number does not depend on the number of cores.
 const NEIGHBOURS: u64 = 24;
 const BATCH: u64 = 8;
+/// What is small already costs little.
+const MANY: u64 = 64;
 /// A scene is cut again, as long as that makes it smaller, but not for ever.
 const MOST_CUTS: u32 = 4;
 
@@ -55,6 +58,8 @@ pub struct Draft {
     pub from: Time,
     /// When the storm ends.
     pub storm: Time,
+    /// When the violation comes.
+    pub violated: Time,
     /// Processes that do not start by themselves.
     pub down: Vec<String>,
     /// What a seed would decide.
@@ -169,15 +174,16 @@ pub fn find(
     let Some(mut best) = search.first(name)? else {
         return Ok(None);
     };
-    search.shrink(&mut best);
     for _ in 0..MOST_CUTS {
         let before = best.events;
+        search.shrink(&mut best, BATCH);
         search.cut_again(&mut best)?;
-        search.shrink(&mut best);
         if best.events >= before || !search.may_go_on() {
             break;
         }
     }
+    search.shrink_gaps(&mut best);
+    search.shrink(&mut best, NEIGHBOURS);
     search.open_later(&mut best);
     search.forget_switches(&mut best);
     search.finish(best).map(Some)
@@ -212,11 +218,11 @@ impl Search<'_> {
             .iter()
             .map(|past| past.draft(self.base, self.trace, name))
             .collect();
-        Ok(self.latest(drafts))
+        Ok(self.latest(drafts, NEIGHBOURS))
     }
 
     /// The first of these drafts, or of their neighbours, that shows the violation.
-    fn latest(&mut self, drafts: Vec<Draft>) -> Option<Found> {
+    fn latest(&mut self, drafts: Vec<Draft>, near: u64) -> Option<Found> {
         let this = &*self;
         let exact: Vec<(Option<Stage>, Option<Shown>)> = drafts
             .par_iter()
@@ -230,7 +236,7 @@ impl Search<'_> {
         for (draft, (stage, shown)) in drafts.into_iter().zip(exact) {
             let shown = match (shown, stage) {
                 (Some(shown), _) => Some(shown),
-                (None, Some(stage)) if self.may_go_on() => self.near(&stage, &draft.plan, NEIGHBOURS),
+                (None, Some(stage)) if self.may_go_on() => self.near(&stage, &draft.plan, near),
                 _ => None,
             };
             if let Some(shown) = shown {
@@ -245,6 +251,7 @@ impl Search<'_> {
         Found {
             draft: Draft {
                 plan: shown.plan,
+                violated: shown.at,
                 ..draft
             },
             trace: shown.trace,
@@ -273,13 +280,13 @@ impl Search<'_> {
         let Ok(case) = self.base.staged(&best.draft) else {
             return Ok(());
         };
-        let pasts = cut::pasts(case.as_ref(), &best.trace, MOST_MOMENTS / 2)?;
+        let pasts = cut::pasts(case.as_ref(), &best.trace, MOST_MOMENTS / 3)?;
         let drafts: Vec<Draft> = pasts
             .iter()
             .filter(|past| !past.is_beginning())
             .map(|past| past.draft(case.as_ref(), &best.trace, &best.draft.name))
             .collect();
-        if let Some(found) = self.latest(drafts).filter(|found| found.events < best.events) {
+        if let Some(found) = self.latest(drafts, MANY).filter(|found| found.events < best.events) {
             *best = found;
         }
         Ok(())

@@ -458,15 +458,16 @@ pub(super) struct ShrinkArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct SceneArgs {
-    /// The trace of a violation
-    pub trace: PathBuf,
-    /// Where the scene goes [default: beside the trace, as NAME-scene.yaml]
-    #[arg(long, value_name = "FILE")]
+    /// The trace of a violation; of several a table is printed, with medians
+    #[arg(required = true)]
+    pub traces: Vec<PathBuf>,
+    /// Where the scene goes: a file whose name ends in .yaml, or a folder [default: beside the trace, as NAME-scene.yaml]
+    #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Simulate at most so often
+    /// Simulate at most so often for a scene
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub attempts: u64,
-    /// Try for so much real time, for example 2m
+    /// Try for so much real time for a scene, for example 2m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub time_box: Option<Duration>,
 }

@@ -211,6 +211,7 @@ impl Past {
             begin,
             from,
             storm,
+            violated: last + shift,
             down: down.map(|process| self.world.name(process).to_owned()).collect(),
             options: trace.head.options.clone(),
             switches: None,

@@ -1,6 +1,7 @@
 //! Leaves out of a scene what the violation does not need.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use wavetank_engine::Action;
 use wavetank_engine::drive::plan::{Occurrence, Plan, Planned};
@@ -9,17 +10,26 @@ use wavetank_engine::trace::{Line, TraceWhat};
 use crate::attribution::Attribution;
 
 use super::stage::{Shown, Stage};
-use super::{BATCH, Draft, Found, NEIGHBOURS, Search};
+use super::without::without;
+use super::{BATCH, Draft, Found, Search};
 
 /// After another content, or without a process, so many neighbours are tried.
 const FEW: u64 = BATCH;
 
+/// What is done next is done so long after what was done before.
+const GAPS: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(1),
+    Duration::from_millis(20),
+    Duration::from_secs(1),
+];
+
 impl Search<'_> {
     /// Everything that can go, the dearest first: operations, what is stored, processes; then what is odd in the rest.
-    pub(super) fn shrink(&mut self, best: &mut Found) {
+    pub(super) fn shrink(&mut self, best: &mut Found, near: u64) {
         loop {
             let before = (best.draft.plan.actions.len(), best.draft.parts());
-            self.shrink_plan(best);
+            self.shrink_plan(best, near);
             self.shrink_content(best);
             self.shrink_options(best);
             self.shrink_up(best);
@@ -73,7 +83,7 @@ impl Search<'_> {
         }
     }
 
-    fn shrink_plan(&mut self, best: &mut Found) {
+    fn shrink_plan(&mut self, best: &mut Found, near: u64) {
         let Some(stage) = self.stage(&best.draft) else {
             return;
         };
@@ -82,12 +92,15 @@ impl Search<'_> {
         while size > 0 {
             let mut from = 0;
             while from < best.draft.plan.actions.len() {
+                let to = (from + size).min(best.draft.plan.actions.len());
                 let mut plan = best.draft.plan.clone();
-                let to = (from + size).min(plan.actions.len());
                 plan.actions.drain(from..to);
+                let moved = without(&best.draft.plan, &best.trace, from..to);
                 // Halves that do not show it have no near neighbours: where a single one went, others may do.
-                let near = if size <= 2 { NEIGHBOURS } else { 0 };
-                match self.try_plan(best, &stage, plan, near) {
+                let near = if size <= 2 { near } else { 0 };
+                let is_gone = self.try_plan(best, &stage, plan, 0)
+                    || self.try_plan(best, &stage, moved, near);
+                match is_gone {
                     true => self.forget_odds(best, &stage),
                     false => from = to,
                 }
@@ -225,6 +238,33 @@ impl Search<'_> {
         }
     }
 
+    /// Where nothing happens for long, what is done next is done earlier.
+    pub(super) fn shrink_gaps(&mut self, best: &mut Found) {
+        let Some(stage) = self.stage(&best.draft) else {
+            return;
+        };
+        for at in 0..best.draft.plan.actions.len() {
+            for gap in GAPS {
+                let mut draft = best.draft.clone();
+                let actions = &mut draft.plan.actions;
+                let before = at.checked_sub(1).map_or(draft.from, |before| actions[before].at);
+                let late = actions[at].at.since(before);
+                if late <= gap {
+                    break;
+                }
+                for planned in &mut actions[at..] {
+                    planned.at = planned.at - (late - gap);
+                }
+                self.count(1);
+                let shown = stage.shows(&draft.plan);
+                let fewer = shown.filter(|shown| shown.events <= best.events);
+                if self.take(best, fewer) {
+                    break;
+                }
+            }
+        }
+    }
+
     /// Switches that do not matter are as they are when all that is known is fixed.
     pub(super) fn forget_switches(&mut self, best: &mut Found) {
         let kept = match &self.reason {
@@ -265,18 +305,22 @@ impl Search<'_> {
     }
 }
 
-/// The same, but the run begins right before an event of its trace.
+/// The same, but the run begins right before an event of its trace, and what comes at the same instant.
 fn opened_at(best: &Found, at: usize) -> Option<Draft> {
     let events = best.trace.lines.iter().filter_map(|line| match line {
         Line::Event(event) => Some(event),
         _ => None,
     });
     let events: Vec<_> = events.collect();
-    let from = events[at].at;
-    let is_alone = at > 0 && events[at - 1].at < from;
-    if !is_alone {
+    let first = events.iter().position(|event| event.at == events[at].at);
+    let (at, is_first) = (first?, first == Some(at));
+    if at == 0 {
         return None;
     }
+    let from = match is_first {
+        true => events[at].at,
+        false => events[at].at - Duration::from_nanos(1),
+    };
     let done = events[..at].iter().filter_map(|event| match &event.what {
         TraceWhat::Act(action) => Some(Planned {
             at: event.at,

@@ -1,6 +1,7 @@
 //! A draft whose opening was played: what is chosen from there on is simulated again and again.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use wavetank_engine::drive::near::Near;
 use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
@@ -15,11 +16,17 @@ use crate::head::Head;
 use crate::quiet::quietly;
 use crate::trace_file::Trace;
 
+/// Neighbours of a plan come to the violation a little later than it.
+const SOON: Duration = Duration::from_secs(10);
+
 /// A draft and its world.
 pub(super) struct Stage {
     case: Box<dyn Case>,
     world: World,
+    /// When the case ends.
     until: Time,
+    /// A plan that does not show the violation soon after this does not show it.
+    soon: Time,
     violation: FoundViolation,
     /// Without one of these sets of switches the violation has to be gone; with none of them it has to stay when all that
     /// is known is fixed.
@@ -41,6 +48,8 @@ pub(super) struct Shown {
     pub trace: Trace,
     /// Events until the violation.
     pub events: u64,
+    /// When it came.
+    pub at: Time,
 }
 
 impl Stage {
@@ -68,8 +77,10 @@ impl Stage {
             names,
             world: OnceLock::new(),
         });
+        let until = case.until(&options);
         Ok(Stage {
-            until: case.until(&options),
+            until,
+            soon: until.min(draft.violated + SOON),
             flips: flips.collect(),
             stays: *reason == Attribution::Nothing,
             violation: violation.clone(),
@@ -78,8 +89,8 @@ impl Stage {
         })
     }
 
-    fn simulate(&self, world: &World, choices: impl Choices) -> Outcome {
-        let limits = Limits::until(self.until);
+    fn simulate(&self, world: &World, until: Time, choices: impl Choices) -> Outcome {
+        let limits = Limits::until(until);
         quietly(|| Run::new(world.clone(), choices, limits, Record::default()).finish())
     }
 
@@ -96,7 +107,7 @@ impl Stage {
     /// What a plan comes to, and what is odd in it.
     pub fn run(&self, plan: &Plan) -> (Outcome, Odd) {
         let mut choices = FromPlan::new(plan);
-        let outcome = self.simulate(&self.world, &mut choices);
+        let outcome = self.simulate(&self.world, self.soon, &mut choices);
         (outcome, choices.odd())
     }
 
@@ -111,7 +122,7 @@ impl Stage {
 
     /// The same of a neighbour of a plan.
     pub fn shows_near(&self, plan: &Plan, n: u64) -> Option<Shown> {
-        let outcome = self.simulate(&self.world, Near::new(plan, n));
+        let outcome = self.simulate(&self.world, self.soon, Near::new(plan, n));
         if !self.is_shown(&outcome) {
             return None;
         }
@@ -135,6 +146,7 @@ impl Stage {
             plan,
             trace: self.trace(outcome),
             events: outcome.tallies.events,
+            at: outcome.at,
         }
     }
 
@@ -143,7 +155,7 @@ impl Stage {
             return true;
         }
         let is_gone = |flipped: &Flipped| match self.flipped_world(flipped) {
-            Some(world) => !self.is_shown(&self.simulate(world, FromPlan::new(plan))),
+            Some(world) => !self.is_shown(&self.simulate(world, self.until, FromPlan::new(plan))),
             None => false,
         };
         self.flips.iter().any(is_gone) != self.stays
