@@ -23,6 +23,8 @@ const SOON: Duration = Duration::from_secs(10);
 pub(super) struct Stage {
     case: Box<dyn Case>,
     world: World,
+    /// When the run begins.
+    from: Time,
     /// When the case ends.
     until: Time,
     /// A plan that does not show the violation soon after this does not show it.
@@ -79,6 +81,7 @@ impl Stage {
         });
         let until = case.until(&options);
         Ok(Stage {
+            from: draft.from,
             until,
             soon: until.min(draft.violated + SOON),
             flips: flips.collect(),
@@ -122,7 +125,7 @@ impl Stage {
 
     /// The same of a neighbour of a plan.
     pub fn shows_near(&self, plan: &Plan, n: u64) -> Option<Shown> {
-        let outcome = self.simulate(&self.world, self.soon, Near::new(plan, n));
+        let outcome = self.simulate(&self.world, self.soon, Near::new(plan, n, self.from));
         if !self.is_shown(&outcome) {
             return None;
         }

@@ -30,8 +30,8 @@ pub struct Near {
 }
 
 impl Near {
-    /// The `n`-th neighbour of a plan.
-    pub fn new(plan: &Plan, n: u64) -> Near {
+    /// The `n`-th neighbour of a plan, with no action before this time.
+    pub fn new(plan: &Plan, n: u64, from: Time) -> Near {
         let mut draw = Stream::new(n, "near");
         let moved = MOVED[(n % MOVED.len() as u64) as usize];
         let late = LATE[(n / MOVED.len() as u64 % LATE.len() as u64) as usize];
@@ -39,7 +39,7 @@ impl Near {
         for planned in plan.actions.iter_mut().filter(|_| moved > 0) {
             if !matches!(&planned.action, Action::Fault(fault) if fault.kind().is_none()) {
                 let at = planned.at.nanos() + draw.within(0, 2 * moved);
-                planned.at = Time::from_nanos(at.saturating_sub(moved));
+                planned.at = Time::from_nanos(at.saturating_sub(moved)).max(from);
                 planned.after = None;
             }
         }
