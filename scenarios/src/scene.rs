@@ -286,7 +286,10 @@ impl Search<'_> {
             .filter(|past| !past.is_beginning())
             .map(|past| past.draft(case.as_ref(), &best.trace, &best.draft.name))
             .collect();
-        if let Some(found) = self.latest(drafts, MANY).filter(|found| found.events < best.events) {
+        if let Some(found) = self
+            .latest(drafts, MANY)
+            .filter(|found| found.events < best.events)
+        {
             *best = found;
         }
         Ok(())
@@ -303,11 +306,8 @@ impl Search<'_> {
         let options = case.derive(0);
         let head = Head::new(case.as_ref(), 0, options);
         let trace = Trace::of(head, &outcome);
-        let attribution = crate::attribution::attribute(
-            case.as_ref(),
-            &trace,
-            crate::attribution::Depth::Each,
-        );
+        let attribution =
+            crate::attribution::attribute(case.as_ref(), &trace, crate::attribution::Depth::Each);
         Ok(Scene {
             text: to_yaml(&json),
             size: Size {

@@ -118,7 +118,12 @@ impl Checker<'_> {
             for (index, _) in anchored {
                 let path = Path::of("plan").item(index).key("after");
                 let message = "events are waited for in scenes only";
-                self.wrong(path, OnValue, message, "remove `after`: it strikes at its time");
+                self.wrong(
+                    path,
+                    OnValue,
+                    message,
+                    "remove `after`: it strikes at its time",
+                );
             }
             return;
         };
@@ -218,7 +223,29 @@ impl Checker<'_> {
 
 /// What the names of events begin with.
 const KINDS: [&str; 25] = [
-    "request", "answer", "push", "part", "window", "cancel", "open", "accept", "refuse", "close",
-    "go-away", "ping", "pong", "cast", "keepalive", "dial-timeout", "timer", "sleep", "grant",
-    "recv", "send", "wake", "deadline", "choose", "property-deadline",
+    "request",
+    "answer",
+    "push",
+    "part",
+    "window",
+    "cancel",
+    "open",
+    "accept",
+    "refuse",
+    "close",
+    "go-away",
+    "ping",
+    "pong",
+    "cast",
+    "keepalive",
+    "dial-timeout",
+    "timer",
+    "sleep",
+    "grant",
+    "recv",
+    "send",
+    "wake",
+    "deadline",
+    "choose",
+    "property-deadline",
 ];

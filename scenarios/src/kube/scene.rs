@@ -17,8 +17,7 @@ use super::job::Job;
 use crate::case::{Case as _, Options};
 use crate::file::{
     Answered, Directed, Duration as Span, Faults, Network, Occurrence, Release, Scenario, Scene,
-    Switches,
-    Taken, Told,
+    Switches, Taken, Told,
 };
 use crate::quiet::quietly;
 use crate::scene::Draft;
@@ -54,7 +53,10 @@ pub(super) fn explicit(job: &Job) -> Option<Plan> {
     let taken = scene.latencies.iter();
     let answered = scene.choices.iter();
     Some(Plan {
-        actions: planned(job).into_iter().filter(|own| own.at >= from).collect(),
+        actions: planned(job)
+            .into_iter()
+            .filter(|own| own.at >= from)
+            .collect(),
         calm: Some(time(job.scenario.storm)),
         delays: taken
             .map(|own| {
@@ -78,7 +80,12 @@ pub(super) fn options(scene: &Scene, usual: &Drawn) -> Options {
 }
 
 /// The world when the run begins: everybody has started over what is stored.
-pub(super) fn opened(job: &Job, scene: &Scene, world: World, first: &[String]) -> Result<World, String> {
+pub(super) fn opened(
+    job: &Job,
+    scene: &Scene,
+    world: World,
+    first: &[String],
+) -> Result<World, String> {
     let (begin, from) = (time(scene.begin), time(scene.from));
     let start = |name: &str| Planned {
         at: match first.iter().any(|own| own == name) {
@@ -114,10 +121,7 @@ pub(super) fn opened(job: &Job, scene: &Scene, world: World, first: &[String]) -
 ///
 /// # Errors
 /// A name that is none.
-pub(super) fn composition(
-    scene: &Scene,
-    components: &Components,
-) -> Result<Composition, String> {
+pub(super) fn composition(scene: &Scene, components: &Components) -> Result<Composition, String> {
     let named = |names: &[String]| -> Result<Vec<&'static Defect>, String> {
         let named = |name: &String| {
             let found = components.defect(name);
@@ -153,7 +157,10 @@ fn directed_of(planned: &Planned) -> Directed {
     };
     Directed {
         at: span(planned.at),
-        after: planned.after.clone().map(|(event, nth)| Occurrence { event, nth }),
+        after: planned
+            .after
+            .clone()
+            .map(|(event, nth)| Occurrence { event, nth }),
         fault,
         hold: None,
         release: None,
@@ -184,9 +191,8 @@ pub(super) fn staged(job: &Job, draft: &Draft) -> Result<Job, String> {
         None => job.spec.composition.clone(),
         Some(kept) => kept_only(job, kept),
     };
-    let names = |defects: &[&'static Defect]| {
-        defects.iter().map(|own| own.name.to_owned()).collect()
-    };
+    let names =
+        |defects: &[&'static Defect]| defects.iter().map(|own| own.name.to_owned()).collect();
     scenario.name = draft.name.clone();
     scenario.about = draft.about.clone();
     if let Some(release) = job.spec.kubernetes {
@@ -198,7 +204,12 @@ pub(super) fn staged(job: &Job, draft: &Draft) -> Result<Job, String> {
     scenario.network = Network::default();
     scenario.properties = vec![draft.property.clone()];
     scenario.expect = Some(draft.property.clone());
-    scenario.plan = draft.before.iter().chain(&draft.plan.actions).map(directed_of).collect();
+    scenario.plan = draft
+        .before
+        .iter()
+        .chain(&draft.plan.actions)
+        .map(directed_of)
+        .collect();
     scenario.plan.sort_by_key(|planned| planned.at);
     scenario.scene = Some(Scene {
         begin: span(draft.begin),
@@ -241,7 +252,9 @@ pub(super) fn staged(job: &Job, draft: &Draft) -> Result<Job, String> {
     let usual = staged.derive(0);
     let odd = draft.options.as_object().into_iter().flatten();
     let odd = odd.filter(|(key, value)| usual.get(key) != Some(value));
-    let odd = odd.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let odd = odd
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
     if let Some(scene) = &mut staged.scenario.scene {
         scene.options = odd;
     }

@@ -154,7 +154,9 @@ fn ends(action: &Action, other: &Action) -> bool {
         ) => (from, to) == (f, t),
         (
             Action::Fault(Fault::Unslow { a, b }),
-            Action::Fault(Fault::Slow { a: left, b: right, .. }),
+            Action::Fault(Fault::Slow {
+                a: left, b: right, ..
+            }),
         ) => (a, b) == (left, right),
         (
             Action::Command {
@@ -201,7 +203,9 @@ impl Past {
         let ended = trace.end();
         let last = events(trace).last().map_or(Time::ZERO, |event| event.at);
         let plan = self.moved(plan, shift, from);
-        let storm = plan.calm.unwrap_or(whole_seconds(last + shift + Duration::from_secs(1)));
+        let storm = plan
+            .calm
+            .unwrap_or(whole_seconds(last + shift + Duration::from_secs(1)));
         let down = processes().filter(|process| !up(*process));
         let violation = ended.violation.as_ref();
         Draft {
@@ -212,7 +216,9 @@ impl Past {
             from,
             storm,
             violated: last + shift,
-            down: down.map(|process| self.world.name(process).to_owned()).collect(),
+            down: down
+                .map(|process| self.world.name(process).to_owned())
+                .collect(),
             options: trace.head.options.clone(),
             switches: None,
             content: match is_anybody_up {
@@ -231,7 +237,10 @@ impl Past {
     fn moved(&self, plan: Plan, shift: Duration, from: Time) -> Plan {
         let lives = self.lives();
         let rename = |(name, nth): &Occurrence| Some((renamed(name, &lives)?, *nth));
-        let stopping = self.world.processes().filter(|p| self.world.is_stopping(*p));
+        let stopping = self
+            .world
+            .processes()
+            .filter(|p| self.world.is_stopping(*p));
         let stopping = stopping.map(|process| {
             Action::Fault(Fault::Stop {
                 process: self.world.name(process).to_owned(),

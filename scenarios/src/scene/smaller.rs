@@ -229,9 +229,7 @@ impl Search<'_> {
                 Some(draft)
             });
             let drafts: Vec<Draft> = drafts.collect();
-            let is_smaller = drafts
-                .into_iter()
-                .any(|draft| self.try_draft(best, draft));
+            let is_smaller = drafts.into_iter().any(|draft| self.try_draft(best, draft));
             if !is_smaller {
                 return;
             }
@@ -247,7 +245,9 @@ impl Search<'_> {
             for gap in GAPS {
                 let mut draft = best.draft.clone();
                 let actions = &mut draft.plan.actions;
-                let before = at.checked_sub(1).map_or(draft.from, |before| actions[before].at);
+                let before = at
+                    .checked_sub(1)
+                    .map_or(draft.from, |before| actions[before].at);
                 let late = actions[at].at.since(before);
                 if late <= gap {
                     break;
@@ -329,7 +329,10 @@ fn opened_at(best: &Found, at: usize) -> Option<Draft> {
         }),
         _ => None,
     });
-    let rest: Vec<Line> = events[at..].iter().map(|event| Line::Event((*event).clone())).collect();
+    let rest: Vec<Line> = events[at..]
+        .iter()
+        .map(|event| Line::Event((*event).clone()))
+        .collect();
     let plan = Plan {
         calm: best.draft.plan.calm,
         ..Plan::from_trace(rest.iter())

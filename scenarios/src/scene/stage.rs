@@ -104,7 +104,8 @@ impl Stage {
     /// The names of all processes.
     pub fn names(&self) -> Vec<String> {
         let all = self.world.processes();
-        all.map(|process| self.world.name(process).to_owned()).collect()
+        all.map(|process| self.world.name(process).to_owned())
+            .collect()
     }
 
     /// What a plan comes to, and what is odd in it.

@@ -40,7 +40,8 @@ fn places(plan: &Plan, trace: &Trace) -> Vec<Option<BTreeMap<String, u32>>> {
         match &event.what {
             TraceWhat::Act(action) => {
                 let mut all = plan.actions.iter().zip(&mut places);
-                let mine = all.find(|(planned, place)| planned.action == *action && place.is_none());
+                let mine =
+                    all.find(|(planned, place)| planned.action == *action && place.is_none());
                 if let Some((_, place)) = mine {
                     *place = Some(seen.clone());
                 }
@@ -116,7 +117,10 @@ mod tests {
         let trace = Trace { head, lines };
         let left = without(&plan, &trace, 2..3);
         let of = |process: &str, nth| left.choices.get(&(name(process), nth)).copied();
-        assert_eq!([of("s1", 0), of("s1", 1), of("s1", 2)], [Some(0), Some(3), None]);
+        assert_eq!(
+            [of("s1", 0), of("s1", 1), of("s1", 2)],
+            [Some(0), Some(3), None]
+        );
         assert_eq!(of("s2", 0), Some(1));
         let told = |planned: &Planned| planned.action.clone();
         let told: Vec<Action> = left.actions.iter().map(told).collect();

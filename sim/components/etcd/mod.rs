@@ -6,8 +6,8 @@ use serde_json::{Map, Value as Json};
 use wavetank_api::{Object, Resource, Stored};
 use wavetank_component::file::path::Path;
 use wavetank_component::{
-    BeginsAs, Component, Drawn, Entry, Focus, Given, Held, Hit, Holds, Keys, Mistakes, Need, Part as _, PropertyInfo,
-    Replicas, Section, Setup, Spec, View, Wiring,
+    BeginsAs, Component, Drawn, Entry, Focus, Given, Held, Hit, Holds, Keys, Mistakes, Need,
+    Part as _, PropertyInfo, Replicas, Section, Setup, Spec, View, Wiring,
 };
 use wavetank_engine::{FaultKind, ProcId, World};
 use wavetank_etcd::monitors::Name;
