@@ -185,6 +185,7 @@ pub fn find(
     search.shrink_gaps(&mut best);
     search.shrink(&mut best, NEIGHBOURS);
     search.open_later(&mut best);
+    search.shrink_plan(&mut best, 0);
     search.forget_switches(&mut best);
     search.finish(best).map(Some)
 }
@@ -221,29 +222,42 @@ impl Search<'_> {
         Ok(self.latest(drafts, NEIGHBOURS))
     }
 
-    /// The first of these drafts, or of their neighbours, that shows the violation.
+    /// The first of these drafts that shows the violation, or else of their neighbours.
     fn latest(&mut self, drafts: Vec<Draft>, near: u64) -> Option<Found> {
-        let this = &*self;
-        let exact: Vec<(Option<Stage>, Option<Shown>)> = drafts
-            .par_iter()
-            .map(|draft| {
-                let stage = this.stage(draft);
-                let shown = stage.as_ref().and_then(|stage| stage.shows(&draft.plan));
-                (stage, shown)
-            })
-            .collect();
-        self.count(drafts.len() as u64);
-        for (draft, (stage, shown)) in drafts.into_iter().zip(exact) {
-            let shown = match (shown, stage) {
-                (Some(shown), _) => Some(shown),
-                (None, Some(stage)) if self.may_go_on() => self.near(&stage, &draft.plan, near),
-                _ => None,
-            };
-            if let Some(shown) = shown {
-                return Some(self.found(draft, shown));
+        let mut stages: Vec<(&Draft, Stage)> = Vec::new();
+        let mut exact = None;
+        for batch in drafts.chunks(BATCH as usize) {
+            if !self.may_go_on() {
+                break;
+            }
+            let this = &*self;
+            let opened: Vec<Option<(Stage, Option<Shown>)>> = batch
+                .par_iter()
+                .map(|draft| {
+                    let stage = this.stage(draft)?;
+                    let shown = stage.shows(&draft.plan);
+                    Some((stage, shown))
+                })
+                .collect();
+            self.count(batch.len() as u64);
+            for (draft, opened) in batch.iter().zip(opened) {
+                match opened {
+                    Some((_, Some(shown))) if exact.is_none() => exact = Some((draft, shown)),
+                    Some((stage, None)) if exact.is_none() => stages.push((draft, stage)),
+                    _ => {}
+                }
+            }
+            if exact.is_some() {
+                break;
             }
         }
-        None
+        // Later ones may have a neighbour that does.
+        for (draft, stage) in stages {
+            if let Some(shown) = self.near(&stage, &draft.plan, near) {
+                return Some(self.found(draft.clone(), shown));
+            }
+        }
+        exact.map(|(draft, shown)| self.found(draft.clone(), shown))
     }
 
     fn found(&mut self, draft: Draft, shown: Shown) -> Found {
@@ -303,6 +317,9 @@ impl Search<'_> {
         let violation = violation.expect("it was looked at");
         let stage = Stage::new(self.base, &best.draft, violation, &self.reason)?;
         let (outcome, odd) = stage.run(&best.draft.plan);
+        if outcome.end().violation.is_none() {
+            return Err("what was found does not show itself again: this is a bug".to_owned());
+        }
         let options = case.derive(0);
         let head = Head::new(case.as_ref(), 0, options);
         let trace = Trace::of(head, &outcome);

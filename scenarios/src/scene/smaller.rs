@@ -83,7 +83,7 @@ impl Search<'_> {
         }
     }
 
-    fn shrink_plan(&mut self, best: &mut Found, near: u64) {
+    pub(super) fn shrink_plan(&mut self, best: &mut Found, near: u64) {
         let Some(stage) = self.stage(&best.draft) else {
             return;
         };

@@ -18,6 +18,8 @@ use crate::trace_file::Trace;
 
 /// Neighbours of a plan come to the violation a little later than it.
 const SOON: Duration = Duration::from_secs(10);
+/// What is to blame is asked in full when a scene is finished.
+const LATE: Duration = Duration::from_secs(60);
 
 /// A draft and its world.
 pub(super) struct Stage {
@@ -25,10 +27,10 @@ pub(super) struct Stage {
     world: World,
     /// When the run begins.
     from: Time,
-    /// When the case ends.
-    until: Time,
-    /// A plan that does not show the violation soon after this does not show it.
+    /// A plan that does not show the violation by then does not show it.
     soon: Time,
+    /// Nor does it with what is to blame the other way, if that has not come by then.
+    late: Time,
     violation: FoundViolation,
     /// Without one of these sets of switches the violation has to be gone; with none of them it has to stay when all that
     /// is known is fixed.
@@ -82,8 +84,8 @@ impl Stage {
         let until = case.until(&options);
         Ok(Stage {
             from: draft.from,
-            until,
             soon: until.min(draft.violated + SOON),
+            late: until.min(draft.violated + LATE),
             flips: flips.collect(),
             stays: *reason == Attribution::Nothing,
             violation: violation.clone(),
@@ -159,7 +161,7 @@ impl Stage {
             return true;
         }
         let is_gone = |flipped: &Flipped| match self.flipped_world(flipped) {
-            Some(world) => !self.is_shown(&self.simulate(world, self.until, FromPlan::new(plan))),
+            Some(world) => !self.is_shown(&self.simulate(world, self.late, FromPlan::new(plan))),
             None => false,
         };
         self.flips.iter().any(is_gone) != self.stays

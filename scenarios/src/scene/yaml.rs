@@ -1,6 +1,6 @@
 //! JSON as YAML that people read and edit: mappings in lines, and what is short in one line.
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 /// What is no longer than this stands in one line.
 const SHORT: usize = 100;
@@ -10,6 +10,9 @@ const FIRST: [&str; 8] = [
     "name", "about", "release", "topology", "options", "storm", "calm", "scene",
 ];
 const LAST: [&str; 4] = ["plan", "properties", "expect", "etcd"];
+
+/// Keys that say which one of several it is.
+const TITLES: [&str; 6] = ["at", "key", "event", "nth", "process", "begin"];
 
 /// A scenario file. Keys that say nothing are left out.
 pub fn to_yaml(scenario: &Json) -> String {
@@ -51,7 +54,7 @@ fn block(text: &mut String, depth: usize, value: &Json) {
     match value {
         Json::Object(all) if !all.is_empty() && (depth == 0 || !is_short) => {
             text.push('\n');
-            for (key, value) in all {
+            for (key, value) in ordered(all) {
                 entry(text, depth + 1, key, value);
             }
         }
@@ -77,7 +80,7 @@ fn item(text: &mut String, depth: usize, value: &Json) {
     match value {
         Json::Object(all) if !is_short && !all.is_empty() => {
             let mut inner = String::new();
-            for (key, value) in all {
+            for (key, value) in ordered(all) {
                 entry(&mut inner, depth + 1, key, value);
             }
             // The first key stands behind the dash.
@@ -92,13 +95,19 @@ fn item(text: &mut String, depth: usize, value: &Json) {
     }
 }
 
+/// What says which one it is comes first.
+fn ordered(all: &Map<String, Json>) -> Vec<(&String, &Json)> {
+    let mut entries: Vec<(&String, &Json)> = all.iter().collect();
+    entries.sort_by_key(|(key, _)| !TITLES.contains(&key.as_str()));
+    entries
+}
+
 /// In one line.
 fn flow(value: &Json) -> String {
     match value {
         Json::Object(all) => {
-            let entries = all
-                .iter()
-                .map(|(key, value)| format!("{}: {}", scalar(key), flow(value)));
+            let entries = ordered(all).into_iter();
+            let entries = entries.map(|(key, value)| format!("{}: {}", scalar(key), flow(value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
         Json::Array(all) => {
