@@ -183,6 +183,7 @@ pub fn find(
         }
     }
     search.shrink_gaps(&mut best);
+    search.shrink_storm(&mut best);
     search.shrink(&mut best, NEIGHBOURS);
     search.open_later(&mut best);
     search.shrink_plan(&mut best, 0);

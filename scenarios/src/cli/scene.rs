@@ -5,7 +5,10 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::catalogue::Catalogue;
+use wavetank_engine::trace::Record;
+
+use crate::case::run_seed;
+use crate::catalogue::{Catalogue, Composition};
 use crate::replay;
 use crate::scene::{Scene, find};
 use crate::shrink::Effort;
@@ -87,12 +90,30 @@ fn make(
     })?;
     trace_file::write_at(&out, scene.text.as_bytes())
         .map_err(|error| Problem::new(format!("cannot write `{}`: {error}", out.display())))?;
+    repeats(catalogue, &scene, &out).map_err(Problem::misfit)?;
     Ok(Made {
         before: trace.end().events,
         took: clock.elapsed(),
         scene,
         out,
     })
+}
+
+/// Does the file show what it was made of?
+///
+/// # Errors
+/// Why not.
+fn repeats(catalogue: &dyn Catalogue, scene: &Scene, out: &Path) -> Result<(), String> {
+    let shown = out.display().to_string();
+    let case = catalogue.open(&shown, &Composition::default())?;
+    let outcome = run_seed(case.as_ref(), 0, None, Record::default());
+    let violation = scene.trace.end().violation.as_ref();
+    match outcome.end().violation.as_ref() == violation {
+        true => Ok(()),
+        false => Err(format!(
+            "{shown}: the scene does not show its violation when it is read again"
+        )),
+    }
 }
 
 static TICKER: LazyLock<Ticker> = LazyLock::new(Ticker::new);

@@ -215,14 +215,14 @@ impl Checker<'_> {
             return self.wrong(path, OnValue, message, help);
         }
         let process = words.next().and_then(|word| word.split('.').next());
-        if let Some(process) = process.filter(|_| kind != "property-deadline") {
+        if let Some(process) = process.filter(|_| !OF_NOBODY.contains(&kind)) {
             self.known_process(process, path, processes);
         }
     }
 }
 
 /// What the names of events begin with.
-const KINDS: [&str; 25] = [
+const KINDS: [&str; 27] = [
     "request",
     "answer",
     "push",
@@ -248,4 +248,8 @@ const KINDS: [&str; 25] = [
     "deadline",
     "choose",
     "property-deadline",
+    "act",
+    "calm",
 ];
+/// Those that no process has.
+const OF_NOBODY: [&str; 3] = ["property-deadline", "act", "calm"];

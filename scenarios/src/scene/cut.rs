@@ -306,7 +306,7 @@ fn renamed(name: &str, over: &BTreeMap<String, u32>) -> Option<String> {
 }
 
 /// Rounded up.
-fn whole_seconds(at: Time) -> Time {
+pub(super) fn whole_seconds(at: Time) -> Time {
     Time::from_secs(at.nanos().div_ceil(1_000_000_000))
 }
 

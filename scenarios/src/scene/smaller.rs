@@ -9,6 +9,7 @@ use wavetank_engine::trace::{Line, TraceWhat};
 
 use crate::attribution::Attribution;
 
+use super::cut::whole_seconds;
 use super::stage::{Shown, Stage};
 use super::without::without;
 use super::{BATCH, Draft, Found, Search};
@@ -22,6 +23,13 @@ const GAPS: [Duration; 4] = [
     Duration::from_millis(1),
     Duration::from_millis(20),
     Duration::from_secs(1),
+];
+
+/// The storm ends so long after the last that is done in it.
+const AFTER_ALL: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_secs(1),
+    Duration::from_secs(10),
 ];
 
 impl Search<'_> {
@@ -261,6 +269,27 @@ impl Search<'_> {
                 if self.take(best, fewer) {
                     break;
                 }
+            }
+        }
+    }
+
+    /// The storm ends as soon as nothing more is done.
+    pub(super) fn shrink_storm(&mut self, best: &mut Found) {
+        let actions = best.draft.plan.actions.iter();
+        let last = actions.map(|planned| planned.at).max();
+        let last = last.unwrap_or(best.draft.from).max(best.draft.from);
+        for after in AFTER_ALL {
+            let storm = whole_seconds(last + after);
+            if storm >= best.draft.storm {
+                return;
+            }
+            let mut draft = best.draft.clone();
+            draft.storm = storm;
+            draft.plan.calm = Some(storm);
+            let before = best.draft.violated;
+            draft.violated = storm + before.since(best.draft.storm);
+            if self.try_draft(best, draft) {
+                return;
             }
         }
     }
