@@ -171,6 +171,10 @@ pub(super) struct RunArgs {
     /// mending all of them at once, which tells only whether it is known
     #[arg(long, value_enum, default_value_t)]
     pub blame: Depth,
+    /// Make the first violation of each kind smaller, by at most so many simulations; 0: leave it as it is [default: 200
+    /// on a terminal, else 0]
+    #[arg(long, value_name = "N")]
+    pub shrink: Option<u64>,
     /// Begin no seed after so much real time, for example 10m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub time_box: Option<Duration>,
