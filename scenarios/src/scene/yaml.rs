@@ -5,11 +5,21 @@ use serde_json::{Map, Value as Json};
 /// What is no longer than this stands in one line.
 const SHORT: usize = 100;
 
-/// The order of the keys of a scenario file; others come after `etcd`.
-const FIRST: [&str; 8] = [
-    "name", "about", "release", "topology", "options", "storm", "calm", "scene",
+/// The order of the keys of a scenario file; what else components say comes after them.
+const ORDER: [&str; 12] = [
+    "name",
+    "about",
+    "release",
+    "topology",
+    "options",
+    "workload",
+    "storm",
+    "calm",
+    "scene",
+    "plan",
+    "properties",
+    "expect",
 ];
-const LAST: [&str; 4] = ["plan", "properties", "expect", "etcd"];
 
 /// Keys that say which one of several it is.
 const TITLES: [&str; 6] = ["at", "key", "event", "nth", "process", "begin"];
@@ -21,13 +31,9 @@ pub fn to_yaml(scenario: &Json) -> String {
         return text;
     };
     let said = |key: &&String| !matches!(&all[*key], Json::Null) && !is_nothing(&all[*key]);
-    let place = |key: &str| {
-        let first = FIRST.iter().position(|own| *own == key);
-        let last = LAST.iter().position(|own| *own == key);
-        first.unwrap_or(FIRST.len() + last.map_or(0, |at| at + 1))
-    };
+    let place = |key: &str| ORDER.iter().position(|own| *own == key);
     let mut keys: Vec<&String> = all.keys().filter(said).collect();
-    keys.sort_by_key(|key| place(key));
+    keys.sort_by_key(|key| place(key).unwrap_or(ORDER.len()));
     for key in keys {
         entry(&mut text, 0, key, &all[key]);
     }
@@ -147,11 +153,11 @@ mod tests {
             "name": "a",
             "plan": [{"at": "1m20.5s", "tell": {"process": "s1", "what": "on"}}],
             "search": null,
-            "etcd": {"content": [{"key": "/a/b", "object": {"kind": "true", "text": "x".repeat(99)}}]},
+            "store": {"content": [{"key": "/a/b", "object": {"kind": "true", "text": "x".repeat(99)}}]},
         }));
         let long = "x".repeat(99);
         let expected = format!(
-            "name: a\nscene:\n  from: 20s\n  options: {{}}\nplan:\n  - {{at: 1m20.5s, tell: {{process: s1, what: \"on\"}}}}\netcd:\n  content:\n    - key: /a/b\n      object:\n        kind: \"true\"\n        text: {long}\n"
+            "name: a\nscene:\n  from: 20s\n  options: {{}}\nplan:\n  - {{at: 1m20.5s, tell: {{process: s1, what: \"on\"}}}}\nstore:\n  content:\n    - key: /a/b\n      object:\n        kind: \"true\"\n        text: {long}\n"
         );
         assert_eq!(text, expected);
     }

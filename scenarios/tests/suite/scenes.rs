@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use rayon::prelude::*;
 use wavetank::attribution::Attribution;
 use wavetank::case::{Case, run_seed};
 use wavetank::catalogue::{Catalogue as _, Composition};
@@ -87,9 +88,9 @@ fn kept() -> Vec<PathBuf> {
 fn every_kept_scene_shows_what_it_expects_for_its_reason() {
     let kept = kept();
     assert!(kept.len() >= 6);
-    for path in kept {
+    kept.par_iter().for_each(|path| {
         let name = path.display().to_string();
-        let text = fs::read_to_string(&path).expect("a file");
+        let text = fs::read_to_string(path).expect("a file");
         let case = open(&name, &text);
         assert!(case.expects().is_some(), "{name} expects nothing");
         assert_eq!(violated(case.as_ref()).as_deref(), case.expects(), "{name}");
@@ -97,7 +98,7 @@ fn every_kept_scene_shows_what_it_expects_for_its_reason() {
         let flips: Vec<&str> = flips.iter().map(|flip| flip.name.as_str()).collect();
         let fixed = case.flipped(&flips).expect("they are its switches");
         assert_eq!(violated(fixed.as_ref()), None, "{name}, fixed");
-    }
+    });
 }
 
 fn command(dir: &std::path::Path, args: &[&str]) -> Done {
