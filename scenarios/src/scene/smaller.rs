@@ -103,11 +103,12 @@ impl Search<'_> {
                 let to = (from + size).min(best.draft.plan.actions.len());
                 let mut plan = best.draft.plan.clone();
                 plan.actions.drain(from..to);
-                let moved = without(&best.draft.plan, &best.trace, from..to);
                 // Halves that do not show it have no near neighbours: where a single one went, others may do.
-                let near = if size <= 2 { near } else { 0 };
                 let is_gone = self.try_plan(best, &stage, plan, 0)
-                    || self.try_plan(best, &stage, moved, near);
+                    || size <= 2 && self.may_go_on() && {
+                        let moved = without(&best.draft.plan, &best.trace, from..to);
+                        self.try_plan(best, &stage, moved, near)
+                    };
                 match is_gone {
                     true => self.forget_odds(best, &stage),
                     false => from = to,

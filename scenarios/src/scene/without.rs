@@ -13,10 +13,10 @@ use crate::trace_file::Trace;
 /// A plan without these of its actions. The trace is what the plan came to.
 pub(super) fn without(plan: &Plan, trace: &Trace, actions: Range<usize>) -> Plan {
     let mut left = plan.clone();
-    let places = places(plan, trace);
+    let places = places(plan, trace, &actions);
     for index in actions.clone().rev() {
         if let (Some(seen), Action::Command { process, .. }) =
-            (&places[index], &plan.actions[index].action)
+            (places.get(&index), &plan.actions[index].action)
         {
             let is_own = |name: &str| {
                 let mut words = name.split(' ').skip(1);
@@ -31,19 +31,26 @@ pub(super) fn without(plan: &Plan, trace: &Trace, actions: Range<usize>) -> Plan
     left
 }
 
-/// How many events of each name came before each action; nothing for one that did not happen.
-fn places(plan: &Plan, trace: &Trace) -> Vec<Option<BTreeMap<String, u32>>> {
-    let mut places: Vec<Option<BTreeMap<String, u32>>> = vec![None; plan.actions.len()];
+/// How many events of each name came before each of these actions; nothing for one that did not happen.
+fn places(
+    plan: &Plan,
+    trace: &Trace,
+    actions: &Range<usize>,
+) -> BTreeMap<usize, BTreeMap<String, u32>> {
+    let mut places = BTreeMap::new();
+    let mut happened = vec![false; plan.actions.len()];
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for line in &trace.lines {
         let Line::Event(event) = line else { continue };
         match &event.what {
             TraceWhat::Act(action) => {
-                let mut all = plan.actions.iter().zip(&mut places);
-                let mine =
-                    all.find(|(planned, place)| planned.action == *action && place.is_none());
-                if let Some((_, place)) = mine {
-                    *place = Some(seen.clone());
+                let mut all = plan.actions.iter().zip(&happened);
+                let mine = all.position(|(planned, done)| !done && planned.action == *action);
+                if let Some(index) = mine {
+                    happened[index] = true;
+                    if actions.contains(&index) {
+                        places.insert(index, seen.clone());
+                    }
                 }
             }
             TraceWhat::Choice(name, _) | TraceWhat::Pending(name) => {
