@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use wavetank_component::{Apart, View};
+use wavetank_component::{Apart, BeginsAs, View};
 use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
@@ -18,6 +18,7 @@ use wavetank_engine::{ProcId, Time, World};
 use crate::apart;
 use crate::explain::{Meaning, Unknown};
 use crate::quiet::quietly;
+use crate::scene::Draft;
 use crate::search::Scope;
 
 /// What a seed decides about a case before the first event, as it stands in a trace's head.
@@ -58,6 +59,31 @@ pub trait Case: Send + Sync {
     /// # Errors
     /// What is wrong with the options (they may come from a trace).
     fn world(&self, options: &Options) -> Result<World, String>;
+
+    /// All that is chosen in it, if nothing is drawn: then every seed does the same.
+    fn explicit(&self) -> Option<Plan> {
+        None
+    }
+
+    /// What its scenario says so that a world begins with what is stored in this one.
+    fn begins_as(&self, world: &World) -> Vec<BeginsAs> {
+        let _ = world;
+        Vec::new()
+    }
+
+    /// The same case, beginning in the middle.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn staged(&self, draft: &Draft) -> Result<Box<dyn Case>, String> {
+        let _ = draft;
+        Err(format!("`{}` begins at its beginning only", self.name()))
+    }
+
+    /// What its scenario file says, if it has one.
+    fn file(&self) -> Option<serde_json::Value> {
+        None
+    }
 
     /// Where its worlds are simulated, if they hold something that is no value: then there is no copy of a world.
     fn apart(&self) -> Option<Arc<dyn Apart>> {
@@ -209,8 +235,12 @@ fn seeded(
     record: Record,
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, Record> {
-    let fault_schedule = case.fault_schedule(options);
     let limits = limits.unwrap_or_else(|| Limits::until(case.until(options)));
+    if let Some(plan) = case.explicit() {
+        let choices = FromPlan::new(&plan);
+        return quietly(|| Run::new(world, choices, limits, record).finish_unless(stop));
+    }
+    let fault_schedule = case.fault_schedule(options);
     let choices = Seeded::new(seed, &world, fault_schedule);
     quietly(|| Run::new(world, choices, limits, record).finish_unless(stop))
 }

@@ -31,6 +31,7 @@ mod own_component;
 mod pages;
 mod pins;
 mod reduction;
+mod scenes;
 mod schema;
 mod scopes;
 mod serve;

@@ -9,6 +9,7 @@ use wavetank_engine::{FaultKind, Note, ProcId, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
 use crate::apart::Apart;
+use crate::begins_as::BeginsAs;
 use crate::description::{Description, Stored};
 use crate::drawn::Drawn;
 use crate::given::Given;
@@ -215,6 +216,12 @@ pub trait Component: Send + Sync + 'static {
     /// What it keeps in etcd under this key, in words, or that it is deleted; `None` for keys of others.
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
         let _ = (key, value);
+        None
+    }
+
+    /// What a scenario says to it, so that it begins with what it keeps in this world.
+    fn begins_as(&self, world: &World) -> Option<BeginsAs> {
+        let _ = world;
         None
     }
 

@@ -150,6 +150,12 @@ impl FromPlan {
     pub fn odd(&self) -> Odd {
         self.odd
     }
+
+    /// Does the plan say how long the next frame of this event takes?
+    pub fn has_latency(&self) -> bool {
+        let planned = self.current.as_ref().and_then(|now| self.delays.get(now));
+        planned.is_some_and(|delays| self.sent < delays.len())
+    }
 }
 
 impl FromPlan {
