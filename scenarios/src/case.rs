@@ -12,10 +12,11 @@ use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::drive::{Limits, Outcome, Run};
-use wavetank_engine::trace::Record;
-use wavetank_engine::{ProcId, Time, World};
+use wavetank_engine::trace::{FoundViolation, Record};
+use wavetank_engine::{Action, ProcId, Time, World};
 
 use crate::apart;
+use crate::compared::Simulated;
 use crate::explain::{Meaning, Unknown};
 use crate::quiet::quietly;
 use crate::search::Scope;
@@ -69,6 +70,27 @@ pub trait Case: Send + Sync {
 
     /// How long the calm lasts.
     fn calm(&self) -> Duration;
+
+    /// What of the end of a run is compared with that of the same run without faults, if anything is.
+    fn ending(&self, world: &World) -> Option<serde_json::Value> {
+        let _ = world;
+        None
+    }
+
+    /// What is wrong with the end of a run, by that of the same run without faults.
+    fn compare(
+        &self,
+        undisturbed: &serde_json::Value,
+        run: &serde_json::Value,
+    ) -> Option<FoundViolation> {
+        let _ = (undisturbed, run);
+        None
+    }
+
+    /// Is there nothing of this in a run without faults?
+    fn is_fault(&self, action: &Action) -> bool {
+        matches!(action, Action::Fault(_))
+    }
 
     /// How notes are put into words.
     fn describer(&self) -> Describer {
@@ -192,12 +214,19 @@ pub fn run_seed_unless(
                 Record::default(),
                 &|| false,
             );
-            (outcome.expect("nobody stops it"), Odd::default())
+            Simulated::of(
+                case,
+                outcome.expect("nobody stops it"),
+                Odd::default(),
+            )
         };
         let simulated = apart::simulate(apart.as_ref(), world, simulation, stop);
-        return simulated.map(|(outcome, _)| outcome).ok_or(record);
+        let judged = |simulated: Simulated| simulated.judged(case, &options, None).0;
+        return simulated.map(judged).ok_or(record);
     }
-    seeded(case, &options, seed, world, limits, record, stop)
+    let outcome = seeded(case, &options, seed, world, limits, record, stop)?;
+    let simulated = Simulated::of(case, outcome, Odd::default());
+    Ok(simulated.judged(case, &options, None).0)
 }
 
 fn seeded(
@@ -239,6 +268,20 @@ pub fn run_plan_and_count(
     plan: &Plan,
     record: Record,
 ) -> Result<(Outcome, Odd), String> {
+    let simulated = simulate_plan(case, options, plan, record)?;
+    Ok(simulated.judged(case, options, Some(plan)))
+}
+
+/// The same, by itself.
+///
+/// # Errors
+/// What is wrong with the options.
+pub(crate) fn simulate_plan(
+    case: &dyn Case,
+    options: &Options,
+    plan: &Plan,
+    record: Record,
+) -> Result<Simulated, String> {
     let world = case.world(options)?;
     if let Some(apart) = case.apart() {
         let simulation = || {
@@ -257,9 +300,9 @@ fn planned(
     plan: &Plan,
     world: World,
     record: Record,
-) -> (Outcome, Odd) {
+) -> Simulated {
     let limits = Limits::until(case.until(options));
     let mut choices = FromPlan::new(plan);
     let outcome = quietly(|| Run::new(world, &mut choices, limits, record).finish());
-    (outcome, choices.odd())
+    Simulated::of(case, outcome, choices.odd())
 }

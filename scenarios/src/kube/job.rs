@@ -3,11 +3,13 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde_json::{Map, Value as Json};
 use wavetank_cluster::{Components, Named};
 use wavetank_component::{Apart, Drawn, Setup, Spec, View};
 use wavetank_engine::drive::seeded::FaultSchedule;
 use wavetank_engine::drive::story::Describer;
-use wavetank_engine::{LinkSpec, ProcId, Time, World};
+use wavetank_engine::trace::FoundViolation;
+use wavetank_engine::{Action, LinkSpec, ProcId, Time, World};
 use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
@@ -149,6 +151,13 @@ impl Job {
         }
     }
 
+    /// Does this disturb whoever is told it? What is held is held by a plan.
+    fn disturbs(&self, command: &str) -> bool {
+        let mut loads = self.components.iter().flat_map(|own| own.workload());
+        ["hold", "release"].contains(&command)
+            || loads.any(|load| load.disturbs && load.command == command)
+    }
+
     /// What a world is composed of that comes of these options.
     fn setup(&self, options: &Options) -> Result<Setup, String> {
         let usual = || self.components.draw(&self.spec, 0);
@@ -196,6 +205,26 @@ impl Case for Job {
     fn until(&self, _: &Options) -> Time {
         let storm = Duration::from_nanos(self.scenario.storm.nanos());
         Time::ZERO + storm + self.calm()
+    }
+
+    /// Of each component that compares something, by its name.
+    fn ending(&self, world: &World) -> Option<Json> {
+        let there = self.components.iter().filter(|own| own.exists(&self.spec));
+        let all = there.filter_map(|own| Some((own.name().to_owned(), own.ending(world)?)));
+        let all: Map<String, Json> = all.collect();
+        (!all.is_empty()).then_some(Json::Object(all))
+    }
+
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<FoundViolation> {
+        let mut all = self.components.iter();
+        all.find_map(|own| own.compare(undisturbed.get(own.name())?, run.get(own.name())?))
+    }
+
+    fn is_fault(&self, action: &Action) -> bool {
+        match action {
+            Action::Fault(_) => true,
+            Action::Command { what, .. } => self.disturbs(what),
+        }
     }
 
     fn describer(&self) -> Describer {
