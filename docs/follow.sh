@@ -3,7 +3,8 @@
 #
 # A block of code after a line that names a file, in backticks and with a colon, is that file. A line of a block that begins
 # with `$ ` is a command. Files are written into FOLDER/operator, commands run there in the order of the page, and
-# FOLDER/wavetank is this tree. The first command that fails ends it. CARGO_TARGET_DIR may say where to build.
+# FOLDER/wavetank is this tree. A block after the comment `<!-- elsewhere -->` is left out. The first command that fails ends
+# it. CARGO_TARGET_DIR may say where to build.
 set -eu
 
 if [ $# -ne 2 ]; then
@@ -22,8 +23,9 @@ ln -sfn "$root" "$folder/wavetank"
 cd "$folder/operator"
 
 awk '
+    /^<!-- elsewhere -->$/ { elsewhere = 1; next }
     /^```/ && !inside { inside = 1; if (file != "") { path = file; file = "" }; next }
-    /^```/ { inside = 0; path = ""; next }
+    /^```/ { inside = 0; path = ""; elsewhere = 0; next }
     inside && path != "" {
         if (!(path in seen)) {
             seen[path] = 1
@@ -34,7 +36,7 @@ awk '
         print >> path
         next
     }
-    inside && /^\$ / { print substr($0, 3) > "../commands"; next }
+    inside && !elsewhere && /^\$ / { print substr($0, 3) > "../commands"; next }
     !inside && /^`[^` ]*`:$/ { file = substr($0, 2, length($0) - 3); next }
     !inside && NF { file = "" }
 ' "$page"

@@ -12,8 +12,8 @@ use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::drive::{Limits, Outcome, Run};
-use wavetank_engine::trace::{FoundViolation, Record};
-use wavetank_engine::{Action, ProcId, Time, World};
+use wavetank_engine::trace::Record;
+use wavetank_engine::{Action, Check, ProcId, Time, World};
 
 use crate::apart;
 use crate::compared::Simulated;
@@ -77,14 +77,14 @@ pub trait Case: Send + Sync {
         None
     }
 
-    /// What is wrong with the end of a run, by that of the same run without faults.
+    /// What properties say to the end of a run beside that of the same run without faults, by their names.
     fn compare(
         &self,
         undisturbed: &serde_json::Value,
         run: &serde_json::Value,
-    ) -> Option<FoundViolation> {
+    ) -> Vec<(&'static str, Check)> {
         let _ = (undisturbed, run);
-        None
+        Vec::new()
     }
 
     /// Is there nothing of this in a run without faults?
@@ -214,19 +214,15 @@ pub fn run_seed_unless(
                 Record::default(),
                 &|| false,
             );
-            Simulated::of(
-                case,
-                outcome.expect("nobody stops it"),
-                Odd::default(),
-            )
+            Simulated::of(case, outcome.expect("nobody stops it"), Odd::default())
         };
         let simulated = apart::simulate(apart.as_ref(), world, simulation, stop);
-        let judged = |simulated: Simulated| simulated.judged(case, &options, None).0;
+        let judged = |simulated: Simulated| simulated.judged(case, &options).0;
         return simulated.map(judged).ok_or(record);
     }
     let outcome = seeded(case, &options, seed, world, limits, record, stop)?;
     let simulated = Simulated::of(case, outcome, Odd::default());
-    Ok(simulated.judged(case, &options, None).0)
+    Ok(simulated.judged(case, &options).0)
 }
 
 fn seeded(
@@ -268,41 +264,40 @@ pub fn run_plan_and_count(
     plan: &Plan,
     record: Record,
 ) -> Result<(Outcome, Odd), String> {
-    let simulated = simulate_plan(case, options, plan, record)?;
-    Ok(simulated.judged(case, options, Some(plan)))
+    let run = |world: World, limits: Limits, record: Record| {
+        let mut choices = FromPlan::new(plan);
+        let outcome = Run::new(world, &mut choices, limits, record).finish();
+        (outcome, choices.odd())
+    };
+    Ok(simulate(case, options, record, &run)?.judged(case, options))
 }
 
-/// The same, by itself.
+/// How a world is run to its end.
+pub(crate) type Runs<'a> = &'a (dyn Fn(World, Limits, Record) -> (Outcome, Odd) + Sync);
+
+/// Simulates what a run does, and nothing beside it.
 ///
 /// # Errors
 /// What is wrong with the options.
-pub(crate) fn simulate_plan(
+pub(crate) fn simulate(
     case: &dyn Case,
     options: &Options,
-    plan: &Plan,
     record: Record,
+    run: Runs<'_>,
 ) -> Result<Simulated, String> {
     let world = case.world(options)?;
-    if let Some(apart) = case.apart() {
-        let simulation = || {
-            let world = case.world(options).expect("it was built before");
-            planned(case, options, plan, world, Record::default())
-        };
-        let simulated = apart::simulate(apart.as_ref(), world, simulation, &|| false);
-        return Ok(simulated.expect("nobody stops it"));
-    }
-    Ok(planned(case, options, plan, world, record))
-}
-
-fn planned(
-    case: &dyn Case,
-    options: &Options,
-    plan: &Plan,
-    world: World,
-    record: Record,
-) -> Simulated {
     let limits = Limits::until(case.until(options));
-    let mut choices = FromPlan::new(plan);
-    let outcome = quietly(|| Run::new(world, &mut choices, limits, record).finish());
-    Simulated::of(case, outcome, choices.odd())
+    let simulate = |world: World, record: Record| {
+        let (outcome, odd) = quietly(|| run(world, limits, record));
+        Simulated::of(case, outcome, odd)
+    };
+    let Some(apart) = case.apart() else {
+        return Ok(simulate(world, record));
+    };
+    let simulation = || {
+        let world = case.world(options).expect("it was built before");
+        simulate(world, Record::default())
+    };
+    let simulated = apart::simulate(apart.as_ref(), world, simulation, &|| false);
+    Ok(simulated.expect("nobody stops it"))
 }

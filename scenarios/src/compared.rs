@@ -1,13 +1,16 @@
-//! A run beside the same run without faults: what was chosen in it is simulated again, with nothing injected, and its case
-//! says whether the two ended as differently as they may.
+//! A run beside the same run without faults: what was done in it is done again, with nothing injected, and its case says
+//! whether the two ended as differently as they may.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use serde_json::Value as Json;
-use wavetank_engine::ProcId;
-use wavetank_engine::drive::plan::{Odd, Plan};
-use wavetank_engine::drive::{Ending, Outcome};
-use wavetank_engine::trace::FoundViolation;
+use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
+use wavetank_engine::drive::{Applying, Choices, Ending, Limits, Outcome, Run, Turn};
+use wavetank_engine::trace::{FoundViolation, Line, Record, TraceWhat};
+use wavetank_engine::{Check, Entry, ProcId, Report, Sent, Time, World};
 
-use crate::case::{Case, Options, simulate_plan};
+use crate::case::{Case, Options, simulate};
 
 /// A run, and what its case compares of it.
 pub(crate) struct Simulated {
@@ -27,37 +30,147 @@ impl Simulated {
         }
     }
 
-    /// The verdict, with what only another run shows. The plan is that of this run, if it was made by one.
-    pub fn judged(self, case: &dyn Case, options: &Options, plan: Option<&Plan>) -> (Outcome, Odd) {
+    /// The verdict, with what only another run shows.
+    pub fn judged(self, case: &dyn Case, options: &Options) -> (Outcome, Odd) {
         let Simulated {
             mut outcome,
             odd,
             compared,
         } = self;
-        let found = compared.and_then(|own| match plan {
-            Some(plan) => differs(case, options, plan, &own),
-            None => differs(case, options, &chosen(&outcome), &own),
-        });
-        if let Some(found) = found {
-            let mut properties = outcome.world.properties();
-            if let Some(at) = properties.position(|property| property.name() == found.property) {
-                outcome.tallies.violated[at] += 1;
+        let said = compared.map(|own| beside(case, options, &outcome, &own));
+        for (property, check) in said.into_iter().flatten() {
+            let place = |world: &World| world.properties().position(|own| own.name() == property);
+            let at = place(&outcome.world).expect("what is compared is a property of the world");
+            match check {
+                Check::Idle => {}
+                Check::Held => outcome.tallies.tested[at] += 1,
+                Check::Violated(violation) => {
+                    outcome.tallies.violated[at] += 1;
+                    outcome.ending = Ending::Violated(FoundViolation {
+                        property: property.to_owned(),
+                        kind: violation.kind.to_owned(),
+                        object: violation.object,
+                        message: violation.message,
+                    });
+                }
             }
-            outcome.ending = Ending::Violated(found);
         }
         (outcome, odd)
     }
 }
 
-fn chosen(outcome: &Outcome) -> Plan {
-    let name = |process: ProcId| outcome.world.name(process).to_owned();
-    let lines: Vec<_> = outcome.record.lines(&name, outcome.end()).collect();
-    Plan::from_trace(lines.iter())
+/// What is said of the end of a run beside that of the same run without faults.
+fn beside(
+    case: &dyn Case,
+    options: &Options,
+    outcome: &Outcome,
+    own: &Json,
+) -> Vec<(&'static str, Check)> {
+    let undisturbed = Undisturbed::of(case, outcome);
+    let run = |world: World, limits: Limits, record: Record| {
+        let choices = undisturbed.clone();
+        let outcome = Run::new(world, choices, limits, record).finish();
+        (outcome, Odd::default())
+    };
+    let other = simulate(case, options, Record::default(), &run);
+    match other.expect("its options are those of the run").compared {
+        None => Vec::new(),
+        Some(other) => case.compare(&other, own),
+    }
 }
 
-fn differs(case: &dyn Case, options: &Options, plan: &Plan, own: &Json) -> Option<FoundViolation> {
-    let undisturbed = plan.undisturbed(&|action| case.is_fault(action));
-    let other = simulate_plan(case, options, &undisturbed, Default::default());
-    let other = other.expect("its options are those of the run").compared?;
-    case.compare(&other, own)
+/// The choices of a run, for one without faults: everybody is told the same at the same time, and draws the same in the
+/// same turn. Frames take as long as usual.
+#[derive(Clone, Debug)]
+struct Undisturbed {
+    actions: FromPlan,
+    /// What was drawn, by who draws for what.
+    drawn: BTreeMap<String, VecDeque<u64>>,
+}
+
+impl Undisturbed {
+    fn of(case: &dyn Case, outcome: &Outcome) -> Undisturbed {
+        let name = |process: ProcId| outcome.world.name(process).to_owned();
+        let lines: Vec<Line> = outcome.record.lines(&name, outcome.end()).collect();
+        let mut drawn: BTreeMap<String, VecDeque<u64>> = BTreeMap::new();
+        for line in &lines {
+            if let Line::Event(event) = line
+                && let TraceWhat::Choice(name, value) = &event.what
+            {
+                drawn.entry(drawer(name)).or_default().push_back(*value);
+            }
+        }
+        let plan = Plan::from_trace(lines.iter()).undisturbed(&|action| case.is_fault(action));
+        let mut plan = Plan {
+            delays: BTreeMap::new(),
+            choices: BTreeMap::new(),
+            ..plan
+        };
+        // What came right after an event comes at its time: that event may not be.
+        for planned in &mut plan.actions {
+            planned.after = None;
+        }
+        Undisturbed {
+            actions: FromPlan::new(&plan),
+            drawn,
+        }
+    }
+}
+
+/// `choose p1/act.0 of 3` of `choose p1.2/act#7.0 of 3`: whichever life it is, and however many of its routines run.
+fn drawer(name: &str) -> String {
+    let mut kept = String::with_capacity(name.len());
+    let (process, rest) = name.split_once('/').unwrap_or((name, ""));
+    kept.push_str(
+        process
+            .rsplit_once('.')
+            .map_or(process, |(process, _)| process),
+    );
+    kept.push('/');
+    let (routine, rest) = rest.split_once('#').unwrap_or((rest, ""));
+    kept.push_str(routine);
+    kept.push_str(rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    kept
+}
+
+impl Choices for Undisturbed {
+    fn latency(&mut self, sent: Sent) -> Duration {
+        self.actions.latency(sent)
+    }
+
+    fn choose(&mut self, world: &World, entry: &Entry, domain: u64) -> u64 {
+        let name = world.render(&world.entry_name(entry));
+        let drawn = self.drawn.get_mut(&drawer(&name));
+        match drawn.and_then(VecDeque::pop_front) {
+            Some(drawn) => drawn % domain.max(1),
+            None => self.actions.choose(world, entry, domain),
+        }
+    }
+
+    fn next_turn(&self) -> Option<Time> {
+        self.actions.next_turn()
+    }
+
+    fn applying(&mut self, world: &World, what: Applying<'_>) {
+        self.actions.applying(world, what);
+    }
+
+    fn turn(&mut self, world: &World) -> Turn {
+        self.actions.turn(world)
+    }
+
+    fn applied(&mut self, world: &World, entry: Option<&Entry>, report: &Report) {
+        self.actions.applied(world, entry, report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_draws_is_the_same_in_each_life_and_routine() {
+        assert_eq!(drawer("choose p1.2/act#7.0 of 3"), "choose p1/act.0 of 3");
+        assert_eq!(drawer("choose p1.2/act#17.1 of 3"), "choose p1/act.1 of 3");
+    }
 }

@@ -161,11 +161,7 @@ async fn cleanup(client: &Client, shop: &Shop) -> Result<(), Error> {
 }
 
 /// Adds the finalizer, or takes it away: of this very shop, as it was seen.
-async fn set_finalizers(
-    client: &Client,
-    shop: &Shop,
-    finalizers: &[String],
-) -> Result<(), Error> {
+async fn set_finalizers(client: &Client, shop: &Shop, finalizers: &[String]) -> Result<(), Error> {
     let patch = json!({
         "metadata": {
             "finalizers": finalizers,

@@ -42,5 +42,8 @@ fn a_role_of_another_namespace_grants_nothing() {
     let rbac = RBAC.replace("namespace: default", "namespace: other");
     let told = complained(&rbac);
     let needed = "it needs `create` of `configmaps` in the namespace `default`";
-    assert!(told.iter().any(|told| told.starts_with(needed)), "{told:#?}");
+    assert!(
+        told.iter().any(|told| told.starts_with(needed)),
+        "{told:#?}"
+    );
 }

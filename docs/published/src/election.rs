@@ -49,7 +49,9 @@ fn leases_are_not_stolen() -> PropertyInfo {
         let (loser, winner) = (holder(&before), holder(&now));
         Err(Breach::of(
             "default/some-operator-lock",
-            format!("{winner} takes the lease {passed:.3} s after {loser} has: both were told that they lead"),
+            format!(
+                "{winner} takes the lease {passed:.3} s after {loser} has: both were told that they lead"
+            ),
         ))
     })
 }

@@ -2,6 +2,7 @@
 //! `PUBLISHED=rivven cargo run -- run rivven.yaml`. [`docs/PUBLISHED.md`](../../PUBLISHED.md) tells what came of it.
 
 mod election;
+mod finalizer;
 mod rivven;
 
 use std::process::ExitCode;
@@ -10,8 +11,9 @@ fn main() -> ExitCode {
     let command = match std::env::var("PUBLISHED").as_deref() {
         Ok("rivven") => rivven::command(),
         Ok("election") => election::command(),
+        Ok("finalizer") => finalizer::command(),
         _ => {
-            eprintln!("PUBLISHED says which: `rivven` or `election`");
+            eprintln!("PUBLISHED says which: `rivven`, `election` or `finalizer`");
             return ExitCode::from(2);
         }
     };

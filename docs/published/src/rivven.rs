@@ -8,7 +8,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube_of_rivven::{Client, CustomResourceExt};
 use rivven_operator::controller::run_controller;
 use rivven_operator::crd::RivvenCluster;
-use wavetank_host::wavetank::prelude::*;
+use wavetank_host::wavetank::prelude::{Act, Actors, Context, Json, Resource, json, kinds};
 use wavetank_host::wavetank::{self, Command};
 use wavetank_host::{Operator, defined};
 
@@ -27,7 +27,10 @@ struct Owner {
 impl Act for Owner {
     const REPLICAS: &'static str = "owners";
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
-        ("edit", "Each owner makes one of the clusters, or scales it."),
+        (
+            "edit",
+            "Each owner makes one of the clusters, or scales it.",
+        ),
         ("close", "Each owner deletes one of the clusters."),
     ];
 
@@ -68,7 +71,9 @@ pub fn command() -> Command {
         "rivven-operators",
         "ro",
         "operators of Rivven clusters",
-        |wire, namespace, _| run_controller(Client::new(wire, namespace), Some(namespace.to_owned())),
+        |wire, namespace, _| {
+            run_controller(Client::new(wire, namespace), Some(namespace.to_owned()))
+        },
     );
     let operator = operator
         .serves_defined(&definition())

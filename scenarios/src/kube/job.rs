@@ -8,8 +8,7 @@ use wavetank_cluster::{Components, Named};
 use wavetank_component::{Apart, Drawn, Setup, Spec, View};
 use wavetank_engine::drive::seeded::FaultSchedule;
 use wavetank_engine::drive::story::Describer;
-use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Action, LinkSpec, ProcId, Time, World};
+use wavetank_engine::{Action, Check, LinkSpec, ProcId, Time, World};
 use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
@@ -215,9 +214,10 @@ impl Case for Job {
         (!all.is_empty()).then_some(Json::Object(all))
     }
 
-    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<FoundViolation> {
-        let mut all = self.components.iter();
-        all.find_map(|own| own.compare(undisturbed.get(own.name())?, run.get(own.name())?))
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Vec<(&'static str, Check)> {
+        let all = self.components.iter();
+        all.filter_map(|own| own.compare(undisturbed.get(own.name())?, run.get(own.name())?))
+            .collect()
     }
 
     fn is_fault(&self, action: &Action) -> bool {

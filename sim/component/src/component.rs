@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
-use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{FaultKind, Note, ProcId, World};
+use wavetank_engine::{Check, FaultKind, Note, ProcId, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
 use crate::apart::Apart;
@@ -214,8 +213,9 @@ pub trait Component: Send + Sync + 'static {
         None
     }
 
-    /// What is wrong with the end of a run, by that of the same run without faults.
-    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<FoundViolation> {
+    /// What one of its properties says to the end of a run beside that of the same run without faults. The kind of object
+    /// of a violation is `FoundViolation::DIFFERENCE`.
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<(&'static str, Check)> {
         let _ = (undisturbed, run);
         None
     }

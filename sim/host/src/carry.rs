@@ -10,8 +10,8 @@ use wavetank_api::http::{Content, WatchEvent, WatchPart};
 use wavetank_api::{Request, Response};
 use wavetank_client::LoadBalancer;
 use wavetank_engine::{
-    Condition, Either, Instant, Keepalive, Name, NetError, Outcome, Payload, ProcId, Rx, Stream, Task, Time,
-    Transport,
+    Condition, Either, Instant, Keepalive, Name, NetError, Outcome, Payload, ProcId, Rx, Stream,
+    Task, Time, Transport,
 };
 
 use crate::http::{self, Head};
@@ -294,4 +294,3 @@ fn line(event: &WatchEvent) -> Bytes {
     line.push(b'\n');
     line.into()
 }
-

@@ -15,14 +15,13 @@ use wavetank_component::{
     Wiring,
 };
 use wavetank_components::{informers, kube_apiserver};
-use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Name, Note, World};
+use wavetank_engine::{Check, Name, Note, World};
 
 use crate::apart::Forks;
+use crate::carry::GIVEN_UP_AFTER;
 use crate::kind;
 use crate::life::{self, Ended, Main};
 use crate::observed::{Answered, Asked, Began, CutOff, Exited};
-use crate::carry::GIVEN_UP_AFTER;
 use crate::process::{Hosted, Program, Start};
 use crate::wire::Wire;
 use crate::{properties, sieve};
@@ -242,8 +241,8 @@ impl Component for Operator {
         properties::ending(world, self.key)
     }
 
-    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<FoundViolation> {
-        properties::compare(self.key, undisturbed, run)
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<(&'static str, Check)> {
+        Some(properties::compare(self.key, undisturbed, run))
     }
 
     fn describe(&self, world: &World, note: &Note) -> Option<Description> {

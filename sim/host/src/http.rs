@@ -73,7 +73,9 @@ where
 {
     let (parts, body) = request.into_parts();
     let collected = body.collect().await;
-    let bytes = collected.map_err(|error| io::Error::other(error.into()))?.to_bytes();
+    let bytes = collected
+        .map_err(|error| io::Error::other(error.into()))?
+        .to_bytes();
     let method = method(&parts.method)?;
     let text = |name: HeaderName| text(&parts.headers, name);
     Ok(Request {

@@ -70,11 +70,7 @@ thread_local! {
 }
 
 /// Begins a life, and names it. The number is what its randomness comes of.
-pub(crate) fn begin(
-    start: &dyn Fn(Wire) -> Main,
-    number: u64,
-    clocks: Clocks,
-) -> u64 {
+pub(crate) fn begin(start: &dyn Fn(Wire) -> Main, number: u64, clocks: Clocks) -> u64 {
     sys::enter(clocks, number);
     for _ in 0..number % KEYS {
         let _ = keys();

@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 use wavetank_api::Request;
 use wavetank_client::LoadBalancer;
 use wavetank_engine::{
-    Caller, Cell, Condition, Cx, Digest, Name, NotState, Outcome, Payload, Process,
-    RoutineFuture, Rx, Status, Task, Timer, World, digest,
+    Caller, Cell, Condition, Cx, Digest, Name, NotState, Outcome, Payload, Process, RoutineFuture,
+    Rx, Status, Task, Timer, World, digest,
 };
 
 use crate::carry::{self, FORGOTTEN, Idle, Watch};
@@ -172,11 +172,7 @@ impl Hosted {
         let start = move |wire: Wire| (program.start)(wire, program.namespace, &name);
         // Replicas that draw alike are still not alike.
         let number = digest(&(&*self.name, number));
-        let life = life::begin(
-            &start,
-            number,
-            Clocks { monotonic, wall },
-        );
+        let life = life::begin(&start, number, Clocks { monotonic, wall });
         self.alive = Alive(Some(life));
     }
 

@@ -27,10 +27,7 @@ where
     case_of("tests/program.yaml", run)
 }
 
-fn case_of<F, R>(
-    scenario: &str,
-    run: impl Fn(Client) -> F + Send + Sync + 'static,
-) -> Box<dyn Case>
+fn case_of<F, R>(scenario: &str, run: impl Fn(Client) -> F + Send + Sync + 'static) -> Box<dyn Case>
 where
     F: Future<Output = R> + 'static,
     R: Returns,
@@ -213,11 +210,19 @@ async fn leave(client: Client, api_version: &str) {
     });
     let child = json!({"name": "child", "ownerReferences": [reference]});
     // Another life may have deleted the owner already.
-    if maps(&client).get_opt("done").await.is_ok_and(|done| done.is_none()) {
+    if maps(&client)
+        .get_opt("done")
+        .await
+        .is_ok_and(|done| done.is_none())
+    {
         make(&client, child).await;
     }
     make(&client, json!({"name": "done"})).await;
-    while maps(&client).delete("owner", &Default::default()).await.is_err() {
+    while maps(&client)
+        .delete("owner", &Default::default())
+        .await
+        .is_err()
+    {
         match maps(&client).get_opt("owner").await {
             Ok(None) => break,
             _ => sleep(Duration::from_secs(1)).await,
@@ -234,7 +239,9 @@ fn what_a_garbage_collector_collects_is_no_orphan() {
 /// The collector does not know the kind of the owner, and leaves what it owns alone.
 #[test]
 fn what_nobody_collects_is_found() {
-    let case = case_of("tests/garbage.yaml", |client| leave(client, "example.com/v1"));
+    let case = case_of("tests/garbage.yaml", |client| {
+        leave(client, "example.com/v1")
+    });
     let says = "default/child is left, and its owners are gone";
     is_found(case.as_ref(), "programs-leave-no-orphans", says);
 }

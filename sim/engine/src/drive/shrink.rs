@@ -82,9 +82,10 @@ fn kind(action: &Action, started: &mut BTreeSet<String>) -> Option<String> {
     };
     let kind = match fault {
         Fault::Start { process } if started.insert(process.clone()) => return None,
-        Fault::Start { .. } | Fault::Stop { .. } | Fault::Crash { .. } | Fault::PowerLoss { .. } => {
-            FaultKind::Crash.name()
-        }
+        Fault::Start { .. }
+        | Fault::Stop { .. }
+        | Fault::Crash { .. }
+        | Fault::PowerLoss { .. } => FaultKind::Crash.name(),
         Fault::Resume { .. } => FaultKind::Pause.name(),
         Fault::Reschedule { .. } => FaultKind::Deschedule.name(),
         Fault::Partition { .. } | Fault::Heal { .. } => FaultKind::Partition.name(),
@@ -157,24 +158,45 @@ fn try_change(best: &mut Plan, attempt: &mut dyn Attempt, change: impl FnOnce(&m
     fails
 }
 
-/// Removes halves, quarters, … single actions. Were there any?
+/// Removes halves, quarters, … single actions, and then starts: a piece that has one in it would seldom go. Were there any?
 fn remove_actions(best: &mut Plan, attempt: &mut dyn Attempt) -> bool {
     let before = best.actions.len();
-    let mut size = best.actions.len().div_ceil(2);
-    while size > 0 {
-        let mut from = 0;
-        while from < best.actions.len() {
-            let to = (from + size).min(best.actions.len());
-            let removed = try_change(best, attempt, |plan| {
-                plan.actions.drain(from..to);
-            });
-            if !removed {
-                from = to;
+    for starts in [false, true] {
+        let mut size = match starts {
+            false => which(best, starts).len().div_ceil(2),
+            true => 1,
+        };
+        while size > 0 {
+            let mut from = 0;
+            loop {
+                let all = which(best, starts);
+                let Some(piece) = all.get(from..(from + size).min(all.len())) else {
+                    break;
+                };
+                if piece.is_empty() {
+                    break;
+                }
+                let removed = try_change(best, attempt, |plan| {
+                    let mut at = 0..plan.actions.len();
+                    plan.actions
+                        .retain(|_| at.next().is_none_or(|at| !piece.contains(&at)));
+                });
+                if !removed {
+                    from += size;
+                }
             }
+            size /= 2;
         }
-        size /= 2;
     }
     best.actions.len() < before
+}
+
+/// Where in a plan the first starts of processes are, or all that is none.
+fn which(plan: &Plan, starts: bool) -> Vec<usize> {
+    let mut started = BTreeSet::new();
+    let all = plan.actions.iter().enumerate();
+    let wanted = all.filter(|(_, planned)| kind(&planned.action, &mut started).is_none() == starts);
+    wanted.map(|(at, _)| at).collect()
 }
 
 /// Lets everything, halves, quarters, … single entries of a part of the plan be as they are by default.
@@ -296,9 +318,8 @@ mod tests {
         let mut plan = plan();
         let mut opens = Opens { attempts: 0 };
         remove_kinds(&mut plan, &mut opens);
-        let is_start = |planned: &&Planned| {
-            matches!(&planned.action, Action::Fault(Fault::Start { .. }))
-        };
+        let is_start =
+            |planned: &&Planned| matches!(&planned.action, Action::Fault(Fault::Start { .. }));
         assert_eq!(plan.actions.iter().filter(is_start).count(), 1);
         let told = format!("{:?}", plan.actions);
         assert!(!told.contains("Crash") && !told.contains("close"));

@@ -1,7 +1,7 @@
 //! The end of a run beside that of the same run without faults: Sieve's differential oracle. An operator that does what is
 //! asked of it, whatever happens meanwhile, has made the same in the end, and has not written much more often.
 //!
-//! What is looked at is in [`Ending`], what makes a difference in [`Ending::differs`].
+//! What is looked at is in [`Ending`], what makes a difference in [`Ending::beside`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use wavetank_api::Object;
 use wavetank_component::{Need, PropertyInfo, Section};
 use wavetank_engine::trace::FoundViolation;
-use wavetank_engine::{Check, Name, Note, Property, World};
+use wavetank_engine::{Check, Name, Note, Property, Violation, World};
 
 use super::cluster::{Objects, changes};
 use super::every::{is_orphan, named};
@@ -56,16 +56,28 @@ pub(crate) fn ending(world: &World, key: &str) -> Option<Json> {
     Some(serde_json::from_str(ending).expect("it was written as JSON"))
 }
 
-/// How the operator with this key ended otherwise than it may.
-pub(crate) fn compare(key: &str, undisturbed: &Json, run: &Json) -> Option<FoundViolation> {
+/// What the property of the operator with this key says to the end of a run beside that of one without faults.
+pub(crate) fn compare(key: &str, undisturbed: &Json, run: &Json) -> (&'static str, Check) {
     let read = |ending: &Json| Ending::deserialize(ending).expect("it was written as one");
-    let (object, message) = read(run).differs(&read(undisturbed))?;
-    Some(FoundViolation {
-        property: named(key, "end-alike").to_owned(),
-        kind: FoundViolation::DIFFERENCE.to_owned(),
-        object,
-        message,
-    })
+    let check = match read(run).beside(&read(undisturbed)) {
+        Compared::Otherwise => Check::Idle,
+        Compared::Alike => Check::Held,
+        Compared::Differs(object, message) => Check::Violated(Violation {
+            kind: FoundViolation::DIFFERENCE,
+            object,
+            message,
+        }),
+    };
+    (named(key, "end-alike"), check)
+}
+
+/// What comes of a comparison.
+enum Compared {
+    /// People did something else in that run: there is nothing to compare.
+    Otherwise,
+    Alike,
+    /// The object, and what is wrong with it.
+    Differs(String, String),
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -112,8 +124,7 @@ impl EndsAlike {
         if about.plural.is_empty() || sieve::is_housekeeping(path) {
             return;
         }
-        self.kinds
-            .insert(path::registry(about.group, about.plural));
+        self.kinds.insert(path::registry(about.group, about.plural));
         match (verb, &asked.object) {
             ("POST", Some(body)) if about.name.is_empty() => {
                 let name = match body.name.is_empty() {
@@ -220,8 +231,7 @@ impl Property for EndsAlike {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let is_of_none =
-            note.body.get::<Asked>().is_none() && changes(note).next().is_none();
+        let is_of_none = note.body.get::<Asked>().is_none() && changes(note).next().is_none();
         is_of_none.then_some(Check::Idle)
     }
 
@@ -237,7 +247,8 @@ impl Property for EndsAlike {
         }
         let ending = serde_json::to_string(&self.ending()).expect("it is JSON");
         self.ending = Some(ending);
-        Check::Held
+        // Whether it held is known when the other run has ended.
+        Check::Idle
     }
 }
 
@@ -254,9 +265,8 @@ struct Ending {
 }
 
 impl Ending {
-    /// The object, and what is wrong with it, by the end of a run without faults. `None` also where people did something
-    /// else in that run: then there is nothing to compare.
-    fn differs(&self, other: &Ending) -> Option<(String, String)> {
+    /// Beside the end of a run without faults.
+    fn beside(&self, other: &Ending) -> Compared {
         let is_known = |place: &&String| {
             let of = |ending: &Ending| ending.kinds.iter().any(|kind| place.starts_with(kind));
             of(self) && of(other)
@@ -265,12 +275,19 @@ impl Ending {
         let places: Vec<&String> = places.into_iter().filter(is_known).collect();
         let is_made = |place: &str| self.made.contains(place) || other.made.contains(place);
         let asked = |place: &&&String| !is_made(place);
-        if !places.iter().filter(asked).all(|place| self.asks_like(other, place)) {
-            return None;
+        if !places
+            .iter()
+            .filter(asked)
+            .all(|place| self.asks_like(other, place))
+        {
+            return Compared::Otherwise;
         }
         let mut all = places.into_iter();
         let found = all.find_map(|place| self.differs_at(other, place, is_made(place)));
-        found.or_else(|| self.writes_more(other))
+        match found.or_else(|| self.writes_more(other)) {
+            None => Compared::Alike,
+            Some((object, message)) => Compared::Differs(object, message),
+        }
     }
 
     fn at(&self, place: &str) -> &[Json] {
@@ -370,6 +387,10 @@ fn first_difference(own: &Json, other: &Json, path: &str) -> Option<(String, Str
         Json::Null => "not said".to_owned(),
         value => value.to_string(),
     };
-    let path = if path.is_empty() { "what is said" } else { path };
+    let path = if path.is_empty() {
+        "what is said"
+    } else {
+        path
+    };
     Some((path.to_owned(), said(own), said(other)))
 }

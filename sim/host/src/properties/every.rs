@@ -124,7 +124,11 @@ fn is_going(object: &Object) -> bool {
 /// Does it have owners, and are all of them gone?
 pub(super) fn is_orphan(object: &Object, all: &Objects) -> bool {
     let owners = json::at(object.json(), &["metadata", "ownerReferences"]);
-    let mut owners = owners.and_then(Json::as_array).into_iter().flatten().peekable();
+    let mut owners = owners
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .peekable();
     let is_there = |owner: &Json| {
         let of = owner["uid"].as_str().unwrap_or_default();
         all.iter().any(|(_, object)| uid(object) == of)

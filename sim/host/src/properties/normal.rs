@@ -111,7 +111,10 @@ mod tests {
 
     fn normal(value: &Json) -> Json {
         let made_up = [
-            ("11111111-2222-3333-4444-555555555555", "(the uid of Shop default/one)"),
+            (
+                "11111111-2222-3333-4444-555555555555",
+                "(the uid of Shop default/one)",
+            ),
             ("page-x7k2p", "page-…"),
         ];
         let made_up = made_up.map(|(name, of)| (name.to_owned(), of.to_owned()));

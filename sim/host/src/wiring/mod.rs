@@ -54,7 +54,9 @@ pub fn complaints(
         }
     }
     if used.asked.is_empty() {
-        return Err(format!("under the seeds {seeds} {operator} ask for nothing"));
+        return Err(format!(
+            "under the seeds {seeds} {operator} ask for nothing"
+        ));
     }
     let granted = granted(rbac, &used.namespace)?;
     let mut all = used.forbidden(&granted);
@@ -112,7 +114,9 @@ impl Used {
                 "" => "in the whole cluster".to_owned(),
                 namespace => format!("in the namespace `{namespace}`"),
             };
-            all.push(format!("it needs {asked} {place}, and no rule allows that: {what}"));
+            all.push(format!(
+                "it needs {asked} {place}, and no rule allows that: {what}"
+            ));
         }
         all
     }

@@ -75,7 +75,9 @@ fn resource_name_matches(rule: &PolicyRule, name: &str) -> bool {
 
 fn non_resource_url_matches(rule: &PolicyRule, path: &str) -> bool {
     rule.non_resource_urls.iter().any(|own| {
-        let begins = own.strip_suffix('*').is_some_and(|own| path.starts_with(own));
+        let begins = own
+            .strip_suffix('*')
+            .is_some_and(|own| path.starts_with(own));
         own == path || begins
     })
 }
@@ -138,7 +140,9 @@ struct RoleRef {
 /// # Errors
 /// What is wrong with them.
 pub(super) fn granted(yaml: &str, namespace: &str) -> Result<Vec<Granted>, String> {
-    let texts = yaml.split("\n---").map(|text| text.trim_start_matches("---"));
+    let texts = yaml
+        .split("\n---")
+        .map(|text| text.trim_start_matches("---"));
     let texts = texts.filter(|text| text.lines().any(is_said));
     let read = |text| serde_saphyr::from_str::<Document>(text).map_err(|error| error.to_string());
     let documents: Vec<Document> = texts.map(read).collect::<Result<_, _>>()?;
@@ -148,7 +152,10 @@ pub(super) fn granted(yaml: &str, namespace: &str) -> Result<Vec<Granted>, Strin
     };
     let mut bound: BTreeMap<(&str, &str), Vec<Option<String>>> = BTreeMap::new();
     for document in &documents {
-        let to = (document.role_ref.kind.as_str(), document.role_ref.name.as_str());
+        let to = (
+            document.role_ref.kind.as_str(),
+            document.role_ref.name.as_str(),
+        );
         match document.kind.as_str() {
             "ClusterRoleBinding" => bound.entry(to).or_default().push(None),
             "RoleBinding" => bound.entry(to).or_default().push(Some(place(document))),
@@ -243,7 +250,10 @@ mod tests {
         };
         assert!(allows(role));
         assert!(!allows(&format!("{role}{binding}")));
-        assert!(allows(&format!("{role}{}", binding.replace("other", "default"))));
+        assert!(allows(&format!(
+            "{role}{}",
+            binding.replace("other", "default")
+        )));
         assert!(granted("kind: Namespace", "default").is_err());
     }
 }
