@@ -13,9 +13,10 @@ use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::drive::{Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
-use wavetank_engine::{ProcId, Time, World};
+use wavetank_engine::{Action, Check, ProcId, Time, World};
 
 use crate::apart;
+use crate::compared::Simulated;
 use crate::explain::{Meaning, Unknown};
 use crate::quiet::quietly;
 use crate::scene::Draft;
@@ -95,6 +96,27 @@ pub trait Case: Send + Sync {
 
     /// How long the calm lasts.
     fn calm(&self) -> Duration;
+
+    /// What of the end of a run is compared with that of the same run without faults, if anything is.
+    fn ending(&self, world: &World) -> Option<serde_json::Value> {
+        let _ = world;
+        None
+    }
+
+    /// What properties say to the end of a run beside that of the same run without faults, by their names.
+    fn compare(
+        &self,
+        undisturbed: &serde_json::Value,
+        run: &serde_json::Value,
+    ) -> Vec<(&'static str, Check)> {
+        let _ = (undisturbed, run);
+        Vec::new()
+    }
+
+    /// Is there nothing of this in a run without faults?
+    fn is_fault(&self, action: &Action) -> bool {
+        matches!(action, Action::Fault(_))
+    }
 
     /// How notes are put into words.
     fn describer(&self) -> Describer {
@@ -218,12 +240,15 @@ pub fn run_seed_unless(
                 Record::default(),
                 &|| false,
             );
-            (outcome.expect("nobody stops it"), Odd::default())
+            Simulated::of(case, outcome.expect("nobody stops it"), Odd::default())
         };
         let simulated = apart::simulate(apart.as_ref(), world, simulation, stop);
-        return simulated.map(|(outcome, _)| outcome).ok_or(record);
+        let judged = |simulated: Simulated| simulated.judged(case, &options).0;
+        return simulated.map(judged).ok_or(record);
     }
-    seeded(case, &options, seed, world, limits, record, stop)
+    let outcome = seeded(case, &options, seed, world, limits, record, stop)?;
+    let simulated = Simulated::of(case, outcome, Odd::default());
+    Ok(simulated.judged(case, &options).0)
 }
 
 fn seeded(
@@ -269,27 +294,40 @@ pub fn run_plan_and_count(
     plan: &Plan,
     record: Record,
 ) -> Result<(Outcome, Odd), String> {
-    let world = case.world(options)?;
-    if let Some(apart) = case.apart() {
-        let simulation = || {
-            let world = case.world(options).expect("it was built before");
-            planned(case, options, plan, world, Record::default())
-        };
-        let simulated = apart::simulate(apart.as_ref(), world, simulation, &|| false);
-        return Ok(simulated.expect("nobody stops it"));
-    }
-    Ok(planned(case, options, plan, world, record))
+    let run = |world: World, limits: Limits, record: Record| {
+        let mut choices = FromPlan::new(plan);
+        let outcome = Run::new(world, &mut choices, limits, record).finish();
+        (outcome, choices.odd())
+    };
+    Ok(simulate(case, options, record, &run)?.judged(case, options))
 }
 
-fn planned(
+/// How a world is run to its end.
+pub(crate) type Runs<'a> = &'a (dyn Fn(World, Limits, Record) -> (Outcome, Odd) + Sync);
+
+/// Simulates what a run does, and nothing beside it.
+///
+/// # Errors
+/// What is wrong with the options.
+pub(crate) fn simulate(
     case: &dyn Case,
     options: &Options,
-    plan: &Plan,
-    world: World,
     record: Record,
-) -> (Outcome, Odd) {
+    run: Runs<'_>,
+) -> Result<Simulated, String> {
+    let world = case.world(options)?;
     let limits = Limits::until(case.until(options));
-    let mut choices = FromPlan::new(plan);
-    let outcome = quietly(|| Run::new(world, &mut choices, limits, record).finish());
-    (outcome, choices.odd())
+    let simulate = |world: World, record: Record| {
+        let (outcome, odd) = quietly(|| run(world, limits, record));
+        Simulated::of(case, outcome, odd)
+    };
+    let Some(apart) = case.apart() else {
+        return Ok(simulate(world, record));
+    };
+    let simulation = || {
+        let world = case.world(options).expect("it was built before");
+        simulate(world, Record::default())
+    };
+    let simulated = apart::simulate(apart.as_ref(), world, simulation, &|| false);
+    Ok(simulated.expect("nobody stops it"))
 }

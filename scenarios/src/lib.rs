@@ -21,6 +21,7 @@ pub mod case;
 pub mod catalogue;
 pub mod cli;
 mod command;
+mod compared;
 pub mod explain;
 pub mod file;
 pub mod head;

@@ -3,12 +3,13 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde_json::{Map, Value as Json};
 use wavetank_cluster::{Components, Named};
 use wavetank_component::{Apart, BeginsAs, Drawn, Setup, Spec, View};
 use wavetank_engine::drive::plan::Plan;
 use wavetank_engine::drive::seeded::FaultSchedule;
 use wavetank_engine::drive::story::Describer;
-use wavetank_engine::{LinkSpec, ProcId, Time, World};
+use wavetank_engine::{Action, Check, LinkSpec, ProcId, Time, World};
 use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
@@ -152,6 +153,13 @@ impl Job {
         }
     }
 
+    /// Does this disturb whoever is told it? What is held is held by a plan.
+    fn disturbs(&self, command: &str) -> bool {
+        let mut loads = self.components.iter().flat_map(|own| own.workload());
+        ["hold", "release"].contains(&command)
+            || loads.any(|load| load.disturbs && load.command == command)
+    }
+
     /// What a world is composed of that comes of these options.
     fn setup(&self, options: &Options) -> Result<Setup, String> {
         let usual = || self.components.draw(&self.spec, 0);
@@ -227,6 +235,27 @@ impl Case for Job {
     fn until(&self, _: &Options) -> Time {
         let storm = Duration::from_nanos(self.scenario.storm.nanos());
         Time::ZERO + storm + self.calm()
+    }
+
+    /// Of each component that compares something, by its name.
+    fn ending(&self, world: &World) -> Option<Json> {
+        let there = self.components.iter().filter(|own| own.exists(&self.spec));
+        let all = there.filter_map(|own| Some((own.name().to_owned(), own.ending(world)?)));
+        let all: Map<String, Json> = all.collect();
+        (!all.is_empty()).then_some(Json::Object(all))
+    }
+
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Vec<(&'static str, Check)> {
+        let all = self.components.iter();
+        all.filter_map(|own| own.compare(undisturbed.get(own.name())?, run.get(own.name())?))
+            .collect()
+    }
+
+    fn is_fault(&self, action: &Action) -> bool {
+        match action {
+            Action::Fault(_) => true,
+            Action::Command { what, .. } => self.disturbs(what),
+        }
     }
 
     fn describer(&self) -> Describer {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
-use wavetank_engine::{FaultKind, Note, ProcId, World};
+use wavetank_engine::{Check, FaultKind, Note, ProcId, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
 use crate::apart::Apart;
@@ -205,6 +205,20 @@ pub trait Component: Send + Sync + 'static {
     fn settles(&self, setup: &Setup) -> Duration {
         let _ = setup;
         Duration::ZERO
+    }
+
+    /// What of the end of a run it compares with that of the same run without faults; `None` if it compares nothing. The
+    /// two runs happen one after another, and maybe in processes of their own.
+    fn ending(&self, world: &World) -> Option<Json> {
+        let _ = world;
+        None
+    }
+
+    /// What one of its properties says to the end of a run beside that of the same run without faults. The kind of object
+    /// of a violation is `FoundViolation::DIFFERENCE`.
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<(&'static str, Check)> {
+        let _ = (undisturbed, run);
+        None
     }
 
     /// What it tells, in words; `None` for what is not its own, or what no story needs.
