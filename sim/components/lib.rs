@@ -20,6 +20,7 @@ pub mod informers;
 pub mod kube_apiserver;
 pub mod kube_controller_manager;
 pub mod load_balancer;
+pub mod nodes;
 pub mod pod_runners;
 mod promises;
 pub mod rollout;

@@ -6,10 +6,12 @@ use std::future::Future;
 use std::hash::Hash;
 use std::time::Duration;
 
-use serde_json::Value as Json;
-use wavetank_api::{Method, Request, Resource, Stored};
+use serde_json::{Value as Json, json};
+use wavetank_api::{Method, Request, Resource, Stored, json};
 use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task};
+
+use crate::pod_runners::NEVER_READY;
 
 /// The namespace of all that they use.
 pub(crate) const NAMESPACE: &str = "default";
@@ -117,6 +119,34 @@ impl Client {
         listed.map_or(Vec::new(), |list| list.items)
     }
 
+    /// Reads the object of this name, and writes it with one field changed.
+    pub async fn change(&self, of: &Resource, name: &str, field: &[&str], value: Json) {
+        if let Some(mut object) = self.get(of, name).await {
+            json::set(&mut object, field, value);
+            let put = Request::new(Method::Put, of.path(NAMESPACE, name));
+            self.ask(put.with(object)).await;
+        }
+    }
+
+    /// The number that was asked for, or one below `most`.
+    pub async fn number(&self, asked: Option<i64>, most: u64) -> i64 {
+        match asked {
+            Some(number) => number,
+            None => self.rx.choose(most).await as i64,
+        }
+    }
+
+    /// The image of a template that was asked for, or one of so many, of which the last never becomes ready.
+    pub async fn image(&self, asked: Option<&str>, most: u64) -> String {
+        match asked {
+            Some(image) => image.to_owned(),
+            None => match self.rx.choose(most).await + 1 {
+                version if version == most => NEVER_READY.to_owned(),
+                version => format!("image:{version}"),
+            },
+        }
+    }
+
     /// One of these is drawn. One alone is not.
     pub async fn one_of<T: Clone>(&self, all: &[T]) -> T {
         match all {
@@ -124,6 +154,19 @@ impl Client {
             _ => all[self.rx.choose(all.len() as u64).await as usize].clone(),
         }
     }
+}
+
+/// The containers of a template: one of this image.
+pub(crate) fn containers(image: &str) -> Json {
+    json!([{"name": "main", "image": image}])
+}
+
+/// The selector of a set of pods, and the template of these.
+pub(crate) fn selected_template(app: &str, image: &str) -> (Json, Json) {
+    let labels = json!({ "app": app });
+    let template =
+        json!({"metadata": {"labels": labels}, "spec": {"containers": containers(image)}});
+    (json!({ "matchLabels": labels }), template)
 }
 
 /// The text of an argument.
@@ -154,7 +197,6 @@ pub(crate) fn named<T: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn what_is_named_is_found_or_refused_with_all_names() {

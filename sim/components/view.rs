@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wavetank_api::{Object, views};
 use wavetank_apiserver::{ApiServer, STOP_BEGUN};
 use wavetank_engine::{ProcId, Status, World};
-use wavetank_etcd::{Etcd, KeyValue, Revision, Store};
+use wavetank_etcd::{Etcd, KeyValue, Keys, Revision, Store};
 
 use crate::kube_apiserver::bootstrap::Bootstrap;
 use crate::kube_apiserver::gates::ENDPOINT_SLICES;
@@ -33,6 +33,15 @@ impl<'a> ClusterView<'a> {
     /// A key as it is stored.
     pub fn get(self, key: &str) -> Option<&'a KeyValue<Object>> {
         self.store().get(key)
+    }
+
+    /// All objects of a resource, by where these are stored.
+    pub fn all(self, registry: &str) -> Vec<&'a Object> {
+        let prefix = Keys::Prefix(format!("{registry}/").into());
+        let keys = self.store().iter(&prefix).map(|kv| kv.key.clone());
+        let keys: Vec<_> = keys.collect();
+        let found = keys.iter().filter_map(|key| self.get(key));
+        found.map(|kv| &kv.value).collect()
     }
 
     /// The addresses under a key, and the revision of the key; nothing if there is no such key.

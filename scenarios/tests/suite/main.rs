@@ -14,6 +14,7 @@ mod collector_writes;
 mod command;
 mod defects;
 mod determinism;
+mod endpoints_defects;
 mod etcd_defects;
 mod exact;
 mod explain;

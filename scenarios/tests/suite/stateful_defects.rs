@@ -1,15 +1,8 @@
 //! The defects of the StatefulSet controller, and of who protects claims. `asks-the-cache-only` is found by `claims-in-use`.
 //! `fix-delete-the-pod-it-saw` shows when a request is late by the time another manager needs to lead: here it is.
 
-use wavetank::attribution::Attribution;
-use wavetank::case::Case;
-use wavetank::kube::Kube;
-use wavetank::sweep::{Sweep, Swept, Unwatched};
-use wavetank_cluster::Components;
-use wavetank_version::Composition;
-
 use crate::support::pins::pins;
-use crate::support::scratch;
+use crate::support::planned::shows_fix;
 
 pins! {
     stale_stateful_set: "stale-stateful-set",
@@ -46,37 +39,8 @@ plan:
 properties: [deleted-pods-were-seen]
 ";
 
-/// So many seeds of it, with all that is fixed but for these.
-fn late_deletion(off: &[&str]) -> Swept {
-    let scenario = Kube::default().read("late-deletion.yaml", LATE_DELETION);
-    let scenario = scenario.unwrap_or_else(|why| panic!("{why}"));
-    let named = |name: &&str| Components::default().defect(name).expect("it is declared");
-    let composition = Composition {
-        fixed: true,
-        on: Vec::new(),
-        off: off.iter().map(named).collect(),
-    };
-    let case = Kube::default().job(scenario, None, composition);
-    let case = case.unwrap_or_else(|why| panic!("{why}"));
-    let out = scratch(&format!("late-deletion-{}", off.len()));
-    let sweep = Sweep {
-        keep_going: true,
-        ..Sweep::new(&case as &dyn Case, 0..24, &out)
-    };
-    sweep.run(&Unwatched).expect("a sweep")
-}
-
 #[test]
 fn fix_delete_the_pod_it_saw() {
-    let broken = late_deletion(&["fix-delete-the-pod-it-saw"]);
-    let own = Attribution::Each(vec!["fix-delete-the-pod-it-saw".to_owned()]);
-    assert!(!broken.candidates.is_empty(), "no seed shows it");
-    for candidate in &broken.candidates {
-        assert_eq!(candidate.first.violation.property, "deleted-pods-were-seen");
-        assert_eq!(candidate.first.attribution, own);
-    }
-    let clean = late_deletion(&[]);
-    assert!(clean.candidates.is_empty(), "{:?}", clean.candidates);
-    let held = &clean.totals.properties["deleted-pods-were-seen"];
-    assert!(held.tested.total > 0, "never put to the test");
+    let fix = "fix-delete-the-pod-it-saw";
+    shows_fix(LATE_DELETION, 0..24, fix, "deleted-pods-were-seen");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wavetank_component::Component;
 use wavetank_components::{
     clients, custom_resources, etcd, etcd_clients, guests, identity, informers, kube_apiserver,
-    kube_controller_manager, load_balancer, pod_runners, rollout, service_writers, services,
+    kube_controller_manager, load_balancer, nodes, pod_runners, rollout, service_writers, services,
     watch_cache, writers,
 };
 
@@ -37,5 +37,6 @@ fn processes() -> Vec<Arc<dyn Component>> {
         Arc::new(custom_resources::CustomResources),
         Arc::new(pod_runners::PodRunners),
         Arc::new(guests::Guests),
+        Arc::new(nodes::Nodes),
     ]
 }

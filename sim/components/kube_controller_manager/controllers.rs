@@ -28,4 +28,5 @@ controllers! {
     namespace::DECLARED,
     statefulset::DECLARED,
     pvc_protection::DECLARED,
+    endpointslice::DECLARED,
 }

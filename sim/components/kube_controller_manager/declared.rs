@@ -38,6 +38,8 @@ pub(crate) struct Declared {
     pub since: Gate,
     /// How many objects it syncs at once: one without the option.
     pub syncs: Option<Syncs>,
+    /// Other options that are whole numbers.
+    pub numbers: &'static [Number],
     /// Is it there? Its properties need that.
     pub needed: Need,
     /// Who makes work for it.
@@ -97,17 +99,23 @@ impl Syncs {
     /// Finds what is wrong with the option.
     fn check(self, spec: &Spec, mistakes: &mut Mistakes, controller: &str) {
         let (key, syncs) = (self.key, self.number().of(&spec.given));
-        let is_run = super::runs(spec, controller);
         if syncs.is_some_and(|syncs| !(1..=MOST_SYNCS).contains(&syncs)) {
             let message = format!("the {controller} cannot sync so many objects at once");
             let help = format!("give 1 to {MOST_SYNCS}");
             mistakes.value(Section::Options, key, message, help);
         }
-        if syncs.is_some() && !is_run {
-            let message = format!("`{key}` is for a controller that does not run");
-            let help = format!("add `controllers: [{controller}]` to `options`");
-            mistakes.key(Section::Options, key, message, help);
+        if syncs.is_some() {
+            check_runs(spec, mistakes, key, controller);
         }
+    }
+}
+
+/// An option is for a controller that runs.
+fn check_runs(spec: &Spec, mistakes: &mut Mistakes, key: &str, controller: &str) {
+    if !super::runs(spec, controller) {
+        let message = format!("`{key}` is for a controller that does not run");
+        let help = format!("add `controllers: [{controller}]` to `options`");
+        mistakes.key(Section::Options, key, message, help);
     }
 }
 
@@ -156,6 +164,7 @@ impl Declared {
             service_account: None,
             since,
             syncs,
+            numbers: &[],
             needed,
             users: None,
             check: |_, _| {},
@@ -167,6 +176,23 @@ impl Declared {
             note: |_| None,
             stored: |_, _| None,
             new,
+        }
+    }
+
+    /// Finds what is wrong with its options: one out of range, or of a controller that does not run.
+    fn check_numbers(&self, spec: &Spec, mistakes: &mut Mistakes) {
+        let controller = self.controller;
+        for number in self.numbers {
+            let (key, (least, most)) = (number.key, number.range);
+            let Some(given) = number.of(&spec.given) else {
+                continue;
+            };
+            if !(least..=most).contains(&given) {
+                let message = format!("`{key}` cannot be {given}");
+                let help = format!("give {least} to {most}");
+                mistakes.value(number.section, key, message, help);
+            }
+            check_runs(spec, mistakes, key, controller);
         }
     }
 
@@ -197,8 +223,9 @@ impl Component for Declared {
     }
 
     fn keys(&self) -> Vec<Keys> {
-        let syncs = self.syncs.into_iter();
-        syncs.map(|syncs| syncs.number().keys()).collect()
+        let syncs = self.syncs.map(Syncs::number);
+        let all = syncs.into_iter().chain(self.numbers.iter().copied());
+        all.map(Number::keys).collect()
     }
 
     fn replicas(&self) -> Option<Replicas> {
@@ -217,6 +244,7 @@ impl Component for Declared {
         if let Some(syncs) = self.syncs {
             syncs.check(spec, mistakes, self.controller);
         }
+        self.check_numbers(spec, mistakes);
         self.check_caches(spec, mistakes);
     }
 

@@ -16,7 +16,8 @@ use wavetank_client::workqueue::WorkQueue;
 use wavetank_client::{ElectionDefect, InformerDefect, RestClient};
 use wavetank_component::Setup;
 use wavetank_engine::{
-    Caller, Cx, Name, NotState, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
+    Caller, Cx, Name, NotState, Outcome, Payload, Process, RoutineFuture, Rx, Status, Task, Timer,
+    World,
 };
 use wavetank_version::{Selection, Set};
 
@@ -174,6 +175,16 @@ impl ControllerManager {
             cx.spawn(worker);
         }
     }
+}
+
+/// Is there a controller manager that is up, and runs the controller of this name when it leads?
+pub(crate) fn somebody_runs(world: &World, controller: &str) -> bool {
+    let mut all = world.processes();
+    all.any(|process| {
+        let manager = world.process::<ControllerManager>(process);
+        let runs = manager.is_some_and(|manager| manager.runs(controller));
+        runs && world.status(process) == Status::Up
+    })
 }
 
 /// What the client of a controller calls itself (`DynamicControllerClientBuilder`).

@@ -31,6 +31,7 @@ use options::{Decided, SHORTEST_LEASE};
 
 pub use controllers::new_controller_descriptors;
 pub use describe::lock;
+pub(crate) use manager::somebody_runs;
 pub use manager::{ControllerManager, LOCK, SERVICE_ACCOUNTS, controller_context};
 pub use options::{Options, ResourceLock};
 

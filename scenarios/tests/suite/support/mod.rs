@@ -19,6 +19,7 @@ pub mod pin;
 #[path = "../../../examples/pins/search.rs"]
 pub mod pin_search;
 pub mod pins;
+pub mod planned;
 #[path = "../../../examples/ping-pong/table.rs"]
 pub mod table;
 

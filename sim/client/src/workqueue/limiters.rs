@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use wavetank_engine::mutant;
 
-/// The first delay of an item.
-const ITEM_FIRST: Duration = Duration::from_millis(5);
+/// The first delay of an item, by default.
+pub const ITEM_FIRST: Duration = Duration::from_millis(5);
 /// The longest, by default.
 pub const ITEM_LONGEST: Duration = Duration::from_secs(1000);
 /// What the bucket holds.
@@ -29,13 +29,18 @@ impl<T> Default for ItemBackoff<T> {
 impl<T: Ord> ItemBackoff<T> {
     /// `When`
     pub fn when(&mut self, item: T) -> Duration {
+        self.when_from(item, ITEM_FIRST)
+    }
+
+    /// The same with another first delay.
+    pub fn when_from(&mut self, item: T, first: Duration) -> Duration {
         let failures = self.failures.entry(item).or_default();
         let factor = 1_u32.checked_shl(*failures).unwrap_or(u32::MAX);
         *failures += u32::from(!mutant!(
             "no-back-off",
             "an item that fails again and again does not wait longer"
         ));
-        ITEM_FIRST.saturating_mul(factor).min(ITEM_LONGEST)
+        first.saturating_mul(factor).min(ITEM_LONGEST)
     }
 
     /// `Forget`
@@ -99,13 +104,13 @@ impl<T> Default for Limiter<T> {
 impl<T: Ord> Limiter<T> {
     /// `When`
     pub fn when(&mut self, item: T) -> Duration {
-        self.when_at_most(item, ITEM_LONGEST)
+        self.when_within(item, ITEM_FIRST, ITEM_LONGEST)
     }
 
-    /// The same where no item waits longer than this.
-    pub fn when_at_most(&mut self, item: T, longest: Duration) -> Duration {
+    /// The same where an item waits so long at first, and never longer than this.
+    pub fn when_within(&mut self, item: T, first: Duration, longest: Duration) -> Duration {
         self.items
-            .when(item)
+            .when_from(item, first)
             .min(longest)
             .max(self.bucket.reserve())
     }
@@ -131,6 +136,14 @@ mod tests {
         );
         limiter.forget(&"a");
         assert_eq!(limiter.when("a").as_millis(), 5);
+    }
+
+    #[test]
+    fn a_queue_has_a_first_and_a_longest_delay_of_its_own() {
+        let (first, longest) = (Duration::from_secs(1), Duration::from_secs(3));
+        let mut limiter = Limiter::default();
+        let mut seconds = || limiter.when_within("a", first, longest).as_secs();
+        assert_eq!([seconds(), seconds(), seconds(), seconds()], [1, 2, 3, 3]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use wavetank_engine::{
     Cell, Condition, Cx, Lock, Message, Name, Outcome, RoutineFuture, Rx, Task, Timer,
 };
 
-use super::limiters::ITEM_LONGEST;
+use super::limiters::{ITEM_FIRST, ITEM_LONGEST};
 use super::{Bucket, Delaying, Limiter, Queue, Ticket};
 
 /// What is worked on: `namespace/name`.
@@ -45,6 +45,8 @@ struct Delayed {
 pub struct WorkQueue {
     scope: Name,
     name: Name,
+    /// So long an item waits that failed once.
+    first: Duration,
     /// No item that failed waits longer.
     longest: Duration,
 }
@@ -60,8 +62,15 @@ impl WorkQueue {
         WorkQueue {
             scope,
             name: Name::new(name),
+            first: ITEM_FIRST,
             longest: ITEM_LONGEST,
         }
+    }
+
+    /// The same with another rate limiter: an item that failed once waits so long.
+    #[must_use]
+    pub const fn waiting_first(self, first: Duration) -> WorkQueue {
+        WorkQueue { first, ..self }
     }
 
     /// The same with another rate limiter: no item that failed waits longer than this.
@@ -133,7 +142,10 @@ impl WorkQueue {
         let (by, first) = self.with(rx, |state, number| {
             let limiter = &mut state.limiter;
             let first = limiter.bucket.is_full().then_some(number);
-            (limiter.when_at_most(item.clone(), self.longest), first)
+            (
+                limiter.when_within(item.clone(), self.first, self.longest),
+                first,
+            )
         });
         if let Some(number) = first {
             rx.arm(Timer::new(REFILL, number as u64), Bucket::EVERY);

@@ -7,7 +7,7 @@ use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{DEPLOYMENTS, REPLICA_SETS};
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Check, Note, Reached, Stable, Status, World};
+use wavetank_engine::{Check, Note, Reached, Stable, World};
 use wavetank_etcd::{Committed, Keys};
 
 use super::NEEDED;
@@ -17,8 +17,8 @@ use super::util::{
     deployment_complete, find_new_replica_set, find_old_replica_sets, name, of_status,
     spec_replicas,
 };
-use crate::kube_controller_manager::ControllerManager;
 use crate::kube_controller_manager::controller_utils::is_controlled_by;
+use crate::kube_controller_manager::somebody_runs;
 use crate::pod_runners::NEVER_READY;
 use crate::promises::{always, violated};
 use crate::view::ClusterView;
@@ -96,16 +96,6 @@ fn cleaned_up_sets_are_empty(_: &World, note: &Note) -> Check {
     checked
 }
 
-/// Is there a controller manager that runs?
-fn somebody_runs(world: &World) -> bool {
-    let mut all = world.processes();
-    all.any(|process| {
-        let manager = world.process::<ControllerManager>(process);
-        let runs = manager.is_some_and(|manager| manager.runs(CONTROLLER));
-        runs && world.status(process) == Status::Up
-    })
-}
-
 /// All objects of a resource.
 fn stored(world: &World, registry: &str) -> Vec<Json> {
     let prefix = Keys::Prefix(format!("{registry}/").into());
@@ -156,7 +146,7 @@ fn is_unfinished(deployment: &Json, sets: &[Json]) -> Option<String> {
 }
 
 fn check(world: &World) -> Check {
-    if !somebody_runs(world) {
+    if !somebody_runs(world, CONTROLLER) {
         return Check::Idle;
     }
     let all = stored(world, REPLICA_SETS.registry);

@@ -6,7 +6,7 @@ use wavetank_api::kinds::DEPLOYMENTS;
 use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
-use crate::users::{Client, NAMESPACE, Use, named, text};
+use crate::users::{Client, NAMESPACE, Use, containers, named, selected_template, text};
 
 /// So few that they are made again.
 const DEPLOYMENTS_USED: u64 = 2;
@@ -89,52 +89,41 @@ impl Use for UsesDeployments {
             Some(name) => name.clone(),
             None => format!("web{}", client.rx.choose(DEPLOYMENTS_USED).await),
         };
-        let path = DEPLOYMENTS.path(NAMESPACE, &name);
+        let of = &DEPLOYMENTS;
         match what {
             What::Create => create(&client, &name, &asked).await,
             What::Recreate => {
+                let path = of.path(NAMESPACE, &name);
                 client.ask(Request::new(Method::Delete, path)).await;
                 create(&client, &name, &asked).await;
             }
             What::RollOut => {
-                let image = image(&client, &asked).await;
-                let container = json!([{"name": "main", "image": image}]);
+                let image = client.image(asked.image.as_deref(), IMAGES).await;
                 let field = ["spec", "template", "spec", "containers"];
-                change(&client, &path, &field, container).await;
+                client.change(of, &name, &field, containers(&image)).await;
             }
             What::Scale => {
-                let replicas = replicas(&client, &asked).await;
+                let replicas = client.number(asked.replicas, MOST_REPLICAS).await;
                 let field = ["spec", "replicas"];
-                change(&client, &path, &field, replicas.into()).await;
+                client.change(of, &name, &field, replicas.into()).await;
             }
             What::Pause | What::Resume => {
                 let paused = (what == What::Pause).into();
-                change(&client, &path, &["spec", "paused"], paused).await;
+                client.change(of, &name, &["spec", "paused"], paused).await;
             }
         }
     }
 }
 
-/// Reads it, and writes it with one field changed.
-async fn change(client: &Client, path: &str, field: &[&str], value: Json) {
-    let Ok(found) = client.object(path).await else {
-        return;
-    };
-    let mut deployment = found.json();
-    wavetank_api::json::set(&mut deployment, field, value);
-    let put = Request::new(Method::Put, path).with(deployment);
-    client.ask(put).await;
-}
-
 async fn create(client: &Client, name: &str, asked: &Asked) {
-    let replicas = replicas(client, asked).await;
-    let image = image(client, asked).await;
+    let replicas = client.number(asked.replicas, MOST_REPLICAS).await;
+    let image = client.image(asked.image.as_deref(), IMAGES).await;
     let strategy = match &asked.strategy {
         Some(strategy) => strategy.clone(),
         None if client.rx.choose(3).await == 1 => "Recreate".to_owned(),
         None => "RollingUpdate".to_owned(),
     };
-    let labels = json!({ "app": name });
+    let (selector, template) = selected_template(name, &image);
     let deployment = json!({
         "apiVersion": DEPLOYMENTS.api_version(),
         "kind": DEPLOYMENTS.kind,
@@ -144,31 +133,10 @@ async fn create(client: &Client, name: &str, asked: &Asked) {
             "strategy": {"type": strategy},
             "progressDeadlineSeconds": DEADLINE,
             "revisionHistoryLimit": HISTORY,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "main", "image": image}]},
-            },
+            "selector": selector,
+            "template": template,
         },
     });
     let post = Request::new(Method::Post, DEPLOYMENTS.path(NAMESPACE, ""));
     client.ask(post.with(deployment)).await;
-}
-
-async fn replicas(client: &Client, asked: &Asked) -> i64 {
-    match asked.replicas {
-        Some(replicas) => replicas,
-        None => client.rx.choose(MOST_REPLICAS).await as i64,
-    }
-}
-
-/// The last one never becomes ready.
-async fn image(client: &Client, asked: &Asked) -> String {
-    match &asked.image {
-        Some(image) => image.clone(),
-        None => match client.rx.choose(IMAGES).await + 1 {
-            IMAGES => crate::pod_runners::NEVER_READY.to_owned(),
-            version => format!("image:{version}"),
-        },
-    }
 }

@@ -45,7 +45,7 @@ const BATCH_PERIOD: Duration = Duration::ZERO;
 /// `LabelManagedBy`
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
 /// `IsHeadlessService`
-pub(super) const IS_HEADLESS: &str = "service.kubernetes.io/headless";
+pub(crate) const IS_HEADLESS: &str = "service.kubernetes.io/headless";
 /// `EndpointsLastChangeTriggerTime`
 const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 /// `EndpointsOverCapacity`
@@ -223,13 +223,17 @@ impl Inner {
             return;
         }
         for endpoints in self.endpoints.list(rx) {
-            let annotations = json::at(endpoints.object.json(), &["metadata", "annotations"]);
-            let is_lock = annotations.is_some_and(|own| own.get(LEADER).is_some());
-            if !is_lock {
+            if !is_leader_lock(&endpoints.object) {
                 QUEUE.add(rx, pod_key(&endpoints.object));
             }
         }
     }
+}
+
+/// Are these Endpoints what leaders of before v1.20 lock?
+pub(super) fn is_leader_lock(endpoints: &Object) -> bool {
+    let annotations = json::at(endpoints.json(), &["metadata", "annotations"]);
+    annotations.is_some_and(|own| own.get(LEADER).is_some())
 }
 
 fn wrote(rx: Rx, service: &Item, endpoints: &Stored) {

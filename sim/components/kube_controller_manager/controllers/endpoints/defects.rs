@@ -1,4 +1,4 @@
-//! Mistakes in the Endpoints controller.
+//! Mistakes in the Endpoints controller, and the fix of a finding.
 
 use wavetank_version::{Defect, Gate, defects};
 
@@ -28,11 +28,19 @@ const LEFTOVERS_ARE_NOT_CHECKED: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::ENDPOINTS_CONTROLLER);
 
+const FIX_LOOK_AT_NEW_ENDPOINTS: Defect = Defect::fix(
+    "fix-look-at-new-endpoints",
+    "FINDINGS.md, 37",
+    "Endpoints that come up without a Service are deleted, and not only those that are there when a controller begins",
+)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
 defects! {
-    /// A mistake in the Endpoints controller.
+    /// A mistake in the Endpoints controller, or the fix of one.
     pub enum EndpointsDefect in "Endpoints controllers" {
         ComparesWithStaleEndpoints = COMPARES_WITH_STALE_ENDPOINTS,
         UnchangedIsStale = UNCHANGED_IS_STALE,
         LeftoversAreNotChecked = LEFTOVERS_ARE_NOT_CHECKED,
+        FixLookAtNewEndpoints = FIX_LOOK_AT_NEW_ENDPOINTS,
     }
 }

@@ -12,19 +12,23 @@ mod properties;
 mod subsets;
 mod users;
 
-use wavetank_api::kinds::{ENDPOINTS, PODS, SERVICES};
+use wavetank_api::Resource;
+use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES};
 use wavetank_component::{Load, Mistakes, Need, Replicas, Section, Spec};
 use wavetank_version::Listed;
 
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users, add_user};
+use super::endpointslice;
+use crate::kube_controller_manager::declared::{Declared, Syncs, Users};
 use crate::kube_controller_manager::{gates, runs};
 use crate::services;
+use crate::users::User;
+pub(super) use controller::IS_HEADLESS;
 use controller::{ACCOUNT, CONTROLLER};
 use defects::EndpointsDefect;
 use users::UsesServices;
 
 /// The key of the number of those who use Services.
-const USERS: &str = "service-users";
+pub(super) const USERS: &str = "service-users";
 
 const NEEDED: Need = Need {
     met: |spec| runs(spec, CONTROLLER),
@@ -55,8 +59,22 @@ const CLIENTS: Users = Users::new(
             add: "`service-users: 2` to `topology`",
         },
     ),
-    add_user::<UsesServices>,
+    |setup, wiring, name, rest| {
+        let slices = slices_are_kept(setup);
+        wiring.process(name, User::new(rest, UsesServices { slices }));
+    },
 );
+
+/// Is there something that users may do to slices?
+fn slices_are_kept(spec: &Spec) -> bool {
+    runs(spec, endpointslice::CONTROLLER)
+}
+
+fn resources(spec: &Spec) -> Vec<&'static Resource> {
+    let mut all = vec![&SERVICES, &PODS, &ENDPOINTS];
+    all.extend(slices_are_kept(spec).then_some(&ENDPOINT_SLICES));
+    all
+}
 
 /// Services need addresses.
 fn check(spec: &Spec, mistakes: &mut Mistakes) {
@@ -73,7 +91,7 @@ pub(crate) const DECLARED: Declared = Declared {
     service_account: Some(ACCOUNT),
     users: Some(CLIENTS),
     check,
-    resources: |_| vec![&SERVICES, &PODS, &ENDPOINTS],
+    resources,
     defects: &[EndpointsDefect::LIST],
     properties: properties::all,
     settles_within: properties::SETTLES_WITHIN,

@@ -6,14 +6,14 @@ use std::time::Duration;
 use wavetank_api::kinds::{ENDPOINTS, PODS, SERVICES};
 use wavetank_api::{Json, Object, json};
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Check, Note, Reached, Stable, Status, World};
-use wavetank_etcd::{Change, Committed, Keys};
+use wavetank_engine::{Check, Note, Reached, Stable, World};
+use wavetank_etcd::{Change, Committed};
 
 use super::NEEDED;
 use super::controller::CONTROLLER;
 use super::notes::Writes;
 use super::own_view::OwnEndpointsAreKnown;
-use crate::kube_controller_manager::ControllerManager;
+use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
 
@@ -70,27 +70,6 @@ pub(super) fn all() -> Vec<PropertyInfo> {
 /// An address behind a port, of a pod, ready or not.
 type Listed = BTreeSet<(i64, String, String, bool)>;
 
-/// Is there a controller manager that runs the controller?
-fn somebody_runs(world: &World) -> bool {
-    let mut all = world.processes();
-    all.any(|process| {
-        let manager = world.process::<ControllerManager>(process);
-        manager.is_some_and(|own| own.runs(CONTROLLER)) && world.status(process) == Status::Up
-    })
-}
-
-fn all_of<'a>(world: &'a World, registry: &str) -> Vec<&'a Object> {
-    let prefix = Keys::Prefix(format!("{registry}/").into());
-    let cluster = ClusterView(world);
-    let keys: Vec<_> = cluster
-        .store()
-        .iter(&prefix)
-        .map(|kv| kv.key.clone())
-        .collect();
-    let found = keys.iter().filter_map(|key| cluster.get(key));
-    found.map(|kv| &kv.value).collect()
-}
-
 fn is_of_the_apiservers(key: &str) -> bool {
     key.ends_with("default/kubernetes")
 }
@@ -104,7 +83,7 @@ fn expected(world: &World, service: &Object) -> Option<Listed> {
     }
     let publishes = spec["publishNotReadyAddresses"] == true;
     let mut listed = Listed::new();
-    for pod in all_of(world, PODS.registry) {
+    for pod in ClusterView(world).all(PODS.registry) {
         let labels = &pod.json()["metadata"]["labels"];
         let is_selected = selector
             .iter()
@@ -161,11 +140,11 @@ fn listed(endpoints: &Json) -> Listed {
 }
 
 fn are_listed(world: &World) -> Check {
-    if !somebody_runs(world) {
+    if !somebody_runs(world, CONTROLLER) {
         return Check::Idle;
     }
     let mut checked = Check::Idle;
-    for service in all_of(world, SERVICES.registry) {
+    for service in ClusterView(world).all(SERVICES.registry) {
         let Some(expected) = expected(world, service) else {
             continue;
         };
@@ -211,10 +190,10 @@ fn endpoints_list_the_pods(after: Duration) -> Stable {
 /// Upstream leaves the Endpoints of a Service that stops to select pods, so only those of no Service are wrong.
 fn endpoints_go_with_their_service(after: Duration) -> Stable {
     let holds = |world: &World| {
-        if !somebody_runs(world) {
+        if !somebody_runs(world, CONTROLLER) {
             return Check::Idle;
         }
-        for endpoints in all_of(world, ENDPOINTS.registry) {
+        for endpoints in ClusterView(world).all(ENDPOINTS.registry) {
             let (namespace, name) = (endpoints.namespace(), endpoints.name());
             let has_service = ClusterView(world)
                 .get(&SERVICES.key(namespace, name))

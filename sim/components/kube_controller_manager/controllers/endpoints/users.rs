@@ -1,12 +1,13 @@
 //! Who uses Services in a scenario: a client that makes, changes and deletes them, and is scheduler and kubelet of the pods
 //! behind them: these run from the beginning, become ready and unready, change their labels, go and end. A pod that is made
-//! again has the address that it had.
+//! again has the address that it had. Where there are EndpointSlices they are changed, deleted and handed over, too.
 
 use serde_json::{Value as Json, json};
-use wavetank_api::kinds::{ENDPOINTS, PODS, SERVICES};
+use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES};
 use wavetank_api::{Method, Request, Stamp, json};
 use wavetank_engine::Name;
 
+use super::super::endpointslice::{LABEL_MANAGED_BY, is_of_service};
 use super::controller::IS_HEADLESS;
 use crate::kube_controller_manager::endpoint_utils::CLUSTER_IP_NONE;
 use crate::users::{Client, NAMESPACE, Use, named, text};
@@ -29,9 +30,12 @@ enum What {
     Relabel,
     DeletePod,
     EndPod,
+    ChangeSlice,
+    DeleteSlice,
+    TakeSlice,
 }
 
-const ALL: [(&str, What); 11] = [
+const ALL: [(&str, What); 14] = [
     ("create", What::Create),
     ("change", What::Change),
     ("delete", What::Delete),
@@ -43,6 +47,9 @@ const ALL: [(&str, What); 11] = [
     ("relabel", What::Relabel),
     ("delete-pod", What::DeletePod),
     ("end-pod", What::EndPod),
+    ("change-slice", What::ChangeSlice),
+    ("delete-slice", What::DeleteSlice),
+    ("take-slice", What::TakeSlice),
 ];
 
 /// How often each is drawn: Services stay long enough to have pods.
@@ -65,6 +72,12 @@ const DRAWN: [What; 16] = [
     What::EndPod,
 ];
 
+/// Of so many times one is about a slice.
+const SLICE_IN: u64 = 6;
+const OF_SLICES: [What; 3] = [What::ChangeSlice, What::DeleteSlice, What::TakeSlice];
+/// Whom a slice is handed over to.
+const SOMEBODY: &str = "somebody-else";
+
 /// What is special of a Service; most have nothing.
 const KINDS: [&str; 6] = ["", "", "ports", "publish", "label", "external"];
 
@@ -78,8 +91,11 @@ pub(super) struct Asked {
 }
 
 /// Uses Services.
-#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
-pub(super) struct UsesServices;
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct UsesServices {
+    /// Are there EndpointSlices?
+    pub slices: bool,
+}
 
 impl Use for UsesServices {
     const ROUTINE: Name = Name::new("use-service");
@@ -99,6 +115,9 @@ impl Use for UsesServices {
     async fn work(self, client: Client, asked: Asked) {
         let what = match asked.what {
             Some(what) => what,
+            None if self.slices && client.rx.choose(SLICE_IN).await == 0 => {
+                client.one_of(&OF_SLICES).await
+            }
             None => client.one_of(&DRAWN).await,
         };
         let service = match &asked.service {
@@ -119,9 +138,12 @@ impl Use for UsesServices {
             None if is_of_pods => format!("pod{}", client.rx.choose(PODS_USED).await),
             None => String::new(),
         };
-        match is_of_pods {
-            true => act_on_pod(&client, what, &service, &pod).await,
-            false => act_on_service(&client, what, &service, asked.kind).await,
+        if is_of_pods {
+            act_on_pod(&client, what, &service, &pod).await;
+        } else if OF_SLICES.contains(&what) {
+            act_on_slice(&client, what, &service).await;
+        } else {
+            act_on_service(&client, what, &service, asked.kind).await;
         }
     }
 }
@@ -156,6 +178,25 @@ async fn act_on_service(client: &Client, what: What, name: &str, kind: Option<St
             client.ask(post.with(service(name, &kind))).await;
         }
     }
+}
+
+/// One of the slices of a Service loses its endpoints, goes, or is handed over to somebody else.
+async fn act_on_slice(client: &Client, what: What, service: &str) {
+    let mut all = client.list(&ENDPOINT_SLICES).await;
+    all.retain(|slice| is_of_service(&slice.object, NAMESPACE, service));
+    if all.is_empty() {
+        return;
+    }
+    let slice = client.one_of(&all).await;
+    let path = ENDPOINT_SLICES.path(NAMESPACE, slice.object.name());
+    let mut changed = slice.json();
+    match what {
+        What::DeleteSlice => return client.ask(Request::new(Method::Delete, path)).await,
+        What::TakeSlice => changed["metadata"]["labels"][LABEL_MANAGED_BY] = SOMEBODY.into(),
+        _ => changed["endpoints"] = json!([]),
+    }
+    let put = Request::new(Method::Put, path);
+    client.ask(put.with(changed)).await;
 }
 
 async fn kind_of(client: &Client, kind: Option<String>) -> String {

@@ -9,12 +9,12 @@ use std::time::Duration;
 use wavetank_api::kinds::NAMESPACES;
 use wavetank_api::{Object, json};
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Check, Class, Note, Property, Reached, Stable, Status, World};
+use wavetank_engine::{Check, Class, Note, Property, Reached, Stable, World};
 use wavetank_etcd::{Change, Committed, Keys};
 
 use super::notes::Finalizes;
 use super::{CONTROLLER, NEEDED, USERS};
-use crate::kube_controller_manager::ControllerManager;
+use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
 
@@ -176,19 +176,9 @@ impl Property for NothingIsMadeInAGoneNamespace {
     }
 }
 
-/// Is there a controller manager that runs the controller?
-fn somebody_runs(world: &World) -> bool {
-    let mut all = world.processes();
-    all.any(|process| {
-        let manager = world.process::<ControllerManager>(process);
-        let runs = manager.is_some_and(|manager| manager.runs(CONTROLLER));
-        runs && world.status(process) == Status::Up
-    })
-}
-
 fn namespaces_end(after: Duration) -> Stable {
     let holds = |world: &World| {
-        if !somebody_runs(world) {
+        if !somebody_runs(world, CONTROLLER) {
             return Check::Idle;
         }
         let everything = Keys::Prefix("/".into());

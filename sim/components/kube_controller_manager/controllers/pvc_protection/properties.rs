@@ -9,15 +9,15 @@ use wavetank_api::Object;
 use wavetank_api::kinds::{PERSISTENT_VOLUME_CLAIMS, PODS};
 use wavetank_client::workqueue::Item;
 use wavetank_component::{Entry, PropertyInfo};
-use wavetank_engine::{Check, Note, Property, Reached, Stable, Status, World};
+use wavetank_engine::{Check, Note, Property, Reached, Stable, World};
 use wavetank_etcd::{Change, Committed, Keys};
 
 use super::NEEDED;
 use super::controller::{
     CONTROLLER, LetsClaimGo, is_deletion_candidate, is_protected, pod_uses_pvc_for_deletion,
 };
-use crate::kube_controller_manager::ControllerManager;
 use crate::kube_controller_manager::controller_utils::pod_key;
+use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
 
@@ -123,19 +123,9 @@ impl Property for ClaimsInUseStay {
     }
 }
 
-/// Is there a controller manager that runs the controller?
-fn somebody_runs(world: &World) -> bool {
-    let mut all = world.processes();
-    all.any(|process| {
-        let manager = world.process::<ControllerManager>(process);
-        let runs = manager.is_some_and(|manager| manager.runs(CONTROLLER));
-        runs && world.status(process) == Status::Up
-    })
-}
-
 fn unused_claims_go(after: Duration) -> Stable {
     let holds = |world: &World| {
-        if !somebody_runs(world) {
+        if !somebody_runs(world, CONTROLLER) {
             return Check::Idle;
         }
         let prefix = Keys::Prefix(format!("{}/", PERSISTENT_VOLUME_CLAIMS.registry).into());

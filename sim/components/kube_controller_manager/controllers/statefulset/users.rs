@@ -8,8 +8,7 @@ use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
 use super::notes::AsksToDeletePod;
-use crate::pod_runners::NEVER_READY;
-use crate::users::{Client, NAMESPACE, Use, named, text};
+use crate::users::{Client, NAMESPACE, Use, containers, named, selected_template, text};
 
 /// So few that they are made again.
 const SETS: u64 = 2;
@@ -131,27 +130,30 @@ async fn act(client: &Client, what: What, name: &str, asked: &Asked) {
     match what {
         What::Create => create(client, name, asked).await,
         What::Scale => {
-            let replicas = replicas(client, asked).await;
-            change(client, name, &["spec", "replicas"], replicas.into()).await;
+            let replicas = client.number(asked.replicas, MOST_REPLICAS).await;
+            let field = ["spec", "replicas"];
+            client
+                .change(&STATEFUL_SETS, name, &field, replicas.into())
+                .await;
         }
         What::RollOut => {
-            let containers = json!([{"name": "main", "image": image(client, asked).await}]);
+            let containers = containers(&image(client, asked).await);
             let field = ["spec", "template", "spec", "containers"];
-            change(client, name, &field, containers).await;
+            client
+                .change(&STATEFUL_SETS, name, &field, containers)
+                .await;
         }
         What::Partition => {
-            let partition = match asked.partition {
-                Some(partition) => partition,
-                None => client.rx.choose(3).await as i64,
-            };
+            let partition = client.number(asked.partition, 3).await;
             let strategy =
                 json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}});
-            change(client, name, &["spec", "updateStrategy"], strategy).await;
+            let field = ["spec", "updateStrategy"];
+            client.change(&STATEFUL_SETS, name, &field, strategy).await;
         }
         What::Claims => {
             let retention = retention(client, asked).await;
             let field = ["spec", "persistentVolumeClaimRetentionPolicy"];
-            change(client, name, &field, retention).await;
+            client.change(&STATEFUL_SETS, name, &field, retention).await;
         }
         What::DeletePod => delete_pod(client, asked).await,
         What::DeleteClaim => delete_claim(client, asked).await,
@@ -169,32 +171,11 @@ async fn act(client: &Client, what: What, name: &str, asked: &Asked) {
     }
 }
 
-/// Reads it, and writes it with one field changed.
-async fn change(client: &Client, name: &str, field: &[&str], value: Json) {
-    if let Some(mut set) = client.get(&STATEFUL_SETS, name).await {
-        wavetank_api::json::set(&mut set, field, value);
-        let put = Request::new(Method::Put, STATEFUL_SETS.path(NAMESPACE, name));
-        client.ask(put.with(set)).await;
-    }
-}
-
-async fn replicas(client: &Client, asked: &Asked) -> i64 {
-    match asked.replicas {
-        Some(replicas) => replicas,
-        None => client.rx.choose(MOST_REPLICAS).await as i64,
-    }
-}
-
-/// The last one never becomes ready.
+/// Without a number of replicas it is drawn, and so is what else is not said.
 async fn image(client: &Client, asked: &Asked) -> String {
-    match &asked.image {
-        Some(image) => image.clone(),
-        None if asked.replicas.is_some() => "image:1".to_owned(),
-        None => match client.rx.choose(IMAGES).await + 1 {
-            IMAGES => NEVER_READY.to_owned(),
-            version => format!("image:{version}"),
-        },
-    }
+    let said = asked.image.as_deref();
+    let said = said.or(asked.replicas.map(|_| "image:1"));
+    client.image(said, IMAGES).await
 }
 
 /// One of these, or where nothing is drawn the first.
@@ -219,14 +200,14 @@ async fn retention(client: &Client, asked: &Asked) -> Json {
 }
 
 async fn create(client: &Client, name: &str, asked: &Asked) {
-    let replicas = replicas(client, asked).await;
+    let replicas = client.number(asked.replicas, MOST_REPLICAS).await;
     let image = image(client, asked).await;
     let policy = match &asked.policy {
         Some(policy) => policy.clone(),
         None => one_of(client, asked, &POLICIES).await.to_owned(),
     };
     let strategy = one_of(client, asked, &STRATEGIES).await;
-    let labels = json!({ "app": name });
+    let (selector, template) = selected_template(name, &image);
     let claim = json!({
         "metadata": {"name": "data"},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
@@ -244,11 +225,8 @@ async fn create(client: &Client, name: &str, asked: &Asked) {
             "ordinals": {"start": one_of(client, asked, &STARTS).await},
             "persistentVolumeClaimRetentionPolicy": retention(client, asked).await,
             "revisionHistoryLimit": HISTORY,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "main", "image": image}]},
-            },
+            "selector": selector,
+            "template": template,
             "volumeClaimTemplates": [claim],
         },
     });

@@ -7,12 +7,12 @@ use std::time::Duration;
 use wavetank_api::kinds::JOBS;
 use wavetank_api::{Json, Object, Stamp, json};
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Check, Note, Reached, Stable, Status, World};
+use wavetank_engine::{Check, Note, Reached, Stable, World};
 use wavetank_etcd::{Committed, Keys};
 
 use super::controller::get_finish_and_expire_time;
 use super::{CONTROLLER, NEEDED};
-use crate::kube_controller_manager::ControllerManager;
+use crate::kube_controller_manager::somebody_runs;
 use crate::promises::{always, violated};
 use crate::view::ClusterView;
 
@@ -98,18 +98,9 @@ fn lives_out_its_ttl(_: &World, note: &Note) -> Check {
     }
 }
 
-/// Is there a controller manager that runs?
-fn somebody_runs(world: &World) -> bool {
-    let mut all = world.processes();
-    all.any(|process| {
-        let manager = world.process::<ControllerManager>(process);
-        manager.is_some() && world.status(process) == Status::Up
-    })
-}
-
 fn finished_jobs_go(after: Duration) -> Stable {
     let holds = |world: &World| {
-        if !somebody_runs(world) {
+        if !somebody_runs(world, CONTROLLER) {
             return Check::Idle;
         }
         let now = Stamp::of(world.now());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::Object;
-use wavetank_engine::{Check, Note, Property, Stable, Status, World};
+use wavetank_engine::{Check, Note, Property, Stable, World};
 use wavetank_etcd::Keys;
 
 use super::super::CONTROLLER;
@@ -13,23 +13,13 @@ use super::super::graph::{DELETE_DEPENDENTS, ORPHAN_DEPENDENTS, has_finalizer, o
 use super::super::notes::{Deletes, EndsForeground, EndsOrphaning, Of, Releases};
 use super::changes;
 use super::deletions::owner;
-use crate::kube_controller_manager::ControllerManager;
+use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
 
-/// Is there a controller manager that runs the collector?
-fn somebody_runs(world: &World) -> bool {
-    let mut all = world.processes();
-    all.any(|process| {
-        let manager = world.process::<ControllerManager>(process);
-        let runs = manager.is_some_and(|manager| manager.runs(CONTROLLER));
-        runs && world.status(process) == Status::Up
-    })
-}
-
 /// Looks at all objects until one is found that is not as it should be.
 fn all(world: &World, wrong: impl Fn(&Object) -> Option<String>) -> Check {
-    if !somebody_runs(world) {
+    if !somebody_runs(world, CONTROLLER) {
         return Check::Idle;
     }
     let store = ClusterView(world).store();
@@ -143,7 +133,7 @@ impl Property for CollectorIsQuiet {
 
     fn deadline(&mut self, world: &World) -> Check {
         self.is_settled = true;
-        match somebody_runs(world) {
+        match somebody_runs(world, CONTROLLER) {
             true => Check::Held,
             false => Check::Idle,
         }

@@ -3,31 +3,21 @@
 use std::time::Duration;
 
 use wavetank_api::json;
-use wavetank_engine::{Check, Note, Stable, Status, World};
+use wavetank_engine::{Check, Note, Stable, World};
 use wavetank_etcd::Keys;
 
 use super::super::kind::Kind;
 use super::super::notes::Syncs;
 use super::owners::active_of;
-use crate::kube_controller_manager::ControllerManager;
+use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
-
-/// Is there a controller manager that runs the controller of this kind?
-fn somebody_runs(world: &World, kind: Kind) -> bool {
-    let mut all = world.processes();
-    all.any(|process| {
-        let manager = world.process::<ControllerManager>(process);
-        let runs = manager.is_some_and(|manager| manager.runs(kind.controller()));
-        runs && world.status(process) == Status::Up
-    })
-}
 
 /// What is wrong with the sets that there are.
 fn are_met(world: &World) -> Check {
     let mut checked = Check::Idle;
     for kind in Kind::ALL {
-        if !somebody_runs(world, kind) {
+        if !somebody_runs(world, kind.controller()) {
             continue;
         }
         let of = kind.resource();

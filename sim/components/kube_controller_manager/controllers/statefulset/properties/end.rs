@@ -5,8 +5,7 @@ use std::time::Duration;
 use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS};
-use wavetank_engine::{Check, Note, Stable, Status, World};
-use wavetank_etcd::Keys;
+use wavetank_engine::{Check, Note, Stable, World};
 
 use super::super::claims::is_claim_owner_up_to_date;
 use super::super::controller::CONTROLLER;
@@ -15,32 +14,15 @@ use super::super::util::{
     claim_names, get_ordinal, get_pod_name, get_pod_revision, get_start_ordinal, has_ordinal,
     is_running_and_ready, is_terminating, name, namespace, of_spec, of_status, partition, uid,
 };
-use crate::kube_controller_manager::ControllerManager;
 use crate::kube_controller_manager::controller_utils::is_controlled_by;
+use crate::kube_controller_manager::somebody_runs;
 use crate::pod_runners::NEVER_READY;
 use crate::promises::violated;
 use crate::view::ClusterView;
 
-/// Is there a controller manager that runs the controller?
-fn somebody_runs(world: &World) -> bool {
-    let mut all = world.processes();
-    all.any(|process| {
-        let manager = world.process::<ControllerManager>(process);
-        let runs = manager.is_some_and(|manager| manager.runs(CONTROLLER));
-        runs && world.status(process) == Status::Up
-    })
-}
-
-/// All objects of a resource.
-fn stored(world: &World, registry: &str) -> Vec<Object> {
-    let prefix = Keys::Prefix(format!("{registry}/").into());
-    let store = ClusterView(world).store();
-    store.iter(&prefix).map(|kv| kv.value.clone()).collect()
-}
-
 /// The objects of a resource that this set controls.
-fn owned(world: &World, registry: &str, set: &Json) -> Vec<Object> {
-    let mut all = stored(world, registry);
+fn owned<'a>(world: &'a World, registry: &str, set: &Json) -> Vec<&'a Object> {
+    let mut all = ClusterView(world).all(registry);
     all.retain(|object| is_controlled_by(object.json(), uid(set)));
     all
 }
@@ -100,10 +82,10 @@ fn wrong_pod(set: &Json, pods: &[&Json]) -> Option<String> {
 
 /// What is wrong with the claims of its pods.
 fn wrong_claim(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
-    let claims = stored(world, PERSISTENT_VOLUME_CLAIMS.registry);
+    let claims = ClusterView(world).all(PERSISTENT_VOLUME_CLAIMS.registry);
     for pod in pods {
         for (claim, _) in claim_names(set, get_ordinal(pod)?) {
-            let is_it = |own: &&Object| own.name() == claim && own.namespace() == namespace(set);
+            let is_it = |own: &&&Object| own.name() == claim && own.namespace() == namespace(set);
             let Some(stored) = claims.iter().find(is_it) else {
                 return Some(format!("lacks the claim {claim}"));
             };
@@ -141,7 +123,7 @@ fn wrong_status(world: &World, set: &Json, pods: &[&Json]) -> Option<String> {
 /// Is this set as it is to be, or what is wrong with it; nothing of one that goes, or whose pods can never be ready.
 fn judge(world: &World, set: &Json) -> Option<Result<(), String>> {
     let pods = owned(world, PODS.registry, set);
-    let pods: Vec<&Json> = pods.iter().map(Object::json).collect();
+    let pods: Vec<&Json> = pods.iter().map(|pod| pod.json()).collect();
     if is_terminating(set) || is_hopeless(set, &pods) {
         return None;
     }
@@ -152,11 +134,11 @@ fn judge(world: &World, set: &Json) -> Option<Result<(), String>> {
 }
 
 fn are_met(world: &World) -> Check {
-    if !somebody_runs(world) {
+    if !somebody_runs(world, CONTROLLER) {
         return Check::Idle;
     }
     let mut checked = Check::Idle;
-    for set in stored(world, STATEFUL_SETS.registry) {
+    for set in ClusterView(world).all(STATEFUL_SETS.registry) {
         match judge(world, set.json()) {
             None => {}
             Some(Ok(())) => checked = Check::Held,

@@ -1,0 +1,16 @@
+//! The defects of the controllers of Endpoints and EndpointSlices that a seed of `endpoints-storm` shows.
+//! `tracks-slices-that-are-gone` is found by `slices-stale`.
+
+use crate::support::pins::pins;
+
+pins! {
+    compares_with_stale_endpoints: "compares-with-stale-endpoints",
+    unchanged_endpoints_are_stale: "unchanged-endpoints-are-stale",
+    leftovers_are_not_checked: "leftovers-are-not-checked",
+    fix_look_at_new_endpoints: "fix-look-at-new-endpoints",
+    stale_slices_are_used: "stale-slices-are-used",
+    foreign_slice_changes_are_ignored: "foreign-slice-changes-are-ignored",
+    takes_slices_of_another_service: "takes-slices-of-another-service",
+    fix_forget_slices_handed_over: "fix-forget-slices-handed-over",
+    fix_look_again_for_any_slice: "fix-look-again-for-any-slice",
+}

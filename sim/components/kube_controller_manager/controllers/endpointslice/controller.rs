@@ -1,0 +1,218 @@
+//! The controller (`pkg/controller/endpointslice/endpointslice_controller.go`, v1.36.2): what it is made of, one sync of a
+//! Service, and the goroutines that turn changes of pods into Services. What wakes it up is in `events`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_api::json;
+use wavetank_api::kinds::{ENDPOINT_SLICES, NODES, PODS, SERVICES};
+use wavetank_api::{Object, Stored};
+use wavetank_client::informer::Lister;
+use wavetank_client::leader_election::Leading;
+use wavetank_client::workqueue::{Item, WorkQueue};
+use wavetank_engine::{Name, Rx};
+use wavetank_version::Set;
+
+use super::defects::EndpointSliceDefect;
+use super::events::add_event_handlers;
+use super::notes::{Reconciles, WaitsForSlices};
+use super::reconciler::{Reconciler, Wanted};
+use super::slices::{generation, is_of_service};
+use super::tracker::EndpointSliceTracker;
+use crate::elected::process_next_work_item;
+use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
+use crate::kube_controller_manager::controller_utils::SyncError;
+use crate::kube_controller_manager::endpoint_utils::{
+    PodProjectionKey, TriggerTimeTracker, get_services_to_update, pods_of, selector,
+};
+
+/// Its name in `--controllers`, also that of its service account.
+pub(crate) const CONTROLLER: &str = "endpointslice-controller";
+/// Upstream's `ControllerName`: what its slices are labelled with.
+pub(crate) const MANAGER: &str = "endpointslice-controller.k8s.io";
+/// Upstream's `serviceQueue`: a Service that failed waits at least `defaultSyncBackOff`.
+pub(super) const SERVICE_QUEUE: WorkQueue =
+    WorkQueue::new(Name::new(CONTROLLER), "endpoint_slice").waiting_first(Duration::from_secs(1));
+pub(super) const POD_QUEUE: WorkQueue = WorkQueue::new(Name::new(CONTROLLER), "pods");
+/// `maxRetries`
+const MAX_RETRIES: u32 = 15;
+/// `--endpoint-updates-batch-period`
+const BATCH_PERIOD: Duration = Duration::ZERO;
+
+const TRIGGER_TIMES: TriggerTimeTracker = TriggerTimeTracker(Name::new(CONTROLLER));
+
+/// `Controller`
+#[derive(Debug)]
+struct Inner {
+    services: Lister,
+    pods: Lister,
+    nodes: Lister,
+    slices: Lister,
+    reconciler: Reconciler,
+    tracker: EndpointSliceTracker,
+    defects: Set<EndpointSliceDefect>,
+    workers: u32,
+}
+
+/// Its `serviceQueueWorker`.
+#[derive(Debug)]
+struct Workers(Arc<Inner>);
+
+/// Its `podQueueWorker`.
+#[derive(Debug)]
+struct PodWorkers(Arc<Inner>);
+
+/// Upstream's `NewController`
+pub(super) fn new(
+    cx: &mut ControllerContext,
+    workers: u32,
+    max_endpoints_per_slice: usize,
+) -> Arc<dyn Controller> {
+    let pods = cx.informers.informer_for(&PODS).lister();
+    let services = cx.informers.informer_for(&SERVICES).lister();
+    let nodes = cx.informers.informer_for(&NODES).lister();
+    let slices = cx.informers.informer_for(&ENDPOINT_SLICES).lister();
+    let defects: Set<EndpointSliceDefect> = cx.defects.of();
+    let tracker = EndpointSliceTracker { defects };
+    add_event_handlers(cx, tracker);
+    Arc::new(Workers(Arc::new(Inner {
+        services,
+        pods,
+        nodes,
+        slices,
+        reconciler: Reconciler {
+            rest: cx.rest.clone(),
+            nodes,
+            max_endpoints_per_slice,
+            tracker,
+            defects,
+        },
+        tracker,
+        defects,
+        workers,
+    })))
+}
+
+impl Inner {
+    async fn wait_for_caches(&self, rx: Rx) {
+        for cache in [self.pods, self.services, self.slices, self.nodes] {
+            cache.wait_for_cache_sync(rx).await;
+        }
+    }
+
+    /// Upstream's `syncService` with `handleErr`: what failed too often is dropped.
+    async fn sync_or_drop(&self, rx: Rx, key: Item) -> Result<(), SyncError> {
+        let requeues = SERVICE_QUEUE.num_requeues(rx, &key);
+        match self.sync_service(rx, &key).await {
+            Err(_) if requeues >= MAX_RETRIES => Ok(()),
+            synced => synced,
+        }
+    }
+
+    /// `syncService`
+    async fn sync_service(&self, rx: Rx, key: &Item) -> Result<(), SyncError> {
+        let Some(service) = self.services.get(rx, key) else {
+            TRIGGER_TIMES.delete_service(rx, key);
+            self.tracker.delete_service(rx, key);
+            return Ok(());
+        };
+        let service = &service.object;
+        if json::text(service.json(), &["spec", "type"]) == "ExternalName"
+            || selector(service.json()).is_none()
+        {
+            return Ok(());
+        }
+        let pods = pods_of(rx, self.pods, service);
+        let slices = self.slices_of(rx, service);
+        let uses_any = self.defects.has(EndpointSliceDefect::StaleSlicesAreUsed);
+        let stale = self.tracker.stale_slices(rx, key, &slices);
+        if let Some(lacking) = stale.filter(|_| !uses_any) {
+            rx.note(WaitsForSlices {
+                service: key.clone(),
+                lacking,
+            });
+            return Err(SyncError::Worded(
+                "EndpointSlice informer cache is out of date".to_owned(),
+            ));
+        }
+        let seen = |slice: &Stored| (slice.object.uid().into(), generation(&slice.object));
+        rx.note(Reconciles {
+            service: key.clone(),
+            of: service.uid().into(),
+            slices: slices.iter().map(seen).collect(),
+        });
+        let trigger_time =
+            TRIGGER_TIMES.compute_endpoint_last_change_trigger_time(rx, key, service.json(), &pods);
+        let wanted = Wanted {
+            service,
+            pods: &pods,
+            trigger_time: trigger_time.as_deref(),
+        };
+        self.reconciler.reconcile(rx, wanted, &slices).await
+    }
+
+    /// The slices of a Service, as the cache shows them, without those that go (`dropEndpointSlicesPendingDeletion`).
+    fn slices_of(&self, rx: Rx, service: &Object) -> Vec<Stored> {
+        let mut all = self.slices.list(rx);
+        all.retain(|slice| {
+            is_of_service(&slice.object, service.namespace(), service.name())
+                && !slice.object.is_being_deleted()
+        });
+        all
+    }
+
+    /// `syncPod`
+    fn sync_pod(&self, rx: Rx, item: &Item) {
+        let key = PodProjectionKey::of(item);
+        for service in get_services_to_update(rx, self.services, &key) {
+            SERVICE_QUEUE.add_after(rx, service, BATCH_PERIOD);
+        }
+    }
+}
+
+impl Controller for Workers {
+    fn name(&self) -> &'static str {
+        CONTROLLER
+    }
+
+    fn queues(&self) -> Vec<WorkQueue> {
+        vec![SERVICE_QUEUE, POD_QUEUE]
+    }
+
+    fn workers(&self) -> u32 {
+        self.0.workers
+    }
+
+    fn beside(&self) -> Vec<Arc<dyn Controller>> {
+        vec![Arc::new(PodWorkers(self.0.clone()))]
+    }
+
+    fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {
+        Box::pin(async move {
+            self.0.wait_for_caches(rx).await;
+            let sync = |key| self.0.sync_or_drop(rx, key);
+            process_next_work_item(rx, leading, SERVICE_QUEUE, sync).await
+        })
+    }
+}
+
+impl Controller for PodWorkers {
+    fn name(&self) -> &'static str {
+        "endpointslice-controller-pods"
+    }
+
+    fn workers(&self) -> u32 {
+        self.0.workers
+    }
+
+    fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {
+        Box::pin(async move {
+            self.0.wait_for_caches(rx).await;
+            let sync = |item: Item| async move {
+                self.0.sync_pod(rx, &item);
+                Ok::<_, SyncError>(())
+            };
+            process_next_work_item(rx, leading, POD_QUEUE, sync).await
+        })
+    }
+}

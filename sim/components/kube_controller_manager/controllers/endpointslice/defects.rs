@@ -1,0 +1,63 @@
+//! Mistakes in the EndpointSlice controller, and the fixes of findings.
+
+use wavetank_version::{Defect, Gate, defects};
+
+use crate::kube_controller_manager::gates;
+
+const STALE_SLICES_ARE_USED: Defect = Defect::known(
+    "stale-slices-are-used",
+    "k/k#100033, k/k#92928 (`StaleSlices`, 1.21)",
+    "a Service is synced from a cache of slices that has not seen what was written for it",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
+const FOREIGN_SLICE_CHANGES_ARE_IGNORED: Defect = Defect::known(
+    "foreign-slice-changes-are-ignored",
+    "k/k#85353 (1.17)",
+    "a slice that somebody else changes or deletes is not mended",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
+const TAKES_SLICES_OF_ANOTHER_SERVICE: Defect = Defect::known(
+    "takes-slices-of-another-service",
+    "k/k#94720 (1.19)",
+    "the slices of a Service that is gone are taken for those of the next one of its name",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
+const TRACKS_SLICES_THAT_ARE_GONE: Defect = Defect::known(
+    "tracks-slices-that-are-gone",
+    "k/k#141592 (PR #141593)",
+    "a slice whose deletion was seen before the answer to its update is tracked: the cache counts as stale for ever",
+)
+.fits_only(gates::ENDPOINTS_CONTROLLER)
+.until(gates::GONE_SLICES_ARE_NOT_TRACKED);
+
+const FIX_FORGET_SLICES_HANDED_OVER: Defect = Defect::fix(
+    "fix-forget-slices-handed-over",
+    "FINDINGS.md, 35",
+    "a slice whose labels give it to somebody else is not waited for any more",
+)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
+const FIX_LOOK_AGAIN_FOR_ANY_SLICE: Defect = Defect::fix(
+    "fix-look-again-for-any-slice",
+    "FINDINGS.md, 36",
+    "a slice that is deleted is made again, also if another life of the controller made it",
+)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
+defects! {
+    /// A mistake in the EndpointSlice controller, or the fix of one.
+    pub enum EndpointSliceDefect in "EndpointSlice controllers" {
+        StaleSlicesAreUsed = STALE_SLICES_ARE_USED,
+        ForeignSliceChangesAreIgnored = FOREIGN_SLICE_CHANGES_ARE_IGNORED,
+        TakesSlicesOfAnotherService = TAKES_SLICES_OF_ANOTHER_SERVICE,
+        TracksSlicesThatAreGone = TRACKS_SLICES_THAT_ARE_GONE,
+        FixForgetSlicesHandedOver = FIX_FORGET_SLICES_HANDED_OVER,
+        FixLookAgainForAnySlice = FIX_LOOK_AGAIN_FOR_ANY_SLICE,
+    }
+}

@@ -1,0 +1,197 @@
+//! What slices list once all has been well for a while: worked out here anew, pod by pod, as etcd shows them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use wavetank_api::kinds::{ENDPOINT_SLICES, NODES, PODS, SERVICES};
+use wavetank_api::{Json, Object, json};
+use wavetank_engine::{Check, Note, Stable, World};
+use wavetank_etcd::Committed;
+
+use super::super::controller::CONTROLLER;
+use super::super::slices::is_of_service;
+use crate::kube_controller_manager::somebody_runs;
+use crate::promises::violated;
+use crate::view::ClusterView;
+
+/// A port by its name and its number.
+type Port = (String, i64);
+
+/// A pod as it is listed.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Listed {
+    ip: String,
+    uid: String,
+    ports: BTreeSet<Port>,
+    ready: bool,
+    serving: bool,
+    terminating: bool,
+}
+
+impl Listed {
+    /// For whoever is told of it.
+    fn words(&self) -> String {
+        let ports: Vec<String> = self
+            .ports
+            .iter()
+            .map(|(_, port)| port.to_string())
+            .collect();
+        let word = match (self.ready, self.serving, self.terminating) {
+            (true, _, false) => "ready",
+            (true, _, true) => "ready, goes",
+            (false, true, true) => "serves, goes",
+            (false, _, true) => "goes",
+            (false, _, false) => "not ready",
+        };
+        format!("{}:{} {word}", self.ip, ports.join("+"))
+    }
+}
+
+fn in_words(all: &[Listed]) -> String {
+    let words: Vec<String> = all.iter().map(Listed::words).collect();
+    words.join(", ")
+}
+
+/// What the slices of a Service should list; `None` of one that selects no pods, or is another's name.
+fn expected(world: &World, service: &Object) -> Option<Vec<Listed>> {
+    let spec = &service.json()["spec"];
+    let selector = spec["selector"].as_object()?;
+    if spec["type"] == "ExternalName" {
+        return None;
+    }
+    let publishes = spec["publishNotReadyAddresses"] == true;
+    let mut all = Vec::new();
+    for pod in ClusterView(world).all(PODS.registry) {
+        let labels = &pod.json()["metadata"]["labels"];
+        let is_selected = selector
+            .iter()
+            .all(|(key, value)| labels.get(key) == Some(value));
+        let status = &pod.json()["status"];
+        let is_over = status["phase"] == "Succeeded" || status["phase"] == "Failed";
+        let ip = json::text(status, &["podIP"]);
+        let node = NODES.key("", json::text(pod.json(), &["spec", "nodeName"]));
+        let has_node = ClusterView(world).get(&node).is_some();
+        if !is_selected
+            || pod.namespace() != service.namespace()
+            || is_over
+            || ip.is_empty()
+            || !(has_node || publishes)
+        {
+            continue;
+        }
+        let conditions = json::list(status, &["conditions"]).iter();
+        let mut ready = conditions.filter(|own| own["type"] == "Ready" && own["status"] == "True");
+        let serving = ready.next().is_some();
+        let terminating = pod.is_being_deleted();
+        let ports = json::list(spec, &["ports"]).iter().filter_map(|port| {
+            let number = port_of(pod.json(), &port["targetPort"])?;
+            Some((json::text(port, &["name"]).to_owned(), number))
+        });
+        all.push(Listed {
+            ip: ip.to_owned(),
+            uid: pod.uid().to_owned(),
+            ports: ports.collect(),
+            ready: publishes || (serving && !terminating),
+            serving,
+            terminating,
+        });
+    }
+    all.sort();
+    Some(all)
+}
+
+/// The port of a pod, by its number or its name.
+fn port_of(pod: &Json, target: &Json) -> Option<i64> {
+    if target.is_i64() {
+        return target.as_i64();
+    }
+    let containers = json::list(pod, &["spec", "containers"]).iter();
+    let mut ports = containers.flat_map(|own| json::list(own, &["ports"]));
+    ports.find(|port| port["name"] == *target)?["containerPort"].as_i64()
+}
+
+/// What a slice lists.
+fn listed(slice: &Json) -> Vec<Listed> {
+    let ports = json::list(slice, &["ports"]).iter().map(|port| {
+        let name = json::text(port, &["name"]).to_owned();
+        (name, port["port"].as_i64().unwrap_or(0))
+    });
+    let ports: BTreeSet<Port> = ports.collect();
+    let all = json::list(slice, &["endpoints"]).iter();
+    let all = all.flat_map(|endpoint| {
+        let is = |condition: &str| endpoint["conditions"][condition] == true;
+        let ports = &ports;
+        let addresses = json::list(endpoint, &["addresses"]).iter();
+        addresses.map(move |address| Listed {
+            ip: address.as_str().unwrap_or_default().to_owned(),
+            uid: json::text(endpoint, &["targetRef", "uid"]).to_owned(),
+            ports: ports.clone(),
+            ready: is("ready"),
+            serving: is("serving"),
+            terminating: is("terminating"),
+        })
+    });
+    all.collect()
+}
+
+fn are_listed(world: &World) -> Check {
+    if !somebody_runs(world, CONTROLLER) {
+        return Check::Idle;
+    }
+    let slices = ClusterView(world).all(ENDPOINT_SLICES.registry);
+    let mut checked = Check::Idle;
+    for service in ClusterView(world).all(SERVICES.registry) {
+        let Some(expected) = expected(world, service) else {
+            continue;
+        };
+        let name = service.name();
+        let is_own = |slice: &&&Object| is_of_service(slice, service.namespace(), name);
+        let own: Vec<_> = slices.iter().filter(is_own).collect();
+        if own.is_empty() {
+            let message = format!("the Service {name} has no EndpointSlice");
+            return violated("service", name, message);
+        }
+        let all = own.iter().flat_map(|slice| listed(slice.json()));
+        let mut found: Vec<Listed> = all.collect();
+        found.sort();
+        if found != expected {
+            let message = format!(
+                "the EndpointSlices of the Service {name} list [{}]; they should list [{}]",
+                in_words(&found),
+                in_words(&expected)
+            );
+            return violated("service", name, message);
+        }
+        checked = Check::Held;
+    }
+    checked
+}
+
+pub(super) fn slices_list_the_pods(after: Duration) -> Stable {
+    Stable::new(
+        "slices-list-the-pods",
+        after,
+        |_, _| Check::Idle,
+        are_listed,
+    )
+}
+
+pub(super) fn slices_are_quiet(after: Duration) -> Stable {
+    let check = |_: &World, note: &Note| {
+        let commit = note.body.get::<Committed<Object>>();
+        let mut changes = commit.into_iter().flat_map(|commit| &*commit.changes);
+        let written = changes.find_map(|change| {
+            let name = change.key.strip_prefix(ENDPOINT_SLICES.registry)?;
+            (name != "/default/kubernetes").then(|| name.trim_start_matches('/'))
+        });
+        match written {
+            Some(name) => {
+                let message =
+                    format!("the EndpointSlice {name} is written, although nothing has changed");
+                violated("endpointslice", name, message)
+            }
+            None => Check::Idle,
+        }
+    };
+    Stable::new("slices-are-quiet", after, check, |_| Check::Held)
+}

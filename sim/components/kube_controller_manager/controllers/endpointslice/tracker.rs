@@ -1,0 +1,152 @@
+//! What the controller knows of its own writes (`k8s.io/endpointslice/util/endpointslice_tracker.go`, v1.36.2): the slices of
+//! each Service with their generations, so that a cache that has not seen them is found out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use wavetank_api::Stored;
+use wavetank_client::workqueue::Item;
+use wavetank_engine::{Cell, Rx};
+use wavetank_version::Set;
+
+use super::defects::EndpointSliceDefect;
+use super::slices::{generation, service_of};
+
+static SLICES: Cell<BTreeMap<Item, Tracked>> = Cell::new("tracked-slices");
+
+/// `GenerationsBySlice`, by UID; none is upstream's `deletionExpected`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Tracked {
+    generations: BTreeMap<Arc<str>, Option<i64>>,
+    /// The slices that were seen to leave since the Service was last looked at: an answer that comes after that is of no
+    /// slice that is there. Upstream has no such list (`tracks-slices-that-are-gone`).
+    left: BTreeSet<Arc<str>>,
+}
+
+/// `EndpointSliceTracker`
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct EndpointSliceTracker {
+    pub defects: Set<EndpointSliceDefect>,
+}
+
+/// The slice was seen to leave before its update was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct HasLeft;
+
+impl EndpointSliceTracker {
+    /// Of the Service of a slice.
+    fn with<R: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(
+        rx: Rx,
+        slice: &Stored,
+        work: impl FnOnce(Option<&mut Tracked>, Arc<str>) -> R,
+    ) -> R {
+        let service: Item = service_of(&slice.object).into();
+        let uid: Arc<str> = slice.object.uid().into();
+        rx.update(&SLICES, |all| work(all.get_mut(&service), uid))
+    }
+
+    /// `Has`
+    pub fn has(self, rx: Rx, slice: &Stored) -> bool {
+        EndpointSliceTracker::with(rx, slice, |own, uid| {
+            own.is_some_and(|own| own.generations.contains_key(&uid))
+        })
+    }
+
+    /// `ShouldSync`
+    pub fn should_sync(self, rx: Rx, slice: &Stored) -> bool {
+        EndpointSliceTracker::with(rx, slice, |own, uid| {
+            let known = own.and_then(|own| own.generations.get(&uid).copied());
+            // One whose deletion is expected is older than any.
+            known.is_none_or(|known| Some(generation(&slice.object)) > known)
+        })
+    }
+
+    /// `StaleSlices`: if the cache has not seen what was written for the Service, the slices that it lacks. This is where a
+    /// sync begins.
+    pub fn stale_slices(self, rx: Rx, service: &Item, slices: &[Stored]) -> Option<Vec<Arc<str>>> {
+        rx.update(&SLICES, |all| {
+            let own = all.entry(service.clone()).or_default();
+            own.left.clear();
+            let provided: BTreeMap<&str, i64> = slices
+                .iter()
+                .map(|slice| (slice.object.uid(), generation(&slice.object)))
+                .collect();
+            let is_old = |(uid, known): (&Arc<str>, &Option<i64>)| {
+                let provided = provided.get(&**uid);
+                provided.is_some_and(|provided| known.is_none_or(|known| known > *provided))
+            };
+            let lacks = |(uid, known): &(&Arc<str>, &Option<i64>)| {
+                known.is_some() && !provided.contains_key(&***uid)
+            };
+            let lacking = own.generations.iter().filter(lacks);
+            let lacking: Vec<Arc<str>> = lacking.map(|(uid, _)| uid.clone()).collect();
+            let stale = !lacking.is_empty() || own.generations.iter().any(is_old);
+            stale.then_some(lacking)
+        })
+    }
+
+    /// `Update`
+    ///
+    /// # Errors
+    /// The slice has left by then: it is not tracked.
+    pub fn update(self, rx: Rx, slice: &Stored) -> Result<(), HasLeft> {
+        let service: Item = service_of(&slice.object).into();
+        let uid: Arc<str> = slice.object.uid().into();
+        let has_left = rx.update(&SLICES, |all| {
+            let own = all.entry(service).or_default();
+            let has_left = own.left.contains(&uid);
+            if !has_left {
+                own.generations.insert(uid, Some(generation(&slice.object)));
+            }
+            has_left
+        });
+        match has_left {
+            true => Err(HasLeft),
+            false => Ok(()),
+        }
+    }
+
+    /// `DeleteService`
+    pub fn delete_service(self, rx: Rx, service: &Item) {
+        rx.update(&SLICES, |all| drop(all.remove(service)));
+    }
+
+    /// `ExpectDeletion`
+    pub fn expect_deletion(self, rx: Rx, slice: &Stored) {
+        let service: Item = service_of(&slice.object).into();
+        let uid: Arc<str> = slice.object.uid().into();
+        rx.update(&SLICES, |all| {
+            let own = all.entry(service).or_default();
+            if !own.left.contains(&uid) {
+                own.generations.insert(uid, None);
+            }
+        });
+    }
+
+    /// `HandleDeletion`: was it expected, or is nothing known of the slice?
+    pub fn handle_deletion(self, rx: Rx, slice: &Stored) -> bool {
+        let tracks = self
+            .defects
+            .has(EndpointSliceDefect::TracksSlicesThatAreGone);
+        EndpointSliceTracker::with(rx, slice, |own, uid| {
+            let Some(own) = own else {
+                return true;
+            };
+            let known = own.generations.remove(&uid);
+            if !tracks {
+                own.left.insert(uid);
+            }
+            !matches!(known, Some(Some(_)))
+        })
+    }
+
+    /// A slice is given to somebody else by its labels: it is not waited for any more. Upstream does not do that.
+    pub fn forget(self, rx: Rx, slice: &Stored) {
+        EndpointSliceTracker::with(rx, slice, |own, uid| {
+            if let Some(own) = own {
+                own.generations.remove(&uid);
+                own.left.insert(uid);
+            }
+        });
+    }
+}
