@@ -2,11 +2,14 @@
 //! comes back is what it would be here, but for the world, which is as it was at time zero.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use wavetank_component::Apart;
 use wavetank_engine::drive::plan::Odd;
 use wavetank_engine::drive::{Ending, Outcome, Tallies};
 use wavetank_engine::trace::{FoundViolation, Record};
 use wavetank_engine::{Time, World};
+
+use crate::compared::Simulated;
 
 /// The property of which it is a violation that the process of a simulation comes to no good end.
 const ENDS: &str = "simulation-ends";
@@ -21,10 +24,12 @@ struct Returned {
     violated: Vec<u64>,
     at: u64,
     odd: (u64, u64),
+    /// What of its end is compared with that of a run without faults.
+    ending: Option<Json>,
 }
 
 impl Returned {
-    fn of(outcome: &Outcome, odd: Odd) -> Returned {
+    fn of(outcome: &Outcome, odd: Odd, ending: Option<Json>) -> Returned {
         let Tallies {
             events,
             injected,
@@ -39,10 +44,11 @@ impl Returned {
             violated,
             at: outcome.at.nanos(),
             odd: (odd.latencies, odd.choices),
+            ending,
         }
     }
 
-    fn outcome(self, world: World, record: Record) -> (Outcome, Odd) {
+    fn simulated(self, world: World, record: Record) -> Simulated {
         let (latencies, choices) = self.odd;
         let ending = match self.violation {
             None => Ending::Clean,
@@ -60,7 +66,11 @@ impl Returned {
             world,
             record,
         };
-        (outcome, Odd { latencies, choices })
+        Simulated {
+            outcome,
+            odd: Odd { latencies, choices },
+            compared: self.ending,
+        }
     }
 
     /// A simulation whose process died, or did not end.
@@ -79,6 +89,7 @@ impl Returned {
             violated: none,
             at: 0,
             odd: (0, 0),
+            ending: None,
         }
     }
 }
@@ -87,12 +98,17 @@ impl Returned {
 pub(crate) fn simulate(
     apart: &dyn Apart,
     world: World,
-    simulation: impl Fn() -> (Outcome, Odd) + Sync,
+    simulation: impl Fn() -> Simulated + Sync,
     stop: &dyn Fn() -> bool,
-) -> Option<(Outcome, Odd)> {
+) -> Option<Simulated> {
     let mut work = || {
-        let (outcome, odd) = simulation();
-        let head = serde_json::to_vec(&Returned::of(&outcome, odd)).expect("it is JSON");
+        let Simulated {
+            outcome,
+            odd,
+            compared,
+        } = simulation();
+        let returned = Returned::of(&outcome, odd, compared);
+        let head = serde_json::to_vec(&returned).expect("it is JSON");
         let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
         bytes.extend(head);
         bytes.extend(outcome.record.to_bytes());
@@ -103,7 +119,7 @@ pub(crate) fn simulate(
         Ok(None) => return None,
         Err(why) => (Returned::lost(&world, why), Record::default()),
     };
-    Some(returned.outcome(world, record))
+    Some(returned.simulated(world, record))
 }
 
 fn unpack(bytes: &[u8]) -> (Returned, Record) {

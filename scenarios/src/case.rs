@@ -7,17 +7,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use wavetank_component::{Apart, View};
+use wavetank_component::{Apart, BeginsAs, View};
 use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
 use wavetank_engine::drive::{Limits, Outcome, Run};
 use wavetank_engine::trace::Record;
-use wavetank_engine::{ProcId, Time, World};
+use wavetank_engine::{Action, Check, ProcId, Time, World};
 
 use crate::apart;
+use crate::compared::Simulated;
 use crate::explain::{Meaning, Unknown};
 use crate::quiet::quietly;
+use crate::scene::Draft;
 use crate::search::Scope;
 
 /// What a seed decides about a case before the first event, as it stands in a trace's head.
@@ -59,6 +61,31 @@ pub trait Case: Send + Sync {
     /// What is wrong with the options (they may come from a trace).
     fn world(&self, options: &Options) -> Result<World, String>;
 
+    /// All that is chosen in it, if nothing is drawn: then every seed does the same.
+    fn explicit(&self) -> Option<Plan> {
+        None
+    }
+
+    /// What its scenario says so that a world begins with what is stored in this one.
+    fn begins_as(&self, world: &World) -> Vec<BeginsAs> {
+        let _ = world;
+        Vec::new()
+    }
+
+    /// The same case, beginning in the middle.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn staged(&self, draft: &Draft) -> Result<Box<dyn Case>, String> {
+        let _ = draft;
+        Err(format!("`{}` begins at its beginning only", self.name()))
+    }
+
+    /// What its scenario file says, if it has one.
+    fn file(&self) -> Option<serde_json::Value> {
+        None
+    }
+
     /// Where its worlds are simulated, if they hold something that is no value: then there is no copy of a world.
     fn apart(&self) -> Option<Arc<dyn Apart>> {
         None
@@ -69,6 +96,27 @@ pub trait Case: Send + Sync {
 
     /// How long the calm lasts.
     fn calm(&self) -> Duration;
+
+    /// What of the end of a run is compared with that of the same run without faults, if anything is.
+    fn ending(&self, world: &World) -> Option<serde_json::Value> {
+        let _ = world;
+        None
+    }
+
+    /// What properties say to the end of a run beside that of the same run without faults, by their names.
+    fn compare(
+        &self,
+        undisturbed: &serde_json::Value,
+        run: &serde_json::Value,
+    ) -> Vec<(&'static str, Check)> {
+        let _ = (undisturbed, run);
+        Vec::new()
+    }
+
+    /// Is there nothing of this in a run without faults?
+    fn is_fault(&self, action: &Action) -> bool {
+        matches!(action, Action::Fault(_))
+    }
 
     /// How notes are put into words.
     fn describer(&self) -> Describer {
@@ -192,12 +240,15 @@ pub fn run_seed_unless(
                 Record::default(),
                 &|| false,
             );
-            (outcome.expect("nobody stops it"), Odd::default())
+            Simulated::of(case, outcome.expect("nobody stops it"), Odd::default())
         };
         let simulated = apart::simulate(apart.as_ref(), world, simulation, stop);
-        return simulated.map(|(outcome, _)| outcome).ok_or(record);
+        let judged = |simulated: Simulated| simulated.judged(case, &options).0;
+        return simulated.map(judged).ok_or(record);
     }
-    seeded(case, &options, seed, world, limits, record, stop)
+    let outcome = seeded(case, &options, seed, world, limits, record, stop)?;
+    let simulated = Simulated::of(case, outcome, Odd::default());
+    Ok(simulated.judged(case, &options).0)
 }
 
 fn seeded(
@@ -209,8 +260,12 @@ fn seeded(
     record: Record,
     stop: &dyn Fn() -> bool,
 ) -> Result<Outcome, Record> {
-    let fault_schedule = case.fault_schedule(options);
     let limits = limits.unwrap_or_else(|| Limits::until(case.until(options)));
+    if let Some(plan) = case.explicit() {
+        let choices = FromPlan::new(&plan);
+        return quietly(|| Run::new(world, choices, limits, record).finish_unless(stop));
+    }
+    let fault_schedule = case.fault_schedule(options);
     let choices = Seeded::new(seed, &world, fault_schedule);
     quietly(|| Run::new(world, choices, limits, record).finish_unless(stop))
 }
@@ -239,27 +294,40 @@ pub fn run_plan_and_count(
     plan: &Plan,
     record: Record,
 ) -> Result<(Outcome, Odd), String> {
-    let world = case.world(options)?;
-    if let Some(apart) = case.apart() {
-        let simulation = || {
-            let world = case.world(options).expect("it was built before");
-            planned(case, options, plan, world, Record::default())
-        };
-        let simulated = apart::simulate(apart.as_ref(), world, simulation, &|| false);
-        return Ok(simulated.expect("nobody stops it"));
-    }
-    Ok(planned(case, options, plan, world, record))
+    let run = |world: World, limits: Limits, record: Record| {
+        let mut choices = FromPlan::new(plan);
+        let outcome = Run::new(world, &mut choices, limits, record).finish();
+        (outcome, choices.odd())
+    };
+    Ok(simulate(case, options, record, &run)?.judged(case, options))
 }
 
-fn planned(
+/// How a world is run to its end.
+pub(crate) type Runs<'a> = &'a (dyn Fn(World, Limits, Record) -> (Outcome, Odd) + Sync);
+
+/// Simulates what a run does, and nothing beside it.
+///
+/// # Errors
+/// What is wrong with the options.
+pub(crate) fn simulate(
     case: &dyn Case,
     options: &Options,
-    plan: &Plan,
-    world: World,
     record: Record,
-) -> (Outcome, Odd) {
+    run: Runs<'_>,
+) -> Result<Simulated, String> {
+    let world = case.world(options)?;
     let limits = Limits::until(case.until(options));
-    let mut choices = FromPlan::new(plan);
-    let outcome = quietly(|| Run::new(world, &mut choices, limits, record).finish());
-    (outcome, choices.odd())
+    let simulate = |world: World, record: Record| {
+        let (outcome, odd) = quietly(|| run(world, limits, record));
+        Simulated::of(case, outcome, odd)
+    };
+    let Some(apart) = case.apart() else {
+        return Ok(simulate(world, record));
+    };
+    let simulation = || {
+        let world = case.world(options).expect("it was built before");
+        simulate(world, Record::default())
+    };
+    let simulated = apart::simulate(apart.as_ref(), world, simulation, &|| false);
+    Ok(simulated.expect("nobody stops it"))
 }

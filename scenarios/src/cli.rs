@@ -27,6 +27,7 @@ mod progress;
 mod replay;
 mod report;
 mod run;
+mod scene;
 mod serve;
 mod shell;
 mod shrink;
@@ -77,6 +78,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::Serve(args) => serve::serve(catalogue, args),
         Command::Shell(args) => shell::shell(catalogue, args),
         Command::Shrink(args) => shrink::shrink(catalogue, args),
+        Command::Scene(args) => scene::scene(catalogue, args),
         Command::Diff(args) => diff::diff(catalogue, args),
         Command::Keep(args) => keep::keep(catalogue, args),
         Command::List(args) => list::list(catalogue, args),

@@ -95,10 +95,7 @@ pub fn explain(case: &dyn Case, trace: &Trace, wanted: Wanted) -> Result<Explana
     let followed = Historian::new(case).follow(case, trace, trace.head.fit());
     let (history, followed) = followed.map_err(Unexplained::Unfollowed)?;
     let violation = followed.violation.unwrap_or(violation);
-    let direct = direct(&history, &violation);
-    let ends = direct.last.iter().copied();
-    let last = history.events.len().checked_sub(1);
-    let slice = history.causes.slice(last.into_iter().chain(ends));
+    let (direct, slice) = sliced(&history, &violation);
     let mut faults = faults::struck(&history, &slice);
     let plan = Plan::from_trace(trace.lines.iter());
     let suspect = Suspect {
@@ -135,6 +132,28 @@ pub fn explain(case: &dyn Case, trace: &Trace, wanted: Wanted) -> Result<Explana
         slice,
         steps,
     })
+}
+
+/// What is told of the object of a violation, and over how many events each leads to it.
+fn sliced(history: &History, violation: &FoundViolation) -> (Direct, Vec<Option<u32>>) {
+    let direct = direct(history, violation);
+    let ends = direct.last.iter().copied();
+    let last = history.events.len().checked_sub(1);
+    let slice = history.causes.slice(last.into_iter().chain(ends));
+    (direct, slice)
+}
+
+/// From how many of its events the violation of a trace follows.
+///
+/// # Errors
+/// [`Unexplained`].
+pub fn leading(case: &dyn Case, trace: &Trace) -> Result<usize, Unexplained> {
+    let violation = trace.end().violation.as_ref();
+    let violation = violation.ok_or(Unexplained::NoViolation)?;
+    let followed = Historian::new(case).follow(case, trace, trace.head.fit());
+    let (history, _) = followed.map_err(Unexplained::Unfollowed)?;
+    let (_, slice) = sliced(&history, violation);
+    Ok(slice.iter().flatten().count())
 }
 
 /// All that happened in a trace, for programs that show traces.

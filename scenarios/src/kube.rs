@@ -1,7 +1,7 @@
 //! The cases of the command: scenario files over the components of a cluster.
 //!
 //! `job` is a scenario with a composition of release, defects and fixes, as a case; `identity` is how it stands
-//! in a trace, `scope` how far a search of it goes, `defects` which
+//! in a trace, `scope` how far a search of it goes, `scene` how one begins in the middle, `defects` which
 //! defects and fixes it has, `validate_commands` whether processes can be told what it tells them; `fault_schedule` turns its
 //! budget into what the generator draws from; `meaning` says what messages mean; `library` holds the bundled scenarios, `listing` says what there is
 //! to choose from; `flags` says whether what flags name matters in a scenario, `testing` what puts a property to the
@@ -16,6 +16,7 @@ mod job;
 mod library;
 mod listing;
 mod meaning;
+mod scene;
 mod scope;
 mod testing;
 mod validate_commands;
@@ -171,9 +172,21 @@ impl Kube {
     ) -> Result<Box<dyn Case>, String> {
         let parsed = self.read(name, text)?;
         let (release, defects) = self.composed(composition)?;
-        let plain = self.job(parsed.clone(), release, without_flags(&defects))?;
-        flags::check(self, &plain, &defects)?;
-        let job = self.job(parsed, release, defects)?;
+        let job = match &parsed.scene {
+            None => {
+                let plain = self.job(parsed.clone(), release, without_flags(&defects))?;
+                flags::check(self, &plain, &defects)?;
+                self.job(parsed, release, defects)?
+            }
+            Some(scene) => {
+                let own = scene::composition(scene, &self.components)?;
+                let written = self.job(parsed, None, own)?;
+                let plain = written.clone();
+                let plain = plain.recomposed(release, without_flags(&defects))?;
+                flags::check(self, &plain, &defects)?;
+                written.recomposed(release, defects)?
+            }
+        };
         validate_commands::check(&job, name, text)?;
         Ok(Box::new(job))
     }

@@ -4,6 +4,7 @@
 //! - A [`case`] is something that can be simulated under seeds; [`catalogue`] says which there are.
 //! - [`sweep`] runs one over many seeds; [`attribution`] says what a violation is to be blamed on;
 //!   [`shrink`] makes it small; [`replay`] replays it and tells its story; [`explain`] says what led to it, and needs it.
+//! - [`scene`] makes of a trace a scenario that begins in the middle.
 //! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
 //! - [`soundness`] holds that search against a naive one; [`mutants`] changes the algorithms, and looks whether anything notices.
 //! - [`travel`] goes to any moment of a trace, and leaves it there.
@@ -20,6 +21,7 @@ pub mod case;
 pub mod catalogue;
 pub mod cli;
 mod command;
+mod compared;
 pub mod explain;
 pub mod file;
 pub mod head;
@@ -28,6 +30,7 @@ pub mod livelock_cycle;
 pub mod mutants;
 mod quiet;
 pub mod replay;
+pub mod scene;
 pub mod search;
 pub mod seeds;
 pub mod serve;

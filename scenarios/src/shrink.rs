@@ -112,9 +112,11 @@ pub fn shrink(case: &dyn Case, trace: &Trace, effort: Effort) -> Option<Shrunk> 
         record: Record::default(),
         smallest: trace.end().events,
     };
-    let plan = Plan::from_trace(trace.lines.iter());
+    let mut plan = Plan::from_trace(trace.lines.iter());
     let before = search.size(&plan)?;
     search.reason = search.suspect().blame(&plan);
+    // All that follows takes less time in a smaller world.
+    search.take_smaller_options(&mut plan);
     let mut plan = shrink::shrink(&plan, &mut search)?;
     if search.take_smaller_options(&mut plan) {
         // In a smaller world more of the plan may be superfluous.

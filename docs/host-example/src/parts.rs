@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{Error, Shop, ShopStatus};
 
 /// What holds up the deletion of a shop.
-pub const FINALIZER: &str = "example.com/directory";
+const FINALIZER: &str = "example.com/directory";
 
 /// The ConfigMaps of the operator's namespace.
 pub fn maps(client: &Client) -> Api<ConfigMap> {
@@ -38,6 +38,12 @@ pub fn owned(shop: &Shop, part: &str, data: &str) -> ConfigMap {
     let mut map = map(format!("{}-{part}", shop.name_any()), data);
     map.metadata.owner_references = shop.controller_owner_ref(&()).map(|owner| vec![owner]);
     map
+}
+
+/// The archive of an edition.
+pub fn archived(shop: &Shop, edition: u32) -> ConfigMap {
+    let (part, text) = (format!("edition-{edition}"), format!("Edition {edition}"));
+    owned(shop, &part, &text)
 }
 
 /// The entry in the directory, which nobody owns.
@@ -125,12 +131,37 @@ pub async fn report(client: &Client, shop: &Shop) -> Result<(), Error> {
     Ok(())
 }
 
+/// Is there a shop to be made, with a finalizer that holds up its end? One that lives without it gets it, and its own change
+/// brings it back; one that is deleted is cleaned up after.
+pub async fn is_open(client: &Client, shop: &Shop) -> Result<bool, Error> {
+    let has_it = shop.finalizers().iter().any(|name| name == FINALIZER);
+    match (shop.metadata.deletion_timestamp.is_some(), has_it) {
+        (true, true) => cleanup(client, shop).await?,
+        (true, false) => {}
+        (false, true) => return Ok(true),
+        (false, false) => {
+            let all = [shop.finalizers(), &[FINALIZER.to_owned()]].concat();
+            set_finalizers(client, shop, &all).await?;
+        }
+    }
+    Ok(false)
+}
+
+/// The entry in the directory goes, if it is of this shop; then the shop may go.
+async fn cleanup(client: &Client, shop: &Shop) -> Result<(), Error> {
+    let entry = entry(shop);
+    if let Some(there) = maps(client).get_opt(&entry.name_any()).await?
+        && there.data == entry.data
+    {
+        delete(client, &there).await?;
+    }
+    let others = shop.finalizers().iter().filter(|name| *name != FINALIZER);
+    let others: Vec<String> = others.cloned().collect();
+    set_finalizers(client, shop, &others).await
+}
+
 /// Adds the finalizer, or takes it away: of this very shop, as it was seen.
-pub async fn set_finalizers(
-    client: &Client,
-    shop: &Shop,
-    finalizers: &[String],
-) -> Result<(), Error> {
+async fn set_finalizers(client: &Client, shop: &Shop, finalizers: &[String]) -> Result<(), Error> {
     let patch = json!({
         "metadata": {
             "finalizers": finalizers,

@@ -93,6 +93,11 @@ pub(super) enum Command {
     Serve(ServeArgs),
     /// Make the trace of a violation smaller, keeping the violation
     Shrink(ShrinkArgs),
+    /// Make of the trace of a violation a scenario file that begins shortly before it
+    ///
+    /// What is stored then, which processes run and what is chosen from there on stands in the file; what the violation
+    /// does not need is left out. `run` of the file shows the violation. docs/TRACES.md says what a scene cannot carry.
+    Scene(SceneArgs),
     /// Show where two traces part, and what led there
     Diff(DiffArgs),
     /// Verify that a trace replays, and add it to the traces that tests replay
@@ -166,6 +171,10 @@ pub(super) struct RunArgs {
     /// mending all of them at once, which tells only whether it is known
     #[arg(long, value_enum, default_value_t)]
     pub blame: Depth,
+    /// Make the first violation of each kind smaller, by at most so many simulations; 0: leave it as it is [default: 200
+    /// on a terminal, else 0]
+    #[arg(long, value_name = "N")]
+    pub shrink: Option<u64>,
     /// Begin no seed after so much real time, for example 10m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub time_box: Option<Duration>,
@@ -447,6 +456,22 @@ pub(super) struct ShrinkArgs {
     #[arg(long, value_name = "N", default_value_t = 5_000)]
     pub attempts: u64,
     /// Try for so much real time, for example 2m
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub time_box: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SceneArgs {
+    /// The trace of a violation; of several a table is printed, with medians
+    #[arg(required = true)]
+    pub traces: Vec<PathBuf>,
+    /// Where the scene goes: a file whose name ends in .yaml, or a folder [default: beside the trace, as NAME-scene.yaml]
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// Simulate at most so often for a scene
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub attempts: u64,
+    /// Try for so much real time for a scene, for example 2m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub time_box: Option<Duration>,
 }

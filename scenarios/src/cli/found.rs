@@ -2,13 +2,16 @@
 
 use std::env;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use crate::case::Case;
 use crate::replay;
+use crate::shrink::Effort;
 use crate::sweep::{Candidate, Found};
 use crate::trace_file;
 
-use super::report::{self, Violation};
+use super::report::{self, Smaller, Violation};
+use super::shrink::beside;
 
 /// A violation as it is reported, by the shortest run that shows it.
 pub(super) fn tell(case: &dyn Case, candidate: &Candidate) -> Violation {
@@ -31,7 +34,51 @@ pub(super) fn tell(case: &dyn Case, candidate: &Candidate) -> Violation {
         events: found.events,
         trace: trace.map(|path| path.display().to_string()),
         replay: trace.map(|path| replay_line(path)),
+        smaller: None,
         story: story(case, found).unwrap_or_else(|why| vec![format!("no story: {why}")]),
+    }
+}
+
+/// Makes its trace smaller, by at most so many simulations; a smaller one of an earlier time stays. What cannot be done is
+/// left as it was: the violation itself is told.
+pub(super) fn shrink(
+    case: &dyn Case,
+    violation: &mut Violation,
+    attempts: u64,
+    stop: &'static AtomicBool,
+) {
+    let Some(path) = violation.trace.as_deref().map(Path::new) else {
+        return;
+    };
+    let effort = Effort {
+        attempts,
+        stop: Some(stop),
+        ..Effort::default()
+    };
+    let Some(trace) = trace_file::read(path).ok() else {
+        return;
+    };
+    let Some(shrunk) = crate::shrink::shrink(case, &trace, effort) else {
+        return;
+    };
+    let out = beside(path);
+    let earlier = trace_file::read(&out).ok().filter(|earlier| {
+        let is_same = earlier.head.identity == shrunk.trace.head.identity
+            && earlier.end().violation == shrunk.trace.end().violation;
+        is_same && earlier.end().events <= shrunk.after.events
+    });
+    let smallest = match earlier {
+        Some(earlier) => earlier,
+        None if shrunk.after == shrunk.before => return,
+        None if trace_file::write_at(&out, &shrunk.trace.to_bytes()).is_err() => return,
+        None => shrunk.trace,
+    };
+    if let Ok(story) = replay::story(case, &smallest) {
+        violation.story = story;
+        violation.smaller = Some(Smaller {
+            trace: out.display().to_string(),
+            events: smallest.end().events,
+        });
     }
 }
 

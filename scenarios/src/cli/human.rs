@@ -10,13 +10,14 @@ use super::report::{Report, Verdict, Violation};
 /// The whole report.
 pub(super) fn report(report: &Report) -> String {
     let mut text = summary(report);
+    // What was found first, and the figures after it.
+    for violation in &report.violations {
+        text += &self::violation(violation);
+    }
     if !report.faults.is_empty() {
         text += &faults(report);
     }
     text += &properties(report);
-    for violation in &report.violations {
-        text += &self::violation(violation);
-    }
     text += &verdict(report);
     text
 }
@@ -215,6 +216,10 @@ fn violation(violation: &Violation) -> String {
     }
     if let Some(replay) = &violation.replay {
         text += &command("replay", replay);
+    }
+    if let Some(smaller) = &violation.smaller {
+        let events = count(smaller.events, "event");
+        text += &fact("smaller", &format!("{} ({events})", smaller.trace));
     }
     text + &story(&violation.story)
 }

@@ -108,7 +108,18 @@ pub(super) struct Violation {
     /// How to replay it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
+    /// The same made smaller, which is then what the story is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smaller: Option<Smaller>,
     pub story: Vec<String>,
+}
+
+/// A trace that was made smaller.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Smaller {
+    pub trace: String,
+    pub events: u64,
 }
 
 /// The names that an attribution consists of.

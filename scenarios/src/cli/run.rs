@@ -1,5 +1,7 @@
 //! `wavetank run`.
 
+use std::io::{self, IsTerminal as _};
+
 use crate::case::Case;
 use crate::catalogue::{Catalogue, Listed};
 use crate::head::build;
@@ -11,6 +13,9 @@ use super::exit::{Exit, Problem};
 use super::progress::Progress;
 use super::report::Violation;
 use super::{find, found, interrupt, judge, junit};
+
+/// Somebody who looks at a terminal waits for so many simulations of each violation.
+const SHRINK: u64 = 200;
 
 pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Problem> {
     let case = find::scenario(catalogue, &args.scenario, &args.composition.composition())?;
@@ -48,11 +53,18 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
             ))
         })?;
     }
-    let violations: Vec<Violation> = swept
+    let mut violations: Vec<Violation> = swept
         .candidates
         .iter()
         .map(|candidate| found::tell(case, candidate))
         .collect();
+    let attempts = args.shrink.unwrap_or(match io::stdout().is_terminal() {
+        true => SHRINK,
+        false => 0,
+    });
+    for violation in violations.iter_mut().filter(|_| attempts > 0) {
+        found::shrink(case, violation, attempts, stop);
+    }
     let missing = match shard {
         // Of a part not much can be said.
         Some(shard) => vec![part_of(shard, args)],

@@ -52,6 +52,7 @@ pub(super) fn check(
     checker.faults(possible);
     checker.plan(possible);
     checker.search(possible);
+    checker.scene(possible);
     checker.properties(possible);
     checker.found.found()
 }

@@ -13,6 +13,7 @@ mod plan;
 mod properties;
 mod report;
 mod scenario;
+mod scene;
 mod search;
 
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use format::Format;
 pub use network::{Network, Tail};
 pub use report::{Mistake, Report};
 pub use scenario::{Directed, Held, Hold, Scenario, Told};
+pub use scene::{Answered, Occurrence, Scene, Switches, Taken};
 pub use search::{Search, told};
 pub use wavetank_component::values::{Choices, Duration, Range, Release, Written, Wrong};
 

@@ -96,7 +96,8 @@ impl Checker<'_> {
 
     fn time(&mut self, directed: &Directed, path: Path) {
         let storm = self.scenario.storm;
-        if directed.at > storm {
+        // Where nothing is drawn, what is done goes on in calm.
+        if directed.at > storm && self.scenario.scene.is_none() {
             let message = format!(
                 "this fault strikes at {}, after the storm has ended",
                 directed.at

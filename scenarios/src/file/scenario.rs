@@ -9,6 +9,7 @@ use wavetank_engine::Fault;
 
 use super::faults::Faults;
 use super::network::Network;
+use super::scene::{Occurrence, Scene};
 use super::search::{Search, told};
 
 /// A Wavetank scenario: a cluster, what is done to it, and what must hold.
@@ -47,6 +48,9 @@ pub struct Scenario {
     /// How far `wavetank check` goes, which searches instead of drawing from seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
+    /// It begins in the middle: with a content, and with all that is chosen from there on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scene: Option<Scene>,
     /// The properties to check; if not given, all that fit.
     #[serde(
         default,
@@ -108,6 +112,9 @@ fn not_empty<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<
 pub struct Directed {
     /// When it strikes, counted from the start of the storm.
     pub at: Duration,
+    /// In a scene: right after this event, or at that time if it has not come by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Occurrence>,
     /// The fault or the end of one: its kind, and what it strikes, as in traces (docs/TRACES.md).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "one_fault")]

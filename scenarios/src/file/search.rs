@@ -60,7 +60,7 @@ pub struct Search {
 }
 
 /// `format` says which names there are.
-fn defects(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn defects(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": {"$ref": "#/$defs/Defect"}})
 }
 
@@ -86,7 +86,7 @@ fn sixteen() -> u64 {
 }
 
 impl Checker<'_> {
-    fn known_defect(&mut self, name: &str, path: Path, focus: Focus) {
+    pub(super) fn known_defect(&mut self, name: &str, path: Path, focus: Focus) {
         let known = defect_names(self.components);
         if !known.contains(&name) {
             let message = format!("there is no defect or fix `{name}`");

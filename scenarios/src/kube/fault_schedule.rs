@@ -29,12 +29,10 @@ fn millionths(chance: f64) -> u32 {
 pub(super) fn of(scenario: &Scenario, components: &Components, setup: &Setup) -> FaultSchedule {
     let processes = components.processes(setup, Some(&setup.drawn));
     let processes = processes.expect("checked when the world was built");
-    let first = components.iter().filter(|own| own.starts_first());
-    let first = first.flat_map(|own| of_component(&processes, own.name()));
     FaultSchedule {
         storm: Time::ZERO + nanos(scenario.storm),
         start_within: START_WITHIN.min(nanos(scenario.storm)),
-        start_first: first.cloned().collect(),
+        start_first: start_first(components, setup),
         budgets: budgets(&scenario.faults, components, setup, &processes),
         workload: workload(components, setup, &processes),
         latency: Latency {
@@ -44,6 +42,15 @@ pub(super) fn of(scenario: &Scenario, components: &Components, setup: &Setup) ->
         },
         directed: directed(scenario).expect("checked when the job was made"),
     }
+}
+
+/// The processes that start before all others.
+pub(super) fn start_first(components: &Components, setup: &Setup) -> Vec<String> {
+    let processes = components.processes(setup, Some(&setup.drawn));
+    let processes = processes.expect("checked when the world was built");
+    let first = components.iter().filter(|own| own.starts_first());
+    let first = first.flat_map(|own| of_component(&processes, own.name()));
+    first.cloned().collect()
 }
 
 /// The names of processes, by component.

@@ -3,19 +3,23 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde_json::{Map, Value as Json};
 use wavetank_cluster::{Components, Named};
-use wavetank_component::{Apart, Drawn, Setup, Spec, View};
+use wavetank_component::{Apart, BeginsAs, Drawn, Setup, Spec, View};
+use wavetank_engine::drive::plan::Plan;
 use wavetank_engine::drive::seeded::FaultSchedule;
 use wavetank_engine::drive::story::Describer;
-use wavetank_engine::{LinkSpec, ProcId, Time, World};
+use wavetank_engine::{Action, Check, LinkSpec, ProcId, Time, World};
 use wavetank_releases::{AnyRelease, etcd};
 use wavetank_version::{Composition, EtcdVersion, Selection};
 
 use super::fault_schedule;
 use super::meaning::OfComponents;
+use super::scene;
 use crate::case::{Case, Flip, Hidden, Options};
 use crate::explain::Meaning;
 use crate::file::Scenario;
+use crate::scene::Draft;
 use crate::search::Scope;
 
 /// A scenario to be run.
@@ -149,6 +153,13 @@ impl Job {
         }
     }
 
+    /// Does this disturb whoever is told it? What is held is held by a plan.
+    fn disturbs(&self, command: &str) -> bool {
+        let mut loads = self.components.iter().flat_map(|own| own.workload());
+        ["hold", "release"].contains(&command)
+            || loads.any(|load| load.disturbs && load.command == command)
+    }
+
     /// What a world is composed of that comes of these options.
     fn setup(&self, options: &Options) -> Result<Setup, String> {
         let usual = || self.components.draw(&self.spec, 0);
@@ -169,13 +180,41 @@ impl Case for Job {
     }
 
     fn derive(&self, seed: u64) -> Options {
-        self.components.draw(&self.spec, seed).to_json()
+        match &self.scenario.scene {
+            Some(scene) => scene::options(scene, &self.components.draw(&self.spec, 0)),
+            None => self.components.draw(&self.spec, seed).to_json(),
+        }
     }
 
     fn world(&self, options: &Options) -> Result<World, String> {
         let setup = self.setup(options)?;
-        self.components
-            .world(&setup, &self.properties, LinkSpec::default())
+        let world = self
+            .components
+            .world(&setup, &self.properties, LinkSpec::default())?;
+        match &self.scenario.scene {
+            Some(scene) => {
+                let first = fault_schedule::start_first(&self.components, &setup);
+                scene::opened(self, scene, world, &first)
+            }
+            None => Ok(world),
+        }
+    }
+
+    fn explicit(&self) -> Option<Plan> {
+        scene::explicit(self)
+    }
+
+    fn begins_as(&self, world: &World) -> Vec<BeginsAs> {
+        let all = self.components.iter();
+        all.filter_map(|own| own.begins_as(world)).collect()
+    }
+
+    fn staged(&self, draft: &Draft) -> Result<Box<dyn Case>, String> {
+        Ok(Box::new(scene::staged(self, draft)?))
+    }
+
+    fn file(&self) -> Option<serde_json::Value> {
+        Some(scene::file(&self.scenario))
     }
 
     fn apart(&self) -> Option<Arc<dyn Apart>> {
@@ -196,6 +235,27 @@ impl Case for Job {
     fn until(&self, _: &Options) -> Time {
         let storm = Duration::from_nanos(self.scenario.storm.nanos());
         Time::ZERO + storm + self.calm()
+    }
+
+    /// Of each component that compares something, by its name.
+    fn ending(&self, world: &World) -> Option<Json> {
+        let there = self.components.iter().filter(|own| own.exists(&self.spec));
+        let all = there.filter_map(|own| Some((own.name().to_owned(), own.ending(world)?)));
+        let all: Map<String, Json> = all.collect();
+        (!all.is_empty()).then_some(Json::Object(all))
+    }
+
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Vec<(&'static str, Check)> {
+        let all = self.components.iter();
+        all.filter_map(|own| own.compare(undisturbed.get(own.name())?, run.get(own.name())?))
+            .collect()
+    }
+
+    fn is_fault(&self, action: &Action) -> bool {
+        match action {
+            Action::Fault(_) => true,
+            Action::Command { what, .. } => self.disturbs(what),
+        }
     }
 
     fn describer(&self) -> Describer {
@@ -263,7 +323,10 @@ impl Case for Job {
     /// An expectation is of the scenario as it is written: fixed it expects nothing.
     fn expects(&self) -> Option<&str> {
         let composition = &self.spec.composition;
-        let as_written = !composition.fixed && composition.off.is_empty();
+        let as_written = match &self.scenario.scene {
+            Some(scene) => scene::composition(scene, &self.components).as_ref() == Ok(composition),
+            None => !composition.fixed && composition.off.is_empty(),
+        };
         self.scenario.expect.as_deref().filter(|_| as_written)
     }
 

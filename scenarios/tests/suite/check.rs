@@ -135,15 +135,6 @@ fn what_storms_hardly_meet_is_found() {
 }
 
 #[test]
-fn two_updates_at_once_are_told_apart() {
-    // rest.go until v1.22: one layer reads the Service, and the next one another version of it.
-    let dir = scratch("check-service-updates");
-    let defect = ["--fixed", "--defect", "layer-reads-apart"];
-    let said = ["VIOLATION of service-gives-up-all"];
-    check(&dir, &[&["service-updates"], &defect[..]].concat()).expect(1, &said);
-}
-
-#[test]
 fn how_services_end_is_searched() {
     let dir = scratch("check-ends-of-services");
     for (scope, switch, violated) in [

@@ -1,6 +1,10 @@
 //! The tests of this crate that use it as others do: one program, so that it is linked once and its tests
 //! run side by side.
 
+/// As `wavetank` has it: a search allocates all the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod bundled;
 mod by_hand;
 mod central;
@@ -27,6 +31,7 @@ mod own_component;
 mod pages;
 mod pins;
 mod reduction;
+mod scenes;
 mod schema;
 mod scopes;
 mod serve;

@@ -65,7 +65,6 @@ reduced! {
     service_leaks: "service-leaks" by 5,
     service_ports: "service-ports" by 25,
     service_repair_objects: "service-repair-objects" by 5,
-    service_start: "service-start" by 12,
     watch_cache: "watch-cache" by 15,
 }
 

@@ -156,7 +156,6 @@ scopes! {
         service_late_release: "service-late-release",
         service_leaks: "service-leaks",
         service_repair_objects: "service-repair-objects",
-        service_start: "service-start",
         service_start_objects: "service-start-objects",
         watch_cache: "watch-cache",
     }
@@ -179,6 +178,7 @@ scopes! {
         relist: "relist",
         service_finalizers: "service-finalizers",
         service_ports: "service-ports",
+        service_start: "service-start",
         service_type_change: "service-type-change",
         service_updates: "service-updates",
         service_updates_objects: "service-updates-objects",
@@ -190,6 +190,15 @@ scopes! {
     }
 }
 
+/// Of these, what they cannot show takes longer than a test should.
+const LARGE_OTHERS: [&str; 5] = [
+    "apply-against-update",
+    "collector-adoption",
+    "collector-coordinates",
+    "definition-late",
+    "definition-tear-down",
+];
+
 /// Scopes that need no line of their own here.
 #[test]
 fn others_find_what_they_show() {
@@ -200,7 +209,9 @@ fn others_find_what_they_show() {
         let is_here = HERE.contains(&&*scope.name) || scope.name == "service-repair";
         if !is_here && !shows.is_empty() {
             finds_what_it_shows(&scope.name);
-            is_blind_to_what_it_says(&scope.name);
+            if !LARGE_OTHERS.contains(&&*scope.name) {
+                is_blind_to_what_it_says(&scope.name);
+            }
         }
     }
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
-use wavetank_engine::{FaultKind, Note, ProcId, World};
+use wavetank_engine::{Check, FaultKind, Note, ProcId, World};
 use wavetank_version::{EtcdVersion, List, Version};
 
 use crate::apart::Apart;
+use crate::begins_as::BeginsAs;
 use crate::description::{Description, Stored};
 use crate::drawn::Drawn;
 use crate::given::Given;
@@ -206,6 +207,20 @@ pub trait Component: Send + Sync + 'static {
         Duration::ZERO
     }
 
+    /// What of the end of a run it compares with that of the same run without faults; `None` if it compares nothing. The
+    /// two runs happen one after another, and maybe in processes of their own.
+    fn ending(&self, world: &World) -> Option<Json> {
+        let _ = world;
+        None
+    }
+
+    /// What one of its properties says to the end of a run beside that of the same run without faults. The kind of object
+    /// of a violation is `FoundViolation::DIFFERENCE`.
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<(&'static str, Check)> {
+        let _ = (undisturbed, run);
+        None
+    }
+
     /// What it tells, in words; `None` for what is not its own, or what no story needs.
     fn describe(&self, world: &World, note: &Note) -> Option<Description> {
         let _ = (world, note);
@@ -215,6 +230,12 @@ pub trait Component: Send + Sync + 'static {
     /// What it keeps in etcd under this key, in words, or that it is deleted; `None` for keys of others.
     fn describe_stored(&self, key: &str, value: Option<&Json>) -> Option<Stored> {
         let _ = (key, value);
+        None
+    }
+
+    /// What a scenario says to it, so that it begins with what it keeps in this world.
+    fn begins_as(&self, world: &World) -> Option<BeginsAs> {
+        let _ = world;
         None
     }
 

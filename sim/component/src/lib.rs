@@ -8,6 +8,7 @@
 //! - [`Spec`] is what a world is composed for; [`Setup`] the same with what a seed has decided; [`Wiring`] takes the
 //!   processes.
 //! - [`Apart`]: where worlds are simulated whose processes are no values.
+//! - [`BeginsAs`]: what a scenario says so that a world begins with the content of another.
 //! - [`View`]: what a process holds of objects, for somebody who looks.
 //! - [`Mistakes`]: what types cannot say of a scenario, with the place in the file.
 //! - [`values`]: durations, ranges and choices, as files write them. [`file`](mod@file): how text becomes values.
@@ -15,6 +16,7 @@
 //! Nothing here names a component, and nothing here runs.
 
 mod apart;
+mod begins_as;
 mod component;
 mod description;
 mod drawn;
@@ -33,6 +35,7 @@ mod view;
 mod wiring;
 
 pub use apart::Apart;
+pub use begins_as::BeginsAs;
 pub use component::Component;
 pub use description::{Description, Stored};
 pub use drawn::{Draw, Drawn};

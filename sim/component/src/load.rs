@@ -31,6 +31,8 @@ pub struct Load {
     pub about: &'static str,
     /// Does it end with the storm?
     pub ends: bool,
+    /// Is it a fault, and no work? Then there is none of it in a run without faults.
+    pub disturbs: bool,
     /// What there must be for it.
     pub need: Need,
     /// What is said of an interval of 0s.
@@ -53,6 +55,7 @@ impl Load {
             command,
             about,
             ends: false,
+            disturbs: false,
             need,
             never: "nothing can be done every 0s",
             own_key: false,
@@ -62,6 +65,14 @@ impl Load {
     /// Until the storm ends.
     pub const fn until_calm(self) -> Load {
         Load { ends: true, ..self }
+    }
+
+    /// It is a fault.
+    pub const fn disturbs(self) -> Load {
+        Load {
+            disturbs: true,
+            ..self
+        }
     }
 
     /// Description to the processes of another component, of which this one is a part.

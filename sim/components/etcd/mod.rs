@@ -2,22 +2,23 @@
 
 mod options;
 
+use serde_json::{Map, Value as Json};
 use wavetank_api::{Object, Resource, Stored};
 use wavetank_component::file::path::Path;
 use wavetank_component::{
-    Component, Drawn, Entry, Focus, Given, Held, Hit, Holds, Keys, Mistakes, Need, PropertyInfo,
-    Replicas, Section, Setup, Spec, View, Wiring,
+    BeginsAs, Component, Drawn, Entry, Focus, Given, Held, Hit, Holds, Keys, Mistakes, Need,
+    Part as _, PropertyInfo, Replicas, Section, Setup, Spec, View, Wiring,
 };
 use wavetank_engine::{FaultKind, ProcId, World};
 use wavetank_etcd::monitors::Name;
 use wavetank_etcd::raft::MemberId;
-use wavetank_etcd::{Config, EtcdDefect, Sizes};
+use wavetank_etcd::{Config, EtcdDefect, Kept, Sizes};
 use wavetank_releases::{Release, etcd as known};
 use wavetank_version::{EtcdVersion, List, Listed};
 
 use crate::{etcd_clients, kube_apiserver};
 
-pub use options::{EtcdRelease as EtcdReleaseText, Members, Options};
+pub use options::{Content, EtcdRelease as EtcdReleaseText, Members, Options};
 
 /// Its name.
 pub const NAME: &str = "etcd";
@@ -54,6 +55,29 @@ fn sizes(spec: &Spec) -> Sizes {
         watch_window: asked.watch_window.unwrap_or(default.watch_window),
         ..default
     }
+}
+
+/// What is stored from the beginning.
+fn content(spec: &Spec) -> Vec<Kept<Object>> {
+    let all = spec.part::<Options>().content.into_iter();
+    let kept = all.map(|content| Kept {
+        key: content.key.as_str().into(),
+        value: Object::new(Json::Object(content.object)),
+        lease: content.lease,
+    });
+    kept.collect()
+}
+
+/// UIDs that apiservers of this build make end like this. Those of what is there from the beginning must be others.
+const MADE: [&str; 4] = ["-4000-8000-", "-4000-9000-", "-4000-a000-", "-4000-b000-"];
+
+/// The same object with UIDs that nobody makes again.
+fn as_before(object: &Object) -> Map<String, Json> {
+    let mut text = object.json().to_string();
+    for pair in MADE.windows(2).rev() {
+        text = text.replace(pair[0], pair[1]);
+    }
+    serde_json::from_str(&text).expect("objects are JSON mappings")
 }
 
 fn names(count: u32) -> Vec<String> {
@@ -155,7 +179,12 @@ impl Component for Etcd {
                 defects: setup.set(release),
                 sizes: sizes(setup),
             };
-            wiring.process(name, wavetank_etcd::Etcd::<Object>::new(config));
+            let member = wavetank_etcd::Etcd::<Object>::new(config);
+            let content = match at {
+                0 => content(setup),
+                _ => Vec::new(),
+            };
+            wiring.process(name, member.with_content(content));
         }
     }
 
@@ -201,6 +230,25 @@ impl Component for Etcd {
             .tested_by(&OPERATED)
         })
         .collect()
+    }
+
+    /// What the member has applied that is the furthest.
+    fn begins_as(&self, world: &World) -> Option<BeginsAs> {
+        let members = world.processes();
+        let members = members.filter_map(|p| world.process::<wavetank_etcd::Etcd<Object>>(p));
+        let member = members.max_by_key(|member| member.store().revision())?;
+        let all = member.kept().into_iter().map(|kept| Content {
+            key: kept.key.to_string(),
+            lease: kept.lease,
+            object: as_before(&kept.value),
+        });
+        Some(BeginsAs {
+            section: Options::SECTION,
+            key: "content",
+            parts: all
+                .map(|content| serde_json::to_value(content).expect("it is JSON"))
+                .collect(),
+        })
     }
 
     /// What a member has applied.

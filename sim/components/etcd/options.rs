@@ -5,9 +5,12 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value as Json};
+use wavetank_component::file::path::Path;
 use wavetank_component::file::suggest;
 use wavetank_component::values::text::{self, Written, Wrong};
-use wavetank_component::{Mistakes, Part, Section};
+use wavetank_component::{Focus, Mistakes, Part, Section};
+use wavetank_etcd::{MAX_TTL, MIN_TTL};
 use wavetank_releases::etcd as known;
 use wavetank_version::EtcdVersion;
 
@@ -35,6 +38,22 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 16, max = 64))]
     pub watch_window: Option<u32>,
+    /// What is stored before anybody else starts, in the order in which it was written: objects as they stand in etcd.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<Content>,
+}
+
+/// A key that is there from the beginning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Content {
+    /// The key in etcd, for example `/registry/services/specs/default/web`.
+    pub key: String,
+    /// It goes after so many seconds, unless somebody renews its lease.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<u64>,
+    /// The object, with `apiVersion` and `kind`.
+    pub object: Map<String, Json>,
 }
 
 /// A release of etcd, to the patch.
@@ -114,11 +133,46 @@ impl Options {
                 "give at least 1",
             );
         }
+        self.check_content(mistakes);
         let window = self.watch_window.unwrap_or(64);
         if !(16..=64).contains(&window) {
             let message = format!("`watch-window` is {window}");
             let help = "give 16 to 64: clients acknowledge 16 responses at a time";
             mistakes.value(Self::SECTION, "watch-window", message, help);
+        }
+    }
+}
+
+impl Options {
+    /// Nothing is there that no apiserver could have written.
+    fn check_content(&self, mistakes: &mut Mistakes) {
+        let root = Path::of("etcd").key("content");
+        for (index, content) in self.content.iter().enumerate() {
+            let (path, key) = (root.clone().item(index), &content.key);
+            if !key.starts_with('/') || key.ends_with('/') {
+                let message = format!("`{key}` is no key of an object");
+                let help = "keys are like `/registry/services/specs/default/web`";
+                mistakes.at(path.clone().key("key"), Focus::Value, message, help);
+            }
+            if self.content[..index].iter().any(|other| other.key == *key) {
+                let message = format!("`{key}` is there twice");
+                let help = "a key holds one object: remove one of them";
+                mistakes.at(path.clone().key("key"), Focus::Value, message, help);
+            }
+            if let Some(lease) = content.lease
+                && !(MIN_TTL..=MAX_TTL).contains(&lease)
+            {
+                let message = format!("there is no lease of {lease} s");
+                let help = format!("give {MIN_TTL} seconds at least, or remove `lease`");
+                mistakes.at(path.clone().key("lease"), Focus::Value, message, help);
+            }
+            for key in ["apiVersion", "kind"] {
+                if !content.object.get(key).is_some_and(Json::is_string) {
+                    let message = format!("an object says its `{key}`");
+                    let help = "write it as `kubectl get -o json` shows it";
+                    mistakes.at(path.clone().key("object"), Focus::Value, message, help);
+                }
+            }
         }
     }
 }

@@ -135,7 +135,8 @@ impl Component for WatchCache {
                 needed("there are no watch caches to lag"),
             )
             .to(of)
-            .until_calm(),
+            .until_calm()
+            .disturbs(),
             Load::command(
                 "rebuild-caches",
                 "rebuild",
@@ -143,7 +144,8 @@ impl Component for WatchCache {
                 needed("there are no watch caches to rebuild"),
             )
             .to(of)
-            .until_calm(),
+            .until_calm()
+            .disturbs(),
         ]
     }
 

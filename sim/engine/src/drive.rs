@@ -3,11 +3,13 @@
 //! - [`Run`] steps in virtual-time order and asks a [`Choices`] for everything else: [`seeded`]
 //!   draws it from a seed, [`plan`] takes it from a plan.
 //! - [`replay`] steps as a trace says.
+//! - [`near`] draws what a plan leaves open.
 //! - [`Bench`] is stepped by hand, in tests.
 //! - [`shrink`] makes a failing plan smaller; [`story`] tells why a run failed, [`causes`] what each event follows from.
 
 mod bench;
 pub mod causes;
+pub mod near;
 pub mod plan;
 pub mod random;
 pub mod replay;

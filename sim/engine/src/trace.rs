@@ -44,6 +44,9 @@ pub struct FoundViolation {
 }
 
 impl FoundViolation {
+    /// The kind of object of what no run shows by itself, but only beside another one.
+    pub const DIFFERENCE: &str = "difference";
+
     /// Same property, same kind of object: what shrinking preserves.
     pub fn is_like(&self, other: &FoundViolation) -> bool {
         self.property == other.property && self.kind == other.kind

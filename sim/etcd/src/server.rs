@@ -3,11 +3,12 @@
 //! The callbacks of the engine are here. `server/writes.rs` is the way of a proposal,
 //! `server/reads.rs` of a linearizable read, `server/peers.rs` what members say to each other and
 //! how entries are applied, `server/lessor.rs` when leases are over, `server/streams.rs` the watch
-//! streams, `server/backup.rs` what an operator does with snapshots, `server/config.rs` what decides how it behaves. What an operation means does not belong
+//! streams, `server/backup.rs` what an operator does with snapshots, `server/content.rs` what a cluster begins with, `server/config.rs` what decides how it behaves. What an operation means does not belong
 //! here: see `state` and `mvcc`.
 
 mod backup;
 mod config;
+mod content;
 pub(crate) mod lessor;
 mod notes;
 pub(crate) mod peers;
@@ -28,6 +29,7 @@ use crate::state::{Cause, Op, Proposal, State};
 use crate::watch::Watches;
 
 pub use config::{Config, Sizes};
+pub use content::Kept;
 pub use notes::{Applied, Committed, Installed, Led, Restored};
 pub use peers::{PEER, Peer};
 
@@ -51,6 +53,8 @@ pub struct Etcd<V: Value> {
     cluster: u64,
     /// A copy of the state that an operator has put aside.
     backup: Option<State<V>>,
+    /// What it writes when it starts for the first time.
+    content: Vec<Kept<V>>,
     /// How often it has started: numbers of proposals are unique with it.
     life: u32,
     /// Leases that this member has numbered.
@@ -82,6 +86,7 @@ impl<V: Value> Etcd<V> {
             flushed: None,
             cluster: 0,
             backup: None,
+            content: Vec::new(),
             life: 0,
             granted: 0,
             writes: Writes::default(),

@@ -7,20 +7,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::{Client, CustomResourceExt, Resource as KubeResource};
+use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_client::{LoadBalancer, Servers};
 use wavetank_component::{
-    Apart, Component, Description, Mistakes, PropertyInfo, Replicas, Setup, Spec, Wiring,
+    Apart, Component, Description, Load, Mistakes, PropertyInfo, Replicas, Section, Setup, Spec,
+    Wiring,
 };
 use wavetank_components::{informers, kube_apiserver};
-use wavetank_engine::{Name, Note, World};
+use wavetank_engine::{Check, Name, Note, World};
 
 use crate::apart::Forks;
+use crate::carry::GIVEN_UP_AFTER;
 use crate::kind;
-use crate::life::{Ended, Main};
-use crate::observed::{Answered, Asked, Began, Exited};
-use crate::process::{GIVEN_UP_AFTER, Hosted, Program, Start};
-use crate::properties;
+use crate::life::{self, Ended, Main};
+use crate::observed::{Answered, Asked, Began, CutOff, Exited};
+use crate::process::{Hosted, Program, Start};
+use crate::wire::Wire;
+use crate::{properties, sieve};
 
 /// The longest of back-offs when a storm of some minutes is over: kubelet's of a container that exits. Half a minute is
 /// that of kube's watchers, and the client's own doubles from 5 ms for as long as servers refuse.
@@ -74,8 +78,25 @@ impl Operator {
         F: Future<Output = R> + 'static,
         R: Returns,
     {
-        let start = move |client: Client, name: &str| -> Main {
-            let main = run(client, name.to_owned());
+        Operator::with_wire(key, prefix, about, move |wire, namespace, name| {
+            run(life::client(wire, namespace), name)
+        })
+    }
+
+    /// The same for one that is written with another version of kube: it makes its client itself, of a wire. `run` is also
+    /// told the namespace of its pods.
+    pub fn with_wire<F, R>(
+        key: &'static str,
+        prefix: &'static str,
+        about: &'static str,
+        run: impl Fn(Wire, &'static str, String) -> F + Send + Sync + 'static,
+    ) -> Operator
+    where
+        F: Future<Output = R> + 'static,
+        R: Returns,
+    {
+        let start = move |wire: Wire, namespace: &'static str, name: &str| -> Main {
+            let main = run(wire, namespace, name.to_owned());
             Box::pin(async move { main.await.ended() })
         };
         Operator {
@@ -102,6 +123,16 @@ impl Operator {
     #[must_use]
     pub fn serves<K: CustomResourceExt>(mut self) -> Operator {
         self.kinds.push(kind::kind::<K>());
+        self
+    }
+
+    /// The same by its CustomResourceDefinition, as JSON.
+    ///
+    /// # Panics
+    /// If it is none.
+    #[must_use]
+    pub fn serves_defined(mut self, definition: &Json) -> Operator {
+        self.kinds.push(kind::defined(definition));
         self
     }
 
@@ -146,6 +177,10 @@ impl Component for Operator {
     fn replicas(&self) -> Option<Replicas> {
         let about = "The number of replicas of the hosted operator.";
         Some(Replicas::counted(self.key, self.prefix, about))
+    }
+
+    fn workload(&self) -> Vec<Load> {
+        sieve::loads(self.key)
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
@@ -194,8 +229,20 @@ impl Component for Operator {
         self.properties.clone()
     }
 
-    fn settles(&self, _: &Setup) -> Duration {
-        self.settles
+    fn settles(&self, setup: &Setup) -> Duration {
+        let asked = setup.given.section(Section::Workload);
+        let loads = self.workload().into_iter();
+        let told = loads.filter(|load| load.every(asked).is_some());
+        let over = told.map(|load| sieve::is_over_after(&load)).max();
+        self.settles + over.unwrap_or_default()
+    }
+
+    fn ending(&self, world: &World) -> Option<Json> {
+        properties::ending(world, self.key)
+    }
+
+    fn compare(&self, undisturbed: &Json, run: &Json) -> Option<(&'static str, Check)> {
+        Some(properties::compare(self.key, undisturbed, run))
     }
 
     fn describe(&self, world: &World, note: &Note) -> Option<Description> {
@@ -204,6 +251,7 @@ impl Component for Operator {
         let text = None
             .or_else(|| body.get::<Asked>().map(ToString::to_string))
             .or_else(|| body.get::<Answered>().map(ToString::to_string))
+            .or_else(|| body.get::<CutOff>().map(ToString::to_string))
             .or_else(|| body.get::<Exited>().map(ToString::to_string))
             .or_else(|| body.get::<Began>().map(|_| "begins to run".to_owned()))?;
         let about = body.get::<Asked>().map_or(Vec::new(), Asked::about);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, IF_NONE_MATCH, USER_AGENT};
-use kube::client::Body;
+use http_body_util::BodyExt;
+use tower::BoxError;
 use wavetank_api::http::{Content, Header, Query};
 use wavetank_api::{Method, Request, Response};
 
@@ -65,9 +66,16 @@ pub(crate) fn body(response: &Response) -> Bytes {
 }
 
 /// A request of a program.
-pub(crate) async fn request(request: http::Request<Body>) -> io::Result<Request> {
+pub(crate) async fn request<B>(request: http::Request<B>) -> io::Result<Request>
+where
+    B: http_body::Body,
+    B::Error: Into<BoxError>,
+{
     let (parts, body) = request.into_parts();
-    let bytes = body.collect_bytes().await.map_err(io::Error::other)?;
+    let collected = body.collect().await;
+    let bytes = collected
+        .map_err(|error| io::Error::other(error.into()))?
+        .to_bytes();
     let method = method(&parts.method)?;
     let text = |name: HeaderName| text(&parts.headers, name);
     Ok(Request {

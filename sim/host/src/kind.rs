@@ -1,25 +1,44 @@
 //! Kinds as Rust types, and as the simulated apiservers know them.
 
 use kube::{CustomResourceExt, Resource as KubeResource};
+use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_api::kinds::CustomResource;
 
+use crate::path;
+
 /// A custom kind as its Rust type says, for the simulated apiservers and those who use them. The schema is not looked at.
+///
+/// # Panics
+/// If its definition is none.
 pub fn kind<K: CustomResourceExt>() -> &'static Resource {
-    let spec = K::crd().spec;
-    let served = spec.versions.iter().find(|version| version.storage);
+    let definition = serde_json::to_value(K::crd());
+    defined(&definition.expect("it is JSON"))
+}
+
+/// A custom kind as its CustomResourceDefinition says, for operators that are written with another version of kube.
+///
+/// # Panics
+/// If this is none.
+pub fn defined(definition: &Json) -> &'static Resource {
+    let spec = &definition["spec"];
+    let kept = |text: &Json| -> &'static str {
+        let text = text.as_str().expect("a CustomResourceDefinition");
+        Box::leak(text.into())
+    };
+    let mut versions = spec["versions"].as_array().into_iter().flatten();
+    let served = versions.find(|version| version["storage"] == true);
     let version = served.expect("one version is stored");
-    let status = version.subresources.as_ref();
-    let has_status = status.is_some_and(|all| all.status.is_some());
-    let kept = |text: &str| -> &'static str { Box::leak(text.into()) };
+    let (group, plural) = (kept(&spec["group"]), kept(&spec["names"]["plural"]));
+    let has_status = !version["subresources"]["status"].is_null();
     // Made once for each component: a program has few.
     Box::leak(Box::new(Resource {
-        group: kept(&spec.group),
-        version: kept(&version.name),
-        plural: kept(&spec.names.plural),
-        kind: kept(&spec.names.kind),
-        namespaced: spec.scope == "Namespaced",
-        registry: kept(&format!("/registry/{}/{}", spec.group, spec.names.plural)),
+        group,
+        version: kept(&version["name"]),
+        plural,
+        kind: kept(&spec["names"]["kind"]),
+        namespaced: spec["scope"] == "Namespaced",
+        registry: Box::leak(format!("/registry/{group}/{plural}").into()),
         strategy: match has_status {
             true => &CustomResource::WITH_STATUS,
             false => &CustomResource::WITHOUT_STATUS,
@@ -37,11 +56,5 @@ pub(crate) fn known<K: KubeResource<DynamicType = ()>>() -> &'static Resource {
 
 /// Where objects of a type are stored, whichever it is.
 pub(crate) fn registry<K: KubeResource<DynamicType = ()>>() -> String {
-    let (group, plural) = (K::group(&()), K::plural(&()));
-    let mut all = Resource::ALL.into_iter();
-    let known = all.find(|resource| resource.group == group && resource.plural == plural);
-    match known {
-        Some(resource) => format!("{}/", resource.registry),
-        None => format!("/registry/{group}/{plural}/"),
-    }
+    path::registry(&K::group(&()), &K::plural(&()))
 }

@@ -7,10 +7,12 @@
 //!
 //! - [`Operator`] is the component: `wavetank::command().with(Operator::new(…))` makes it stand in scenario files.
 //! - [`properties`] are those of every operator, and those over objects as Rust types.
+//! - [`wiring`] compares what an operator asks for with what it may.
 //! - [`observed`] is what a hosted operator tells.
 //!
 //! Inside: `life` is a replica's runtime and its turns, `wire` and `http` what stands between its client and the
-//! simulated network, `process` the process around it, `sys` all that is unsafe.
+//! simulated network, `process` the process around it, `carry` who carries its requests, `sieve` what disturbs it, `sys` all
+//! that is unsafe.
 //!
 //! This crate replaces functions of the C library in every program that it is linked into. It must only ever be a
 //! dev-dependency of an operator.
@@ -26,20 +28,26 @@ compile_error!(
 );
 
 mod apart;
+mod carry;
 mod component;
 mod http;
 mod kind;
 mod life;
 pub mod observed;
+mod path;
 mod process;
 pub mod properties;
 mod requests;
+mod sieve;
 mod sys;
 mod wire;
+pub mod wiring;
 
 pub use component::{Operator, Returns};
-pub use kind::kind;
+pub use kind::{defined, kind};
 pub use life::Ended;
 pub use requests::requests;
+pub use wire::Wire;
+
 /// The crate and command `wavetank`.
 pub use wavetank;

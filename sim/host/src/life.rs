@@ -70,12 +70,7 @@ thread_local! {
 }
 
 /// Begins a life, and names it. The number is what its randomness comes of.
-pub(crate) fn begin(
-    start: &dyn Fn(Client) -> Main,
-    namespace: &str,
-    number: u64,
-    clocks: Clocks,
-) -> u64 {
+pub(crate) fn begin(start: &dyn Fn(Wire) -> Main, number: u64, clocks: Clocks) -> u64 {
     sys::enter(clocks, number);
     for _ in 0..number % KEYS {
         let _ = keys();
@@ -86,7 +81,7 @@ pub(crate) fn begin(
     let wire = Wire::default();
     let main = {
         let _inside = runtime.enter();
-        start(client(wire.clone(), namespace))
+        start(wire.clone())
     };
     let life = Life {
         runtime,
@@ -102,7 +97,7 @@ pub(crate) fn begin(
 }
 
 /// A client as `Client::try_default` makes it, but for its connections (`kube-client/src/client/builder.rs`, 5.0).
-fn client(wire: Wire, namespace: &str) -> Client {
+pub(crate) fn client(wire: Wire, namespace: &str) -> Client {
     let retries = RetryLayer::new(RetryPolicy::server_retry());
     let service = ServiceBuilder::new().layer(retries);
     Client::new(service.map_err(BoxError::from).service(wire), namespace)

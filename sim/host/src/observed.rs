@@ -3,14 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wavetank_api::http::Body;
-use wavetank_api::{Method, Request};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use wavetank_api::{Request, http};
 use wavetank_engine::{Name, NetError};
 
 use crate::life::Ended;
+use crate::path::Path;
+use crate::sieve;
 
 /// A note: a request is on its way.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Asked {
     /// Its number in this life.
     pub id: u64,
@@ -20,6 +23,19 @@ pub struct Asked {
     pub with: Option<Arc<str>>,
     /// Does it change anything?
     pub writes: bool,
+    /// What its body says of the object that it makes or changes.
+    pub object: Option<Body>,
+}
+
+/// What stands in the body of a write about its object.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Body {
+    /// Its name, if it has one.
+    pub name: Arc<str>,
+    /// What its name is made of, if it is.
+    pub generate_name: Arc<str>,
+    /// Does it say which object is its controller?
+    pub is_owned: bool,
 }
 
 /// A note: what came of a request.
@@ -46,6 +62,15 @@ pub enum Came {
     Broken(NetError),
 }
 
+/// A note: a replica ends before it hears that this write is done.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct CutOff {
+    /// The request's number.
+    pub id: u64,
+    /// The request.
+    pub what: Arc<str>,
+}
+
 /// A note: a life of a program begins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Began;
@@ -66,9 +91,12 @@ impl Asked {
     /// Of a request.
     pub(crate) fn of(id: u64, request: &Request) -> Asked {
         let text = match &request.body {
-            Body::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-            Body::Empty | Body::Json(_) => None,
+            http::Body::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            http::Body::Empty | http::Body::Json(_) => None,
         };
+        let writes = sieve::writes(request.method);
+        let object = text.as_ref().filter(|_| writes);
+        let object = object.and_then(|text| Body::of(text));
         let short = text.map(|text| match text.char_indices().nth(SHOWN) {
             Some((end, _)) => format!("{}…", &text[..end]).into(),
             None => text.into(),
@@ -77,21 +105,40 @@ impl Asked {
             id,
             what: request.to_string().into(),
             with: short,
-            writes: !matches!(request.method, Method::Get | Method::Head | Method::Options),
+            writes,
+            object,
         }
+    }
+
+    /// `PATCH`, and the path without what is asked beside.
+    pub(crate) fn verb_and_path(&self) -> (&str, &str) {
+        let (verb, rest) = self.what.split_once(' ').unwrap_or_default();
+        let path = rest.split(['?', ' ']).next().unwrap_or_default();
+        (verb, path)
     }
 
     /// The object it is about, as `namespace/name`, if it names one.
     pub(crate) fn about(&self) -> Vec<String> {
-        let path = self.what.split([' ', '?']).nth(1).unwrap_or_default();
-        let parts: Vec<&str> = path.split('/').collect();
-        let Some(at) = parts.iter().position(|part| *part == "namespaces") else {
-            return Vec::new();
-        };
-        match parts[at + 1..] {
-            [namespace, _, name, ..] => vec![format!("{namespace}/{name}")],
-            _ => Vec::new(),
+        let path = Path::of(self.verb_and_path().1);
+        match (path.namespace, path.name) {
+            ("", _) | (_, "") => Vec::new(),
+            (namespace, name) => vec![format!("{namespace}/{name}")],
         }
+    }
+}
+
+impl Body {
+    /// A list of changes says nothing of it.
+    fn of(text: &str) -> Option<Body> {
+        let body: Json = serde_json::from_str(text).ok()?;
+        let metadata = body.get("metadata")?;
+        let text = |key: &str| metadata[key].as_str().unwrap_or_default().into();
+        let mut owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+        Some(Body {
+            name: text("name"),
+            generate_name: text("generateName"),
+            is_owned: owners.any(|owner| owner["controller"] == Json::Bool(true)),
+        })
     }
 }
 
@@ -115,6 +162,13 @@ impl fmt::Display for Answered {
             Came::Closed => write!(f, "its watch is closed ({id}): {what}"),
             Came::Broken(error) => write!(f, "gets no answer ({id}): {error}: {what}"),
         }
+    }
+}
+
+impl fmt::Display for CutOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CutOff { id, what } = self;
+        write!(f, "ends, and does not hear that it is done ({id}): {what}")
     }
 }
 

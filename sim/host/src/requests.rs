@@ -1,5 +1,6 @@
 //! What a hosted operator asked for under a seed: to compare runs.
 
+use serde::{Deserialize, Serialize};
 use wavetank::case::Case;
 use wavetank_component::Apart;
 use wavetank_engine::drive::seeded::Seeded;
@@ -9,6 +10,19 @@ use wavetank_engine::{Entry, Report, Sent, Time, World};
 
 use crate::apart::Forks;
 use crate::observed::Asked;
+use crate::process::Hosted;
+
+/// A request of an operator.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Logged {
+    /// When, and of which replica, as logs show it.
+    pub at: String,
+    /// The key of these replicas.
+    pub program: String,
+    /// The namespace of its pods.
+    pub namespace: String,
+    pub asked: Asked,
+}
 
 /// Simulates a seed, and tells each request of the operators: when, who, what, with which body.
 ///
@@ -18,6 +32,13 @@ use crate::observed::Asked;
 /// # Panics
 /// If the case rejects the options that it has derived itself.
 pub fn requests(case: &dyn Case, seed: u64) -> Result<Vec<String>, String> {
+    let logged = logged(case, seed)?.into_iter();
+    let told = logged.map(|logged| format!("{} {}", logged.at, logged.asked));
+    Ok(told.collect())
+}
+
+/// The same, for programs.
+pub(crate) fn logged(case: &dyn Case, seed: u64) -> Result<Vec<Logged>, String> {
     let mut work = || {
         let options = case.derive(seed);
         let world = case
@@ -39,15 +60,21 @@ pub fn requests(case: &dyn Case, seed: u64) -> Result<Vec<String>, String> {
 /// A seed's choices, by somebody who hears what is asked.
 struct Listener {
     choices: Seeded,
-    heard: Vec<String>,
+    heard: Vec<Logged>,
 }
 
 impl Listener {
     fn hear(&mut self, world: &World, report: &Report) {
         for note in &report.notes {
             if let Some(asked) = note.body.get::<Asked>() {
-                let (at, who) = (world.now(), world.name(note.process));
-                self.heard.push(format!("{at} {who} {asked}"));
+                let own = world.process::<Hosted>(note.process);
+                let own = own.expect("only they tell of requests");
+                self.heard.push(Logged {
+                    at: format!("{} {}", world.now(), world.name(note.process)),
+                    program: own.program().as_str().to_owned(),
+                    namespace: own.namespace().to_owned(),
+                    asked: asked.clone(),
+                });
             }
         }
     }

@@ -10,8 +10,8 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::Frame;
-use kube::client::Body;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tower::BoxError;
 use tower_service::Service;
 use wavetank_api::Request;
 
@@ -46,9 +46,10 @@ struct State {
     open: BTreeMap<u64, UnboundedSender<Incoming>>,
 }
 
-/// The transport of a `kube::Client`.
+/// The transport of a client, as a service of tower: `Client::new(wire, "default")` of any kube that is about as old as its
+/// version 0.88 or younger.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wire(Arc<Mutex<State>>);
+pub struct Wire(Arc<Mutex<State>>);
 
 impl Wire {
     fn state(&self) -> MutexGuard<'_, State> {
@@ -56,17 +57,17 @@ impl Wire {
     }
 
     /// What the program wants since it was asked last.
-    pub fn take(&self) -> Vec<Outgoing> {
+    pub(crate) fn take(&self) -> Vec<Outgoing> {
         self.state().out.drain(..).collect()
     }
 
     /// Does the program still wait for this answer?
-    pub fn is_open(&self, id: u64) -> bool {
+    pub(crate) fn is_open(&self, id: u64) -> bool {
         self.state().open.contains_key(&id)
     }
 
     /// Something of an answer has come.
-    pub fn deliver(&self, id: u64, incoming: Incoming) {
+    pub(crate) fn deliver(&self, id: u64, incoming: Incoming) {
         let mut state = self.state();
         let Some(sender) = state.open.get(&id).cloned() else {
             return;
@@ -100,7 +101,7 @@ impl Wire {
 
 /// An answer that is under way: also its body.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     id: u64,
     wire: Wire,
     receiver: UnboundedReceiver<Incoming>,
@@ -143,7 +144,12 @@ impl http_body::Body for Answer {
     }
 }
 
-impl Service<::http::Request<Body>> for Wire {
+impl<B> Service<::http::Request<B>> for Wire
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
     type Response = ::http::Response<Answer>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
@@ -152,7 +158,7 @@ impl Service<::http::Request<Body>> for Wire {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: ::http::Request<Body>) -> Self::Future {
+    fn call(&mut self, request: ::http::Request<B>) -> Self::Future {
         let wire = self.clone();
         Box::pin(async move {
             let request = http::request(request).await?;

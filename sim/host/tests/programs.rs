@@ -24,15 +24,21 @@ where
     F: Future<Output = R> + 'static,
     R: Returns,
 {
+    case_of("tests/program.yaml", run)
+}
+
+fn case_of<F, R>(scenario: &str, run: impl Fn(Client) -> F + Send + Sync + 'static) -> Box<dyn Case>
+where
+    F: Future<Output = R> + 'static,
+    R: Returns,
+{
     let operator = Operator::new("programs", "prog", "a program", move |client, _| {
         run(client)
     });
     let operator = operator
         .uses::<ConfigMap>()
         .settles_within(Duration::from_secs(10));
-    wavetank::command()
-        .with(operator)
-        .fixed("tests/program.yaml")
+    wavetank::command().with(operator).fixed(scenario)
 }
 
 fn swept(case: &dyn Case) -> Swept {
@@ -50,8 +56,11 @@ where
     F: Future<Output = R> + 'static,
     R: Returns,
 {
-    let case = case(run);
-    let swept = swept(case.as_ref());
+    is_clean(case(run).as_ref());
+}
+
+fn is_clean(case: &dyn Case) {
+    let swept = swept(case);
     let found = swept
         .candidates
         .iter()
@@ -66,8 +75,11 @@ where
     F: Future<Output = R> + 'static,
     R: Returns,
 {
-    let case = case(run);
-    let swept = swept(case.as_ref());
+    is_found(case(run).as_ref(), property, says);
+}
+
+fn is_found(case: &dyn Case, property: &str, says: &str) {
+    let swept = swept(case);
     let found = &swept
         .candidates
         .first()
@@ -188,6 +200,50 @@ fn a_finalizer_that_never_goes_is_found() {
             std::future::pending::<()>().await;
         },
     );
+}
+
+/// Makes an owner and what it owns, whose reference says this of its kind, and deletes the owner.
+async fn leave(client: Client, api_version: &str) {
+    let owner = make(&client, json!({"name": "owner"})).await;
+    let reference = json!({
+        "apiVersion": api_version, "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid,
+    });
+    let child = json!({"name": "child", "ownerReferences": [reference]});
+    // Another life may have deleted the owner already.
+    if maps(&client)
+        .get_opt("done")
+        .await
+        .is_ok_and(|done| done.is_none())
+    {
+        make(&client, child).await;
+    }
+    make(&client, json!({"name": "done"})).await;
+    while maps(&client)
+        .delete("owner", &Default::default())
+        .await
+        .is_err()
+    {
+        match maps(&client).get_opt("owner").await {
+            Ok(None) => break,
+            _ => sleep(Duration::from_secs(1)).await,
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn what_a_garbage_collector_collects_is_no_orphan() {
+    is_clean(case_of("tests/garbage.yaml", |client| leave(client, "v1")).as_ref());
+}
+
+/// The collector does not know the kind of the owner, and leaves what it owns alone.
+#[test]
+fn what_nobody_collects_is_found() {
+    let case = case_of("tests/garbage.yaml", |client| {
+        leave(client, "example.com/v1")
+    });
+    let says = "default/child is left, and its owners are gone";
+    is_found(case.as_ref(), "programs-leave-no-orphans", says);
 }
 
 #[test]

@@ -13,8 +13,13 @@ use wavetank_host::wavetank;
 use wavetank_host::wavetank::Command;
 use wavetank_host::wavetank::prelude::*;
 
-/// So many shops there are.
+/// So many shops there are that are closed and opened again,
 const SHOPS: u64 = 3;
+/// and so many that are kept.
+const KEPT: u64 = 8;
+
+/// So often an owner tries to edit a shop.
+const TRIES: u32 = 5;
 
 /// What an owner hangs up in a new shop.
 fn banner(shop: &Object) -> Json {
@@ -41,21 +46,38 @@ impl Act for Owner {
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
         ("edit", "Each owner opens or edits one of the shops."),
         ("close", "Each owner closes one of the shops."),
+        (
+            "keep",
+            "Each owner opens or edits one of the shops that nobody closes.",
+        ),
     ];
 
     async fn act(&self, cx: &Context, command: &str, _: &Json) {
         let shops = wavetank_host::kind::<Shop>();
-        let shop = format!("default/shop{}", cx.rx.choose(SHOPS).await);
+        let shop = match command {
+            "keep" => format!("default/kept{}", cx.rx.choose(KEPT).await),
+            _ => format!("default/shop{}", cx.rx.choose(SHOPS).await),
+        };
         // Whether it succeeds or not, the next one goes on from what is there.
         if command == "close" {
             let _ = cx.delete(shops, &shop).await;
             return;
         }
-        let edited = cx.create_or_update(shops, &shop, |shop| {
-            let edition = json::number(shop, &["spec", "edition"]).unwrap_or(0) + 1;
-            shop["spec"] = json!({"edition": edition, "title": format!("Edition {edition}")});
-        });
-        if let Ok(stored) = edited.await
+        let mut tries = 0;
+        let edited = loop {
+            tries += 1;
+            let edited = cx.create_or_update(shops, &shop, |shop| {
+                let edition = json::number(shop, &["spec", "edition"]).unwrap_or(0) + 1;
+                let title = format!("Edition {edition}");
+                shop["spec"] = json!({"edition": edition, "title": title});
+            });
+            match edited.await {
+                // The operator was faster.
+                Err(error) if error.is(Reason::Conflict) && tries < TRIES => {}
+                edited => break edited,
+            }
+        };
+        if let Ok(stored) = edited
             && json::number(stored.object.json(), &["spec", "edition"]) == Some(1)
         {
             let _ = cx.create(&kinds::CONFIG_MAPS, banner(&stored.object)).await;

@@ -1,6 +1,7 @@
 mod forms;
 mod mistakes;
 mod round_trip;
+mod scenes;
 
 use wavetank_cluster::Components;
 

@@ -2,10 +2,10 @@
 //! that a list of events would not: of the code, of the topology, of the plan itself. Shrinking
 //! works on plans.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::fault::Action;
+use crate::fault::{Action, Fault};
 use crate::net::Sent;
 use crate::queue::Entry;
 use crate::time::Time;
@@ -81,6 +81,20 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The same without faults: each process starts once, and of the rest nothing is left but what is none.
+    #[must_use]
+    pub fn undisturbed(&self, is_fault: &dyn Fn(&Action) -> bool) -> Plan {
+        let mut started = BTreeSet::new();
+        let mut plan = self.clone();
+        plan.actions.retain(|planned| match &planned.action {
+            Action::Fault(Fault::Start { process }) => started.insert(process.clone()),
+            action => !is_fault(action),
+        });
+        plan
+    }
+}
+
 /// Counts occurrences of names.
 #[derive(Clone, Debug, Default)]
 struct Seen(BTreeMap<String, u32>);
@@ -149,6 +163,12 @@ impl FromPlan {
     /// What was not as it usually is, so far.
     pub fn odd(&self) -> Odd {
         self.odd
+    }
+
+    /// Does the plan say how long the next frame of this event takes?
+    pub fn has_latency(&self) -> bool {
+        let planned = self.current.as_ref().and_then(|now| self.delays.get(now));
+        planned.is_some_and(|delays| self.sent < delays.len())
     }
 }
 

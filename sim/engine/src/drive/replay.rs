@@ -269,9 +269,11 @@ impl Replay {
                 }
             ),
         };
-        // What the driver itself found (a misfit, a livelock, growth) is not the world's to repeat.
+        // What the driver itself found (a misfit, a livelock, growth), or who compared two runs, is not the world's to
+        // repeat.
         let drivers = end.violation.as_ref().is_some_and(|v| {
             ["no-misfit", "no-livelock", "no-unbounded-growth"].contains(&v.property.as_str())
+                || v.kind == FoundViolation::DIFFERENCE
         });
         if !drivers && verdict(&end.violation) != verdict(&self.violation) {
             return Err(self.parting(verdict(&end.violation), verdict(&self.violation)));

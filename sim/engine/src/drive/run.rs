@@ -272,6 +272,11 @@ impl<C: Choices> Run<C> {
         &self.world
     }
 
+    /// So many events have happened.
+    pub fn events(&self) -> u64 {
+        self.tallies.events
+    }
+
     fn event(&mut self, entry: Entry) -> Result<(), FoundViolation> {
         let mut name = self.world.entry_name(&entry);
         let event = match entry.what {

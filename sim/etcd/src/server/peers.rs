@@ -314,6 +314,7 @@ impl<V: Value> Etcd<V> {
         if self.config.is_single() {
             self.raft.election_due();
         }
+        self.write_content(cx);
         self.drive(cx);
     }
 }

@@ -1,6 +1,6 @@
 //! What fits every operator. Each has these under the key of its replicas: `shop-operators-rest`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use wavetank_component::{Need, PropertyInfo};
 use wavetank_components::kube_controller_manager;
 use wavetank_engine::{Check, Instant, Name, Note, Property, World};
 
+use super::alike::ends_alike;
 use super::cluster::{Objects, Stored, changes};
 use super::typed::Breach;
 use crate::life::Ended;
@@ -23,7 +24,7 @@ const MOST: u32 = 60;
 /// The garbage collector's own bound, with managers that elect (`unowned-objects-go`).
 const COLLECTED: Duration = Duration::from_secs(700);
 
-fn named(key: &str, what: &str) -> &'static str {
+pub(super) fn named(key: &str, what: &str) -> &'static str {
     format!("{key}-{what}").leak()
 }
 
@@ -66,6 +67,8 @@ pub(crate) fn of_every_operator(key: &'static str) -> Vec<PropertyInfo> {
             Need::NOTHING,
             move |settled| Box::new(Rests::new(rest, settled)),
         ),
+        no_orphans(named(key, "leave-no-orphans")),
+        ends_alike(key),
     ]
 }
 
@@ -110,7 +113,7 @@ fn controller(object: &Object) -> Option<&str> {
     own["uid"].as_str()
 }
 
-fn uid(object: &Object) -> &str {
+pub(super) fn uid(object: &Object) -> &str {
     json::text(object.json(), &["metadata", "uid"])
 }
 
@@ -118,8 +121,23 @@ fn is_going(object: &Object) -> bool {
     !json::text(object.json(), &["metadata", "deletionTimestamp"]).is_empty()
 }
 
+/// Does it have owners, and are all of them gone?
+pub(super) fn is_orphan(object: &Object, all: &Objects) -> bool {
+    let owners = json::at(object.json(), &["metadata", "ownerReferences"]);
+    let mut owners = owners
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .peekable();
+    let is_there = |owner: &Json| {
+        let of = owner["uid"].as_str().unwrap_or_default();
+        all.iter().any(|(_, object)| uid(object) == of)
+    };
+    owners.peek().is_some() && !owners.any(is_there)
+}
+
 /// As stories name it.
-fn shown(object: &Object) -> String {
+pub(super) fn shown(object: &Object) -> String {
     match object.namespace() {
         "" => object.name().to_owned(),
         namespace => format!("{namespace}/{}", object.name()),
@@ -382,19 +400,8 @@ impl Property for NoOrphans {
     }
 
     fn deadline(&mut self, _: &World) -> Check {
-        let all: BTreeSet<&str> = self.objects.iter().map(|(_, object)| uid(object)).collect();
-        let owners = |object: &Object| {
-            let owners = json::at(object.json(), &["metadata", "ownerReferences"]);
-            let owners = owners.and_then(Json::as_array).cloned().unwrap_or_default();
-            let uids = owners
-                .iter()
-                .filter_map(|owner| owner["uid"].as_str().map(str::to_owned));
-            uids.collect::<Vec<_>>()
-        };
-        let orphan = self.objects.iter().find(|(_, object)| {
-            let owners = owners(object);
-            !owners.is_empty() && !owners.iter().any(|owner| all.contains(owner.as_str()))
-        });
+        let mut all = self.objects.iter();
+        let orphan = all.find(|(_, object)| is_orphan(object, &self.objects));
         match orphan {
             None => Check::Held,
             Some((_, object)) => {

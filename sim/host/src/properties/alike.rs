@@ -1,0 +1,396 @@
+//! The end of a run beside that of the same run without faults: Sieve's differential oracle. An operator that does what is
+//! asked of it, whatever happens meanwhile, has made the same in the end, and has not written much more often.
+//!
+//! What is looked at is in [`Ending`], what makes a difference in [`Ending::beside`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use wavetank_api::Object;
+use wavetank_component::{Need, PropertyInfo, Section};
+use wavetank_engine::trace::FoundViolation;
+use wavetank_engine::{Check, Name, Note, Property, Violation, World};
+
+use super::cluster::{Objects, changes};
+use super::every::{is_orphan, named};
+use super::normal::Normal;
+use crate::observed::Asked;
+use crate::path::{self, Path};
+use crate::process::{Hosted, can_work};
+use crate::sieve;
+
+/// So many times as often it may write,
+const TIMES: u64 = 2;
+/// and so often besides.
+const MORE: u64 = 20;
+
+/// The property of the operator with this key. Who does not name it has it where the workload has one of Sieve's patterns.
+pub(crate) fn ends_alike(key: &'static str) -> PropertyInfo {
+    let name = named(key, "end-alike");
+    let about = "some time after calm: what the operator has made is what it makes without faults, and it has not written \
+                 more than twice as often";
+    let property = PropertyInfo::new(name, about, Need::NOTHING, move |settled| {
+        Box::new(EndsAlike {
+            name,
+            program: Name::new(key),
+            settled,
+            ..EndsAlike::default()
+        })
+    });
+    let patterns = sieve::loads(key);
+    property.fits(move |spec| {
+        let asked = spec.given.section(Section::Workload);
+        patterns.iter().any(|load| load.every(asked).is_some())
+    })
+}
+
+/// What the operator with this key came to in this run, if that is looked at and it could work.
+pub(crate) fn ending(world: &World, key: &str) -> Option<Json> {
+    let mut all = world.properties().filter_map(|own| {
+        let own = own.as_any().downcast_ref::<EndsAlike>()?;
+        (own.program.as_str() == key).then_some(own)
+    });
+    let ending = all.next()?.ending.as_ref()?;
+    Some(serde_json::from_str(ending).expect("it was written as JSON"))
+}
+
+/// What the property of the operator with this key says to the end of a run beside that of one without faults.
+pub(crate) fn compare(key: &str, undisturbed: &Json, run: &Json) -> (&'static str, Check) {
+    let read = |ending: &Json| Ending::deserialize(ending).expect("it was written as one");
+    let check = match read(run).beside(&read(undisturbed)) {
+        Compared::Otherwise => Check::Idle,
+        Compared::Alike => Check::Held,
+        Compared::Differs(object, message) => Check::Violated(Violation {
+            kind: FoundViolation::DIFFERENCE,
+            object,
+            message,
+        }),
+    };
+    (named(key, "end-alike"), check)
+}
+
+/// What comes of a comparison.
+enum Compared {
+    /// People did something else in that run: there is nothing to compare.
+    Otherwise,
+    Alike,
+    /// The object, and what is wrong with it.
+    Differs(String, String),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct EndsAlike {
+    name: &'static str,
+    program: Name,
+    settled: Duration,
+    objects: Objects,
+    /// The places of objects that replicas asked to make, and where names are made, what they begin with.
+    made: BTreeSet<String>,
+    /// The places of objects that replicas asked to delete.
+    deleted: BTreeSet<String>,
+    /// Where objects are stored of the kinds that replicas have asked for.
+    kinds: BTreeSet<String>,
+    /// Objects of others that replicas have taken away.
+    taken: BTreeMap<String, u64>,
+    writes: u64,
+    is_promised: bool,
+    ending: Option<String>,
+}
+
+impl Default for EndsAlike {
+    fn default() -> EndsAlike {
+        EndsAlike {
+            name: "",
+            program: Name::new(""),
+            settled: Duration::ZERO,
+            objects: Objects::default(),
+            made: BTreeSet::new(),
+            deleted: BTreeSet::new(),
+            kinds: BTreeSet::new(),
+            taken: BTreeMap::new(),
+            writes: 0,
+            is_promised: false,
+            ending: None,
+        }
+    }
+}
+
+impl EndsAlike {
+    fn hear(&mut self, asked: &Asked) {
+        let (verb, path) = asked.verb_and_path();
+        let about = Path::of(path);
+        if about.plural.is_empty() || sieve::is_housekeeping(path) {
+            return;
+        }
+        self.kinds.insert(path::registry(about.group, about.plural));
+        match (verb, &asked.object) {
+            ("POST", Some(body)) if about.name.is_empty() => {
+                let name = match body.name.is_empty() {
+                    true => &body.generate_name,
+                    false => &body.name,
+                };
+                self.made.insert(about.key(name));
+            }
+            // An object that is applied is made, if it is not there.
+            ("PATCH", Some(body)) if about.subresource.is_empty() && !body.name.is_empty() => {
+                self.made.insert(about.key(about.name));
+            }
+            ("DELETE", _) => {
+                self.deleted.insert(about.key(about.name));
+            }
+            _ => {}
+        }
+    }
+
+    fn is_made(&self, key: &str) -> bool {
+        self.made.contains(key) || self.made.iter().any(|made| is_generated(key, made))
+    }
+
+    fn take(&mut self, note: &Note) {
+        for stored in changes(note) {
+            if self.is_made(stored.key) {
+                self.writes += 1;
+            } else if self.deleted.contains(stored.key)
+                && let (Some(gone), None) = (stored.before, stored.now)
+                && !is_orphan(gone, &self.objects)
+            {
+                let place = place(stored.key, gone);
+                *self.taken.entry(place).or_default() += 1;
+            }
+        }
+        self.objects.take(note);
+    }
+
+    fn ending(&self) -> Ending {
+        let normal = Normal::of(&self.objects);
+        let mut objects: BTreeMap<String, Vec<Json>> = BTreeMap::new();
+        let mut made = BTreeSet::new();
+        for (key, object) in self.objects.iter() {
+            let is_asked_for = self.kinds.iter().any(|kind| key.starts_with(kind));
+            if !is_asked_for || is_orphan(object, &self.objects) {
+                continue;
+            }
+            let place = place(key, object);
+            if self.is_made(key) {
+                made.insert(place.clone());
+            }
+            let same = objects.entry(place).or_default();
+            same.push(normal.object(object));
+        }
+        for same in objects.values_mut() {
+            same.sort_by_key(Json::to_string);
+        }
+        made.extend(self.made.iter().cloned());
+        Ending {
+            kinds: self.kinds.clone(),
+            objects,
+            made,
+            taken: self.taken.clone(),
+            writes: self.writes,
+        }
+    }
+}
+
+/// Was a name made of this, which ends with a hyphen?
+fn is_generated(key: &str, made: &str) -> bool {
+    made.ends_with('-') && key.starts_with(made)
+}
+
+/// Where an object is, with a name that is made as it was asked for.
+fn place(key: &str, object: &Object) -> String {
+    let generated = object.json()["metadata"]["generateName"]
+        .as_str()
+        .unwrap_or_default();
+    let parts = key.rsplit_once('/').unwrap_or(("", key));
+    match !generated.is_empty() && parts.1.starts_with(generated) {
+        true => format!("{}/{generated}", parts.0),
+        false => key.to_owned(),
+    }
+}
+
+impl Property for EndsAlike {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        if self.ending.is_some() {
+            return Check::Idle;
+        }
+        if let Some(asked) = note.body.get::<Asked>() {
+            let own = world.process::<Hosted>(note.process);
+            if own.is_some_and(|own| own.program() == self.program) {
+                self.hear(asked);
+            }
+        } else {
+            self.take(note);
+        }
+        Check::Idle
+    }
+
+    fn glance(&self, _: &World, note: &Note) -> Option<Check> {
+        let is_of_none = note.body.get::<Asked>().is_none() && changes(note).next().is_none();
+        is_of_none.then_some(Check::Idle)
+    }
+
+    fn calm(&mut self, world: &World) -> Option<Duration> {
+        self.is_promised = can_work(world);
+        Some(self.settled)
+    }
+
+    /// What is compared is how it is now.
+    fn deadline(&mut self, world: &World) -> Check {
+        if !self.is_promised || !can_work(world) {
+            return Check::Idle;
+        }
+        let ending = serde_json::to_string(&self.ending()).expect("it is JSON");
+        self.ending = Some(ending);
+        // Whether it held is known when the other run has ended.
+        Check::Idle
+    }
+}
+
+/// What an operator and those who use it have come to.
+#[derive(Debug, Serialize, Deserialize)]
+struct Ending {
+    kinds: BTreeSet<String>,
+    /// The objects of these kinds that are nobody's leftovers, by their places, as they compare.
+    objects: BTreeMap<String, Vec<Json>>,
+    /// The places of those that the operator makes.
+    made: BTreeSet<String>,
+    taken: BTreeMap<String, u64>,
+    writes: u64,
+}
+
+impl Ending {
+    /// Beside the end of a run without faults.
+    fn beside(&self, other: &Ending) -> Compared {
+        let is_known = |place: &&String| {
+            let of = |ending: &Ending| ending.kinds.iter().any(|kind| place.starts_with(kind));
+            of(self) && of(other)
+        };
+        let places: BTreeSet<&String> = self.objects.keys().chain(other.objects.keys()).collect();
+        let places: Vec<&String> = places.into_iter().filter(is_known).collect();
+        let is_made = |place: &str| self.made.contains(place) || other.made.contains(place);
+        let asked = |place: &&&String| !is_made(place);
+        if !places
+            .iter()
+            .filter(asked)
+            .all(|place| self.asks_like(other, place))
+        {
+            return Compared::Otherwise;
+        }
+        let mut all = places.into_iter();
+        let found = all.find_map(|place| self.differs_at(other, place, is_made(place)));
+        match found.or_else(|| self.writes_more(other)) {
+            None => Compared::Alike,
+            Some((object, message)) => Compared::Differs(object, message),
+        }
+    }
+
+    fn at(&self, place: &str) -> &[Json] {
+        self.objects.get(place).map_or(&[], Vec::as_slice)
+    }
+
+    /// Have people asked for the same here? What the operator took away they had asked for.
+    fn asks_like(&self, other: &Ending, place: &str) -> bool {
+        let count = |ending: &Ending| {
+            let taken = ending.taken.get(place).copied().unwrap_or_default();
+            ending.at(place).len() as u64 + taken
+        };
+        let asked = |object: &Json| without(object, &["status", "finalizers"]);
+        let mut both = self.at(place).iter().zip(other.at(place));
+        count(self) == count(other) && both.all(|(own, other)| asked(own) == asked(other))
+    }
+
+    fn differs_at(&self, other: &Ending, place: &str, is_made: bool) -> Option<(String, String)> {
+        let (own, theirs) = (self.at(place), other.at(place));
+        let object = told(place);
+        if own.len() < theirs.len() {
+            let message = format!("{object} is not there, and without faults it would be");
+            return Some((object, message));
+        }
+        if own.len() > theirs.len() {
+            let message = format!("{object} is there, and without faults it would not be");
+            return Some((object, message));
+        }
+        // The status of what it makes is somebody else's.
+        let left: &[&str] = if is_made { &["status"] } else { &[] };
+        let mut both = own.iter().zip(theirs);
+        let difference = both.find_map(|(own, other)| {
+            let (own, other) = (without(own, left), without(other, left));
+            first_difference(&own, &other, "")
+        });
+        let (path, own, theirs) = difference?;
+        let message = format!("{path} of {object} is {own}, and without faults {theirs}");
+        Some((object, message))
+    }
+
+    fn writes_more(&self, other: &Ending) -> Option<(String, String)> {
+        if self.writes <= TIMES * other.writes + MORE {
+            return None;
+        }
+        let (own, other) = (self.writes, other.writes);
+        let message = format!(
+            "it has written {own} times what it makes, and without faults {other} times: more than {TIMES} times as often \
+             and {MORE} times besides"
+        );
+        Some((String::new(), message))
+    }
+}
+
+/// `configmaps default/shop1-page`
+fn told(place: &str) -> String {
+    let place = place.strip_prefix("/registry/").unwrap_or(place);
+    let parts: Vec<&str> = place.split('/').collect();
+    match parts.as_slice() {
+        [.., plural, namespace, name] => format!("{plural} {namespace}/{name}"),
+        _ => place.replace('/', " "),
+    }
+}
+
+/// An object without some of its parts.
+fn without(object: &Json, parts: &[&str]) -> Json {
+    let mut object = object.clone();
+    for part in parts {
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove(*part);
+        }
+        if let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut) {
+            metadata.remove(*part);
+        }
+    }
+    object
+}
+
+/// Where two values differ first, and what they are there.
+fn first_difference(own: &Json, other: &Json, path: &str) -> Option<(String, String, String)> {
+    if own == other {
+        return None;
+    }
+    let below = |name: &str| match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    };
+    if let (Json::Object(own), Json::Object(other)) = (own, other) {
+        let names: BTreeSet<&String> = own.keys().chain(other.keys()).collect();
+        let at = |all: &serde_json::Map<String, Json>, name: &str| {
+            all.get(name).cloned().unwrap_or_default()
+        };
+        return names
+            .into_iter()
+            .find_map(|name| first_difference(&at(own, name), &at(other, name), &below(name)));
+    }
+    let said = |value: &Json| match value {
+        Json::Null => "not said".to_owned(),
+        value => value.to_string(),
+    };
+    let path = if path.is_empty() {
+        "what is said"
+    } else {
+        path
+    };
+    Some((path.to_owned(), said(own), said(other)))
+}
