@@ -178,11 +178,11 @@ class Server:
 
 
 class Cluster:
-    """`with Cluster(servers=2) as cluster:`"""
+    """`with Cluster(servers=2) as cluster:`. With `proxy=EtcdProxy` each server has one of its own before etcd."""
 
-    def __init__(self, servers=1, flags=None, per_server=None):
+    def __init__(self, servers=1, flags=None, per_server=None, proxy=None):
         self.folder = tempfile.mkdtemp(prefix='finding-')
-        self.etcd, self.servers = None, []
+        self.etcd, self.servers, self.proxies, self.proxy = None, [], [], proxy
         self.wanted, self.flags, self.per_server = servers, flags or {}, per_server or {}
 
     def __enter__(self):
@@ -190,7 +190,9 @@ class Cluster:
             self.etcd = Etcd(self.folder)
             for number in range(self.wanted):
                 flags = {**self.flags, **self.per_server.get(number, {})}
-                server = Server(self.folder, number, self.etcd.port, flags)
+                before = self.proxy(self.etcd.port) if self.proxy else self.etcd
+                self.proxies.append(before)
+                server = Server(self.folder, number, before.port, flags)
                 self.servers.append(server)
                 server.start()
                 # The others sign with its key.
@@ -239,6 +241,18 @@ def shared(services):
         for item in items:
             owners.setdefault(item, []).append(name)
     return {item: names for item, names in owners.items() if len(names) > 1}
+
+
+def begin(call, *arguments, **named):
+    """Runs a call beside what follows; `join` the thread, and find what it returned in `result`."""
+    def run():
+        try:
+            thread.result = call(*arguments, **named)
+        except (OSError, http.client.HTTPException) as error:
+            thread.result = 0, str(error)
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
 
 
 def together(*calls):

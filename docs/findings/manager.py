@@ -5,8 +5,8 @@ from cluster import program
 
 
 class Manager:
-    def __init__(self, cluster, kubeconfig, controllers, verbosity=4):
-        self.log_path = f'{cluster.folder}/manager.log'
+    def __init__(self, cluster, kubeconfig, controllers, verbosity=4, name='manager'):
+        self.log_path = f'{cluster.folder}/{name}.log'
         log = open(self.log_path, 'wb')
         self.process = subprocess.Popen(
             [program('kube-controller-manager'), f'--kubeconfig={kubeconfig}', '--leader-elect=false',
@@ -29,6 +29,14 @@ class Manager:
 
 def pod_template(labels):
     return {'metadata': {'labels': labels}, 'spec': {'containers': [{'name': 'c', 'image': 'i'}]}}
+
+
+def stateful_set(name, claims=(), **spec):
+    labels = {'app': name}
+    claim = {'accessModes': ['ReadWriteOnce'], 'resources': {'requests': {'storage': '1Gi'}}}
+    return {'apiVersion': 'apps/v1', 'kind': 'StatefulSet', 'metadata': {'name': name},
+            'spec': {'replicas': 1, 'serviceName': name, 'selector': {'matchLabels': labels}, 'template': pod_template(labels),
+                     'volumeClaimTemplates': [{'metadata': {'name': c}, 'spec': claim} for c in claims], **spec}}
 
 
 def make_ready(server, pod):

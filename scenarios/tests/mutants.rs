@@ -50,6 +50,29 @@ fn a_storm_notices_some() {
 }
 
 #[test]
+fn what_was_said_of_the_past_and_of_deletions_is_held() {
+    for (mutant, storm) in [
+        ("compacts-the-present", "watch-storm v1.36"),
+        ("instances-stay", "crd-storm v1.36"),
+    ] {
+        let (report, code) = tried(&[mutant], storm);
+        assert_eq!(outcomes(&report), [(mutant, "noticed")], "{report:#}");
+        assert_eq!(code, Some(0));
+    }
+}
+
+#[test]
+fn a_recording_of_controllers_notices_one() {
+    let (report, code) = tried(&["surge-is-ignored"], "c-deployment");
+    assert_eq!(
+        outcomes(&report),
+        [("surge-is-ignored", "noticed")],
+        "{report:#}"
+    );
+    assert_eq!(code, Some(0));
+}
+
+#[test]
 fn a_scope_notices_one() {
     let (report, code) = tried(&["lease-is-not-removed"], "lease-endpoints");
     assert_eq!(

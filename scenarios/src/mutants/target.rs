@@ -1,4 +1,4 @@
-//! What may notice a mutant: a storm under seeds, the search of a scope, a recorded transcript.
+//! What may notice a mutant: a storm under seeds, the search of a scope, a recorded transcript, a recording of controllers.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,8 +9,9 @@ use wavetank_engine::drive::Ending;
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Class, mutant};
 use wavetank_models::{Ended, Explorer, Recovery, Reduction};
+use wavetank_oracle::controllers::{self, Conformed};
 use wavetank_oracle::corpus::{self, Recording};
-use wavetank_oracle::{Known, replay};
+use wavetank_oracle::{Known, Replayed, replay};
 use wavetank_releases::Release;
 
 use crate::case::{Case, run_seed_unless};
@@ -30,6 +31,7 @@ enum What {
     Storm(Box<dyn Case>),
     Scope(Box<dyn Case>),
     Transcript(Box<Recording>, Known),
+    Controllers(Box<Recording>, Known),
 }
 
 /// What one run of a target came to.
@@ -69,7 +71,7 @@ impl Baseline {
 }
 
 /// All that is bundled: each scenario with its own release and with each other one of Kubernetes that it can have, each
-/// scope, each transcript.
+/// scope, each transcript, each recording of controllers.
 ///
 /// # Errors
 /// What cannot be opened.
@@ -105,6 +107,12 @@ pub fn targets(catalogue: &dyn Catalogue) -> Result<Vec<Target>, String> {
     for recording in corpus::bundled()? {
         let name = format!("transcript {}", recording.name);
         let what = What::Transcript(Box::new(recording), known.clone());
+        all.push(Target::new(&name, what));
+    }
+    let known = Known::parse(controllers::KNOWN)?;
+    for recording in controllers::bundled()? {
+        let name = format!("controllers {}", recording.name);
+        let what = What::Controllers(Box::new(recording), known.clone());
         all.push(Target::new(&name, what));
     }
     Ok(all)
@@ -146,7 +154,18 @@ impl Target {
         let seen = match &self.what {
             What::Storm(case) => storm(case.as_ref(), seed, stop),
             What::Scope(case) => scope(case.as_ref(), without, stop),
-            What::Transcript(recording, known) => transcript(recording, known),
+            What::Transcript(recording, known) => replayed(known, || replay(recording)),
+            What::Controllers(recording, known) => {
+                // One difference is enough, and what a mutant makes of the rest may be long.
+                let goes_on =
+                    |played: &Conformed| !stop() && known.unlisted(&[played.replayed()]).is_empty();
+                let played = || controllers::replay_while(recording, goes_on);
+                let seen = replayed(known, || played().map(|played| played.replayed()));
+                Seen {
+                    stopped: seen.violated.is_none() && stop(),
+                    ..seen
+                }
+            }
         };
         let took = clock.elapsed();
         Seen { took, ..seen }
@@ -229,8 +248,8 @@ fn scope(case: &dyn Case, without: Option<&Seen>, stop: &dyn Fn() -> bool) -> Se
     }
 }
 
-fn transcript(recording: &Recording, known: &Known) -> Seen {
-    let replayed = match quietly(|| replay(recording)) {
+fn replayed(known: &Known, replay: impl FnOnce() -> Result<Replayed, String>) -> Seen {
+    let replayed = match quietly(replay) {
         Ok(replayed) => replayed,
         Err(why) => {
             return Seen {

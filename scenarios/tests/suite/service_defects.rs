@@ -10,6 +10,7 @@ use crate::support::pins::pins;
 pins! {
     delete_gives_up_early: "delete-gives-up-early",
     repair_start_gives_up: "repair-start-gives-up",
+    repair_lists_first: "repair-lists-first",
     finalizer_update_leaks: "finalizer-update-leaks",
     status_finalizer_leaks: "status-finalizer-leaks",
     memory_refuses: "memory-refuses",

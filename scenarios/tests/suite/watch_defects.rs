@@ -3,7 +3,9 @@
 //! many seeds. Three that no seed below 600 shows have scopes. `too-large-is-no-fallback` is found by `relist-too-large`,
 //! where a link stalls for 50 s: a reflector hears of a refused list after eleven attempts, which take 43 s, and a silent
 //! connection of a cache is noticed after 40 s. `watch-during-reinitialisation` is found by `watch-cache-refill`, and
-//! `watch-without-leader` by `leaderless-caches`.
+//! `watch-without-leader` by `leaderless-caches`. Caches are torn down where definitions of custom resources come and go:
+//! `stopped-cache-keeps-watches` is found by `definition-tear-down`, and `stopped-cache-is-waited-for`, which releases before
+//! them have, by `watch-cache-torn-down`.
 
 use crate::support::pins::pins;
 
@@ -18,7 +20,5 @@ pins! {
     synced_before_handlers: "synced-before-handlers",
     expired_goes_unnoticed: "expired-goes-unnoticed",
     stale_refusal_is_final: "stale-refusal-is-final",
-    stopped_cache_keeps_watches: "stopped-cache-keeps-watches",
-    stopped_cache_is_waited_for: "stopped-cache-is-waited-for",
     etcd_connection_is_not_checked: "etcd-connection-is-not-checked",
 }

@@ -37,7 +37,7 @@ impl Name {
         Info {
             monitor: Name::NoLostUpdate,
             name: "no-lost-update",
-            about: "an update that names a resourceVersion replaces that one and none that came after it",
+            about: "an update or a deletion that names a resourceVersion is of that one, and of none that came after it",
         },
         Info {
             monitor: Name::RefusedSwapIsOutdated,

@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
+use wavetank_api::json;
 use wavetank_api::kinds::{CONFIG_MAPS, PODS, Resource, SECRETS};
-use wavetank_api::{Content, Method, Reason, Request, Response, Status, WatchEvent, WatchPart};
+use wavetank_api::{
+    Content, Method, Object, Reason, Request, Response, Status, WatchEvent, WatchPart,
+};
 use wavetank_client::HTTPS;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Stream, Task,
@@ -31,6 +34,8 @@ const NAMES: u64 = 8;
 const NAMESPACE: &str = "default";
 /// The values of the label `app`.
 const APPS: [&str; 2] = ["x", "y"];
+/// What some objects wait for when they are deleted. An update takes it away.
+const FINALIZER: &str = "wavetank/kept";
 
 /// A writer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -43,6 +48,9 @@ pub struct Writer {
 
 /// The newest revision that it was told.
 static KNOWN: Cell<Revision> = Cell::new("known");
+
+/// How often it has tried to change what it had read.
+static SWAPS: Cell<u32> = Cell::new("swaps");
 
 /// How often it was told to make a request.
 static REQUESTS: Cell<u32> = Cell::new("requests");
@@ -99,9 +107,18 @@ pub enum Answer {
     None,
 }
 
+/// Somebody has read an object, and asks for it to be changed if it is still the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Swapping {
+    /// The how manieth of this client.
+    pub number: u32,
+}
+
 /// An object was read, and what was asked for next was to change it if it was still the same.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Swapped {
+    /// The how manieth of this client.
+    pub number: u32,
     /// The server that was asked to.
     pub server: ProcId,
     /// The key of the object in etcd.
@@ -115,7 +132,7 @@ pub struct Swapped {
 /// What came of a swap.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Swap {
-    /// It was stored at this revision.
+    /// It was stored at this revision. If that is the one that was read, there was nothing to be stored.
     Stored(Revision),
     /// It was deleted.
     Deleted,
@@ -189,10 +206,16 @@ async fn write(rx: Rx, own: Writer) -> Outcome {
     let name = format!("o{}", rx.choose(NAMES).await);
     let app = APPS[rx.choose(APPS.len() as u64).await as usize];
     let path = |name: &str| resource.path(NAMESPACE, name);
-    let object = object(resource, &name, app, rx.choose(1 << 20).await);
+    let value = rx.choose(1 << 20).await;
+    let mut object = object(resource, &name, app, value);
     let request = match rx.choose(4).await {
         0 => Request::new(Method::Delete, path(&name)).ask(&[("gracePeriodSeconds", "0")]),
-        1 => Request::new(Method::Post, path("")).with(object),
+        1 => {
+            if value % 4 == 3 {
+                object["metadata"]["finalizers"] = json!([FINALIZER]);
+            }
+            Request::new(Method::Post, path("")).with(object)
+        }
         2 => Request::new(Method::Put, path(&name)).with(object),
         _ => return swap(rx, own, resource, &name, object).await,
     };
@@ -272,7 +295,7 @@ fn asked(args: &Json) -> Result<Request, String> {
     })
 }
 
-/// Reads from one server; updates or deletes at another what was read there.
+/// Reads from one server; updates or deletes at another what was read there, or gives it back as it is.
 async fn swap(
     rx: Rx,
     own: Writer,
@@ -292,19 +315,26 @@ async fn swap(
     };
     let read = found.resource_version;
     let server = own.server(rx).await;
-    let deletes = rx.choose(3).await == 0;
-    let request = match deletes {
-        true => Request::new(Method::Delete, path).with(json!({
+    let drawn = rx.choose(4).await;
+    let deletes = drawn == 0;
+    let request = match drawn {
+        0 => Request::new(Method::Delete, path).with(json!({
             "kind": "DeleteOptions",
             "apiVersion": "v1",
             "gracePeriodSeconds": 0,
             "preconditions": {"uid": found.object.uid(), "resourceVersion": read.to_string()},
         })),
-        false => {
+        1 => Request::new(Method::Put, path).with(found.json()),
+        _ => {
             object["metadata"]["resourceVersion"] = read.to_string().into();
             Request::new(Method::Put, path).with(object)
         }
     };
+    let number = rx.update(&SWAPS, |count| {
+        *count += 1;
+        *count
+    });
+    rx.note(Swapping { number });
     let swap = match ask(server, request).await {
         Some(Content::Status(status)) if status.success => Swap::Deleted,
         Some(Content::Status(status)) => {
@@ -313,17 +343,23 @@ async fn swap(
                 false => return Outcome::Done,
             }
         }
-        Some(Content::One(_)) if deletes => Swap::Deleted,
+        Some(Content::One(gone)) if deletes && !is_kept(&gone.object) => Swap::Deleted,
         Some(Content::One(stored)) => Swap::Stored(stored.resource_version),
         _ => return Outcome::Done,
     };
     rx.note(Swapped {
+        number,
         server,
         key: resource.key(NAMESPACE, name),
         read,
         swap,
     });
     Outcome::Done
+}
+
+/// Does it wait for somebody when it is deleted?
+fn is_kept(object: &Object) -> bool {
+    !json::list(object.json(), &["metadata", "finalizers"]).is_empty()
 }
 
 async fn read(rx: Rx, own: Writer) -> Outcome {

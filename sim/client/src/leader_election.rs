@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::Stored;
-use wavetank_engine::{Cell, Cx, Name, RoutineFuture, Rx, Task, Timer};
+use wavetank_engine::{Cell, Cx, Name, RoutineFuture, Rx, Task, Timer, mutant};
 use wavetank_version::{Defect, Set, Version};
 
 use crate::rest::RestClient;
@@ -46,6 +46,17 @@ const JITTER_FACTOR: u32 = 1200;
 /// A leader has to know of a renewal that began so long ago, or it must not lead on: others may take the lock a
 /// lease after it was written, and this is as much sooner as a leader gives up after a renewal that took no time.
 pub const LEADS_FOR: Duration = RETRY_PERIOD.saturating_add(RENEW_DEADLINE);
+/// By how much longer than that a leader tries to renew its lock, and counts itself the leader.
+fn too_long() -> Duration {
+    match mutant!(
+        "deadline-is-the-lease",
+        "a leader leads on until its lease is over, and tries to renew it, and not for ten seconds"
+    ) {
+        true => RENEW_DEADLINE,
+        false => Duration::ZERO,
+    }
+}
+
 /// A leader that should have stopped and can run has done so after this.
 const GRACE: Duration = Duration::from_millis(500);
 /// It is looked at again after this.

@@ -17,6 +17,10 @@ use super::users::{Applied, Applying, Looked, User, key};
 use crate::promises::{always, violated};
 use crate::view::ClusterView;
 
+/// The finalizer of definitions looks for a minute whether the objects are gone. If they are not, or what it asks for fails, it
+/// tries again after a delay that has doubled each time: it is no longer than the trouble has lasted.
+const TRIED_AGAIN_WITHIN: Duration = Duration::from_secs(240);
+
 const APPLIES: [Entry; 2] = [
     Entry::new("workload", "apply-custom-objects", "{every: 2s}"),
     Entry::new("workload", "change-definitions", "{every: 10s}"),
@@ -82,6 +86,20 @@ pub(super) fn all() -> Vec<PropertyInfo> {
                     settled,
                     |_, _| Check::Idle,
                     leaves_nothing,
+                ))
+            },
+        )
+        .tested_by(&DEFINES),
+        PropertyInfo::new(
+            "deleted-definitions-go",
+            "some time after calm no definition is being deleted, but for one with an object that a finalizer keeps",
+            NEEDED,
+            |settled| {
+                Box::new(Stable::new(
+                    "deleted-definitions-go",
+                    settled + TRIED_AGAIN_WITHIN,
+                    |_, _| Check::Idle,
+                    deleted_definitions_go,
                 ))
             },
         )
@@ -355,6 +373,24 @@ fn wrong(informer: &Informer, held: &BTreeMap<String, u64>) -> Option<String> {
         .map(|(key, revision)| (key.to_string(), *revision))
         .collect();
     (own != *held).then(|| format!("it holds {own:?}, and etcd {held:?}"))
+}
+
+fn deleted_definitions_go(world: &World) -> Check {
+    let Some(crd) = definition(world) else {
+        return Check::Held;
+    };
+    if json::at(crd, &["metadata", "deletionTimestamp"]).is_none() {
+        return Check::Held;
+    }
+    let prefix = Keys::Prefix(format!("{}/", THINGS[0].registry).into());
+    let store = ClusterView(world).store();
+    let finalizers = ["metadata", "finalizers"];
+    let mut kept = store.iter(&prefix).map(|kv| kv.value.json());
+    if kept.any(|thing| !json::list(thing, &finalizers).is_empty()) {
+        return Check::Idle;
+    }
+    let message = "it is still being deleted, and nothing keeps it".to_owned();
+    violated("definition", DEFINITION, message)
 }
 
 fn leaves_nothing(world: &World) -> Check {

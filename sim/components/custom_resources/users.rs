@@ -32,6 +32,8 @@ const POLL: Duration = Duration::from_millis(200);
 /// So few objects that they are deleted and made again.
 const OBJECTS: u64 = 3;
 const NAMESPACE: &str = "default";
+/// What some objects wait for when they are deleted.
+const FINALIZER: &str = "storm.example/cleans-up";
 
 /// How many values it has applied.
 static APPLIED: Cell<u64> = Cell::new("applied-values");
@@ -232,19 +234,29 @@ impl User {
         let own = path(resource, &name);
         let request = match what.as_str() {
             "create" => {
-                let spec = json!({"size": size, EXTRA: "x"});
-                Request::new(Method::Post, path(resource, "")).with(thing(resource, &name, spec))
+                let mut made = thing(resource, &name, json!({"size": size, EXTRA: "x"}));
+                if size % 4 == 3 {
+                    made["metadata"]["finalizers"] = json!([FINALIZER]);
+                }
+                Request::new(Method::Post, path(resource, "")).with(made)
             }
             "delete" => Request::new(Method::Delete, own),
-            "patch" => Request {
-                content_type: Some("application/merge-patch+json".into()),
-                ..Request::new(Method::Patch, own).with(json!({"spec": {"size": size}}))
-            },
+            "patch" => {
+                let patch = json!({"metadata": {"finalizers": null}, "spec": {"size": size}});
+                Request {
+                    content_type: Some("application/merge-patch+json".into()),
+                    ..Request::new(Method::Patch, own).with(patch)
+                }
+            }
             _ => {
                 let Some(mut thing) = self.get(rx, &asked, own.clone()).await else {
                     return Outcome::Done;
                 };
                 thing["spec"]["size"] = size.into();
+                // As a controller does that has cleaned up behind an object.
+                if !thing["metadata"]["deletionTimestamp"].is_null() {
+                    thing["metadata"]["finalizers"] = Json::Null;
+                }
                 Request::new(Method::Put, own).with(thing)
             }
         };

@@ -1,5 +1,6 @@
 //! The watch caches of apiservers, and what keeps etcd small for them.
 
+mod history;
 mod leaderless;
 
 use std::time::Duration;
@@ -11,7 +12,7 @@ use wavetank_apiserver::cacher::{self, CacheNote};
 use wavetank_apiserver::{ApiServer, CacheDefect};
 use wavetank_component::values::{Choices, Duration as Written};
 use wavetank_component::{
-    Component, Description, Draw, Drawn, Held, Hit, Holds, Keys, Load, Mistakes, Need, Part,
+    Component, Description, Draw, Drawn, Entry, Held, Hit, Holds, Keys, Load, Mistakes, Need, Part,
     PropertyInfo, Section, Setup, Spec, View,
 };
 use wavetank_engine::{FaultKind, Note, ProcId, Reached, World};
@@ -96,6 +97,16 @@ const fn needed(lacking: &'static str) -> Need {
         add: "`watch-cache: true` to `topology`",
     }
 }
+
+/// Is there an interval of compaction that is not the default, and not never?
+fn compacts_early(spec: &Spec) -> bool {
+    let intervals = spec.part::<Options>().etcd_compaction_interval;
+    let is_given = |every: &Written| *every > Written::ZERO;
+    intervals.is_some_and(|all| all.values().iter().any(is_given))
+}
+
+/// The default of five minutes is longer than most storms.
+const COMPACTS: [Entry; 1] = [Entry::new("options", "etcd-compaction-interval", "20s")];
 
 impl Component for WatchCache {
     fn name(&self) -> &'static str {
@@ -188,6 +199,14 @@ impl Component for WatchCache {
             PropertyInfo::new("leaderless-caches-end", about, informers::NEEDED, |_| {
                 Box::new(leaderless::LeaderlessCachesEnd::default())
             }),
+            PropertyInfo::new(
+                "last-changes-are-preserved",
+                "apiservers compact nothing of etcd's history that is younger than their interval of compaction",
+                needed("apiservers without watch caches do not compact etcd"),
+                |_| Box::new(history::LastChangesArePreserved::default()),
+            )
+            .tested_by(&COMPACTS)
+            .fits(compacts_early),
             PropertyInfo::new(
                 "slow-watch-was-closed",
                 "an apiserver ended a watch whose client took nothing for too long",

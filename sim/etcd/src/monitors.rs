@@ -201,7 +201,7 @@ impl Name {
         Info {
             monitor: Name::LeaseKeysGoWithIt,
             name: "lease-keys-go-with-it",
-            about: "exactly the keys of a lease go with it, in order and in one revision",
+            about: "exactly the keys of a lease go with it, in order and in one revision, and none comes to it later",
             sometimes: false,
         },
         Info {

@@ -104,6 +104,17 @@ pub fn topic(name: &str) -> Result<Recording, String> {
 /// # Errors
 /// The recording is of servers that cannot be simulated, or a line asks what no server is asked.
 pub fn replay(recording: &Recording) -> Result<Conformed, String> {
+    replay_while(recording, |_| true)
+}
+
+/// As `replay`, until this says after a line that no more is wanted.
+///
+/// # Errors
+/// As those of `replay`.
+pub fn replay_while(
+    recording: &Recording,
+    goes_on: impl Fn(&Conformed) -> bool,
+) -> Result<Conformed, String> {
     let wrong = |what: String| format!("{}: {what}", recording.name);
     let cluster = cluster(&recording.lines).map_err(|what| wrong(format!("line 1: {what}")))?;
     let mut lab = Lab::new(&cluster);
@@ -127,6 +138,9 @@ pub fn replay(recording: &Recording) -> Result<Conformed, String> {
     for (at, line) in recording.lines.iter().enumerate().skip(1) {
         let played = replay.play(line, &mut conformed);
         played.map_err(|what| wrong(format!("line {}: {what}", at + 1)))?;
+        if !goes_on(&conformed) {
+            break;
+        }
     }
     Ok(conformed)
 }

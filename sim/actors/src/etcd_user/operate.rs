@@ -178,7 +178,7 @@ fn request<V: Value>(dice: &mut Dice, known: &Known, value: V) -> Request<V> {
             prev_kv: false,
         }),
         12..14 => swap(dice, known, &name, value),
-        14..17 => Request::Range(Range::of(Keys::prefix("/user/"))),
+        14..17 => Request::Range(part(dice)),
         17 => Request::Range(Range {
             serializable: true,
             ..Range::of(Keys::one(name))
@@ -211,6 +211,28 @@ fn request<V: Value>(dice: &mut Dice, known: &Known, value: V) -> Request<V> {
             },
             physical: false,
         },
+    }
+}
+
+/// All keys, or what Kubernetes asks for besides: a page of them, their names, or how many there are.
+fn part(dice: &Dice) -> Range {
+    // What is drawn after it is the same whatever it is.
+    let mut dice = Dice(dice.0);
+    let all = Range::of(Keys::prefix("/user/"));
+    match dice.pick(8) {
+        0..3 => Range {
+            limit: 1 + dice.pick(KEYS),
+            ..all
+        },
+        3 => Range {
+            keys_only: true,
+            ..all
+        },
+        4 => Range {
+            count_only: true,
+            ..all
+        },
+        _ => all,
     }
 }
 

@@ -164,12 +164,6 @@ impl<C: Converter> Updater<C> {
             .unwrap_or_default();
         let changed = comparison.modified.union(&comparison.added);
         let mut set = owned.difference(&comparison.removed).union(&changed);
-        if mutant!(
-            "update-forgets-owned",
-            "an update owns what it changes, and no more what it owned"
-        ) {
-            set = changed;
-        }
         if let Some(ignored) = &self.ignored {
             set = set.recursive_difference(ignored);
         }

@@ -9,7 +9,7 @@ use super::candidate::Candidate;
 use super::record::Record;
 use super::{
     ATTEMPT, ELECT, ElectionDefect, ElectionNote, JITTER_FACTOR, Leading, Place, RENEW_DEADLINE,
-    RETRY_PERIOD, gates, lock,
+    RETRY_PERIOD, gates, lock, too_long,
 };
 use crate::wait::{Every, Turn, poll_immediate_until};
 
@@ -131,11 +131,7 @@ async fn renewed_in_time(own: &Candidate) -> bool {
             false => try_acquire_or_renew(own).await,
         }
     };
-    let late = mutant!(
-        "deadline-is-the-lease",
-        "a leader tries to renew until its lease is over, and not for ten seconds"
-    );
-    let deadline = RENEW_DEADLINE + RENEW_DEADLINE * u32::from(late);
+    let deadline = RENEW_DEADLINE + too_long();
     let deadline = rx.select(rx.sleep(deadline), election.closed(rx));
     let renewed = poll_immediate_until(rx, own.release(), RETRY_PERIOD, once);
     matches!(rx.select(deadline, renewed).await, Either::Right(()))

@@ -6,7 +6,7 @@ use wavetank_api::apiextensions::conditions::{
     Condition, is_crd_condition_true, set_crd_condition,
 };
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_engine::{Rx, mutant};
+use wavetank_engine::Rx;
 
 use super::{Controller, Failed};
 use crate::apiextensions::SCOPE;
@@ -24,12 +24,7 @@ pub(super) async fn sync(controller: &Controller, rx: Rx, key: &Item) -> Result<
         return Ok(());
     };
     let mut crd = stored.json();
-    let accepted = is_crd_condition_true(&crd, "NamesAccepted")
-        || mutant!(
-            "established-without-names",
-            "a definition whose names are taken is established"
-        );
-    if !accepted || is_crd_condition_true(&crd, "Established") {
+    if !is_crd_condition_true(&crd, "NamesAccepted") || is_crd_condition_true(&crd, "Established") {
         return Ok(());
     }
     let established = Condition {

@@ -71,13 +71,7 @@ pub(super) struct TtlController {
 /// `needsCleanup`, of a Job that nobody deletes.
 fn needs_cleanup(job: &Json) -> bool {
     let is_being_deleted = json::at(job, &["metadata", "deletionTimestamp"]).is_some();
-    (!is_being_deleted
-        || mutant!(
-            "deleted-job-is-deleted-again",
-            "a Job that goes already is deleted again"
-        ))
-        && ttl_seconds_after_finished(job).is_some()
-        && is_job_finished(job)
+    !is_being_deleted && ttl_seconds_after_finished(job).is_some() && is_job_finished(job)
 }
 
 /// `getFinishAndExpireTime`: when its TTL has passed, if it has one and says when it finished.

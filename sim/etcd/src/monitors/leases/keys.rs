@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use wavetank_engine::{Check, Note, Property, World};
 
 use super::super::{Learned, Truth, violated};
-use crate::api::{LeaseId, Request, Response, Revision, Value};
+use crate::api::{Change, LeaseId, Request, Response, Revision, Value};
 use crate::observed::{Answered, CallId, Called};
 use crate::server::Committed;
 use crate::state::Cause;
 
 /// `lease-keys-go-with-it`: when a lease expires, exactly its keys are deleted, in order and in one
-/// revision; when a revocation is answered, none of them is left.
+/// revision; when a revocation is answered, none of them is left. No key comes to a lease that is over.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaseKeysGoWithIt<V: Value> {
     truth: Truth<V>,
     revocations: BTreeMap<CallId, LeaseId>,
+    /// Leases that are over, and the revision at which that was known.
+    over: BTreeMap<LeaseId, Revision>,
 }
 
 impl<V: Value> Default for LeaseKeysGoWithIt<V> {
@@ -23,6 +25,7 @@ impl<V: Value> Default for LeaseKeysGoWithIt<V> {
         LeaseKeysGoWithIt {
             truth: Truth::default(),
             revocations: BTreeMap::new(),
+            over: BTreeMap::new(),
         }
     }
 }
@@ -43,6 +46,20 @@ impl<V: Value> LeaseKeysGoWithIt<V> {
         let lease = lease.0;
         let message = format!("revision {revision}, the end of lease {lease}, is not all its keys");
         violated("lease", &lease.to_string(), message)
+    }
+
+    /// Is a key put under a lease that is over?
+    fn late(&self, commit: &Committed<V>) -> Option<Check> {
+        let lease = |change: &Change<V>| change.now.as_ref().and_then(|kv| kv.lease);
+        let is_over =
+            |lease: &LeaseId| self.over.get(lease).is_some_and(|at| *at < commit.revision);
+        let mut leases = commit.changes.iter().filter_map(lease);
+        let lease = leases.find(is_over)?.0;
+        let message = format!(
+            "revision {} puts a key under lease {lease}, which is over",
+            commit.revision
+        );
+        Some(violated("lease", &lease.to_string(), message))
     }
 
     fn revoked(&self, lease: LeaseId, revision: Revision) -> Check {
@@ -69,9 +86,10 @@ impl<V: Value> Property for LeaseKeysGoWithIt<V> {
         if let Some(commit) = note.body.get::<Committed<V>>() {
             return match commit.cause {
                 Cause::Expiry(lease) if !matches!(learned, Learned::Conflict(_)) => {
+                    self.over.insert(lease, commit.revision);
                     self.expired(lease, commit.revision)
                 }
-                _ => Check::Idle,
+                _ => self.late(commit).unwrap_or(Check::Idle),
             };
         }
         if let Some(called) = note.body.get::<Called<V>>() {
@@ -82,6 +100,7 @@ impl<V: Value> Property for LeaseKeysGoWithIt<V> {
             && let Some(lease) = self.revocations.remove(id)
             && let Ok(Response::LeaseRevoke(revision)) = result
         {
+            self.over.entry(lease).or_insert(*revision);
             return self.revoked(lease, *revision);
         }
         Check::Idle
@@ -111,11 +130,19 @@ mod tests {
         };
         let all = ends(&[a.clone(), b.clone()]);
         assert_eq!(bench.feed(&mut monitor.clone(), &all), Check::Held);
-        for wrong in [vec![a.clone()], vec![b.clone(), a.clone()], vec![a, b, c]] {
+        for wrong in [
+            vec![a.clone()],
+            vec![b.clone(), a.clone()],
+            vec![a.clone(), b.clone(), c],
+        ] {
             assert!(is_violated(
                 &bench.feed(&mut monitor.clone(), &ends(&wrong))
             ));
         }
+        let late = [bench.committed(5, vec![leased(put("/d", 5, "1"), 7)])];
+        let mut after = monitor.clone();
+        bench.feed(&mut after, &ends(&[a.clone(), b.clone()]));
+        assert!(is_violated(&bench.feed(&mut after, &late)));
         let answer = [bench.answered(1, Ok(Response::LeaseRevoke(3)))];
         assert!(is_violated(&bench.feed(&mut monitor, &answer)));
     }
