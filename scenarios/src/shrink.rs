@@ -204,7 +204,8 @@ impl Search<'_> {
 
     /// The plan that fails under these options, which then stay.
     fn try_options(&mut self, options: Options, plan: &Plan) -> Option<Plan> {
-        if !self.may_go_on() {
+        // One is left for the plan itself.
+        if !self.may_go_on() || self.attempts + 1 >= self.effort.attempts {
             return None;
         }
         let fitting = restrict(plan, &self.case.world(&options).ok()?);

@@ -12,8 +12,6 @@ use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -59,7 +57,7 @@ struct Life {
     wire: Wire,
     main: Option<Main>,
     numbers: u64,
-    has_threads: Arc<AtomicBool>,
+    has_threads: bool,
 }
 
 thread_local! {
@@ -76,8 +74,7 @@ pub(crate) fn begin(start: &dyn Fn(Wire) -> Main, number: u64, clocks: Clocks) -
         let _ = keys();
     }
     fastrand::seed(number);
-    let has_threads = Arc::new(AtomicBool::new(false));
-    let runtime = runtime(has_threads.clone());
+    let runtime = runtime();
     let wire = Wire::default();
     let main = {
         let _inside = runtime.enter();
@@ -88,7 +85,7 @@ pub(crate) fn begin(start: &dyn Fn(Wire) -> Main, number: u64, clocks: Clocks) -
         wire,
         main: Some(main),
         numbers: sys::leave(),
-        has_threads,
+        has_threads: sys::take_threads(),
     };
     let name = NEXT.get();
     NEXT.set(name + 1);
@@ -108,7 +105,7 @@ fn keys() -> std::hash::RandomState {
     std::hash::RandomState::new()
 }
 
-fn runtime(has_threads: Arc<AtomicBool>) -> Runtime {
+fn runtime() -> Runtime {
     let built = Builder::new_current_thread()
         .enable_time()
         .on_thread_park(sys::begin_park)
@@ -117,7 +114,6 @@ fn runtime(has_threads: Arc<AtomicBool>) -> Runtime {
                 TURN.with_borrow(|turn| turn.as_ref().map(Waker::wake_by_ref));
             }
         })
-        .on_thread_start(move || has_threads.store(true, Ordering::Relaxed))
         .build();
     built.expect("a runtime without sockets")
 }
@@ -184,8 +180,9 @@ impl Life {
         });
         TURN.set(None);
         self.numbers = sys::leave();
+        self.has_threads |= sys::take_threads();
         assert!(
-            !self.has_threads.load(Ordering::Relaxed),
+            !self.has_threads,
             "the operator starts threads (`spawn_blocking`, `tokio::fs`, a lookup of a name), which no simulation can \
              order"
         );

@@ -110,7 +110,7 @@ impl Asked {
         }
     }
 
-    /// `PATCH`, and the path without what is asked beside.
+    /// Its verb, `PATCH`, and its path without what is asked beside.
     pub(crate) fn verb_and_path(&self) -> (&str, &str) {
         let (verb, rest) = self.what.split_once(' ').unwrap_or_default();
         let path = rest.split(['?', ' ']).next().unwrap_or_default();

@@ -25,6 +25,7 @@ thread_local! {
     static WALL: Cell<u64> = const { Cell::new(EPOCH) };
     static PARKING: Cell<bool> = const { Cell::new(false) };
     static PARKED: Cell<Option<u64>> = const { Cell::new(None) };
+    static THREADS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// From now on this thread is simulated.
@@ -73,6 +74,16 @@ pub(super) fn is_parking() -> bool {
 /// The runtime would sleep until then.
 pub(super) fn would_sleep(until: u64) {
     PARKED.set(Some(until));
+}
+
+/// The program starts a thread.
+pub(super) fn starts_thread() {
+    THREADS.set(true);
+}
+
+/// Has it started a thread since it was asked last?
+pub(crate) fn take_threads() -> bool {
+    THREADS.take()
 }
 
 pub(super) fn monotonic() -> u64 {

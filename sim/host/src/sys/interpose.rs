@@ -4,8 +4,14 @@
 //! `syscall` is among them for two reasons: some call `getrandom` by it, and the standard library and `parking_lot` put
 //! a thread to sleep by it (`futex`). A runtime that is about to sleep is told that its time has come; until when it
 //! meant to sleep is written down instead. So the world learns when the program has something to do next.
+//!
+//! `pthread_create` is among them so that a program that starts a thread is found out at once, and not whenever that
+//! thread happens to run.
 
-use libc::{c_int, c_long, c_uint, c_void, clockid_t, size_t, ssize_t, time_t, timespec, timeval};
+use libc::{
+    c_int, c_long, c_uint, c_void, clockid_t, pthread_attr_t, pthread_t, size_t, ssize_t, time_t,
+    timespec, timeval,
+};
 
 use super::{entropy, raw};
 
@@ -156,6 +162,36 @@ unsafe extern "C" fn syscall(
     }
     // SAFETY: what the caller promises.
     raw::checked(unsafe { raw::call(number as usize, [a, b, c, d, e, f]) }) as c_long
+}
+
+/// What a thread begins with.
+type Start = extern "C" fn(*mut c_void) -> *mut c_void;
+type Create =
+    unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Start, *mut c_void) -> c_int;
+
+/// `pthread_create(3)`
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_create(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    if entropy::is_on() {
+        entropy::starts_thread();
+    }
+    // SAFETY: the name ends as one of C does.
+    let own = unsafe { libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr()) };
+    if own.is_null() {
+        return libc::EAGAIN;
+    }
+    // SAFETY: it is the C library's function of this name, which has this type.
+    let create = unsafe { std::mem::transmute::<*mut c_void, Create>(own) };
+    // SAFETY: what the caller promises.
+    unsafe { create(thread, attributes, start, argument) }
 }
 
 /// Until when a thread would sleep at a futex, if it would and not for ever.

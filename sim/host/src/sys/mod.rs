@@ -1,9 +1,10 @@
 //! All that is unsafe: what a hosted program asks of the C library is answered by the simulation, on the threads on which
 //! it runs; and a simulation gets a process of its own.
 //!
-//! Five functions of the C library are defined here once more (`interpose.rs`), so that the linker takes these for the
+//! Six functions of the C library are defined here once more (`interpose.rs`), so that the linker takes these for the
 //! whole program. On every thread that has not asked for it ([`simulated`]) they do what the C library's do, by the same
-//! system call. On a simulated one they answer of what `entropy.rs` keeps for the thread, and touch nothing else.
+//! system call, or call it. On a simulated one they answer of what `entropy.rs` keeps for the thread, and touch nothing
+//! else; of a thread that is started they only take note.
 
 mod entropy;
 mod fork;
@@ -11,6 +12,6 @@ mod interpose;
 mod raw;
 mod thread;
 
-pub(crate) use entropy::{Clocks, begin_park, end_park, enter, leave, take_parked};
+pub(crate) use entropy::{Clocks, begin_park, end_park, enter, leave, take_parked, take_threads};
 pub(crate) use fork::in_child;
 pub(crate) use thread::simulated;

@@ -83,7 +83,7 @@ impl Used {
         let asked = &logged.asked;
         let (_, path) = asked.verb_and_path();
         let about = Path::of(path);
-        let attributes = attributes(asked);
+        let attributes = new_request_info(asked);
         if ["create", "update", "patch"].contains(&attributes.verb)
             && about.subresource.is_empty()
             && asked.object.as_ref().is_some_and(|body| body.is_owned)
@@ -187,7 +187,7 @@ fn permissions(granted: &Granted) -> Vec<Granted> {
 }
 
 /// `NewRequestInfo` (`apiserver/pkg/endpoints/request/requestinfo.go`, v1.36.2).
-fn attributes(asked: &Asked) -> Attributes {
+fn new_request_info(asked: &Asked) -> Attributes {
     let (method, path) = asked.verb_and_path();
     let about = Path::of(path);
     let query = asked.what.split_once('?').map_or("", |(_, query)| query);

@@ -1,6 +1,6 @@
 //! The Endpoints controller, which lists the pods of each Service. `controller` is one sync, `subsets` how addresses are
 //! packed, `events` what wakes it up, `defects` what may be wrong in it; `users` are who makes Services and pods in a
-//! scenario, `properties` and `own_view` what is promised to them, `describe` how that is told.
+//! scenario, `properties`, `own_view` and `quiet` what is promised to them, `describe` how that is told.
 
 mod controller;
 mod defects;
@@ -9,6 +9,7 @@ mod events;
 mod notes;
 mod own_view;
 mod properties;
+mod quiet;
 mod subsets;
 mod users;
 

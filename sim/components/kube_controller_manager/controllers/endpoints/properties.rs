@@ -13,6 +13,7 @@ use super::NEEDED;
 use super::controller::CONTROLLER;
 use super::notes::Writes;
 use super::own_view::OwnEndpointsAreKnown;
+use super::quiet::EndpointsAreQuiet;
 use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
@@ -53,9 +54,9 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "endpoints-are-quiet",
-            "some time after calm nobody writes Endpoints of Services any more",
+            "some time after calm the controller writes no Endpoints any more, but a few times after a change that comes late",
             NEEDED,
-            |settled| Box::new(endpoints_are_quiet(settled)),
+            |settled| Box::new(EndpointsAreQuiet::after(settled)),
         ),
         PropertyInfo::new(
             "endpoints-were-written",
@@ -211,28 +212,6 @@ fn endpoints_go_with_their_service(after: Duration) -> Stable {
         |_, _| Check::Idle,
         holds,
     )
-}
-
-/// The changes of Endpoints of a commit.
-fn changes(note: &Note) -> impl Iterator<Item = &Change<Object>> {
-    let commit = note.body.get::<Committed<Object>>();
-    let changes: &[Change<Object>] = commit.map_or(&[], |commit| &commit.changes);
-    changes.iter().filter(|change| {
-        let rest = change.key.strip_prefix(ENDPOINTS.registry);
-        rest.is_some_and(|rest| rest.starts_with('/')) && !is_of_the_apiservers(&change.key)
-    })
-}
-
-fn endpoints_are_quiet(after: Duration) -> Stable {
-    let check = |_: &World, note: &Note| match changes(note).next() {
-        Some(change) => {
-            let name = change.key.rsplit('/').next().unwrap_or_default();
-            let message = format!("the Endpoints {name} are written, although nothing has changed");
-            violated("endpoints", name, message)
-        }
-        None => Check::Idle,
-    };
-    Stable::new("endpoints-are-quiet", after, check, |_| Check::Held)
 }
 
 fn endpoints_were_written() -> Reached {
