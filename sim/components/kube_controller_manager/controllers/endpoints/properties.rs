@@ -6,8 +6,7 @@ use std::time::Duration;
 use wavetank_api::kinds::{ENDPOINTS, PODS, SERVICES};
 use wavetank_api::{Json, Object, json};
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Check, Note, Reached, Stable, World};
-use wavetank_etcd::{Change, Committed};
+use wavetank_engine::{Check, Reached, Stable, World};
 
 use super::NEEDED;
 use super::controller::CONTROLLER;

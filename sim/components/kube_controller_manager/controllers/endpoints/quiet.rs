@@ -43,7 +43,7 @@ impl EndpointsAreQuiet {
     }
 
     fn sees(&mut self, committed: &Committed<Object>) {
-        for change in &committed.changes {
+        for change in committed.changes.iter() {
             let named = |registry: &str| change.key.strip_prefix(registry)?.strip_prefix('/');
             self.is_any_changed |= named(PODS.registry).is_some();
             let service = named(SERVICES.registry).or_else(|| named(ENDPOINTS.registry));
