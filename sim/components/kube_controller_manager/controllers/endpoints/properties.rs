@@ -70,10 +70,6 @@ pub(super) fn all() -> Vec<PropertyInfo> {
 /// An address behind a port, of a pod, ready or not.
 type Listed = BTreeSet<(i64, String, String, bool)>;
 
-fn is_of_the_apiservers(key: &str) -> bool {
-    key.ends_with("default/kubernetes")
-}
-
 /// What the Endpoints of a Service should list; `None` of one that selects no pods, or is another's name.
 fn expected(world: &World, service: &Object) -> Option<Listed> {
     let spec = &service.json()["spec"];
