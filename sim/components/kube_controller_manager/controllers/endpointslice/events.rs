@@ -83,6 +83,15 @@ fn was_told(rx: Rx, slice: &Stored, is_there: bool) {
 
 /// `onEndpointSliceAdd`
 fn on_endpoint_slice_add(rx: Rx, tracker: EndpointSliceTracker, slice: &Stored) {
+    let forgets = tracker
+        .defects
+        .has(EndpointSliceDefect::FixForgetSlicesHandedOver);
+    if forgets {
+        // It may have been handed over before the cache saw it for the first time.
+        for service in tracker.forget_elsewhere(rx, slice) {
+            SERVICE_QUEUE.add_after(rx, service, MIN_SYNC_DELAY);
+        }
+    }
     if managed_by_controller(&slice.object) && tracker.should_sync(rx, slice) {
         queue_service_for_endpoint_slice(rx, slice);
     }

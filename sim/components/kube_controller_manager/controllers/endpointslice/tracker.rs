@@ -10,7 +10,7 @@ use wavetank_engine::{Cell, Rx};
 use wavetank_version::Set;
 
 use super::defects::EndpointSliceDefect;
-use super::slices::{generation, service_of};
+use super::slices::{generation, managed_by_controller, service_of};
 
 static SLICES: Cell<BTreeMap<Item, Tracked>> = Cell::new("tracked-slices");
 
@@ -137,6 +137,23 @@ impl EndpointSliceTracker {
                 own.left.insert(uid);
             }
             !matches!(known, Some(Some(_)))
+        })
+    }
+
+    /// A slice that is another's by its labels is not waited for. Whose it was. Upstream does not do that.
+    pub fn forget_elsewhere(self, rx: Rx, slice: &Stored) -> Vec<Item> {
+        let kept = managed_by_controller(&slice.object).then(|| service_of(&slice.object));
+        let uid = slice.object.uid();
+        rx.update(&SLICES, |all| {
+            let mut former = Vec::new();
+            for (service, own) in all.iter_mut() {
+                let is_kept = kept.as_deref() == Some(&**service);
+                if !is_kept && own.generations.remove(uid).is_some() {
+                    own.left.insert(uid.into());
+                    former.push(service.clone());
+                }
+            }
+            former
         })
     }
 
