@@ -17,6 +17,11 @@ fn fixed(scenario: &str, release: &str) -> Box<dyn Case> {
 }
 
 wavetank::seeds!(cleanup_storm_v1_36, fixed("cleanup-storm", "v1.36"), 30..40);
+wavetank::seeds!(
+    conversion_storm_v1_36,
+    fixed("conversion-storm", "v1.36"),
+    0..8
+);
 wavetank::seeds!(crd_storm_v1_36, fixed("crd-storm", "v1.36"), 0..12);
 wavetank::seeds!(etcd_storm_v3_4_23, fixed("etcd-storm", "v3.4.23"), 0..4);
 wavetank::seeds!(etcd_storm_v3_5_21, fixed("etcd-storm", "v3.5.21"), 0..4);

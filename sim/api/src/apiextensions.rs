@@ -6,7 +6,8 @@
 //!   `field_rules` and `schema_rules` what is checked, `shown` how messages show it;
 //! - `props`: schemas; `structural` which of them are structural, `default_rules` which defaults are;
 //! - `pruning`, `object_meta`, `list_type`, `openapi`: what a schema does to an object and says of it;
-//! - `custom`: the rules of one version of a kind that a definition makes, `served` how one is made;
+//! - `custom`: the rules of one version of a kind that a definition makes, `served` how one is made; `webhook`: what one
+//!   that converts is asked and answers;
 //! - `conditions`: the status of a definition; `discovered` what discovery lists of it, `columns` what tables show of its
 //!   objects, by the paths of `jsonpath`.
 
@@ -33,12 +34,14 @@ mod schema_rules;
 mod served;
 mod shown;
 pub mod structural;
+mod webhook;
 
 pub use columns::Columns;
 pub use custom::CustomVersion;
 pub use discovered::{discovered_resources, discovered_versions};
 pub use scale::CustomScale;
 pub use served::{Definition, default_deprecation_warning, served_version};
+pub use webhook::{Asked, Conversion, Webhook};
 
 use crate::kinds::Resource;
 

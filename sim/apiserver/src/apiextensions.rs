@@ -3,6 +3,7 @@
 //! client. What definitions and their schemas mean is in `wavetank_api::apiextensions`.
 //!
 //! - `handler`: from a path to what serves it; `serving_info` keeps a storage for each definition, and tears it down;
+//! - `webhook_converter`: the call of a webhook that converts versions;
 //! - `rest`: what the deletion of a definition does first;
 //! - `defects`: known bugs of these;
 //! - `controllers`: naming, establishing, non-structural schemas, API approval, finalizer,
@@ -13,14 +14,16 @@ mod defects;
 mod handler;
 mod rest;
 mod serving_info;
+pub(crate) mod webhook_converter;
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use wavetank_api::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 use wavetank_client::informer::{HandlerSpec, Informers, Lister, Notice, SharedInformerFactory};
 use wavetank_client::workqueue::WorkQueue;
-use wavetank_engine::{Cell, Cx, Name, NotState, RoutineFuture, Rx, Task, Timer};
+use wavetank_engine::{Cell, Cx, Name, NotState, ProcId, RoutineFuture, Rx, Task, Timer};
 use wavetank_version::Set;
 
 use crate::aggregator;
@@ -31,6 +34,7 @@ pub(crate) use controllers::{group_versions, versions_of};
 pub use defects::CustomDefect;
 pub(crate) use handler::{CustomPath, Found, InUse, done, resolve, watch};
 pub(crate) use rest::Definitions;
+pub use webhook_converter::ConversionReview;
 
 /// `forbidCreateAdmission`: why nothing is made by a definition that is on its way out.
 pub(crate) const CREATE_NOT_ALLOWED: &str =
@@ -40,7 +44,7 @@ pub(crate) const CREATE_NOT_ALLOWED: &str =
 const SCOPE: Name = Name::new("apiextensions");
 
 /// Are custom resources served?
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum CustomResources {
     /// There are no definitions.
     #[default]
@@ -52,6 +56,8 @@ pub enum CustomResources {
         /// Does the server keep APIServices of what it serves, as every real one does? If not, it has no aggregator before
         /// it, and tells of definitions itself.
         aggregated: bool,
+        /// The processes that are conversion webhooks, by the hosts of their URLs.
+        webhooks: Arc<BTreeMap<Arc<str>, ProcId>>,
         /// The known bugs of how it does so.
         defects: Set<CustomDefect>,
     },
@@ -63,10 +69,11 @@ impl Hash for CustomResources {
         if let CustomResources::Served {
             apiserver_count,
             aggregated,
+            webhooks,
             defects,
         } = self
         {
-            (apiserver_count, aggregated, defects).hash(state);
+            (apiserver_count, aggregated, webhooks, defects).hash(state);
         }
     }
 }
@@ -116,8 +123,12 @@ pub(crate) fn boot(config: &Config, cx: &mut Cx<'_>) {
         return;
     };
     *cx.cell(&APISERVER_COUNT) = count;
-    if let CustomResources::Served { defects, .. } = config.custom_resources {
-        *cx.cell(&DEFECTS) = defects;
+    if let CustomResources::Served {
+        webhooks, defects, ..
+    } = &config.custom_resources
+    {
+        *cx.cell(&DEFECTS) = *defects;
+        *cx.cell(&webhook_converter::HOSTS) = webhooks.clone();
     }
     controllers::make_queues(cx);
     informers(config).0.boot(cx);

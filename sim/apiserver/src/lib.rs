@@ -21,7 +21,7 @@ mod server;
 mod storage;
 mod storages;
 
-pub use apiextensions::{CustomDefect, CustomResources};
+pub use apiextensions::{ConversionReview, CustomDefect, CustomResources};
 pub use cacher::CacheDefect;
 pub use defects::{Defects, ServerDefect};
 pub use endpoints::discovery;

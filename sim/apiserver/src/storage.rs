@@ -47,7 +47,9 @@ impl Storage {
         let ranged = self.etcd.range::<Object>(rx, range).await?;
         validate_minimum_resource_version(at_least, ranged.revision)?;
         let found = ranged.kvs.into_iter().next();
-        self.codec.stored(found.ok_or(StoreError::NotFound)?)
+        self.codec
+            .stored(rx, found.ok_or(StoreError::NotFound)?)
+            .await
     }
 
     /// `GetCurrentResourceVersion`: the newest revision, by a read of a key that need not exist.
@@ -79,7 +81,7 @@ impl Storage {
         ttl: Option<u64>,
     ) -> Result<Stored, StoreError> {
         let lease = self.get_lease(rx, ttl).await?;
-        let written = self.codec.encode(object)?;
+        let written = self.codec.encode(rx, object).await?;
         let put = Put {
             lease,
             ..Put::new(key.clone(), written.clone())
@@ -104,7 +106,7 @@ impl Storage {
             let response = self.etcd.txn(rx, txn).await?;
             if response.succeeded {
                 return Ok(Stored {
-                    object: self.codec.decode(written)?,
+                    object: self.codec.decode(rx, written).await?,
                     resource_version: response.revision,
                 });
             }
@@ -166,7 +168,7 @@ impl Storage {
                 return Ok(current);
             }
             let found = found(response).ok_or(StoreError::NotFound)?;
-            current = self.codec.stored(found)?;
+            current = self.codec.stored(rx, found).await?;
             is_current = true;
             if mutant!(
                 "deletion-skips-preconditions-on-retry",

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use wavetank_component::Component;
 use wavetank_components::{
-    clients, custom_resources, etcd, etcd_clients, guests, identity, informers, kube_apiserver,
-    kube_controller_manager, load_balancer, nodes, pod_runners, rollout, service_writers, services,
-    watch_cache, writers,
+    clients, conversion_webhooks, custom_resources, etcd, etcd_clients, guests, identity,
+    informers, kube_apiserver, kube_controller_manager, load_balancer, nodes, pod_runners, rollout,
+    service_writers, services, watch_cache, writers,
 };
 
 /// All of them, and the controllers that controller managers may run, which have a list of their own.
@@ -38,5 +38,6 @@ fn processes() -> Vec<Arc<dyn Component>> {
         Arc::new(pod_runners::PodRunners),
         Arc::new(guests::Guests),
         Arc::new(nodes::Nodes),
+        Arc::new(conversion_webhooks::ConversionWebhooks),
     ]
 }

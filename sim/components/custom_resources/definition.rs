@@ -65,8 +65,8 @@ pub(super) const VARIANTS: [Variant; 6] = [
 ];
 
 impl Variant {
-    /// The spec of the definition.
-    pub(super) fn spec(self) -> Json {
+    /// The spec of the definition, whose versions are converted by the webhook at this URL, or in name only.
+    pub(super) fn spec(self, webhook: Option<&str>) -> Json {
         let text = json!({"type": "string"});
         let item = json!({
             "type": "object",
@@ -98,21 +98,26 @@ impl Variant {
                 "additionalPrinterColumns": [column],
             })
         };
-        json!({
+        let mut spec = json!({
             "group": GROUP,
             "scope": "Namespaced",
             "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
             "versions": [version(0), version(1)],
-        })
+        });
+        if let Some(url) = webhook {
+            let webhook = json!({"clientConfig": {"url": url}, "conversionReviewVersions": ["v1"]});
+            spec["conversion"] = json!({"strategy": "Webhook", "webhook": webhook});
+        }
+        spec
     }
 
     /// The definition.
-    pub(super) fn definition(self) -> Json {
+    pub(super) fn definition(self, webhook: Option<&str>) -> Json {
         json!({
             "apiVersion": CUSTOM_RESOURCE_DEFINITIONS.api_version(),
             "kind": CUSTOM_RESOURCE_DEFINITIONS.kind,
             "metadata": {"name": DEFINITION},
-            "spec": self.spec(),
+            "spec": self.spec(webhook),
         })
     }
 }
@@ -164,10 +169,10 @@ mod tests {
 
     #[test]
     fn a_variant_says_what_is_served_and_known() {
-        let crd = VARIANTS[3].definition();
+        let crd = VARIANTS[3].definition(None);
         assert!(serves(&crd, "v1") && !serves(&crd, "v2"));
         assert!(!knows_extra(&crd, "v1"));
-        assert!(knows_extra(&VARIANTS[0].definition(), "v2"));
+        assert!(knows_extra(&VARIANTS[0].definition(None), "v2"));
         assert_eq!(versions(&crd), "v1 served stored, v2");
     }
 }

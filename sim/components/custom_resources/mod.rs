@@ -25,7 +25,7 @@ use wavetank_component::{
 use wavetank_engine::FaultKind;
 use wavetank_version::{List, Listed, Version};
 
-use crate::{guests, informers, kube_apiserver};
+use crate::{conversion_webhooks, guests, informers, kube_apiserver};
 use users::User;
 
 /// Its name.
@@ -55,12 +55,17 @@ pub fn are_served(spec: &Spec) -> bool {
 }
 
 /// How apiservers of this release serve them.
-pub fn served(setup: &Setup, release: Version) -> wavetank_apiserver::CustomResources {
+pub fn served(
+    setup: &Setup,
+    wiring: &Wiring,
+    release: Version,
+) -> wavetank_apiserver::CustomResources {
     match are_served(setup) {
         false => wavetank_apiserver::CustomResources::Unserved,
         true => wavetank_apiserver::CustomResources::Served {
             apiserver_count: kube_apiserver::running(setup).len() as u32,
             aggregated: guests::come(setup),
+            webhooks: conversion_webhooks::hosts(wiring),
             defects: setup.set(release),
         },
     }
@@ -122,9 +127,10 @@ impl Component for CustomResources {
             return;
         };
         let servers = Arc::new(wiring.ids(kube_apiserver::NAME));
-        for name in wiring.names(NAME) {
+        for (n, name) in wiring.names(NAME).iter().enumerate() {
             let defects = setup.set(rest.release);
-            let user = User::new(name, servers.clone(), rest.clone(), defects);
+            let webhook = conversion_webhooks::url(wiring, n);
+            let user = User::new(name, servers.clone(), rest.clone(), defects, webhook);
             wiring.process(name, user);
         }
     }

@@ -90,6 +90,8 @@ pub(super) struct User {
     name: Arc<str>,
     servers: Arc<Vec<ProcId>>,
     informers: Arc<Informers>,
+    /// The URL of the webhook that its definitions name.
+    webhook: Option<Arc<str>>,
 }
 
 /// Where the objects of a version are.
@@ -118,6 +120,7 @@ impl User {
         servers: Arc<Vec<ProcId>>,
         rest: RestClient,
         defects: Set<InformerDefect>,
+        webhook: Option<Arc<str>>,
     ) -> User {
         let informers = Informers {
             scope: Name::new("custom-resource-user"),
@@ -129,6 +132,7 @@ impl User {
             name: name.into(),
             servers,
             informers: Arc::new(informers),
+            webhook,
         }
     }
 
@@ -175,14 +179,15 @@ impl User {
         let request = match what.as_str() {
             "create" => {
                 let all = CUSTOM_RESOURCE_DEFINITIONS.path("", "");
-                Request::new(Method::Post, all).with(VARIANTS[variant].definition())
+                Request::new(Method::Post, all)
+                    .with(VARIANTS[variant].definition(self.webhook.as_deref()))
             }
             "delete" => Request::new(Method::Delete, own),
             _ => {
                 let Some(mut crd) = self.get(rx, &asked, own.clone()).await else {
                     return Outcome::Done;
                 };
-                crd["spec"] = VARIANTS[variant].spec();
+                crd["spec"] = VARIANTS[variant].spec(self.webhook.as_deref());
                 Request::new(Method::Put, own).with(crd)
             }
         };
@@ -197,7 +202,8 @@ impl User {
             ..Asked::default()
         };
         let all = CUSTOM_RESOURCE_DEFINITIONS.path("", "");
-        let post = Request::new(Method::Post, all).with(VARIANTS[0].definition());
+        let post =
+            Request::new(Method::Post, all).with(VARIANTS[0].definition(self.webhook.as_deref()));
         self.ask(rx, &at_first, post).await;
         for _ in 0..POLLS {
             let own = CUSTOM_RESOURCE_DEFINITIONS.path("", DEFINITION);

@@ -222,7 +222,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
             true => ManagedFields::Kept,
             false => ManagedFields::default(),
         },
-        custom_resources: custom_resources::served(setup, release),
+        custom_resources: custom_resources::served(setup, wiring, release),
         admission: Admission {
             defaults: guests::come(setup),
             policies: admission(setup).has(AdmissionPlugin::ValidatingAdmissionPolicy),

@@ -11,6 +11,7 @@ use super::columns::Columns;
 use super::conditions::get_crd_storage_version;
 use super::default_rules::prune_defaults;
 use super::props::Props;
+use super::webhook::Webhook;
 use super::{CustomScale, CustomVersion, structural};
 use crate::json::{self, Json};
 use crate::kinds::Resource;
@@ -149,7 +150,7 @@ fn custom_version(crd: &Json, version: &Json, revision: u64) -> Result<CustomVer
         selectable: selectable.collect(),
         columns: Columns::of(version),
         storage: get_crd_storage_version(crd).unwrap_or_default().to_owned(),
-        webhook: text(&["spec", "conversion", "strategy"]) == "Webhook",
+        webhook: Webhook::of(crd),
         preserves,
         revision,
         types: OnceLock::new(),
@@ -211,6 +212,7 @@ fn compare_kube_aware_version_strings(a: &str, b: &str) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use super::super::webhook::Conversion;
     use super::*;
     use serde_json::json;
 
@@ -250,10 +252,19 @@ mod tests {
         assert_eq!(warning.as_deref(), Some(warned));
     }
 
+    fn done(conversion: Result<Conversion, String>) -> Json {
+        match conversion.expect("it is one of its versions") {
+            Conversion::Done(object) => object,
+            Conversion::ByWebhook(asked) => panic!("nobody is to be asked: {asked:?}"),
+        }
+    }
+
     #[test]
-    fn a_webhook_that_converts_is_one_that_cannot_be_reached() {
+    fn a_webhook_converts_what_is_of_another_version() {
         let mut crd = crd();
-        crd["spec"]["conversion"] = json!({"strategy": "Webhook"});
+        let client = json!({"url": "https://converter:8443/convert"});
+        let webhook = json!({"clientConfig": client, "conversionReviewVersions": ["v2", "v1"]});
+        crd["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": webhook});
         let definition = Definition::of(&crd).expect("it can be served");
         let of = |version: &str| {
             let resource = definition.version(version).expect("it is served");
@@ -261,14 +272,74 @@ mod tests {
                 .strategy
                 .custom()
                 .expect("a definition has made it");
+            let webhook = custom.webhook().expect("there is one");
+            assert_eq!(webhook.host.as_deref(), Some("converter"));
             let stored =
                 json!({"apiVersion": "g.example/v1", "kind": "Thing", "metadata": {"name": "a"}});
             custom.decode(&stored)
         };
-        assert!(of("v1").is_ok());
-        let error = of("v1beta1").expect_err("nobody converts it");
-        let failed = "conversion webhook for g.example/v1, Kind=Thing failed";
-        assert!(error.starts_with(failed), "{error}");
+        done(of("v1"));
+        let Ok(Conversion::ByWebhook(asked)) = of("v1beta1") else {
+            panic!("it is of another version");
+        };
+        let review = asked.review(&["v2".into(), "v1".into()], "u-1");
+        let review = review.expect("v1 is known");
+        assert_eq!(review["request"]["desiredAPIVersion"], "g.example/v1beta1");
+        let answer = |uid: &str, object: Json| {
+            let result = json!({"status": "Success"});
+            json!({
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "ConversionReview",
+                "response": {"uid": uid, "result": result, "convertedObjects": [object]},
+            })
+        };
+        let converted = |labels: Json, name: &str| {
+            let metadata = json!({"name": name, "labels": labels, "generation": 7});
+            json!({"apiVersion": "g.example/v1beta1", "kind": "Thing", "metadata": metadata, "spec": {"n": 4}})
+        };
+        let good = converted(json!({"a": "b"}), "a");
+        let made = asked.converted(&review, &answer("u-1", good.clone()));
+        let made = made.expect("it is as it should be");
+        // Of the metadata only labels and annotations may change.
+        assert_eq!(
+            made["metadata"],
+            json!({"name": "a", "labels": {"a": "b"}, "generation": 1})
+        );
+        assert_eq!(made["spec"]["n"], 4);
+        let of = "conversion webhook for g.example/v1, Kind=Thing";
+        for (answer, why) in [
+            (
+                answer("u-2", good.clone()),
+                format!("{of} failed: expected response.uid=\"u-1\", got \"u-2\""),
+            ),
+            (
+                answer("u-1", converted(json!({}), "b")),
+                format!("{of} returned invalid object: must have the same name: a != b"),
+            ),
+            (
+                answer("u-1", asked.object.clone()),
+                format!(
+                    "{of} returned invalid object at index 0: invalid groupVersion (expected g.example/v1beta1, received g.example/v1)"
+                ),
+            ),
+            (
+                answer("u-1", converted(json!({"a": 1}), "a")),
+                format!(
+                    "{of} returned invalid metadata: metadata.labels[a] must be a string in converted object"
+                ),
+            ),
+            (
+                json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview"}),
+                format!("{of} failed: no response provided"),
+            ),
+        ] {
+            assert_eq!(asked.converted(&review, &answer), Err(why));
+        }
+        let mut refused = answer("u-1", good);
+        refused["response"]["result"] = json!({"status": "Failed", "message": "no such thing"});
+        let why = format!("{of} failed: no such thing");
+        assert_eq!(asked.converted(&review, &refused), Err(why));
+        assert!(asked.review(&["v2".into()], "u").is_err());
     }
 
     #[test]
@@ -277,13 +348,10 @@ mod tests {
         let beta = definition.version("v1beta1").expect("it is served");
         let beta = beta.strategy.custom().expect("a definition has made it");
         let stored = json!({"apiVersion": "g.example/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {}});
-        let shown = beta.decode(&stored).expect("it is one of its versions");
+        let shown = done(beta.decode(&stored));
         assert_eq!(shown["apiVersion"], "g.example/v1beta1");
         assert_eq!(shown["spec"], json!({"n": 2}));
-        assert_eq!(
-            beta.encode(&shown).expect("it can be stored")["apiVersion"],
-            "g.example/v1"
-        );
+        assert_eq!(done(beta.encode(&shown))["apiVersion"], "g.example/v1");
         let gone =
             json!({"apiVersion": "g.example/v0", "kind": "Thing", "metadata": {"name": "a"}});
         let error = beta.decode(&gone).expect_err("there is no such version");

@@ -180,7 +180,7 @@ impl Cacher {
             }
             let last = ranged.kvs.last().map(|kv| kv.key.clone());
             for kv in ranged.kvs {
-                items.insert(kv.key.clone(), codec.stored(kv)?);
+                items.insert(kv.key.clone(), codec.stored(rx, kv).await?);
             }
             match last.filter(|_| ranged.more) {
                 None => return Ok((items, revision)),

@@ -101,7 +101,7 @@ impl Source {
             Ok(Some(part)) => match part.expect::<WatchPart<Object>>() {
                 WatchPart::Message(message) => {
                     self.backoff = BACKOFF;
-                    self.message(message, cacher)
+                    self.message(rx, message, cacher).await
                 }
                 WatchPart::Failed(error) => {
                     let again = error.code() == Code::Unavailable && *error != EtcdError::NoLeader;
@@ -132,7 +132,7 @@ impl Source {
         Got::Nothing
     }
 
-    fn message(&mut self, message: &WatchResponse<Object>, cacher: Cacher) -> Got {
+    async fn message(&mut self, rx: Rx, message: &WatchResponse<Object>, cacher: Cacher) -> Got {
         if message.canceled {
             return Got::Failed(match message.compact_revision {
                 0 => Status::new_internal_error(message.cancel_reason),
@@ -174,7 +174,10 @@ impl Source {
                     return Got::Changes(changes, Some(Status::new_internal_error(why)));
                 }
             };
-            let decoded = match Codec::of(cacher.resource).decode(object.0.clone()) {
+            let decoded = match Codec::of(cacher.resource)
+                .decode(rx, object.0.clone())
+                .await
+            {
                 Ok(decoded) => decoded,
                 Err(_) => {
                     let why = format!("unable to decode an object stored under {}", event.key);

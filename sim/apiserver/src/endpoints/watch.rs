@@ -11,7 +11,7 @@ use wavetank_api::{
 use wavetank_engine::{
     Caller, Condition, Either, Name, Outcome, Payload, RoutineFuture, Rx, Stream, Task,
 };
-use wavetank_etcd::{Change, Key, Keys, Revision, WatchPart as EtcdPart, WatchStart};
+use wavetank_etcd::{Change, Key, KeyValue, Keys, Revision, WatchPart as EtcdPart, WatchStart};
 
 use crate::cacher::gates::WATCH_LIST;
 use crate::cacher::{self, Cacher};
@@ -75,8 +75,8 @@ struct FromEtcd {
 enum Turn {
     /// Events.
     Events(Vec<WatchEvent>),
-    /// It is over, with an error event or without.
-    Over(Option<Status>),
+    /// It is over, after these, with an error event or without.
+    Over(Vec<WatchEvent>, Option<Status>),
 }
 
 /// Serves one watch: a loop whose turn is what comes at once.
@@ -143,7 +143,10 @@ pub(crate) async fn watch(
             }
             false => None,
         },
-        Turn::Over(status) => status,
+        Turn::Over(events, status) => match push(rx, &mut watching, events) {
+            true => status,
+            false => None,
+        },
     };
     match open {
         Open::Cache(watch) => {
@@ -176,7 +179,7 @@ fn push(rx: Rx, watching: &mut Watching, events: Vec<WatchEvent>) -> bool {
 async fn from_cache(rx: Rx, watch: cacher::Watch) -> Turn {
     match rx.select(watch.next(rx), rx.done()).await {
         Either::Left(Some(event)) => Turn::Events(vec![event]),
-        Either::Left(None) | Either::Right(()) => Turn::Over(None),
+        Either::Left(None) | Either::Right(()) => Turn::Over(Vec::new(), None),
     }
 }
 
@@ -189,19 +192,26 @@ async fn from_etcd(
     match rx.next(stream).await {
         Ok(Some(part)) => match part.expect::<EtcdPart<Object>>() {
             EtcdPart::Message(response) if response.canceled => {
-                Turn::Over(Some(Status::new_resource_expired(
+                let expired = Status::new_resource_expired(
                     "The resourceVersion for the provided watch is too old.",
-                )))
+                );
+                Turn::Over(Vec::new(), Some(expired))
             }
             EtcdPart::Message(response) => {
-                let events = response.events.iter();
-                let seen = events.filter_map(|event| transform(resource, predicate, event));
-                Turn::Events(seen.collect())
+                let mut seen = Vec::new();
+                for event in &response.events {
+                    match transform(rx, resource, predicate, event).await {
+                        Ok(event) => seen.extend(event),
+                        // `sendError`
+                        Err(_) => return Turn::Over(seen, Some(failed())),
+                    }
+                }
+                Turn::Events(seen)
             }
-            EtcdPart::Failed(_) => Turn::Over(Some(failed())),
+            EtcdPart::Failed(_) => Turn::Over(Vec::new(), Some(failed())),
         },
         // Its client is gone, or etcd is: either way the stream is closed.
-        Ok(None) | Err(_) => Turn::Over(Some(failed())),
+        Ok(None) | Err(_) => Turn::Over(Vec::new(), Some(failed())),
     }
 }
 
@@ -406,26 +416,35 @@ async fn open_in_cache(
     Ok(watch)
 }
 
+/// Upstream's `prepareObjs`, of one of the two: the object as it is served, if the predicate selects it.
+async fn prepare_obj(
+    rx: Rx,
+    resource: &'static Resource,
+    predicate: &Predicate,
+    kv: Option<&KeyValue<Object>>,
+) -> Result<Option<Object>, StoreError> {
+    let Some(kv) = kv else {
+        return Ok(None);
+    };
+    let decoded = Codec::of(resource).decode(rx, kv.value.clone()).await?;
+    let selected = predicate.matches(resource, decoded.json());
+    Ok(selected.then_some(decoded))
+}
+
 /// `transform`: what a change means to somebody who sees only what the predicate selects.
-fn transform(
+///
+/// # Errors
+/// One of its objects cannot be read.
+async fn transform(
+    rx: Rx,
     resource: &'static Resource,
     predicate: &Predicate,
     event: &Change<Object>,
-) -> Option<WatchEvent> {
-    let decoded = |object: &Object| Codec::of(resource).decode(object.clone()).ok();
-    let selected = |object: &Object| predicate.matches(resource, object.json());
-    let now = event
-        .now
-        .as_ref()
-        .and_then(|kv| decoded(&kv.value))
-        .filter(|o| selected(o));
-    let before = event
-        .before
-        .as_ref()
-        .and_then(|kv| decoded(&kv.value))
-        .filter(|o| selected(o));
+) -> Result<Option<WatchEvent>, StoreError> {
+    let now = prepare_obj(rx, resource, predicate, event.now.as_ref()).await?;
+    let before = prepare_obj(rx, resource, predicate, event.before.as_ref()).await?;
     let (kind, object) = match (before, now) {
-        (None, None) => return None,
+        (None, None) => return Ok(None),
         (None, Some(now)) => (WatchKind::Added, now),
         (Some(_), Some(now)) => (WatchKind::Modified, now),
         (Some(before), None) => (WatchKind::Deleted, before),
@@ -434,5 +453,5 @@ fn transform(
         object,
         resource_version: event.revision,
     };
-    Some(WatchEvent::Object(kind, stored))
+    Ok(Some(WatchEvent::Object(kind, stored)))
 }

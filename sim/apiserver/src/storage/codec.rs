@@ -3,10 +3,13 @@
 
 use std::hash::{Hash, Hasher};
 
-use wavetank_api::apiextensions::CustomVersion;
+use wavetank_api::apiextensions::{Conversion, CustomVersion};
+use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Resource, Status, Stored};
+use wavetank_engine::Rx;
 use wavetank_etcd::KeyValue;
 
+use crate::apiextensions::webhook_converter;
 use crate::options::StoreError;
 
 /// The codec of a resource.
@@ -44,35 +47,53 @@ impl Codec {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn decode(self, object: Object) -> Result<Object, StoreError> {
+    pub async fn decode(self, rx: Rx, object: Object) -> Result<Object, StoreError> {
         let Some(custom) = self.custom() else {
             return Ok(object);
         };
-        let decoded = custom.decode(object.json());
-        decoded.map(Object::new).map_err(refused)
+        let decoded = custom.decode(object.json()).map_err(refused)?;
+        let decoded = converted(rx, custom, decoded).await.map_err(refused)?;
+        Ok(Object::new(decoded))
     }
 
     /// An object as it is stored.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn encode(self, object: Object) -> Result<Object, StoreError> {
+    pub async fn encode(self, rx: Rx, object: Object) -> Result<Object, StoreError> {
         let Some(custom) = self.custom() else {
             return Ok(object);
         };
-        let encoded = custom.encode(object.json());
-        encoded.map(Object::new).map_err(refused)
+        let encoded = custom.encode(object.json()).map_err(refused)?;
+        let mut encoded = converted(rx, custom, encoded).await.map_err(refused)?;
+        json::go_numbers(&mut encoded);
+        Ok(Object::new(encoded))
     }
 
     /// What is stored under a key.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn stored(self, kv: KeyValue<Object>) -> Result<Stored, StoreError> {
+    pub async fn stored(self, rx: Rx, kv: KeyValue<Object>) -> Result<Stored, StoreError> {
         Ok(Stored {
-            object: self.decode(kv.value)?,
+            object: self.decode(rx, kv.value).await?,
             resource_version: kv.mod_revision,
         })
+    }
+}
+
+/// What becomes of it, by a webhook where one is to be asked.
+async fn converted(
+    rx: Rx,
+    custom: &'static CustomVersion,
+    conversion: Conversion,
+) -> Result<Json, String> {
+    match conversion {
+        Conversion::Done(object) => Ok(object),
+        Conversion::ByWebhook(asked) => {
+            let converted = webhook_converter::convert(rx, custom, &asked).await?;
+            custom.prune_converted(converted)
+        }
     }
 }
 

@@ -110,7 +110,7 @@ impl Storage {
                     break;
                 }
                 last = Some(kv.key.clone());
-                let stored = self.codec.stored(kv)?;
+                let stored = self.codec.stored(rx, kv).await?;
                 if options.predicate.matches(resource, stored.object.json()) {
                     items.push(stored);
                 }

@@ -67,7 +67,7 @@ impl Storage {
             computed: None,
             is_current: cached.is_none(),
             written: match &cached {
-                Some(cached) => Some(self.codec.encode(cached.object.clone())?),
+                Some(cached) => Some(self.codec.encode(rx, cached.object.clone()).await?),
                 None => None,
             },
             original: cached,
@@ -159,7 +159,7 @@ impl GuaranteedUpdate<'_> {
             _ => wanted.object,
         };
         self.computed = Some(object.clone());
-        let new = self.storage.codec.encode(object)?;
+        let new = self.storage.codec.encode(rx, object).await?;
         if is_as(&new, self.written.as_ref()) {
             if !self.is_current
                 && !mutant!(
@@ -190,11 +190,11 @@ impl GuaranteedUpdate<'_> {
         let response = unchanged.await?;
         if response.succeeded {
             return Ok(Some(Stored {
-                object: self.storage.codec.decode(new)?,
+                object: self.storage.codec.decode(rx, new).await?,
                 resource_version: response.revision,
             }));
         }
-        self.found(found(response))?;
+        self.found(rx, found(response)).await?;
         Ok(None)
     }
 
@@ -237,16 +237,19 @@ impl GuaranteedUpdate<'_> {
 
     async fn refresh(&mut self, rx: Rx) -> Result<(), StoreError> {
         let read = self.storage.read(rx, self.key.clone()).await?;
-        self.found(read)
+        self.found(rx, read).await
     }
 
-    fn found(&mut self, found: Option<KeyValue<Object>>) -> Result<(), StoreError> {
+    async fn found(&mut self, rx: Rx, found: Option<KeyValue<Object>>) -> Result<(), StoreError> {
         if found.is_none() && !self.ignore_not_found {
             return Err(StoreError::NotFound);
         }
         self.written = found.as_ref().map(|kv| kv.value.clone());
         let codec = self.storage.codec;
-        self.original = found.map(|kv| codec.stored(kv)).transpose()?;
+        self.original = match found {
+            Some(kv) => Some(codec.stored(rx, kv).await?),
+            None => None,
+        };
         self.is_current = true;
         Ok(())
     }

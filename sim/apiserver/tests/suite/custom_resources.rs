@@ -76,6 +76,7 @@ fn lab(apiserver_count: u32, watch_cache: bool, script: Vec<Request>) -> Lab {
         custom_resources: CustomResources::Served {
             apiserver_count,
             aggregated: false,
+            webhooks: Default::default(),
             defects: Set::NONE,
         },
         ..Setting::default()
@@ -125,6 +126,50 @@ fn a_definition_is_established_and_its_objects_are_served() {
                 .is_some()
         );
     }
+}
+
+/// Objects of the stored version are served; without its webhook the other one cannot be, and nothing is lost.
+#[test]
+fn without_its_webhook_a_version_cannot_be_read_or_written() {
+    let mut crd = definition(10);
+    let mut second = crd["spec"]["versions"][0].clone();
+    second["name"] = "v2".into();
+    second["storage"] = false.into();
+    let versions = crd["spec"]["versions"].as_array_mut();
+    versions.expect("it is a list").push(second);
+    let client = json!({"url": "https://nowhere/convert"});
+    let webhook = json!({"clientConfig": client, "conversionReviewVersions": ["v1"]});
+    crd["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": webhook});
+    let path = CUSTOM_RESOURCE_DEFINITIONS.path("", "");
+    let v2 = "/apis/g.example/v2/namespaces/n/things";
+    let second = json!({"apiVersion": "g.example/v2", "kind": "Thing", "metadata": {"name": "b"}});
+    let script = vec![
+        Request::new(Method::Post, path).with(crd),
+        create("a", &[], 1),
+        Request::new(Method::Get, format!("{v2}/a")),
+        Request::new(Method::Get, v2),
+        Request::new(Method::Post, v2).with(second),
+        Request::new(Method::Get, format!("{THINGS}/a")),
+        Request::new(Method::Get, format!("{THINGS}/b")),
+    ];
+    let mut lab = lab(1, false, script);
+    assert_eq!(lab.answer(0).code, 201);
+    lab.run(4.0);
+    assert_eq!(lab.answer(1).code, 201);
+    for (request, from) in [(2, "v1"), (3, "v1"), (4, "v2")] {
+        let response = lab.answer(request);
+        assert_eq!(response.code, 500, "{response:?}");
+        let Content::Status(status) = response.content else {
+            panic!("{:?}", response.content);
+        };
+        let why = format!(
+            "conversion webhook for g.example/{from}, Kind=Thing failed: Post \"https://nowhere\": dial tcp: lookup \
+             nowhere: no such host"
+        );
+        assert_eq!(status.message, why);
+    }
+    assert_eq!(lab.answer(5).code, 200);
+    assert_eq!(lab.answer(6).code, 404);
 }
 
 #[test]

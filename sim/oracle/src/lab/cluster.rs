@@ -136,6 +136,7 @@ impl Cluster {
             custom_resources: CustomResources::Served {
                 apiserver_count: self.servers as u32,
                 aggregated: bootstrapped,
+                webhooks: Default::default(),
                 defects: Set::shipped_with(release),
             },
             admission: Admission {

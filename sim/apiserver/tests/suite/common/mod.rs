@@ -162,7 +162,7 @@ pub fn response(reply: Result<Reply, NetError>) -> Response {
 }
 
 /// What the servers of a laboratory are made of.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Setting {
     pub watch_cache: bool,
     pub connections: Connections,
@@ -178,14 +178,14 @@ pub struct Setting {
 }
 
 impl Setting {
-    fn members(self) -> &'static [&'static str] {
+    fn members(&self) -> &'static [&'static str] {
         match self.three {
             true => &["e1", "e2", "e3"],
             false => &["etcd"],
         }
     }
 
-    fn config(self, release: Version, me: ProcId, etcd: &[ProcId], number: u32) -> Config {
+    fn config(&self, release: Version, me: ProcId, etcd: &[ProcId], number: u32) -> Config {
         Config {
             release,
             defects: wavetank_apiserver::Defects::shipped_with(release),
@@ -199,7 +199,7 @@ impl Setting {
             kinds: Default::default(),
             namespace_lifecycle: self.namespaces,
             managed_fields: Default::default(),
-            custom_resources: self.custom_resources,
+            custom_resources: self.custom_resources.clone(),
             admission: Admission {
                 policies: self.policies,
                 ..Admission::default()
