@@ -74,6 +74,10 @@ impl Component for ConversionWebhooks {
         }
     }
 
+    fn shown_by(&self) -> Vec<&'static str> {
+        vec![NAME, custom_resources::NAME]
+    }
+
     fn defects(&self) -> Vec<List> {
         vec![WebhookDefect::LIST]
     }

@@ -59,11 +59,11 @@ pub(crate) async fn convert(
         *number
     });
     let review = asked.review(&webhook.review_versions, &format!("conversion-{number}"))?;
-    let host = webhook.host.as_deref();
-    let known = |host: &str| rx.look(&HOSTS, |all| all.get(host).copied());
-    let host = host.unwrap_or("a Service");
+    let Some(host) = webhook.host.as_deref() else {
+        return Err(asked.failed("it has no URL"));
+    };
     let post = |why: &str| asked.failed(&format!("Post \"https://{host}\": {why}"));
-    let Some(to) = known(host) else {
+    let Some(to) = rx.look(&HOSTS, |all| all.get(host).copied()) else {
         return Err(post(&format!("dial tcp: lookup {host}: no such host")));
     };
     let sent = ConversionReview::new(review.clone());
