@@ -12,6 +12,7 @@ mod check;
 mod cleanup_defects;
 mod collector_writes;
 mod command;
+mod controller_stories;
 mod defects;
 mod determinism;
 mod endpoints_defects;
