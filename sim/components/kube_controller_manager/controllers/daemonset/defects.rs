@@ -1,0 +1,73 @@
+//! Mistakes in the DaemonSet controller, and the fixes of findings.
+
+use wavetank_version::{Defect, Gate, defects};
+
+use crate::kube_controller_manager::gates;
+
+const STALE_DAEMON_SET: Defect = Defect::known(
+    "stale-daemon-set",
+    "before StaleControllerConsistencyDaemonSet (1.36), PR #134937",
+    "a DaemonSet is synced from caches that have not seen what was written for it",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
+const DAEMONS_ARE_NOT_EXPECTED: Defect = Defect::known(
+    "daemons-are-not-expected",
+    "the expectations of `syncDaemonSet`, left out",
+    "the pods of a DaemonSet are rolled out although the cache has not seen what was made and deleted before",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
+const GONE_DAEMONS_ARE_AWAITED: Defect = Defect::known(
+    "gone-daemons-are-awaited",
+    "k/k#75836, k/k#136932",
+    "the deletion of a pod that was gone is waited for, until that is given up after 5 minutes",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
+const DAEMON_HISTORY_IS_KEPT: Defect = Defect::known(
+    "daemon-history-is-kept",
+    "`cleanupHistory`, left out",
+    "revisions that nobody needs stay beyond the limit of the history",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
+const DAEMONS_ARE_MADE_IN_VAIN: Defect = Defect::known(
+    "daemons-are-made-in-vain",
+    "the taints of `NodeShouldRunDaemonPod`, left out for new pods",
+    "a pod is made on a node whose taints it does not tolerate, and deleted again, and so on",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
+const MISSCHEDULED_DAEMONS_STAY: Defect = Defect::known(
+    "misscheduled-daemons-stay",
+    "the second case of `syncNodeUpdate`, left out",
+    "a node that pods of a DaemonSet may not run on any more wakes nobody",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
+const FIX_WAKE_DAEMONS_WHEN_EXPIRED: Defect = Defect::fix(
+    "fix-wake-daemons-when-expired",
+    "FINDINGS.md, 23",
+    "a DaemonSet is looked at again when what it expects has expired, and not only when something of it changes",
+)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
+defects! {
+    /// A mistake in the DaemonSet controller, or the fix of one.
+    pub enum DaemonSetDefect in "DaemonSet controllers" {
+        StaleDaemonSet = STALE_DAEMON_SET,
+        DaemonsAreNotExpected = DAEMONS_ARE_NOT_EXPECTED,
+        GoneDaemonsAreAwaited = GONE_DAEMONS_ARE_AWAITED,
+        DaemonHistoryIsKept = DAEMON_HISTORY_IS_KEPT,
+        DaemonsAreMadeInVain = DAEMONS_ARE_MADE_IN_VAIN,
+        MisscheduledDaemonsStay = MISSCHEDULED_DAEMONS_STAY,
+        FixWakeDaemonsWhenExpired = FIX_WAKE_DAEMONS_WHEN_EXPIRED,
+    }
+}
