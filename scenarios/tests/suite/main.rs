@@ -13,6 +13,7 @@ mod cleanup_defects;
 mod collector_writes;
 mod command;
 mod controller_stories;
+mod daemon_defects;
 mod defects;
 mod determinism;
 mod endpoints_defects;

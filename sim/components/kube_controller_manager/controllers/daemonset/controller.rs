@@ -24,13 +24,16 @@ use super::defects::DaemonSetDefect;
 use super::events::Events;
 use super::nodes::node_should_run_daemon_pod;
 use super::notes::AwaitsDaemons;
-use super::util::{get_target_node_name, hash_of, is_rolling_update, of_status, phase};
+use super::util::{
+    get_target_node_name, get_template_generation, hash_of, is_pod_updated, is_rolling_update,
+    of_status, phase,
+};
 use crate::elected::process_next_work_item;
 use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
 use crate::kube_controller_manager::controller_utils::{
-    Claimed, ConsistencyStore, ControllerRef, ControllerRefManager, EXPECTATIONS_TIMEOUT, Expectations,
-    POD_NODE_NAME_INDEX, PodOwnerDefect, RealPodControl, SyncError, filter_pods_by_owner,
-    get_controller_of, pod_key,
+    Claimed, ConsistencyStore, ControllerRef, ControllerRefManager, EXPECTATIONS_TIMEOUT,
+    Expectations, POD_NODE_NAME_INDEX, PodOwnerDefect, RealPodControl, SyncError,
+    filter_pods_by_owner, get_controller_of, pod_key,
 };
 
 /// Its name in `--controllers`.
@@ -75,11 +78,21 @@ pub(super) struct Synced<'a> {
     pub nodes: &'a [Stored],
     /// Of its newest template.
     pub hash: &'a str,
+    pub defects: Set<DaemonSetDefect>,
 }
 
 impl Synced<'_> {
     pub fn json(&self) -> &Json {
         self.set.json()
+    }
+
+    /// Upstream's `IsPodUpdated`. With the fix numbers of templates count for pods of before there were hashes only: another
+    /// set of this name has given its pods the same numbers.
+    pub fn is_updated(&self, pod: &Json) -> bool {
+        let by_hash = self.defects.has(DaemonSetDefect::FixCompareTemplatesByHash);
+        let generation = get_template_generation(self.json());
+        let generation = generation.filter(|_| hash_of(pod).is_empty() || !by_hash);
+        is_pod_updated(pod, self.hash, generation)
     }
 }
 
@@ -133,10 +146,7 @@ impl DaemonSetsController {
 
     /// `syncDaemonSet`
     async fn sync_daemon_set(&self, rx: Rx, key: Item) -> Result<(), SyncError> {
-        let ready = self.consistency.ensure_ready(rx, &key);
-        if ready.is_err() && !self.defects.has(DaemonSetDefect::StaleDaemonSet) {
-            return ready;
-        }
+        self.consistency.ensure_ready(rx, &key)?;
         let Some(set) = self.sets.get(rx, &key) else {
             EXPECTATIONS.delete_expectations(rx, &key);
             self.consistency.clear(rx, &key, None);
@@ -169,6 +179,7 @@ impl DaemonSetsController {
             selector: &selector,
             nodes: &nodes,
             hash: hash_of(&current),
+            defects: self.defects,
         };
         let synced = self.act(rx, synced, &old).await;
         // Of several delays the first one counts, so each sync asks anew.

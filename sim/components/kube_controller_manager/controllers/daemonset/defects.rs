@@ -4,14 +4,6 @@ use wavetank_version::{Defect, Gate, defects};
 
 use crate::kube_controller_manager::gates;
 
-const STALE_DAEMON_SET: Defect = Defect::known(
-    "stale-daemon-set",
-    "before StaleControllerConsistencyDaemonSet (1.36), PR #134937",
-    "a DaemonSet is synced from caches that have not seen what was written for it",
-)
-.ships(Gate::NEVER)
-.fits_only(gates::DAEMON_SET_CONTROLLER);
-
 const DAEMONS_ARE_NOT_EXPECTED: Defect = Defect::known(
     "daemons-are-not-expected",
     "the expectations of `syncDaemonSet`, left out",
@@ -59,15 +51,22 @@ const FIX_WAKE_DAEMONS_WHEN_EXPIRED: Defect = Defect::fix(
 )
 .fits_only(gates::DAEMON_SET_CONTROLLER);
 
+const FIX_COMPARE_TEMPLATES_BY_HASH: Defect = Defect::fix(
+    "fix-compare-templates-by-hash",
+    "FINDINGS.md, 38",
+    "a pod that says of which template it is does not count as new because of the number of the template",
+)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
 defects! {
     /// A mistake in the DaemonSet controller, or the fix of one.
     pub enum DaemonSetDefect in "DaemonSet controllers" {
-        StaleDaemonSet = STALE_DAEMON_SET,
         DaemonsAreNotExpected = DAEMONS_ARE_NOT_EXPECTED,
         GoneDaemonsAreAwaited = GONE_DAEMONS_ARE_AWAITED,
         DaemonHistoryIsKept = DAEMON_HISTORY_IS_KEPT,
         DaemonsAreMadeInVain = DAEMONS_ARE_MADE_IN_VAIN,
         MisscheduledDaemonsStay = MISSCHEDULED_DAEMONS_STAY,
         FixWakeDaemonsWhenExpired = FIX_WAKE_DAEMONS_WHEN_EXPIRED,
+        FixCompareTemplatesByHash = FIX_COMPARE_TEMPLATES_BY_HASH,
     }
 }

@@ -10,10 +10,7 @@ use wavetank_engine::Rx;
 use super::controller::{DaemonSetsController, QUEUE, Synced};
 use super::nodes::node_should_run_daemon_pod;
 use super::notes::WritesStatus;
-use super::util::{
-    get_template_generation, is_pod_updated, of_spec, of_status,
-    sort_by_creation_timestamp_and_phase,
-};
+use super::util::{of_spec, of_status, sort_by_creation_timestamp_and_phase};
 use crate::kube_controller_manager::controller_utils::{SyncError, is_pod_available, is_pod_ready};
 
 /// `StatusUpdateRetries`
@@ -61,7 +58,6 @@ impl DaemonSetsController {
         let min_ready = of_spec(synced.json(), "minReadySeconds");
         // Nobody asks for the time where nothing depends on it.
         let now = (min_ready > 0).then(|| Stamp::of(rx.clock()));
-        let template = get_template_generation(synced.json());
         let mut counts = Counts::default();
         for node in synced.nodes {
             let node = &node.object;
@@ -82,7 +78,7 @@ impl DaemonSetsController {
                 counts.ready += 1;
                 counts.available += i64::from(is_pod_available(pod, min_ready, now));
             }
-            counts.updated += i64::from(is_pod_updated(pod, synced.hash, template));
+            counts.updated += i64::from(synced.is_updated(pod));
         }
         let stored = self.store_daemon_set_status(rx, synced, counts, update_observed_generation);
         let stored = stored.await.map_err(|error| {

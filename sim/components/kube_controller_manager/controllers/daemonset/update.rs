@@ -7,9 +7,7 @@ use wavetank_engine::Rx;
 use super::controller::{DaemonSetsController, NodesToDaemonPods, Synced};
 use super::manage::Changes;
 use super::nodes::node_should_run_daemon_pod;
-use super::util::{
-    get_template_generation, is_pod_updated, of_spec, surge_count, unavailable_count,
-};
+use super::util::{of_spec, surge_count, unavailable_count};
 use crate::kube_controller_manager::controller_utils::{SyncError, is_pod_available};
 
 /// How many pods there may be more, and fewer, and on how many nodes they are wanted.
@@ -29,10 +27,9 @@ struct OnNode<'a> {
 
 /// `findUpdatedPodsOnNode`; nothing where there are several of one template.
 fn find_updated_pods_on_node<'a>(synced: Synced<'_>, pods: &'a [Stored]) -> Option<OnNode<'a>> {
-    let generation = get_template_generation(synced.json());
     let mut found = OnNode::default();
     for pod in pods.iter().filter(|pod| !pod.object.is_being_deleted()) {
-        let of = match is_pod_updated(pod.object.json(), synced.hash, generation) {
+        let of = match synced.is_updated(pod.object.json()) {
             true => &mut found.new,
             false => &mut found.old,
         };
