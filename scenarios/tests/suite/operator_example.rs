@@ -16,7 +16,11 @@ fn cargo(out: &Path, arguments: &[&str]) -> Output {
     let from = manifest.find("[profile.dev]").expect("it is there");
     let to = manifest.find("[profile.release]").expect("it comes last");
     let profile = out.join("profile.toml");
-    fs::write(&profile, &manifest[from..to]).expect("the folder is ours");
+    let lines = manifest[from..to].lines();
+    let lines: Vec<_> = lines
+        .filter(|line| !line.starts_with("wavetank-"))
+        .collect();
+    fs::write(&profile, lines.join("\n")).expect("the folder is ours");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root.join("docs/operator-example"));
     let target = std::env::var_os("CARGO_TARGET_DIR").map(Into::into);

@@ -191,12 +191,13 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 5] = [
+const LARGE_OTHERS: [&str; 6] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
     "definition-late",
     "definition-tear-down",
+    "slices-stale",
 ];
 
 /// Scopes that need no line of their own here.

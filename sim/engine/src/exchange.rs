@@ -302,23 +302,43 @@ impl Exchange {
         index as u32
     }
 
-    /// Issues an operation that is answered in place.
-    pub fn in_place(&mut self, op: Op, answer: impl FnOnce(&mut Exchange) -> Answer) -> Answer {
+    /// Issues an operation that is answered in place: its index, or the answer that the log has of it. What does not
+    /// depend on the type of the answer is here, for there are hundreds of types.
+    fn begin(&mut self, op: Op) -> Result<usize, Answer> {
         let replaying = self.replaying();
         let index = self.issue(op) as usize;
-        if replaying {
-            return match &self.log.steps[index].answer {
-                Some(answer) => answer.clone(),
-                None => {
-                    self.impure
-                        .get_or_insert_with(|| format!("operation {index} had no answer in place"));
-                    Answer::Unit
-                }
-            };
+        if !replaying {
+            return Ok(index);
         }
-        let answer = answer(self);
-        self.log.steps[index].answer = Some(answer.clone());
-        answer
+        Err(match &self.log.steps[index].answer {
+            Some(answer) => answer.clone(),
+            None => {
+                self.impure
+                    .get_or_insert_with(|| format!("operation {index} had no answer in place"));
+                Answer::Unit
+            }
+        })
+    }
+
+    fn end(&mut self, index: usize, answer: Answer) {
+        self.log.steps[index].answer = Some(answer);
+    }
+
+    /// A payload of `()`, which is made once.
+    fn nothing(&mut self) -> Payload {
+        self.nothing.get_or_insert_with(|| Payload::new(())).clone()
+    }
+
+    /// Issues an operation that is answered in place.
+    pub fn in_place(&mut self, op: Op, answer: impl FnOnce(&mut Exchange) -> Answer) -> Answer {
+        match self.begin(op) {
+            Err(answer) => answer,
+            Ok(index) => {
+                let answer = answer(self);
+                self.end(index, answer.clone());
+                answer
+            }
+        }
     }
 
     /// Issues an operation that is answered in place with a value.
@@ -327,23 +347,19 @@ impl Exchange {
         op: Op,
         make: impl FnOnce(&mut Exchange) -> R,
     ) -> R {
-        if self.replaying() {
-            let nothing = |_: &mut Exchange| unreachable!("the log has it");
-            return match self.in_place(op, nothing) {
-                Answer::Value(payload) => payload.expect::<R>().clone(),
-                other => unreachable!("{other:?}"),
-            };
-        }
-        let index = self.issue(op) as usize;
+        let index = match self.begin(op) {
+            Ok(index) => index,
+            Err(Answer::Value(payload)) => return payload.expect::<R>().clone(),
+            Err(other) => unreachable!("{other:?}"),
+        };
         let made = make(self);
-        // Most changes have no result: a payload of nothing is made once. What a mutant made of its fingerprint must not
-        // outlive the mutant.
+        // Most changes have no result. What a mutant made of its fingerprint must not outlive the mutant.
         let is_nothing = TypeId::of::<R>() == TypeId::of::<()>() && !cfg!(feature = "mutants");
         let payload = match is_nothing {
-            true => self.nothing.get_or_insert_with(|| Payload::new(())).clone(),
+            true => self.nothing(),
             false => Payload::new(made.clone()),
         };
-        self.log.steps[index].answer = Some(Answer::Value(payload));
+        self.end(index, Answer::Value(payload));
         made
     }
 
