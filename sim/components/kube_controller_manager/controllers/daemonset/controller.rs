@@ -300,11 +300,10 @@ impl DaemonSetsController {
                 pod.object.namespace() == set.namespace() && reference.is_some_and(is_of)
             })
         };
-        let stays = self.defects.has(DaemonSetDefect::MisscheduledDaemonsStay);
         for set in self.sets.list(rx) {
             let verdict = node_should_run_daemon_pod(node.object.json(), set.object.json());
             let scheduled = is_on_node(&set.object);
-            let is_misscheduled = scheduled && !verdict.should_continue_running && !stays;
+            let is_misscheduled = scheduled && !verdict.should_continue_running;
             let counts_any = of_status(set.object.json(), "numberMisscheduled") > 0;
             if (verdict.should_run && !scheduled) || is_misscheduled || (scheduled && counts_any) {
                 QUEUE.add(rx, pod_key(&set.object));

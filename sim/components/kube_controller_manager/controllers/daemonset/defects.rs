@@ -36,14 +36,6 @@ const DAEMONS_ARE_MADE_IN_VAIN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::DAEMON_SET_CONTROLLER);
 
-const MISSCHEDULED_DAEMONS_STAY: Defect = Defect::known(
-    "misscheduled-daemons-stay",
-    "the second case of `syncNodeUpdate`, left out",
-    "a node that pods of a DaemonSet may not run on any more wakes nobody",
-)
-.ships(Gate::NEVER)
-.fits_only(gates::DAEMON_SET_CONTROLLER);
-
 const FIX_WAKE_DAEMONS_WHEN_EXPIRED: Defect = Defect::fix(
     "fix-wake-daemons-when-expired",
     "FINDINGS.md, 23",
@@ -65,7 +57,6 @@ defects! {
         GoneDaemonsAreAwaited = GONE_DAEMONS_ARE_AWAITED,
         DaemonHistoryIsKept = DAEMON_HISTORY_IS_KEPT,
         DaemonsAreMadeInVain = DAEMONS_ARE_MADE_IN_VAIN,
-        MisscheduledDaemonsStay = MISSCHEDULED_DAEMONS_STAY,
         FixWakeDaemonsWhenExpired = FIX_WAKE_DAEMONS_WHEN_EXPIRED,
         FixCompareTemplatesByHash = FIX_COMPARE_TEMPLATES_BY_HASH,
     }

@@ -26,7 +26,7 @@ fn name(of: &Json) -> &str {
     json::text(of, &["metadata", "name"])
 }
 
-/// `Match`
+/// Upstream's `Match`
 fn matches(set: &Json, history: &Json) -> bool {
     history.get("data") == Some(&get_patch(set))
 }

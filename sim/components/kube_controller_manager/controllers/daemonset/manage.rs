@@ -14,10 +14,10 @@ use super::controller::{
 };
 use super::defects::DaemonSetDefect;
 use super::nodes::node_should_run_daemon_pod;
-use super::notes::{DaemonWasGone, DeletedDaemon, MadeDaemon, SyncsNodes};
+use super::notes::{DaemonWasGone, MadeDaemon, SyncsNodes};
 use super::util::{
     allows_surge, create_pod_template, hash_of, node_name, of_spec, of_status, phase,
-    replace_node_name_node_affinity, sort_by_creation_timestamp_and_phase,
+    replace_daemon_set_pod_node_name_node_affinity, sort_by_creation_timestamp_and_phase,
 };
 use crate::kube_controller_manager::controller_utils::{
     SLOW_START_INITIAL_BATCH_SIZE, SyncError, is_pod_available, is_pod_ready, pod_key,
@@ -190,7 +190,7 @@ impl DaemonSetsController {
         node: &str,
     ) -> Result<(), SyncError> {
         let mut template = template.clone();
-        replace_node_name_node_affinity(&mut template, node);
+        replace_daemon_set_pod_node_name_node_affinity(&mut template, node);
         let of = controller_ref(synced.set);
         match self.pod_control.create_pods(rx, &template, of).await {
             Ok(made) => rx.note(MadeDaemon {
@@ -209,13 +209,11 @@ impl DaemonSetsController {
     }
 
     async fn delete_one(&self, rx: Rx, synced: Synced<'_>, pod: &Object) -> Result<(), SyncError> {
-        let set: Arc<str> = synced.set.uid().into();
         let Err(error) = self.pod_control.delete_pod(rx, pod).await else {
-            let uid = pod.uid().into();
-            rx.note(DeletedDaemon { set, uid });
             return Ok(());
         };
         if error.is(Reason::NotFound) {
+            let set = synced.set.uid().into();
             rx.note(DaemonWasGone { set });
             if !self.defects.has(DaemonSetDefect::GoneDaemonsAreAwaited) {
                 EXPECTATIONS.lower_deletions(rx, synced.key);

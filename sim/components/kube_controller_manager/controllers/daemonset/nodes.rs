@@ -33,7 +33,7 @@ pub(super) fn node_should_run_daemon_pod(node: &Json, set: &Json) -> Verdict {
     let is_tolerated = |effects: &[&str]| {
         let taints = json::list(node, &["spec", "taints"]).iter();
         let mut those = taints.filter(|taint| effects.contains(&json::text(taint, &["effect"])));
-        those.all(|taint| tolerations.iter().any(|own| tolerates(own, taint)))
+        those.all(|taint| tolerations.iter().any(|own| tolerates_taint(own, taint)))
     };
     Verdict {
         should_run: is_tolerated(&["NoExecute", "NoSchedule"]),
@@ -42,7 +42,7 @@ pub(super) fn node_should_run_daemon_pod(node: &Json, set: &Json) -> Verdict {
 }
 
 /// `ToleratesTaint`, without operators that compare numbers.
-fn tolerates(toleration: &Json, taint: &Json) -> bool {
+fn tolerates_taint(toleration: &Json, taint: &Json) -> bool {
     let own = |field| json::text(toleration, &[field]);
     let is = |field| json::text(taint, &[field]);
     let fits = |field| own(field).is_empty() || own(field) == is(field);

@@ -29,15 +29,6 @@ pub(super) struct MadeDaemon {
     pub uid: Arc<str>,
 }
 
-/// The deletion of a pod was accepted.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct DeletedDaemon {
-    /// The UID of the set.
-    pub set: Arc<str>,
-    /// The UID of the pod that it saw.
-    pub uid: Arc<str>,
-}
-
 /// There was no such pod any more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct DaemonWasGone {

@@ -77,7 +77,7 @@ fn add_or_update_toleration(tolerations: &mut Vec<Json>, new: &Json) {
     }
 }
 
-/// `AddOrUpdateDaemonPodTolerations`: the tolerations of a template, and those that all daemon pods have.
+/// Upstream's `AddOrUpdateDaemonPodTolerations`: the tolerations of a template, and those that all daemon pods have.
 pub(super) fn daemon_pod_tolerations(template: &Json) -> Vec<Json> {
     let mut all = json::list(template, &["spec", "tolerations"]).to_vec();
     let on_host = template["spec"]["hostNetwork"] == true;
@@ -147,7 +147,7 @@ pub(super) fn is_pod_updated(pod: &Json, hash: &str, generation: Option<i64>) ->
 }
 
 /// `ReplaceDaemonSetPodNodeNameNodeAffinity`
-pub(super) fn replace_node_name_node_affinity(template: &mut Json, node: &str) {
+pub(super) fn replace_daemon_set_pod_node_name_node_affinity(template: &mut Json, node: &str) {
     let field = json!({"key": NAME_FIELD, "operator": "In", "values": [node]});
     let terms = json!([{"matchFields": [field]}]);
     let path = [REQUIRED.as_slice(), &["nodeSelectorTerms"]].concat();
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_daemon_pod_is_for_one_node_and_tolerates_its_troubles() {
         let mut template = create_pod_template(&set(), "abc");
-        replace_node_name_node_affinity(&mut template, "n2");
+        replace_daemon_set_pod_node_name_node_affinity(&mut template, "n2");
         assert_eq!(get_target_node_name(&template), Some("n2"));
         assert_eq!(
             json::list(&template, &["spec", "tolerations"]).len(),

@@ -296,6 +296,7 @@ pub(super) fn apply_revision(set: &Json, revision: &Json) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kube_controller_manager::controller_utils::get_patch;
 
     fn set() -> Json {
         json!({
