@@ -191,10 +191,11 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 6] = [
+const LARGE_OTHERS: [&str; 7] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
+    "daemonset-stale",
     "definition-late",
     "definition-tear-down",
     "slices-stale",

@@ -48,9 +48,9 @@ impl Component for ConversionWebhooks {
     }
 
     fn replicas(&self) -> Option<Replicas> {
-        let about = "The number of webhooks that convert custom objects from one version into another, named x1, x2 and so \
+        let about = "The number of webhooks that convert custom objects from one version into another, named z1, z2 and so \
                      on: the definitions that custom-resource users make name one of them each.";
-        Some(Replicas::counted(NAME, "x", about).dispensable())
+        Some(Replicas::counted(NAME, "z", about).dispensable())
     }
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {

@@ -29,4 +29,5 @@ controllers! {
     statefulset::DECLARED,
     pvc_protection::DECLARED,
     endpointslice::DECLARED,
+    daemonset::DECLARED,
 }

@@ -26,6 +26,9 @@ gates! {
     /// The controller of StatefulSets in the form that is here: a set is not synced before the caches have seen what was
     /// written for it (`StaleControllerConsistencyStatefulSet`, beta).
     pub STATEFUL_SET_CONTROLLER = Gate::since(1, 36);
+    /// The controller of DaemonSets in the form that is here: a set is not synced before the caches have seen what was written
+    /// for it (`StaleControllerConsistencyDaemonSet`, beta), and nodes have a queue of their own.
+    pub DAEMON_SET_CONTROLLER = Gate::since(1, 36);
     /// The controller that protects claims in the form that is here.
     pub CLAIM_PROTECTION_CONTROLLER = Gate::since(1, 36);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).

@@ -11,6 +11,7 @@ pub mod gates;
 mod leaders;
 mod manager;
 mod options;
+mod quiet;
 
 use std::time::Duration;
 

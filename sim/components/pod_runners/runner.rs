@@ -1,4 +1,4 @@
-//! One who runs pods: it lists them, and takes a few a step further. Which node a pod gets is drawn.
+//! One who runs pods: it lists them, and takes a few a step further. Which node a pod gets is drawn, but for those that are for one.
 
 use std::time::Duration;
 
@@ -58,6 +58,21 @@ fn step(pod: &Stored) -> Option<Step> {
     (runs && !is_ready(json)).then_some(Step::Start)
 }
 
+/// The node that a pod is for, if it says so by its affinity, as daemon pods do.
+fn only_node(pod: &Json) -> Option<&str> {
+    let path = [
+        "spec",
+        "affinity",
+        "nodeAffinity",
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "nodeSelectorTerms",
+    ];
+    let terms = json::list(pod, &path).iter();
+    let mut fields = terms.flat_map(|term| json::list(term, &["matchFields"]));
+    let named = fields.find(|own| own["key"] == "metadata.name" && own["operator"] == "In")?;
+    json::list(named, &["values"]).first()?.as_str()
+}
+
 impl PodRunner {
     pub fn new(rest: RestClient) -> PodRunner {
         PodRunner { rest }
@@ -83,7 +98,10 @@ impl PodRunner {
             let path = PODS.path(pod.object.namespace(), pod.object.name());
             match step {
                 Step::Bind => {
-                    let node = format!("n{}", rx.choose(NODES).await + 1);
+                    let node = match only_node(pod.object.json()) {
+                        Some(node) => node.to_owned(),
+                        None => format!("n{}", rx.choose(NODES).await + 1),
+                    };
                     let binding = json!({
                         "apiVersion": "v1",
                         "kind": "Binding",

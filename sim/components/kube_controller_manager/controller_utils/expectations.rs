@@ -121,6 +121,19 @@ impl Expectations {
         rx.arm(Timer::new(EXPIRES, number), EXPECTATIONS_TIMEOUT);
     }
 
+    /// Upstream's `SetExpectations` for who makes and deletes at once, and counts deletions without knowing of which pods.
+    pub fn expect(self, rx: Rx, key: &Item, adds: usize, dels: usize) {
+        self.set_expectations(rx, key, Counts::of(adds, dels), None);
+    }
+
+    /// How many creations and deletions are still to be seen.
+    pub fn awaited(self, rx: Rx, key: &Item) -> (i64, i64) {
+        rx.update(&EXPECTATIONS, |all| {
+            let counts = self.find(all, key).and_then(|own| own.counts);
+            counts.map_or((0, 0), |counts| (counts.add, counts.del))
+        })
+    }
+
     /// `ExpectCreations`
     pub fn expect_creations(self, rx: Rx, key: &Item, adds: usize) {
         self.set_expectations(rx, key, Counts::of(adds, 0), None);

@@ -61,6 +61,15 @@ fn number(revision: &Json) -> i64 {
     json::number(revision, &["revision"]).unwrap_or(0)
 }
 
+/// Upstream's `getPatch` of each kind: a template, as a patch that replaces it.
+pub fn get_patch(set: &Json) -> Json {
+    let mut template = json::at(set, &["spec", "template"])
+        .cloned()
+        .unwrap_or_default();
+    json::set(&mut template, &["$patch"], "replace");
+    json!({"spec": {"template": template}})
+}
+
 /// `EqualRevision`
 pub fn equal_revision(first: &Json, second: &Json) -> bool {
     first.get("data") == second.get("data")

@@ -6,15 +6,20 @@
 //! - `consistency`: which of its own writes a controller has not read yet;
 //! - `pod_control`: how pods are made, patched and deleted;
 //! - `ref_manager`: who is adopted, and who is released;
-//! - `history`: templates that there were (`pkg/controller/history`);
+//! - `batch`: how many pods are made at once;
+//! - `history`: templates that there were (`pkg/controller/history`); `hash`: what a template is named by;
+//! - `int_or_percent`: counts that may be percents;
 //! - `discovery`: which resources there are, and the mapping of kinds to them;
 //! - `ranks`: which pods go first; `defects`: mistakes in these.
 
+mod batch;
 mod consistency;
 mod defects;
 pub mod discovery;
 mod expectations;
+mod hash;
 mod history;
+mod int_or_percent;
 mod pod_control;
 mod pods;
 mod ranks;
@@ -25,15 +30,20 @@ use wavetank_api::{Reason, Status};
 use wavetank_client::Failure;
 use wavetank_etcd::Revision;
 
+pub use batch::{SLOW_START_INITIAL_BATCH_SIZE, slow_start_batch};
 pub use consistency::ConsistencyStore;
 pub use defects::PodOwnerDefect;
 pub use expectations::{EXPECTATIONS_TIMEOUT, Expectations};
-pub use history::{CONTROLLER_REVISION_CONTROLLER_INDEX, History, RevisionData, equal_revision};
+pub use hash::compute_hash;
+pub use history::{
+    CONTROLLER_REVISION_CONTROLLER_INDEX, History, RevisionData, equal_revision, get_patch,
+};
+pub use int_or_percent::get_scaled_value_from_int_or_percent;
 pub use pod_control::{ControllerRef, RealPodControl, get_pod_from_template};
 pub use pods::{
-    POD_CONTROLLER_INDEX, filter_pods_by_owner, find_min_next_pod_availability_check,
-    get_controller_of, is_controlled_by, is_pod_active, is_pod_available, is_pod_ready,
-    is_pod_terminating, pod_key,
+    POD_CONTROLLER_INDEX, POD_NODE_NAME_INDEX, filter_pods_by_owner,
+    find_min_next_pod_availability_check, get_controller_of, is_controlled_by, is_pod_active,
+    is_pod_available, is_pod_ready, is_pod_terminating, pod_key,
 };
 pub use ranks::{Ranked, sort_by_deletion};
 pub use ref_manager::{Claimed, Claims, ControllerRefManager};

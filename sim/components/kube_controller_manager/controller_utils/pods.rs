@@ -19,6 +19,16 @@ pub const POD_CONTROLLER_INDEX: Index = Index {
     }),
 };
 
+/// `PodNodeNameKeyIndex`: pods by the node that they run on.
+pub const POD_NODE_NAME_INDEX: Index = Index {
+    name: "spec.nodeName",
+    of: NotState(|pod| {
+        let node = json::text(pod.json(), &["spec", "nodeName"]);
+        let own = Some(node).filter(|node| !node.is_empty());
+        own.map(Into::into).into_iter().collect()
+    }),
+};
+
 /// Upstream's `PodControllerIndexKey`, `ControllerRevisionControllerIndexKey`
 pub(super) fn controller_index_key(namespace: &str, reference: Option<&Json>) -> String {
     let Some(reference) = reference else {

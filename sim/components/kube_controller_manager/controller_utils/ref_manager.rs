@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use wavetank_api::json::{self, Json};
-use wavetank_api::kinds::REPLICA_SETS;
+use wavetank_api::kinds::{CONTROLLER_REVISIONS, REPLICA_SETS};
 use wavetank_api::selector::LabelSelector;
 use wavetank_api::{Method, Object, Reason, Request, Stored};
 use wavetank_client::RestClient;
@@ -36,17 +36,19 @@ pub enum Claimed<'a> {
     Pods(&'a RealPodControl),
     /// ReplicaSets (`ReplicaSetControllerRefManager`, `RealRSControl`).
     ReplicaSets(&'a RestClient),
+    /// ControllerRevisions (`ControllerRevisionControllerRefManager`, `RealControllerRevisionControl`).
+    ControllerRevisions(&'a RestClient),
 }
 
 impl Claimed<'_> {
     fn rest(&self) -> &RestClient {
         match self {
             Claimed::Pods(control) => &control.rest,
-            Claimed::ReplicaSets(rest) => rest,
+            Claimed::ReplicaSets(rest) | Claimed::ControllerRevisions(rest) => rest,
         }
     }
 
-    /// Upstream's `PatchPod`, `PatchReplicaSet`
+    /// Upstream's `PatchPod`, `PatchReplicaSet`, `PatchControllerRevision`
     async fn patch(
         &self,
         rx: Rx,
@@ -54,11 +56,12 @@ impl Claimed<'_> {
         kind: &str,
         patch: Json,
     ) -> Result<(), SyncError> {
-        let rest = match self {
+        let (rest, of) = match self {
             Claimed::Pods(control) => return control.patch_pod(rx, object, kind, patch).await,
-            Claimed::ReplicaSets(rest) => rest,
+            Claimed::ReplicaSets(rest) => (rest, &REPLICA_SETS),
+            Claimed::ControllerRevisions(rest) => (rest, &CONTROLLER_REVISIONS),
         };
-        let path = REPLICA_SETS.path(object.namespace(), object.name());
+        let path = of.path(object.namespace(), object.name());
         let mut request = Request::new(Method::Patch, path).with(patch);
         request.content_type = Some(kind.into());
         rest.object(rx, request).await?;
@@ -84,7 +87,7 @@ pub struct ControllerRefManager<'a> {
 }
 
 impl ControllerRefManager<'_> {
-    /// Upstream's `ClaimPods`, `ClaimReplicaSets`: those of these that are the controller's from now on.
+    /// Upstream's `ClaimPods`, `ClaimReplicaSets`, `ClaimControllerRevisions`: those of these that are the controller's from now on.
     ///
     /// # Errors
     /// The first thing that went wrong; all were tried.

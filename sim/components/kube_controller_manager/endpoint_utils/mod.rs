@@ -1,6 +1,11 @@
-//! What the controllers of Endpoints and of EndpointSlices share (`k8s.io/endpointslice/util`): `projection` says which
+//! What the controllers of Endpoints and of EndpointSlices share (`k8s.io/endpointslice/util`,
+//! `pkg/controller/util/endpoint`): `pods` is what wakes them up, and who works on pods that change, `projection` says which
 //! Services a change of a pod concerns, `trigger_time` since when a change is to be seen, and what is here which pods count.
+//! `expected` and `late` are for properties: which pods a Service selects, and what is written because of late changes.
 
+mod expected;
+mod late;
+mod pods;
 mod projection;
 mod trigger_time;
 
@@ -9,7 +14,9 @@ use wavetank_api::{Object, Stored};
 use wavetank_client::informer::Lister;
 use wavetank_engine::Rx;
 
-pub use projection::{PodProjectionKey, get_pod_update_projection_key, get_services_to_update};
+pub use expected::{ports_at, says_ready, selected_pods};
+pub use late::{follows, services_concerned};
+pub use pods::{PodWorkers, Queues};
 pub use trigger_time::TriggerTimeTracker;
 
 /// What Services without an address for themselves have in its place.

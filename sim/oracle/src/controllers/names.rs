@@ -10,7 +10,15 @@ use wavetank_apiserver::Audited;
 
 use super::write::Write;
 
-const HASH: &str = "pod-template-hash";
+/// What is named by the hash of a template: its resource, its kind, and the label that has the hash.
+const HASHED: [(&str, &str, &str); 2] = [
+    ("apps/replicasets", "ReplicaSet", "pod-template-hash"),
+    (
+        "apps/controllerrevisions",
+        "ControllerRevision",
+        "controller-revision-hash",
+    ),
+];
 
 /// Uids that stand for each other: that of the recording, and ours.
 #[derive(Clone, Debug, Default)]
@@ -55,9 +63,15 @@ pub(super) fn is_uid(text: &str) -> bool {
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The hash that a set of pods is labelled with.
+/// The hash that an object is labelled with and named by.
 fn hash_of(object: &Json) -> Option<&str> {
-    object["metadata"]["labels"][HASH].as_str()
+    let mut all = HASHED.iter();
+    let (_, _, label) = all.find(|(_, kind, _)| object["kind"] == *kind)?;
+    object["metadata"]["labels"][label].as_str()
+}
+
+fn is_hashed(resource: &Json) -> bool {
+    HASHED.iter().any(|(own, _, _)| resource == own)
 }
 
 impl Names {
@@ -66,8 +80,7 @@ impl Names {
         let writes = lines
             .iter()
             .flat_map(|line| line["writes"].as_array().into_iter().flatten());
-        let made =
-            writes.filter(|own| own["verb"] == "create" && own["resource"] == "apps/replicasets");
+        let made = writes.filter(|own| own["verb"] == "create" && is_hashed(&own["resource"]));
         for hash in made.filter_map(|own| hash_of(&own["body"])) {
             if !hashes.iter().any(|known| known == hash) {
                 hashes.push(hash.to_owned());
@@ -95,7 +108,6 @@ impl Names {
             return;
         }
         if let Some(hash) = hash_of(&object)
-            && object["kind"] == "ReplicaSet"
             && !self.our_hashes.iter().any(|known| known == hash)
         {
             self.our_hashes.push(hash.to_owned());

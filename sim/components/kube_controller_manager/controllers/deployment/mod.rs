@@ -1,12 +1,11 @@
 //! The Deployment controller, which rolls out templates over ReplicaSets. `controller` is one sync, `sets` says which sets
 //! there are to be, `scale` how they are scaled, `rolling` how a rollout goes, `status` what is written back, `events` what
-//! wakes it up; `util` and `hash` are pure. `users` are who rolls out in a scenario, `properties` what is promised to them.
+//! wakes it up; `util` is pure. `users` are who rolls out in a scenario, `properties` what is promised to them.
 
 mod controller;
 mod defects;
 mod describe;
 mod events;
-mod hash;
 mod notes;
 mod properties;
 mod rolling;

@@ -9,7 +9,6 @@ use wavetank_engine::{Rx, mutant};
 
 use super::controller::DeploymentController;
 use super::defects::DeploymentDefect;
-use super::hash::compute_hash;
 use super::notes::Scales;
 use super::status::{condition_of, new_deployment_condition, set_deployment_condition};
 use super::util;
@@ -19,7 +18,7 @@ use super::util::{
     set_new_replica_set_annotations,
 };
 use crate::kube_controller_manager::controller_utils::{
-    ControllerRef, SyncError, is_controlled_by,
+    ControllerRef, SyncError, compute_hash, is_controlled_by,
 };
 
 /// The new set, if there is one, and all old ones.

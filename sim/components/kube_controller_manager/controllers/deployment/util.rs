@@ -3,6 +3,8 @@
 use wavetank_api::Stamp;
 use wavetank_api::json::{self, Json};
 
+use crate::kube_controller_manager::controller_utils::get_scaled_value_from_int_or_percent;
+
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 pub(super) const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
 pub(super) const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
@@ -115,20 +117,6 @@ pub(super) fn find_active_or_latest(new: Option<&Json>, old: &[Json]) -> Option<
     }
 }
 
-/// Upstream's `GetScaledValueFromIntOrPercent`
-fn scaled_value(value: Option<&Json>, total: i64, up: bool) -> i64 {
-    let Some(text) = value.and_then(Json::as_str) else {
-        return value.and_then(Json::as_i64).unwrap_or(0);
-    };
-    let percent: i64 = text.trim_end_matches('%').parse().unwrap_or(0);
-    let product = percent * total;
-    if up {
-        (product + 99) / 100
-    } else {
-        product / 100
-    }
-}
-
 pub(super) fn is_rolling_update(deployment: &Json) -> bool {
     json::text(deployment, &["spec", "strategy", "type"]) == "RollingUpdate"
 }
@@ -140,8 +128,10 @@ fn rolling<'a>(deployment: &'a Json, field: &str) -> Option<&'a Json> {
 /// `ResolveFenceposts`: how many more, and how many fewer pods there may be.
 fn resolve_fenceposts(deployment: &Json) -> (i64, i64) {
     let desired = spec_replicas(deployment);
-    let surge = scaled_value(rolling(deployment, "maxSurge"), desired, true);
-    let unavailable = scaled_value(rolling(deployment, "maxUnavailable"), desired, false);
+    let surge =
+        get_scaled_value_from_int_or_percent(rolling(deployment, "maxSurge"), desired, true);
+    let unavailable =
+        get_scaled_value_from_int_or_percent(rolling(deployment, "maxUnavailable"), desired, false);
     match (surge, unavailable) {
         (0, 0) => (0, 1),
         both => both,
@@ -169,7 +159,8 @@ pub(super) fn new_rs_new_replicas(deployment: &Json, all: &[Json], own: i64) -> 
     if !is_rolling_update(deployment) {
         return desired;
     }
-    let surge = scaled_value(rolling(deployment, "maxSurge"), desired, true);
+    let surge =
+        get_scaled_value_from_int_or_percent(rolling(deployment, "maxSurge"), desired, true);
     let (current, most) = (replica_count(all), desired + surge);
     match current >= most {
         true => own,

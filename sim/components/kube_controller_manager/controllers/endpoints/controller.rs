@@ -1,10 +1,9 @@
 //! The controller (`pkg/controller/endpoint/endpoints_controller.go`): what it is made of, one sync of a Service, and its
-//! other goroutines, which turn changes of pods into Services and look for Endpoints that were left behind. How addresses
+//! goroutine that looks for Endpoints that were left behind. How addresses
 //! are packed is in `subsets`, what wakes it up in `events`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::json::{self, Json, Map};
@@ -27,20 +26,20 @@ use crate::elected::process_next_work_item;
 use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
 use crate::kube_controller_manager::controller_utils::{SyncError, is_pod_ready, pod_key};
 use crate::kube_controller_manager::endpoint_utils::{
-    CLUSTER_IP_NONE, PodProjectionKey, TriggerTimeTracker, find_port, get_services_to_update,
-    labels, pod_ips, pods_of, selector, should_pod_be_in_endpoints, should_set_hostname,
+    CLUSTER_IP_NONE, PodWorkers, Queues, TriggerTimeTracker, find_port, labels, pod_ips, pods_of,
+    selector, should_pod_be_in_endpoints, should_set_hostname,
 };
 
 /// Its name in `--controllers`.
 pub(super) const CONTROLLER: &str = "endpoints-controller";
 /// Upstream's `ControllerName`, also that of its service account.
 pub(super) const ACCOUNT: &str = "endpoint-controller";
-pub(super) const QUEUE: WorkQueue = WorkQueue::new(Name::new(CONTROLLER), "endpoint");
-pub(super) const POD_QUEUE: WorkQueue = WorkQueue::new(Name::new(CONTROLLER), "pods");
+pub(super) const QUEUES: Queues = Queues {
+    services: WorkQueue::new(Name::new(CONTROLLER), "endpoint"),
+    pods: WorkQueue::new(Name::new(CONTROLLER), "pods"),
+};
 /// `maxRetries`
 const MAX_RETRIES: u32 = 15;
-/// `--endpoint-updates-batch-period`
-const BATCH_PERIOD: Duration = Duration::ZERO;
 
 /// `LabelManagedBy`
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
@@ -72,10 +71,6 @@ struct Inner {
 #[derive(Debug)]
 struct Workers(Arc<Inner>);
 
-/// Its `podWorker`.
-#[derive(Debug)]
-struct PodWorkers(Arc<Inner>);
-
 /// Its goroutine for `checkLeftoverEndpoints`.
 #[derive(Debug)]
 struct Leftovers(Arc<Inner>);
@@ -97,15 +92,19 @@ pub(super) fn new(cx: &mut ControllerContext, workers: u32) -> Arc<dyn Controlle
 }
 
 impl Inner {
+    fn caches(&self) -> [Lister; 3] {
+        [self.pods, self.services, self.endpoints]
+    }
+
     async fn wait_for_caches(&self, rx: Rx) {
-        for cache in [self.pods, self.services, self.endpoints] {
+        for cache in self.caches() {
             cache.wait_for_cache_sync(rx).await;
         }
     }
 
     /// Upstream's `syncService` with `handleErr`: what failed too often is dropped.
     async fn sync_or_drop(&self, rx: Rx, key: Item) -> Result<(), SyncError> {
-        let requeues = QUEUE.num_requeues(rx, &key);
+        let requeues = QUEUES.services.num_requeues(rx, &key);
         match self.sync_service(rx, &key).await {
             Err(_) if requeues >= MAX_RETRIES => Ok(()),
             synced => synced,
@@ -209,14 +208,6 @@ impl Inner {
         Ok(())
     }
 
-    /// `syncPod`
-    fn sync_pod(&self, rx: Rx, item: &Item) {
-        let key = PodProjectionKey::of(item);
-        for service in get_services_to_update(rx, self.services, &key) {
-            QUEUE.add_after(rx, service, BATCH_PERIOD);
-        }
-    }
-
     /// `checkLeftoverEndpoints`
     fn check_leftover_endpoints(&self, rx: Rx) {
         if self.defects.has(EndpointsDefect::LeftoversAreNotChecked) {
@@ -224,7 +215,7 @@ impl Inner {
         }
         for endpoints in self.endpoints.list(rx) {
             if !is_leader_lock(&endpoints.object) {
-                QUEUE.add(rx, pod_key(&endpoints.object));
+                QUEUES.services.add(rx, pod_key(&endpoints.object));
             }
         }
     }
@@ -402,7 +393,7 @@ impl Controller for Workers {
     }
 
     fn queues(&self) -> Vec<WorkQueue> {
-        vec![QUEUE, POD_QUEUE]
+        vec![QUEUES.services, QUEUES.pods]
     }
 
     fn workers(&self) -> u32 {
@@ -411,37 +402,21 @@ impl Controller for Workers {
 
     fn beside(&self) -> Vec<Arc<dyn Controller>> {
         let own = &self.0;
-        vec![
-            Arc::new(PodWorkers(own.clone())),
-            Arc::new(Leftovers(own.clone())),
-        ]
+        let pod_workers = PodWorkers {
+            name: "endpoints-controller-pods",
+            workers: own.workers,
+            caches: own.caches().to_vec(),
+            services: own.services,
+            queues: QUEUES,
+        };
+        vec![Arc::new(pod_workers), Arc::new(Leftovers(own.clone()))]
     }
 
     fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {
         Box::pin(async move {
             self.0.wait_for_caches(rx).await;
-            process_next_work_item(rx, leading, QUEUE, |key| self.0.sync_or_drop(rx, key)).await
-        })
-    }
-}
-
-impl Controller for PodWorkers {
-    fn name(&self) -> &'static str {
-        "endpoints-controller-pods"
-    }
-
-    fn workers(&self) -> u32 {
-        self.0.workers
-    }
-
-    fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {
-        Box::pin(async move {
-            self.0.wait_for_caches(rx).await;
-            let sync = |item: Item| async move {
-                self.0.sync_pod(rx, &item);
-                Ok::<_, SyncError>(())
-            };
-            process_next_work_item(rx, leading, POD_QUEUE, sync).await
+            let sync = |key| self.0.sync_or_drop(rx, key);
+            process_next_work_item(rx, leading, QUEUES.services, sync).await
         })
     }
 }

@@ -3,44 +3,20 @@
 
 use std::sync::Arc;
 
-use wavetank_api::kinds::{ENDPOINTS, PODS, SERVICES};
+use wavetank_api::kinds::{ENDPOINTS, SERVICES};
 use wavetank_client::informer::{HandlerSpec, Notice};
 use wavetank_engine::NotState;
 use wavetank_version::Set;
 
-use super::controller::{CONTROLLER, POD_QUEUE, QUEUE, is_leader_lock};
+use super::controller::{CONTROLLER, QUEUES, is_leader_lock};
 use super::defects::EndpointsDefect;
 use crate::kube_controller_manager::controller::ControllerContext;
 use crate::kube_controller_manager::controller_utils::pod_key;
-use crate::kube_controller_manager::endpoint_utils::get_pod_update_projection_key;
 
 /// Adds the handlers at the informers.
 pub(super) fn add_event_handlers(cx: &mut ControllerContext) {
-    let mut services = cx.informers.informer_for(&SERVICES);
-    services.add_event_handler(HandlerSpec {
-        // `onServiceUpdate`, `onServiceDelete`
-        on: NotState(Arc::new(|rx, _, notice| {
-            let service = match notice {
-                Notice::Added { new, .. } | Notice::Updated { new, .. } => Some(new),
-                Notice::Deleted(gone) => gone.last.as_ref(),
-            };
-            if let Some(service) = service {
-                QUEUE.add(rx, pod_key(&service.object));
-            }
-        })),
-        ..HandlerSpec::new(CONTROLLER)
-    });
-    let services = services.lister();
-    let mut pods = cx.informers.informer_for(&PODS);
-    pods.add_event_handler(HandlerSpec {
-        // `onPodUpdate`
-        on: NotState(Arc::new(|rx, _, notice| {
-            if let Some(key) = get_pod_update_projection_key(notice) {
-                POD_QUEUE.add(rx, key.item());
-            }
-        })),
-        ..HandlerSpec::new(CONTROLLER)
-    });
+    QUEUES.add_event_handlers(cx, CONTROLLER);
+    let services = cx.informers.informer_for(&SERVICES).lister();
     let defects: Set<EndpointsDefect> = cx.defects.of();
     let looks = defects.has(EndpointsDefect::FixLookAtNewEndpoints);
     let mut endpoints = cx.informers.informer_for(&ENDPOINTS);
@@ -49,7 +25,7 @@ pub(super) fn add_event_handlers(cx: &mut ControllerContext) {
             // `onEndpointsDelete`
             Notice::Deleted(gone) => {
                 if let Some(last) = &gone.last {
-                    QUEUE.add(rx, pod_key(&last.object));
+                    QUEUES.services.add(rx, pod_key(&last.object));
                 }
             }
             // Upstream has no handler for Endpoints that come up. Those that are there at first are looked for by themselves.
@@ -60,7 +36,7 @@ pub(super) fn add_event_handlers(cx: &mut ControllerContext) {
                 let key = pod_key(&new.object);
                 let is_lock = is_leader_lock(&new.object);
                 if !is_lock && services.get(rx, &key).is_none() {
-                    QUEUE.add(rx, key);
+                    QUEUES.services.add(rx, key);
                 }
             }
             _ => {}

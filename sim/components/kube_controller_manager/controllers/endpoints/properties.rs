@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use wavetank_api::kinds::{ENDPOINTS, PODS, SERVICES};
+use wavetank_api::kinds::{ENDPOINTS, SERVICES};
 use wavetank_api::{Json, Object, json};
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Check, Reached, Stable, World};
@@ -12,7 +12,8 @@ use super::NEEDED;
 use super::controller::CONTROLLER;
 use super::notes::Writes;
 use super::own_view::OwnEndpointsAreKnown;
-use super::quiet::EndpointsAreQuiet;
+use super::quiet::endpoints_are_quiet;
+use crate::kube_controller_manager::endpoint_utils::{ports_at, says_ready, selected_pods};
 use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
@@ -55,7 +56,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "endpoints-are-quiet",
             "some time after calm the controller writes no Endpoints any more, but a few times after a change that comes late",
             NEEDED,
-            |settled| Box::new(EndpointsAreQuiet::after(settled)),
+            |settled| Box::new(endpoints_are_quiet(settled)),
         ),
         PropertyInfo::new(
             "endpoints-were-written",
@@ -72,50 +73,19 @@ type Listed = BTreeSet<(i64, String, String, bool)>;
 
 /// What the Endpoints of a Service should list; `None` of one that selects no pods, or is another's name.
 fn expected(world: &World, service: &Object) -> Option<Listed> {
-    let spec = &service.json()["spec"];
-    let selector = spec["selector"].as_object()?;
-    if spec["type"] == "ExternalName" {
-        return None;
-    }
-    let publishes = spec["publishNotReadyAddresses"] == true;
+    let publishes = service.json()["spec"]["publishNotReadyAddresses"] == true;
     let mut listed = Listed::new();
-    for pod in ClusterView(world).all(PODS.registry) {
-        let labels = &pod.json()["metadata"]["labels"];
-        let is_selected = selector
-            .iter()
-            .all(|(key, value)| labels.get(key) == Some(value));
-        let status = &pod.json()["status"];
-        let is_over = status["phase"] == "Succeeded" || status["phase"] == "Failed";
-        let goes = pod.is_being_deleted() && !publishes;
-        let ip = json::text(status, &["podIP"]);
-        if !is_selected
-            || pod.namespace() != service.namespace()
-            || is_over
-            || goes
-            || ip.is_empty()
-        {
+    for pod in selected_pods(world, service)? {
+        if pod.is_being_deleted() && !publishes {
             continue;
         }
-        let conditions = json::list(status, &["conditions"]).iter();
-        let mut ready = conditions.filter(|own| own["type"] == "Ready" && own["status"] == "True");
-        let ready = publishes || ready.next().is_some();
-        for port in json::list(spec, &["ports"]) {
-            if let Some(number) = port_of(pod.json(), &port["targetPort"]) {
-                listed.insert((number, ip.to_owned(), pod.uid().to_owned(), ready));
-            }
+        let ip = json::text(pod.json(), &["status", "podIP"]);
+        let ready = publishes || says_ready(pod.json());
+        for (_, number) in ports_at(service, pod.json()) {
+            listed.insert((number, ip.to_owned(), pod.uid().to_owned(), ready));
         }
     }
     Some(listed)
-}
-
-/// The port of a pod, by its number or its name.
-fn port_of(pod: &Json, target: &Json) -> Option<i64> {
-    if target.is_i64() {
-        return target.as_i64();
-    }
-    let containers = json::list(pod, &["spec", "containers"]).iter();
-    let mut ports = containers.flat_map(|own| json::list(own, &["ports"]));
-    ports.find(|port| port["name"] == *target)?["containerPort"].as_i64()
 }
 
 /// What they list.

@@ -1,5 +1,5 @@
-//! The controller (`pkg/controller/endpointslice/endpointslice_controller.go`, v1.36.2): what it is made of, one sync of a
-//! Service, and the goroutines that turn changes of pods into Services. What wakes it up is in `events`.
+//! The controller (`pkg/controller/endpointslice/endpointslice_controller.go`, v1.36.2): what it is made of, and one sync of
+//! a Service. What wakes it up is in `events`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::elected::process_next_work_item;
 use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
 use crate::kube_controller_manager::controller_utils::SyncError;
 use crate::kube_controller_manager::endpoint_utils::{
-    PodProjectionKey, TriggerTimeTracker, get_services_to_update, pods_of, selector,
+    PodWorkers, Queues, TriggerTimeTracker, pods_of, selector,
 };
 
 /// Its name in `--controllers`, also that of its service account.
@@ -31,13 +31,13 @@ pub(crate) const CONTROLLER: &str = "endpointslice-controller";
 /// Upstream's `ControllerName`: what its slices are labelled with.
 pub(crate) const MANAGER: &str = "endpointslice-controller.k8s.io";
 /// Upstream's `serviceQueue`: a Service that failed waits at least `defaultSyncBackOff`.
-pub(super) const SERVICE_QUEUE: WorkQueue =
-    WorkQueue::new(Name::new(CONTROLLER), "endpoint_slice").waiting_first(Duration::from_secs(1));
-pub(super) const POD_QUEUE: WorkQueue = WorkQueue::new(Name::new(CONTROLLER), "pods");
+pub(super) const QUEUES: Queues = Queues {
+    services: WorkQueue::new(Name::new(CONTROLLER), "endpoint_slice")
+        .waiting_first(Duration::from_secs(1)),
+    pods: WorkQueue::new(Name::new(CONTROLLER), "pods"),
+};
 /// `maxRetries`
 const MAX_RETRIES: u32 = 15;
-/// `--endpoint-updates-batch-period`
-const BATCH_PERIOD: Duration = Duration::ZERO;
 
 const TRIGGER_TIMES: TriggerTimeTracker = TriggerTimeTracker(Name::new(CONTROLLER));
 
@@ -57,10 +57,6 @@ struct Inner {
 /// Its `serviceQueueWorker`.
 #[derive(Debug)]
 struct Workers(Arc<Inner>);
-
-/// Its `podQueueWorker`.
-#[derive(Debug)]
-struct PodWorkers(Arc<Inner>);
 
 /// Upstream's `NewController`
 pub(super) fn new(
@@ -94,15 +90,19 @@ pub(super) fn new(
 }
 
 impl Inner {
+    fn caches(&self) -> [Lister; 4] {
+        [self.pods, self.services, self.slices, self.nodes]
+    }
+
     async fn wait_for_caches(&self, rx: Rx) {
-        for cache in [self.pods, self.services, self.slices, self.nodes] {
+        for cache in self.caches() {
             cache.wait_for_cache_sync(rx).await;
         }
     }
 
     /// Upstream's `syncService` with `handleErr`: what failed too often is dropped.
     async fn sync_or_drop(&self, rx: Rx, key: Item) -> Result<(), SyncError> {
-        let requeues = SERVICE_QUEUE.num_requeues(rx, &key);
+        let requeues = QUEUES.services.num_requeues(rx, &key);
         match self.sync_service(rx, &key).await {
             Err(_) if requeues >= MAX_RETRIES => Ok(()),
             synced => synced,
@@ -160,14 +160,6 @@ impl Inner {
         });
         all
     }
-
-    /// `syncPod`
-    fn sync_pod(&self, rx: Rx, item: &Item) {
-        let key = PodProjectionKey::of(item);
-        for service in get_services_to_update(rx, self.services, &key) {
-            SERVICE_QUEUE.add_after(rx, service, BATCH_PERIOD);
-        }
-    }
 }
 
 impl Controller for Workers {
@@ -176,7 +168,7 @@ impl Controller for Workers {
     }
 
     fn queues(&self) -> Vec<WorkQueue> {
-        vec![SERVICE_QUEUE, POD_QUEUE]
+        vec![QUEUES.services, QUEUES.pods]
     }
 
     fn workers(&self) -> u32 {
@@ -184,35 +176,20 @@ impl Controller for Workers {
     }
 
     fn beside(&self) -> Vec<Arc<dyn Controller>> {
-        vec![Arc::new(PodWorkers(self.0.clone()))]
+        vec![Arc::new(PodWorkers {
+            name: "endpointslice-controller-pods",
+            workers: self.0.workers,
+            caches: self.0.caches().to_vec(),
+            services: self.0.services,
+            queues: QUEUES,
+        })]
     }
 
     fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {
         Box::pin(async move {
             self.0.wait_for_caches(rx).await;
             let sync = |key| self.0.sync_or_drop(rx, key);
-            process_next_work_item(rx, leading, SERVICE_QUEUE, sync).await
-        })
-    }
-}
-
-impl Controller for PodWorkers {
-    fn name(&self) -> &'static str {
-        "endpointslice-controller-pods"
-    }
-
-    fn workers(&self) -> u32 {
-        self.0.workers
-    }
-
-    fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {
-        Box::pin(async move {
-            self.0.wait_for_caches(rx).await;
-            let sync = |item: Item| async move {
-                self.0.sync_pod(rx, &item);
-                Ok::<_, SyncError>(())
-            };
-            process_next_work_item(rx, leading, POD_QUEUE, sync).await
+            process_next_work_item(rx, leading, QUEUES.services, sync).await
         })
     }
 }

@@ -5,48 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wavetank_api::Stored;
-use wavetank_api::kinds::{ENDPOINT_SLICES, PODS, SERVICES};
+use wavetank_api::kinds::ENDPOINT_SLICES;
 use wavetank_client::informer::{HandlerSpec, Notice};
 use wavetank_engine::{NotState, Rx};
 
-use super::controller::{CONTROLLER, POD_QUEUE, SERVICE_QUEUE};
+use super::controller::{CONTROLLER, QUEUES};
 use super::defects::EndpointSliceDefect;
 use super::notes::WasTold;
 use super::slices::{managed_by_controller, service_controller_key, service_of};
 use super::tracker::EndpointSliceTracker;
 use crate::kube_controller_manager::controller::ControllerContext;
-use crate::kube_controller_manager::controller_utils::pod_key;
-use crate::kube_controller_manager::endpoint_utils::get_pod_update_projection_key;
 
 /// `endpointSliceChangeMinSyncDelay`, which is longer than `--endpoint-updates-batch-period`.
 const MIN_SYNC_DELAY: Duration = Duration::from_secs(1);
 
 /// Adds the handlers at the informers.
 pub(super) fn add_event_handlers(cx: &mut ControllerContext, tracker: EndpointSliceTracker) {
-    let mut services = cx.informers.informer_for(&SERVICES);
-    services.add_event_handler(HandlerSpec {
-        // `onServiceUpdate`, `onServiceDelete`
-        on: NotState(Arc::new(|rx, _, notice| {
-            let service = match notice {
-                Notice::Added { new, .. } | Notice::Updated { new, .. } => Some(new),
-                Notice::Deleted(gone) => gone.last.as_ref(),
-            };
-            if let Some(service) = service {
-                SERVICE_QUEUE.add(rx, pod_key(&service.object));
-            }
-        })),
-        ..HandlerSpec::new(CONTROLLER)
-    });
-    let mut pods = cx.informers.informer_for(&PODS);
-    pods.add_event_handler(HandlerSpec {
-        // `onPodUpdate`
-        on: NotState(Arc::new(|rx, _, notice| {
-            if let Some(key) = get_pod_update_projection_key(notice) {
-                POD_QUEUE.add(rx, key.item());
-            }
-        })),
-        ..HandlerSpec::new(CONTROLLER)
-    });
+    QUEUES.add_event_handlers(cx, CONTROLLER);
     let ignores = tracker
         .defects
         .has(EndpointSliceDefect::ForeignSliceChangesAreIgnored);
@@ -89,7 +64,7 @@ fn on_endpoint_slice_add(rx: Rx, tracker: EndpointSliceTracker, slice: &Stored) 
     if forgets {
         // It may have been handed over before the cache saw it for the first time.
         for service in tracker.forget_elsewhere(rx, slice) {
-            SERVICE_QUEUE.add_after(rx, service, MIN_SYNC_DELAY);
+            QUEUES.services.add_after(rx, service, MIN_SYNC_DELAY);
         }
     }
     if managed_by_controller(&slice.object) && tracker.should_sync(rx, slice) {
@@ -145,6 +120,6 @@ fn on_endpoint_slice_delete(rx: Rx, tracker: EndpointSliceTracker, slice: &Store
 /// `queueServiceForEndpointSlice`
 fn queue_service_for_endpoint_slice(rx: Rx, slice: &Stored) {
     if let Some(key) = service_controller_key(&slice.object) {
-        SERVICE_QUEUE.add_after(rx, key.into(), MIN_SYNC_DELAY);
+        QUEUES.services.add_after(rx, key.into(), MIN_SYNC_DELAY);
     }
 }

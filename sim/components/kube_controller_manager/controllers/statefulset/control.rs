@@ -12,9 +12,9 @@ use wavetank_version::Set;
 use super::defects::StatefulSetDefect;
 use super::pod_control::StatefulPodControl;
 use super::status::SetStatus;
-use super::util::{Availability, apply_revision, get_patch, get_pod_revision, name};
+use super::util::{Availability, apply_revision, get_pod_revision, name};
 use crate::kube_controller_manager::controller_utils::{
-    ControllerRef, History, RevisionData, SyncError, equal_revision,
+    ControllerRef, History, RevisionData, SyncError, equal_revision, get_patch,
 };
 
 /// `defaultStatefulSetControl`, with its `realStatefulSetStatusUpdater`.

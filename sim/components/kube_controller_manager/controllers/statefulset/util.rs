@@ -282,15 +282,6 @@ pub(super) fn partition(set: &Json) -> i64 {
     json::number(set, &path).unwrap_or(0)
 }
 
-/// `getPatch`
-pub(super) fn get_patch(set: &Json) -> Json {
-    let mut template = json::at(set, &["spec", "template"])
-        .cloned()
-        .unwrap_or_default();
-    json::set(&mut template, &["$patch"], "replace");
-    json!({"spec": {"template": template}})
-}
-
 /// `ApplyRevision`: the patch replaces the template.
 pub(super) fn apply_revision(set: &Json, revision: &Json) -> Json {
     let mut restored = set.clone();
@@ -305,6 +296,7 @@ pub(super) fn apply_revision(set: &Json, revision: &Json) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kube_controller_manager::controller_utils::get_patch;
 
     fn set() -> Json {
         json!({

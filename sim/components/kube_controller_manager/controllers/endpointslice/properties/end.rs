@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use wavetank_api::kinds::{ENDPOINT_SLICES, NODES, PODS, SERVICES};
+use wavetank_api::kinds::{ENDPOINT_SLICES, NODES, SERVICES};
 use wavetank_api::{Json, Object, json};
-use wavetank_engine::{Check, Note, Stable, World};
-use wavetank_etcd::Committed;
+use wavetank_engine::{Check, Stable, World};
 
 use super::super::controller::CONTROLLER;
 use super::super::slices::is_of_service;
+use crate::kube_controller_manager::endpoint_utils::{ports_at, says_ready, selected_pods};
 use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
@@ -54,60 +54,30 @@ fn in_words(all: &[Listed]) -> String {
 
 /// What the slices of a Service should list; `None` of one that selects no pods, or is another's name.
 fn expected(world: &World, service: &Object) -> Option<Vec<Listed>> {
-    let spec = &service.json()["spec"];
-    let selector = spec["selector"].as_object()?;
-    if spec["type"] == "ExternalName" {
-        return None;
-    }
-    let publishes = spec["publishNotReadyAddresses"] == true;
-    let mut all = Vec::new();
-    for pod in ClusterView(world).all(PODS.registry) {
-        let labels = &pod.json()["metadata"]["labels"];
-        let is_selected = selector
-            .iter()
-            .all(|(key, value)| labels.get(key) == Some(value));
-        let status = &pod.json()["status"];
-        let is_over = status["phase"] == "Succeeded" || status["phase"] == "Failed";
-        let ip = json::text(status, &["podIP"]);
+    let publishes = service.json()["spec"]["publishNotReadyAddresses"] == true;
+    let mut pods = selected_pods(world, service)?;
+    pods.retain(|pod| {
         let node = NODES.key("", json::text(pod.json(), &["spec", "nodeName"]));
-        let has_node = ClusterView(world).get(&node).is_some();
-        if !is_selected
-            || pod.namespace() != service.namespace()
-            || is_over
-            || ip.is_empty()
-            || !(has_node || publishes)
-        {
-            continue;
-        }
-        let conditions = json::list(status, &["conditions"]).iter();
-        let mut ready = conditions.filter(|own| own["type"] == "Ready" && own["status"] == "True");
-        let serving = ready.next().is_some();
+        publishes || ClusterView(world).get(&node).is_some()
+    });
+    let all = pods.into_iter().map(|pod| {
+        let serving = says_ready(pod.json());
         let terminating = pod.is_being_deleted();
-        let ports = json::list(spec, &["ports"]).iter().filter_map(|port| {
-            let number = port_of(pod.json(), &port["targetPort"])?;
-            Some((json::text(port, &["name"]).to_owned(), number))
-        });
-        all.push(Listed {
-            ip: ip.to_owned(),
+        let ports = ports_at(service, pod.json());
+        Listed {
+            ip: json::text(pod.json(), &["status", "podIP"]).to_owned(),
             uid: pod.uid().to_owned(),
-            ports: ports.collect(),
+            ports: ports
+                .map(|(name, number)| (name.to_owned(), number))
+                .collect(),
             ready: publishes || (serving && !terminating),
             serving,
             terminating,
-        });
-    }
+        }
+    });
+    let mut all: Vec<Listed> = all.collect();
     all.sort();
     Some(all)
-}
-
-/// The port of a pod, by its number or its name.
-fn port_of(pod: &Json, target: &Json) -> Option<i64> {
-    if target.is_i64() {
-        return target.as_i64();
-    }
-    let containers = json::list(pod, &["spec", "containers"]).iter();
-    let mut ports = containers.flat_map(|own| json::list(own, &["ports"]));
-    ports.find(|port| port["name"] == *target)?["containerPort"].as_i64()
 }
 
 /// What a slice lists.
@@ -174,24 +144,4 @@ pub(super) fn slices_list_the_pods(after: Duration) -> Stable {
         |_, _| Check::Idle,
         are_listed,
     )
-}
-
-pub(super) fn slices_are_quiet(after: Duration) -> Stable {
-    let check = |_: &World, note: &Note| {
-        let commit = note.body.get::<Committed<Object>>();
-        let mut changes = commit.into_iter().flat_map(|commit| &*commit.changes);
-        let written = changes.find_map(|change| {
-            let name = change.key.strip_prefix(ENDPOINT_SLICES.registry)?;
-            (name != "/default/kubernetes").then(|| name.trim_start_matches('/'))
-        });
-        match written {
-            Some(name) => {
-                let message =
-                    format!("the EndpointSlice {name} is written, although nothing has changed");
-                violated("endpointslice", name, message)
-            }
-            None => Check::Idle,
-        }
-    };
-    Stable::new("slices-are-quiet", after, check, |_| Check::Held)
 }

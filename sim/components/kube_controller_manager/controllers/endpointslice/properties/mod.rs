@@ -1,9 +1,10 @@
 //! What users of Services may rely on: `own_view` says from which slices the controller may reconcile, `awaited` for which it
-//! may wait, `end` what slices list once all has been well for a while.
+//! may wait, `end` what slices list once all has been well for a while, `quiet` that they are left alone then.
 
 mod awaited;
 mod end;
 mod own_view;
+mod quiet;
 
 use std::time::Duration;
 
@@ -50,9 +51,9 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "slices-are-quiet",
-            "some time after calm nobody writes EndpointSlices of Services any more",
+            "some time after calm the controller writes no EndpointSlices any more, but a few times after a change that comes late",
             NEEDED,
-            |settled| Box::new(end::slices_are_quiet(settled)),
+            |settled| Box::new(quiet::slices_are_quiet(settled)),
         ),
         PropertyInfo::new(
             "slices-were-written",

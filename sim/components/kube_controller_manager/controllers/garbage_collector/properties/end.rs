@@ -1,18 +1,17 @@
 //! What is true once all has been well for a while.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use wavetank_api::Object;
-use wavetank_engine::{Check, Note, Property, Stable, World};
-use wavetank_etcd::Keys;
+use wavetank_engine::{Check, Note, Stable, World};
+use wavetank_etcd::{Change, Keys};
 
 use super::super::CONTROLLER;
 use super::super::graph::{DELETE_DEPENDENTS, ORPHAN_DEPENDENTS, has_finalizer, owner_references};
 use super::super::notes::{Deletes, EndsForeground, EndsOrphaning, Of, Releases};
-use super::changes;
 use super::deletions::owner;
+use crate::kube_controller_manager::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
@@ -58,28 +57,6 @@ pub(super) fn owners_go(after: Duration) -> Stable {
     Stable::new("owners-go", after, |_, _| Check::Idle, holds)
 }
 
-/// What has changed since all should be settled, and what the collector did about it. A request may be so late that it is
-/// done only then: what follows from that is right. It is not if it goes on and on.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct CollectorIsQuiet {
-    after: Duration,
-    is_settled: bool,
-    changed: BTreeSet<Arc<str>>,
-    acts: BTreeMap<Arc<str>, u32>,
-}
-
-/// So often the collector may act on one object because of a late change.
-const MOST_ACTS: u32 = 5;
-
-pub(super) fn collector_is_quiet(after: Duration) -> CollectorIsQuiet {
-    CollectorIsQuiet {
-        after,
-        is_settled: false,
-        changed: BTreeSet::new(),
-        acts: BTreeMap::new(),
-    }
-}
-
 /// The object on which the collector acts.
 fn acted_on(note: &Note) -> Option<&Of> {
     let body = &note.body;
@@ -90,52 +67,38 @@ fn acted_on(note: &Note) -> Option<&Of> {
     deleted.or_else(released).or_else(ended).or_else(orphaned)
 }
 
-impl Property for CollectorIsQuiet {
-    fn name(&self) -> &'static str {
-        "collector-is-quiet"
-    }
+/// What changes concerns itself; whoever it owns is looked for when the collector acts.
+fn concerns(change: &Change<Object>) -> Vec<Subject> {
+    let both = [&change.before, &change.now].into_iter().flatten();
+    both.map(|stored| stored.value.uid().into()).collect()
+}
 
-    fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let concerns = acted_on(note).is_some() || !changes(note).is_empty();
-        (!self.is_settled || !concerns).then_some(Check::Idle)
-    }
+/// What has changed is the object itself, or one of its owners.
+fn follows(world: &World, uid: &Subject, changed: &BTreeSet<Subject>) -> bool {
+    let everything = Keys::Prefix("/".into());
+    let mut stored = ClusterView(world).store().iter(&everything);
+    let object = stored.find(|kv| kv.value.uid() == &**uid);
+    let owners = object.map(|kv| owner_references(kv.value.json()));
+    let mut owners = owners.iter().flat_map(|owners| owners.iter());
+    changed.contains(uid) || owners.any(|owner| changed.contains(&owner.uid))
+}
 
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some(idle) = self.glance(world, note) {
-            return idle;
-        }
-        for change in changes(note) {
-            let both = [&change.before, &change.now].into_iter().flatten();
-            let uids = both.map(|stored| stored.value.uid().into());
-            self.changed.extend(uids);
-        }
-        let Some(Of { uid, key, .. }) = acted_on(note) else {
-            return Check::Idle;
-        };
-        let acts = self.acts.entry(uid.clone()).or_default();
-        *acts += 1;
-        let everything = Keys::Prefix("/".into());
-        let mut stored = ClusterView(world).store().iter(&everything);
-        let object = stored.find(|kv| kv.value.uid() == &**uid);
-        let owners = object.map(|kv| owner_references(kv.value.json()));
-        let mut owners = owners.iter().flat_map(|owners| owners.iter());
-        let is_late =
-            self.changed.contains(uid) || owners.any(|owner| self.changed.contains(&owner.uid));
-        if is_late && *acts <= MOST_ACTS {
-            return Check::Idle;
-        }
-        violated("object", key, format!("the collector still acts on {key}"))
-    }
+const REST: Rest = Rest {
+    property: "collector-is-quiet",
+    controller: CONTROLLER,
+    kind: "object",
+    acts: |key| format!("the collector still acts on {key}"),
+    act: |note| {
+        let Of { uid, key, .. } = acted_on(note)?;
+        Some(Act {
+            on: uid.clone(),
+            name: key.clone(),
+        })
+    },
+    concerns,
+    follows,
+};
 
-    fn calm(&mut self, _: &World) -> Option<Duration> {
-        Some(self.after)
-    }
-
-    fn deadline(&mut self, world: &World) -> Check {
-        self.is_settled = true;
-        match somebody_runs(world, CONTROLLER) {
-            true => Check::Held,
-            false => Check::Idle,
-        }
-    }
+pub(super) fn collector_is_quiet(after: Duration) -> IsQuiet {
+    IsQuiet::after(after, REST)
 }

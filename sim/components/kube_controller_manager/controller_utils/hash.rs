@@ -14,7 +14,7 @@ fn fnv32a(bytes: impl Iterator<Item = u8>) -> u32 {
 }
 
 /// `ComputeHash`
-pub(super) fn compute_hash(template: &Json, collisions: Option<i64>) -> String {
+pub fn compute_hash(template: &Json, collisions: Option<i64>) -> String {
     let text = template.to_string();
     let count = collisions.map(|count| (count as u32).to_le_bytes());
     // Upstream writes eight bytes, of which the count fills four.

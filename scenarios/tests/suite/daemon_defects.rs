@@ -1,0 +1,12 @@
+//! The defects of the DaemonSet controller that a seed of `daemon-storm` shows. `gone-daemons-are-awaited` is found by
+//! `daemonset-stale`.
+
+use crate::support::pins::pins;
+
+pins! {
+    daemons_are_not_expected: "daemons-are-not-expected",
+    daemon_history_is_kept: "daemon-history-is-kept",
+    daemons_are_made_in_vain: "daemons-are-made-in-vain",
+    fix_wake_daemons_when_expired: "fix-wake-daemons-when-expired",
+    fix_compare_templates_by_hash: "fix-compare-templates-by-hash",
+}
