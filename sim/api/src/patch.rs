@@ -368,7 +368,11 @@ impl Patch<'_> {
         touched: &Json,
         strict: Vec<String>,
     ) -> Result<(Json, Vec<String>), Status> {
-        let shown = || render::patched(&json, self.id, touched);
+        let shown = || match self.custom {
+            // It is a map all through.
+            Some(_) => render::sorted(&json),
+            None => render::patched(&json, self.id, touched),
+        };
         let read = match self.custom {
             Some(custom) => decode::custom::reread(&json, custom),
             None => decode::reread(&json, self.api_version, self.kind),

@@ -8,7 +8,7 @@ mod lease;
 mod list;
 pub(crate) mod update;
 
-use wavetank_api::{Object, Stored};
+use wavetank_api::{Json, Object, Stored};
 use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::{
     Client, Compare, DeleteRange, EtcdError, Key, KeyValue, Keys, OpResponse, Put, Range, Revision,
@@ -67,6 +67,19 @@ impl Storage {
             ..Range::of(Keys::One(key))
         };
         Ok(self.etcd.range::<Object>(rx, range).await?.revision)
+    }
+
+    /// `DryRunnableStorage.copyInto`: an object that is not stored, as it would be read again.
+    ///
+    /// # Errors
+    /// It could not be written or read.
+    pub async fn copy_into(self, rx: Rx, object: Json) -> Result<Json, StoreError> {
+        if self.codec == Codec::PLAIN {
+            return Ok(object);
+        }
+        let written = self.codec.encode(rx, Object::new(object)).await?;
+        let read = self.codec.decode(rx, written).await?;
+        Ok(read.json().clone())
     }
 
     /// `Create`: a transaction that the key does not exist.

@@ -352,6 +352,16 @@ mod tests {
         assert_eq!(shown["apiVersion"], "g.example/v1beta1");
         assert_eq!(shown["spec"], json!({"n": 2}));
         assert_eq!(done(beta.encode(&shown))["apiVersion"], "g.example/v1");
+        // What is of the version that is stored is written as it is, and pruned when it is read.
+        let v1 = definition.version("v1").expect("it is served");
+        let v1 = v1.strategy.custom().expect("a definition has made it");
+        let metadata = json!({"name": "a", "finalizers": []});
+        let empty = json!({"apiVersion": "g.example/v1", "kind": "Thing", "metadata": metadata});
+        assert_eq!(done(v1.encode(&empty)), empty);
+        assert_eq!(
+            done(v1.decode(&empty))["metadata"],
+            json!({"name": "a", "generation": 1})
+        );
         let gone =
             json!({"apiVersion": "g.example/v0", "kind": "Thing", "metadata": {"name": "a"}});
         let error = beta.decode(&gone).expect_err("there is no such version");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Status};
 use wavetank_engine::{Rx, mutant};
+use wavetank_etcd::Key;
 
 use crate::options::StoreError;
 use crate::registry::{Made, Registry, Warnings};
@@ -93,9 +94,13 @@ impl Registry {
         let name = json::text(&object, &["metadata", "name"]).to_owned();
         let key = self.resource.key(&self.namespace, &name);
         if self.dry_run {
-            return match self.storage.get(rx, key, 0).await {
-                Ok(_) => Err(self.check_generated_name_error(&name, &base)),
-                Err(_) => Ok(Made::Unsaved(Arc::new(object))),
+            return match self.storage.get(rx, key.clone(), 0).await {
+                Ok(_) => Err(self.already_exists(rx, key, &name, &base).await),
+                Err(_) => {
+                    let copied = self.storage.copy_into(rx, object).await;
+                    let copied = copied.map_err(|error| self.refusal(error, "create", &name))?;
+                    Ok(Made::Unsaved(Arc::new(copied)))
+                }
             };
         }
         if !json::text(&object, &["metadata", "resourceVersion"]).is_empty()
@@ -111,17 +116,20 @@ impl Registry {
         let ttl = self.resource.strategy.ttl();
         match self.storage.create(rx, key.clone(), new, ttl).await {
             Ok(stored) => Ok(Made::Stored(stored)),
-            Err(StoreError::Exists) => {
-                let mut status = self.check_generated_name_error(&name, &base);
-                if let Ok(other) = self.storage.get(rx, key, 0).await
-                    && other.object.is_being_deleted()
-                {
-                    status.message = format!("object is being deleted: {}", status.message);
-                }
-                Err(status)
-            }
+            Err(StoreError::Exists) => Err(self.already_exists(rx, key, &name, &base).await),
             Err(error) => Err(self.refusal(error, "create", &name)),
         }
+    }
+
+    /// Another object has its name: one more read tells whether that one is going.
+    async fn already_exists(&self, rx: Rx, key: Key, name: &str, base: &str) -> Status {
+        let mut status = self.check_generated_name_error(name, base);
+        if let Ok(other) = self.storage.get(rx, key, 0).await
+            && other.object.is_being_deleted()
+        {
+            status.message = format!("object is being deleted: {}", status.message);
+        }
+        status
     }
 
     /// `CheckGeneratedNameError`.

@@ -171,7 +171,8 @@ impl Registry {
             };
             // `DryRunnableStorage.GuaranteedUpdate`: one try, and nothing is stored.
             if self.dry_run {
-                return wanted.map(Tried::Unsaved);
+                let copied = self.storage.copy_into(rx, wanted?).await;
+                return copied.map(Tried::Unsaved);
             }
             let wanted = wanted.map(|new| Updated {
                 object: Object::new(new),

@@ -128,6 +128,73 @@ fn a_definition_is_established_and_its_objects_are_served() {
     }
 }
 
+#[test]
+fn a_patched_object_that_is_refused_is_shown_as_a_map() {
+    let unknown = Request {
+        query: Query::of(&[("fieldValidation", "Strict")]),
+        ..merge("a", json!({"spec": {"other": 1}}))
+    };
+    let mut lab = lab(1, false, vec![define(), create("a", &[], 1), unknown]);
+    assert_eq!(lab.answer(0).code, 201);
+    lab.run(4.0);
+    assert_eq!(lab.answer(1).code, 201);
+    let Content::Status(status) = lab.answer(2).content else {
+        panic!("it has a field that nobody knows");
+    };
+    let at = |field: &str| {
+        let found = status.message.find(&format!("{field:?}:"));
+        found.unwrap_or_else(|| panic!("{}", status.message))
+    };
+    let order = [
+        "creationTimestamp",
+        "generation",
+        "name",
+        "namespace",
+        "resourceVersion",
+        "uid",
+        "spec",
+    ];
+    assert!(
+        order.is_sorted_by_key(|field| at(field)),
+        "{}",
+        status.message
+    );
+    let end = "strict decoding error: unknown field \"spec.other\"";
+    assert!(status.message.ends_with(end), "{}", status.message);
+}
+
+#[test]
+fn a_name_that_is_going_is_said_to_be_so_in_a_dry_run_as_well() {
+    let again = create("a", &[], 2);
+    let dry = Request {
+        query: Query::of(&[("dryRun", "All")]),
+        ..again.clone()
+    };
+    let script = vec![
+        define(),
+        create("a", &["g.example/f"], 1),
+        dry.clone(),
+        Request::new(Method::Delete, format!("{THINGS}/a")),
+        dry,
+        again,
+    ];
+    let mut lab = lab(1, false, script);
+    assert_eq!(lab.answer(0).code, 201);
+    lab.run(4.0);
+    assert_eq!(lab.answer(1).code, 201);
+    let message = |lab: &mut Lab, request| match lab.answer(request).content {
+        Content::Status(status) => status.message,
+        other => panic!("{other:?}"),
+    };
+    let exists = "things.g.example \"a\" already exists";
+    assert_eq!(message(&mut lab, 2), exists);
+    assert_eq!(lab.answer(3).code, 200);
+    for request in [4, 5] {
+        let going = format!("object is being deleted: {exists}");
+        assert_eq!(message(&mut lab, request), going);
+    }
+}
+
 /// Objects of the stored version are served; without its webhook the other one cannot be, and nothing is lost.
 #[test]
 fn without_its_webhook_a_version_cannot_be_read_or_written() {
