@@ -8,7 +8,8 @@ mod lease;
 mod list;
 pub(crate) mod update;
 
-use wavetank_api::{Json, Object, Stored};
+use wavetank_api::json::{self, Json};
+use wavetank_api::{Object, Stored};
 use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::{
     Client, Compare, DeleteRange, EtcdError, Key, KeyValue, Keys, OpResponse, Put, Range, Revision,
@@ -77,9 +78,15 @@ impl Storage {
         if self.codec == Codec::PLAIN {
             return Ok(object);
         }
+        // What is stored says no revision of its own; a copy keeps it.
+        const REVISION: [&str; 2] = ["metadata", "resourceVersion"];
+        let revision = json::at(&object, &REVISION).cloned();
         let written = self.codec.encode(rx, Object::new(object)).await?;
-        let read = self.codec.decode(rx, written).await?;
-        Ok(read.json().clone())
+        let mut read = self.codec.decode(rx, written).await?.json().clone();
+        if let Some(revision) = revision {
+            json::set(&mut read, &REVISION, revision);
+        }
+        Ok(read)
     }
 
     /// `Create`: a transaction that the key does not exist.
