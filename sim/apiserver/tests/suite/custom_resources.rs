@@ -142,7 +142,7 @@ fn a_patched_object_that_is_refused_is_shown_as_a_map() {
         panic!("it has a field that nobody knows");
     };
     let at = |field: &str| {
-        let found = status.message.find(&format!("{field:?}:"));
+        let found = status.message.find(&format!("\\\"{field}\\\":"));
         found.unwrap_or_else(|| panic!("{}", status.message))
     };
     let order = [
