@@ -13,7 +13,7 @@ use super::notes::Counts;
 pub(super) fn note(note: &Note) -> Option<Description> {
     if let Some(Counts { quota, used }) = note.body.get() {
         return Some(Description {
-            text: format!("counts for the quota {quota}: {used}"),
+            text: format!("has counted what is used of the quota {quota}: {used}"),
             about: vec![quota.to_string()],
         });
     }
