@@ -14,5 +14,5 @@ mod services;
 
 pub use check::{Attributes, Operation, ResourceQuota, check_request};
 pub use evaluator::{Evaluator, calculate_usage};
-pub use pods::quota_pod;
+pub use pods::quota_v1_pod;
 pub use resources::ResourceList;

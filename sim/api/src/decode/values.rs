@@ -314,7 +314,7 @@ impl Quantity {
     }
 
     /// `Quantity.Add`: a sum is written as its first part, unless that is zero.
-    pub(crate) fn plus(self, other: Quantity) -> Quantity {
+    pub(crate) fn add(self, other: Quantity) -> Quantity {
         let of = if self.nanos == 0 { other } else { self };
         of.with(self.nanos.saturating_add(other.nanos))
     }

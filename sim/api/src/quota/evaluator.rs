@@ -3,7 +3,7 @@
 
 use super::check::{Attributes, Operation, ResourceQuota};
 use super::resources::ResourceList;
-use super::scopes::{Selector, selectors_of};
+use super::scopes::{Selector, get_scope_selectors_from_quota};
 use super::{claims, pods, services};
 use crate::Stamp;
 use crate::json::Json;
@@ -104,7 +104,7 @@ impl Evaluator {
     /// `Matches`: does the quota bind this object?
     pub fn matches(&self, quota: &ResourceQuota, object: &Json) -> bool {
         let hard = quota.hard.names();
-        let mut scopes = selectors_of(quota.object.json()).into_iter();
+        let mut scopes = get_scope_selectors_from_quota(quota.object.json()).into_iter();
         !self.matching_resources(&hard).is_empty() && scopes.all(|own| self.is_in(&own, object))
     }
 
@@ -153,14 +153,14 @@ impl Evaluator {
     }
 
     /// `CalculateUsageStats`: what these objects use of these resources of the quota.
-    fn usage_stats<'a>(
+    fn calculate_usage_stats<'a>(
         &self,
         quota: &Json,
         names: &[&str],
         objects: impl Iterator<Item = &'a Json>,
         now: Stamp,
     ) -> ResourceList {
-        let scopes = selectors_of(quota);
+        let scopes = get_scope_selectors_from_quota(quota);
         let bound = objects.filter(|object| scopes.iter().all(|own| self.is_in(own, object)));
         bound.fold(ResourceList::count(names, 0), |used, object| {
             used.add(&self.usage(object, now))
@@ -189,7 +189,7 @@ pub fn calculate_usage(
             None => matched.retain(|name| !own.contains(name)),
             Some(objects) => {
                 let objects = objects.iter().copied();
-                used = used.add(&evaluator.usage_stats(quota, &own, objects, now));
+                used = used.add(&evaluator.calculate_usage_stats(quota, &own, objects, now));
             }
         }
     }

@@ -158,13 +158,13 @@ fn pod_compute_usage_helper(requests: &ResourceList, limits: &ResourceList) -> R
 
 /// `PodUsageFunc`, but for the number of objects.
 pub(super) fn pod_usage_func(pod: &Json, now: Stamp) -> ResourceList {
-    match quota_pod(pod, now) {
+    match quota_v1_pod(pod, now) {
         false => ResourceList::default(),
         true => pod_compute_usage_helper(&sum(pod, "requests"), &sum(pod, "limits")),
     }
 }
 
-/// `PodRequests`, `PodLimits`: what containers say together, or what the pod says for all, and the overhead. What runs
+/// Upstream's `PodRequests`, `PodLimits`: what containers say together, or what the pod says for all, and the overhead. What runs
 /// counts if it is more: a container may have been resized.
 fn sum(pod: &Json, list: &str) -> ResourceList {
     let mut all = aggregate(pod, list);
@@ -186,7 +186,7 @@ fn sum(pod: &Json, list: &str) -> ResourceList {
     }
 }
 
-/// `AggregateContainerRequests`, `AggregateContainerLimits`
+/// Upstream's `AggregateContainerRequests`, `AggregateContainerLimits`
 fn aggregate(pod: &Json, list: &str) -> ResourceList {
     let all = containers(pod, "containers").iter();
     let running = all.fold(ResourceList::default(), |all, own| {
@@ -208,7 +208,7 @@ fn aggregate(pod: &Json, list: &str) -> ResourceList {
     running.add(&beside).max(&most)
 }
 
-/// `determineContainerReqs`, `determineContainerLimits`
+/// Upstream's `determineContainerReqs`, `determineContainerLimits`
 fn of_container(pod: &Json, statuses: &str, container: &Json, list: &str) -> ResourceList {
     let said = ResourceList::of(container, &["resources", list]);
     let mut statuses = json::list(pod, &["status", statuses]).iter();
@@ -227,7 +227,7 @@ fn of_container(pod: &Json, statuses: &str, container: &Json, list: &str) -> Res
 }
 
 /// `QuotaV1Pod`: does the pod still count? One that has ended does not, nor one whose grace period is over.
-pub fn quota_pod(pod: &Json, now: Stamp) -> bool {
+pub fn quota_v1_pod(pod: &Json, now: Stamp) -> bool {
     if matches!(
         json::text(pod, &["status", "phase"]),
         "Failed" | "Succeeded"
@@ -283,7 +283,7 @@ fn uses_cross_namespace_pod_affinity(pod: &Json) -> bool {
 pub(super) fn frees(old: &Json, new: &Json, now: Stamp) -> bool {
     has_resources_changed(old, new)
         || is_terminating(old) != is_terminating(new)
-        || quota_pod(old, now) && !quota_pod(new, now)
+        || quota_v1_pod(old, now) && !quota_v1_pod(new, now)
 }
 
 /// `hasResourcesChanged`
@@ -355,7 +355,7 @@ mod tests {
         assert!(pod_usage_func(&ended, now()).is_empty());
         let going = |at: &str| {
             let metadata = json!({"deletionTimestamp": at, "deletionGracePeriodSeconds": 30});
-            quota_pod(&json!({"metadata": metadata}), now())
+            quota_v1_pod(&json!({"metadata": metadata}), now())
         };
         assert!(going("2026-01-01T00:00:30Z") && !going("2026-01-01T00:00:29Z"));
     }
@@ -399,7 +399,7 @@ mod tests {
     fn scopes_tell_pods_apart() {
         let selects = |scope: &str, pod: &Json| {
             let quota = json!({"spec": {"scopes": [scope]}});
-            let all = super::super::scopes::selectors_of(&quota);
+            let all = super::super::scopes::get_scope_selectors_from_quota(&quota);
             pod_matches_scope_func(&all[0], pod)
         };
         let best_effort = json!({"spec": {"containers": [{"name": "a"}]}});

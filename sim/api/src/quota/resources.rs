@@ -76,7 +76,7 @@ impl ResourceList {
     pub fn add(mut self, other: &ResourceList) -> ResourceList {
         for (name, quantity) in &other.0 {
             let own = self.0.get(name).copied();
-            let sum = own.map_or(*quantity, |own| own.plus(*quantity));
+            let sum = own.map_or(*quantity, |own| own.add(*quantity));
             self.0.insert(name.clone(), sum);
         }
         self

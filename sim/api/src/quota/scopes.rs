@@ -12,7 +12,7 @@ pub(super) struct Selector<'a> {
 }
 
 /// `getScopeSelectorsFromQuota`
-pub(super) fn selectors_of(quota: &Json) -> Vec<Selector<'_>> {
+pub(super) fn get_scope_selectors_from_quota(quota: &Json) -> Vec<Selector<'_>> {
     let plain = json::list(quota, &["spec", "scopes"]).iter();
     let plain = plain.filter_map(Json::as_str).map(|scope| Selector {
         scope,
@@ -58,7 +58,7 @@ mod tests {
                 {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]},
             ]},
         }});
-        let all = selectors_of(&quota);
+        let all = get_scope_selectors_from_quota(&quota);
         assert_eq!(
             (all[0].scope, all[1].scope),
             ("BestEffort", "PriorityClass")

@@ -93,7 +93,11 @@ fn two_servers_charge_to_one_quota() {
         assert_eq!(reason(refused), Reason::Forbidden);
     }
     assert_eq!(reason(lab.answer(POD)), Reason::Forbidden);
-    assert_eq!(lab.answer(ELSEWHERE).code, 201, "another namespace has no quota");
+    assert_eq!(
+        lab.answer(ELSEWHERE).code,
+        201,
+        "another namespace has no quota"
+    );
 }
 
 /// What is not stored is weighed, and not charged; what fails after it was charged stays charged (k/k#70563).

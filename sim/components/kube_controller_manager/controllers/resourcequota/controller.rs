@@ -180,7 +180,7 @@ impl QuotaController {
         Ok(())
     }
 
-    /// `CalculateUsage` over informers.
+    /// What is used as informers show it.
     fn count_cached(&self, rx: Rx, quota: &Stored) -> ResourceList {
         let namespace = quota.object.namespace();
         let listed = self.counted.iter().map(|(evaluator, lister)| {
@@ -192,7 +192,7 @@ impl QuotaController {
         count(rx, quota, &listed)
     }
 
-    /// The same over what is stored.
+    /// The same as it is stored.
     async fn count_live(&self, rx: Rx, quota: &Stored) -> Result<ResourceList, Failure> {
         let namespace = quota.object.namespace();
         let mut listed = Vec::new();
