@@ -4,6 +4,7 @@ use wavetank_version::{AnyVersion, Selection, Set, defects};
 
 use crate::cacher::CacheDefect;
 use crate::endpoints::admission;
+use crate::quota::QuotaDefect;
 use crate::server;
 
 defects! {
@@ -21,6 +22,8 @@ pub struct Defects {
     pub server: Set<ServerDefect>,
     /// Of its watch caches.
     pub cache: Set<CacheDefect>,
+    /// Of its admission plugin for quotas.
+    pub quota: Set<QuotaDefect>,
 }
 
 impl Defects {
@@ -29,6 +32,7 @@ impl Defects {
         Defects {
             server: selection.of(),
             cache: selection.of(),
+            quota: selection.of(),
         }
     }
 
@@ -38,6 +42,7 @@ impl Defects {
         Defects {
             server: Set::shipped_with(version),
             cache: Set::shipped_with(version),
+            quota: Set::shipped_with(version),
         }
     }
 }

@@ -34,6 +34,7 @@ use wavetank_version::Version;
 use crate::apiextensions::{self, Found};
 use crate::cacher::Cacher;
 use crate::gates;
+use crate::quota::{self, QuotaAdmission};
 use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{AuditLog, Audited, Config, InFlight, Serve};
 use crate::storages::Storages;
@@ -261,6 +262,7 @@ impl<'a> RequestContext<'a> {
             part: api.part,
             namespace: api.namespace.clone(),
             rest,
+            validation: quota::is_on(config).then(|| Arc::new(QuotaAdmission) as _),
             dry_run,
             me: config.number,
         }

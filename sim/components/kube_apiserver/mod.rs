@@ -16,9 +16,9 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
-use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES};
+use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, RESOURCE_QUOTAS};
 use wavetank_apiserver::{
-    Admission, ApiServer, AuditLog, CacheDefect, Config, ManagedFields, ServerDefect,
+    Admission, ApiServer, AuditLog, CacheDefect, Config, ManagedFields, QuotaDefect, ServerDefect,
 };
 use wavetank_component::Focus;
 use wavetank_component::{
@@ -31,8 +31,8 @@ use wavetank_version::{List, Listed, Selection, Version};
 use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
 use crate::services::{RepairDefect, ServiceDefect};
 use crate::{
-    clients, custom_resources, etcd, guests, identity, load_balancer, rollout, services,
-    watch_cache,
+    clients, custom_resources, etcd, guests, identity, kube_controller_manager, load_balancer,
+    rollout, services, watch_cache,
 };
 use bootstrap::{Bootstrap, Reconciler};
 use gates::BEGINS_WHEN_READY;
@@ -186,6 +186,7 @@ fn selection(spec: &Spec, version: Version) -> Selection {
             ServiceDefect::LIST,
             RepairDefect::LIST,
             IdentityDefect::LIST,
+            QuotaDefect::LIST,
         ],
     )
 }
@@ -226,6 +227,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         admission: Admission {
             defaults: guests::come(setup),
             policies: admission(setup).has(AdmissionPlugin::ValidatingAdmissionPolicy),
+            quota: admission(setup).has(AdmissionPlugin::ResourceQuota),
             ..Admission::default()
         },
         events_etcd: None,
@@ -321,10 +323,12 @@ impl Component for KubeApiserver {
         let slices = keeps && releases.any(|release| release.has(gates::ENDPOINT_SLICES));
         let endpoints = keeps.then_some(&ENDPOINTS);
         let namespaces = admission(spec).look_at_namespaces();
+        let quotas = admission(spec).has(AdmissionPlugin::ResourceQuota);
         endpoints
             .into_iter()
             .chain(slices.then_some(&ENDPOINT_SLICES))
             .chain(namespaces.then_some(&NAMESPACES))
+            .chain(quotas.then_some(&RESOURCE_QUOTAS))
             .collect()
     }
 
@@ -353,11 +357,17 @@ impl Component for KubeApiserver {
     }
 
     fn defects(&self) -> Vec<List> {
-        vec![ServerDefect::LIST, BootstrapDefect::LIST]
+        vec![ServerDefect::LIST, BootstrapDefect::LIST, QuotaDefect::LIST]
     }
 
     fn shown_by(&self) -> Vec<&'static str> {
-        vec![NAME, identity::NAME, clients::NAME, rollout::NAME]
+        vec![
+            NAME,
+            identity::NAME,
+            clients::NAME,
+            rollout::NAME,
+            kube_controller_manager::QUOTAS,
+        ]
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {

@@ -96,6 +96,8 @@ pub struct Admission {
     pub service_accounts: bool,
     /// Is there a ValidatingAdmissionPolicy that concerns all objects and refuses none?
     pub policies: bool,
+    /// `ResourceQuota`
+    pub quota: bool,
 }
 
 /// By hand: a server that has none of them on has the hash that it had before there were any.
@@ -105,6 +107,9 @@ impl Hash for Admission {
             (self.defaults, self.service_accounts).hash(state);
             if self.policies {
                 state.write_u8(1);
+            }
+            if self.quota {
+                state.write_u8(2);
             }
         }
     }

@@ -8,4 +8,5 @@ mod custom_resources;
 mod discovery;
 mod handlers;
 mod namespaces;
+mod quotas;
 mod shutdown;

@@ -175,6 +175,8 @@ pub struct Setting {
     pub namespaces: bool,
     /// and there is a policy.
     pub policies: bool,
+    /// What is made is charged to quotas.
+    pub quota: bool,
 }
 
 impl Setting {
@@ -202,6 +204,7 @@ impl Setting {
             custom_resources: self.custom_resources.clone(),
             admission: Admission {
                 policies: self.policies,
+                quota: self.quota,
                 ..Admission::default()
             },
             events_etcd: None,
