@@ -7,6 +7,7 @@
 //! - `endpoints`: what was done to several servers, and their leases and addresses;
 //! - `causes`: what is wrong with a custom object, in one order;
 //! - `managed_fields`: who manages objects, which not all recordings tell;
+//! - `recorder`: what the recorder did and its lines do not tell;
 //! - `symbols`: uids, revisions, names and times, which differ from run to run;
 //! - `replay`: one file, line by line, in one pass from an empty store;
 //! - `timing`: how long a server that is gone stays in the Endpoints;
@@ -25,6 +26,7 @@ pub mod head;
 mod lab;
 mod managed_fields;
 mod manager;
+mod recorder;
 mod replay;
 mod score;
 mod symbols;
