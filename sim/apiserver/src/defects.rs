@@ -5,12 +5,14 @@ use wavetank_version::{AnyVersion, Selection, Set, defects};
 use crate::cacher::CacheDefect;
 use crate::endpoints::admission;
 use crate::server;
+use crate::storage;
 
 defects! {
     /// A known bug of the generic apiserver.
     pub enum ServerDefect in "apiservers" {
         ListenerClosesBeforeRemoval = server::LISTENER_CLOSES_BEFORE_REMOVAL,
         PolicyTrustsItsInformer = admission::POLICY_TRUSTS_ITS_INFORMER,
+        StoredInNewestVersion = storage::STORED_IN_NEWEST_VERSION,
     }
 }
 

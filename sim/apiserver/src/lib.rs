@@ -30,6 +30,6 @@ pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
 pub use server::{
     Admission, ApiServer, AuditLog, Audited, Config, HOOKS_DONE, Hook, HookFuture, ManagedFields,
-    STOP_BEGUN, ServerNote,
+    MinCompatibility, STOP_BEGUN, ServerNote,
 };
 pub use storage::{Storage, Updated};

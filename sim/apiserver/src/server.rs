@@ -24,7 +24,7 @@ use crate::endpoints::{self, Route, Watching, namespace_lifecycle};
 use crate::node::{NodeAnswer, NodeOrder};
 use crate::registry::{RestStorage, UIDS, Uids};
 
-pub use config::{Admission, AuditLog, Audited, Config, ManagedFields};
+pub use config::{Admission, AuditLog, Audited, Config, ManagedFields, MinCompatibility};
 use shutdown::{FIRST_HOOK, shutdown};
 pub(crate) use shutdown::{InFlight, LISTENER_CLOSES_BEFORE_REMOVAL, hooks_are_done, is_stopping};
 

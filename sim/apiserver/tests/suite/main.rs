@@ -7,5 +7,6 @@ mod connections;
 mod custom_resources;
 mod discovery;
 mod handlers;
+mod mixed;
 mod namespaces;
 mod shutdown;
