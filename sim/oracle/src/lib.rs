@@ -12,6 +12,7 @@
 //! - `replay`: one file, line by line, in one pass from an empty store;
 //! - `timing`: how long a server that is gone stays in the Endpoints;
 //! - `ask`: requests of one's own to the same server;
+//! - `front_door`: requests as no client means them;
 //! - `score`: how many steps are equal, and the list of those that may differ;
 //! - `manager`: a simulated kube-controller-manager beside the server;
 //! - `controllers`: what controllers write, against recordings of real ones.
@@ -22,6 +23,7 @@ mod causes;
 pub mod controllers;
 pub mod corpus;
 mod endpoints;
+pub mod front_door;
 pub mod head;
 mod lab;
 mod managed_fields;
@@ -32,7 +34,7 @@ mod score;
 mod symbols;
 pub mod timing;
 
-pub use ask::ask;
+pub use ask::{Server, ask};
 pub use replay::{Difference, Replayed, replay};
 pub use score::{Known, Score};
 pub use symbols::Unequal;
