@@ -6,12 +6,14 @@ use crate::cacher::CacheDefect;
 use crate::endpoints::admission;
 use crate::quota::QuotaDefect;
 use crate::server;
+use crate::storage;
 
 defects! {
     /// A known bug of the generic apiserver.
     pub enum ServerDefect in "apiservers" {
         ListenerClosesBeforeRemoval = server::LISTENER_CLOSES_BEFORE_REMOVAL,
         PolicyTrustsItsInformer = admission::POLICY_TRUSTS_ITS_INFORMER,
+        StoredInNewestVersion = storage::STORED_IN_NEWEST_VERSION,
     }
 }
 

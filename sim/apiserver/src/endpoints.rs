@@ -91,6 +91,7 @@ pub(crate) async fn serve(
 async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve) -> Response {
     match &served.route {
         Route::Probe(probe) => health::check(rx, config, *probe).await,
+        Route::Check(probe, name) => health::check_one(rx, config, *probe, name).await,
         Route::Refused(response) => response.clone(),
         Route::Discovery(path) => {
             let request: &Request = served.request.expect();

@@ -32,6 +32,6 @@ pub use options::{Preconditions, StoreError};
 pub use quota::{Admitted, QuotaDefect};
 pub use server::{
     Admission, ApiServer, AuditLog, Audited, Config, HOOKS_DONE, Hook, HookFuture, ManagedFields,
-    STOP_BEGUN, ServerNote,
+    MinCompatibility, STOP_BEGUN, ServerNote,
 };
 pub use storage::{Storage, Updated};

@@ -11,6 +11,7 @@ mod options;
 mod properties;
 mod published;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, RESOURCE_QUOTAS};
 use wavetank_apiserver::{
-    Admission, ApiServer, AuditLog, CacheDefect, Config, ManagedFields, QuotaDefect, ServerDefect,
+    Admission, ApiServer, AuditLog, CacheDefect, Config, ManagedFields, MinCompatibility,
+    QuotaDefect, ServerDefect,
 };
 use wavetank_component::Focus;
 use wavetank_component::{
@@ -204,6 +206,15 @@ fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
     }]
 }
 
+/// The oldest release of all that run one beside another, as if an operator had set `--min-compatibility-version`.
+fn min_compatibility(setup: &Setup) -> MinCompatibility {
+    let running = running(setup).into_iter();
+    let all: BTreeSet<Version> = running
+        .flat_map(|own| [own, rollout::before(setup, own).unwrap_or(own)])
+        .collect();
+    MinCompatibility(all.first().copied().filter(|_| all.len() > 1))
+}
+
 /// The `n`-th apiserver (from 0), of this release.
 fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config {
     let decided: Decided = setup.decided();
@@ -234,6 +245,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
         compaction: watch_cache::compaction(setup),
         audit: AuditLog::Off,
+        min_compatibility: min_compatibility(setup),
     }
 }
 

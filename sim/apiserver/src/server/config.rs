@@ -13,7 +13,7 @@ use wavetank_version::{EtcdVersion, Version};
 
 use crate::Defects;
 use crate::apiextensions::CustomResources;
-use crate::cacher::{self, Cacher};
+use crate::cacher::{self, CachedVersions, Cacher};
 use crate::gates;
 
 /// What never changes in the life of a server.
@@ -55,6 +55,22 @@ pub struct Config {
     pub admission: Admission,
     /// `--audit-log-path`
     pub audit: AuditLog,
+    /// `--min-compatibility-version`
+    pub min_compatibility: MinCompatibility,
+}
+
+/// The oldest release of a server beside this one; `None` if all are of one release, so that nobody reads what another
+/// release has written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MinCompatibility(pub Option<Version>);
+
+/// By hand: a server among its like has the hash that it had when there was no such choice.
+impl Hash for MinCompatibility {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        if let Some(oldest) = self.0 {
+            oldest.hash(state);
+        }
+    }
 }
 
 /// Does a server tell what it was asked and has answered? Only who compares its clients with real ones wants that.
@@ -185,6 +201,7 @@ impl Config {
             defects: self.defects.cache,
             etcd: self.etcd(),
             progress: cacher::supports_progress(etcd),
+            versions: CachedVersions(self.storage_versions()),
         })
     }
 

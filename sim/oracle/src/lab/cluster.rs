@@ -149,6 +149,7 @@ impl Cluster {
             watch_cache: self.watch_cache.then_some(self.etcd),
             compaction: None,
             audit: self.audit,
+            min_compatibility: Default::default(),
         }
     }
 
