@@ -179,13 +179,15 @@ impl Components {
     }
 
     /// The same, with what follows from which components there are: the kinds that its apiservers serve, and whether
-    /// somebody elects a leader.
+    /// somebody elects a leader or may apply.
     pub fn complete(&self, spec: Spec) -> Spec {
         let kinds = self.kinds(&spec);
-        let elects = self.iter().any(|own| own.elects() && own.exists(&spec));
+        let any =
+            |is: fn(&dyn Component) -> bool| self.iter().any(|own| is(own) && own.exists(&spec));
         Spec {
             kinds,
-            elects,
+            elects: any(Component::elects),
+            applies: any(Component::applies),
             ..spec
         }
     }

@@ -145,6 +145,11 @@ pub trait Component: Send + Sync + 'static {
         false
     }
 
+    /// May its processes apply (`application/apply-patch+yaml`)? Then apiservers keep `managedFields`.
+    fn applies(&self) -> bool {
+        false
+    }
+
     /// Where worlds with such a one are simulated, if its processes are no values, which could be copied.
     fn apart(&self) -> Option<Arc<dyn Apart>> {
         None

@@ -34,6 +34,8 @@ pub struct Spec {
     pub kinds: Kinds,
     /// Are there processes that elect a leader?
     pub elects: bool,
+    /// Are there processes that may apply?
+    pub applies: bool,
 }
 
 impl Spec {

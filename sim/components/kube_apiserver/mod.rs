@@ -230,7 +230,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         number: n as u32 + 1,
         kinds: setup.kinds.clone(),
         namespace_lifecycle: admission(setup).look_at_namespaces(),
-        managed_fields: match custom_resources::are_served(setup) {
+        managed_fields: match custom_resources::are_served(setup) || setup.applies {
             true => ManagedFields::Kept,
             false => ManagedFields::default(),
         },

@@ -199,6 +199,11 @@ impl Component for Operator {
         self.kinds.clone()
     }
 
+    /// Most operators of today do.
+    fn applies(&self) -> bool {
+        true
+    }
+
     fn apart(&self) -> Option<Arc<dyn Apart>> {
         Some(Arc::new(Forks))
     }

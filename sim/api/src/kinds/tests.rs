@@ -7,7 +7,7 @@ use wavetank_version::Version;
 
 use super::{
     CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, IP_ADDRESSES, LEASES, NAMESPACES, Resource, SECRETS,
-    SERVICE_CIDRS, SERVICES, deployments, pod_binding, pods, services,
+    SERVICE_CIDRS, SERVICES, STATEFUL_SETS, deployments, pod_binding, pods, services,
 };
 use crate::decode::{self, FieldValidation};
 use crate::http::Body;
@@ -63,6 +63,40 @@ fn updated(
         .prepare_for_update(&cx, part, &mut new, old);
     let errors = resource.strategy.validate_update(&cx, part, &new, old);
     (new, errors.to_string())
+}
+
+/// A StatefulSet whose pods mount this.
+fn mounting(volume: &str) -> Json {
+    let labels = json!({"app": "db"});
+    let container = json!({
+        "name": "c", "image": "i", "volumeMounts": [{"name": volume, "mountPath": "/data"}],
+    });
+    json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {
+            "serviceName": "db", "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+            "volumeClaimTemplates": [{
+                "metadata": {"name": "data"},
+                "spec": {
+                    "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": "1Gi"}},
+                },
+            }],
+        },
+    })
+}
+
+#[test]
+fn pods_of_stateful_sets_mount_their_claims() {
+    let (_, errors) = created(&STATEFUL_SETS, mounting("data"));
+    assert_eq!(errors.to_string(), "");
+    let (set, errors) = created(&STATEFUL_SETS, mounting("other"));
+    let message = "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"other\"";
+    assert_eq!(errors.to_string(), message);
+    let volumes = tree::at(&set, &["spec", "template", "spec", "volumes"]);
+    assert_eq!(volumes, None, "what is looked at is not stored");
 }
 
 #[test]

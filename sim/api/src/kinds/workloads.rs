@@ -2,6 +2,8 @@
 //! and what they are made of (`kubernetes/pkg/registry/apps`, `batch/cronjob`, `core/replicationcontroller`,
 //! `core/podtemplate`, with `defaults.go` and `validation.go` of their groups).
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::declared::{Declared, Generation, OF_SPEC, each, fill, immutable};
@@ -37,7 +39,7 @@ pub(super) const REPLICA_SETS: Declared = Declared {
     validate: |set, errors| {
         not_negative(set, &["spec", "replicas"], errors);
         not_negative(set, &["spec", "minReadySeconds"], errors);
-        validate_selected_template(set, "replicaset", errors);
+        validate_selected_template(set, template_of(set), "replicaset", errors);
     },
     validate_update: |new, old, errors| immutable_selector(new, old, errors),
     validate_status: |new, old, errors| validate_replica_set_status(new, old, errors),
@@ -119,7 +121,7 @@ pub(super) const DAEMON_SETS: Declared = Declared {
         }
     },
     validate: |set, errors| {
-        validate_selected_template(set, "daemonset", errors);
+        validate_selected_template(set, template_of(set), "daemonset", errors);
         for field in ["minReadySeconds", "revisionHistoryLimit"] {
             not_negative(set, &["spec", field], errors);
         }
@@ -293,12 +295,39 @@ fn validate_stateful_set_spec(set: &Json, errors: &mut ErrorList) {
     for field in ["replicas", "minReadySeconds"] {
         not_negative(set, &["spec", field], errors);
     }
-    validate_selected_template(set, "statefulset", errors);
+    let template = template_to_validate(set);
+    validate_selected_template(set, &template, "statefulset", errors);
+}
+
+/// `templateToValidate` of `ValidateStatefulSetSpec`: as the pods are that the controller makes of it, with a volume for
+/// each claim, and names of its own choice.
+fn template_to_validate(set: &Json) -> Json {
+    let mut template = template_of(set).clone();
+    let Some(spec) = template.get_mut("spec").and_then(Json::as_object_mut) else {
+        return template;
+    };
+    spec.remove("hostname");
+    spec.remove("subdomain");
+    let claims = json::list(set, &["spec", "volumeClaimTemplates"]).iter();
+    let named = claims.map(|claim| json::text(claim, &["metadata", "name"]));
+    let named: BTreeSet<&str> = named.collect();
+    if !named.is_empty() {
+        let of_claim = |name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}});
+        let mut volumes: Vec<Json> = named.iter().map(of_claim).collect();
+        let own = spec.get("volumes").and_then(Json::as_array);
+        let is_own = |volume: &&Json| !named.contains(json::text(volume, &["name"]));
+        volumes.extend(own.into_iter().flatten().filter(is_own).cloned());
+        spec.insert("volumes".to_owned(), volumes.into());
+    }
+    template
+}
+
+fn template_of(set: &Json) -> &Json {
+    json::at(set, &["spec", "template"]).unwrap_or(&Json::Null)
 }
 
 /// A selector and the template whose labels it must match.
-fn validate_selected_template(set: &Json, kind: &str, errors: &mut ErrorList) {
-    let template = json::at(set, &["spec", "template"]).unwrap_or(&Json::Null);
+fn validate_selected_template(set: &Json, template: &Json, kind: &str, errors: &mut ErrorList) {
     let selector = json::at(set, &["spec", "selector"]).filter(|own| !own.is_null());
     let Some(selector) = selector else {
         errors.required("spec.selector", "");

@@ -25,6 +25,7 @@ thread_local! {
     static WALL: Cell<u64> = const { Cell::new(EPOCH) };
     static PARKING: Cell<bool> = const { Cell::new(false) };
     static PARKED: Cell<Option<u64>> = const { Cell::new(None) };
+    static WOKEN: Cell<Option<u64>> = const { Cell::new(None) };
     static THREADS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -59,6 +60,7 @@ pub(crate) fn begin_park() {
 /// It does not sleep, or has woken. Would it have slept?
 pub(crate) fn end_park() -> bool {
     PARKING.set(false);
+    WOKEN.set(None);
     PARKED.get().is_some()
 }
 
@@ -76,6 +78,11 @@ pub(super) fn would_sleep(until: u64) {
     PARKED.set(Some(until));
 }
 
+/// Who slept for so long looks at the clock for whether it has: the next look at it, and only that, shows its end.
+pub(super) fn looks_whether_it_slept_until(until: u64) {
+    WOKEN.set(Some(until));
+}
+
 /// The program starts a thread.
 pub(super) fn starts_thread() {
     THREADS.set(true);
@@ -88,6 +95,11 @@ pub(crate) fn take_threads() -> bool {
 
 pub(super) fn monotonic() -> u64 {
     MONOTONIC.get()
+}
+
+/// What whoever looks at the monotonic clock sees.
+pub(super) fn seen() -> u64 {
+    WOKEN.take().unwrap_or_else(monotonic)
 }
 
 pub(super) fn wall() -> u64 {

@@ -83,7 +83,7 @@ fn timespec_of(nanos: u64) -> timespec {
 fn shown(clock: clockid_t) -> u64 {
     match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => entropy::wall(),
-        _ => entropy::monotonic(),
+        _ => entropy::seen(),
     }
 }
 
@@ -154,6 +154,10 @@ unsafe extern "C" fn syscall(
                 // SAFETY: what the caller promises: where it waits with a limit, the fourth is its address.
                 if let Some(until) = unsafe { sleeps_until(b, d as *const timespec) } {
                     entropy::would_sleep(until);
+                    if operation(b) == libc::FUTEX_WAIT {
+                        // `parking_lot` (tokio has it with its feature `full`) does not believe that its time has come.
+                        entropy::looks_whether_it_slept_until(until);
+                    }
                     return raw::fail(libc::ETIMEDOUT) as c_long;
                 }
             }
@@ -194,12 +198,17 @@ unsafe extern "C" fn pthread_create(
     unsafe { create(thread, attributes, start, argument) }
 }
 
+/// What is asked of a futex.
+fn operation(with_flags: usize) -> c_int {
+    (with_flags & OPERATION) as c_int
+}
+
 /// Until when a thread would sleep at a futex, if it would and not for ever.
 ///
 /// # Safety
 /// If it waits, `limit` must be null or valid for reads.
 unsafe fn sleeps_until(operation: usize, limit: *const timespec) -> Option<u64> {
-    let operation = (operation & OPERATION) as c_int;
+    let operation = self::operation(operation);
     let is_wait = matches!(operation, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET);
     if !is_wait || limit.is_null() {
         return None;
@@ -214,4 +223,71 @@ unsafe fn sleeps_until(operation: usize, limit: *const timespec) -> Option<u64> 
         libc::FUTEX_WAIT => entropy::monotonic().saturating_add(limit),
         _ => limit,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::time::{Duration, Instant};
+
+    use super::super::{Clocks, begin_park, end_park, enter, in_child, take_parked};
+
+    const NOW: Duration = Duration::from_secs(7);
+    const SLEEP: Duration = Duration::from_secs(5);
+    /// So often it is asked whether to stop: a wait that does not end is none of the program's making.
+    const ASKED: u32 = 100;
+
+    /// Until when a program would sleep, and whether its clock has moved by that.
+    fn slept(wait: impl Fn() + Sync) -> (Duration, bool) {
+        let mut work = || {
+            let clocks = Clocks {
+                monotonic: NOW.as_nanos() as u64,
+                wall: 0,
+            };
+            enter(clocks, 1);
+            let before = Instant::now();
+            begin_park();
+            wait();
+            let is_later = Instant::now() != before;
+            assert!(end_park(), "it would sleep");
+            let until = take_parked().expect("it would sleep");
+            [&until.to_le_bytes()[..], &[u8::from(is_later)]].concat()
+        };
+        let asked = Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() > ASKED
+        };
+        let bytes = in_child(&mut work, &stop).expect("it comes to its end");
+        let bytes = bytes.expect("it does not wait for a clock that stands still");
+        let (until, is_later) = bytes.split_first_chunk().expect("a number");
+        (
+            Duration::from_nanos(u64::from_le_bytes(*until)),
+            is_later == [1],
+        )
+    }
+
+    /// As a runtime of tokio does that has the feature `parking_lot`.
+    #[test]
+    fn who_waits_with_parking_lot_has_waited() {
+        let wait = || {
+            let (lock, condition) = (parking_lot::Mutex::new(()), parking_lot::Condvar::new());
+            let mut guard = lock.lock();
+            assert!(condition.wait_for(&mut guard, SLEEP).timed_out());
+        };
+        assert_eq!(slept(wait), (NOW + SLEEP, false));
+    }
+
+    /// As one without it does.
+    #[test]
+    #[allow(clippy::disallowed_types, reason = "it is what is tested")]
+    fn who_waits_with_the_standard_library_has_waited() {
+        let wait = || {
+            let (lock, condition) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
+            let guard = lock.lock().expect("nobody has it");
+            let (_, waited) = condition.wait_timeout(guard, SLEEP).expect("it waits");
+            assert!(waited.timed_out());
+        };
+        assert_eq!(slept(wait), (NOW + SLEEP, false));
+    }
 }
