@@ -55,6 +55,34 @@ fn an_ordered_set_comes_up_and_is_rolled_out() {
     is_told("ordered-roll-out", ORDERED);
 }
 
+#[test]
+fn a_quota_is_counted_charged_and_freed() {
+    is_told("quota-is-kept", QUOTA);
+}
+
+const QUOTA: &str = "
+name: quota-is-kept
+about: A quota is made beside a ConfigMap, another one is charged to it, a third is refused, until one goes.
+release: v1.36
+topology: {etcd: 1, apiservers: 1, controller-managers: 1, quota-users: 1, watch-cache: true}
+options:
+  endpoint-reconciler-type: none
+  controllers: [resourcequota-controller]
+  enable-admission-plugins: [ResourceQuota]
+  concurrent-resource-quota-syncs: 1
+storm: 200s
+calm: 1s
+plan:
+  - {at: 10s, tell: {process: qu1, what: use, with: {what: create, kind: config-map, name: c0}}}
+  - {at: 12s, tell: {process: qu1, what: use, with: {what: limit, quota: all, allows: 2}}}
+  - {at: 14s, tell: {process: qu1, what: use, with: {what: create, kind: config-map, name: c1}}}
+  - {at: 16s, tell: {process: qu1, what: use, with: {what: create, kind: config-map, name: c2}}}
+  - {at: 18s, tell: {process: qu1, what: use, with: {what: create, kind: burstable, name: p0}}}
+  - {at: 20s, tell: {process: qu1, what: use, with: {what: delete, kind: config-map, name: c0}}}
+  - {at: 22s, tell: {process: qu1, what: use, with: {what: end, name: p0}}}
+  - {at: 150s, tell: {process: qu1, what: use, with: {what: create, kind: config-map, name: c2}}}
+";
+
 const SLICES: &str = "
 name: slices-of-a-service
 about: A Service comes, its pods become ready, there are more of them than a slice takes, and all goes.

@@ -82,7 +82,7 @@ properties: [stopped-address-is-removed]
     ),
 ];
 
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 11] = [
     Row {
         defect: "last-apiserver-keeps-address",
         scenario: "kubernetes-endpoints",
@@ -142,6 +142,12 @@ const ROWS: [Row; 10] = [
         scenario: "rolling-upgrade",
         seeds: 0..12,
         property: "endpoints-are-not-emptied",
+    },
+    Row {
+        defect: "stored-in-newest-version",
+        scenario: "rolling-upgrade",
+        seeds: 0..12,
+        property: "stored-objects-can-be-read",
     },
 ];
 
@@ -276,4 +282,5 @@ defects! {
     fix_retry_remove_endpoints,
     fix_remove_absent_lease,
     fix_leave_shared_lease,
+    stored_in_newest_version,
 }

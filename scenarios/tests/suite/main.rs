@@ -34,6 +34,7 @@ mod operator_example;
 mod own_component;
 mod pages;
 mod pins;
+mod quota_defects;
 mod reduction;
 mod scenes;
 mod schema;

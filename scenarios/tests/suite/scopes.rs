@@ -191,13 +191,15 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 7] = [
+const LARGE_OTHERS: [&str; 9] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
     "daemonset-stale",
     "definition-late",
     "definition-tear-down",
+    "quota-change",
+    "quota-recount",
     "slices-stale",
 ];
 

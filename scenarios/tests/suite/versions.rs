@@ -262,7 +262,12 @@ fn a_release_between_two_needs_no_more_than_a_row() {
     assert!(ran > 5, "{ran}");
     assert_eq!(
         younger,
-        ["daemon-storm", "endpoints-storm", "stateful-storm"]
+        [
+            "daemon-storm",
+            "endpoints-storm",
+            "quota-storm",
+            "stateful-storm"
+        ]
     );
     assert!(found.is_empty(), "{found:?}");
 }

@@ -77,7 +77,7 @@ const OTHER_KINDS: [(&str, &str); 3] =
     [("v1", "ComponentStatus"), ("v1", "List"), ("v1", "Status")];
 
 /// The scheme that objects are registered in.
-const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+pub(crate) const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 /// The scheme of `DeleteOptions`.
 const META_SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
 

@@ -4,10 +4,12 @@
 //!
 //! - `groups`: which groups there are, in which order;
 //! - `documents`: what they look like on the wire;
+//! - `paths`: which paths there are beside them;
 //! - `sha256`: the hash of a storage version.
 
 mod documents;
 mod groups;
+mod paths;
 mod sha256;
 
 use base64::Engine;
@@ -22,6 +24,7 @@ pub use documents::{
     api_group, api_group_list, api_resource_list, api_versions, e_tag, group_discovery_list,
 };
 pub use groups::{Group, GroupVersion, groups_of, groups_of_api_services, priority};
+pub use paths::{checks_of, listed_paths};
 
 /// What the declaration of a kind says for discovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +56,7 @@ pub const ALL: &[&str] = &["all"];
 pub const API_EXTENSIONS: &[&str] = &["api-extensions"];
 const OF_PART: &[&str] = &["get", "patch", "update"];
 const CREATE: &[&str] = &["create"];
+const READ: &[&str] = &["get", "list"];
 const CONNECT: &[&str] = &["create", "get"];
 const PROXY: &[&str] = &["create", "delete", "get", "patch", "update"];
 
@@ -252,10 +256,21 @@ pub fn without_objects() -> Vec<ApiResource> {
         verbs: owned(verbs),
         ..ApiResource::default()
     };
-    vec![ApiResource {
-        namespaced: true,
-        ..of("bindings", "binding", "Binding", CREATE)
-    }]
+    vec![
+        ApiResource {
+            namespaced: true,
+            ..of("bindings", "binding", "Binding", CREATE)
+        },
+        ApiResource {
+            short_names: owned(&["cs"]),
+            ..of(
+                "componentstatuses",
+                "componentstatus",
+                "ComponentStatus",
+                READ,
+            )
+        },
+    ]
 }
 
 #[cfg(test)]

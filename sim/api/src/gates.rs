@@ -4,6 +4,24 @@
 use wavetank_version::{Gate, gates};
 
 gates! {
+    /// EndpointSlices as `discovery.k8s.io/v1` (this and what follows as `APILifecycleIntroduced` of each type says).
+    pub ENDPOINT_SLICES_V1 = Gate::since(1, 21);
+    /// CronJobs as `batch/v1`.
+    pub CRON_JOBS_V1 = Gate::since(1, 21);
+    /// PodDisruptionBudgets as `policy/v1`.
+    pub POD_DISRUPTION_BUDGETS_V1 = Gate::since(1, 21);
+    /// HorizontalPodAutoscalers as `autoscaling/v2`.
+    pub AUTOSCALERS_V2 = Gate::since(1, 23);
+    /// Ingresses as `networking.k8s.io/v1`.
+    pub INGRESSES_V1 = Gate::since(1, 19);
+    /// CertificateSigningRequests as `certificates.k8s.io/v1`.
+    pub CERTIFICATE_SIGNING_REQUESTS_V1 = Gate::since(1, 19);
+    /// RuntimeClasses as `node.k8s.io/v1`.
+    pub RUNTIME_CLASSES_V1 = Gate::since(1, 20);
+    /// CSIDrivers as `storage.k8s.io/v1`.
+    pub CSI_DRIVERS_V1 = Gate::since(1, 18);
+    /// CSINodes as `storage.k8s.io/v1`.
+    pub CSI_NODES_V1 = Gate::since(1, 17);
     /// `resourceVersionMatch` of a list (KEP-1904, `apimachinery/pkg/apis/meta/v1/types.go`).
     pub RESOURCE_VERSION_MATCH = Gate::since(1, 19);
     /// Services have as many addresses as families: `clusterIPs`, `ipFamilies` (PR #91824,

@@ -22,6 +22,7 @@ pub mod openapi;
 pub mod options;
 pub mod patch;
 pub mod printers;
+pub mod quota;
 pub mod quote;
 mod render;
 pub mod reviews;

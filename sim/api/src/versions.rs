@@ -2,6 +2,8 @@
 //! caches know the hub only; what comes in is converted to it, what goes out from it
 //! (`apimachinery/pkg/runtime/converter.go`, and `conversion.go` of each group). The hub is the version that is stored.
 
+pub mod stored;
+
 use crate::decode::typed;
 use crate::json::Json;
 use crate::kinds::Resource;

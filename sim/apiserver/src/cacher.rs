@@ -34,6 +34,7 @@ mod state;
 mod watcher;
 mod window;
 
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use wavetank_api::kinds::Kinds;
@@ -52,7 +53,7 @@ pub use register::Watch;
 
 use crate::Defects;
 use crate::etcd_clients::purpose_of;
-use crate::storage::{Codec, Storage};
+use crate::storage::{Codec, Storage, StorageVersions};
 use state::Cache;
 
 const REFLECT: Name = Name::new("cache-reflector");
@@ -84,6 +85,21 @@ pub struct Config {
     pub etcd: Client,
     /// Does that etcd answer requests for progress as it should ([`supports_progress`])?
     pub progress: bool,
+    /// In which versions it finds objects.
+    pub versions: CachedVersions,
+}
+
+/// In which versions a cache finds objects in etcd, if there are servers of several releases.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CachedVersions(pub Option<StorageVersions>);
+
+/// By hand: where all servers are of one release it says nothing.
+impl Hash for CachedVersions {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if let Some(versions) = self.0 {
+            versions.hash(state);
+        }
+    }
 }
 
 /// `storage/feature/feature_support_checker.go`: is `RequestWatchProgress` to be trusted?
@@ -270,6 +286,11 @@ impl Cacher {
         self.config.etcd.made_for(purpose_of(self.resource))
     }
 
+    /// How its objects are read.
+    fn codec(self) -> Codec {
+        Codec::of(self.resource, self.config.versions.0)
+    }
+
     fn storage(self) -> Storage {
         Storage {
             etcd: self.etcd(),
@@ -279,7 +300,7 @@ impl Cacher {
                 cache: self.config.defects,
                 ..Defects::default()
             },
-            codec: Codec::of(self.resource),
+            codec: self.codec(),
         }
     }
 

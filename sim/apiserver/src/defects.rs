@@ -4,13 +4,16 @@ use wavetank_version::{AnyVersion, Selection, Set, defects};
 
 use crate::cacher::CacheDefect;
 use crate::endpoints::admission;
+use crate::quota::QuotaDefect;
 use crate::server;
+use crate::storage;
 
 defects! {
     /// A known bug of the generic apiserver.
     pub enum ServerDefect in "apiservers" {
         ListenerClosesBeforeRemoval = server::LISTENER_CLOSES_BEFORE_REMOVAL,
         PolicyTrustsItsInformer = admission::POLICY_TRUSTS_ITS_INFORMER,
+        StoredInNewestVersion = storage::STORED_IN_NEWEST_VERSION,
     }
 }
 
@@ -21,6 +24,8 @@ pub struct Defects {
     pub server: Set<ServerDefect>,
     /// Of its watch caches.
     pub cache: Set<CacheDefect>,
+    /// Of its admission plugin for quotas.
+    pub quota: Set<QuotaDefect>,
 }
 
 impl Defects {
@@ -29,6 +34,7 @@ impl Defects {
         Defects {
             server: selection.of(),
             cache: selection.of(),
+            quota: selection.of(),
         }
     }
 
@@ -38,6 +44,7 @@ impl Defects {
         Defects {
             server: Set::shipped_with(version),
             cache: Set::shipped_with(version),
+            quota: Set::shipped_with(version),
         }
     }
 }

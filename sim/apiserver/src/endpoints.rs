@@ -34,6 +34,7 @@ use wavetank_version::Version;
 use crate::apiextensions::{self, Found};
 use crate::cacher::Cacher;
 use crate::gates;
+use crate::quota::{self, QuotaAdmission};
 use crate::registry::{Made, Registry, Warnings, warn};
 use crate::server::{AuditLog, Audited, Config, InFlight, Serve};
 use crate::storages::Storages;
@@ -90,6 +91,7 @@ pub(crate) async fn serve(
 async fn handle(rx: Rx, config: &Config, storages: &dyn Storages, served: &Serve) -> Response {
     match &served.route {
         Route::Probe(probe) => health::check(rx, config, *probe).await,
+        Route::Check(probe, name) => health::check_one(rx, config, *probe, name).await,
         Route::Refused(response) => response.clone(),
         Route::Discovery(path) => {
             let request: &Request = served.request.expect();
@@ -261,6 +263,7 @@ impl<'a> RequestContext<'a> {
             part: api.part,
             namespace: api.namespace.clone(),
             rest,
+            validation: quota::is_on(config).then(|| Arc::new(QuotaAdmission) as _),
             dry_run,
             me: config.number,
         }

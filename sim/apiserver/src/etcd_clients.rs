@@ -10,7 +10,8 @@ use wavetank_version::Defect;
 use crate::CacheDefect;
 use crate::gates;
 use crate::server::Config;
-use crate::storage::{Codec, Storage};
+use crate::server::MinCompatibility;
+use crate::storage::{Codec, Storage, StorageVersions};
 
 pub(crate) const ETCD_CONNECTION_IS_NOT_CHECKED: Defect = Defect::known(
     "etcd-connection-is-not-checked",
@@ -55,10 +56,25 @@ impl Config {
         }
     }
 
+    /// How objects of a resource are written and read.
+    pub(crate) fn codec_of(&self, resource: &'static Resource) -> Codec {
+        Codec::of(resource, self.storage_versions())
+    }
+
+    /// In which versions objects are stored, if there are servers of several releases.
+    pub(crate) fn storage_versions(&self) -> Option<StorageVersions> {
+        let MinCompatibility(oldest) = self.min_compatibility;
+        oldest.map(|min_compatibility| StorageVersions {
+            release: self.release,
+            min_compatibility,
+            defects: self.defects.server,
+        })
+    }
+
     /// The storage of a resource (`newETCD3Storage`).
     pub fn storage_of(&self, resource: &'static Resource) -> Storage {
         let mut storage = self.storage_for(purpose_of(resource));
-        storage.codec = Codec::of(resource);
+        storage.codec = self.codec_of(resource);
         if let Some(apart) = self.events_etcd.filter(|_| *resource == EVENTS) {
             storage.etcd.endpoints = apart.into();
         }

@@ -43,6 +43,15 @@ gates! {
     pub AGGREGATED_DISCOVERY = Gate::since(1, 30);
     /// `/openapi/v3` (KEP-2896, `OpenAPIV3`, beta; alpha and off since 1.23).
     pub OPENAPI_V3 = Gate::since(1, 24);
+    /// The admission plugin for quotas in the form that is here: quotas are looked up only before the informer has synced, and
+    /// an update of a pod is charged where its scope changes.
+    pub QUOTA_ADMISSION = Gate::since(1, 36);
+    /// A server knows the oldest release beside it, and stores what that one can read (KEP-4330, `emulatedStorageVersion`).
+    /// Before, whoever added a version listed by hand what had to wait for the next release.
+    pub STORED_AS_THE_OLDEST_KNOWS = Gate::since(1, 31);
+    /// `/` lists the checks of health checks, and each is served by its name. All releases do; of older ones the names are
+    /// not known.
+    pub CHECKS_ARE_LISTED = Gate::since(1, 36);
     /// `/version` tells which releases a server emulates and goes with (the first modelled release that has it).
     pub VERSION_TELLS_COMPATIBILITY = Gate::since(1, 36);
 }

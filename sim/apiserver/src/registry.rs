@@ -9,6 +9,7 @@ mod create;
 pub(crate) mod delete;
 mod rest_storage;
 pub(crate) mod update;
+mod validate;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub(crate) use create::generate_name;
 pub use delete::Deletion;
 pub use rest_storage::{Begun, Finish, Generic, Gone, Hooked, Reading, RestStorage};
 pub use update::{Change, Update};
+pub use validate::ValidateObject;
 
 /// What went into the uids of this life of the server: its life, and how many there were in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -59,6 +61,8 @@ pub struct Registry {
     pub namespace: Arc<str>,
     /// What the resource adds.
     pub rest: Arc<dyn RestStorage>,
+    /// What admits objects once they are as they would be stored.
+    pub validation: Option<Arc<dyn ValidateObject>>,
     /// Is nothing to be stored (`dryRun=All`)?
     pub dry_run: bool,
     /// The server itself: goes into uids.

@@ -22,9 +22,10 @@ use crate::apiextensions::{self, CustomPath};
 use crate::cacher::{self, Cacher};
 use crate::endpoints::{self, Route, Watching, namespace_lifecycle};
 use crate::node::{NodeAnswer, NodeOrder};
+use crate::quota;
 use crate::registry::{RestStorage, UIDS, Uids};
 
-pub use config::{Admission, AuditLog, Audited, Config, ManagedFields};
+pub use config::{Admission, AuditLog, Audited, Config, ManagedFields, MinCompatibility};
 use shutdown::{FIRST_HOOK, shutdown};
 pub(crate) use shutdown::{InFlight, LISTENER_CLOSES_BEFORE_REMOVAL, hooks_are_done, is_stopping};
 
@@ -193,6 +194,7 @@ impl<H: Hook> Process for ApiServer<H> {
             }
         }
         namespace_lifecycle::boot(&self.config, cx);
+        quota::boot(&self.config, cx);
         apiextensions::boot(&self.config, cx);
         aggregator::boot(&self.config, cx);
         for hook in &*self.hooks {
@@ -205,6 +207,7 @@ impl<H: Hook> Process for ApiServer<H> {
 
     fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
         let own = namespace_lifecycle::timer(&self.config, cx, timer)
+            || quota::timer(&self.config, cx, timer)
             || apiextensions::timer(&self.config, cx, timer)
             || aggregator::timer(&self.config, cx, timer);
         let known = own || self.hooks.iter().any(|hook| hook.timer(cx, timer));
@@ -316,6 +319,7 @@ impl<H: Hook> Process for ApiServer<H> {
         }
         let parts = endpoints::routine(task).or_else(|| cacher::routine(task));
         let parts = parts.or_else(|| namespace_lifecycle::routine(&self.config, task));
+        let parts = parts.or_else(|| quota::routine(&self.config, task));
         let parts = parts.or_else(|| apiextensions::routine(&self.config, task));
         let parts = parts.or_else(|| aggregator::routine(&self.config, task));
         if let Some(routine) = parts.or_else(|| wavetank_etcd::client::routine(task)) {

@@ -22,7 +22,8 @@ use crate::Defects;
 use crate::gates;
 use crate::options::{Preconditions, StoreError};
 
-pub use codec::Codec;
+pub(crate) use codec::STORED_IN_NEWEST_VERSION;
+pub use codec::{Codec, StorageVersions};
 pub use update::Updated;
 
 /// Objects under keys of an etcd.

@@ -11,14 +11,16 @@ mod options;
 mod properties;
 mod published;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
 use wavetank_api::Resource;
-use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES};
+use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, RESOURCE_QUOTAS};
 use wavetank_apiserver::{
-    Admission, ApiServer, AuditLog, CacheDefect, Config, ManagedFields, ServerDefect,
+    Admission, ApiServer, AuditLog, CacheDefect, Config, ManagedFields, MinCompatibility,
+    QuotaDefect, ServerDefect,
 };
 use wavetank_component::Focus;
 use wavetank_component::{
@@ -31,8 +33,8 @@ use wavetank_version::{List, Listed, Selection, Version};
 use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
 use crate::services::{RepairDefect, ServiceDefect};
 use crate::{
-    clients, custom_resources, etcd, guests, identity, load_balancer, rollout, services,
-    watch_cache,
+    clients, custom_resources, etcd, guests, identity, kube_controller_manager, load_balancer,
+    rollout, services, watch_cache,
 };
 use bootstrap::{Bootstrap, Reconciler};
 use gates::BEGINS_WHEN_READY;
@@ -186,6 +188,7 @@ fn selection(spec: &Spec, version: Version) -> Selection {
             ServiceDefect::LIST,
             RepairDefect::LIST,
             IdentityDefect::LIST,
+            QuotaDefect::LIST,
         ],
     )
 }
@@ -201,6 +204,15 @@ fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
         published: Arc::new(setup.part::<PublishedOptions>().published()),
         defects: Defects::of(&selection(setup, config.release)),
     }]
+}
+
+/// The oldest release of all that run one beside another, as if an operator had set `--min-compatibility-version`.
+fn min_compatibility(setup: &Setup) -> MinCompatibility {
+    let running = running(setup).into_iter();
+    let all: BTreeSet<Version> = running
+        .flat_map(|own| [own, rollout::before(setup, own).unwrap_or(own)])
+        .collect();
+    MinCompatibility(all.first().copied().filter(|_| all.len() > 1))
 }
 
 /// The `n`-th apiserver (from 0), of this release.
@@ -226,12 +238,14 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
         admission: Admission {
             defaults: guests::come(setup),
             policies: admission(setup).has(AdmissionPlugin::ValidatingAdmissionPolicy),
+            quota: admission(setup).has(AdmissionPlugin::ResourceQuota),
             ..Admission::default()
         },
         events_etcd: None,
         watch_cache: watch_cache::is_on(setup).then(|| etcd::release(setup)),
         compaction: watch_cache::compaction(setup),
         audit: AuditLog::Off,
+        min_compatibility: min_compatibility(setup),
     }
 }
 
@@ -321,10 +335,12 @@ impl Component for KubeApiserver {
         let slices = keeps && releases.any(|release| release.has(gates::ENDPOINT_SLICES));
         let endpoints = keeps.then_some(&ENDPOINTS);
         let namespaces = admission(spec).look_at_namespaces();
+        let quotas = admission(spec).has(AdmissionPlugin::ResourceQuota);
         endpoints
             .into_iter()
             .chain(slices.then_some(&ENDPOINT_SLICES))
             .chain(namespaces.then_some(&NAMESPACES))
+            .chain(quotas.then_some(&RESOURCE_QUOTAS))
             .collect()
     }
 
@@ -353,11 +369,17 @@ impl Component for KubeApiserver {
     }
 
     fn defects(&self) -> Vec<List> {
-        vec![ServerDefect::LIST, BootstrapDefect::LIST]
+        vec![ServerDefect::LIST, BootstrapDefect::LIST, QuotaDefect::LIST]
     }
 
     fn shown_by(&self) -> Vec<&'static str> {
-        vec![NAME, identity::NAME, clients::NAME, rollout::NAME]
+        vec![
+            NAME,
+            identity::NAME,
+            clients::NAME,
+            rollout::NAME,
+            kube_controller_manager::QUOTAS,
+        ]
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {

@@ -101,8 +101,8 @@ pub struct Options {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct AdmissionOptions {
-    /// Admission plugins that look at namespaces. With any of them apiservers have an informer of namespaces, keep those
-    /// of the system, and make no object in one that is not there.
+    /// Admission plugins. With those that look at namespaces apiservers have an informer of namespaces, keep those of the
+    /// system, and make no object in one that is not there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub enable_admission_plugins: Vec<AdmissionPlugin>,
 }
@@ -118,12 +118,15 @@ pub enum AdmissionPlugin {
     NamespaceLifecycle,
     /// There is a policy that concerns all objects and refuses none; v1.30 and later.
     ValidatingAdmissionPolicy,
+    /// What is made is charged to the quotas of its namespace; v1.36 and later.
+    ResourceQuota,
 }
 
 impl AdmissionOptions {
     /// Is there an informer of namespaces?
     pub fn look_at_namespaces(&self) -> bool {
-        !self.enable_admission_plugins.is_empty()
+        self.has(AdmissionPlugin::NamespaceLifecycle)
+            || self.has(AdmissionPlugin::ValidatingAdmissionPolicy)
     }
 
     /// Is this one on?

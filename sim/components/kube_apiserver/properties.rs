@@ -7,6 +7,7 @@ pub(crate) mod converge;
 mod departed;
 mod endpoints_not_emptied;
 mod namespaces;
+mod readable;
 mod ready;
 pub(crate) mod removal;
 mod sometimes;
@@ -18,8 +19,11 @@ use crate::kube_apiserver::gates::ENDPOINT_SLICES;
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Always, Class};
 
-use super::{NEEDED, admission, keeps_endpoints, reconciler_of, releases};
+use super::{NEEDED, admission, all_releases, keeps_endpoints, reconciler_of, releases};
+use crate::promises::always;
 use crate::writers;
+use wavetank_api::kinds::ENDPOINT_SLICES as ENDPOINT_SLICE_OBJECTS;
+use wavetank_api::versions::stored;
 
 fn lease(spec: &Spec) -> bool {
     reconciler_of(spec) == Reconciler::Lease
@@ -28,6 +32,15 @@ fn lease(spec: &Spec) -> bool {
 fn slice(spec: &Spec) -> bool {
     let releases = releases(spec);
     keeps_endpoints(spec) && releases.iter().any(|release| release.has(ENDPOINT_SLICES))
+}
+
+/// Do servers meet whose releases store in different versions?
+fn meet(spec: &Spec) -> bool {
+    let knows = |release| stored::knows_hub(&ENDPOINT_SLICE_OBJECTS, release) == Some(true);
+    let all = all_releases(spec);
+    slice(spec)
+        && all.iter().any(|release| knows(*release))
+        && !all.iter().all(|release| knows(*release))
 }
 
 /// What is promised of a graceful stop takes one.
@@ -88,6 +101,13 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             |_| Box::new(namespaces::NamespaceIsFound::default()),
         )
         .fits(|spec| admission(spec).look_at_namespaces() && spec.count(writers::NAME) > 0),
+        PropertyInfo::new(
+            "stored-objects-can-be-read",
+            "each apiserver that runs can read what is stored, be it of an older release than that which has stored it",
+            NEEDED,
+            |_| Box::new(always("stored-objects-can-be-read", readable::stored_objects_can_be_read)),
+        )
+        .fits(meet),
         PropertyInfo::new(
             "shutdown-ends",
             "the PreShutdown hooks end within their bounds, whatever etcd does",

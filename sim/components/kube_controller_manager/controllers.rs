@@ -30,4 +30,5 @@ controllers! {
     pvc_protection::DECLARED,
     endpointslice::DECLARED,
     daemonset::DECLARED,
+    resourcequota::DECLARED,
 }

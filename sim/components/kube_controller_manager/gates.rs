@@ -31,6 +31,8 @@ gates! {
     pub DAEMON_SET_CONTROLLER = Gate::since(1, 36);
     /// The controller that protects claims in the form that is here.
     pub CLAIM_PROTECTION_CONTROLLER = Gate::since(1, 36);
+    /// The controller of quotas in the form that is here.
+    pub QUOTA_CONTROLLER = Gate::since(1, 36);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).
     pub GONE_SLICES_ARE_NOT_TRACKED = Gate::since(1, 38);
 }

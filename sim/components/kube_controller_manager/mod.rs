@@ -31,6 +31,7 @@ use crate::{informers, kube_apiserver};
 use options::{Decided, SHORTEST_LEASE};
 
 pub use controllers::new_controller_descriptors;
+pub(crate) use controllers::resourcequota::NAME as QUOTAS;
 pub use describe::lock;
 pub(crate) use manager::somebody_runs;
 pub use manager::{ControllerManager, LOCK, SERVICE_ACCOUNTS, controller_context};

@@ -14,30 +14,47 @@ use crate::lab::{Cluster, Lab};
 /// The longest that an answer may take: past the server's own limit.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// Sends requests, one after another, to a fresh v1.36 with the newest etcd that is modelled. They
-/// are as in a recording: `method`, `path`, `query`, `contentType`, `body`; or `bytes`, base64, for a
-/// body that is no text. The answers have `code` and `body`; a `code` of 0 is a broken connection.
+/// A fresh v1.36 with the newest etcd that is modelled.
+#[derive(Clone)]
+pub struct Server(Lab);
+
+impl Default for Server {
+    fn default() -> Server {
+        Server(Lab::new(&Cluster {
+            release: Release::DEFAULT.version,
+            etcd: wavetank_releases::etcd::LATEST,
+            ranges: ServiceRanges::of(&["10.96.0.0/24"]),
+            servers: 1,
+            reconciler: Reconciler::None,
+            service_accounts: false,
+            watch_cache: true,
+            identity: false,
+            asked_for: Resource::ALL.to_vec(),
+            audit: AuditLog::Off,
+            manager: None,
+        }))
+    }
+}
+
+impl Server {
+    /// Sends requests, one after another; the next ones go to a server that is as fresh. They
+    /// are as in a recording: `method`, `path`, `query`, `contentType`, `body`; or `bytes`, base64, for a
+    /// body that is no text. The answers have `code` and `body`; a `code` of 0 is a broken connection.
+    pub fn ask(&self, requests: &[Json]) -> Vec<Json> {
+        let mut lab = self.0.clone();
+        let answer = |request: &Json| {
+            let number = lab.send(request, false);
+            lab.run_until(LONGEST, |lab| lab.answer(number).over);
+            match lab.answer(number).response {
+                Some(response) => json!({"code": response.code, "body": response.json()}),
+                None => json!({"code": 0}),
+            }
+        };
+        requests.iter().map(answer).collect()
+    }
+}
+
+/// Asks one.
 pub fn ask(requests: &[Json]) -> Vec<Json> {
-    let mut lab = Lab::new(&Cluster {
-        release: Release::DEFAULT.version,
-        etcd: wavetank_releases::etcd::LATEST,
-        ranges: ServiceRanges::of(&["10.96.0.0/24"]),
-        servers: 1,
-        reconciler: Reconciler::None,
-        service_accounts: false,
-        watch_cache: true,
-        identity: false,
-        asked_for: Resource::ALL.to_vec(),
-        audit: AuditLog::Off,
-        manager: None,
-    });
-    let answer = |request: &Json| {
-        let number = lab.send(request, false);
-        lab.run_until(LONGEST, |lab| lab.answer(number).over);
-        match lab.answer(number).response {
-            Some(response) => json!({"code": response.code, "body": response.json()}),
-            None => json!({"code": 0}),
-        }
-    };
-    requests.iter().map(answer).collect()
+    Server::default().ask(requests)
 }

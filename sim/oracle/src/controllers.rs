@@ -33,7 +33,7 @@ use crate::manager;
 use crate::replay::{Difference, Replayed, asked_for};
 use compare::{Agree, compare};
 use names::Names;
-use write::Write;
+use write::{SERVER, Write};
 
 pub use score::ControllerScore;
 
@@ -220,7 +220,7 @@ impl Replay {
         conformed.steps.0 += 1;
         let recorded = recorded.iter().map(Write::recorded);
         let recorded: Vec<Write> = recorded
-            .filter(|own| self.is_simulated(&own.user))
+            .filter(|own| self.is_compared(&own.user, &own.resource))
             .collect();
         let step = line["step"].as_u64().unwrap_or(0);
         let seen = std::mem::take(&mut self.seen);
@@ -239,8 +239,9 @@ impl Replay {
         Ok(())
     }
 
-    fn is_simulated(&self, user: &str) -> bool {
-        self.users.contains(&user)
+    /// Is it a controller that is simulated, or a quota that the server charges? What else that writes goes past its API here.
+    fn is_compared(&self, user: &str, resource: &str) -> bool {
+        self.users.contains(&user) || user == SERVER && resource.starts_with("resourcequotas")
     }
 
     /// A request of the script.
@@ -281,7 +282,7 @@ impl Replay {
         for audited in self.lab.audited() {
             self.names.learn(&audited);
             if let Some(mut write) = Write::audited(&audited)
-                && self.is_simulated(&write.user)
+                && self.is_compared(&write.user, &write.resource)
             {
                 self.names.normalise(&mut write);
                 self.seen.push(write);

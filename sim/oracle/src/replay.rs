@@ -16,6 +16,7 @@ use crate::endpoints;
 use crate::head;
 use crate::lab::{self, Lab, Write, taken};
 use crate::managed_fields;
+use crate::recorder;
 use crate::symbols::{Symbols, Unequal};
 
 /// Between two steps; before a step that a cache answers, so that it has caught up; the longest that
@@ -66,6 +67,8 @@ struct Replay<'a> {
     recording: &'a Recording,
     /// The watches that are open, by the step that reads them.
     open: BTreeMap<u64, u64>,
+    /// Writes of the last request that belong to the next line.
+    left: Vec<Write>,
 }
 
 /// The resources that somebody asks for.
@@ -110,6 +113,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         symbols,
         recording,
         open: BTreeMap::new(),
+        left: Vec::new(),
     };
     let mut replayed = Replayed {
         name: recording.name.clone(),
@@ -243,7 +247,9 @@ impl Replay<'_> {
         }
         if line.get("settle").is_some() {
             let wanted = line["writes"].as_array().map_or(0, Vec::len);
-            self.lab.run_until(SETTLED, |lab| lab.seen() >= wanted);
+            let left = self.left.len();
+            self.lab
+                .run_until(SETTLED, |lab| left + lab.seen() >= wanted);
             self.lab.run(QUIET);
             return Some(self.writes(line));
         }
@@ -415,9 +421,8 @@ impl Replay<'_> {
             (uid, object)
         };
         let objects = self.lab.all("/registry/").into_iter().map(by_uid);
-        let request = self
-            .symbols
-            .fill_request(&line["request"], &objects.collect());
+        let recorded = recorder::with_accept(line);
+        let request = self.symbols.fill_request(&recorded, &objects.collect());
         if is_served_by_a_cache(&request) {
             self.lab.run(CATCH_UP);
         }
@@ -452,9 +457,14 @@ impl Replay<'_> {
         response.and(self.writes(line))
     }
 
-    /// The writes since the last line.
+    /// The writes since the last line, but those that the recorder has left to the next one.
     fn writes(&mut self, line: &Json) -> Result<(), Unequal> {
-        let mut said = self.lab.writes();
+        let mut said = std::mem::take(&mut self.left);
+        said.extend(self.lab.writes());
+        if let Some(last) = recorder::last_write_of(line) {
+            let last = self.symbols.fill_text(last).parse().unwrap_or(0);
+            self.left = said.extract_if(.., |write| write.revision > last).collect();
+        }
         if self.recording.is_without_revisions() {
             return Ok(());
         }

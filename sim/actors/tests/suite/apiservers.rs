@@ -122,6 +122,7 @@ fn world(release: Version, defects: Set<CacheDefect>) -> World {
             watch_cache: Some(Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
             audit: Default::default(),
+            min_compatibility: Default::default(),
         };
         builder.process(name, ApiServer::new(config, vec![Nothing]));
     }

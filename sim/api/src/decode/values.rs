@@ -300,6 +300,32 @@ impl Quantity {
         Some((Format::Exponent, 10, power))
     }
 
+    /// A number without a suffix.
+    pub(crate) fn whole(number: i64) -> Quantity {
+        Quantity {
+            nanos: i128::from(number) * NANO,
+            format: Format::Decimal,
+        }
+    }
+
+    /// Another value, written as this one is.
+    pub(crate) fn with(self, nanos: i128) -> Quantity {
+        Quantity { nanos, ..self }
+    }
+
+    /// `Quantity.Add`: a sum is written as its first part, unless that is zero.
+    pub(crate) fn add(self, other: Quantity) -> Quantity {
+        let of = if self.nanos == 0 { other } else { self };
+        of.with(self.nanos.saturating_add(other.nanos))
+    }
+
+    /// Rounded up to whole numbers.
+    pub(crate) fn round_up(self) -> Quantity {
+        let rest = self.nanos.rem_euclid(NANO);
+        let up = if rest == 0 { 0 } else { NANO - rest };
+        self.with(self.nanos.saturating_add(up))
+    }
+
     /// Rounded up to thousandths.
     pub(crate) fn round_up_to_milli(self) -> Quantity {
         const MILLI: i128 = 1_000_000;

@@ -21,7 +21,6 @@ use super::{CACHER, Cacher, REFLECT};
 use crate::CacheDefect;
 use crate::cacher::gates;
 use crate::options::StoreError;
-use crate::storage::Codec;
 
 /// `storageWatchListPageSize`
 const PAGE: u64 = 10_000;
@@ -164,7 +163,7 @@ impl Cacher {
 
     /// Page after page, all at the revision of the first.
     async fn list_etcd(self, rx: Rx) -> Result<(Store, Revision), StoreError> {
-        let codec = Codec::of(self.resource);
+        let codec = self.codec();
         let (mut items, mut revision) = (Store::new(), 0);
         let prefix = self.prefix();
         let mut keys = Keys::Prefix(prefix.clone());

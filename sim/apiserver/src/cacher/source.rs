@@ -15,7 +15,6 @@ use super::Cacher;
 use super::state::Change;
 use crate::CacheDefect;
 use crate::cacher::gates;
-use crate::storage::Codec;
 
 /// grpc's back-off between attempts to connect: 1 s, × 1.6, up to 120 s (jitter left out).
 const BACKOFF: Duration = Duration::from_secs(1);
@@ -174,10 +173,7 @@ impl Source {
                     return Got::Changes(changes, Some(Status::new_internal_error(why)));
                 }
             };
-            let decoded = match Codec::of(cacher.resource)
-                .decode(rx, object.0.clone())
-                .await
-            {
+            let decoded = match cacher.codec().decode(rx, object.0.clone()).await {
                 Ok(decoded) => decoded,
                 Err(_) => {
                     let why = format!("unable to decode an object stored under {}", event.key);

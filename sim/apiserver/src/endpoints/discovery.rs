@@ -221,13 +221,16 @@ pub(super) fn serve_http_with_e_tag(request: &Request, document: Arc<Json>, tag:
     response
 }
 
-/// Upstream's `ListedPaths`: of what is simulated.
+/// Upstream's `ListedPaths`.
 fn paths(config: &Config, groups: &[Group]) -> Vec<String> {
-    let mut paths: Vec<String> = [
-        "/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/readyz", "/version",
-    ]
-    .map(str::to_owned)
-    .to_vec();
+    let mut paths: Vec<String> = match config.release.has(gates::CHECKS_ARE_LISTED) {
+        true => discovery::listed_paths(config.events_etcd.is_some()),
+        false => [
+            "/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/readyz", "/version",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    };
     for group in groups.iter().filter(|group| !group.name.is_empty()) {
         paths.push(format!("/apis/{}", group.name));
         for version in &group.versions {
@@ -238,6 +241,7 @@ fn paths(config: &Config, groups: &[Group]) -> Vec<String> {
         paths.extend(["/openapi/v3", "/openapi/v3/"].map(str::to_owned));
     }
     paths.sort();
+    paths.dedup();
     paths
 }
 

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use wavetank_api::discovery::checks_of;
 use wavetank_api::{Object, Reason, Response, Status};
 use wavetank_engine::Rx;
-use wavetank_etcd::{Connections, Keys, Purpose, Range};
+use wavetank_etcd::{Client, Connections, Keys, Purpose, Range};
 
 use crate::endpoints::namespace_lifecycle::NAMESPACE_LISTER;
 use crate::endpoints::route::Probe;
@@ -45,8 +46,8 @@ pub async fn check(rx: Rx, config: &Config, probe: Probe) -> Response {
         && config.release.has(gates::READINESS_ASKS_ETCD)
         && config.etcd_connections == Connections::PerClient;
     // All are asked, whatever the first says.
-    let healthy = new_etcd3_check(rx, config, HEALTH).await;
-    let ready = !again || new_etcd3_check(rx, config, READINESS).await;
+    let healthy = new_etcd3_check(rx, config.new_etcd3_client(HEALTH)).await;
+    let ready = !again || new_etcd3_check(rx, config.new_etcd3_client(READINESS)).await;
     match (healthy, ready) {
         (true, true) => Response::text(200, "ok"),
         (false, _) => failed("etcd"),
@@ -54,10 +55,49 @@ pub async fn check(rx: Rx, config: &Config, probe: Probe) -> Response {
     }
 }
 
+/// Answers one of the checks that a health check is made of (`adaptCheckToHandler`).
+pub async fn check_one(rx: Rx, config: &Config, probe: Probe, name: &str) -> Response {
+    let overrides = config.events_etcd;
+    let mut checks = checks_of(probe.path(), overrides.is_some()).into_iter();
+    if !config.release.has(gates::CHECKS_ARE_LISTED) || !checks.any(|check| check == name) {
+        return Response::text(404, "404 page not found\n");
+    }
+    if name.starts_with("etcd") {
+        let mut client = config.new_etcd3_client(match name.contains("readiness") {
+            true => READINESS,
+            false => HEALTH,
+        });
+        if let Some(apart) = overrides.filter(|_| name.contains("override")) {
+            client.endpoints = apart.into();
+        }
+        return of_check(match new_etcd3_check(rx, client).await {
+            true => None,
+            false => Some("context deadline exceeded"),
+        });
+    }
+    of_check(match name {
+        "shutdown" if server::is_stopping(rx) => Some("process is shutting down"),
+        "informer-sync" if config.namespace_lifecycle && !NAMESPACE_LISTER.has_synced(rx) => {
+            Some("1 informers not started yet: [*v1.Namespace]")
+        }
+        hook if hook.starts_with("poststarthook/") && !server::hooks_are_done(rx, config) => {
+            Some("not finished")
+        }
+        _ => None,
+    })
+}
+
+/// What a check answers that found this to be wrong.
+fn of_check(wrong: Option<&str>) -> Response {
+    match wrong {
+        None => Response::text(200, "ok"),
+        Some(wrong) => Response::text(500, &format!("internal server error: {wrong}\n")),
+    }
+}
+
 /// `newETCD3Check`: a read of a key that need not exist.
-async fn new_etcd3_check(rx: Rx, config: &Config, client: Purpose) -> bool {
+async fn new_etcd3_check(rx: Rx, client: Client) -> bool {
     let range = Range::of(Keys::one("/registry/health"));
-    let client = config.new_etcd3_client(client);
     let read = client.range::<Object>(rx, range);
     matches!(rx.timeout(ETCD_CHECK_TIMEOUT, read).await, Some(Ok(_)))
 }

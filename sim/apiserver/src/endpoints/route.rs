@@ -24,6 +24,17 @@ pub enum Probe {
     Readyz,
 }
 
+impl Probe {
+    /// Where it is asked.
+    pub fn path(self) -> &'static str {
+        match self {
+            Probe::Healthz => "/healthz",
+            Probe::Livez => "/livez",
+            Probe::Readyz => "/readyz",
+        }
+    }
+}
+
 /// What a path of the API names.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Api {
@@ -80,6 +91,8 @@ pub enum Route {
     Discovery(DiscoveryPath),
     /// To a review, asked in this namespace.
     Review(Review, Arc<str>),
+    /// To one of the checks that a health check is made of, by its name.
+    Check(Probe, Arc<str>),
 }
 
 fn no_such_path() -> Route {
@@ -102,6 +115,9 @@ pub fn route(request: &Request, kinds: &Kinds) -> Route {
         ["healthz"] => return Route::Probe(Probe::Healthz),
         ["livez"] => return Route::Probe(Probe::Livez),
         ["readyz"] => return Route::Probe(Probe::Readyz),
+        ["healthz", name @ ..] => return Route::Check(Probe::Healthz, name.join("/").into()),
+        ["livez", name @ ..] => return Route::Check(Probe::Livez, name.join("/").into()),
+        ["readyz", name @ ..] => return Route::Check(Probe::Readyz, name.join("/").into()),
         [] if *request.path != *"/" => return not_found(),
         parts if let Some(path) = DiscoveryPath::of(parts) => return Route::Discovery(path),
         ["api", version, rest @ ..] => ("", *version, rest),

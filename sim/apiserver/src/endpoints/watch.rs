@@ -132,7 +132,9 @@ pub(crate) async fn watch(
     let turn = match &open {
         Open::Cache(watch) => from_cache(rx, *watch).await,
         Open::Etcd { stream, predicate } => {
-            from_etcd(rx, watching.api.resource, *stream, predicate).await
+            let resource = watching.api.resource;
+            let codec = config.codec_of(resource);
+            from_etcd(rx, resource, codec, *stream, predicate).await
         }
     };
     let status = match turn {
@@ -186,6 +188,7 @@ async fn from_cache(rx: Rx, watch: cacher::Watch) -> Turn {
 async fn from_etcd(
     rx: Rx,
     resource: &'static Resource,
+    codec: Codec,
     stream: Stream,
     predicate: &Predicate,
 ) -> Turn {
@@ -200,7 +203,7 @@ async fn from_etcd(
             EtcdPart::Message(response) => {
                 let mut seen = Vec::new();
                 for event in &response.events {
-                    match transform(rx, resource, predicate, event).await {
+                    match transform(rx, resource, codec, predicate, event).await {
                         Ok(event) => seen.extend(event),
                         // `sendError`
                         Err(_) => return Turn::Over(seen, Some(failed())),
@@ -420,13 +423,14 @@ async fn open_in_cache(
 async fn prepare_obj(
     rx: Rx,
     resource: &'static Resource,
+    codec: Codec,
     predicate: &Predicate,
     kv: Option<&KeyValue<Object>>,
 ) -> Result<Option<Object>, StoreError> {
     let Some(kv) = kv else {
         return Ok(None);
     };
-    let decoded = Codec::of(resource).decode(rx, kv.value.clone()).await?;
+    let decoded = codec.decode(rx, kv.value.clone()).await?;
     let selected = predicate.matches(resource, decoded.json());
     Ok(selected.then_some(decoded))
 }
@@ -438,11 +442,12 @@ async fn prepare_obj(
 async fn transform(
     rx: Rx,
     resource: &'static Resource,
+    codec: Codec,
     predicate: &Predicate,
     event: &Change<Object>,
 ) -> Result<Option<WatchEvent>, StoreError> {
-    let now = prepare_obj(rx, resource, predicate, event.now.as_ref()).await?;
-    let before = prepare_obj(rx, resource, predicate, event.before.as_ref()).await?;
+    let now = prepare_obj(rx, resource, codec, predicate, event.now.as_ref()).await?;
+    let before = prepare_obj(rx, resource, codec, predicate, event.before.as_ref()).await?;
     let (kind, object) = match (before, now) {
         (None, None) => return Ok(None),
         (None, Some(now)) => (WatchKind::Added, now),

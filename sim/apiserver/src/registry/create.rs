@@ -91,6 +91,7 @@ impl Registry {
     ) -> Result<Made, Status> {
         let base = json::text(&object, &["metadata", "generateName"]).to_owned();
         self.before_create(&self.context(rx), &mut object, warnings)?;
+        self.admit(rx, &object, None).await?;
         let name = json::text(&object, &["metadata", "name"]).to_owned();
         let key = self.resource.key(&self.namespace, &name);
         if self.dry_run {

@@ -210,7 +210,10 @@ impl Registry {
         let Some(mut old) = old else {
             self.fill_object_meta_system_fields(rx, &mut new);
             let begun = self.rest.begin_create(rx, self, &mut new).await?;
-            let checked = self.before_create(&cx, &mut new, warnings);
+            let mut checked = self.before_create(&cx, &mut new, warnings);
+            if checked.is_ok() {
+                checked = self.admit(rx, &new, None).await;
+            }
             if let Some(begun) = begun {
                 begun.finish_func(rx, checked.is_ok()).await;
             }
@@ -237,8 +240,11 @@ impl Registry {
             return Err(Status::new_conflict(self.resource, name, MODIFIED).into());
         }
         let begun = self.rest.begin_update(rx, self, &mut new, &mut old).await?;
-        let checked = self.before_update(&cx, &mut new, &old, warnings);
+        let mut checked = self.before_update(&cx, &mut new, &old, warnings);
         ignore_managed_fields_timestamps_transformer(&mut new, &old);
+        if checked.is_ok() {
+            checked = self.admit(rx, &new, Some(&old)).await;
+        }
         let held = self.resource.strategy.is_held(&new);
         let emptied = checked.is_ok() && !held && should_delete_during_update(&new, &old);
         let stores = checked.is_ok() && !emptied;

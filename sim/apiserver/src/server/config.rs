@@ -13,7 +13,7 @@ use wavetank_version::{EtcdVersion, Version};
 
 use crate::Defects;
 use crate::apiextensions::CustomResources;
-use crate::cacher::{self, Cacher};
+use crate::cacher::{self, CachedVersions, Cacher};
 use crate::gates;
 
 /// What never changes in the life of a server.
@@ -55,6 +55,22 @@ pub struct Config {
     pub admission: Admission,
     /// `--audit-log-path`
     pub audit: AuditLog,
+    /// `--min-compatibility-version`
+    pub min_compatibility: MinCompatibility,
+}
+
+/// The oldest release of a server beside this one; `None` if all are of one release, so that nobody reads what another
+/// release has written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MinCompatibility(pub Option<Version>);
+
+/// By hand: a server among its like has the hash that it had when there was no such choice.
+impl Hash for MinCompatibility {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        if let Some(oldest) = self.0 {
+            oldest.hash(state);
+        }
+    }
 }
 
 /// Does a server tell what it was asked and has answered? Only who compares its clients with real ones wants that.
@@ -96,6 +112,8 @@ pub struct Admission {
     pub service_accounts: bool,
     /// Is there a ValidatingAdmissionPolicy that concerns all objects and refuses none?
     pub policies: bool,
+    /// `ResourceQuota`
+    pub quota: bool,
 }
 
 /// By hand: a server that has none of them on has the hash that it had before there were any.
@@ -105,6 +123,9 @@ impl Hash for Admission {
             (self.defaults, self.service_accounts).hash(state);
             if self.policies {
                 state.write_u8(1);
+            }
+            if self.quota {
+                state.write_u8(2);
             }
         }
     }
@@ -180,6 +201,7 @@ impl Config {
             defects: self.defects.cache,
             etcd: self.etcd(),
             progress: cacher::supports_progress(etcd),
+            versions: CachedVersions(self.storage_versions()),
         })
     }
 

@@ -7,5 +7,7 @@ mod connections;
 mod custom_resources;
 mod discovery;
 mod handlers;
+mod mixed;
 mod namespaces;
+mod quotas;
 mod shutdown;

@@ -148,6 +148,7 @@ impl Lab {
                 custom_resources: Default::default(),
                 admission: Default::default(),
                 audit: Default::default(),
+                min_compatibility: Default::default(),
                 events_etcd: None,
                 watch_cache: Some(Release::of(release).etcd),
                 compaction: None,

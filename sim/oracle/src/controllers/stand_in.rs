@@ -6,13 +6,10 @@ use serde_json::{Value as Json, json};
 use wavetank_api::{Resource, Stamp};
 
 use super::Replay;
-use super::write::resource_of;
+use super::write::{SERVER, resource_of};
 
 /// So long a write before it is waited for.
 const PATIENCE: Duration = Duration::from_millis(300);
-
-/// The server itself is simulated: it writes what it does.
-const SERVER: &str = "system:apiserver";
 
 impl Replay {
     /// Plays the writes of those who are not simulated.
@@ -20,7 +17,7 @@ impl Replay {
         let mut before = 0;
         for write in recorded {
             let user = write["user"].as_str().unwrap_or_default();
-            if self.is_simulated(user) {
+            if self.is_compared(user, write["resource"].as_str().unwrap_or_default()) {
                 before += 1;
                 continue;
             }

@@ -16,6 +16,9 @@ const METADATA: [&str; 6] = [
     "generation",
 ];
 
+/// What the server itself writes as it does.
+pub(super) const SERVER: &str = "system:apiserver";
+
 /// Writes of these are left out.
 const NOISE: [&str; 2] = ["leases", "events"];
 
@@ -64,7 +67,11 @@ impl Write {
             Method::Delete => "delete",
             _ => return None,
         };
-        let (_, user) = request.user_agent.split_once(SERVICE_ACCOUNTS)?;
+        let user = match request.user_agent.split_once(SERVICE_ACCOUNTS) {
+            Some((_, user)) => user,
+            None if audited.by_itself => SERVER,
+            None => return None,
+        };
         let path = Path::of(&request.path)?;
         if NOISE.contains(&path.resource.plural) {
             return None;

@@ -31,7 +31,7 @@ pub(crate) fn address_of(server: usize) -> String {
 }
 
 /// What servers use themselves.
-const OWN: [&Resource; 12] = [
+const OWN: [&Resource; 13] = [
     &kinds::API_SERVICES,
     &kinds::EVENTS,
     &kinds::NAMESPACES,
@@ -44,6 +44,7 @@ const OWN: [&Resource; 12] = [
     &kinds::CONFIG_MAPS,
     &kinds::SERVICE_ACCOUNTS,
     &kinds::POD_DISRUPTION_BUDGETS,
+    &kinds::RESOURCE_QUOTAS,
 ];
 
 /// The servers' names; requests go to the first.
@@ -143,10 +144,12 @@ impl Cluster {
                 defaults: release.has(gates::AGGREGATED_DISCOVERY),
                 service_accounts: self.service_accounts,
                 policies: false,
+                quota: true,
             },
             watch_cache: self.watch_cache.then_some(self.etcd),
             compaction: None,
             audit: self.audit,
+            min_compatibility: Default::default(),
         }
     }
 

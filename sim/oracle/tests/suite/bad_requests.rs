@@ -1,6 +1,8 @@
 //! Requests that no client should send are answered as upstream answers them, and never bring the
 //! server down.
 
+use std::collections::BTreeSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
@@ -118,6 +120,46 @@ fn another_content_type_is_refused() {
         .0,
         415
     );
+}
+
+#[test]
+fn each_check_of_a_health_check_is_served_by_its_name() {
+    for (path, code) in [
+        ("/livez/poststarthook/bootstrap-controller", 200),
+        ("/readyz/etcd-readiness", 200),
+        ("/readyz/etcd-override-0", 200),
+        ("/healthz/etcd-readiness", 404),
+        ("/livez/nothing", 404),
+    ] {
+        let (found, text) = refusal(json!({"method": "GET", "path": path}));
+        let expected = if code == 200 {
+            "ok"
+        } else {
+            "404 page not found\n"
+        };
+        assert_eq!((found, text.as_str()), (code, expected), "{path}");
+    }
+}
+
+/// That of the recorded server is a downstream's.
+#[test]
+fn the_root_lists_the_recorded_paths_and_the_checks_that_a_downstream_leaves_out() {
+    let paths = |document: &Json| -> BTreeSet<String> {
+        let paths = document["body"]["paths"].as_array().expect("paths").iter();
+        paths
+            .map(|path| path.as_str().expect("a text").to_owned())
+            .collect()
+    };
+    let files = corpus::bundled().expect("the corpus");
+    let file = files.iter().find(|file| file.name == "10-crd-discovery");
+    let lines = &file.expect("it is there").lines;
+    let root = lines.iter().find(|line| line["request"]["path"] == "/");
+    let recorded = paths(&root.expect("it was asked")["response"]);
+    let ours = paths(&ask(&[json!({"method": "GET", "path": "/"})])[0]);
+    let missing: Vec<_> = recorded.difference(&ours).collect();
+    let more: Vec<_> = ours.difference(&recorded).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    assert_eq!(more, ["/readyz/etcd", "/readyz/etcd-readiness"]);
 }
 
 /// The requests of the corpus, to be spoilt.

@@ -221,6 +221,7 @@ async fn get_custom_resource_lister_collection_deleter(
         part: Part::Whole,
         namespace: "".into(),
         rest: Arc::new(Generic),
+        validation: None,
         dry_run: false,
         me: config.number,
     })

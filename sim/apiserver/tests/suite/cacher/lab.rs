@@ -394,6 +394,7 @@ impl Plan {
                     defects,
                     etcd: Client::new(ids[at % ids.len()]),
                     progress: self.progress,
+                    versions: Default::default(),
                 },
                 script: Arc::new(self.script.clone()),
                 compacts: self.compacts,

@@ -412,6 +412,7 @@ fn world(release: Version, (cache, etcd): On, members: usize) -> World {
             defects: cache,
             etcd: client(at),
             progress: true,
+            versions: Default::default(),
         };
         builder.process(name, Server { config });
     }

@@ -11,7 +11,8 @@ use wavetank_api::{
     views,
 };
 use wavetank_apiserver::{
-    Admission, ApiServer, Config, CustomResources, Hook, HookFuture, ServerNote,
+    Admission, ApiServer, Config, CustomResources, Hook, HookFuture, MinCompatibility,
+    ServerDefect, ServerNote,
 };
 use wavetank_client::HTTPS;
 use wavetank_engine::drive::{Bench, Stepped};
@@ -175,6 +176,12 @@ pub struct Setting {
     pub namespaces: bool,
     /// and there is a policy.
     pub policies: bool,
+    /// What is made is charged to quotas.
+    pub quota: bool,
+    /// The release of the second server, if it is another one,
+    pub beside: Option<Version>,
+    /// and whether the first stores in the newest version all the same.
+    pub stores_newest: bool,
 }
 
 impl Setting {
@@ -186,9 +193,12 @@ impl Setting {
     }
 
     fn config(&self, release: Version, me: ProcId, etcd: &[ProcId], number: u32) -> Config {
+        let mut defects = wavetank_apiserver::Defects::shipped_with(release);
+        let newest = ServerDefect::StoredInNewestVersion;
+        defects.server = defects.server.with(newest, self.stores_newest);
         Config {
             release,
-            defects: wavetank_apiserver::Defects::shipped_with(release),
+            defects,
             me,
             etcd: Endpoints::of(etcd),
             etcd_connections: self.connections,
@@ -202,12 +212,14 @@ impl Setting {
             custom_resources: self.custom_resources.clone(),
             admission: Admission {
                 policies: self.policies,
+                quota: self.quota,
                 ..Admission::default()
             },
             events_etcd: None,
             watch_cache: self.watch_cache.then(|| Release::of(release).etcd),
             compaction: Some(wavetank_apiserver::cacher::COMPACT_EVERY),
             audit: Default::default(),
+            min_compatibility: MinCompatibility(self.beside),
         }
     }
 }
@@ -274,7 +286,11 @@ impl Lab {
         }
         let script = Arc::new(script);
         for (number, (server, client)) in (1..).zip(pairs) {
-            let config = setting.config(release, id(server), &members, number);
+            let own = match number {
+                1 => release,
+                _ => setting.beside.unwrap_or(release),
+            };
+            let config = setting.config(own, id(server), &members, number);
             builder.process(server, ApiServer::new(config, vec![setting.hook]));
             let client_of_it = Client {
                 server: id(server),
