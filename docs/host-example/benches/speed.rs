@@ -34,10 +34,9 @@ fn main() {
         let took = start.elapsed().as_secs_f64();
         let runs = swept.totals.seeds as f64;
         println!(
-            "{runs} runs of {:.0} s and {:.0} events, on {} threads: {:.1} runs a second",
+            "{runs} runs of {:.0} s and {:.0} events, on all cores: {:.1} runs a second",
             swept.totals.simulated.as_secs_f64() / runs,
             swept.totals.events as f64 / runs,
-            sweep.jobs,
             runs / took
         );
         for candidate in &swept.candidates {

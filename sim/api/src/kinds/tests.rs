@@ -91,7 +91,7 @@ fn mounting(volume: &str) -> Json {
 #[test]
 fn pods_of_stateful_sets_mount_their_claims() {
     let (_, errors) = created(&STATEFUL_SETS, mounting("data"));
-    assert_eq!(errors.to_string(), "");
+    assert!(errors.is_empty(), "{errors}");
     let (set, errors) = created(&STATEFUL_SETS, mounting("other"));
     let message = "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"other\"";
     assert_eq!(errors.to_string(), message);

@@ -285,7 +285,7 @@ mod tests {
         let wait = || {
             let (lock, condition) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
             let guard = lock.lock().expect("nobody has it");
-            let (_, waited) = condition.wait_timeout(guard, SLEEP).expect("it waits");
+            let (_guard, waited) = condition.wait_timeout(guard, SLEEP).expect("it waits");
             assert!(waited.timed_out());
         };
         assert_eq!(slept(wait), (NOW + SLEEP, false));
