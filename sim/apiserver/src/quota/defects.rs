@@ -41,7 +41,7 @@ const REFUSALS_ARE_WEIGHED_AGAIN: Defect = Defect::open(
 
 defects! {
     /// A mistake in the admission plugin for quotas.
-    pub enum QuotaDefect in "apiservers" {
+    pub enum QuotaDefect in "admission by quotas" {
         ChargesWithoutPrecondition = CHARGES_WITHOUT_PRECONDITION,
         ChargesAreNotSummed = CHARGES_ARE_NOT_SUMMED,
         RefusedChargesPass = REFUSED_CHARGES_PASS,
