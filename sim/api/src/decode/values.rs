@@ -222,6 +222,16 @@ enum Format {
     Exponent,
 }
 
+impl std::ops::Add for Quantity {
+    type Output = Quantity;
+
+    /// `Quantity.Add`: a sum is written as its first part, unless that is zero.
+    fn add(self, other: Quantity) -> Quantity {
+        let of = if self.nanos == 0 { other } else { self };
+        of.with(self.nanos.saturating_add(other.nanos))
+    }
+}
+
 const DECIMAL: [(&str, i32); 10] = [
     ("n", -9),
     ("u", -6),
@@ -311,12 +321,6 @@ impl Quantity {
     /// Another value, written as this one is.
     pub(crate) fn with(self, nanos: i128) -> Quantity {
         Quantity { nanos, ..self }
-    }
-
-    /// `Quantity.Add`: a sum is written as its first part, unless that is zero.
-    pub(crate) fn add(self, other: Quantity) -> Quantity {
-        let of = if self.nanos == 0 { other } else { self };
-        of.with(self.nanos.saturating_add(other.nanos))
     }
 
     /// Rounded up to whole numbers.

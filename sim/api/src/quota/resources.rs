@@ -73,10 +73,11 @@ impl ResourceList {
 
     /// Upstream's `Add`
     #[must_use]
+    #[allow(clippy::should_implement_trait, reason = "it has upstream's name")]
     pub fn add(mut self, other: &ResourceList) -> ResourceList {
         for (name, quantity) in &other.0 {
             let own = self.0.get(name).copied();
-            let sum = own.map_or(*quantity, |own| own.add(*quantity));
+            let sum = own.map_or(*quantity, |own| own + *quantity);
             self.0.insert(name.clone(), sum);
         }
         self

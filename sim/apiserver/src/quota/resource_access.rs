@@ -20,8 +20,10 @@ const LIVE_TTL: Duration = Duration::from_secs(30);
 
 /// `updatedQuotas`: what the server has written itself, the one last used at the end.
 static UPDATED_QUOTAS: Cell<Vec<(Arc<str>, Stored)>> = Cell::new("updated-quotas");
-/// `liveLookupCache`, with the end of each entry's life.
-static LIVE_LOOKUP_CACHE: Cell<Vec<(Arc<str>, Time, Vec<Stored>)>> = Cell::new("live-quotas");
+/// `liveLookupEntry`: the quotas of a namespace, and how long that holds.
+type LiveLookup = (Arc<str>, Time, Vec<Stored>);
+/// `liveLookupCache`
+static LIVE_LOOKUP_CACHE: Cell<Vec<LiveLookup>> = Cell::new("live-quotas");
 /// `group`: one lookup at a time.
 const GROUP: Lock = Lock::new("quota-lookup");
 

@@ -226,6 +226,11 @@ unsafe fn sleeps_until(operation: usize, limit: *const timespec) -> Option<u64> 
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "it is what a program does that is tested"
+)]
 mod tests {
     use std::cell::Cell;
     use std::time::{Duration, Instant};
@@ -280,7 +285,6 @@ mod tests {
 
     /// As one without it does.
     #[test]
-    #[allow(clippy::disallowed_types, reason = "it is what is tested")]
     fn who_waits_with_the_standard_library_has_waited() {
         let wait = || {
             let (lock, condition) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
