@@ -311,6 +311,7 @@ pub(super) fn count(number: u64, what: &str) -> String {
     let plural = match (number, what.strip_suffix('y')) {
         (1, _) => what.to_owned(),
         (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) if what.ends_with("ch") => format!("{what}es"),
         (_, None) => format!("{what}s"),
     };
     format!("{} {plural}", thousands(number))
@@ -407,6 +408,7 @@ VIOLATION of one-thing (Endpoints
         assert_eq!(share(1, 8), "1 (12%)");
         assert_eq!(count(1, "seed"), "1 seed");
         assert_eq!(count(2_000, "property"), "2,000 properties");
+        assert_eq!(count(2, "switch"), "2 switches");
     }
 
     #[test]
