@@ -174,6 +174,12 @@ impl Resource {
         key.into()
     }
 
+    /// Is this the key of an object of it?
+    pub fn has_key(&self, key: &str) -> bool {
+        let rest = key.strip_prefix(self.registry);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    }
+
     /// The path of an object; of a collection if there is no name.
     pub fn path(&self, namespace: &str, name: &str) -> String {
         let mut path = String::with_capacity(96);

@@ -58,10 +58,7 @@ fn of(resource: &Resource) -> Option<&'static Since> {
 /// The resource whose objects are stored under keys like this one, if its version of today came later.
 pub fn stored_under(key: &str) -> Option<&'static Resource> {
     let mut resources = KINDS.iter().map(|kind| kind.resource);
-    resources.find(|resource| {
-        let rest = key.strip_prefix(resource.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    })
+    resources.find(|resource| resource.has_key(key))
 }
 
 /// Does this release know the version in which the hub of a resource is, and did releases before know another one only?

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_api::{Json, Method, Request, json};
+use wavetank_api::{Json, Method, Request, Resource, json};
 use wavetank_client::wait::{Every, Turn};
 use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Cell, Lock, Rx};
@@ -67,6 +67,11 @@ impl Mapping {
     pub fn version(&self) -> &str {
         let parts = self.api_version.split_once('/');
         parts.map_or(&self.api_version, |(_, version)| version)
+    }
+
+    /// Is it this resource, in this version?
+    pub fn is_of(&self, resource: &Resource) -> bool {
+        *self.resource == *resource.plural && *self.api_version == *resource.api_version()
     }
 
     /// `SupportsAllVerbs`

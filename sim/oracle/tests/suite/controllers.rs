@@ -30,13 +30,17 @@ fn what_controllers_write_otherwise_is_listed_and_what_is_listed_differs() {
 
 #[test]
 fn at_least_95_of_100_writes_of_each_topic_are_equal() {
-    // That of quotas has the fewest: it has 16 in the steps in which the real one agrees with itself.
-    const FEWEST: u64 = 16;
+    // The one of quotas is short: so many are in the steps in which the real one agrees with itself.
+    const SHORT: (&str, u64) = ("i-resource-quota", 16);
     assert!(!CONFORMED.is_empty());
     for topic in &*CONFORMED {
         let (_, all) = topic.writes();
+        let fewest = match &*topic.name {
+            name if name == SHORT.0 => SHORT.1,
+            _ => 20,
+        };
         assert!(
-            all >= FEWEST && topic.percent() >= 95.0,
+            all >= fewest && topic.percent() >= 95.0,
             "{}: {}",
             topic.name,
             topic.percent()

@@ -99,7 +99,7 @@ impl GarbageCollector {
     /// The informer of a resource, if it is a monitor.
     pub(super) fn monitor_of(&self, rx: Rx, mapping: &Mapping) -> Option<Lister> {
         let mut all = (0..).zip(&self.informers);
-        let (number, (_, lister)) = all.find(|(_, (resource, _))| is_of(resource, mapping))?;
+        let (number, (_, lister)) = all.find(|(_, (resource, _))| mapping.is_of(resource))?;
         let is_monitor = rx.look(&MONITORS, |monitors| monitors.contains(&number));
         is_monitor.then_some(*lister)
     }
@@ -160,7 +160,7 @@ impl GarbageCollector {
         let mut known = true;
         let mut current = BTreeSet::new();
         for (number, (resource, _)) in (0..).zip(&self.informers) {
-            let Some(mapping) = listed.iter().find(|mapping| is_of(resource, mapping)) else {
+            let Some(mapping) = listed.iter().find(|mapping| mapping.is_of(resource)) else {
                 continue;
             };
             let is_monitor = rx.look(&MONITORS, |monitors| monitors.contains(&number));
@@ -195,9 +195,4 @@ impl GarbageCollector {
         }
         known
     }
-}
-
-/// Is the informer of this resource the monitor of what is listed?
-fn is_of(resource: &Resource, mapping: &Mapping) -> bool {
-    *resource.plural == *mapping.resource && *resource.api_version() == *mapping.api_version
 }

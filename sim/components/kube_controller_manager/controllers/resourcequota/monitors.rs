@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wavetank_api::Stamp;
 use wavetank_api::quota::Evaluator;
-use wavetank_api::{Resource, Stamp};
 use wavetank_client::informer::{HandlerSpec, Notice};
 use wavetank_client::leader_election::Leading;
 use wavetank_client::wait::{Every, Turn};
@@ -15,9 +15,7 @@ use wavetank_engine::{Cell, NotState, Rx};
 
 use super::controller::{QUEUE, QuotaController, SCOPE};
 use crate::elected::DRAIN;
-use crate::kube_controller_manager::controller_utils::discovery::{
-    Mapping, server_preferred_resources,
-};
+use crate::kube_controller_manager::controller_utils::discovery::server_preferred_resources;
 use crate::kube_controller_manager::controller_utils::pod_key;
 
 pub(super) const RESOURCE_CHANGES: WorkQueue =
@@ -61,11 +59,6 @@ pub(super) fn handler(number: u32, evaluator: Evaluator) -> HandlerSpec {
     }
 }
 
-/// Is the informer of this resource the monitor of what is listed?
-fn is_of(resource: &Resource, mapping: &Mapping) -> bool {
-    *resource.plural == *mapping.resource && *resource.api_version() == *mapping.api_version
-}
-
 impl QuotaController {
     /// `IsSynced`
     pub(super) fn is_synced(&self, rx: Rx) -> bool {
@@ -98,7 +91,7 @@ impl QuotaController {
         let numbered = (0..).zip(&self.counted);
         let current = numbered.filter(|(_, (of, _))| {
             let mut listed = listed.iter();
-            listed.any(|mapping| is_of(of.resource(), mapping))
+            listed.any(|mapping| mapping.is_of(of.resource()))
         });
         let current: BTreeSet<u32> = current.map(|(number, _)| number).collect();
         rx.update(&MONITORS, |monitors| *monitors = current);

@@ -44,12 +44,9 @@ pub(super) struct QuotaIsNotOverrun {
 }
 
 /// The resource of a change of what is stored.
-fn resource_of(change: &Change<Object>) -> Option<&'static Resource> {
-    let of = |own: &&Resource| {
-        let rest = change.key.strip_prefix(own.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    };
-    Resource::ALL.iter().copied().find(of)
+pub(super) fn resource_of(change: &Change<Object>) -> Option<&'static Resource> {
+    let mut all = Resource::ALL.into_iter();
+    all.find(|own| own.has_key(&change.key))
 }
 
 fn quota_of(object: &Object) -> ResourceQuota {

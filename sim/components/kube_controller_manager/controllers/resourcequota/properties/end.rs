@@ -12,6 +12,7 @@ use wavetank_etcd::{Change, Committed};
 
 use super::super::CONTROLLER;
 use super::GIVEN_BACK_WITHIN;
+use super::charged::resource_of;
 use crate::kube_controller_manager::somebody_runs;
 use crate::promises::violated;
 use crate::view::ClusterView;
@@ -32,13 +33,8 @@ impl QuotaUsageConverges {
 
 /// Does it change what is used, or what may be? What the controller writes does not.
 fn matters(change: &Change<Object>) -> bool {
-    let of = |own: &&Resource| {
-        let rest = change.key.strip_prefix(own.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    };
-    let resource = Resource::ALL.into_iter().find(of);
     let [before, now] = [&change.before, &change.now].map(|kv| kv.as_ref().map(|kv| &kv.value));
-    match resource {
+    match resource_of(change) {
         Some(own) if *own == RESOURCE_QUOTAS => {
             let hard = |own: &Object| ResourceList::of(own.json(), &["spec", "hard"]);
             before.map(hard) != now.map(hard)
