@@ -1,9 +1,10 @@
 //! What a scenario file may say: the keys of `Scenario`, and sections whose keys belong to components. The JSON schema
 //! is composed here, and a file is read by it.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use schemars::transform::transform_subschemas;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -25,22 +26,39 @@ const REQUIRED: Section = Section::Topology;
 
 /// The format of scenario files over these components.
 #[derive(Debug)]
-pub struct Format {
+pub struct Format<'a> {
+    components: &'a Components,
     keys: BTreeMap<Section, Vec<Arc<Keys>>>,
-    schema: Schema,
+    /// A file without mistakes is read without it.
+    schema: OnceCell<Schema>,
 }
 
-impl Format {
+impl<'a> Format<'a> {
     /// The format that goes with these components.
-    pub fn new(components: &Components) -> Format {
-        let keys = components.keys();
-        let schema = schema(components, &keys);
-        Format { keys, schema }
+    pub fn new(components: &'a Components) -> Format<'a> {
+        Format {
+            components,
+            keys: components.keys(),
+            schema: OnceCell::new(),
+        }
+    }
+
+    fn schema(&self) -> &Schema {
+        let made = || schema(self.components, &self.keys);
+        self.schema.get_or_init(made)
+    }
+
+    /// The names of the keys at the top of a file, as the schema has them.
+    fn names(&self) -> Vec<String> {
+        let sections = self.keys.keys().map(|section| section.key().to_owned());
+        let mut names = own_names().clone();
+        names.extend(sections);
+        names.into_iter().collect()
     }
 
     /// The JSON Schema of scenario files, as JSON with a newline at its end.
     pub fn json_schema(&self) -> String {
-        let mut schema = self.schema.clone().to_value();
+        let mut schema = self.schema().clone().to_value();
         // Otherwise the order would depend on features that other crates ask of serde_json.
         schema.sort_all_objects();
         format!("{schema:#}\n")
@@ -54,7 +72,7 @@ impl Format {
     /// Reads until the first mistake. What is missing is looked at last, since nothing is read after that.
     fn once(&self, tree: &Node) -> Result<Scenario, Error> {
         if let Shape::Map(_) = tree.shape {
-            known(tree, || names(self.schema.as_value()))?;
+            known(tree, || self.names())?;
         }
         let given = self.given(tree)?;
         let mut scenario = Scenario::deserialize(tree)?;
@@ -82,7 +100,7 @@ impl Format {
             };
             let inside = |error: Error| error.inside(Step::Key(key.to_owned()));
             mapping(&entry.node).map_err(inside)?;
-            let names = || all.iter().flat_map(|keys| keys.names()).collect();
+            let names = || all.iter().flat_map(|keys| keys.names()).cloned().collect();
             known(&entry.node, names).map_err(inside)?;
             for keys in all {
                 given.add(*section, keys.read(&entry.node).map_err(inside)?);
@@ -105,7 +123,7 @@ impl Format {
     }
 
     fn of(&self, owner: &str) -> Option<&Value> {
-        let root = self.schema.as_value();
+        let root = self.schema().as_value();
         match owner {
             "Scenario" => Some(root),
             _ => root.get("$defs")?.get(owner),
@@ -151,10 +169,16 @@ fn missing_topology() -> Error {
     Error::at(Path::default(), Kind::Missing { owner, keys })
 }
 
-/// The names of an object's keys.
-fn names(schema: &Value) -> Vec<String> {
-    let keys = schema["properties"].as_object();
-    keys.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+/// The names of the keys that every file may have, whatever the components.
+fn own_names() -> &'static BTreeSet<String> {
+    static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let schema = SchemaGenerator::default().into_root_schema_for::<Scenario>();
+        let keys = schema.get("properties").and_then(Value::as_object);
+        keys.into_iter()
+            .flat_map(|keys| keys.keys().cloned())
+            .collect()
+    });
+    &NAMES
 }
 
 fn schema(components: &Components, keys: &BTreeMap<Section, Vec<Arc<Keys>>>) -> Schema {

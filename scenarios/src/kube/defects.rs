@@ -1,7 +1,9 @@
 //! The defects and fixes of a job: which have a place in it, and the same job with some the other way.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use wavetank_component::Component;
-use wavetank_version::{Composition, Defect, Kind, List, OptionIs, Unfit};
+use wavetank_version::{Composition, Defect, Kind, List, OptionIs, Unfit, Version};
 
 use super::job::Job;
 use crate::case::{Flip, Hidden};
@@ -18,6 +20,53 @@ fn flip(defect: &Defect) -> Flip {
     }
 }
 
+/// Which defects have a place in a job. It is made once for all that are asked about: a list says it of hundreds, of
+/// each scenario.
+struct Places {
+    /// The releases whose algorithms run.
+    releases: Vec<Version>,
+    /// Those that have none, by name, each with what of a cluster would have it.
+    missing: BTreeMap<&'static str, &'static str>,
+}
+
+impl Places {
+    fn of(job: &Job) -> Places {
+        let Job {
+            components, spec, ..
+        } = job;
+        let there = components.iter().filter(|own| own.exists(spec));
+        let of_parts = there.flat_map(|own| own.defects_of_parts(spec));
+        let of_parts: BTreeSet<_> = of_parts
+            .flat_map(|list| list.defects.iter().map(|defect| defect.name))
+            .collect();
+        let missing = components
+            .defects()
+            .into_iter()
+            .filter(|(own, _, defect)| !own.exists(spec) && !of_parts.contains(defect.name))
+            .map(|(_, list, defect)| (defect.name, list.place));
+        Places {
+            releases: components.releases(spec),
+            missing: missing.collect(),
+        }
+    }
+
+    /// Where a defect has its place, if there is no such place.
+    fn missing(&self, defect: &Defect) -> Option<&'static str> {
+        self.missing.get(defect.name).copied()
+    }
+
+    /// Do the algorithms of a release that runs have its place?
+    fn fit_a_release(&self, defect: &Defect) -> bool {
+        let mut releases = self.releases.iter();
+        defect.is_of_etcd() || releases.any(|release| defect.fits(*release))
+    }
+
+    /// Do the algorithms have this place: those of a process of Kubernetes, or those of the etcd?
+    fn fit(&self, defect: &Defect) -> bool {
+        defect.is_of_etcd() || self.fit_a_release(defect) && self.missing(defect).is_none()
+    }
+}
+
 impl Job {
     /// Is it on anywhere?
     pub(super) fn has(&self, defect: &Defect) -> bool {
@@ -25,19 +74,6 @@ impl Job {
             true => self.etcd_selection().contains(defect),
             false => self.selections().iter().any(|on| on.contains(defect)),
         }
-    }
-
-    /// Where a defect has its place, if there is no such place here.
-    fn missing_place(&self, defect: &Defect) -> Option<&'static str> {
-        let mut all = self.components.defects().into_iter();
-        let (component, list, _) = all.find(|(_, _, declared)| *declared == defect)?;
-        let has_it = |other: &dyn Component| {
-            let parts = other.defects_of_parts(&self.spec).into_iter();
-            let mut defects = parts.flat_map(|list| list.defects.iter());
-            other.exists(&self.spec) && defects.any(|own| *own == defect)
-        };
-        let is_there = component.exists(&self.spec) || self.components.iter().any(has_it);
-        (!is_there).then_some(list.place)
     }
 
     /// Has every defect that is asked for a place?
@@ -50,10 +86,9 @@ impl Job {
     }
 
     fn check_places(&self, composition: &Composition) -> Result<(), Unfit> {
-        let versions = self.components.releases(&self.spec);
-        let place = |defect: &Defect| self.missing_place(defect);
+        let places = Places::of(self);
         let may_be = |option| self.spec.may_be(option);
-        composition.check(&versions, place, may_be)
+        composition.check(&places.releases, |defect| places.missing(defect), may_be)
     }
 
     /// Why it makes no difference here whether this one is on: it has no place, or the options hide it.
@@ -74,21 +109,16 @@ impl Job {
 
     /// Do the algorithms of a release that runs here have its place?
     pub(super) fn fits_a_release(&self, defect: &Defect) -> bool {
-        let mut releases = self.components.releases(&self.spec).into_iter();
-        defect.is_of_etcd() || releases.any(|release| defect.fits(release))
-    }
-
-    /// Do the algorithms have this place: those of a process of Kubernetes, or those of the etcd?
-    fn fits(&self, defect: &Defect) -> bool {
-        defect.is_of_etcd() || self.fits_a_release(defect) && self.missing_place(defect).is_none()
+        Places::of(self).fit_a_release(defect)
     }
 
     /// Defects that are on and fixes that are off.
     pub(super) fn blamed(&self) -> Vec<Flip> {
         let all = self.components.defects().into_iter();
         let all = all.map(|(_, _, defect)| defect);
+        let places = Places::of(self);
         let blamed = all
-            .filter(|defect| self.fits(defect) && self.has(defect) == (defect.kind != Kind::Fix));
+            .filter(|defect| places.fit(defect) && self.has(defect) == (defect.kind != Kind::Fix));
         blamed.map(flip).collect()
     }
 
@@ -131,8 +161,9 @@ impl Job {
             all.any(|named| shown_by.contains(&named.of))
         };
         let all = self.components.defects().into_iter();
+        let places = Places::of(self);
         let has_place = move |(component, _, defect): &(&dyn Component, List, &'static Defect)| {
-            self.fits(defect)
+            places.fit(defect)
                 && judged(*component)
                 && defect.needs.is_none_or(|wanted| self.spec.may_be(wanted))
         };

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -76,6 +77,8 @@ pub trait Part:
 pub struct Keys {
     section: Section,
     claim: Box<dyn Claim>,
+    /// Each file that is read asks for them.
+    names: OnceLock<Vec<String>>,
 }
 
 /// What is asked of keys whose type is not known.
@@ -107,8 +110,11 @@ impl Keys {
     }
 
     pub(crate) fn new(section: Section, claim: impl Claim + 'static) -> Keys {
-        let claim = Box::new(claim);
-        Keys { section, claim }
+        Keys {
+            section,
+            claim: Box::new(claim),
+            names: OnceLock::new(),
+        }
     }
 
     /// Where they stand.
@@ -117,10 +123,12 @@ impl Keys {
     }
 
     /// Their names.
-    pub fn names(&self) -> Vec<String> {
-        let schema = self.schema(&mut SchemaGenerator::default());
-        let keys = schema.get("properties").and_then(Json::as_object);
-        keys.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+    pub fn names(&self) -> &[String] {
+        self.names.get_or_init(|| {
+            let schema = self.schema(&mut SchemaGenerator::default());
+            let keys = schema.get("properties").and_then(Json::as_object);
+            keys.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+        })
     }
 
     /// The schema of an object with these keys.
