@@ -29,7 +29,7 @@ const SHUT_DOWN: Name = Name::new("shut-down");
 const BEGIN: Timer = Timer::new(Name::new("begin"), 0);
 
 /// Workers end with what they are at.
-pub(crate) static DRAIN: Stop = Stop::new("drain");
+pub static DRAIN: Stop = Stop::new("drain");
 /// They have.
 static DRAINED: Stop = Stop::new("drained");
 /// How many workers there are that have not ended.

@@ -3,7 +3,7 @@
 use wavetank_engine::{Always, Check, Class, Note, Violation, World};
 
 /// A guarantee that is looked at with each note.
-pub(crate) fn always(name: &'static str, check: fn(&World, &Note) -> Check) -> Always {
+pub fn always(name: &'static str, check: fn(&World, &Note) -> Check) -> Always {
     Always {
         name,
         class: Class::Guarantee,
@@ -12,7 +12,7 @@ pub(crate) fn always(name: &'static str, check: fn(&World, &Note) -> Check) -> A
 }
 
 /// It is violated.
-pub(crate) fn violated(kind: &'static str, object: &str, message: String) -> Check {
+pub fn violated(kind: &'static str, object: &str, message: String) -> Check {
     Check::Violated(Violation {
         kind,
         object: object.to_owned(),

@@ -14,12 +14,12 @@ use wavetank_engine::{Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture
 use crate::pod_runners::NEVER_READY;
 
 /// The namespace of all that they use.
-pub(crate) const NAMESPACE: &str = "default";
+pub const NAMESPACE: &str = "default";
 /// How long a request may take.
-pub(crate) const LIMIT: Duration = Duration::from_secs(10);
+pub const LIMIT: Duration = Duration::from_secs(10);
 
 /// How a client uses something.
-pub(crate) trait Use: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+pub trait Use: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// The name of the routine that does it.
     const ROUTINE: Name;
     /// What it is told to do. What it is not told, it draws.
@@ -37,7 +37,7 @@ pub(crate) trait Use: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
 
 /// A client that uses something.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct User<U> {
+pub struct User<U> {
     rest: RestClient,
     uses: U,
 }
@@ -84,7 +84,8 @@ impl<U: Use> Process for User<U> {
 }
 
 /// What a user asks of apiservers.
-pub(crate) struct Client {
+pub struct Client {
+    /// What it waits with.
     pub rx: Rx,
     rest: RestClient,
 }
@@ -157,12 +158,12 @@ impl Client {
 }
 
 /// The containers of a template: one of this image.
-pub(crate) fn containers(image: &str) -> Json {
+pub fn containers(image: &str) -> Json {
     json!([{"name": "main", "image": image}])
 }
 
 /// The selector of a set of pods, and the template of these.
-pub(crate) fn selected_template(app: &str, image: &str) -> (Json, Json) {
+pub fn selected_template(app: &str, image: &str) -> (Json, Json) {
     let labels = json!({ "app": app });
     let template =
         json!({"metadata": {"labels": labels}, "spec": {"containers": containers(image)}});
@@ -170,7 +171,7 @@ pub(crate) fn selected_template(app: &str, image: &str) -> (Json, Json) {
 }
 
 /// The text of an argument.
-pub(crate) fn text(args: &Json, key: &str) -> Option<String> {
+pub fn text(args: &Json, key: &str) -> Option<String> {
     args[key].as_str().map(str::to_owned)
 }
 
@@ -178,11 +179,7 @@ pub(crate) fn text(args: &Json, key: &str) -> Option<String> {
 ///
 /// # Errors
 /// If there is none of this name: which there are.
-pub(crate) fn named<T: Copy>(
-    order: &Json,
-    key: &str,
-    all: &[(&str, T)],
-) -> Result<Option<T>, String> {
+pub fn named<T: Copy>(order: &Json, key: &str, all: &[(&str, T)]) -> Result<Option<T>, String> {
     let Some(named) = order[key].as_str() else {
         return Ok(None);
     };

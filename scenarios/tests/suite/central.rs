@@ -5,7 +5,7 @@ use std::path::Path;
 
 use wavetank_cluster::Components;
 use wavetank_component::{Component, Section};
-use wavetank_components::kube_controller_manager::new_controller_descriptors;
+use wavetank_kube_controller_manager::new_controller_descriptors;
 
 use crate::support::{root, sources};
 
@@ -20,7 +20,7 @@ fn names(component: &dyn Component) -> Vec<String> {
     let key = component.replicas().map(|replicas| replicas.key.to_owned());
     let keys = component.all_keys().into_iter();
     let shared = keys.filter(|keys| !matches!(keys.section(), Section::Own(_)));
-    let shared = shared.flat_map(|keys| keys.names());
+    let shared = shared.flat_map(|keys| keys.names().to_vec());
     let texts = shared.chain(key).chain([component.name().to_owned()]);
     texts.map(|name| format!("\"{name}\"")).collect()
 }
@@ -45,6 +45,7 @@ fn central_files_name_no_component() {
             .filter(|line| !line.trim_start().starts_with("//"));
         for line in code {
             if line.contains("wavetank_components")
+                || line.contains("wavetank_kube_controller_manager")
                 || names.iter().any(|name| line.contains(name.as_str()))
             {
                 found.push(format!("{}: {}", path.display(), line.trim()));

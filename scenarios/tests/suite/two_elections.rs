@@ -6,10 +6,10 @@ use wavetank::catalogue::Composition;
 use wavetank::kube::Kube;
 use wavetank::prelude::*;
 use wavetank_client::leader_election::leads;
-use wavetank_components::kube_controller_manager;
 use wavetank_engine::drive::Ending;
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Name, World};
+use wavetank_kube_controller_manager as kube_controller_manager;
 
 const TEXT: &str = "\
 name: two-elections

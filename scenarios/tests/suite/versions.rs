@@ -46,7 +46,7 @@ const TABLES: [(&str, &[NamedGate]); 9] = [
     ),
     (
         "sim/components/kube_controller_manager",
-        wavetank_components::kube_controller_manager::gates::ALL,
+        wavetank_kube_controller_manager::gates::ALL,
     ),
     (
         "sim/components/services",

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use wavetank_component::Component;
 use wavetank_components::{
     clients, conversion_webhooks, custom_resources, etcd, etcd_clients, guests, identity,
-    informers, kube_apiserver, kube_controller_manager, load_balancer, nodes, pod_runners, rollout,
-    service_writers, services, watch_cache, writers,
+    informers, kube_apiserver, load_balancer, nodes, pod_runners, rollout, service_writers,
+    services, watch_cache, writers,
 };
+use wavetank_kube_controller_manager as kube_controller_manager;
 
 /// All of them, and the controllers that controller managers may run, which have a list of their own.
 pub(crate) fn all() -> Vec<Arc<dyn Component>> {

@@ -33,8 +33,8 @@ use wavetank_version::{List, Listed, Selection, Version};
 use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
 use crate::services::{RepairDefect, ServiceDefect};
 use crate::{
-    clients, custom_resources, etcd, guests, identity, kube_controller_manager, load_balancer,
-    rollout, services, watch_cache,
+    clients, custom_resources, etcd, guests, identity, load_balancer, rollout, services,
+    watch_cache,
 };
 use bootstrap::{Bootstrap, Reconciler};
 use gates::BEGINS_WHEN_READY;
@@ -52,6 +52,9 @@ pub use published::{AdditionalPort, Family, PublishedOptions};
 
 /// Its name.
 pub const NAME: &str = "kube-apiserver";
+
+/// The controller whose properties judge what is done with quotas: it counts what the plugin charges.
+pub const QUOTAS: &str = "resourcequota";
 
 /// The apiservers.
 #[derive(Clone, Copy, Debug)]
@@ -373,13 +376,7 @@ impl Component for KubeApiserver {
     }
 
     fn shown_by(&self) -> Vec<&'static str> {
-        vec![
-            NAME,
-            identity::NAME,
-            clients::NAME,
-            rollout::NAME,
-            kube_controller_manager::QUOTAS,
-        ]
+        vec![NAME, identity::NAME, clients::NAME, rollout::NAME, QUOTAS]
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {

@@ -17,8 +17,8 @@ use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{Gate, List};
 
 use super::controller::{Controller, ControllerContext, ControllerDescriptor};
-use crate::users::{Use, User};
-use crate::{informers, kube_apiserver, watch_cache};
+use wavetank_components::users::{Use, User};
+use wavetank_components::{informers, kube_apiserver, watch_cache};
 
 /// No controller syncs more objects at once.
 const MOST_SYNCS: u32 = 50;

@@ -35,12 +35,12 @@ use wavetank_engine::{Check, Class, Name, Note, ProcId, Reached, Stable, Status,
 use wavetank_version::Version;
 
 use super::{ELECTION_NEEDED, NEEDED, releases};
-use crate::elected::RESTART_AFTER;
-use crate::promises::violated;
 use each::{EachLock, OfLock, Written};
 use free::{CleanStopFrees, NoLockWriteAfterRelease};
 use one::{LeaderStops, LockIsLeft, OneLeader};
 use overlap::{LeadersOverlap, OldLeaderWrites};
+use wavetank_components::elected::RESTART_AFTER;
+use wavetank_components::promises::violated;
 
 /// All of them.
 pub(super) fn all() -> Vec<PropertyInfo> {

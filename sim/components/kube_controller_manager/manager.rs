@@ -2,7 +2,7 @@
 //! one leads and runs the controllers. They share informers, and each has queues and workers of its own; which
 //! controllers there are is said in `controllers`.
 //!
-//! How it elects, begins and ends is in [`elected`](crate::elected); that it gives up its lock is in v1.36
+//! How it elects, begins and ends is in [`elected`](wavetank_components::elected); that it gives up its lock is in v1.36
 //! `ControllerManagerReleaseLeaderElectionLockOnExit`.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use wavetank_version::{Selection, Set};
 
 use super::NAME;
 use super::controller::{Controller, ControllerContext, ControllerDescriptor};
-use crate::elected::{Elected, LEAD, worker_ended, workers_begin};
+use wavetank_components::elected::{Elected, LEAD, worker_ended, workers_begin};
 
 /// The name of its lock (`--leader-elect-resource-name`), and of its informers.
 pub const LOCK: Name = Name::new(NAME);

@@ -9,7 +9,7 @@ use wavetank_engine::{Check, NotState, Note, Property, World};
 use wavetank_etcd::{Change, Committed};
 
 use super::somebody_runs;
-use crate::promises::violated;
+use wavetank_components::promises::violated;
 
 /// What a controller acts on, or what a change concerns, in words of the property's own: a key or a UID.
 pub(crate) type Subject = Arc<str>;

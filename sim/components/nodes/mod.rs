@@ -10,14 +10,14 @@ use wavetank_engine::FaultKind;
 use crate::{informers, kube_apiserver};
 
 /// The key of their number.
-pub(crate) const NAME: &str = "nodes";
+pub const NAME: &str = "nodes";
 
 /// Nodes that register themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Nodes;
 
 /// The name of the Node that the process with this number registers, from 1 on.
-pub(crate) fn node_name(number: usize) -> String {
+pub fn node_name(number: usize) -> String {
     format!("n{number}")
 }
 

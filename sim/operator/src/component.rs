@@ -11,8 +11,9 @@ use wavetank_client::{ElectionDefect, InformerDefect};
 use wavetank_component::{
     Component, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Stored, Wiring,
 };
-use wavetank_components::{informers, kube_apiserver, kube_controller_manager};
+use wavetank_components::{informers, kube_apiserver};
 use wavetank_engine::Name;
+use wavetank_kube_controller_manager as kube_controller_manager;
 use wavetank_version::{List, Listed, Selection};
 
 use crate::actor::{Act, Actor};

@@ -7,11 +7,11 @@ use wavetank_api::kinds::Kinds;
 use wavetank_client::leader_election::LockKind;
 use wavetank_client::{LoadBalancer, Policy, RestClient, Servers};
 use wavetank_component::{Section, Setup};
-use wavetank_components::kube_controller_manager::controller::ControllerDescriptor;
-use wavetank_components::kube_controller_manager::{
+use wavetank_engine::ProcId;
+use wavetank_kube_controller_manager::controller::ControllerDescriptor;
+use wavetank_kube_controller_manager::{
     ControllerManager, controller_context, new_controller_descriptors,
 };
-use wavetank_engine::ProcId;
 use wavetank_version::{Set, Version};
 
 use serde_json::{Map, Value as Json, json};

@@ -14,14 +14,14 @@ use wavetank_client::leader_election::{self, Leading, LockKind};
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_component::{Component, Drawn, Setup, Spec, Wiring};
 use wavetank_components::elected::process_next_work_item;
-use wavetank_components::kube_controller_manager::controller::{
-    Controller, ControllerContext, ControllerDescriptor, Work,
-};
-use wavetank_components::kube_controller_manager::{
-    ControllerManager, LOCK, controller_context, new_controller_descriptors,
-};
 use wavetank_engine::drive::Stepped;
 use wavetank_engine::{LinkSpec, Name, NotState, Rx, Status};
+use wavetank_kube_controller_manager::controller::{
+    Controller, ControllerContext, ControllerDescriptor, Work,
+};
+use wavetank_kube_controller_manager::{
+    ControllerManager, LOCK, controller_context, new_controller_descriptors,
+};
 use wavetank_releases::V1_36;
 use wavetank_version::{Gate, Selection, Set};
 

@@ -9,10 +9,10 @@ use common::{Bench, crash, pause, plane, resume, seconds, start, stop};
 use wavetank_api::{Object, json};
 use wavetank_client::ElectionDefect;
 use wavetank_client::leader_election::{self, ElectionNote, OfElection, Record};
-use wavetank_components::kube_controller_manager::LOCK;
 use wavetank_engine::drive::Stepped;
 use wavetank_engine::{Action, Fault, Payload};
 use wavetank_etcd::{Key, Request};
+use wavetank_kube_controller_manager::LOCK;
 use wavetank_releases::{V1_16, V1_20, V1_36, VERSIONS};
 use wavetank_version::{Set, Version};
 

@@ -9,7 +9,7 @@ use wavetank_client::wait::{Every, Turn};
 use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Cell, Lock, Rx};
 
-use crate::elected::DRAIN;
+use wavetank_components::elected::DRAIN;
 
 /// `selectDiscoveryAcceptHeader`
 const ACCEPT: &str =

@@ -15,11 +15,8 @@ use wavetank_component::{Component, Setup, Spec};
 use wavetank_engine::{Either, Rx};
 use wavetank_version::Gate;
 
-use crate::elected::DRAIN;
-use crate::kube_controller_manager;
-use crate::kube_controller_manager::controller::{
-    Controller, ControllerContext, ControllerDescriptor, Work,
-};
+use crate::controller::{Controller, ControllerContext, ControllerDescriptor, Work};
+use wavetank_components::elected::DRAIN;
 
 /// The ConfigMap.
 pub const TALLY: (&str, &str) = ("kube-system", "tally");
@@ -43,7 +40,7 @@ impl Component for Tally {
     }
 
     fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
-        let used = kube_controller_manager::runs(spec, NAME);
+        let used = crate::runs(spec, NAME);
         used.then_some(&CONFIG_MAPS).into_iter().collect()
     }
 }

@@ -4,7 +4,7 @@ use wavetank_api::kinds::PODS;
 use wavetank_api::{Json, Object, json};
 use wavetank_engine::World;
 
-use crate::view::ClusterView;
+use wavetank_components::view::ClusterView;
 
 /// The pods that a Service selects, that have an address and are not over; `None` of a Service that selects no pods, or is
 /// another's name.

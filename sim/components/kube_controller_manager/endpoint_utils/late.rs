@@ -6,7 +6,7 @@ use wavetank_api::Object;
 use wavetank_api::kinds::{NODES, PODS, SERVICES};
 use wavetank_etcd::Change;
 
-use crate::kube_controller_manager::quiet::Subject;
+use crate::quiet::Subject;
 
 /// No Service: a change of a pod or a node may concern any.
 const ANY: &str = "any";

@@ -12,9 +12,9 @@ use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_engine::{NotState, Rx};
 
 use super::projection::{PodProjectionKey, get_pod_update_projection_key, get_services_to_update};
-use crate::elected::process_next_work_item;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::{SyncError, pod_key};
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::{SyncError, pod_key};
+use wavetank_components::elected::process_next_work_item;
 
 /// `--endpoint-updates-batch-period`
 const BATCH_PERIOD: Duration = Duration::ZERO;

@@ -10,7 +10,7 @@ use wavetank_client::workqueue::Item;
 use wavetank_engine::Rx;
 
 use super::{labels, pod_ips, selector, selects};
-use crate::kube_controller_manager::controller_utils::{is_pod_ready, pod_key};
+use crate::controller_utils::{is_pod_ready, pod_key};
 
 /// `PodProjectionKey`: what has to be known of a change to find the Services. It is written down, so that it can wait in a
 /// queue.

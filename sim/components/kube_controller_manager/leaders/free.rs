@@ -8,8 +8,8 @@ use wavetank_client::leader_election::{ElectionNote, Lock, Record, Unlocked};
 use wavetank_engine::{Check, ProcId, World};
 
 use super::{OfLock, Written};
-use crate::promises::violated;
-use crate::view::ClusterView;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// A leader that gives up its lock and gets an answer leaves a lock that nobody holds, so that the next one need not
 /// wait for the lease to pass: it is there within one turn of `acquire` (2 to 4.4 s, and a request).

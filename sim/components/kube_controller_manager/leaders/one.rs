@@ -7,7 +7,7 @@ use wavetank_client::leader_election::{ElectionNote, Lock};
 use wavetank_engine::{Check, ProcId, Time, World};
 
 use super::{LEADS, OfLock, Written, by_fastest_clock, leads, other_leader};
-use crate::promises::violated;
+use wavetank_components::promises::violated;
 
 /// Nobody takes a lock within a lease of when its record changed, by any clock, nor says that nobody holds a lock that
 /// another does.

@@ -10,9 +10,9 @@ use wavetank_engine::{Check, Class, Note, ProcId, Property, World};
 use wavetank_etcd::{Committed, Key};
 
 use super::{OfLock, other_leader};
-use crate::kube_controller_manager::controllers::tally::TALLY;
-use crate::kube_controller_manager::manager::LOCK;
-use crate::promises::violated;
+use crate::controllers::tally::TALLY;
+use crate::manager::LOCK;
+use wavetank_components::promises::violated;
 
 /// Two lead at the same time.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

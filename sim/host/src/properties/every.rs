@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use wavetank_api::{Object, json};
 use wavetank_component::{Need, PropertyInfo};
-use wavetank_components::kube_controller_manager;
 use wavetank_engine::{Check, Instant, Name, Note, Property, World};
+use wavetank_kube_controller_manager as kube_controller_manager;
 
 use super::alike::ends_alike;
 use super::cluster::{Objects, Stored, changes};

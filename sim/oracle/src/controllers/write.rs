@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::{Body, Method, Resource};
 use wavetank_apiserver::Audited;
-use wavetank_components::kube_controller_manager::SERVICE_ACCOUNTS;
+use wavetank_kube_controller_manager::SERVICE_ACCOUNTS;
 
 /// Of the metadata of an update so much matters.
 const METADATA: [&str; 6] = [

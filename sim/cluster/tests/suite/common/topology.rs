@@ -10,12 +10,12 @@ use wavetank_cluster::{Components, Named};
 use wavetank_component::{Component, Drawn, Section, Setup, Spec, Wiring};
 use wavetank_components::kube_apiserver;
 use wavetank_components::kube_apiserver::bootstrap::{Published, Reconciler};
-use wavetank_components::kube_controller_manager::{
-    ControllerManager, controller_context, new_controller_descriptors,
-};
 use wavetank_components::services::ServiceRanges;
 use wavetank_engine::{LinkSpec, World};
 use wavetank_etcd::{EtcdDefect, Sizes};
+use wavetank_kube_controller_manager::{
+    ControllerManager, controller_context, new_controller_descriptors,
+};
 use wavetank_releases::Release;
 use wavetank_version::{Composition, Defect, EtcdVersion, Listed, Selection, Set, Version};
 

@@ -28,13 +28,13 @@ use super::util::{
     get_target_node_name, get_template_generation, hash_of, is_pod_updated, is_rolling_update,
     of_status, phase,
 };
-use crate::elected::process_next_work_item;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::{
     Claimed, ConsistencyStore, ControllerRef, ControllerRefManager, EXPECTATIONS_TIMEOUT,
     Expectations, POD_NODE_NAME_INDEX, PodOwnerDefect, RealPodControl, SyncError,
     filter_pods_by_owner, get_controller_of, pod_key,
 };
+use wavetank_components::elected::process_next_work_item;
 
 /// Its name in `--controllers`.
 pub(super) const CONTROLLER: &str = "daemonset-controller";

@@ -2,7 +2,7 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-use crate::kube_controller_manager::gates;
+use crate::gates;
 
 const DAEMONS_ARE_NOT_EXPECTED: Defect = Defect::known(
     "daemons-are-not-expected",

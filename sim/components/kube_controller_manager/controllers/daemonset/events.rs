@@ -13,8 +13,8 @@ use wavetank_engine::{NotState, Rx};
 
 use super::controller::{CONTROLLER, EXPECTATIONS, NODE_UPDATE_QUEUE, QUEUE};
 use super::util::of_spec;
-use crate::kube_controller_manager::controller::ControllerContext;
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller::ControllerContext;
+use crate::controller_utils::{
     ConsistencyStore, POD_CONTROLLER_INDEX, POD_NODE_NAME_INDEX, get_controller_of, is_pod_ready,
     pod_key,
 };

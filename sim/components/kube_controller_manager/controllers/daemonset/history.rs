@@ -12,9 +12,7 @@ use wavetank_engine::Rx;
 use super::controller::{DaemonSetsController, Synced, controller_ref};
 use super::defects::DaemonSetDefect;
 use super::util::{HASH_LABEL, hash_of, of_spec};
-use crate::kube_controller_manager::controller_utils::{
-    Claimed, SyncError, compute_hash, get_patch,
-};
+use crate::controller_utils::{Claimed, SyncError, compute_hash, get_patch};
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
 

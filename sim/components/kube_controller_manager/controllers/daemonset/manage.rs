@@ -19,7 +19,7 @@ use super::util::{
     allows_surge, create_pod_template, hash_of, node_name, of_spec, of_status, phase,
     replace_daemon_set_pod_node_name_node_affinity, sort_by_creation_timestamp_and_phase,
 };
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller_utils::{
     SLOW_START_INITIAL_BATCH_SIZE, SyncError, is_pod_available, is_pod_ready, pod_key,
     slow_start_batch,
 };

@@ -23,14 +23,14 @@ use wavetank_api::kinds::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
 use wavetank_component::{Load, Need, Replicas};
 use wavetank_version::Listed;
 
-use crate::kube_controller_manager::controller_utils::PodOwnerDefect;
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users};
-use crate::kube_controller_manager::{gates, runs};
-use crate::nodes::{NAME as NODES_KEY, node_name};
-use crate::users::User;
+use crate::controller_utils::PodOwnerDefect;
+use crate::declared::{Declared, Syncs, Users};
+use crate::{gates, runs};
 use controller::{ACCOUNT, CONTROLLER};
 use defects::DaemonSetDefect;
 use users::UsesDaemonSets;
+use wavetank_components::nodes::{NAME as NODES_KEY, node_name};
+use wavetank_components::users::User;
 
 /// The key of the number of those who use sets.
 const USERS: &str = "daemon-set-users";

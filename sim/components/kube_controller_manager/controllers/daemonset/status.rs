@@ -11,7 +11,7 @@ use super::controller::{DaemonSetsController, QUEUE, Synced};
 use super::nodes::node_should_run_daemon_pod;
 use super::notes::WritesStatus;
 use super::util::{of_spec, of_status, sort_by_creation_timestamp_and_phase};
-use crate::kube_controller_manager::controller_utils::{SyncError, is_pod_available, is_pod_ready};
+use crate::controller_utils::{SyncError, is_pod_available, is_pod_ready};
 
 /// `StatusUpdateRetries`
 const STATUS_UPDATE_RETRIES: u32 = 1;

@@ -8,7 +8,7 @@ use super::controller::{DaemonSetsController, NodesToDaemonPods, Synced};
 use super::manage::Changes;
 use super::nodes::node_should_run_daemon_pod;
 use super::util::{of_spec, surge_count, unavailable_count};
-use crate::kube_controller_manager::controller_utils::{SyncError, is_pod_available};
+use crate::controller_utils::{SyncError, is_pod_available};
 
 /// How many pods there may be more, and fewer, and on how many nodes they are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use serde_json::json;
 use wavetank_api::Stored;
 use wavetank_api::json::{self, Json};
 
-use crate::kube_controller_manager::controller_utils::get_scaled_value_from_int_or_percent;
+use crate::controller_utils::get_scaled_value_from_int_or_percent;
 
 /// `DeprecatedTemplateGeneration`
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";

@@ -18,11 +18,11 @@ use wavetank_version::Set;
 use super::defects::DeploymentDefect;
 use super::events::Events;
 use super::notes::SyncsDeployment;
-use crate::elected::process_next_work_item;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::{
     Claimed, ControllerRef, ControllerRefManager, PodOwnerDefect, SyncError, pod_key,
 };
+use wavetank_components::elected::process_next_work_item;
 
 /// Its name in `--controllers`.
 pub(super) const CONTROLLER: &str = "deployment-controller";

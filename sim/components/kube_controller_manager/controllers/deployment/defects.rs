@@ -2,7 +2,7 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-use crate::kube_controller_manager::gates;
+use crate::gates;
 
 const TAKES_ANY_SET_OF_ITS_NAME: Defect = Defect::known(
     "takes-any-set-of-its-name",

@@ -11,8 +11,8 @@ use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_engine::{NotState, Rx};
 
 use super::controller::{CONTROLLER, QUEUE};
-use crate::kube_controller_manager::controller::ControllerContext;
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller::ControllerContext;
+use crate::controller_utils::{
     POD_CONTROLLER_INDEX, filter_pods_by_owner, get_controller_of, is_controlled_by, pod_key,
 };
 

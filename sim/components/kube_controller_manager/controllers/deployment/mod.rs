@@ -22,9 +22,9 @@ use wavetank_component::{Load, Need, Replicas};
 use wavetank_version::Listed;
 
 use super::replicaset;
-use crate::kube_controller_manager::controller_utils::PodOwnerDefect;
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users, add_user};
-use crate::kube_controller_manager::{gates, runs};
+use crate::controller_utils::PodOwnerDefect;
+use crate::declared::{Declared, Syncs, Users, add_user};
+use crate::{gates, runs};
 use controller::CONTROLLER;
 use defects::DeploymentDefect;
 use users::UsesDeployments;

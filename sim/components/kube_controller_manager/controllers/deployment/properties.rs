@@ -17,11 +17,11 @@ use super::util::{
     deployment_complete, find_new_replica_set, find_old_replica_sets, name, of_status,
     spec_replicas,
 };
-use crate::kube_controller_manager::controller_utils::is_controlled_by;
-use crate::kube_controller_manager::somebody_runs;
-use crate::pod_runners::NEVER_READY;
-use crate::promises::{always, violated};
-use crate::view::ClusterView;
+use crate::controller_utils::is_controlled_by;
+use crate::somebody_runs;
+use wavetank_components::pod_runners::NEVER_READY;
+use wavetank_components::promises::{always, violated};
+use wavetank_components::view::ClusterView;
 
 /// What a rollout takes once sets are kept, and the deadline of one that stands still.
 pub(super) const ROLLS_OUT_WITHIN: Duration = Duration::from_secs(180);

@@ -11,7 +11,7 @@ use super::util::{
     age, deployment_complete, filter_active, max_unavailable, new_rs_new_replicas, of_status,
     replica_count, spec_replicas, status_count,
 };
-use crate::kube_controller_manager::controller_utils::{SyncError, filter_pods_by_owner};
+use crate::controller_utils::{SyncError, filter_pods_by_owner};
 
 impl DeploymentController {
     /// `rolloutRolling`

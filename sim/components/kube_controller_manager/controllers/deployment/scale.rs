@@ -17,7 +17,7 @@ use super::util::{
     replica_count, replicas_annotations_need_update, revision, set_replicas_annotations,
     spec_replicas,
 };
-use crate::kube_controller_manager::controller_utils::SyncError;
+use crate::controller_utils::SyncError;
 
 impl DeploymentController {
     /// `sync`: of a Deployment that is paused, or was scaled.

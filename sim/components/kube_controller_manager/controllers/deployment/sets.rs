@@ -17,9 +17,7 @@ use super::util::{
     has_progress_deadline, max_revision, name, new_rs_new_replicas, set_deployment_revision,
     set_new_replica_set_annotations,
 };
-use crate::kube_controller_manager::controller_utils::{
-    ControllerRef, SyncError, compute_hash, is_controlled_by,
-};
+use crate::controller_utils::{ControllerRef, SyncError, compute_hash, is_controlled_by};
 
 /// The new set, if there is one, and all old ones.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use super::util::{
     deployment_complete, deployment_progressing, has_progress_deadline, max_unavailable, name,
     replica_count, spec_replicas, status_count,
 };
-use crate::kube_controller_manager::controller_utils::SyncError;
+use crate::controller_utils::SyncError;
 
 /// `NewDeploymentCondition`: of a type, with a status, a reason and a message.
 pub(super) fn new_deployment_condition(rx: Rx, says: [&str; 4]) -> Json {

@@ -6,7 +6,9 @@ use wavetank_api::kinds::DEPLOYMENTS;
 use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
-use crate::users::{Client, NAMESPACE, Use, containers, named, selected_template, text};
+use wavetank_components::users::{
+    Client, NAMESPACE, Use, containers, named, selected_template, text,
+};
 
 /// So few that they are made again.
 const DEPLOYMENTS_USED: u64 = 2;

@@ -3,7 +3,7 @@
 use wavetank_api::Stamp;
 use wavetank_api::json::{self, Json};
 
-use crate::kube_controller_manager::controller_utils::get_scaled_value_from_int_or_percent;
+use crate::controller_utils::get_scaled_value_from_int_or_percent;
 
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 pub(super) const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";

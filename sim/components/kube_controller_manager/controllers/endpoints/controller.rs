@@ -22,13 +22,13 @@ use super::defects::EndpointsDefect;
 use super::events::add_event_handlers;
 use super::notes::{Leaves, Refuses, Writes, Wrote};
 use super::subsets::{MAX_CAPACITY, Subset, repack_subsets, truncate_endpoints};
-use crate::elected::process_next_work_item;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::{SyncError, is_pod_ready, pod_key};
-use crate::kube_controller_manager::endpoint_utils::{
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::{SyncError, is_pod_ready, pod_key};
+use crate::endpoint_utils::{
     CLUSTER_IP_NONE, PodWorkers, Queues, TriggerTimeTracker, find_port, labels, pod_ips, pods_of,
     selector, should_pod_be_in_endpoints, should_set_hostname,
 };
+use wavetank_components::elected::process_next_work_item;
 
 /// Its name in `--controllers`.
 pub(super) const CONTROLLER: &str = "endpoints-controller";

@@ -2,7 +2,7 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-use crate::kube_controller_manager::gates;
+use crate::gates;
 
 const COMPARES_WITH_STALE_ENDPOINTS: Defect = Defect::known(
     "compares-with-stale-endpoints",

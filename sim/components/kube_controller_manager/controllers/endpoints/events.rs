@@ -10,8 +10,8 @@ use wavetank_version::Set;
 
 use super::controller::{CONTROLLER, QUEUES, is_leader_lock};
 use super::defects::EndpointsDefect;
-use crate::kube_controller_manager::controller::ControllerContext;
-use crate::kube_controller_manager::controller_utils::pod_key;
+use crate::controller::ControllerContext;
+use crate::controller_utils::pod_key;
 
 /// Adds the handlers at the informers.
 pub(super) fn add_event_handlers(cx: &mut ControllerContext) {

@@ -19,14 +19,14 @@ use wavetank_component::{Load, Mistakes, Need, Replicas, Section, Spec};
 use wavetank_version::Listed;
 
 use super::endpointslice;
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users};
-use crate::kube_controller_manager::{gates, runs};
-use crate::services;
-use crate::users::User;
+use crate::declared::{Declared, Syncs, Users};
+use crate::{gates, runs};
 pub(super) use controller::IS_HEADLESS;
 use controller::{ACCOUNT, CONTROLLER};
 use defects::EndpointsDefect;
 use users::UsesServices;
+use wavetank_components::services;
+use wavetank_components::users::User;
 
 /// The key of the number of those who use Services.
 pub(super) const USERS: &str = "service-users";

@@ -9,8 +9,8 @@ use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::Revision;
 
 use super::notes::{Leaves, Refuses, Wrote};
-use crate::promises::violated;
-use crate::view::ClusterView;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// A life of a process, and a Service. Of Endpoints that are gone nothing is asked: that they are, which the cache has yet to
 /// show, has the Service looked at again.

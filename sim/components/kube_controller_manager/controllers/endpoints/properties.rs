@@ -13,10 +13,10 @@ use super::controller::CONTROLLER;
 use super::notes::Writes;
 use super::own_view::OwnEndpointsAreKnown;
 use super::quiet::endpoints_are_quiet;
-use crate::kube_controller_manager::endpoint_utils::{ports_at, says_ready, selected_pods};
-use crate::kube_controller_manager::somebody_runs;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::endpoint_utils::{ports_at, says_ready, selected_pods};
+use crate::somebody_runs;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// What failed in a storm is tried again a little later than the storm was long (5 ms, doubled up to 82 s).
 pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(5 * 60);

@@ -8,8 +8,8 @@ use wavetank_etcd::Change;
 
 use super::controller::CONTROLLER;
 use super::notes::Writes;
-use crate::kube_controller_manager::endpoint_utils::{follows, services_concerned};
-use crate::kube_controller_manager::quiet::{Act, IsQuiet, Rest, Subject};
+use crate::endpoint_utils::{follows, services_concerned};
+use crate::quiet::{Act, IsQuiet, Rest, Subject};
 
 const REST: Rest = Rest {
     property: "endpoints-are-quiet",

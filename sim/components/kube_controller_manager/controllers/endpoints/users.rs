@@ -9,8 +9,8 @@ use wavetank_engine::Name;
 
 use super::super::endpointslice::{LABEL_MANAGED_BY, is_of_service};
 use super::controller::IS_HEADLESS;
-use crate::kube_controller_manager::endpoint_utils::CLUSTER_IP_NONE;
-use crate::users::{Client, NAMESPACE, Use, named, text};
+use crate::endpoint_utils::CLUSTER_IP_NONE;
+use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
 
 /// So few that they are made again, and take pods from each other.
 const SERVICES_USED: u64 = 2;

@@ -19,12 +19,10 @@ use super::notes::{Reconciles, WaitsForSlices};
 use super::reconciler::{Reconciler, Wanted};
 use super::slices::{generation, is_of_service};
 use super::tracker::EndpointSliceTracker;
-use crate::elected::process_next_work_item;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::SyncError;
-use crate::kube_controller_manager::endpoint_utils::{
-    PodWorkers, Queues, TriggerTimeTracker, pods_of, selector,
-};
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::SyncError;
+use crate::endpoint_utils::{PodWorkers, Queues, TriggerTimeTracker, pods_of, selector};
+use wavetank_components::elected::process_next_work_item;
 
 /// Its name in `--controllers`, also that of its service account.
 pub(crate) const CONTROLLER: &str = "endpointslice-controller";

@@ -2,7 +2,7 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-use crate::kube_controller_manager::gates;
+use crate::gates;
 
 const STALE_SLICES_ARE_USED: Defect = Defect::known(
     "stale-slices-are-used",

@@ -14,7 +14,7 @@ use super::defects::EndpointSliceDefect;
 use super::notes::WasTold;
 use super::slices::{managed_by_controller, service_controller_key, service_of};
 use super::tracker::EndpointSliceTracker;
-use crate::kube_controller_manager::controller::ControllerContext;
+use crate::controller::ControllerContext;
 
 /// `endpointSliceChangeMinSyncDelay`, which is longer than `--endpoint-updates-batch-period`.
 const MIN_SYNC_DELAY: Duration = Duration::from_secs(1);

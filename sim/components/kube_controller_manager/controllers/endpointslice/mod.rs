@@ -19,12 +19,12 @@ use wavetank_component::{Mistakes, Need, Number, Section, Spec};
 use wavetank_version::Listed;
 
 use super::endpoints::USERS;
-use crate::kube_controller_manager::declared::{Declared, Syncs};
-use crate::kube_controller_manager::{gates, runs};
-use crate::nodes;
+use crate::declared::{Declared, Syncs};
+use crate::{gates, runs};
 pub(super) use controller::CONTROLLER;
 use defects::EndpointSliceDefect;
 pub(super) use slices::{LABEL_MANAGED_BY, is_of_service};
+use wavetank_components::nodes;
 
 const NEEDED: Need = Need {
     met: |spec| runs(spec, CONTROLLER),

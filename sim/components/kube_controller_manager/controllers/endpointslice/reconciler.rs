@@ -21,8 +21,8 @@ use super::slices::{
     hash_endpoint, is_placeholder, new_endpoint_slice, new_port_map_key, owned_by, pod_to_endpoint,
 };
 use super::tracker::EndpointSliceTracker;
-use crate::kube_controller_manager::controller_utils::{SyncError, pod_key};
-use crate::kube_controller_manager::endpoint_utils::should_pod_be_in_endpoints;
+use crate::controller_utils::{SyncError, pod_key};
+use crate::endpoint_utils::should_pod_be_in_endpoints;
 
 /// `Reconciler`
 #[derive(Debug)]

@@ -9,11 +9,9 @@ use wavetank_api::json::{self, Json, Map};
 use wavetank_api::kinds::{ENDPOINT_SLICES, SERVICES};
 use wavetank_api::{Object, names};
 
-use crate::kube_controller_manager::controller_utils::is_pod_ready;
-use crate::kube_controller_manager::controllers::endpoints::IS_HEADLESS;
-use crate::kube_controller_manager::endpoint_utils::{
-    CLUSTER_IP_NONE, find_port, labels, pod_ips, should_set_hostname,
-};
+use crate::controller_utils::is_pod_ready;
+use crate::controllers::endpoints::IS_HEADLESS;
+use crate::endpoint_utils::{CLUSTER_IP_NONE, find_port, labels, pod_ips, should_set_hostname};
 
 use super::controller::MANAGER;
 

@@ -21,9 +21,9 @@ use super::graph::{Graph, Node, NodeId};
 use super::graph_builder::{Enqueued, Event, GraphBuilder};
 use super::notes::{Forgets, Processed};
 use super::uid_cache::ReferenceCache;
-use crate::elected::{DRAIN, process_next_work_item};
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::discovery::reset_again_and_again;
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::discovery::reset_again_and_again;
+use wavetank_components::elected::{DRAIN, process_next_work_item};
 
 const SCOPE: Name = Name::new(CONTROLLER);
 const GRAPH_CHANGES: WorkQueue = WorkQueue::new(SCOPE, "garbage_collector_graph_changes");

@@ -22,9 +22,9 @@ use wavetank_api::kinds::{CONFIG_MAPS, EVENTS, NEW_EVENTS, PODS, REPLICA_SETS};
 use wavetank_component::{Load, Need, Replicas, Setup};
 use wavetank_version::Listed;
 
-use crate::kube_controller_manager::controller::{Controller, ControllerContext};
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users, add_user};
-use crate::kube_controller_manager::{gates, runs};
+use crate::controller::{Controller, ControllerContext};
+use crate::declared::{Declared, Syncs, Users, add_user};
+use crate::{gates, runs};
 use controller::GarbageCollector;
 use defects::CollectorDefect;
 use users::UsesOwners;

@@ -21,10 +21,10 @@ use super::defects::CollectorDefect;
 use super::graph::Metadata;
 use super::graph_builder::{Event, EventType};
 use super::notes::Monitors;
-use crate::elected::DRAIN;
-use crate::kube_controller_manager::controller_utils::discovery::{
+use crate::controller_utils::discovery::{
     Mapping, reset, rest_mapping, server_preferred_resources,
 };
+use wavetank_components::elected::DRAIN;
 
 /// `syncPeriod`
 const SYNC_PERIOD: Duration = Duration::from_secs(30);

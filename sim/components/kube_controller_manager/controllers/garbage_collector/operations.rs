@@ -13,9 +13,7 @@ use super::GarbageCollector;
 use super::defects::CollectorDefect;
 use super::graph::{NodeId, ObjectReference, OwnerReference, owner_references};
 use super::notes::Deletes;
-use crate::kube_controller_manager::controller_utils::discovery::{
-    Mapping, MappingError, rest_mapping,
-};
+use crate::controller_utils::discovery::{Mapping, MappingError, rest_mapping};
 
 /// How a client of metadata asks for it (`client-go/metadata/metadata.go`).
 const METADATA: &str =

@@ -9,7 +9,7 @@ use wavetank_api::kinds::{CONFIG_MAPS, PODS, REPLICA_SETS};
 use wavetank_api::{Method, Request, Resource, Stored};
 use wavetank_engine::Name;
 
-use crate::users::{Client, Use, named, text};
+use wavetank_components::users::{Client, Use, named, text};
 
 /// The objects, by number. Pods own nobody: there are none after them.
 const KINDS: [&Resource; 6] = [

@@ -11,14 +11,14 @@ use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_client::leader_election::Leading;
 use wavetank_client::wait::{Stop, Turn};
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_engine::{Name, NotState, Rx};
+use wavetank_engine::{Either, Name, NotState, Rx};
 use wavetank_version::Set;
 
 use super::CONTROLLER;
 use super::defects::NamespaceDefect;
 use super::deleter::{DeletionError, NamespacedResourcesDeleter};
-use crate::elected::process_next_work_item_with;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
+use crate::controller::{Controller, ControllerContext, Work};
+use wavetank_components::elected::{DRAIN, process_next_work_item_with};
 
 /// `nsControllerRateLimiter`
 const QUEUE: WorkQueue =
@@ -135,8 +135,8 @@ impl Controller for NamespaceController {
                 MADE.closed(rx).await;
                 self.namespaces.wait_for_cache_sync(rx).await;
             };
-            let stopped = rx.select(crate::elected::DRAIN.closed(rx), leadership.closed(rx));
-            if let wavetank_engine::Either::Left(_) = rx.select(stopped, ready).await {
+            let stopped = rx.select(DRAIN.closed(rx), leadership.closed(rx));
+            if let Either::Left(_) = rx.select(stopped, ready).await {
                 return Turn::Over;
             }
             let sync = |key| self.sync_namespace_from_key(rx, key);

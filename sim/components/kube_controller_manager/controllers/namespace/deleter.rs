@@ -15,10 +15,8 @@ use wavetank_version::Set;
 use super::conditions::NamespaceConditionUpdater;
 use super::defects::NamespaceDefect;
 use super::notes::{Empties, Finalizes, Remaining};
-use crate::kube_controller_manager::controller_utils::discovery::{
-    Mapping, server_preferred_resources,
-};
-use crate::kube_controller_manager::gates;
+use crate::controller_utils::discovery::{Mapping, server_preferred_resources};
+use crate::gates;
 
 /// How a client of metadata asks for a list (`client-go/metadata/metadata.go`).
 const METADATA: &str =

@@ -17,9 +17,9 @@ use wavetank_api::kinds::{CONFIG_MAPS, NAMESPACES, PODS};
 use wavetank_component::{Load, Need, Replicas, Setup};
 use wavetank_version::Listed;
 
-use crate::kube_controller_manager::controller::{Controller, ControllerContext};
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users, add_user};
-use crate::kube_controller_manager::{gates, runs};
+use crate::controller::{Controller, ControllerContext};
+use crate::declared::{Declared, Syncs, Users, add_user};
+use crate::{gates, runs};
 use controller::NamespaceController;
 use defects::NamespaceDefect;
 use users::UsesNamespaces;

@@ -14,9 +14,9 @@ use wavetank_etcd::{Change, Committed, Keys};
 
 use super::notes::Finalizes;
 use super::{CONTROLLER, NEEDED, USERS};
-use crate::kube_controller_manager::somebody_runs;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::somebody_runs;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// What failed is tried again after 60 s at most; a grace period, and the estimate of a pod, come on top.
 pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(60 + 5 + 30 + 60);

@@ -6,7 +6,7 @@ use wavetank_api::kinds::{CONFIG_MAPS, NAMESPACES, PODS};
 use wavetank_api::{Method, Request, Resource};
 use wavetank_engine::Name;
 
-use crate::users::{Client, Use, named, text};
+use wavetank_components::users::{Client, Use, named, text};
 
 /// So few that they are made again.
 const NAMESPACES_USED: u64 = 2;

@@ -12,10 +12,10 @@ use wavetank_client::{Failure, Index, RestClient};
 use wavetank_engine::{Name, NotState, Rx};
 use wavetank_version::{Defect, Gate, Set, defects};
 
-use crate::elected::process_next_work_item;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::pod_key;
-use crate::kube_controller_manager::gates;
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::pod_key;
+use crate::gates;
+use wavetank_components::elected::process_next_work_item;
 
 /// Its name in `--controllers`.
 pub(super) const CONTROLLER: &str = "persistentvolumeclaim-protection-controller";

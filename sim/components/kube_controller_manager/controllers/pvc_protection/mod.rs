@@ -9,8 +9,8 @@ use wavetank_api::kinds::{PERSISTENT_VOLUME_CLAIMS, PODS};
 use wavetank_component::Need;
 use wavetank_version::Listed;
 
-use crate::kube_controller_manager::declared::Declared;
-use crate::kube_controller_manager::{gates, runs};
+use crate::declared::Declared;
+use crate::{gates, runs};
 use controller::{CONTROLLER, ProtectionDefect};
 
 const NEEDED: Need = Need {

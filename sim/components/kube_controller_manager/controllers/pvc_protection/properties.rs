@@ -16,10 +16,10 @@ use super::NEEDED;
 use super::controller::{
     CONTROLLER, LetsClaimGo, is_deletion_candidate, is_protected, pod_uses_pvc_for_deletion,
 };
-use crate::kube_controller_manager::controller_utils::pod_key;
-use crate::kube_controller_manager::somebody_runs;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::controller_utils::pod_key;
+use crate::somebody_runs;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// What failed in a storm is tried again a little later than the storm was long; pods end first.
 pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(300);

@@ -20,15 +20,15 @@ use super::events::Events;
 use super::kind::Kind;
 use super::notes::Syncs;
 use super::status::{StatusOf, calculate_status};
-use crate::elected::process_next_work_item;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::{
     Claimed, ConsistencyStore, ControllerRef, ControllerRefManager, EXPECTATIONS_TIMEOUT,
     Expectations, PodOwnerDefect, RealPodControl, SyncError, filter_pods_by_owner,
     find_min_next_pod_availability_check, is_controlled_by, is_pod_active, is_pod_terminating,
     pod_key,
 };
-use crate::kube_controller_manager::gates;
+use crate::gates;
+use wavetank_components::elected::process_next_work_item;
 
 /// `ReplicaSetController`
 #[derive(Debug)]

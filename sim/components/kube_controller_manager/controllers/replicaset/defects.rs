@@ -2,7 +2,7 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-use crate::kube_controller_manager::gates;
+use crate::gates;
 
 const STALE_REPLICAS: Defect = Defect::known(
     "stale-replicas",

@@ -8,7 +8,7 @@ use wavetank_engine::Note;
 
 use super::kind::Kind;
 use super::notes::{Deleted, Made, Manages};
-use crate::kube_controller_manager::controller_utils::{get_controller_of, is_pod_ready};
+use crate::controller_utils::{get_controller_of, is_pod_ready};
 
 /// What a controller says; `None` for what no story needs.
 pub(super) fn note(note: &Note) -> Option<Description> {

@@ -13,8 +13,8 @@ use wavetank_version::Set;
 
 use super::defects::ReplicaSetDefect;
 use super::kind::Kind;
-use crate::kube_controller_manager::controller::ControllerContext;
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller::ControllerContext;
+use crate::controller_utils::{
     ConsistencyStore, POD_CONTROLLER_INDEX, get_controller_of, is_pod_ready, pod_key,
 };
 

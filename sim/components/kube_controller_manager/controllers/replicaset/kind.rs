@@ -11,8 +11,8 @@ use wavetank_client::workqueue::WorkQueue;
 use wavetank_engine::Name;
 use wavetank_version::Version;
 
-use crate::kube_controller_manager::controller_utils::Expectations;
-use crate::kube_controller_manager::gates;
+use crate::controller_utils::Expectations;
+use crate::gates;
 
 /// Which kind a controller serves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -11,7 +11,7 @@ use wavetank_engine::{Rx, mutant};
 use super::controller::ReplicaSetController;
 use super::defects::ReplicaSetDefect;
 use super::notes::{Deleted, Made, Manages};
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller_utils::{
     Ranked, SLOW_START_INITIAL_BATCH_SIZE, SyncError, get_controller_of, is_pod_active, pod_key,
     slow_start_batch, sort_by_deletion,
 };

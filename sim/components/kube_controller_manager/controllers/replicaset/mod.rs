@@ -19,15 +19,15 @@ use wavetank_api::kinds::PODS;
 use wavetank_component::{Load, Need, Replicas, Spec};
 use wavetank_version::{List, Listed};
 
-use crate::kube_controller_manager::controller_utils::PodOwnerDefect;
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users};
-use crate::kube_controller_manager::{gates, runs};
-use crate::users::User;
+use crate::controller_utils::PodOwnerDefect;
+use crate::declared::{Declared, Syncs, Users};
+use crate::{gates, runs};
 pub(super) use controller::new;
 use defects::ReplicaSetDefect;
 pub(super) use kind::Kind;
 pub(super) use properties::SETTLES_WITHIN;
 use users::UsesSets;
+use wavetank_components::users::User;
 
 /// The key of the number of those who use sets.
 const USERS: &str = "replica-set-users";

@@ -6,7 +6,7 @@ use wavetank_api::{Method, Request, Stamp, Stored};
 use wavetank_engine::{Rx, mutant};
 
 use super::controller::ReplicaSetController;
-use crate::kube_controller_manager::controller_utils::{SyncError, is_pod_available, is_pod_ready};
+use crate::controller_utils::{SyncError, is_pod_available, is_pod_ready};
 
 /// `statusUpdateRetries`
 const STATUS_UPDATE_RETRIES: u32 = 1;

@@ -8,8 +8,8 @@ use wavetank_api::{Method, Reason, Request};
 use wavetank_engine::Name;
 
 use super::kind::Kind;
-use crate::kube_controller_manager::controller_utils::{get_controller_of, is_pod_active};
-use crate::users::{Client, NAMESPACE, Use, named, text};
+use crate::controller_utils::{get_controller_of, is_pod_active};
+use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
 
 /// So few of each kind that they are made again, and take pods from each other.
 const SETS: u64 = 2;

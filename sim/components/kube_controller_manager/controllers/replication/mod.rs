@@ -5,8 +5,8 @@ use wavetank_api::kinds::PODS;
 use wavetank_component::Need;
 
 use super::replicaset::{self, Kind};
-use crate::kube_controller_manager::declared::{Declared, Syncs};
-use crate::kube_controller_manager::{gates, runs};
+use crate::declared::{Declared, Syncs};
+use crate::{gates, runs};
 
 const KIND: Kind = Kind::ReplicationController;
 

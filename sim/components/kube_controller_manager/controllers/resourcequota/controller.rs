@@ -19,9 +19,9 @@ use super::CONTROLLER;
 use super::defects::RecountDefect;
 use super::monitors::{self, RESOURCE_CHANGES};
 use super::notes::Counts;
-use crate::elected::{DRAIN, process_next_work_item};
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::pod_key;
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::pod_key;
+use wavetank_components::elected::{DRAIN, process_next_work_item};
 
 pub(super) const SCOPE: Name = Name::new(CONTROLLER);
 pub(super) const QUEUE: WorkQueue = WorkQueue::new(SCOPE, "resourcequota_primary");

@@ -2,7 +2,7 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-use crate::kube_controller_manager::gates;
+use crate::gates;
 
 const COUNTS_WITHOUT_PRECONDITION: Defect = Defect::known(
     "counts-without-precondition",

@@ -15,11 +15,12 @@ use std::sync::Arc;
 
 use wavetank_api::kinds::{CONFIG_MAPS, PODS, RESOURCE_QUOTAS};
 use wavetank_component::{Load, Need, Replicas, Setup};
+use wavetank_components::kube_apiserver;
 use wavetank_version::Listed;
 
-use crate::kube_controller_manager::controller::{Controller, ControllerContext};
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users, add_user};
-use crate::kube_controller_manager::{gates, runs};
+use crate::controller::{Controller, ControllerContext};
+use crate::declared::{Declared, Syncs, Users, add_user};
+use crate::{gates, runs};
 use controller::QuotaController;
 use defects::RecountDefect;
 use users::UsesQuotas;
@@ -27,7 +28,7 @@ use users::UsesQuotas;
 /// Its name in `--controllers`.
 const CONTROLLER: &str = "resourcequota-controller";
 /// The name of the component.
-pub(crate) const NAME: &str = "resourcequota";
+pub(crate) const NAME: &str = kube_apiserver::QUOTAS;
 /// The key of the number of those who use quotas.
 const USERS: &str = "quota-users";
 

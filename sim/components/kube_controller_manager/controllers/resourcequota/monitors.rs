@@ -14,9 +14,9 @@ use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_engine::{Cell, NotState, Rx};
 
 use super::controller::{QUEUE, QuotaController, SCOPE};
-use crate::elected::DRAIN;
-use crate::kube_controller_manager::controller_utils::discovery::server_preferred_resources;
-use crate::kube_controller_manager::controller_utils::pod_key;
+use crate::controller_utils::discovery::server_preferred_resources;
+use crate::controller_utils::pod_key;
+use wavetank_components::elected::DRAIN;
 
 pub(super) const RESOURCE_CHANGES: WorkQueue =
     WorkQueue::new(SCOPE, "resource_quota_controller_resource_changes");

@@ -6,7 +6,7 @@ use wavetank_api::kinds::{CONFIG_MAPS, PODS, RESOURCE_QUOTAS};
 use wavetank_api::{Method, Request, Resource};
 use wavetank_engine::Name;
 
-use crate::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
 
 /// What quotas allow: of all pods and ConfigMaps, and of pods that ask for nothing.
 const QUOTAS: [&str; 2] = ["all", "best-effort"];

@@ -6,7 +6,7 @@ use wavetank_api::kinds::{PODS, STATEFUL_SETS};
 use wavetank_api::{Object, Resource};
 
 use super::util::{name, pod_in_ordinal_range, uid};
-use crate::kube_controller_manager::controller_utils::ControllerRef;
+use crate::controller_utils::ControllerRef;
 
 /// An owner that a claim may have.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use super::defects::StatefulSetDefect;
 use super::pod_control::StatefulPodControl;
 use super::status::SetStatus;
 use super::util::{Availability, apply_revision, get_pod_revision, name};
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller_utils::{
     ControllerRef, History, RevisionData, SyncError, equal_revision, get_patch,
 };
 

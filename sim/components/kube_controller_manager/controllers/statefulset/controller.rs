@@ -21,13 +21,13 @@ use super::events::Events;
 use super::notes::SyncsStatefulSet;
 use super::pod_control::StatefulPodControl;
 use super::util::{Availability, is_member_of, of_spec};
-use crate::elected::process_next_work_item;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller::{Controller, ControllerContext, Work};
+use crate::controller_utils::{
     CONTROLLER_REVISION_CONTROLLER_INDEX, Claimed, ConsistencyStore, ControllerRefManager, History,
     PodOwnerDefect, RealPodControl, SyncError, filter_pods_by_owner,
     find_min_next_pod_availability_check,
 };
+use wavetank_components::elected::process_next_work_item;
 
 /// Its name in `--controllers`.
 pub(super) const CONTROLLER: &str = "statefulset-controller";

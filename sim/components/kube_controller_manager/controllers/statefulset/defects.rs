@@ -2,7 +2,7 @@
 
 use wavetank_version::{Defect, Gate, defects};
 
-use crate::kube_controller_manager::gates;
+use crate::gates;
 
 const STALE_STATEFUL_SET: Defect = Defect::known(
     "stale-stateful-set",

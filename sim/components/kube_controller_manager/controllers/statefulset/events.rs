@@ -13,10 +13,8 @@ use wavetank_engine::{NotState, Rx};
 
 use super::controller::{CONTROLLER, QUEUE};
 use super::util::of_spec;
-use crate::kube_controller_manager::controller::ControllerContext;
-use crate::kube_controller_manager::controller_utils::{
-    POD_CONTROLLER_INDEX, get_controller_of, is_pod_ready, pod_key,
-};
+use crate::controller::ControllerContext;
+use crate::controller_utils::{POD_CONTROLLER_INDEX, get_controller_of, is_pod_ready, pod_key};
 
 /// The handlers of the controller.
 #[derive(Clone, Copy, Debug)]

@@ -21,9 +21,9 @@ use wavetank_api::kinds::{CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, 
 use wavetank_component::{Load, Need, Replicas};
 use wavetank_version::Listed;
 
-use crate::kube_controller_manager::controller_utils::PodOwnerDefect;
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users, add_user};
-use crate::kube_controller_manager::{gates, runs};
+use crate::controller_utils::PodOwnerDefect;
+use crate::declared::{Declared, Syncs, Users, add_user};
+use crate::{gates, runs};
 use controller::CONTROLLER;
 use defects::StatefulSetDefect;
 use users::UsesStatefulSets;

@@ -21,7 +21,7 @@ use super::util::{
     claim_names, get_ordinal, get_persistent_volume_claims, get_pod_revision, identity_matches,
     name, namespace, storage_matches, uid, update_identity, update_storage,
 };
-use crate::kube_controller_manager::controller_utils::{ConsistencyStore, SyncError};
+use crate::controller_utils::{ConsistencyStore, SyncError};
 
 /// `StatefulPodControl`, with its `realStatefulPodControlObjectManager`.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ use super::util::{
     is_running_and_ready, is_terminating, name, namespace, new_versioned_stateful_set_pod, of_spec,
     partition, pod_in_ordinal_range, storage_matches, uid,
 };
-use crate::kube_controller_manager::controller_utils::SyncError;
+use crate::controller_utils::SyncError;
 
 /// `MaxBatchSize`
 const MAX_BATCH_SIZE: usize = 500;

@@ -15,7 +15,7 @@ use super::util::{
     Availability, get_pod_revision, is_created, is_running_and_ready, is_terminating, name,
     namespace, of_spec, of_status,
 };
-use crate::kube_controller_manager::controller_utils::SyncError;
+use crate::controller_utils::SyncError;
 
 /// The counts that a status has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

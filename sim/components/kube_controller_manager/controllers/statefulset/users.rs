@@ -8,7 +8,9 @@ use wavetank_api::{Method, Request};
 use wavetank_engine::Name;
 
 use super::notes::AsksToDeletePod;
-use crate::users::{Client, NAMESPACE, Use, containers, named, selected_template, text};
+use wavetank_components::users::{
+    Client, NAMESPACE, Use, containers, named, selected_template, text,
+};
 
 /// So few that they are made again.
 const SETS: u64 = 2;

@@ -6,7 +6,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::STATEFUL_SETS;
 use wavetank_api::{Object, Stamp};
 
-use crate::kube_controller_manager::controller_utils::{
+use crate::controller_utils::{
     ControllerRef, get_pod_from_template, is_pod_available, is_pod_ready,
 };
 
@@ -296,7 +296,7 @@ pub(super) fn apply_revision(set: &Json, revision: &Json) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kube_controller_manager::controller_utils::get_patch;
+    use crate::controller_utils::get_patch;
 
     fn set() -> Json {
         json!({

@@ -16,8 +16,8 @@ use wavetank_client::{Failure, RestClient};
 use wavetank_engine::{Name, NotState, Rx, mutant};
 use wavetank_version::{Defect, Gate, Set, defects};
 
-use crate::elected::process_next_work_item;
-use crate::kube_controller_manager::controller::{Controller, ControllerContext, Work};
+use crate::controller::{Controller, ControllerContext, Work};
+use wavetank_components::elected::process_next_work_item;
 
 /// Its name in `--controllers`.
 pub(super) const CONTROLLER: &str = "ttl-after-finished-controller";

@@ -12,8 +12,8 @@ use wavetank_api::kinds::JOBS;
 use wavetank_component::{Load, Need, Replicas};
 use wavetank_version::Listed;
 
-use crate::kube_controller_manager::declared::{Declared, Syncs, Users, add_user};
-use crate::kube_controller_manager::runs;
+use crate::declared::{Declared, Syncs, Users, add_user};
+use crate::runs;
 use controller::{CONTROLLER, TtlDefect};
 use users::UsesJobs;
 

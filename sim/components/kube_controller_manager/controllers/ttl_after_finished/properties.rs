@@ -12,9 +12,9 @@ use wavetank_etcd::{Committed, Keys};
 
 use super::controller::get_finish_and_expire_time;
 use super::{CONTROLLER, NEEDED};
-use crate::kube_controller_manager::somebody_runs;
-use crate::promises::{always, violated};
-use crate::view::ClusterView;
+use crate::somebody_runs;
+use wavetank_components::promises::{always, violated};
+use wavetank_components::view::ClusterView;
 
 /// The longest TTL of the workload, and what the queue and a deletion that is tried again take on top of it.
 pub(super) const CLEANS_UP_WITHIN: Duration = Duration::from_secs(30 + 90);

@@ -8,7 +8,7 @@ use wavetank_api::kinds::jobs::is_job_finished;
 use wavetank_api::{Method, Request, Stamp};
 use wavetank_engine::Name;
 
-use crate::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
 
 /// So few that they are made again.
 const JOBS_USED: u64 = 3;

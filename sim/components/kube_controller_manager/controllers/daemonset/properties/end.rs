@@ -12,12 +12,12 @@ use super::super::controller::CONTROLLER;
 use super::super::nodes::node_should_run_daemon_pod;
 use super::super::notes::{SyncsNodes, WritesStatus};
 use super::super::util::{get_target_node_name, hash_of, is_rolling_update, of_spec, of_status};
-use crate::kube_controller_manager::controller_utils::{is_controlled_by, is_pod_ready};
-use crate::kube_controller_manager::quiet::{Act, IsQuiet, Rest, Subject};
-use crate::kube_controller_manager::somebody_runs;
-use crate::pod_runners::NEVER_READY;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::controller_utils::{is_controlled_by, is_pod_ready};
+use crate::quiet::{Act, IsQuiet, Rest, Subject};
+use crate::somebody_runs;
+use wavetank_components::pod_runners::NEVER_READY;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// The objects of a resource that this set controls.
 fn owned<'a>(world: &'a World, registry: &str, set: &Object) -> Vec<&'a Object> {

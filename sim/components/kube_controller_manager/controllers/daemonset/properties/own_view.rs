@@ -8,9 +8,9 @@ use wavetank_client::workqueue::Item;
 use wavetank_engine::{Check, Note, ProcId, Property, World};
 
 use super::super::notes::{AwaitsDaemons, DaemonWasGone, MadeDaemon, SyncsNodes};
-use crate::kube_controller_manager::controller_utils::is_controlled_by;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::controller_utils::is_controlled_by;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// A life of a process, and the UID of a set.
 type Of = (ProcId, u32, Arc<str>);

@@ -7,7 +7,7 @@ use wavetank_client::workqueue::Item;
 use wavetank_engine::{Check, Note, ProcId, Property, World};
 
 use super::super::notes::{WaitsForSlices, WasTold};
-use crate::promises::violated;
+use wavetank_components::promises::violated;
 
 /// A life of a process, and the UID of a slice.
 type Of = (ProcId, u32, Arc<str>);

@@ -9,10 +9,10 @@ use wavetank_engine::{Check, Stable, World};
 
 use super::super::controller::CONTROLLER;
 use super::super::slices::is_of_service;
-use crate::kube_controller_manager::endpoint_utils::{ports_at, says_ready, selected_pods};
-use crate::kube_controller_manager::somebody_runs;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::endpoint_utils::{ports_at, says_ready, selected_pods};
+use crate::somebody_runs;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// A port by its name and its number.
 type Port = (String, i64);

@@ -11,8 +11,8 @@ use wavetank_etcd::Committed;
 
 use super::super::notes::{Deleted, Reconciles, Wrote};
 use super::super::slices::{managed_by_controller, service_of};
-use crate::promises::violated;
-use crate::view::ClusterView;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// A life of a process, and the UID of a Service. Of one that was made again nothing is asked: the slices of the one before
 /// are not its own.

@@ -9,8 +9,8 @@ use wavetank_etcd::Change;
 use super::super::controller::CONTROLLER;
 use super::super::notes::Finalizes;
 use super::super::slices::service_of;
-use crate::kube_controller_manager::endpoint_utils::{follows, services_concerned};
-use crate::kube_controller_manager::quiet::{Act, IsQuiet, Rest, Subject};
+use crate::endpoint_utils::{follows, services_concerned};
+use crate::quiet::{Act, IsQuiet, Rest, Subject};
 
 const REST: Rest = Rest {
     property: "slices-are-quiet",

@@ -10,8 +10,8 @@ use super::super::graph::{DELETE_DEPENDENTS, OwnerReference, has_finalizer, owne
 use super::super::notes::Deletes;
 use super::super::users::AsksToDelete;
 use super::changes;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// The owner to which an object in this namespace refers, if it is there.
 pub(super) fn owner<'a>(

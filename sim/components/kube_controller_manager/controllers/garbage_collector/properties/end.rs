@@ -11,10 +11,10 @@ use super::super::CONTROLLER;
 use super::super::graph::{DELETE_DEPENDENTS, ORPHAN_DEPENDENTS, has_finalizer, owner_references};
 use super::super::notes::{Deletes, EndsForeground, EndsOrphaning, Of, Releases};
 use super::deletions::owner;
-use crate::kube_controller_manager::quiet::{Act, IsQuiet, Rest, Subject};
-use crate::kube_controller_manager::somebody_runs;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::quiet::{Act, IsQuiet, Rest, Subject};
+use crate::somebody_runs;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// Looks at all objects until one is found that is not as it should be.
 fn all(world: &World, wrong: impl Fn(&Object) -> Option<String>) -> Check {

@@ -18,7 +18,7 @@ use wavetank_etcd::{Change, Committed};
 
 use super::notes::{EndsForeground, EndsOrphaning, Releases};
 use super::{NEEDED, USERS};
-use crate::promises::always;
+use wavetank_components::promises::always;
 
 /// What failed in a storm is tried again a little later than the storm was long; an informer that stood still has begun
 /// anew after that.

@@ -10,8 +10,8 @@ use wavetank_etcd::Keys;
 use super::super::graph::{OwnerReference, owner_references};
 use super::super::notes::{EndsForeground, EndsOrphaning, Forgets, Orphans, Processed};
 use super::changes;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// A life of a process.
 type Life = (ProcId, u32);

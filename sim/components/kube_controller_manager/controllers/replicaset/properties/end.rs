@@ -9,9 +9,9 @@ use wavetank_etcd::Keys;
 use super::super::kind::Kind;
 use super::super::notes::Syncs;
 use super::owners::active_of;
-use crate::kube_controller_manager::somebody_runs;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::somebody_runs;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// What is wrong with the sets that there are.
 fn are_met(world: &World) -> Check {

@@ -14,8 +14,8 @@ use wavetank_etcd::{Change, Committed};
 
 use super::NEEDED;
 use super::notes::Made;
-use crate::kube_controller_manager::controller_utils::get_controller_of;
-use crate::promises::always;
+use crate::controller_utils::get_controller_of;
+use wavetank_components::promises::always;
 
 /// Expectations expire after 5 min; what failed in a storm is tried again a little later than the storm was long; then
 /// pods are bound, become ready and available.

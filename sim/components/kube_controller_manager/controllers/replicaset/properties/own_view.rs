@@ -9,9 +9,9 @@ use wavetank_engine::{Check, Note, ProcId, Property, World};
 
 use super::super::notes::{Deleted, Made, Manages};
 use super::controller_uid;
-use crate::kube_controller_manager::controller_utils::is_pod_active;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::controller_utils::is_pod_active;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// A life of a process, and the UID of a set.
 type Of = (ProcId, u32, Arc<str>);

@@ -11,9 +11,9 @@ use wavetank_etcd::{Change, Keys};
 
 use super::super::kind::Kind;
 use super::{changes, controller_uid};
-use crate::kube_controller_manager::controller_utils::{Claims, pod_key};
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::controller_utils::{Claims, pod_key};
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// A pod that stays, before a change and after it.
 fn pod_of(change: &Change<Object>) -> Option<(&Object, &Object)> {
@@ -102,6 +102,6 @@ pub(super) fn active_of(world: &World, uid: &str) -> usize {
     let prefix = Keys::Prefix(format!("{}/", PODS.registry).into());
     let pods = store.iter(&prefix).map(|kv| &kv.value);
     let own = pods.filter(|pod| controller_uid(pod) == Some(uid));
-    own.filter(|pod| crate::kube_controller_manager::controller_utils::is_pod_active(pod.json()))
+    own.filter(|pod| crate::controller_utils::is_pod_active(pod.json()))
         .count()
 }

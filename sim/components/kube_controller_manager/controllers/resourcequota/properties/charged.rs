@@ -10,8 +10,8 @@ use wavetank_apiserver::Admitted;
 use wavetank_engine::{Always, Check, Note, Property, World};
 use wavetank_etcd::{Change, Committed};
 
-use crate::promises::{always, violated};
-use crate::view::ClusterView;
+use wavetank_components::promises::{always, violated};
+use wavetank_components::view::ClusterView;
 
 pub(super) fn quota_refusals_stand() -> Always {
     always("quota-refusals-stand", |_, note| {

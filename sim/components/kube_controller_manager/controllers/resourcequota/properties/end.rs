@@ -13,9 +13,9 @@ use wavetank_etcd::{Change, Committed};
 use super::super::CONTROLLER;
 use super::GIVEN_BACK_WITHIN;
 use super::charged::resource_of;
-use crate::kube_controller_manager::somebody_runs;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::somebody_runs;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// Quotas say what is used of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

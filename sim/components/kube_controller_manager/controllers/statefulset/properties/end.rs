@@ -14,11 +14,11 @@ use super::super::util::{
     claim_names, get_ordinal, get_pod_name, get_pod_revision, get_start_ordinal, has_ordinal,
     is_running_and_ready, is_terminating, name, namespace, of_spec, of_status, partition, uid,
 };
-use crate::kube_controller_manager::controller_utils::is_controlled_by;
-use crate::kube_controller_manager::somebody_runs;
-use crate::pod_runners::NEVER_READY;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::controller_utils::is_controlled_by;
+use crate::somebody_runs;
+use wavetank_components::pod_runners::NEVER_READY;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// The objects of a resource that this set controls.
 fn owned<'a>(world: &'a World, registry: &str, set: &Json) -> Vec<&'a Object> {

@@ -12,7 +12,7 @@ use wavetank_engine::Reached;
 
 use super::NEEDED;
 use super::notes::{DeletesPod, GaveClaim, MadePod, Why};
-use crate::promises::always;
+use wavetank_components::promises::always;
 
 /// What failed in a storm is tried again a little later than the storm was long; then pods end, are bound, become ready and
 /// available, one after another, four of them.

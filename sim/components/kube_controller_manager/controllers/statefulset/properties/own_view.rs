@@ -10,9 +10,9 @@ use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::Key;
 
 use super::super::notes::{GaveClaim, MadePod, MakesPod, UpdatesSet};
-use crate::kube_controller_manager::controller_utils::is_controlled_by;
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::controller_utils::is_controlled_by;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// A life of a process.
 type Life = (ProcId, u32);

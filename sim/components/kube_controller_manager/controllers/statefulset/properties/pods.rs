@@ -10,11 +10,9 @@ use wavetank_etcd::{Change, Committed};
 
 use super::super::notes::{AsksToDeletePod, DeletesPod, MakesPod, StatusIsInvalid, Why};
 use super::super::util::is_running_and_ready;
-use crate::kube_controller_manager::controller_utils::{
-    equal_revision, get_controller_of, pod_key,
-};
-use crate::promises::violated;
-use crate::view::ClusterView;
+use crate::controller_utils::{equal_revision, get_controller_of, pod_key};
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
 
 /// The changes of pods in a commit.
 fn changes(note: &Note) -> impl Iterator<Item = &Change<Object>> {

@@ -1,5 +1,7 @@
 //! Controller managers, which elect a leader. `manager` is the process, `controller` says what a controller is, and
 //! `controllers` which there are, a folder each; `controller_utils` is what those of pods share.
+//!
+//! It is a component like the others, and a crate of its own: it is as large as all of them, and is built beside them.
 
 pub mod controller;
 mod controller_utils;
@@ -27,11 +29,10 @@ use wavetank_component::{
 use wavetank_engine::{FaultKind, Note, World};
 use wavetank_version::{List, Listed};
 
-use crate::{informers, kube_apiserver};
 use options::{Decided, SHORTEST_LEASE};
+use wavetank_components::{informers, kube_apiserver};
 
 pub use controllers::new_controller_descriptors;
-pub(crate) use controllers::resourcequota::NAME as QUOTAS;
 pub use describe::lock;
 pub(crate) use manager::somebody_runs;
 pub use manager::{ControllerManager, LOCK, SERVICE_ACCOUNTS, controller_context};
