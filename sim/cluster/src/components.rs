@@ -238,7 +238,7 @@ impl Components {
             for keys in keys {
                 let section = format!("key of `{}`", keys.section().key());
                 for key in keys.names() {
-                    claim(&section, &key);
+                    claim(&section, key);
                 }
             }
             if let Some(replicas) = own.replicas() {
