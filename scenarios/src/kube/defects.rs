@@ -55,16 +55,16 @@ impl Places {
         self.missing.get(defect.name).copied()
     }
 
-    /// Do the algorithms of a release that runs have its place?
-    fn fit_a_release(&self, defect: &Defect) -> bool {
-        let mut releases = self.releases.iter();
-        defect.is_of_etcd() || releases.any(|release| defect.fits(*release))
-    }
-
     /// Do the algorithms have this place: those of a process of Kubernetes, or those of the etcd?
     fn fit(&self, defect: &Defect) -> bool {
-        defect.is_of_etcd() || self.fit_a_release(defect) && self.missing(defect).is_none()
+        fits_one_of(&self.releases, defect)
+            && (defect.is_of_etcd() || self.missing(defect).is_none())
     }
+}
+
+/// Do the algorithms of one of these releases, or those of the etcd, have its place?
+fn fits_one_of(releases: &[Version], defect: &Defect) -> bool {
+    defect.is_of_etcd() || releases.iter().any(|release| defect.fits(*release))
 }
 
 impl Job {
@@ -109,7 +109,7 @@ impl Job {
 
     /// Do the algorithms of a release that runs here have its place?
     pub(super) fn fits_a_release(&self, defect: &Defect) -> bool {
-        Places::of(self).fit_a_release(defect)
+        fits_one_of(&self.components.releases(&self.spec), defect)
     }
 
     /// Defects that are on and fixes that are off.
