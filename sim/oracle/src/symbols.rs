@@ -2,6 +2,7 @@
 //! symbols in their place; each is bound to what the simulated server said where it first stands.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -21,6 +22,8 @@ pub struct Symbols {
     /// The highest number of a uid symbol that the recording has shown.
     uids: u64,
     pattern: Regex,
+    /// What texts with symbols must be like, by the pattern: most are of one symbol and nothing else.
+    made: BTreeMap<String, Regex>,
 }
 
 /// What is not equal.
@@ -37,7 +40,7 @@ pub struct Unequal {
 /// Requests that carry a time carry that of an object. This one stands in for those of objects that are gone.
 const SOME_TIME: &str = "2026-01-01T00:00:03Z";
 
-const PATTERN: &str = r"a-time|continue\(v=[^,]*,rv=[^,]*,start=[^)]*\)|rv-pre-\d+|rv-\d+|uid-\d+|ip6-\d+|ip-\d+|port-\d+|name-[A-Za-z0-9._-]*?-(?:\d+|rejected)";
+const PATTERN: &str = r"a-time|continue\(v=[^,]*,rv=[^,]*,start=[^)]*\)|rv-pre-[0-9]+|rv-[0-9]+|uid-[0-9]+|ip6-[0-9]+|ip-[0-9]+|port-[0-9]+|name-[A-Za-z0-9._-]*?-(?:[0-9]+|rejected)";
 
 impl Symbols {
     /// For a recording that begins at this revision.
@@ -56,6 +59,7 @@ impl Symbols {
             last: (0, begin),
             uids: 0,
             pattern: Regex::new(PATTERN).expect("a pattern"),
+            made: BTreeMap::new(),
         }
     }
 
@@ -254,8 +258,14 @@ impl Symbols {
         }
         pattern += &regex::escape(&recorded[last..]);
         pattern.push('$');
-        let pattern = Regex::new(&pattern).map_err(|_| differs())?;
-        let Some(found) = pattern.captures(said) else {
+        let made = match self.made.entry(pattern) {
+            Entry::Occupied(made) => made.into_mut(),
+            Entry::Vacant(place) => {
+                let made = Regex::new(place.key()).map_err(|_| differs())?;
+                place.insert(made)
+            }
+        };
+        let Some(found) = made.captures(said) else {
             return Err(differs());
         };
         for (number, (start, end)) in symbols.iter().enumerate() {
@@ -336,13 +346,13 @@ fn shape(symbol: &str) -> &'static str {
     } else if symbol.starts_with("continue(") {
         "([A-Za-z0-9_-]+)"
     } else if symbol.starts_with("rv-") || symbol.starts_with("port-") {
-        r"(\d+)"
+        "([0-9]+)"
     } else if symbol.starts_with("uid-") {
         "([0-9a-f]{8}-[0-9a-f-]{27})"
     } else if symbol.starts_with("ip6-") {
         "([0-9a-f:]+)"
     } else if symbol.starts_with("ip-") {
-        r"([0-9.]+)"
+        "([0-9.]+)"
     } else {
         "([A-Za-z0-9._-]+)"
     }

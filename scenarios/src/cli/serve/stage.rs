@@ -1,5 +1,6 @@
 //! The moment that is served, and the time that goes by there.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,8 +12,8 @@ use crate::travel::{Stuck, Travel};
 
 use super::LOOK;
 
-/// Time is looked after this often.
-const TICK: Duration = Duration::from_millis(40);
+/// Time is looked after at least and at most this often; in between, when the next event is due.
+const TICK: RangeInclusive<Duration> = Duration::from_millis(2)..=Duration::from_millis(40);
 /// In one tick at most so many events happen: who asks something gets its turn.
 const EVENTS: usize = 2_000;
 
@@ -91,9 +92,10 @@ impl<'a> Stage<'a> {
         // What of virtual time is due, and no event has come for yet.
         let mut due = 0.0;
         while !stop.load(Ordering::Relaxed) {
-            let version = self.lock().version;
             let act = self.lock();
-            let waited = self.moved.wait_timeout(act, TICK);
+            let version = act.version;
+            let tick = act.until_next(due);
+            let waited = self.moved.wait_timeout(act, tick);
             let (mut act, _) = waited.unwrap_or_else(PoisonError::into_inner);
             let passed = std::mem::replace(&mut watch, Stopwatch::start()).elapsed();
             if act.speed == 0.0 || act.halted.is_some() || act.version != version {
@@ -111,6 +113,16 @@ impl<'a> Stage<'a> {
 }
 
 impl Act<'_> {
+    /// How long it takes until the next event is due, of `due` seconds that have gone by already.
+    fn until_next(&self, due: f64) -> Duration {
+        let (least, most) = (*TICK.start(), *TICK.end());
+        let now = self.travel.world().now();
+        let next = self.travel.next_at().filter(|_| self.speed > 0.0);
+        let seconds = next.map(|next| (next.since(now).as_secs_f64() - due) / self.speed);
+        let exact = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).ok());
+        exact.map_or(most, |exact| exact.clamp(least, most))
+    }
+
     /// On to this time, or as far as one turn reaches. Has anything happened?
     fn go_on(&mut self, until: Time) -> bool {
         let mut happened = false;

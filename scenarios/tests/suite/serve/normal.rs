@@ -1,9 +1,18 @@
 //! What kubectl printed, without what differs from run to run: the same is done to what was recorded.
 
+use std::sync::LazyLock;
+
 use regex::Regex;
 
-/// What is replaced, in this order.
-const REPLACED: [(&str, &str); 14] = [
+/// What is replaced, in this order. To make a pattern takes much longer than to look for it.
+static REPLACED: LazyLock<[(Regex, &str); 14]> = LazyLock::new(|| {
+    PATTERNS.map(|(pattern, by)| {
+        let pattern = Regex::new(&format!("(?m){pattern}"));
+        (pattern.expect("a pattern"), by)
+    })
+});
+
+const PATTERNS: [(&str, &str); 14] = [
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
     (r"/tmp/[^ ]*?(LIVE|MERGED)-\d+/[^ \t\n]+", "FILE"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}", "DATE"),
@@ -24,9 +33,8 @@ const REPLACED: [(&str, &str); 14] = [
 /// What a command printed.
 pub fn normal(command: &str, text: &str) -> String {
     let mut text = text.to_owned();
-    for (pattern, by) in REPLACED {
-        let pattern = Regex::new(&format!("(?m){pattern}")).expect("a pattern");
-        text = pattern.replace_all(&text, by).into_owned();
+    for (pattern, by) in REPLACED.iter() {
+        text = pattern.replace_all(&text, *by).into_owned();
     }
     if command.starts_with("kubectl explain") {
         return without_descriptions(&text);

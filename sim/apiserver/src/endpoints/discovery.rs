@@ -11,7 +11,7 @@ use wavetank_api::discovery::{
     group_discovery_list,
 };
 use wavetank_api::{Content, Header, Json, Method, Request, Response, Status};
-use wavetank_engine::{Cell, Rx};
+use wavetank_engine::{Cell, NotState, Rx};
 
 use crate::aggregator;
 use crate::endpoints::forms::{not_acceptable, parse_accept};
@@ -25,6 +25,24 @@ pub type AddedGroups = BTreeMap<String, Group>;
 /// The groups that a server serves beside those of its kinds.
 static ADDED: Cell<AddedGroups> = Cell::new("discovered-groups");
 
+/// All groups of `/api` or `/apis` with their resources, and the tag of that.
+type Tagged = (Arc<Json>, Arc<str>);
+
+/// What a server has told since its groups were others.
+#[derive(Clone, Default)]
+struct Fetched {
+    groups: Option<Arc<[Group]>>,
+    core: Option<Tagged>,
+    others: Option<Tagged>,
+}
+
+/// To make it takes much longer than to answer, and clients ask every half minute.
+static FETCHED: Cell<NotState<Fetched>> = Cell::new("fetched-groups");
+
+fn forget_fetched(rx: Rx) {
+    rx.update(&FETCHED, |fetched| *fetched = NotState::default());
+}
+
 /// `AddGroupVersion` of a resource manager: from now on this version of the group is listed with these resources, in the
 /// place of what it had.
 pub fn add_group_version(rx: Rx, group: &str, version: GroupVersion) {
@@ -37,6 +55,7 @@ pub fn add_group_version(rx: Rx, group: &str, version: GroupVersion) {
         group.versions.push(version);
         group.versions.sort_by(|a, b| a.version.cmp(&b.version));
     });
+    forget_fetched(rx);
 }
 
 /// `RemoveGroupVersion`: it is listed no more.
@@ -49,6 +68,7 @@ pub fn remove_group_version(rx: Rx, group: &str, version: &str) {
             }
         }
     });
+    forget_fetched(rx);
 }
 
 /// What a path tells of.
@@ -108,15 +128,19 @@ pub(crate) fn serve(
     if !matches!(request.method, Method::Get | Method::Head) {
         return Err(Status::method_not_allowed());
     }
-    let added: Vec<Group> = rx.read(&ADDED).into_values().collect();
-    let groups = discovery::groups_of(&config.kinds, &added, config.release);
+    let of_core = *path == DiscoveryPath::Core;
+    if (of_core || *path == DiscoveryPath::Groups) && accepts_aggregated(config, request) {
+        let (document, tag) = fetch(rx, config, of_core);
+        return Ok(serve_http_with_e_tag(request, document, &tag));
+    }
+    let groups = groups(rx, config);
     let document = match path {
         DiscoveryPath::Root => json!({"paths": paths(config, &groups)}),
         DiscoveryPath::Version => version(config),
-        DiscoveryPath::Core | DiscoveryPath::Groups => {
+        DiscoveryPath::Core => api_versions(&format!("{}:6443", config.address)),
+        DiscoveryPath::Groups => {
             let listed = aggregator::groups(rx, config);
-            let listed = listed.as_deref().unwrap_or(&groups);
-            return of_groups(config, path, request, &groups, listed);
+            api_group_list(listed.as_deref().unwrap_or(&groups))
         }
         DiscoveryPath::OpenApiV2 => return Err(openapi::v2_is_not_served()),
         DiscoveryPath::OpenApi => return openapi::handle_discovery(rx, config, request, &groups),
@@ -145,6 +169,41 @@ pub(crate) fn serve(
     Ok(tree(document))
 }
 
+/// What a server serves now.
+fn groups(rx: Rx, config: &Config) -> Arc<[Group]> {
+    let known = rx.look(&FETCHED, Clone::clone);
+    if let Some(groups) = &known.groups {
+        return groups.clone();
+    }
+    let added: Vec<Group> = rx.read(&ADDED).into_values().collect();
+    let groups: Arc<[Group]> = discovery::groups_of(&config.kinds, &added, config.release).into();
+    rx.update(&FETCHED, |fetched| fetched.groups = Some(groups.clone()));
+    groups
+}
+
+/// Upstream's `fetch` of the resource manager (`pkg/endpoints/discovery/aggregated/handler.go`): all groups with their
+/// resources, made again only when one was added or taken away.
+fn fetch(rx: Rx, config: &Config, of_core: bool) -> Tagged {
+    let known = rx.look(&FETCHED, Clone::clone);
+    let known = if of_core { &known.core } else { &known.others };
+    if let Some(tagged) = known {
+        return tagged.clone();
+    }
+    let groups = groups(rx, config);
+    let shown = groups
+        .iter()
+        .filter(|group| group.name.is_empty() == of_core);
+    let document = group_discovery_list(shown);
+    let tag: Arc<str> = e_tag(&document).into();
+    let tagged = (Arc::new(document), tag);
+    let kept = Some(tagged.clone());
+    rx.update(&FETCHED, |fetched| match of_core {
+        true => fetched.core = kept,
+        false => fetched.others = kept,
+    });
+    tagged
+}
+
 /// Upstream's `apiGroupHandler`: what APIServices say of a group; without one, what the server does.
 fn group_named(rx: Rx, config: &Config, name: &str, groups: &[Group]) -> Option<Group> {
     let listed = aggregator::groups(rx, config).unwrap_or_default();
@@ -171,7 +230,10 @@ fn accepts_plain(request: &Request) -> bool {
 }
 
 /// Upstream's `WrapAggregatedDiscoveryToHandler`: does it rather accept all groups with their resources?
-fn accepts_aggregated(request: &Request) -> bool {
+fn accepts_aggregated(config: &Config, request: &Request) -> bool {
+    if !config.release.has(gates::AGGREGATED_DISCOVERY) {
+        return false;
+    }
     let clauses = parse_accept(accepted(request));
     let fitting = clauses
         .iter()
@@ -182,32 +244,6 @@ fn accepts_aggregated(request: &Request) -> bool {
         Some(_) => None,
     });
     wanted.next().unwrap_or(false)
-}
-
-/// `/api` and `/apis`, in either form: all at once, or only groups as they are `listed`.
-fn of_groups(
-    config: &Config,
-    path: &DiscoveryPath,
-    request: &Request,
-    groups: &[Group],
-    listed: &[Group],
-) -> Result<Response, Status> {
-    let of_core = *path == DiscoveryPath::Core;
-    if !config.release.has(gates::AGGREGATED_DISCOVERY) || !accepts_aggregated(request) {
-        if !accepts_plain(request) {
-            return Err(not_acceptable());
-        }
-        return Ok(tree(match of_core {
-            true => api_versions(&format!("{}:6443", config.address)),
-            false => api_group_list(listed),
-        }));
-    }
-    let shown = groups
-        .iter()
-        .filter(|group| group.name.is_empty() == of_core);
-    let document = group_discovery_list(shown);
-    let tag = e_tag(&document);
-    Ok(serve_http_with_e_tag(request, Arc::new(document), &tag))
 }
 
 /// `ServeHTTPWithETag`: who has it already is not told again.
