@@ -12,10 +12,11 @@ use crate::net::Sent;
 use crate::queue::Entry;
 use crate::slot::Status;
 use crate::time::{Time, nanos};
+use crate::trace::Record;
 use crate::world::{Report, World};
 
 use super::random::Stream;
-use super::run::{Choices, Turn};
+use super::run::{Choices, Limits, Outcome, Run, Turn};
 
 use aim::{aim, next_owner};
 
@@ -374,6 +375,23 @@ impl Seeded {
 
 fn is_start_of(item: &Item, name: &str) -> bool {
     matches!(item, Item::End(Fault::Start { process }) if process == name)
+}
+
+impl Seeded {
+    /// Runs a world under these choices ([`Run::finish_unless`]). What is generic is built with the crate that asks for
+    /// it, and this with the engine, which is optimised where the command is not.
+    ///
+    /// # Errors
+    /// The record, if it was stopped.
+    pub fn run_unless(
+        self,
+        world: World,
+        limits: Limits,
+        record: Record,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Outcome, Record> {
+        Run::new(world, self, limits, record).finish_unless(stop)
+    }
 }
 
 impl Choices for Seeded {
