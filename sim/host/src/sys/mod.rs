@@ -9,6 +9,7 @@
 mod entropy;
 mod fork;
 mod interpose;
+pub(crate) mod keys;
 mod raw;
 mod thread;
 
