@@ -21,12 +21,12 @@ use tokio::runtime::{Builder, Runtime};
 use tower::retry::RetryLayer;
 use tower::{BoxError, ServiceBuilder};
 
-use crate::sys::{self, Clocks};
+use crate::sys::{self, Clocks, keys};
 use crate::wire::{Incoming, Outgoing, Wire};
 
 /// There is always a timer, or the runtime would sleep for ever.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
-/// Keys of hash maps count up from the first one of a thread; so many lives differ in where they are.
+/// Keys of hash maps count up for a whole thread; so many lives differ in where they are.
 const KEYS: u64 = 1 << 10;
 
 /// The main future of a program.
@@ -70,9 +70,8 @@ thread_local! {
 /// Begins a life, and names it. The number is what its randomness comes of.
 pub(crate) fn begin(start: &dyn Fn(Wire) -> Main, number: u64, clocks: Clocks) -> u64 {
     sys::enter(clocks, number);
-    for _ in 0..number % KEYS {
-        let _ = keys();
-    }
+    keys::enter_life();
+    keys::skip(number % KEYS);
     fastrand::seed(number);
     let runtime = runtime();
     let wire = Wire::default();
@@ -87,6 +86,7 @@ pub(crate) fn begin(start: &dyn Fn(Wire) -> Main, number: u64, clocks: Clocks) -
         numbers: sys::leave(),
         has_threads: sys::take_threads(),
     };
+    keys::leave();
     let name = NEXT.get();
     NEXT.set(name + 1);
     LIVES.with_borrow_mut(|lives| lives.insert(name, life));
@@ -98,11 +98,6 @@ pub(crate) fn client(wire: Wire, namespace: &str) -> Client {
     let retries = RetryLayer::new(RetryPolicy::server_retry());
     let service = ServiceBuilder::new().layer(retries);
     Client::new(service.map_err(BoxError::from).service(wire), namespace)
-}
-
-#[allow(clippy::disallowed_types, reason = "it is made to be thrown away")]
-fn keys() -> std::hash::RandomState {
-    std::hash::RandomState::new()
 }
 
 fn runtime() -> Runtime {
@@ -161,6 +156,7 @@ fn with<R>(name: u64, work: impl FnOnce(&mut Life) -> R) -> R {
 impl Life {
     fn turn(&mut self, clocks: Clocks) -> Turned {
         sys::enter(clocks, self.numbers);
+        keys::enter_turn();
         let (main, mut ended) = (&mut self.main, None);
         let until = self.runtime.block_on(async {
             let mut far = pin!(tokio::time::sleep(FAR));
@@ -179,6 +175,7 @@ impl Life {
             .await
         });
         TURN.set(None);
+        keys::leave();
         self.numbers = sys::leave();
         self.has_threads |= sys::take_threads();
         assert!(

@@ -34,6 +34,11 @@ pub(super) fn begin() {
     ON.set(true);
 }
 
+/// It no longer is.
+pub(super) fn end() {
+    ON.set(false);
+}
+
 /// Is this thread simulated?
 pub(super) fn is_on() -> bool {
     ON.get()

@@ -5,10 +5,14 @@
 //! whole program. On every thread that has not asked for it ([`simulated`]) they do what the C library's do, by the same
 //! system call, or call it. On a simulated one they answer of what `entropy.rs` keeps for the thread, and touch nothing
 //! else; of a thread that is started they only take note.
+//!
+//! What is asked for once in a process or on a thread, whoever is first, is asked for by `thread.rs` before all others.
+//! `keys.rs` knows where hash maps have their order from.
 
 mod entropy;
 mod fork;
 mod interpose;
+pub(crate) mod keys;
 mod raw;
 mod thread;
 

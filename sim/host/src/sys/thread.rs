@@ -1,10 +1,13 @@
 //! Threads on which programs are hosted.
+//!
+//! What a program draws must not depend on what this process did before: a seed is run in a child of a process that has read
+//! a scenario, a trace is replayed in one that has not. So whatever the first use in a process or on a thread decides is
+//! decided here, before anybody else comes to it.
 
-use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{panic, thread};
 
-use super::entropy;
+use super::{entropy, keys};
 use crate::life;
 
 /// As much as a main thread has: an operator was written for that.
@@ -33,17 +36,45 @@ impl<T> Lent<T> {
     reason = "the one thread of a simulation, which nobody else shares"
 )]
 pub(crate) fn simulated(work: &mut dyn FnMut()) {
-    static PREPARED: Once = Once::new();
-    PREPARED.call_once(|| on_thread(&mut prepare));
-    on_thread(work);
+    let lent = Lent(work);
+    let run = move || {
+        let work = lent.get();
+        begin();
+        work();
+        life::end_all();
+    };
+    let result = thread::scope(|scope| {
+        let named = thread::Builder::new().stack_size(STACK);
+        named.spawn_scoped(scope, run).expect("a thread").join()
+    });
+    if let Err(panic) = result {
+        panic::resume_unwind(panic);
+    }
 }
 
+/// This thread is simulated from here on. The standard library draws the keys of hash maps at the first one of a thread:
+/// if that were the program's, they would come out of its own numbers, and else not.
+fn begin() {
+    entropy::begin();
+    entropy::enter(entropy::Clocks::default(), FIRST);
+    fastrand::seed(FIRST);
+    keys::begin();
+}
+
+/// The loader calls this before `main`.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = prepare;
+
 /// The first use of ahash in a process decides for all others: its keys are drawn then, and where its numbers come from. By
-/// itself it takes addresses for them.
-fn prepare() {
-    // If somebody was first, it stays as it is.
+/// itself it takes addresses for them. Nobody can be asked not to use it first, so this comes before all.
+extern "C" fn prepare() {
+    entropy::begin();
+    entropy::enter(entropy::Clocks::default(), FIRST);
+    // Only another one that comes before `main` could have been first.
     let _ = ahash::random_state::set_random_source(Numbers);
     let _ = ahash::RandomState::new();
+    entropy::end();
 }
 
 struct Numbers;
@@ -56,24 +87,5 @@ impl ahash::random_state::RandomSource for Numbers {
             // A thread of the tests themselves.
             false => OTHERS.fetch_add(1, Ordering::Relaxed),
         }
-    }
-}
-
-fn on_thread(work: &mut dyn FnMut()) {
-    let lent = Lent(work);
-    let run = move || {
-        let work = lent.get();
-        entropy::begin();
-        entropy::enter(entropy::Clocks::default(), FIRST);
-        fastrand::seed(FIRST);
-        work();
-        life::end_all();
-    };
-    let result = thread::scope(|scope| {
-        let named = thread::Builder::new().stack_size(STACK);
-        named.spawn_scoped(scope, run).expect("a thread").join()
-    });
-    if let Err(panic) = result {
-        panic::resume_unwind(panic);
     }
 }
