@@ -6,6 +6,7 @@
 //! - `properties`: what is promised to them.
 
 mod definition;
+mod own;
 mod properties;
 mod users;
 

@@ -1,6 +1,6 @@
 //! What users of a custom resource may rely on, as etcd and answers show it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wavetank_api::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
@@ -13,6 +13,7 @@ use wavetank_etcd::{Change, Committed, Keys};
 
 use super::NEEDED;
 use super::definition::{DEFINITION, THINGS, knows_extra, serves};
+use super::own::Own;
 use super::users::{Applied, Applying, Looked, User, key};
 use crate::promises::{always, violated};
 use crate::view::ClusterView;
@@ -201,15 +202,6 @@ fn applied_fields_stay(_: &World, note: &Note) -> Check {
     looked
 }
 
-/// What a manager has applied to an object.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Own {
-    /// What was answered last: the uid and the value.
-    applied: Option<(String, u64)>,
-    /// What was asked for and not answered: it may be stored at any time.
-    asked: BTreeSet<u64>,
-}
-
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct AppliedStateIsReached {
     after: Duration,
@@ -231,17 +223,11 @@ impl Property for AppliedStateIsReached {
     fn note(&mut self, _: &World, note: &Note) -> Check {
         if let Some(Applying { object, value }) = note.body.get() {
             let own = self.all.entry((note.process, object.clone())).or_default();
-            own.asked.insert(*value);
+            own.asks(*value);
         }
         if let Some(Applied { object, uid, value }) = note.body.get() {
             let own = self.all.entry((note.process, object.clone())).or_default();
-            own.asked.remove(value);
-            if own.applied.as_ref().is_none_or(|(_, last)| last < value) {
-                own.applied = Some((uid.clone(), *value));
-            } else {
-                // An older request may have been stored before or after the newer one.
-                own.asked.insert(*value);
-            }
+            own.has_applied(uid, *value);
         }
         Check::Idle
     }
@@ -263,8 +249,7 @@ impl Property for AppliedStateIsReached {
             }
             let manager = world.name(*user);
             let is = fields(thing).get(manager).copied().unwrap_or_default();
-            let fits =
-                is.0.is_some_and(|is| is == *last || own.asked.contains(&is));
+            let fits = is.0.is_some_and(|is| own.may_be_last(is));
             if !fits || is.0 != is.1 {
                 let message = format!("{manager} has applied {last}, and there is {is:?}");
                 return violated("object", object, message);
