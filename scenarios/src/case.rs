@@ -11,7 +11,7 @@ use wavetank_component::{Apart, BeginsAs, View};
 use wavetank_engine::drive::plan::{FromPlan, Odd, Plan};
 use wavetank_engine::drive::seeded::{FaultSchedule, Seeded};
 use wavetank_engine::drive::story::Describer;
-use wavetank_engine::drive::{Limits, Outcome, Run};
+use wavetank_engine::drive::{Limits, Outcome};
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Action, Check, ProcId, Time, World};
 
@@ -262,12 +262,12 @@ fn seeded(
 ) -> Result<Outcome, Record> {
     let limits = limits.unwrap_or_else(|| Limits::until(case.until(options)));
     if let Some(plan) = case.explicit() {
-        let choices = FromPlan::new(&plan);
-        return quietly(|| Run::new(world, choices, limits, record).finish_unless(stop));
+        let mut choices = FromPlan::new(&plan);
+        return quietly(|| choices.run_unless(world, limits, record, stop));
     }
     let fault_schedule = case.fault_schedule(options);
     let choices = Seeded::new(seed, &world, fault_schedule);
-    quietly(|| Run::new(world, choices, limits, record).finish_unless(stop))
+    quietly(|| choices.run_unless(world, limits, record, stop))
 }
 
 /// Simulates a plan.
@@ -296,8 +296,8 @@ pub fn run_plan_and_count(
 ) -> Result<(Outcome, Odd), String> {
     let run = |world: World, limits: Limits, record: Record| {
         let mut choices = FromPlan::new(plan);
-        let outcome = Run::new(world, &mut choices, limits, record).finish();
-        (outcome, choices.odd())
+        let outcome = choices.run_unless(world, limits, record, &|| false);
+        (outcome.expect("nobody stops it"), choices.odd())
     };
     Ok(simulate(case, options, record, &run)?.judged(case, options))
 }

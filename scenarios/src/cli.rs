@@ -2,6 +2,7 @@
 //! stderr; what the exit codes mean is in [`Exit`].
 
 mod args;
+mod campaign;
 mod check;
 mod checked;
 mod conform;
@@ -71,6 +72,7 @@ pub fn main_with(catalogue: &dyn Catalogue) -> ExitCode {
         Command::Run(args) => run::run(catalogue, args),
         Command::Merge(args) => merge::merge(catalogue, args),
         Command::Check(args) => check::check(catalogue, args),
+        Command::Campaign(args) => campaign::campaign(catalogue, args),
         Command::Matrix(args) => matrix::matrix(catalogue, args),
         Command::Replay(args) => replay::replay(catalogue, args),
         Command::Explain(args) => explain::run(catalogue, args),

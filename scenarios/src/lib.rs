@@ -4,6 +4,7 @@
 //! - A [`case`] is something that can be simulated under seeds; [`catalogue`] says which there are.
 //! - [`sweep`] runs one over many seeds; [`attribution`] says what a violation is to be blamed on;
 //!   [`shrink`] makes it small; [`replay`] replays it and tells its story; [`explain`] says what led to it, and needs it.
+//! - [`campaign`] goes round all there is for as long as one likes, where something new is found.
 //! - [`scene`] makes of a trace a scenario that begins in the middle.
 //! - [`search`] is what of a case is model-checked, instead of drawn from seeds.
 //! - [`soundness`] holds that search against a naive one; [`mutants`] changes the algorithms, and looks whether anything notices.
@@ -17,6 +18,7 @@
 
 mod apart;
 pub mod attribution;
+pub mod campaign;
 pub mod case;
 pub mod catalogue;
 pub mod cli;

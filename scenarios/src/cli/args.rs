@@ -71,6 +71,14 @@ pub(super) enum Command {
     /// there has to be nothing: then the exit code is 0, else 1. The traces of each are in a folder
     /// of its name.
     Matrix(MatrixArgs),
+    /// Go round all scenarios, releases and problems, and spend the time where something new is found
+    ///
+    /// A leg is a scenario with a release, as shipped, all fixed, or with one defect on top of that, which is over once it is
+    /// found. Legs are run in batches, of new seeds and of seeds that turn away from runs that have shown something new. What has been
+    /// done stands in --state: a campaign that was killed goes on from there. Its page is `index.html` there.
+    ///
+    /// The exit code is 1 if there was a violation that no known problem explains.
+    Campaign(CampaignArgs),
     /// Step through a trace again, and verify that everything matches
     Replay(ReplayArgs),
     /// Explain the violation of a trace: what led to it, step by step, and what it needs
@@ -347,6 +355,30 @@ pub(super) struct MatrixArgs {
     /// Where traces are written, in a folder for each defect
     #[arg(long, value_name = "DIR", default_value = "wavetank-out")]
     pub out: PathBuf,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CampaignArgs {
+    /// Scenario files, or names of bundled scenarios [default: all that are bundled]
+    pub scenario: Vec<String>,
+    /// Where the campaign keeps what it has done
+    #[arg(long, value_name = "DIR")]
+    pub state: PathBuf,
+    /// Begin no batch after so much real time, for example 12h
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub time_box: Option<Duration>,
+    /// Begin no batch once there are so many, those of earlier times among them
+    #[arg(long, value_name = "N")]
+    pub batches: Option<u64>,
+    /// The first seed: a number or a commit hash, so that each night has seeds of its own
+    #[arg(long, value_name = "N|HASH", value_parser = parse_seed, default_value = "0")]
+    pub seed: u64,
+    /// Threads; 0 is one a core. The result does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub jobs: usize,
     /// How the result is printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

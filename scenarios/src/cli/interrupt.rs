@@ -11,6 +11,11 @@ pub(super) fn listen() -> &'static AtomicBool {
     listen_saying("interrupted: telling what is known (again to end at once)")
 }
 
+/// Was it pressed?
+pub(super) fn is_asked_to_stop() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
 /// The same where Ctrl-C is how one ends it.
 pub(super) fn listen_for_the_end() -> &'static AtomicBool {
     listen_saying("closing")

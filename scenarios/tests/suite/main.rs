@@ -7,6 +7,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod bundled;
 mod by_hand;
+mod campaign;
 mod central;
 mod check;
 mod cleanup_defects;

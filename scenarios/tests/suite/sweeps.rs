@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use wavetank::attribution::{Attribution, Depth, attribute};
+use wavetank::campaign::{Campaign, Composed, Leg};
 use wavetank::case::{Case, Options, run_seed};
 use wavetank::sweep::{Candidate, Ended, Found, Sweep, Swept, Unwatched, Watch};
 use wavetank::trace_file;
@@ -241,4 +242,13 @@ fn without_a_switch_a_violation_is_a_candidate_finding() {
     for depth in [Depth::Each, Depth::All] {
         assert_eq!(attribute(&case, &trace, depth), Attribution::Nothing);
     }
+    let leg = Leg {
+        name: "unknown".to_owned(),
+        case: Box::new(case),
+        composed: Composed::Shipped,
+    };
+    let mut campaign = Campaign::open(&out, vec![leg], 0).expect("a folder of its own");
+    assert_eq!(campaign.step(1, &|| false), Ok(true));
+    let [standing] = campaign.standings().try_into().expect("one leg");
+    assert!(standing.findings().count() > 0, "{standing:?}");
 }

@@ -10,6 +10,7 @@
 mod bench;
 pub mod causes;
 pub mod near;
+mod places;
 pub mod plan;
 pub mod random;
 pub mod replay;
@@ -17,9 +18,12 @@ mod run;
 pub mod seeded;
 pub mod shrink;
 pub mod story;
+mod turned;
 
 pub use bench::{Bench, Stepped};
+pub use places::places;
 pub use run::{
     Applying, Choices, Ending, Limits, MOST, Outcome, Run, Tallies, Turn, deadlocked, livelocked,
     overgrown, stuck,
 };
+pub use turned::Turned;

@@ -10,7 +10,7 @@ use std::io::{self, BufRead, Write};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::fault::Action;
+use crate::fault::{Action, FaultKind};
 use crate::name::{EventName, Kind, ProcId};
 use crate::time::Time;
 
@@ -334,6 +334,19 @@ impl Record {
         let index = self.actions.len() as u32;
         self.actions.push(action);
         self.event(at, EventName(Kind::Act { index }), delays);
+    }
+
+    /// What happened, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = EventName> + '_ {
+        self.events.iter().map(|event| event.name)
+    }
+
+    /// The name of what an action does; `None` if it is not a fault.
+    pub(crate) fn kind_of_action(&self, index: u32) -> Option<&'static str> {
+        match self.actions.get(index as usize)? {
+            Action::Fault(fault) => fault.kind().map(FaultKind::name),
+            _ => None,
+        }
     }
 
     pub(crate) fn digest(&mut self, digest: u64) {

@@ -9,10 +9,10 @@ use crate::fault::{Action, Fault};
 use crate::net::Sent;
 use crate::queue::Entry;
 use crate::time::Time;
-use crate::trace::{Line, TraceWhat};
+use crate::trace::{Line, Record, TraceWhat};
 use crate::world::{Event, Report, World};
 
-use super::run::{Applying, Choices, Turn};
+use super::run::{Applying, Choices, Limits, Outcome, Run, Turn};
 
 /// An event by its name and its how-many-th occurrence, from 0.
 pub type Occurrence = (String, u32);
@@ -178,6 +178,23 @@ impl FromPlan {
         let name = world.render(&world.entry_name(entry));
         let count = self.seen.0.get(&name).copied().unwrap_or(0);
         self.choices.contains_key(&(name, count))
+    }
+}
+
+impl FromPlan {
+    /// Runs a world under these choices ([`Run::finish_unless`]). What is generic is built with the crate that asks for
+    /// it, and this with the engine, which is optimised where the command is not.
+    ///
+    /// # Errors
+    /// The record, if it was stopped.
+    pub fn run_unless(
+        &mut self,
+        world: World,
+        limits: Limits,
+        record: Record,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Outcome, Record> {
+        Run::new(world, self, limits, record).finish_unless(stop)
     }
 }
 

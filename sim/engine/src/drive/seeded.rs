@@ -12,10 +12,11 @@ use crate::net::Sent;
 use crate::queue::Entry;
 use crate::slot::Status;
 use crate::time::{Time, nanos};
+use crate::trace::Record;
 use crate::world::{Report, World};
 
 use super::random::Stream;
-use super::run::{Choices, Turn};
+use super::run::{Choices, Limits, Outcome, Run, Turn};
 
 use aim::{aim, next_owner};
 
@@ -152,7 +153,7 @@ impl Seeded {
         let links = names
             .iter()
             .map(|name| {
-                let mut stream = Stream::new(seed, &format!("latency/{name}"));
+                let mut stream = latency_stream(name, seed);
                 let (low, high) = fault_schedule.latency.base;
                 let base = names
                     .iter()
@@ -161,25 +162,8 @@ impl Seeded {
                 LinkDraw { stream, base }
             })
             .collect();
-        let faults = fault_schedule
-            .budgets
-            .iter()
-            .map(|b| {
-                // By whom it may hit too: one kind may have several budgets.
-                let concern = format!("faults/{}/{}", b.kind.name(), b.targets.join("+"));
-                Stream::new(seed, &concern)
-            })
-            .collect();
-        let loads = fault_schedule
-            .workload
-            .iter()
-            .map(|load| {
-                load.processes
-                    .iter()
-                    .map(|name| Stream::new(seed, &format!("workload/{}/{name}", load.what)))
-                    .collect()
-            })
-            .collect();
+        let faults = fault_streams(&fault_schedule, seed);
+        let loads = load_streams(&fault_schedule, seed);
         let mut seeded = Seeded {
             fault_schedule,
             agenda: BTreeMap::new(),
@@ -190,7 +174,7 @@ impl Seeded {
             last_hit: None,
             gone: Vec::new(),
             links,
-            choice: Stream::new(seed, "choices"),
+            choice: Stream::new(seed, CHOICES),
             faults,
             loads,
         };
@@ -202,6 +186,17 @@ impl Seeded {
         }
         seeded.put(seeded.fault_schedule.storm, Item::StormEnds);
         seeded
+    }
+
+    /// From now on all is drawn from another seed. What was drawn before stays: how far processes are from each other, when
+    /// faults are due.
+    pub(super) fn redraw(&mut self, world: &World, seed: u64) {
+        for (link, process) in self.links.iter_mut().zip(world.processes()) {
+            link.stream = latency_stream(world.name(process), seed);
+        }
+        self.choice = Stream::new(seed, CHOICES);
+        self.faults = fault_streams(&self.fault_schedule, seed);
+        self.loads = load_streams(&self.fault_schedule, seed);
     }
 
     /// Processes that never come back.
@@ -372,8 +367,56 @@ impl Seeded {
     }
 }
 
+const CHOICES: &str = "choices";
+
+fn latency_stream(process: &str, seed: u64) -> Stream {
+    Stream::new(seed, &format!("latency/{process}"))
+}
+
+/// One for each budget.
+fn fault_streams(fault_schedule: &FaultSchedule, seed: u64) -> Vec<Stream> {
+    let budgets = fault_schedule.budgets.iter();
+    budgets
+        .map(|b| {
+            // By whom it may hit too: one kind may have several budgets.
+            let concern = format!("faults/{}/{}", b.kind.name(), b.targets.join("+"));
+            Stream::new(seed, &concern)
+        })
+        .collect()
+}
+
+/// One for each process of each load.
+fn load_streams(fault_schedule: &FaultSchedule, seed: u64) -> Vec<Vec<Stream>> {
+    let loads = fault_schedule.workload.iter();
+    loads
+        .map(|load| {
+            load.processes
+                .iter()
+                .map(|name| Stream::new(seed, &format!("workload/{}/{name}", load.what)))
+                .collect()
+        })
+        .collect()
+}
+
 fn is_start_of(item: &Item, name: &str) -> bool {
     matches!(item, Item::End(Fault::Start { process }) if process == name)
+}
+
+impl Seeded {
+    /// Runs a world under these choices ([`Run::finish_unless`]). What is generic is built with the crate that asks for
+    /// it, and this with the engine, which is optimised where the command is not.
+    ///
+    /// # Errors
+    /// The record, if it was stopped.
+    pub fn run_unless(
+        self,
+        world: World,
+        limits: Limits,
+        record: Record,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Outcome, Record> {
+        Run::new(world, self, limits, record).finish_unless(stop)
+    }
 }
 
 impl Choices for Seeded {
