@@ -36,6 +36,8 @@ pub struct ListOptions {
     pub send_initial_events: Option<bool>,
     /// `allowWatchBookmarks`
     pub bookmarks: bool,
+    /// Is what a watch shows decorated? Then its own copies are told apart from what all watchers share.
+    pub decorated: bool,
 }
 
 /// What a list found.

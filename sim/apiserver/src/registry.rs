@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use wavetank_api::json::Json;
 use wavetank_api::strategy::{Context, Part};
-use wavetank_api::{Object, Resource, Stamp, Status, Stored};
+use wavetank_api::{Object, Resource, Stamp, Status, Stored, WatchEvent};
 use wavetank_engine::{Cell, Rx};
 use wavetank_etcd::{EtcdError, Key, Revision};
 
@@ -103,8 +103,7 @@ impl Registry {
         Ok(self.decorate(found, Reading::One))
     }
 
-    /// `Decorator`: an object as it is shown. Watches show it as it is stored, and so does a deletion
-    /// that has to wait.
+    /// `Decorator`: an object as it is shown. A deletion that has to wait shows it as it is stored.
     fn decorate(&self, stored: Stored, reading: Reading) -> Stored {
         if !self.rest.decorates(self.part, reading) {
             return stored;
@@ -128,6 +127,16 @@ impl Registry {
                 Made::Unsaved(tree)
             }
             made => made,
+        }
+    }
+
+    /// `decoratedWatcher`: an event as it is shown, if its object is the watch's own.
+    pub fn decorate_event(&self, event: WatchEvent) -> WatchEvent {
+        match event {
+            WatchEvent::Object(kind, stored) => {
+                WatchEvent::Object(kind, self.decorate(stored, Reading::Watch))
+            }
+            other => other,
         }
     }
 

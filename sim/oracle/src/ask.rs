@@ -39,14 +39,21 @@ impl Default for Server {
 impl Server {
     /// Sends requests, one after another; the next ones go to a server that is as fresh. They
     /// are as in a recording: `method`, `path`, `query`, `contentType`, `body`; or `bytes`, base64, for a
-    /// body that is no text. The answers have `code` and `body`; a `code` of 0 is a broken connection.
+    /// body that is no text. The answers have `code` and `body`, and `warnings` if there are any; a `code` of 0 is a broken connection.
     pub fn ask(&self, requests: &[Json]) -> Vec<Json> {
         let mut lab = self.0.clone();
         let answer = |request: &Json| {
             let number = lab.send(request, false);
             lab.run_until(LONGEST, |lab| lab.answer(number).over);
             match lab.answer(number).response {
-                Some(response) => json!({"code": response.code, "body": response.json()}),
+                Some(response) => {
+                    let mut said = json!({"code": response.code, "body": response.json()});
+                    if !response.warnings.is_empty() {
+                        let warnings = response.warnings.iter().map(|text| Json::from(&**text));
+                        said["warnings"] = warnings.collect();
+                    }
+                    said
+                }
                 None => json!({"code": 0}),
             }
         };

@@ -40,8 +40,40 @@ pub(crate) fn normalise(json: &mut Json, kept: bool) {
             }
             fields.values_mut().for_each(|value| normalise(value, kept));
         }
+        Json::String(text) if kept => sort_in(text),
         _ => {}
     }
+}
+
+/// Sorts those of an object that a message quotes. Each entry begins with what it is sorted by, and then tells its time.
+fn sort_in(text: &mut String) {
+    const BEGIN: &str = "\\\"managedFields\\\":[";
+    let Some(begin) = text.find(BEGIN).map(|at| at + BEGIN.len()) else {
+        return;
+    };
+    let (mut entries, mut depth, mut from, mut end) = (Vec::new(), 0, begin, None);
+    for (at, c) in text[begin..].char_indices() {
+        let at = begin + at;
+        match c {
+            '{' | '[' => depth += 1,
+            ']' if depth == 0 => {
+                entries.push(&text[from..at]);
+                end = Some(at);
+                break;
+            }
+            '}' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                entries.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    let Some(end) = end else {
+        return;
+    };
+    entries.sort_by_key(|entry| entry.split("time").next());
+    *text = format!("{}{}{}", &text[..begin], entries.join(","), &text[end..]);
 }
 
 #[cfg(test)]
@@ -54,6 +86,24 @@ mod tests {
         let name = String::new();
         let lines = vec![json!({"cluster": {}}), json!({"response": {"body": body}})];
         Recording { name, lines }
+    }
+
+    #[test]
+    fn those_in_a_message_are_sorted_past_their_time() {
+        let entry = |manager: &str, time: u32| json!({"manager": manager, "time": time, "fieldsV1": {"k:{\"a\":[1]}": {}}});
+        let message = |entries: [Json; 2]| {
+            let [one, other] = entries.map(|entry| entry.to_string());
+            let object = format!("{{\"managedFields\":[{one},{other}],\"name\":\"x\"}}");
+            json!(format!("Invalid value: {object:?}: bad"))
+        };
+        let (a, b) = (json!({"a": 1}), json!({"b": [2, 3]}));
+        let mut turned = message([b.clone(), a.clone()]);
+        normalise(&mut turned, true);
+        assert_eq!(turned, message([a, b]));
+        let mut same = message([entry("m", 1), entry("n", 0)]);
+        let before = same.clone();
+        normalise(&mut same, true);
+        assert_eq!(same, before);
     }
 
     #[test]

@@ -339,13 +339,22 @@ pub fn patch_allocated_values(service: &mut Json, old: &Json) {
             keep(service, old, &["spec", "clusterIPs"]);
         }
     }
-    let has_ports = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
-    if has_ports(&old_kind) && has_ports(&new_kind) {
+    if needs_node_port(old) && needs_node_port(service) {
         patch_node_ports(service, old);
     }
     let number = |of: &Json| json::number(of, &["spec", "healthCheckNodePort"]).unwrap_or(0);
     if needs_health_check(old) && needs_health_check(service) && number(service) == 0 {
         keep(service, old, &["spec", "healthCheckNodePort"]);
+    }
+}
+
+/// `needsNodePort` (`storage.go`): a load balancer may do without.
+fn needs_node_port(service: &Json) -> bool {
+    let allocates = json::at(service, &["spec", "allocateLoadBalancerNodePorts"]);
+    match json::text(service, &["spec", "type"]) {
+        "NodePort" => true,
+        "LoadBalancer" => allocates.and_then(Json::as_bool) != Some(false),
+        _ => false,
     }
 }
 
@@ -460,6 +469,18 @@ mod tests {
         patch_allocated_values(&mut new, &old);
         normalize_cluster_ips(&mut new, Some(&old));
         assert_eq!(new["spec"], old["spec"]);
+        let balancer = |allocates: bool| {
+            service(
+                json!({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": allocates,
+                           "clusterIP": "10.0.0.1", "ports": [{"port": 80}]}),
+            )
+        };
+        for allocates in [true, false] {
+            let mut new = balancer(allocates);
+            patch_allocated_values(&mut new, &old);
+            let port = new["spec"]["ports"][0].get("nodePort").is_some();
+            assert_eq!(port, allocates);
+        }
         let mut outside = old.clone();
         json::set(&mut outside, &["spec", "type"], "ExternalName");
         drop_type_dependent_fields(&mut outside, &old);

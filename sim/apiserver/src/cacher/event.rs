@@ -45,7 +45,14 @@ pub(super) struct Selection {
     /// A key, or the beginning of keys with a slash at its end.
     pub under: Key,
     pub predicate: Predicate,
+    /// Is what it shows decorated?
+    pub decorated: bool,
 }
+
+/// An event whose object the watch has copied (`getMutableObject`). What is dispatched to all watchers they share
+/// (`cachingObject`), and a decorator passes it by.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct OwnCopy(pub WatchEvent);
 
 impl Selection {
     /// `hasPathPrefix`.

@@ -10,7 +10,7 @@ use wavetank_etcd::Key;
 use wavetank_version::Defect;
 
 use super::bookmark::{Timekeeper, gone};
-use super::event::Selection;
+use super::event::{OwnCopy, Selection};
 use super::note::CacheNote;
 use super::scope::Awaiting;
 use super::state::internal;
@@ -34,8 +34,20 @@ pub struct Watch {
 impl Watch {
     /// The next event; `None` after the last.
     pub async fn next(self, rx: Rx) -> Option<WatchEvent> {
+        self.next_decorated(rx, |event| event).await
+    }
+
+    /// The next event, decorated if its object is the watch's own; `None` after the last.
+    pub(crate) async fn next_decorated(
+        self,
+        rx: Rx,
+        decorate: impl FnOnce(WatchEvent) -> WatchEvent,
+    ) -> Option<WatchEvent> {
         let event = rx.recv(self.events()).await?;
-        Some(event.expect::<WatchEvent>().clone())
+        Some(match event.get::<OwnCopy>() {
+            Some(OwnCopy(event)) => decorate(event.clone()),
+            None => event.expect::<WatchEvent>().clone(),
+        })
     }
 
     /// Which of the watches of this server it is.
@@ -43,7 +55,7 @@ impl Watch {
         self.number
     }
 
-    /// Where the events come out, as [`WatchEvent`]s.
+    /// Where the events come out.
     pub fn events(self) -> Channel {
         result(self.number)
     }
@@ -192,6 +204,7 @@ impl Cacher {
             resource: self.resource,
             under,
             predicate: options.predicate.clone(),
+            decorated: options.decorated,
         });
         let watcher = Watcher::new(self, watch.number, selection, since, initial, interval_end);
         rx.spawn(Task::new(WATCHER, watcher));

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use wavetank_api::WatchEvent;
+use wavetank_api::{WatchEvent, WatchKind};
 use wavetank_engine::{Channel, Outcome, Payload, Rx, Task, mutant};
 use wavetank_etcd::Revision;
 
-use super::event::{Event, Item, Selection};
+use super::event::{Event, Item, OwnCopy, Selection};
 use super::scope::Awaiting;
 use super::{Cacher, WATCHER};
 
@@ -71,6 +71,17 @@ impl Watcher {
         rx.send_to(result(self.number), Payload::new(event)).await
     }
 
+    /// An event with a copy of its object.
+    async fn send_own(&self, rx: Rx, event: WatchEvent) -> bool {
+        match self.selection.decorated {
+            true => {
+                let event = Payload::new(OwnCopy(event));
+                rx.send_to(result(self.number), event).await
+            }
+            false => self.send(rx, event).await,
+        }
+    }
+
     /// A bookmark; the first that was waited for is marked as such.
     async fn bookmark(&self, rx: Rx, revision: Revision) -> bool {
         let cell = self.cacher.cell();
@@ -108,7 +119,7 @@ impl Watcher {
             *done += 1;
             self.since = self.since.max(event.revision);
             if let Some(event) = self.selection.convert_to_watch_event(event) {
-                return self.send(rx, event).await;
+                return self.send_own(rx, event).await;
             }
         }
         if let Some((from, to)) = initial.rest.filter(|(from, to)| from < to) {
@@ -154,6 +165,10 @@ impl Watcher {
                     ) =>
             {
                 match self.selection.convert_to_watch_event(event) {
+                    // `setCachingObjects` does not wrap what an object was before it left the selection.
+                    Some(left @ WatchEvent::Object(WatchKind::Deleted, _)) if !event.deleted => {
+                        self.send_own(rx, left).await
+                    }
                     Some(event) => self.send(rx, event).await,
                     None => true,
                 }

@@ -55,6 +55,7 @@ pub fn list_options(
         one: false,
         send_initial_events: asked.initial_events,
         bookmarks: asked.bookmarks,
+        decorated: false,
     };
     Ok((options, asked.timeout))
 }

@@ -18,6 +18,7 @@ use crate::cacher::{self, Cacher};
 use crate::endpoints::{Api, Form, RequestContext, query};
 use crate::options::ListOptions;
 use crate::options::{Listed, StoreError};
+use crate::registry::{Reading, Registry};
 use crate::server::{Config, InFlight, WATCH};
 use crate::storage::Codec;
 use crate::storages::Storages;
@@ -115,6 +116,11 @@ pub(crate) async fn watch(
             };
             match started {
                 Ok((events, open)) => {
+                    let registry = registry(rx, &config, &storages, &watching);
+                    let events = events
+                        .into_iter()
+                        .map(|event| registry.decorate_event(event));
+                    let events = events.collect();
                     // What cannot be shown ends the watch when the next event cannot be shown either.
                     let _ = push(rx, &mut watching, events);
                     open
@@ -129,14 +135,7 @@ pub(crate) async fn watch(
             }
         }
     };
-    let turn = match &open {
-        Open::Cache(watch) => from_cache(rx, *watch).await,
-        Open::Etcd { stream, predicate } => {
-            let resource = watching.api.resource;
-            let codec = config.codec_of(resource);
-            from_etcd(rx, resource, codec, *stream, predicate).await
-        }
-    };
+    let turn = next(rx, &config, &storages, &watching, &open).await;
     let status = match turn {
         Turn::Events(events) => match push(rx, &mut watching, events) {
             true => {
@@ -177,9 +176,59 @@ fn push(rx: Rx, watching: &mut Watching, events: Vec<WatchEvent>) -> bool {
     true
 }
 
+/// The registry of what is watched.
+fn registry(rx: Rx, config: &Config, storages: &dyn Storages, watching: &Watching) -> Registry {
+    let cx = RequestContext {
+        rx,
+        config,
+        storages,
+        caller: watching.caller.process(),
+        request: watching.request.expect::<Request>(),
+        api: &watching.api,
+    };
+    cx.registry(false)
+}
+
+/// What comes next.
+async fn next(
+    rx: Rx,
+    config: &Config,
+    storages: &dyn Storages,
+    watching: &Watching,
+    open: &Open,
+) -> Turn {
+    let decorate = |event| registry(rx, config, storages, watching).decorate_event(event);
+    match open {
+        Open::Cache(watch) => from_cache(rx, *watch, decorate).await,
+        Open::Etcd { stream, predicate } => {
+            let resource = watching.api.resource;
+            let codec = config.codec_of(resource);
+            let turn = from_etcd(rx, resource, codec, *stream, predicate).await;
+            turn.decorated(decorate)
+        }
+    }
+}
+
+impl Turn {
+    fn decorated(self, decorate: impl Fn(WatchEvent) -> WatchEvent) -> Turn {
+        let all = |events: Vec<WatchEvent>| events.into_iter().map(&decorate).collect();
+        match self {
+            Turn::Events(events) => Turn::Events(all(events)),
+            Turn::Over(events, status) => Turn::Over(all(events), status),
+        }
+    }
+}
+
 /// The next event of a cache's watch; the end of the client or of its time ends it.
-async fn from_cache(rx: Rx, watch: cacher::Watch) -> Turn {
-    match rx.select(watch.next(rx), rx.done()).await {
+async fn from_cache(
+    rx: Rx,
+    watch: cacher::Watch,
+    decorate: impl FnOnce(WatchEvent) -> WatchEvent,
+) -> Turn {
+    match rx
+        .select(watch.next_decorated(rx, decorate), rx.done())
+        .await
+    {
         Either::Left(Some(event)) => Turn::Events(vec![event]),
         Either::Left(None) | Either::Right(()) => Turn::Over(Vec::new(), None),
     }
@@ -274,7 +323,9 @@ async fn begin(
     };
     let (name, query) = (api.name.as_deref(), &request.query);
     let (options, timeout) = query::list_options(query, api.served(), name, config.release)?;
-    let (under, options) = cx.registry(false).under(&options);
+    let registry = cx.registry(false);
+    let (under, mut options) = registry.under(&options);
+    options.decorated = registry.rest.decorates(api.part, Reading::Watch);
     match cx.cacher() {
         Some(cacher) => {
             let lasts = match timeout.filter(|seconds| *seconds > 0) {

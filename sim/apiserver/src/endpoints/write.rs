@@ -78,16 +78,29 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     Ok(answer(201, made.await?))
 }
 
-/// PUT.
+/// PUT. What its body has too much is warned of first, also if it is refused.
 ///
 /// # Errors
 /// A Status.
 pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
-    let name = cx.name();
-    let resource = cx.api.resource;
     limited_read_body(cx.request)?;
     let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
-    let (mut object, unknown) = decode_body(&cx, options.validation)?;
+    let (object, unknown) = decode_body(&cx, options.validation)?;
+    let response = put_object(cx, &options, object, warnings).await;
+    let mut all = Warnings::new();
+    warn(&mut all, unknown);
+    warnings.splice(0..0, all);
+    response
+}
+
+async fn put_object(
+    cx: RequestContext<'_>,
+    options: &WriteOptions,
+    mut object: Json,
+    warnings: &mut Warnings,
+) -> Result<Response, Status> {
+    let name = cx.name();
+    let resource = cx.api.resource;
     decode::accepts_group_version(resource, &object)?;
     ensure_object_namespace_matches_request_namespace(resource, &cx.api.namespace, &mut object)?;
     check_name(&object, name, &cx.api.namespace)?;
@@ -101,15 +114,12 @@ pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Resp
     let change = Writing {
         cx,
         how: How::Put(cx.unmanaged(object)),
-        manager: cx.manager_or_user_agent(&options),
+        manager: cx.manager_or_user_agent(options),
     };
     let update = registry
         .rest
         .update(cx.rx, &registry, name, &preconditions, &change, warnings);
     let update = update.await?;
-    let mut all = Warnings::new();
-    warn(&mut all, unknown);
-    warnings.splice(0..0, all);
     Ok(answer(if update.created { 201 } else { 200 }, update.made))
 }
 

@@ -196,7 +196,11 @@ impl Registry {
             Err(error) => return Err(self.refusal(error, "delete", name)),
         };
         self.after_delete(rx, &gone, Gone::Emptied, late).await;
-        Ok(object)
+        // `finalizeDelete` decorates what was deleted: the object of the answer only if there was nothing else.
+        Ok(match late {
+            true => self.decorate_made(object),
+            false => object,
+        })
     }
 
     /// `finalizeDelete`: kinds that return the deleted object do, others a Status.

@@ -27,6 +27,8 @@ pub enum Reading {
     One,
     /// Each of a list.
     List,
+    /// Each of a watch.
+    Watch,
 }
 
 /// Which way an object went.

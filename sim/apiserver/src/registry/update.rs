@@ -77,10 +77,13 @@ impl Registry {
         let made = match tried {
             Tried::Stored(stored) => Made::Stored(stored),
             Tried::Unsaved(tree) => Made::Unsaved(Arc::new(tree)),
+            // Shown as it would have been stored: `Update` returns before it comes to the decorator.
             Tried::Emptied(object) => {
-                created = false;
                 let delete = self.delete_without_finalizers(rx, name, object, preconditions);
-                delete.await?
+                return Ok(Update {
+                    made: delete.await?,
+                    created: false,
+                });
             }
         };
         let made = self.decorate_made(made);

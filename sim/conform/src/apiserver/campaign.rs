@@ -54,6 +54,8 @@ pub struct Figures {
     pub known: BTreeMap<String, u64>,
     /// Differences that did not show when the same was done again.
     pub fleeting: Vec<String>,
+    /// IPAddresses that no Service had when all were deleted, how long, and what the server's log says of them.
+    pub left: Vec<String>,
     /// What is going on, if that is no sequence.
     pub doing: &'static str,
 }
@@ -215,7 +217,8 @@ impl<P: FnMut(&Figures) -> bool> Campaign<'_, P> {
         ops: &[Op],
     ) -> Result<(Recording, oracle::Replayed), String> {
         self.runs += 1;
-        let recording = record(server, self.runs, ops)?;
+        let (recording, left) = record(server, self.runs, ops)?;
+        self.report.figures.left.extend(left);
         let replayed = replay(&recording)?;
         Ok((recording, replayed))
     }
@@ -330,6 +333,9 @@ impl fmt::Display for Report {
         }
         for what in &figures.fleeting {
             writeln!(f, "differed once, and not when it was done again: {what}")?;
+        }
+        for what in &figures.left {
+            writeln!(f, "left by the real server for {what}")?;
         }
         for (at, found) in self.differences.iter().enumerate() {
             let unequal = &found.difference.unequal;

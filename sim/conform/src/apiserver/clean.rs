@@ -1,10 +1,18 @@
 //! Takes away what a run has left, so that the next one on the same server finds it as the first one did: objects in its
 //! namespaces, its definitions. The namespaces stay, as nobody runs here that would end them.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value as Json, json};
 
 use super::http::Http;
 use super::op::Seen;
+use super::server::Server;
+
+/// The repair of a server takes away what nobody owns once it is a minute old.
+const REPAIRED: Duration = Duration::from_secs(100);
+const LOOKS_EVERY: Duration = Duration::from_millis(500);
 
 /// The collections in a namespace that operations fill.
 pub(crate) const COLLECTIONS: [&str; 11] = [
@@ -32,6 +40,40 @@ pub(crate) fn up(http: &Http, seen: &Seen) -> Result<(), String> {
     let definition =
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.{run}.example";
     delete(http, &seen.named(definition)).map(|_| ())
+}
+
+/// Waits for the repair if an IPAddress is left that no Service has, so that the next run does not meet it; what that was,
+/// and what the server says of it. The repair makes some of them itself: those of Services whose change it sees late.
+pub(crate) fn wait_for_repair(server: &Server) -> Result<Option<String>, String> {
+    let begin = Instant::now();
+    let mut first: Option<String> = None;
+    loop {
+        let left: Vec<String> = server
+            .gateway
+            .range("/registry/ipaddresses/")?
+            .into_iter()
+            .filter(|(_, address)| address["spec"]["parentRef"]["name"] != "kubernetes")
+            .map(|(_, address)| {
+                address["metadata"]["name"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            })
+            .collect();
+        let since = begin.elapsed();
+        if left.is_empty() || since > REPAIRED {
+            let told = first.map(|told| format!("{} s: {told}", since.as_secs()));
+            return Ok(told);
+        }
+        if first.is_none() {
+            let said: Vec<String> = left
+                .iter()
+                .flat_map(|address| server.log_about(address))
+                .collect();
+            first = Some(format!("{}\n    {}", left.join(", "), said.join("\n    ")));
+        }
+        thread::sleep(LOOKS_EVERY);
+    }
 }
 
 fn empty(http: &Http, collection: &str) -> Result<(), String> {

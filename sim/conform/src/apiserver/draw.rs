@@ -150,7 +150,11 @@ impl Draw {
             _ => {}
         }
         if self.dice.percent(6) {
-            body["metadata"]["generateName"] = "made-up-".into();
+            // What lists show in which order would else be chance.
+            let at = self.ops.len();
+            let letters = [at / 26, at % 26].map(|at| char::from(b'a' + (at % 26) as u8));
+            let prefix = format!("made-up-{}-", String::from_iter(letters));
+            body["metadata"]["generateName"] = prefix.into();
             body["metadata"]["name"] = Json::Null;
         }
         let query = self.options();

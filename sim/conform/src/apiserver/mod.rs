@@ -12,6 +12,7 @@ mod clean;
 mod dice;
 mod draw;
 mod gateway;
+mod given;
 mod http;
 mod known;
 mod normal;

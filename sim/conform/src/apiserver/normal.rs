@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use wavetank_api::addresses;
 
 use super::gateway::Write;
+use super::given::Given;
 
 /// Times so near to that of the recording are those of the server.
 const NEAR: Duration = Duration::from_secs(2 * 86_400);
@@ -55,15 +56,10 @@ pub(crate) struct Normal {
     blocks: BTreeMap<u64, (u64, u64)>,
     names: BTreeMap<String, String>,
     prefixes: BTreeMap<String, u64>,
-    addresses: BTreeMap<String, String>,
-    given: u64,
-    /// Addresses and ports that requests named, or that the server has of itself.
-    literal: BTreeSet<String>,
-    live_addresses: BTreeSet<String>,
-    ports: BTreeMap<u64, String>,
-    given_ports: u64,
-    literal_ports: BTreeSet<u64>,
-    live_ports: BTreeSet<u64>,
+    addresses: Given<String>,
+    ports: Given<u64>,
+    /// The revision of the object that is being walked through, as far as answers tell.
+    at: Option<u64>,
     /// The line is about Events, which are in another etcd.
     events: bool,
 }
@@ -119,14 +115,9 @@ impl Normal {
             blocks: BTreeMap::new(),
             names: BTreeMap::new(),
             prefixes: BTreeMap::new(),
-            addresses: BTreeMap::new(),
-            given: 0,
-            literal: BTreeSet::new(),
-            live_addresses: BTreeSet::new(),
-            ports: BTreeMap::new(),
-            given_ports: 0,
-            literal_ports: BTreeSet::new(),
-            live_ports: BTreeSet::new(),
+            addresses: Given::new("ip"),
+            ports: Given::new("port"),
+            at: None,
             events: false,
         };
         normal.know_ends_of_ranges();
@@ -140,7 +131,7 @@ impl Normal {
                 let last = u64::from(first.to_bits()) + (1_u64 << (32 - length)) - 1;
                 let ends = [first.to_bits(), first.to_bits() + 1, last as u32];
                 let ends = ends.map(|bits| std::net::Ipv4Addr::from_bits(bits).to_string());
-                self.literal.extend(ends);
+                ends.iter().for_each(|end| self.addresses.know(end));
             }
         }
     }
@@ -156,7 +147,12 @@ impl Normal {
         }
         let mut line = json!({"request": self.walk(request, true, "")});
         self.note_allocations(request, writes);
+        if !request["query"]["dryRun"].is_null() {
+            let asked = self.addresses_in(&request["body"]);
+            self.addresses.begin_dry_run(asked);
+        }
         line["response"] = self.walk(&answer, false, "");
+        self.addresses.end_dry_run();
         self.add_writes(&mut line, writes, failed);
         self.events = false;
         line
@@ -185,28 +181,36 @@ impl Normal {
 
     /// What is allocated again is another allocation.
     fn note_allocations(&mut self, request: &Json, writes: &[Write]) {
+        let asked = self.addresses_in(&request["body"]);
+        let mut asked_ports = BTreeSet::new();
+        numbers(&request["body"], &mut asked_ports);
         for write in writes {
             if let Some(address) = write.key.strip_prefix("/registry/ipaddresses/") {
-                if write.what == "DELETE" {
-                    self.live_addresses.remove(address);
-                } else if self.live_addresses.insert(address.to_owned()) {
-                    self.addresses.remove(address);
+                let address = address.to_owned();
+                match write.what {
+                    "DELETE" => self.addresses.release(&address),
+                    _ => {
+                        let asked = asked.contains(&address);
+                        self.addresses.allocate(&address, write.revision, asked);
+                    }
                 }
             }
             if write.key.ends_with("/ranges/servicenodeports") && write.what == "PUT" {
                 let now = self.decode_ports(&write.value);
-                let mut asked = BTreeSet::new();
-                numbers(&request["body"], &mut asked);
-                for port in now.difference(&self.live_ports) {
-                    self.ports.remove(port);
-                    match asked.contains(port) {
-                        true => self.literal_ports.insert(*port),
-                        false => self.literal_ports.remove(port),
-                    };
+                let free: Vec<u64> = self.ports.live().difference(&now).copied().collect();
+                free.iter().for_each(|port| self.ports.release(port));
+                for port in now {
+                    let asked = asked_ports.contains(&port);
+                    self.ports.allocate(&port, write.revision, asked);
                 }
-                self.live_ports = now;
             }
         }
+    }
+
+    fn addresses_in(&self, value: &Json) -> BTreeSet<String> {
+        let text = value.to_string();
+        let found = self.patterns.ipv4.find_iter(&text);
+        found.map(|address| address.as_str().to_owned()).collect()
     }
 
     fn decode_ports(&self, value: &[u8]) -> BTreeSet<u64> {
@@ -242,6 +246,7 @@ impl Normal {
         let shown: Json = sorted
             .into_iter()
             .map(|write| {
+                self.at = Some(write.revision);
                 json!([
                     write.what,
                     self.text(&write.key, false),
@@ -249,6 +254,7 @@ impl Normal {
                 ])
             })
             .collect();
+        self.at = None;
         line["writes"] = shown;
     }
 
@@ -268,8 +274,10 @@ impl Normal {
                 if let Some(revision) = value["$rv"].as_u64() {
                     return self.revision(revision).into();
                 }
+                let at = self.at;
                 if !asked {
                     self.name_generated(value);
+                    self.at = revision_of(value).or(at);
                 }
                 let mut walked = serde_json::Map::new();
                 for (name, value) in fields {
@@ -282,6 +290,7 @@ impl Normal {
                     };
                     walked.insert(self.text(name, asked), value);
                 }
+                self.at = at;
                 Json::Object(walked)
             }
             Json::Array(items) => self.walk_items(items, asked, field),
@@ -412,20 +421,14 @@ impl Normal {
         if !(first..=last).contains(&number) {
             return number.into();
         }
-        if let Some(symbol) = self.ports.get(&number) {
-            return symbol.clone().into();
-        }
         if asked {
-            self.literal_ports.insert(number);
-        } else if matches!(field, "nodePort" | "healthCheckNodePort")
-            && !self.literal_ports.contains(&number)
-        {
-            self.given_ports += 1;
-            let symbol = format!("port-{}", self.given_ports);
-            self.ports.insert(number, symbol.clone());
-            return symbol.into();
+            self.ports.know(&number);
         }
-        number.into()
+        let name = match field {
+            "nodePort" | "healthCheckNodePort" => self.ports.name_or_new(&number, self.at),
+            _ => self.ports.name(&number, self.at),
+        };
+        name.map_or(number.into(), Json::from)
     }
 
     fn text(&mut self, text: &str, asked: bool) -> String {
@@ -460,8 +463,8 @@ impl Normal {
             text = replaced(&pattern, &text, |address| self.address(address, asked));
         }
         text = text.replace(&format!(":{}", self.port), ":6443");
-        for (port, symbol) in &self.ports {
-            text = replace_number(&text, &port.to_string(), symbol);
+        for (port, symbol) in self.ports.all(self.at) {
+            text = replace_number(&text, &port.to_string(), &symbol);
         }
         text
     }
@@ -491,25 +494,27 @@ impl Normal {
         let Ok(address) = text.parse::<IpAddr>() else {
             return text.to_owned();
         };
-        if let Some(symbol) = self.addresses.get(text) {
-            return symbol.clone();
-        }
         let is_within = |(first, length): &(IpAddr, u8)| {
             first.is_ipv4() == address.is_ipv4()
                 && addresses::masked(address, *length) == addresses::masked(*first, *length)
         };
-        if self.literal.contains(text) || !self.cidrs.iter().any(is_within) {
-            return text.to_owned();
+        let text = text.to_owned();
+        if !self.cidrs.iter().any(is_within) {
+            return text;
         }
         if asked {
-            self.literal.insert(text.to_owned());
-            return text.to_owned();
+            self.addresses.know(&text);
         }
-        self.given += 1;
-        let symbol = format!("ip-{}", self.given);
-        self.addresses.insert(text.to_owned(), symbol.clone());
-        symbol
+        let name = self.addresses.name_or_new(&text, self.at);
+        name.unwrap_or(text)
     }
+}
+
+/// The revision of an object, or of the one that a row of a table or an event shows.
+fn revision_of(value: &Json) -> Option<u64> {
+    let shown = value.get("object").unwrap_or(value);
+    let revision = shown["metadata"]["resourceVersion"].as_str()?;
+    revision.parse().ok()
 }
 
 /// The name that a rejected request was given is told in its message.

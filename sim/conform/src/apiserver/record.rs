@@ -46,11 +46,16 @@ struct Recorder<'a> {
     watches: BTreeMap<u32, Watch>,
 }
 
-/// Runs the operations on the server, on objects that no other run uses, and takes away what they leave.
+/// Runs the operations on the server, on objects that no other run uses, and takes away what they leave; with what was left
+/// to the server's own repair.
 ///
 /// # Errors
 /// The server or its etcd cannot be spoken to.
-pub(crate) fn record(server: &mut Server, run: u64, ops: &[Op]) -> Result<Recording, String> {
+pub(crate) fn record(
+    server: &mut Server,
+    run: u64,
+    ops: &[Op],
+) -> Result<(Recording, Option<String>), String> {
     let begin = server.gateway.mark()?;
     server.gateway.follow(begin)?;
     let normal = Normal::new(begin, &server.head()["flags"], server.port());
@@ -74,10 +79,12 @@ pub(crate) fn record(server: &mut Server, run: u64, ops: &[Op]) -> Result<Record
     let (lines, seen) = (recorder.lines, recorder.seen);
     clean::up(&server.http, &seen)?;
     server.come_to_rest(SETTLED / 2)?;
-    Ok(Recording {
+    let left = clean::wait_for_repair(server)?;
+    let recording = Recording {
         name: "live".to_owned(),
         lines,
-    })
+    };
+    Ok((recording, left))
 }
 
 impl Recorder<'_> {

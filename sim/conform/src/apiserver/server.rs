@@ -22,6 +22,8 @@ use crate::server::{Program as Etcd, Server as EtcdServer, Ticks};
 const START: Duration = Duration::from_secs(180);
 /// At its start a server writes for a while. It has come to rest when it has written nothing for so long.
 const QUIET: Duration = Duration::from_millis(1500);
+/// So many lines of its log are told of one thing.
+const LINES: usize = 6;
 /// Whoever has this token may do all.
 const TOKEN: &str = "admintoken";
 
@@ -105,7 +107,7 @@ pub(crate) struct Server {
     /// Speaks to its etcd.
     pub gateway: Gateway,
     _etcds: [EtcdServer; 2],
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 impl Server {
@@ -147,7 +149,7 @@ impl Server {
             http,
             gateway,
             _etcds: etcds,
-            _dir: dir,
+            dir,
         };
         server.come_to_rest(QUIET)?;
         Ok(server)
@@ -170,6 +172,14 @@ impl Server {
     /// What the head of a recording says of it.
     pub fn head(&self) -> &Json {
         &self.head
+    }
+
+    /// The last lines of its log that name this.
+    pub fn log_about(&self, what: &str) -> Vec<String> {
+        let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
+        let about = log.lines().filter(|line| line.contains(what));
+        let mut about: Vec<String> = about.map(str::to_owned).collect();
+        about.split_off(about.len().saturating_sub(LINES))
     }
 
     /// Where it listens.

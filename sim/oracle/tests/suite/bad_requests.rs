@@ -45,6 +45,19 @@ fn malformed_json_is_a_bad_request() {
 }
 
 #[test]
+fn what_is_refused_is_warned_of_as_well() {
+    let body = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}, "unknown": 1,
+    });
+    let mut put = post(&format!("{CONFIG_MAPS}/x"), body);
+    put["method"] = "PUT".into();
+    let answer = ask(&[put]).remove(0);
+    assert_eq!(answer["code"], 400, "{answer}");
+    let warned = json!([r#"299 - "unknown field \"unknown\"""#]);
+    assert_eq!(answer["warnings"], warned);
+}
+
+#[test]
 fn bytes_that_are_no_text_are_a_bad_request_or_read_as_go_reads_them() {
     let body =
         b"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"\xff\xfe\"}}";
