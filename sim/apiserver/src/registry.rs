@@ -130,7 +130,7 @@ impl Registry {
         }
     }
 
-    /// `decoratedWatcher`: an event as it is shown, if its object is the watch's own.
+    /// Upstream's `decoratedWatcher`: an event as it is shown, if its object is the watch's own.
     pub fn decorate_event(&self, event: WatchEvent) -> WatchEvent {
         match event {
             WatchEvent::Object(kind, stored) => {
