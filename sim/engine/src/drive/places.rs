@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn the_number_of_a_process_does_not_count() {
         assert_eq!(kind_of("a12"), kind_of("a3"));
-        assert_eq!(kind_of("etcd-1"), "etcd-");
+        assert_eq!(kind_of("store-1"), "store-");
         assert_ne!(kind_of("m1"), kind_of("a1"));
     }
 }
