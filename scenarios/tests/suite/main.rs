@@ -28,6 +28,7 @@ mod first_hour_flags;
 mod helper;
 mod kept;
 mod leader_defects;
+mod manifests;
 mod matrix;
 mod mutants;
 mod names;

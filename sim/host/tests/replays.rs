@@ -17,6 +17,7 @@ use rand_0_8::Rng;
 use wavetank_host::Operator;
 use wavetank_host::wavetank;
 use wavetank_host::wavetank::catalogue::Catalogue;
+use wavetank_host::wavetank::engine::trace::Line;
 use wavetank_host::wavetank::prelude::*;
 use wavetank_host::wavetank::sweep::{Sweep, Unwatched};
 use wavetank_host::wavetank::{replay, trace_file};
@@ -72,9 +73,9 @@ fn command() -> wavetank::Command {
     wavetank::command().with(operator).with(Dictionary)
 }
 
-/// Runs seeds, and says where their traces are.
-fn traces(out: &Path) -> Vec<PathBuf> {
-    let case = command().fixed("tests/program.yaml");
+/// Runs seeds of a scenario, and says where their traces are.
+fn traces(scenario: &str, out: &Path) -> Vec<PathBuf> {
+    let case = command().fixed(scenario);
     let mut sweep = Sweep::new(case.as_ref(), 0..SEEDS, out);
     sweep.all_traces = true;
     sweep.keep_going = true;
@@ -103,18 +104,17 @@ fn replays_what_it_is_given() {
     println!("<<<followed>>>");
 }
 
-#[test]
-fn a_trace_replays_in_a_fresh_process() {
-    // Here somebody has used ahash already.
-    let _ = ahash::RandomState::new();
-    let out = std::env::temp_dir().join(format!("replays-{}", std::process::id()));
-    let traces = traces(&out);
+/// Its traces, each in a process of its own.
+#[track_caller]
+fn replays(scenario: &str, name: &str) -> Vec<PathBuf> {
+    let out = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+    let traces = traces(scenario, &out);
     assert_eq!(traces.len() as u64, SEEDS);
-    for trace in traces {
+    for trace in &traces {
         let me = std::env::current_exe().expect("this program");
         let mut child = Command::new(me);
         child.args(["--exact", "replays_what_it_is_given", "--nocapture"]);
-        let child = child.env(TRACE, &trace).output().expect("it runs");
+        let child = child.env(TRACE, trace).output().expect("it runs");
         let (out, err) = (child.stdout, child.stderr);
         let said = String::from_utf8_lossy(&out);
         assert!(
@@ -123,5 +123,30 @@ fn a_trace_replays_in_a_fresh_process() {
             String::from_utf8_lossy(&err)
         );
     }
-    let _ = std::fs::remove_dir_all(&out);
+    traces
+}
+
+#[test]
+fn a_trace_replays_in_a_fresh_process() {
+    // Here somebody has used ahash already.
+    let _ = ahash::RandomState::new();
+    let traces = replays("tests/program.yaml", "replays");
+    let _ = std::fs::remove_dir_all(traces[0].parent().expect("its folder"));
+}
+
+/// A program that is told something cannot be copied before, in case it refuses.
+#[test]
+fn a_trace_with_the_patterns_of_sieve_replays() {
+    let traces = replays("tests/patterns.yaml", "patterns");
+    for pattern in ["intermediate-state", "stale-state", "unobserved-state"] {
+        let tells = |trace: &PathBuf| {
+            let trace = trace_file::read(trace).expect("a trace");
+            trace.lines.iter().any(|line| match line {
+                Line::Event(event) => event.what.to_string().contains(pattern),
+                _ => false,
+            })
+        };
+        assert!(traces.iter().any(tells), "none has {pattern}");
+    }
+    let _ = std::fs::remove_dir_all(traces[0].parent().expect("its folder"));
 }

@@ -106,10 +106,10 @@ impl Replay {
         self.violation.as_ref()
     }
 
-    /// Follows one line.
+    /// Follows one line. As a run, it keeps no copy of the world: of a hosted program there is none.
     ///
     /// # Errors
-    /// [`Parting`], if the world cannot do what the line says or does it otherwise.
+    /// [`Parting`], if the world cannot do what the line says or does it otherwise; the world is then of no use any more.
     pub fn follow(&mut self, line: &Line) -> Result<Replayed, Parting> {
         match line {
             Line::Event(event) => self.event(event),
@@ -155,7 +155,7 @@ impl Replay {
         let mut delays = event.delays.iter();
         let world = &mut self.world;
         let applied = catch_unwind(AssertUnwindSafe(|| {
-            world.apply(event.at, apply, &mut |sent| {
+            world.apply_or_end(event.at, apply, &mut |sent| {
                 delays
                     .next()
                     .map_or(sent.nominal, |n| Duration::from_nanos(*n))

@@ -3,6 +3,8 @@
 
 use std::cell::Cell;
 
+use super::pulse::beat;
+
 /// Monotonic clocks begin here, so that a program may subtract from their first instant.
 const UP_SINCE: u64 = 1_000_000_000_000_000;
 /// The world begins at 2026-01-01T00:00:00Z, in nanoseconds of Unix time.
@@ -52,8 +54,9 @@ pub(crate) fn enter(clocks: Clocks, numbers: u64) {
     PARKED.set(None);
 }
 
-/// It no longer does. Where its numbers stand now.
+/// It no longer does: the turn is over. Where its numbers stand now.
 pub(crate) fn leave() -> u64 {
+    beat();
     NUMBERS.get()
 }
 

@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use std::time::Duration;
 use std::{fs, io};
 
+use super::pulse::Pulse;
 use super::simulated;
 
-/// So long there may be no answer. What takes longer will never end: a program that waits for a clock to move, and does
-/// not let it.
+/// So long no program may have a turn, and no answer come. What takes longer will never end: a program that waits for a
+/// clock to move, and does not let it. A turn takes far less than a second, however busy the machine is.
 const LIMIT: Duration = Duration::from_secs(120);
 /// How often it is asked whether to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -29,23 +30,38 @@ pub(crate) fn in_child(
     work: &mut (dyn FnMut() -> Vec<u8> + Send),
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<u8>>, String> {
+    in_child_within(LIMIT, work, stop)
+}
+
+fn in_child_within(
+    limit: Duration,
+    work: &mut (dyn FnMut() -> Vec<u8> + Send),
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Vec<u8>>, String> {
     let guard = BEGINNING
         .lock()
         .unwrap_or_else(|broken| broken.into_inner());
     let (reader, writer) = pipe().map_err(|error| format!("no pipe: {error}"))?;
+    let pulse = Pulse::new().map_err(|error| format!("no memory: {error}"))?;
     // SAFETY: the child has this thread only. What other threads may have held when it began it does not touch: the
     // allocator and the C library care for themselves in `fork`, and locks of others are of no concern to a simulation.
     match unsafe { libc::fork() } {
         -1 => Err(format!("no process: {}", io::Error::last_os_error())),
         0 => {
             drop(reader);
+            pulse.adopt();
             be_child(work, writer)
         }
         child => {
             drop(writer);
             drop(guard);
             let child = Cell::new(Some(child));
-            Parent { child, reader }.wait(stop)
+            let parent = Parent {
+                child,
+                reader,
+                pulse,
+            };
+            parent.wait(limit, stop)
         }
     }
 }
@@ -87,24 +103,28 @@ struct Parent {
     /// Until it is waited for: then its number may be another's.
     child: Cell<Option<libc::pid_t>>,
     reader: OwnedFd,
+    pulse: Pulse,
 }
 
 impl Parent {
-    fn wait(self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<u8>>, String> {
+    fn wait(self, limit: Duration, stop: &dyn Fn() -> bool) -> Result<Option<Vec<u8>>, String> {
         let mut bytes = Vec::new();
         let mut chunk = vec![0; 1 << 16];
-        let mut waited = Duration::ZERO;
+        let (mut turns, mut waited) = (0, Duration::ZERO);
         loop {
             if !self.is_readable() {
-                waited += TICK;
                 if stop() {
                     return Ok(None);
                 }
-                if waited >= LIMIT {
+                waited += TICK;
+                if turns != self.pulse.count() {
+                    (turns, waited) = (self.pulse.count(), Duration::ZERO);
+                }
+                if waited >= limit {
                     return Err(format!(
-                        "no answer for {} s: a program that waits for a clock to move stops it (`loop` around \
+                        "nothing happened for {} s: a program that waits for a clock to move stops it (`loop` around \
                          `Instant::now`, a lock that another thread holds)",
-                        LIMIT.as_secs()
+                        limit.as_secs()
                     ));
                 }
                 continue;
@@ -172,5 +192,44 @@ impl Drop for Parent {
             libc::kill(child, libc::SIGKILL);
             libc::waitpid(child, std::ptr::null_mut(), 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pulse::beat;
+    use super::*;
+
+    const SHORT: Duration = Duration::from_secs(1);
+
+    /// The clocks of a simulation stand still: the system counts.
+    fn pause() {
+        // SAFETY: it waits for nothing, 100 ms long.
+        unsafe { libc::poll(std::ptr::null_mut(), 0, 100) };
+    }
+
+    #[test]
+    fn who_has_turns_may_take_as_long_as_it_takes() {
+        let mut work = || {
+            for _ in 0..25 {
+                pause();
+                beat();
+            }
+            b"done".to_vec()
+        };
+        let answer = in_child_within(SHORT, &mut work, &|| false);
+        assert_eq!(answer, Ok(Some(b"done".to_vec())));
+    }
+
+    #[test]
+    fn who_has_no_turn_any_more_is_told_so() {
+        let mut work = || {
+            beat();
+            loop {
+                pause();
+            }
+        };
+        let told = in_child_within(SHORT, &mut work, &|| false).expect_err("it does not end");
+        assert!(told.starts_with("nothing happened for 1 s"), "{told}");
     }
 }

@@ -13,6 +13,7 @@ mod entropy;
 mod fork;
 mod interpose;
 pub(crate) mod keys;
+mod pulse;
 mod raw;
 mod thread;
 
