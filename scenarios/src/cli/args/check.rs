@@ -40,6 +40,11 @@ pub(in crate::cli) struct CheckArgs {
     /// those at which there is a choice: far fewer states, on one thread. The verdict is empirical
     #[arg(long)]
     reduced: bool,
+    /// Search only the I-th of N parts, counted from 1, and leave in --out what `merge` puts together. `auto/N` takes I from
+    /// JOB_COMPLETION_INDEX, CI_NODE_INDEX, CIRCLE_NODE_INDEX or BUILDKITE_PARALLEL_JOB, and `auto` also N from the variable
+    /// that goes with it
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["around", "each", "reduced", "explore"])]
+    pub shard: Option<String>,
     /// Threads; 0 is one a core. The verdict does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
