@@ -139,11 +139,11 @@ impl Entered {
 
 /// Where a move has led.
 enum Came {
-    ToKnown,
+    Known,
     /// What is to be done from there.
-    ToNew(Frame),
+    New(Frame),
     /// It is over.
-    ToViolation {
+    Violation {
         /// Is it the run to recovery that violates it?
         recovers: bool,
         violation: Box<FoundViolation>,
@@ -236,7 +236,7 @@ impl Explorer<'_> {
         std::thread::scope(|scope| {
             if part != Part::WHOLE {
                 // What a thread passes is told on that thread.
-                let begin = given[0].clone();
+                let begin = mutant::current();
                 let begun = scope.spawn(move || mutant::with(begin, || searcher.take_part(part)));
                 begun.join().expect("no searcher panicked");
             }
@@ -447,14 +447,14 @@ impl Shared<'_> {
                 self.pause(&mut steps, start, &path, &mut frames);
             }
             match came {
-                Came::ToKnown => {
+                Came::Known => {
                     path.pop();
                 }
-                Came::ToNew(frame) => {
+                Came::New(frame) => {
                     self.depth.fetch_max(path.len() as u64, Relaxed);
                     frames.push(frame);
                 }
-                Came::ToViolation {
+                Came::Violation {
                     recovers,
                     violation,
                 } => {
@@ -494,7 +494,7 @@ impl Shared<'_> {
         }?;
         coverage.note(taken, what, &stepped, &next);
         let violated = |violation, recovers| {
-            let came = Came::ToViolation {
+            let came = Came::Violation {
                 recovers,
                 violation,
             };
@@ -510,11 +510,11 @@ impl Shared<'_> {
             return violated(violation, false);
         }
         let Entered::New(frame) = entered else {
-            return Some((taken, Came::ToKnown));
+            return Some((taken, Came::Known));
         };
         match recovery.and_then(|own| own.fails(model, memo, frame.node(), coverage)) {
             Some(violation) => violated(violation, true),
-            None => Some((taken, Came::ToNew(frame))),
+            None => Some((taken, Came::New(frame))),
         }
     }
 

@@ -96,8 +96,8 @@ impl Shared<'_> {
             let mut path = job.prefix.clone();
             path.push(taken);
             match came {
-                Came::ToKnown => {}
-                Came::ToNew(frame) => {
+                Came::Known => {}
+                Came::New(frame) => {
                     self.depth.fetch_max(path.len() as u64, Relaxed);
                     waiting.push_back(Job {
                         start: job.start,
@@ -109,7 +109,7 @@ impl Shared<'_> {
                         },
                     });
                 }
-                Came::ToViolation {
+                Came::Violation {
                     recovers,
                     violation,
                 } => {
