@@ -48,7 +48,12 @@ fn out_of_calm(job: &Job, named: &Named) -> Option<String> {
                 .to_owned(),
         );
     }
-    (job.calm() <= settled).then(|| {
+    // A search goes on from a state until calm has lasted so long, a run until it would.
+    let is_short = match job.scenario.search {
+        Some(_) => job.calm() < settled,
+        None => job.calm() <= settled,
+    };
+    is_short.then(|| {
         format!(
             "it is looked at {} s after the storm, and `calm` ends before that: let it last longer",
             settled.as_secs()

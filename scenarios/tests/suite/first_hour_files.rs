@@ -367,3 +367,49 @@ fn a_search_that_is_ended_says_how_large_it_would_be() {
         "{states} of 87,521 states"
     );
 }
+
+/// A scenario is refused, and its line is told.
+#[track_caller]
+fn refused(name: &str, rest: &str, says: &[&str]) {
+    let dir = scratch(name);
+    let text =
+        format!("name: {name}\nabout: What is wrong is told.\nrelease: v1.36\nstorm: 20s\n{rest}");
+    fs::write(dir.join(format!("{name}.yaml")), text).expect("a folder of our own");
+    run(&dir, &["run", &format!("{name}.yaml"), "--seeds", "0..1"]).expect(2, says);
+}
+
+#[test]
+fn what_a_user_of_custom_resources_is_told_is_looked_at() {
+    let tell = |what: &str, with: &str| {
+        format!(
+            "topology: {{apiservers: 1, custom-resource-users: 1, watch-cache: true}}\n\
+             options: {{endpoint-reconciler-type: none}}\ncalm: 500s\n\
+             plan: [{{at: 5s, tell: {{process: d1, what: {what}, with: {with}}}}}]\n"
+        )
+    };
+    refused(
+        "unknown-with",
+        &tell("define", "{foo: 1}"),
+        &["unknown field `foo`", "unknown-with.yaml"],
+    );
+    refused(
+        "no-map",
+        &tell("write", "[1]"),
+        &["`with` is a map, such as {server: 0}, not [1]"],
+    );
+    refused(
+        "nothing-to-choose",
+        &tell("look", "{what: create}"),
+        &["nothing to choose by `what`"],
+    );
+}
+
+#[test]
+fn a_property_of_clients_needs_clients() {
+    let rest = "topology: {apiservers: 2}\ncalm: 300s\nproperties: [clients-reach-an-apiserver]\n";
+    refused(
+        "no-clients",
+        rest,
+        &["is about clients, and there are none", "add `clients: 2`"],
+    );
+}

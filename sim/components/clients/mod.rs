@@ -74,6 +74,13 @@ pub fn count(given: &Given) -> u32 {
     given.count(NAME)
 }
 
+/// What its property needs.
+const NEEDED: Need = Need {
+    met: |spec| count(&spec.given) > 0,
+    lacking: "clients, and there are none",
+    add: "`clients: 2` to `topology`",
+};
+
 impl Component for Clients {
     fn name(&self) -> &'static str {
         NAME
@@ -142,7 +149,7 @@ impl Component for Clients {
             PropertyInfo::new(
                 "clients-reach-an-apiserver",
                 "some time after calm every attempt through the Endpoints reaches an apiserver",
-                kube_apiserver::NEEDED,
+                NEEDED,
                 |settled| Box::new(kube_apiserver::clients_reach_an_apiserver(settled)),
             )
             .fits(kube_apiserver::keeps_endpoints),

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use wavetank_api::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 use wavetank_api::apiextensions::conditions::is_crd_condition_true;
@@ -39,7 +40,8 @@ const FINALIZER: &str = "storm.example/cleans-up";
 static APPLIED: Cell<u64> = Cell::new("applied-values");
 
 /// What it is told, with what is not drawn.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Asked {
     what: Option<String>,
     variant: Option<usize>,
@@ -363,19 +365,22 @@ impl Process for User {
                 ));
             }
         };
-        let text = |field: &str| args[field].as_str().map(str::to_owned);
-        let number = |field: &str| args[field].as_u64().map(|number| number as usize);
-        if let Some(what) = args["what"].as_str().filter(|what| !known.contains(what)) {
-            let known = known.join(", ");
-            return Err(format!("`what` is one of {known}, not `{what}`"));
-        }
-        let asked = Asked {
-            what: text("what"),
-            variant: number("variant"),
-            object: text("object"),
-            version: number("version"),
-            server: number("server"),
+        let asked = match args {
+            Json::Null => Asked::default(),
+            Json::Object(_) => serde_json::from_value::<Asked>(args.clone())
+                .map_err(|error| format!("what stands in `with` of `{what}`: {error}"))?,
+            other => {
+                return Err(format!(
+                    "`with` is a map, such as {{server: 0}}, not {other}"
+                ));
+            }
         };
+        if let Some(what) = asked.what.as_deref().filter(|what| !known.contains(what)) {
+            return Err(match known {
+                [] => format!("has nothing to choose by `what`, and is given `{what}`"),
+                known => format!("`what` is one of {}, not `{what}`", known.join(", ")),
+            });
+        }
         cx.spawn(Task::new(task, asked));
         Ok(())
     }

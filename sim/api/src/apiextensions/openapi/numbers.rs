@@ -57,6 +57,28 @@ pub(super) fn check(schema: &Props, value: &Json, path: &str) -> Outcome {
     if let Some(message) = is_value_valid_against_range(value, ty, format, "Checked", path) {
         result.composite(message);
     }
+    let float = value.as_f64().unwrap_or_default();
+    let whole = value.as_i64();
+    // A whole number is compared with a whole bound.
+    let limit_of = |limit: f64| match whole {
+        Some(_) => limit.trunc(),
+        None => limit,
+    };
+    // The factor of a whole number is cut to a whole one, which is 0 where it was below 1 (`MultipleOfInt`).
+    let factor = schema.multiple_of.map(limit_of);
+    let positive = schema
+        .multiple_of
+        .filter(|_| factor.is_some_and(|factor| factor > 0.0));
+    if let Some(factor) = factor.filter(|factor| *factor <= 0.0) {
+        let factor = go_number(factor);
+        let shown = shown(&factor);
+        result.add(Failure {
+            code: Code::Other,
+            name: path.to_owned(),
+            value: factor,
+            message: format!("factor MultipleOf declared for {path} must be positive: {shown}"),
+        });
+    }
     let mut bound = |limit: Option<f64>, what: &str, check: &dyn Fn(f64) -> Option<String>| {
         let Some(limit) = limit else { return };
         if let Some(message) =
@@ -68,16 +90,9 @@ pub(super) fn check(schema: &Props, value: &Json, path: &str) -> Outcome {
             result.add(of(path, value, &what));
         }
     };
-    let float = value.as_f64().unwrap_or_default();
-    let whole = value.as_i64();
-    // A whole number is compared with a whole bound.
-    let limit_of = |limit: f64| match whole {
-        Some(_) => limit.trunc(),
-        None => limit,
-    };
-    bound(schema.multiple_of, "MultipleOf", &|factor| {
+    bound(positive, "MultipleOf", &|factor| {
         let is_multiple = match whole {
-            Some(whole) => factor as i64 != 0 && whole % factor as i64 == 0,
+            Some(whole) => whole % factor as i64 == 0,
             None if factor < 1.0 => is_integer(1.0 / factor * float),
             None => is_integer(float / factor),
         };

@@ -21,6 +21,11 @@ fn values_are_told_what_they_should_be() {
         said(&n, &json!({"n": 0})),
         "n: Invalid value: 0: n in body should be greater than or equal to 1"
     );
+    let half = json!({"properties": {"n": {"type": "integer", "multipleOf": 0.5}}});
+    assert_eq!(
+        said(&half, &json!({"n": 3})),
+        "n: Invalid value: 0: factor MultipleOf declared for n must be positive: 0"
+    );
     let of = json!({"properties": {"oo": {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}}});
     assert_eq!(
         said(&of, &json!({"oo": {}})),
