@@ -159,9 +159,9 @@ impl StatefulSetController {
             .control
             .update_stateful_set(rx, set, pods, selector, available);
         let status = updated.await?;
-        let any = self.defects.has(StatefulSetDefect::AvailableSetsAreSynced);
         if let Some(now) = now
-            && (status.awaits_availability() || any)
+            && (status.awaits_availability()
+                || self.defects.has(StatefulSetDefect::AvailableSetsAreSynced))
             && !self
                 .defects
                 .has(StatefulSetDefect::AvailabilityIsNotAwaited)
