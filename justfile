@@ -36,7 +36,7 @@ schema:
 
 # Searches of a scope that take too long for a test.
 search:
-    cargo test --release -p wavetank-models -- --ignored
+    cargo test --release -p wavetank --test models -- --ignored
 
 # Every bundled scope, searched completely, with every known problem mended.
 check *args:

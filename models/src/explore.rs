@@ -5,6 +5,8 @@
 //! Which states there are does not depend on the threads: a state knows what is left of its
 //! bounds. Which counterexample comes first does: `shorten` makes it one and the same.
 
+mod part;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
 
@@ -16,7 +18,10 @@ use crate::probe::Estimate;
 use crate::recovery::Recovery;
 use crate::reduction::Reduction;
 use crate::seen::{Recent, Seen};
+use crate::sketch::Sketch;
 use crate::world_model::{Move, Node, WorldModel};
+
+pub use part::Part;
 
 /// The watcher is asked after so many steps of a thread.
 const WATCHED_EVERY: u64 = 256;
@@ -132,6 +137,19 @@ impl Entered {
     }
 }
 
+/// Where a move has led.
+enum Came {
+    Known,
+    /// What is to be done from there.
+    New(Frame),
+    /// It is over.
+    Violation {
+        /// Is it the run to recovery that violates it?
+        recovers: bool,
+        violation: Box<FoundViolation>,
+    },
+}
+
 /// A part of the search that a thread takes.
 struct Job {
     start: usize,
@@ -179,6 +197,11 @@ impl Explorer<'_> {
 
     /// Searches from several states.
     pub fn run_from(&self, starts: Vec<Node>) -> Explored {
+        self.run_part(starts, Part::WHOLE).0
+    }
+
+    /// Searches what is one machine's of several, and says which states it has been at.
+    pub fn run_part(&self, starts: Vec<Node>, part: Part) -> (Explored, Sketch) {
         let shared = Shared {
             explorer: *self,
             seen: Seen::default(),
@@ -211,13 +234,20 @@ impl Explorer<'_> {
         let given = vec![mutant::current(); threads];
         let searcher = &shared;
         std::thread::scope(|scope| {
+            if part != Part::WHOLE {
+                // What a thread passes is told on that thread.
+                let begin = mutant::current();
+                let begun = scope.spawn(move || mutant::with(begin, || searcher.take_part(part)));
+                begun.join().expect("no searcher panicked");
+            }
             for mutant in given {
                 scope.spawn(move || mutant::with(mutant, || searcher.work()));
             }
         });
         let progress = shared.progress();
+        let sketch = Sketch::of(&shared.seen);
         let jobs = shared.jobs.into_inner().expect("no searcher panicked");
-        Explored {
+        let explored = Explored {
             ended: match jobs.found {
                 Some(found) => Ended::Violated(Box::new(found)),
                 None if shared.over.into_inner() => Ended::Stopped,
@@ -225,7 +255,8 @@ impl Explorer<'_> {
             },
             progress,
             coverage: jobs.coverage,
-        }
+        };
+        (explored, sketch)
     }
 }
 
@@ -386,9 +417,7 @@ impl Shared<'_> {
 
     /// Everything below a state.
     fn walk(&self, job: Job, memo: &mut Memo, coverage: &mut Coverage) {
-        let Explorer {
-            model, recovery, ..
-        } = self.explorer;
+        let recovery = self.explorer.recovery;
         let (start, mut path) = (job.start, job.prefix);
         let mut frames = vec![job.frame];
         let mut steps = 0;
@@ -398,30 +427,16 @@ impl Shared<'_> {
             if self.over.load(Relaxed) {
                 break;
             }
-            let Some(taken) = top.moves.get(top.next).copied() else {
+            if top.next == top.moves.len() {
                 if let Some(key) = frames.pop().and_then(|frame| frame.open) {
                     self.open.remove(key);
                 }
                 path.pop();
                 continue;
-            };
-            top.next += 1;
-            let is_last = top.next == top.moves.len();
-            let node = top.node.as_ref().expect(NEEDED);
-            let what = match taken {
-                Move::Pending(place) | Move::Choice(place, _) => node.world.pending().nth(place),
-                _ => None,
-            };
-            let what = what.map(|entry| entry.what);
-            // The last move of a state needs no copy of it.
-            let next = match is_last {
-                true => model.turn(memo, top.node.take().expect(NEEDED), taken),
-                false => model.next(memo, node, taken),
-            };
-            let Some((next, stepped)) = next else {
+            }
+            let Some((taken, came)) = self.make(top, memo, coverage) else {
                 continue;
             };
-            coverage.note(taken, what, &stepped, &next);
             path.push(taken);
             steps += 1;
             let healing = recovery.map_or(0, Recovery::steps);
@@ -431,33 +446,76 @@ impl Shared<'_> {
                 self.probe(memo);
                 self.pause(&mut steps, start, &path, &mut frames);
             }
-            if let Some(violation) = next.violated {
-                self.found(start, path, *violation);
-                break;
+            match came {
+                Came::Known => {
+                    path.pop();
+                }
+                Came::New(frame) => {
+                    self.depth.fetch_max(path.len() as u64, Relaxed);
+                    frames.push(frame);
+                }
+                Came::Violation {
+                    recovers,
+                    violation,
+                } => {
+                    path.extend(recovers.then_some(Move::Recover));
+                    self.found(start, path, *violation);
+                    break;
+                }
             }
-            let key = (self.explorer.reduction.key)(model, &next);
-            let entered = self.enter(key, next);
-            let may_circle = entered.node().may_stand_still() && self.may_circle(key, &entered);
-            if may_circle && let Some(violation) = model.stands_still(memo, entered.node()) {
-                self.found(start, path, *violation);
-                break;
-            }
-            let Entered::New(frame) = entered else {
-                path.pop();
-                continue;
-            };
-            self.depth.fetch_max(path.len() as u64, Relaxed);
-            if let Some(violation) =
-                recovery.and_then(|own| own.fails(model, memo, frame.node(), coverage))
-            {
-                path.push(Move::Recover);
-                self.found(start, path, *violation);
-                break;
-            }
-            frames.push(frame);
         }
         self.generated.fetch_add(steps, Relaxed);
         self.tell_frontier(&mut frontier, &[]);
+    }
+
+    /// Makes the next of a state's moves; `None` if it changes nothing.
+    fn make(
+        &self,
+        top: &mut Frame,
+        memo: &mut Memo,
+        coverage: &mut Coverage,
+    ) -> Option<(Move, Came)> {
+        let Explorer {
+            model, recovery, ..
+        } = self.explorer;
+        let taken = top.moves[top.next];
+        top.next += 1;
+        let is_last = top.next == top.moves.len();
+        let node = top.node.as_ref().expect(NEEDED);
+        let what = match taken {
+            Move::Pending(place) | Move::Choice(place, _) => node.world.pending().nth(place),
+            _ => None,
+        };
+        let what = what.map(|entry| entry.what);
+        // The last move of a state needs no copy of it.
+        let (next, stepped) = match is_last {
+            true => model.turn(memo, top.node.take().expect(NEEDED), taken),
+            false => model.next(memo, node, taken),
+        }?;
+        coverage.note(taken, what, &stepped, &next);
+        let violated = |violation, recovers| {
+            let came = Came::Violation {
+                recovers,
+                violation,
+            };
+            Some((taken, came))
+        };
+        if let Some(violation) = next.violated {
+            return violated(violation, false);
+        }
+        let key = (self.explorer.reduction.key)(model, &next);
+        let entered = self.enter(key, next);
+        let may_circle = entered.node().may_stand_still() && self.may_circle(key, &entered);
+        if may_circle && let Some(violation) = model.stands_still(memo, entered.node()) {
+            return violated(violation, false);
+        }
+        let Entered::New(frame) = entered else {
+            return Some((taken, Came::Known));
+        };
+        match recovery.and_then(|own| own.fails(model, memo, frame.node(), coverage)) {
+            Some(violation) => violated(violation, true),
+            None => Some((taken, Came::New(frame))),
+        }
     }
 
     /// Tells what has become of the frontier of a thread since it told `before`.

@@ -77,6 +77,13 @@ impl Seen {
             .sum()
     }
 
+    /// Shows all of them, in an order of no meaning.
+    pub(crate) fn each(&self, mut show: impl FnMut(Digest)) {
+        for shard in self.all() {
+            shard.iter().for_each(|digest| show(*digest));
+        }
+    }
+
     fn shard(&self, fingerprint: Digest) -> MutexGuard<'_, HashTable<Digest>> {
         // The table itself goes by the other end of it.
         let at = (fingerprint >> 32) as usize % SHARDS;

@@ -42,6 +42,7 @@ const MEMORY: &[Mutant] = &[
     ("edit: park", 8),
     ("edit: unpark", 37),
     ("memory: instants", 181),
+    ("parts: lost", 181),
     ("memory: links", 21),
     ("memory: frame", 2),
     ("memory: choice", 0),

@@ -1,4 +1,4 @@
-//! How fast the simulator is: `cargo bench --bench speed [-- events|steps]`. Ratios matter, since machines differ; nothing here is
+//! How fast the simulator is: `cargo bench --bench speed [-- events|steps|shown]`. Ratios matter, since machines differ; nothing here is
 //! asserted.
 //!
 //! - The whole driver over the bundled main scenario on one core: storm, connected clients, random
@@ -6,6 +6,7 @@
 //!   heap of enum events with a random latency each) of the same number of events.
 //! - What a model checker does at each step: clone, apply, hash, depth first from worlds of the
 //!   same scenario; every step run, and by memory as `wavetank check` does it.
+//! - What a watch costs a server that shows objects in another form: the first watch of an event, and each other one.
 
 #![allow(
     clippy::disallowed_types,
@@ -18,6 +19,9 @@ use std::collections::{BTreeSet, BinaryHeap};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+use wavetank::api::printers::partial_object_metadata;
+use wavetank::api::{Json, Object};
 use wavetank::case::{Case, run_seed};
 use wavetank::catalogue::{Catalogue, Composition};
 use wavetank::kube::Kube;
@@ -41,6 +45,8 @@ const EXPANSIONS: usize = 20;
 const SEARCH: usize = 2_000;
 /// But no further than so much virtual time.
 const HORIZON: Duration = Duration::from_secs(1);
+/// So many objects are shown.
+const SHOWN: usize = 1_000;
 /// Each figure is the best of so many rounds: noise only adds.
 const ROUNDS: usize = 25;
 
@@ -74,6 +80,40 @@ fn main() {
     if wanted("steps") {
         steps(case.as_ref());
     }
+    if wanted("shown") {
+        shown();
+    }
+}
+
+/// An event is shown once in each form: that is paid for the first watch.
+fn shown() {
+    let tree = |at: usize| {
+        let labels: serde_json::Map<_, _> = (0..8)
+            .map(|label| (format!("label-{label}"), format!("value-{at}").into()))
+            .collect();
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": format!("c{at}"), "namespace": "default", "labels": labels},
+            "data": {"text": "x".repeat(500)},
+        })
+    };
+    let show = |object: &Object| {
+        let made = |json: &Json| Ok::<_, ()>(Object::new(partial_object_metadata(json, "v1")));
+        black_box(object.shown("PartialObjectMetadata", made)).expect("it can be shown");
+    };
+    let (mut first, mut other) = (Duration::MAX, Duration::MAX);
+    for _ in 0..ROUNDS {
+        let objects: Vec<Object> = (0..SHOWN).map(|at| Object::new(tree(at))).collect();
+        for took in [&mut first, &mut other] {
+            let start = Instant::now();
+            objects.iter().for_each(show);
+            *took = start.elapsed().min(*took);
+        }
+    }
+    let each = |took: Duration| took.as_nanos() / SHOWN as u128;
+    println!("an event as PartialObjectMetadata, the best of {ROUNDS} rounds");
+    println!("  ns for the first watch     {:>12}", each(first));
+    println!("  ns for each other          {:>12}", each(other));
 }
 
 fn events(case: &dyn Case) {

@@ -1,5 +1,6 @@
 //! `wavetank check`.
 
+pub(super) mod parts;
 mod watch;
 mod words;
 
@@ -9,7 +10,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::available_parallelism;
 
 use wavetank_engine::Class;
-use wavetank_models::{Ended, Explored, Explorer, Progress, Readable, Recovery, Shortening};
+use wavetank_models::{
+    Ended, Explored, Explorer, Part, Progress, Readable, Recovery, Shortening, Sketch,
+};
 
 use crate::case::Case;
 use crate::catalogue::Catalogue;
@@ -18,6 +21,7 @@ use crate::livelock_cycle;
 use crate::quiet::quietly;
 use crate::replay;
 use crate::search::{Around, Search};
+use crate::sweep::{Shard, parse_shard};
 use crate::trace_file::{self, check_writable};
 
 use super::args::{CheckArgs, Format};
@@ -45,6 +49,7 @@ pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit,
     if let Some(port) = args.explore {
         return explore(searches, port);
     }
+    let shard = shard(args)?;
     let stop = interrupt::listen();
     let mut all = Vec::new();
     for (case, search) in &searches {
@@ -52,7 +57,10 @@ pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit,
             eprintln!("hint: {}: {hint}", case.name());
         }
         let interrupted = || stop.load(Relaxed);
-        let checked = one(case.as_ref(), search, None, args, &interrupted)?;
+        let (mut checked, sketch) = one(case.as_ref(), search, None, args, shard, &interrupted)?;
+        if let Some(shard) = shard {
+            parts::leave(&mut checked, shard, sketch, args)?;
+        }
         if args.format == Format::Human {
             print(&checked::in_words(&checked))?;
         }
@@ -124,7 +132,14 @@ fn each(
             Problem::new(format!("`{}` cannot be had with `{switch}`", case.name()))
         })?;
         let search = Search::of(flipped.as_ref()).map_err(Problem::new)?;
-        let checked = one(flipped.as_ref(), &search, Some(turned), args, interrupted)?;
+        let (checked, _) = one(
+            flipped.as_ref(),
+            &search,
+            Some(turned),
+            args,
+            None,
+            interrupted,
+        )?;
         if args.format == Format::Human {
             print(&checked::in_words(&checked))?;
         }
@@ -145,8 +160,9 @@ fn one(
     search: &Search,
     turned: Option<Turned>,
     args: &CheckArgs,
+    shard: Option<Shard>,
     interrupted: &(dyn Fn() -> bool + Sync),
-) -> Result<Checked, Problem> {
+) -> Result<(Checked, Sketch), Problem> {
     let watch = Watch::new(case.name(), args, interrupted);
     let recovery = search.calm.map(Recovery::within);
     let threads = match args.threads {
@@ -163,7 +179,10 @@ fn one(
             watch.goes_on(progress)
         },
     };
-    let explored = quietly(|| explorer.run_from(search.starts()));
+    let part = shard.map_or(Part::WHOLE, |shard| {
+        Part::new(shard.number() as usize - 1, shard.of() as usize)
+    });
+    let (explored, sketch) = quietly(|| explorer.run_part(search.starts(), part));
     let seconds = watch.clock.elapsed().as_secs_f64();
     let found = match &explored.ended {
         Ended::Violated(found) => Some(write(case, search, found, turned.as_ref(), args)?),
@@ -179,27 +198,38 @@ fn one(
     );
     // Near to a trace there is what there is; a switch is looked for, and not what it leaves alone.
     let is_promised = turned.is_none() && args.around.is_none();
-    let verdict = match verdict {
-        Verdict::Clean
-            if is_promised && (!coverage.untested.is_empty() || coverage.tested.is_empty()) =>
-        {
-            Verdict::Untested
-        }
-        other => other,
+    let verdict = match is_promised {
+        true => promised(verdict, &coverage),
+        false => verdict,
     };
-    Ok(Checked {
+    let checked = Checked {
         version: checked::VERSION,
         case: case.name().to_owned(),
         turned,
         identity: case.identity(),
-        build: build(),
+        build: build().to_owned(),
         verdict,
-        because: because(&verdict, &watch, case, &coverage),
+        because: match verdict {
+            Verdict::Incomplete => Some(limit(&watch)),
+            _ => because(verdict, case, &coverage),
+        },
         bounds: bounds(case, search, &args.reduction(), args.around.is_none()),
         figures: figures(&explored.progress, seconds),
         coverage,
+        shards: None,
         found,
-    })
+    };
+    Ok((checked, sketch))
+}
+
+/// Clean is what has put to the test all that it promises.
+fn promised(verdict: Verdict, coverage: &Coverage) -> Verdict {
+    match verdict {
+        Verdict::Clean if !coverage.untested.is_empty() || coverage.tested.is_empty() => {
+            Verdict::Untested
+        }
+        other => other,
+    }
 }
 
 fn verdict(
@@ -225,12 +255,8 @@ fn verdict(
     }
 }
 
-fn because(
-    verdict: &Verdict,
-    watch: &Watch<'_>,
-    case: &dyn Case,
-    coverage: &Coverage,
-) -> Option<String> {
+/// Why a complete search says no more.
+fn because(verdict: Verdict, case: &dyn Case, coverage: &Coverage) -> Option<String> {
     let Coverage {
         tested, untested, ..
     } = coverage;
@@ -254,34 +280,43 @@ fn because(
         Verdict::NotFound => case.expects().map(|property| {
             format!("the expected violation of `{property}` is not within these bounds")
         }),
-        Verdict::Incomplete => {
-            let reached = watch.last().unique;
-            let limit = match watch.args.max_states.filter(|most| reached >= *most) {
-                Some(most) => format!("there are more than {}", human::count(most, "state")),
-                None => format!(
-                    "it came near to the {} MiB of memory that it may have (--memory)",
-                    watch.args.memory
-                ),
-            };
-            let estimate = watch.last().estimate;
-            Some(match &estimate {
-                None => limit,
-                Some(estimate) => {
-                    let last = watch.last();
-                    let healing = last.healing / last.unique.max(1);
-                    let narrow = match healing {
-                        ..MUCH_HEALING => narrow(estimate),
-                        steps => format!(
-                            "recovery takes {steps} steps a state, more than all else: a later `from` or fewer `faults` \
-                             help, a shorter `calm`, or a search without `recovers`"
-                        ),
-                    };
-                    format!("{limit}: {}; {narrow}", size(estimate, reached))
-                }
-            })
-        }
         _ => None,
     }
+}
+
+/// Which limit has ended it, and what would help.
+fn limit(watch: &Watch<'_>) -> String {
+    let reached = watch.last().unique;
+    let limit = match watch.args.max_states.filter(|most| reached >= *most) {
+        Some(most) => format!("there are more than {}", human::count(most, "state")),
+        None => format!(
+            "it came near to the {} MiB of memory that it may have (--memory)",
+            watch.args.memory
+        ),
+    };
+    let estimate = watch.last().estimate;
+    let Some(estimate) = &estimate else {
+        return limit;
+    };
+    let last = watch.last();
+    let healing = last.healing / last.unique.max(1);
+    let narrow = match healing {
+        ..MUCH_HEALING => narrow(estimate),
+        steps => format!(
+            "recovery takes {steps} steps a state, more than all else: a later `from` or fewer `faults` \
+             help, a shorter `calm`, or a search without `recovers`"
+        ),
+    };
+    format!("{limit}: {}; {narrow}", size(estimate, reached))
+}
+
+/// Which shard this is, if it is one.
+fn shard(args: &CheckArgs) -> Result<Option<Shard>, Problem> {
+    let shard = args.shard.as_deref();
+    let shard = shard.map(|text| parse_shard(text, &|name| std::env::var(name).ok()));
+    shard
+        .transpose()
+        .map_err(|why| Problem::new(format!("--shard: {why}")))
 }
 
 fn figures(progress: &Progress, seconds: f64) -> Figures {
@@ -320,19 +355,14 @@ fn coverage(
     }
     let places = case.places().into_iter();
     let (places, missed_places) = places.partition::<Vec<_>, _>(|place| passed.contains(place));
-    if !missed_places.is_empty() {
-        missed.push(format!(
-            "the code in which it matters whether these are on: {}",
-            missed_places.join(", ")
-        ));
-    }
+    let names = |places: Vec<&'static str>| places.into_iter().map(str::to_owned).collect();
+    let (places, missed_places): (Vec<String>, Vec<String>) = (names(places), names(missed_places));
     let (shows, mut reasons) = says(case);
-    reasons.retain(|switch, _| places.contains(&&**switch));
-    let is_unshown = |place: &&&str| {
-        let is_shown = shows.iter().any(|switch| switch == **place);
-        !shows.is_empty() && !is_shown && !reasons.contains_key(**place)
+    reasons.retain(|switch, _| places.contains(switch));
+    let is_unshown = |place: &&String| {
+        !shows.is_empty() && !shows.contains(place) && !reasons.contains_key(*place)
     };
-    let unshown = places.iter().filter(is_unshown).copied().collect();
+    let unshown = places.iter().filter(is_unshown).cloned().collect();
     // What is violated was put to the test.
     let violated = match &explored.ended {
         Ended::Violated(found) => Some(&found.violation.property),
@@ -350,11 +380,16 @@ fn coverage(
         places,
         cannot_show: reasons,
         unshown,
-        events: reached.events().filter(|(_, times)| *times > 0).collect(),
+        events: reached
+            .events()
+            .filter(|(_, times)| *times > 0)
+            .map(|(kind, times)| (kind.to_owned(), times))
+            .collect(),
         deviations: reached.deviations(),
         remembered: reached.remembered().len(),
         untested,
         missed,
+        missed_places,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `check` reports, for people and programs alike. The JSON form has a version; fields may be
 //! added to it, but none is removed or changes its meaning without a new one.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wavetank_engine::trace::FoundViolation;
 
@@ -14,7 +14,7 @@ use super::human;
 pub(super) const VERSION: u32 = 2;
 
 /// The verdict on a scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Verdict {
     /// Every state within the bounds was visited, and none violates a guarantee.
@@ -28,13 +28,13 @@ pub(super) enum Verdict {
     NotFound,
     /// A violation was found that the scope says it cannot find.
     FoundAfterAll,
-    /// There are more states than the limits allow.
+    /// There are more states than the limits allow, or some were other machines' to search.
     Incomplete,
     Interrupted,
 }
 
 /// The one switch that was turned in a fixed world, by what the scope says of it.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Turned {
     Shows(String),
@@ -48,24 +48,27 @@ impl Turned {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Checked {
     pub version: u32,
     pub case: String,
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
     pub turned: Option<Turned>,
     pub identity: serde_json::Value,
-    pub build: &'static str,
+    pub build: String,
     pub verdict: Verdict,
     /// Why the verdict is not better.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
     /// How far the search goes.
     pub bounds: String,
     pub figures: Figures,
     pub coverage: Coverage,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// On how many machines it was searched, if on several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<Shards>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
 }
 
@@ -76,7 +79,7 @@ impl Checked {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Figures {
     /// Different ones.
@@ -96,7 +99,7 @@ pub(super) struct Figures {
     pub bytes_per_state: f64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Coverage {
     /// Faults that injected.
@@ -106,13 +109,13 @@ pub(super) struct Coverage {
     pub tested: Vec<String>,
     pub sometimes: Vec<String>,
     /// Switches whose places in the code were passed, on or off.
-    pub places: Vec<&'static str>,
+    pub places: Vec<String>,
     /// Those of them that the scope cannot show, with the reason,
     pub cannot_show: BTreeMap<String, String>,
     /// and those of which it says nothing, if it says what it shows.
-    pub unshown: Vec<&'static str>,
+    pub unshown: Vec<String>,
     /// How often each kind of event happened,
-    pub events: Vec<(&'static str, u64)>,
+    pub events: Vec<(String, u64)>,
     /// and how often one happened out of turn.
     pub deviations: u64,
     /// How many different things the properties remembered, all together.
@@ -121,17 +124,31 @@ pub(super) struct Coverage {
     pub untested: Vec<String>,
     /// What else was not reached.
     pub missed: Vec<String>,
+    /// Switches whose places in the code were not passed.
+    #[serde(default)]
+    pub missed_places: Vec<String>,
+}
+
+/// What several machines searched.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Shards {
+    pub of: u64,
+    /// States that each of them searched, added up.
+    pub searched: u64,
+    /// Is the number of different ones exact? It is estimated where there are many.
+    pub exact: bool,
 }
 
 /// A counterexample.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Found {
     #[serde(flatten)]
     pub what: FoundViolation,
     pub expected: bool,
     /// The cycle in which it comes back for ever, if it does.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle: Option<String>,
     pub events: u64,
     pub trace: String,
@@ -190,6 +207,9 @@ pub(super) fn in_words(checked: &Checked) -> String {
     }
     line("size", &size(&checked.figures));
     line("speed", &speed(&checked.figures));
+    if let Some(shards) = &checked.shards {
+        line("shards", &overlap(shards, checked.figures.states));
+    }
     covered(&checked.coverage, &mut line);
     let Some(found) = &checked.found else {
         return text;
@@ -254,6 +274,23 @@ fn size(figures: &Figures) -> String {
     )
 }
 
+/// What was searched by more than one machine.
+fn overlap(shards: &Shards, states: u64) -> String {
+    let twice = shards.searched.saturating_sub(states);
+    let percent = 100.0 * twice as f64 / states.max(1) as f64;
+    format!(
+        "{}, which searched {} altogether, {} ({percent:.0} %) of them again{}",
+        shards.of,
+        human::count(shards.searched, "state"),
+        human::thousands(twice),
+        if shards.exact {
+            ""
+        } else {
+            "; how many states differ is an estimate"
+        },
+    )
+}
+
 fn speed(figures: &Figures) -> String {
     let healing = match figures.recovery_steps {
         0 => String::new(),
@@ -284,6 +321,7 @@ fn covered(coverage: &Coverage, line: &mut impl FnMut(&str, &str)) {
         remembered,
         untested,
         missed,
+        missed_places,
         ..
     } = coverage;
     let count = |number: usize, what| human::count(number as u64, what);
@@ -306,6 +344,13 @@ fn covered(coverage: &Coverage, line: &mut impl FnMut(&str, &str)) {
     }
     for missed in missed {
         line("unreached", missed);
+    }
+    if !missed_places.is_empty() {
+        let places = format!(
+            "the code in which it matters whether these are on: {}",
+            missed_places.join(", ")
+        );
+        line("unreached", &places);
     }
     for (switch, why) in cannot_show {
         line("not found", &format!("{switch}, because {why}"));

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value as Json, json};
-use support::{Done, files, game, game_command, root, scratch};
+use support::{Done, files, game, game_command, root, scratch, wavetank};
 use wavetank_api::Body;
 use wavetank_api::decode::{self, FieldValidation};
 use wavetank_api::kinds::JOBS;
@@ -303,4 +303,109 @@ fn the_job_of_the_documentation_runs_a_shard() {
         ended.expect(code, &[]);
     }
     assert_eq!(files(&dir), ["service-storm-shard-8-of-8.shard.json"]);
+}
+
+const PARTS: u32 = 4;
+
+/// Searches one of the parts of a scope, and says how that ended.
+fn search(dir: &Path, scope: &str, number: u32, flags: &[&str]) -> Done {
+    let (shard, out) = (format!("{number}/{PARTS}"), format!("parts/{number}"));
+    let what = ["check", scope, "--fixed", "--threads", "1"];
+    let where_to = ["--shard", &shard, "--out", &out];
+    command(dir, &[&what[..], flags, &where_to].concat())
+}
+
+fn command(dir: &Path, args: &[&str]) -> Done {
+    let output = wavetank().current_dir(dir).args(args).output();
+    Done::from(output.expect("it runs"))
+}
+
+/// What a whole search reports, and what its parts do together.
+fn whole_and_merged(dir: &Path, scope: &str) -> (Json, Json) {
+    let checked = |done: Done| {
+        let all: Json = serde_json::from_str(&done.stdout).expect("a report");
+        all[0].clone()
+    };
+    let json = ["--format", "json"];
+    let whole = ["check", scope, "--fixed", "--threads", "1"];
+    let whole = command(dir, &[&whole[..], &json].concat()).expect(0, &[]);
+    for number in 1..=PARTS {
+        let says = format!("this was shard {number} of 4");
+        search(dir, scope, number, &[]).expect(4, &[&says]);
+    }
+    let merged = command(dir, &[&["merge", "parts"], &json[..]].concat()).expect(0, &[]);
+    (checked(whole), checked(merged))
+}
+
+fn states(report: &Json) -> u64 {
+    report["figures"]["states"].as_u64().expect("a number")
+}
+
+#[test]
+fn parts_of_a_small_search_are_exactly_the_search() {
+    let dir = scratch("small-parts");
+    let (whole, merged) = whole_and_merged(&dir, "external-name");
+    assert_eq!(merged["verdict"], "clean");
+    assert_eq!(states(&merged), states(&whole));
+    let lists = [
+        "faults",
+        "tested",
+        "untested",
+        "places",
+        "missed",
+        "missed-places",
+    ];
+    for reached in lists {
+        let sorted = |of: &Json| {
+            let all = of["coverage"][reached].as_array().expect("a list");
+            let mut all: Vec<String> = all.iter().map(Json::to_string).collect();
+            all.sort();
+            all
+        };
+        assert_eq!(sorted(&merged), sorted(&whole), "{reached}");
+    }
+    fs::remove_dir_all(dir.join("parts/3")).expect("it is ours");
+    let incomplete = ["incomplete", "shard 3 of 4 is missing"];
+    command(&dir, &["merge", "parts"]).expect(4, &incomplete);
+    let refused = [
+        "check",
+        "external-name",
+        "--fixed",
+        "--each",
+        "--shard",
+        "1/2",
+    ];
+    command(&dir, &refused).expect(2, &["cannot be used with"]);
+}
+
+#[test]
+fn parts_of_a_larger_search_share_the_work() {
+    let dir = scratch("large-parts");
+    let (whole, merged) = whole_and_merged(&dir, "cluster-ips-bitmap");
+    let (states, estimate) = (states(&whole), states(&merged));
+    assert!(
+        estimate.abs_diff(states) * 30 < states,
+        "{estimate} of {states}"
+    );
+    let searched = merged["shards"]["searched"].as_u64().expect("a number");
+    // Each does less than all, and together they do some of it twice.
+    assert!(
+        (states + 1..states * 2).contains(&searched),
+        "{searched} of {states}"
+    );
+    command(&dir, &["merge", "parts"]).expect(0, &["shards ", "of them again"]);
+}
+
+#[test]
+fn what_a_part_finds_all_find() {
+    let dir = scratch("found-by-a-part");
+    let defect = ["--without", "fix-stop-under-lock"];
+    let code = |number| search(&dir, "held-up-removal", number, &defect).code;
+    let codes: Vec<_> = (1..=PARTS).map(code).collect();
+    assert!(codes.contains(&Some(1)), "{codes:?}");
+    let merged = command(&dir, &["merge", "parts", "--out", "all"]);
+    let merged = merged.expect(1, &["VIOLATION of", "replay"]);
+    let trace = files(&dir.join("all")).into_iter().next().expect("a trace");
+    assert!(merged.stdout.contains(&trace), "{}", merged.stdout);
+    command(&dir, &["replay", &format!("all/{trace}")]).expect(1, &[]);
 }

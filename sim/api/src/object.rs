@@ -1,8 +1,10 @@
 //! API objects: immutable and shared JSON trees, with identity and digest beside them.
 
+use std::any::Any;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use wavetank_engine::{Payload, is_exact};
 use wavetank_etcd::{Revision, Value};
@@ -18,7 +20,11 @@ pub struct Object(Payload);
 
 struct Content {
     json: Json,
+    shown: OnceLock<Forms>,
 }
+
+/// What an object is shown as, by how.
+type Forms = Arc<Mutex<Vec<(Arc<dyn Any + Send + Sync>, Object)>>>;
 
 /// By hand, as its hash is: the tree is compared with or without its instants.
 impl PartialEq for Content {
@@ -50,7 +56,8 @@ impl Object {
     pub fn new(mut json: Json) -> Object {
         json::remove(&mut json, &["metadata", "selfLink"]);
         json::remove(&mut json, &["metadata", "resourceVersion"]);
-        Object(Payload::new(Content { json }))
+        let shown = OnceLock::new();
+        Object(Payload::new(Content { json, shown }))
     }
 
     /// The tree, without a resourceVersion.
@@ -76,6 +83,37 @@ impl Object {
     /// Is it on its way out?
     pub fn is_being_deleted(&self) -> bool {
         json::at(self.json(), &["metadata", "deletionTimestamp"]).is_some()
+    }
+
+    /// What it is shown as to whoever sees it in this form. It is made for the first one, and all others share it
+    /// (`cachingObject.CacheEncode` in `apiserver/pkg/storage/cacher/caching_object.go`): so `make` must be a function of the
+    /// object and of `how`.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn shown<T, E>(
+        &self,
+        how: T,
+        make: impl FnOnce(&Json) -> Result<Object, E>,
+    ) -> Result<Object, E>
+    where
+        T: PartialEq + Send + Sync + 'static,
+    {
+        let content = self.0.expect::<Content>();
+        let forms = content.shown.get_or_init(Forms::default);
+        let mut forms = forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = forms.iter();
+        if let Some((_, object)) = known.find(|(own, _)| own.downcast_ref() == Some(&how)) {
+            return Ok(object.clone());
+        }
+        let object = make(&content.json)?;
+        forms.push((Arc::new(how), object.clone()));
+        Ok(object)
+    }
+
+    /// Are they one in memory, and not only alike?
+    pub fn is_shared_with(&self, other: &Object) -> bool {
+        std::ptr::eq(self.0.expect::<Content>(), other.0.expect::<Content>())
     }
 
     /// Would etcd hold the same bytes? Unlike `==` it looks at instants, too.

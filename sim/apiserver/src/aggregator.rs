@@ -8,6 +8,7 @@ mod autoregister;
 mod crd_registration;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use wavetank_api::discovery::{Group, groups_of_api_services};
 use wavetank_api::kinds::API_SERVICES;
@@ -25,8 +26,12 @@ pub(crate) use crd_registration::on_definition;
 const SCOPE: Name = Name::new("kube-aggregator");
 const START: Name = Name::new("kube-apiserver-autoregistration");
 
+/// How often it is told of all APIServices (`NewWithDelegate` in `apiserver.go`).
+const RESYNC: Duration = Duration::from_secs(300);
+
 fn informers(config: &Config) -> (Arc<Informers>, Lister) {
-    let mut factory = SharedInformerFactory::new(SCOPE, config.loopback(), Set::NONE);
+    let factory = SharedInformerFactory::new(SCOPE, config.loopback(), Set::NONE);
+    let mut factory = factory.resynced(RESYNC);
     let mut informer = factory.informer_for(&API_SERVICES);
     informer.add_event_handler(HandlerSpec {
         on: NotState(Arc::new(autoregister::on_api_service)),

@@ -19,6 +19,7 @@ pub(crate) mod webhook_converter;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use wavetank_api::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 use wavetank_client::informer::{HandlerSpec, Informers, Lister, Notice, SharedInformerFactory};
@@ -84,9 +85,13 @@ static APISERVER_COUNT: Cell<u32> = Cell::new("crd-apiserver-count");
 /// What a handler of the informer does.
 type Handler = fn(Rx, u32, &Notice);
 
+/// How often all controllers are told of all definitions (`New` in `apiserver.go`).
+const RESYNC: Duration = Duration::from_secs(300);
+
 /// The informer of definitions, with a handler for each who listens.
 fn informers(config: &Config) -> (Arc<Informers>, Lister) {
-    let mut factory = SharedInformerFactory::new(SCOPE, config.loopback(), Set::NONE);
+    let factory = SharedInformerFactory::new(SCOPE, config.loopback(), Set::NONE);
+    let mut factory = factory.resynced(RESYNC);
     let mut informer = factory.informer_for(&CUSTOM_RESOURCE_DEFINITIONS);
     let handlers: [(&'static str, Handler); 6] = [
         ("handler", serving_info::on_definition),

@@ -19,7 +19,8 @@ use crate::promises::{always, violated};
 use crate::view::ClusterView;
 
 /// The finalizer of definitions looks for a minute whether the objects are gone. If they are not, or what it asks for fails, it
-/// tries again after a delay that has doubled each time: it is no longer than the trouble has lasted.
+/// tries again after a delay that has doubled each time: it is no longer than the trouble has lasted. Where it was overtaken by
+/// what it wrote itself, nobody calls it before the resync of 5 minutes; all others have settled by then.
 const TRIED_AGAIN_WITHIN: Duration = Duration::from_secs(240);
 
 const APPLIES: [Entry; 2] = [

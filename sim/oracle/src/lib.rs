@@ -18,6 +18,7 @@
 //! - `controllers`: what controllers write, against recordings of real ones.
 
 mod ask;
+mod bookmarks;
 mod bootstrap;
 mod causes;
 pub mod controllers;

@@ -10,6 +10,7 @@ use wavetank_api::{Resource, WatchEvent, WatchPart, json as tree};
 use wavetank_components::services::ServiceRanges;
 use wavetank_components::services::allocators::Bitmap;
 
+use crate::bookmarks;
 use crate::causes;
 use crate::corpus::Recording;
 use crate::endpoints;
@@ -522,8 +523,8 @@ impl Replay<'_> {
         }
         let mut said = json!({"events": events, "end": end});
         let mut recorded = json!({"events": line["events"], "end": line["end"]});
-        if let Some(last) = self.last_bookmark(&mut recorded, &mut said) {
-            return self.compare(&recorded, said, "").and(Err(last));
+        if let Some(bookmarks) = self.bookmarks(&mut recorded, &mut said) {
+            return self.compare(&recorded, said, "").and(Err(bookmarks));
         }
         if line.get("response").is_some() || refused.is_some() {
             recorded["response"] = line.get("response").cloned().unwrap_or_default();
@@ -532,39 +533,14 @@ impl Replay<'_> {
         self.compare(&recorded, said, "")
     }
 
-    /// A bookmark that comes last in a watch that goes on, on one side only or at another revision: it comes once a second
-    /// or so, before what is read ends or after it. Taken away, and told if nothing else differs.
-    fn last_bookmark(&self, recorded: &mut Json, said: &mut Json) -> Option<Unequal> {
+    /// What of a watch that goes on is a matter of time. Taken away, and told if nothing else differs.
+    fn bookmarks(&self, recorded: &mut Json, said: &mut Json) -> Option<Unequal> {
         if [&*recorded, &*said].iter().any(|of| of["end"] != "timeout") {
             return None;
         }
         let events = recorded["events"].as_array_mut()?;
         let other = said["events"].as_array_mut()?;
-        let revision = |event: &Json| event["object"]["metadata"]["resourceVersion"].clone();
-        let (mut told, mut simulated) = (Json::from("(absent)"), Json::from("(absent)"));
-        if events.len() == other.len() {
-            let (last, other_last) = (events.last()?, other.last()?);
-            let same = self.symbols.fill(&revision(last)) == revision(other_last);
-            if same || !is_plain_bookmark(last) || !is_plain_bookmark(other_last) {
-                return None;
-            }
-            (told, simulated) = (events.pop()?, other.pop()?);
-        } else {
-            let of_longer = match events.len() > other.len() {
-                true => (events, &mut told, other.len()),
-                false => (other, &mut simulated, events.len()),
-            };
-            let (longer, last, shorter) = of_longer;
-            if longer.len() != shorter + 1 || !longer.last().is_some_and(is_plain_bookmark) {
-                return None;
-            }
-            *last = longer.pop()?;
-        }
-        Some(Unequal {
-            at: "events, but for a last bookmark".to_owned(),
-            recorded: told.to_string(),
-            simulated: simulated.to_string(),
-        })
+        bookmarks::set_aside(events, other, |revision| self.symbols.fill(revision))
     }
 
     /// Compares an answer, whose objects say who manages them.
@@ -583,11 +559,6 @@ impl Replay<'_> {
         }
         self.symbols.compare(&recorded, &said, at)
     }
-}
-
-/// A bookmark that does not end the initial events.
-fn is_plain_bookmark(event: &Json) -> bool {
-    event["type"] == "BOOKMARK" && event["object"]["metadata"].get("annotations").is_none()
 }
 
 /// Columns of tables are described in sentences of upstream's, which ours are without.

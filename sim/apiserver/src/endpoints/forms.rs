@@ -12,6 +12,7 @@ use wavetank_api::{
     WatchKind, json,
 };
 use wavetank_engine::Rx;
+use wavetank_etcd::Revision;
 
 use crate::endpoints::Api;
 
@@ -336,39 +337,73 @@ impl Form {
 
     /// An event of a watch in this form (`watchEmbeddedEncoder`); `None` if it cannot be shown so, which ends the watch.
     pub fn transform_event(&mut self, rx: Rx, api: &Api, event: WatchEvent) -> Option<WatchEvent> {
-        let kind = event.kind();
-        if self.is_plain(api) || kind == WatchKind::Error {
+        if self.is_plain(api) {
             return Some(event);
         }
-        let now = Stamp::of(rx.clock());
-        let event = event.json();
-        let object = event.get("object").cloned().unwrap_or_default();
-        let revision = json::text(&object, &["metadata", "resourceVersion"]);
-        let resource_version = revision.parse().unwrap_or(0);
-        let rows = [match kind {
+        let (kind, stored) = match event {
+            WatchEvent::Object(kind, stored) => (kind, stored),
+            WatchEvent::Error(_) => return Some(event),
             // It is an object of the kind, with its version and nothing else.
-            WatchKind::Bookmark => {
-                let mut bookmark = object;
+            WatchEvent::Bookmark { .. } => {
+                let mut bookmark = event.json().get("object").cloned().unwrap_or_default();
                 json::set(&mut bookmark, &["apiVersion"], api.served().api_version());
-                let printed = bookmark.clone();
-                Row {
-                    shown: bookmark,
-                    printed,
-                }
+                let revision = json::text(&bookmark, &["metadata", "resourceVersion"]);
+                let resource_version = revision.parse().unwrap_or(0);
+                let object = Object::new(bookmark);
+                (
+                    WatchKind::Bookmark,
+                    Stored {
+                        object,
+                        resource_version,
+                    },
+                )
             }
-            _ => row(api.served(), object),
-        }];
-        let shown = self.shown(api.served(), &rows, None, now).ok()?;
+        };
+        let how = self.identifier(rx, api, kind, stored.resource_version);
+        let shown = stored.object.shown(how, |_| {
+            let shown = stored.json();
+            let row = match kind {
+                WatchKind::Bookmark => Row {
+                    printed: shown.clone(),
+                    shown,
+                },
+                _ => row(api.served(), shown),
+            };
+            let shown = self.shown(api.served(), &[row], None, Stamp::of(rx.clock()))?;
+            Ok::<_, Status>(Object::new(shown))
+        });
+        let object = shown.ok()?;
         self.headers_shown = true;
-        let object = Object::new(shown);
-        Some(WatchEvent::Object(
-            kind,
-            Stored {
-                object,
-                resource_version,
-            },
-        ))
+        Some(WatchEvent::Object(kind, Stored { object, ..stored }))
     }
+
+    /// Upstream's `Identifier` of an encoder: what is equal in it is shown alike. Rows tell how old an object is.
+    fn identifier(
+        &self,
+        rx: Rx,
+        api: &Api,
+        kind: WatchKind,
+        resource_version: Revision,
+    ) -> Identifier {
+        let is_table = matches!(self.shape, Shape::Table(_));
+        Identifier {
+            served: api.served(),
+            form: self.clone(),
+            kind,
+            resource_version,
+            now: is_table.then(|| Stamp::of(rx.clock())),
+        }
+    }
+}
+
+/// What an event is shown by.
+#[derive(PartialEq)]
+struct Identifier {
+    served: &'static Resource,
+    form: Form,
+    kind: WatchKind,
+    resource_version: Revision,
+    now: Option<Stamp>,
 }
 
 /// The metadata of a list, as lists with a type have it.

@@ -1,10 +1,12 @@
 //! What tells of the API, the forms of answers, kinds in two versions, and evictions, as a client sees them.
 
+use std::collections::BTreeMap;
+
 use crate::common;
 
 use common::{Lab, Reply};
 use serde_json::{Value as Json, json};
-use wavetank_api::{Header, Method, Query, Request, Response, WatchPart};
+use wavetank_api::{Header, Method, Query, Request, Response, WatchEvent, WatchPart};
 use wavetank_engine::drive::Stepped;
 use wavetank_releases::{V1_20, V1_36};
 
@@ -179,6 +181,37 @@ fn a_watch_shows_columns_once() {
     assert_eq!(tables[0]["columnDefinitions"][0]["name"], "Name");
     assert_eq!(tables[1]["columnDefinitions"], Json::Null);
     assert_eq!(tables[1]["rows"][0]["cells"][0], "c");
+}
+
+/// The objects that watches of one change are sent, of which two each ask for the same form.
+#[test]
+fn an_event_is_shown_once_in_each_form() {
+    let path = "/api/v1/namespaces/a/configmaps";
+    let forms = ["", METADATA, TABLE];
+    let watch = |accept: &&str| Request {
+        query: Query::parse("watch=true&resourceVersion=1"),
+        ..accepting(accept, path)
+    };
+    let twice = forms.iter().chain(&forms).map(watch);
+    let made = post(path, json!({"metadata": {"name": "b"}}));
+    let mut lab = Lab::plain(V1_36, [made].into_iter().chain(twice).collect());
+    lab.answer(0);
+    (1..=6).for_each(|at| lab.ask(at));
+    lab.run(1.0);
+    let parts = lab.answers().into_iter();
+    let shown = parts.filter_map(|(at, reply)| match reply {
+        Ok(Reply::Part(WatchPart::Event(WatchEvent::Object(_, stored)))) => {
+            Some((at, stored.object.clone()))
+        }
+        _ => None,
+    });
+    let shown: BTreeMap<_, _> = shown.collect();
+    assert_eq!(shown.len(), 6);
+    let all: Vec<_> = shown.into_values().collect();
+    for (at, object) in all.iter().enumerate() {
+        let alike = all.iter().filter(|other| object.is_shared_with(other));
+        assert_eq!(alike.count(), 2, "{}", forms[at % 3]);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! resource, and each adds handlers of its own. How informers run belongs to `informer`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use wavetank_api::Stored;
 use wavetank_api::kinds::Resource;
@@ -18,6 +19,7 @@ use crate::rest::RestClient;
 #[derive(Debug)]
 pub struct SharedInformerFactory {
     informers: Informers,
+    resync: Option<Duration>,
 }
 
 /// An informer that controllers share, while they are being made.
@@ -35,7 +37,8 @@ pub struct Lister {
 }
 
 impl SharedInformerFactory {
-    /// Upstream's `NewSharedInformerFactory`: no informers yet. No other informers of the process have this name.
+    /// Upstream's `NewSharedInformerFactory`: no informers yet, and none will be resynced. No other informers of the
+    /// process have this name.
     pub fn new(
         scope: Name,
         rest: RestClient,
@@ -48,11 +51,22 @@ impl SharedInformerFactory {
             defects,
             specs,
         };
-        SharedInformerFactory { informers }
+        SharedInformerFactory {
+            informers,
+            resync: None,
+        }
     }
 
-    /// `InformerFor`: the one informer of this resource. Nobody but its handlers wants a resync: that of a controller
-    /// manager comes after 12 h.
+    /// Informers are resynced so often: upstream's `defaultResync`. That of a controller manager comes after 12 h, which no
+    /// run lasts.
+    pub fn resynced(self, every: Duration) -> SharedInformerFactory {
+        SharedInformerFactory {
+            resync: Some(every),
+            ..self
+        }
+    }
+
+    /// `InformerFor`: the one informer of this resource.
     pub fn informer_for(&mut self, resource: &'static Resource) -> SharedInformer<'_> {
         let scope = self.informers.scope;
         let specs = &mut self.informers.specs;
@@ -62,6 +76,7 @@ impl SharedInformerFactory {
         let at = known.unwrap_or_else(|| {
             specs.push(InformerSpec {
                 handlers: Vec::new(),
+                resync: self.resync,
                 ..InformerSpec::of(resource)
             });
             specs.len() - 1

@@ -79,6 +79,8 @@ pub(super) async fn sync(controller: &Controller, rx: Rx, key: &Item) -> Result<
     let message = "CustomResource deletion is in progress";
     let in_progress = terminating("True", "InstanceDeletionInProgress", message);
     set_crd_condition(&mut crd, &in_progress, Controller::now(rx));
+    // Who was overtaken will be called again; if only by the change that this server wrote a moment ago, which its
+    // informer did not show yet, by nobody but a resync.
     let Some(updated) = controller.update_status(rx, crd).await? else {
         return Ok(());
     };
