@@ -9,6 +9,7 @@ pins! {
     invalid_references_are_not_checked: "invalid-references-are-not-checked",
     unblocked_owners_stay: "unblocked-owners-stay",
     foreground_is_not_awaited: "foreground-is-not-awaited",
+    owned_items_are_requeued: "owned-items-are-requeued",
     content_errors_are_ignored: "content-errors-are-ignored",
     remaining_content_is_ignored: "remaining-content-is-ignored",
     remaining_content_is_forgotten: "remaining-content-is-forgotten",

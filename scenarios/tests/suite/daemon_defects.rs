@@ -7,6 +7,7 @@ pins! {
     daemons_are_not_expected: "daemons-are-not-expected",
     daemon_history_is_kept: "daemon-history-is-kept",
     daemons_are_made_in_vain: "daemons-are-made-in-vain",
+    daemon_status_is_rewritten: "daemon-status-is-rewritten",
     fix_wake_daemons_when_expired: "fix-wake-daemons-when-expired",
     fix_compare_templates_by_hash: "fix-compare-templates-by-hash",
 }

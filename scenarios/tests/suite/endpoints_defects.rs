@@ -7,10 +7,12 @@ pins! {
     compares_with_stale_endpoints: "compares-with-stale-endpoints",
     unchanged_endpoints_are_stale: "unchanged-endpoints-are-stale",
     leftovers_are_not_checked: "leftovers-are-not-checked",
+    empty_endpoints_are_rewritten: "empty-endpoints-are-rewritten",
     fix_look_at_new_endpoints: "fix-look-at-new-endpoints",
     stale_slices_are_used: "stale-slices-are-used",
     foreign_slice_changes_are_ignored: "foreign-slice-changes-are-ignored",
     takes_slices_of_another_service: "takes-slices-of-another-service",
+    placeholder_slices_are_rewritten: "placeholder-slices-are-rewritten",
     fix_forget_slices_handed_over: "fix-forget-slices-handed-over",
     fix_look_again_for_any_slice: "fix-look-again-for-any-slice",
 }

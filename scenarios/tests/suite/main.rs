@@ -36,6 +36,7 @@ mod operator_example;
 mod own_component;
 mod pages;
 mod pins;
+mod pod_gc_defects;
 mod quota_defects;
 mod reduction;
 mod scenes;

@@ -11,6 +11,7 @@ pins! {
     stale_claim_is_used: "stale-claim-is-used",
     history_is_kept: "history-is-kept",
     availability_is_not_awaited: "availability-is-not-awaited",
+    available_sets_are_synced: "available-sets-are-synced",
     waits_for_broken_pod: "waits-for-broken-pod",
     fix_count_current_pods: "fix-count-current-pods",
     fix_claims_go_first: "fix-claims-go-first",

@@ -31,4 +31,5 @@ controllers! {
     endpointslice::DECLARED,
     daemonset::DECLARED,
     resourcequota::DECLARED,
+    podgc::DECLARED,
 }

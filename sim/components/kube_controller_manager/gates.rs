@@ -33,6 +33,8 @@ gates! {
     pub CLAIM_PROTECTION_CONTROLLER = Gate::since(1, 36);
     /// The controller of quotas in the form that is here.
     pub QUOTA_CONTROLLER = Gate::since(1, 36);
+    /// The pod garbage collector in the form that is here: what it says of a pod is a patch of its status.
+    pub POD_GARBAGE_COLLECTOR = Gate::since(1, 36);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).
     pub GONE_SLICES_ARE_NOT_TRACKED = Gate::since(1, 38);
 }

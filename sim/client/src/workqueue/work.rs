@@ -174,6 +174,11 @@ impl WorkQueue {
         }
     }
 
+    /// Does nothing wait to be taken (`Len`)?
+    pub fn is_empty(self, rx: Rx) -> bool {
+        self.with(rx, |state, _| state.queue.is_empty())
+    }
+
     /// `Done`
     pub fn done(self, rx: Rx, item: &Item) {
         let again = self.with(rx, |state, number| state.queue.done(item).then_some(number));

@@ -36,6 +36,14 @@ const DAEMONS_ARE_MADE_IN_VAIN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::DAEMON_SET_CONTROLLER);
 
+const DAEMON_STATUS_IS_REWRITTEN: Defect = Defect::known(
+    "daemon-status-is-rewritten",
+    "as k/k#108231; the comparison of `storeDaemonSetStatus`, left out",
+    "the status of a DaemonSet is written at each resync (here every 30 s), although nothing in it changes",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::DAEMON_SET_CONTROLLER);
+
 const FIX_WAKE_DAEMONS_WHEN_EXPIRED: Defect = Defect::fix(
     "fix-wake-daemons-when-expired",
     "FINDINGS.md, 23",
@@ -57,6 +65,7 @@ defects! {
         GoneDaemonsAreAwaited = GONE_DAEMONS_ARE_AWAITED,
         DaemonHistoryIsKept = DAEMON_HISTORY_IS_KEPT,
         DaemonsAreMadeInVain = DAEMONS_ARE_MADE_IN_VAIN,
+        DaemonStatusIsRewritten = DAEMON_STATUS_IS_REWRITTEN,
         FixWakeDaemonsWhenExpired = FIX_WAKE_DAEMONS_WHEN_EXPIRED,
         FixCompareTemplatesByHash = FIX_COMPARE_TEMPLATES_BY_HASH,
     }

@@ -8,6 +8,7 @@ use wavetank_api::{Method, Request, Stamp, Stored};
 use wavetank_engine::Rx;
 
 use super::controller::{DaemonSetsController, QUEUE, Synced};
+use super::defects::DaemonSetDefect;
 use super::nodes::node_should_run_daemon_pod;
 use super::notes::WritesStatus;
 use super::util::{of_spec, of_status, sort_by_creation_timestamp_and_phase};
@@ -15,6 +16,8 @@ use crate::controller_utils::{SyncError, is_pod_available, is_pod_ready};
 
 /// `StatusUpdateRetries`
 const STATUS_UPDATE_RETRIES: u32 = 1;
+/// How often the controller with `daemon-status-is-rewritten` looks at a set: that stands for the resync of informers.
+const RESYNC_PERIOD: Duration = Duration::from_secs(30);
 
 /// The counts of a status, and how each is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -105,8 +108,13 @@ impl DaemonSetsController {
         update_observed_generation: bool,
     ) -> Result<Option<Stored>, SyncError> {
         let set = synced.json();
+        let rewrites = self.defects.has(DaemonSetDefect::DaemonStatusIsRewritten);
+        if rewrites {
+            QUEUE.add_after(rx, synced.key.clone(), RESYNC_PERIOD);
+        }
         let mut fields = counts.fields().into_iter();
-        if fields.all(|(field, count)| of_status(set, field) == count)
+        if !rewrites
+            && fields.all(|(field, count)| of_status(set, field) == count)
             && of_status(set, "observedGeneration") >= generation(set)
         {
             return Ok(None);

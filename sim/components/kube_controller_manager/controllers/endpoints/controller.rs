@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::json::{self, Json, Map};
@@ -40,6 +41,9 @@ pub(super) const QUEUES: Queues = Queues {
 };
 /// `maxRetries`
 const MAX_RETRIES: u32 = 15;
+
+/// `FullServiceResyncPeriod`, after which releases that had it looked at each Service again.
+const FULL_SERVICE_RESYNC_PERIOD: Duration = Duration::from_secs(30);
 
 /// `LabelManagedBy`
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
@@ -144,7 +148,16 @@ impl Inner {
                      {key}"
                 )));
             }
-            if is_as_it_should_be(current.object.json(), service.json(), &subsets) {
+            let rewrites = subsets.is_empty()
+                && self
+                    .defects
+                    .has(EndpointsDefect::EmptyEndpointsAreRewritten);
+            if rewrites {
+                QUEUES
+                    .services
+                    .add_after(rx, key.clone(), FULL_SERVICE_RESYNC_PERIOD);
+            }
+            if !rewrites && is_as_it_should_be(current.object.json(), service.json(), &subsets) {
                 rx.note(Leaves {
                     service: service_key,
                     uid: current.object.uid().into(),

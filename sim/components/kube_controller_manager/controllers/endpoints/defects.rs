@@ -28,6 +28,14 @@ const LEFTOVERS_ARE_NOT_CHECKED: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::ENDPOINTS_CONTROLLER);
 
+const EMPTY_ENDPOINTS_ARE_REWRITTEN: Defect = Defect::known(
+    "empty-endpoints-are-rewritten",
+    "k/k#42798 (1.5)",
+    "Endpoints without addresses are never as they should be: they are written at each resync (every 30 s)",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
 const FIX_LOOK_AT_NEW_ENDPOINTS: Defect = Defect::fix(
     "fix-look-at-new-endpoints",
     "FINDINGS.md, 37",
@@ -41,6 +49,7 @@ defects! {
         ComparesWithStaleEndpoints = COMPARES_WITH_STALE_ENDPOINTS,
         UnchangedIsStale = UNCHANGED_IS_STALE,
         LeftoversAreNotChecked = LEFTOVERS_ARE_NOT_CHECKED,
+        EmptyEndpointsAreRewritten = EMPTY_ENDPOINTS_ARE_REWRITTEN,
         FixLookAtNewEndpoints = FIX_LOOK_AT_NEW_ENDPOINTS,
     }
 }

@@ -37,6 +37,9 @@ pub(super) const QUEUES: Queues = Queues {
 /// `maxRetries`
 const MAX_RETRIES: u32 = 15;
 
+/// How often the controller with `placeholder-slices-are-rewritten` looks at a Service: that stands for the resync of informers.
+const RESYNC_PERIOD: Duration = Duration::from_secs(30);
+
 const TRIGGER_TIMES: TriggerTimeTracker = TriggerTimeTracker(Name::new(CONTROLLER));
 
 /// `Controller`
@@ -139,6 +142,12 @@ impl Inner {
             of: service.uid().into(),
             slices: slices.iter().map(seen).collect(),
         });
+        if self
+            .defects
+            .has(EndpointSliceDefect::PlaceholdersAreRewritten)
+        {
+            QUEUES.services.add_after(rx, key.clone(), RESYNC_PERIOD);
+        }
         let trigger_time =
             TRIGGER_TIMES.compute_endpoint_last_change_trigger_time(rx, key, service.json(), &pods);
         let wanted = Wanted {

@@ -28,6 +28,14 @@ const TAKES_SLICES_OF_ANOTHER_SERVICE: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::ENDPOINTS_CONTROLLER);
 
+const PLACEHOLDERS_ARE_REWRITTEN: Defect = Defect::known(
+    "placeholder-slices-are-rewritten",
+    "k/k#108231 (1.23)",
+    "the slice of a Service without endpoints is written at each resync (here every 30 s)",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::ENDPOINTS_CONTROLLER);
+
 const TRACKS_SLICES_THAT_ARE_GONE: Defect = Defect::known(
     "tracks-slices-that-are-gone",
     "k/k#141592 (PR #141593)",
@@ -56,6 +64,7 @@ defects! {
         StaleSlicesAreUsed = STALE_SLICES_ARE_USED,
         ForeignSliceChangesAreIgnored = FOREIGN_SLICE_CHANGES_ARE_IGNORED,
         TakesSlicesOfAnotherService = TAKES_SLICES_OF_ANOTHER_SERVICE,
+        PlaceholdersAreRewritten = PLACEHOLDERS_ARE_REWRITTEN,
         TracksSlicesThatAreGone = TRACKS_SLICES_THAT_ARE_GONE,
         FixForgetSlicesHandedOver = FIX_FORGET_SLICES_HANDED_OVER,
         FixLookAgainForAnySlice = FIX_LOOK_AGAIN_FOR_ANY_SLICE,

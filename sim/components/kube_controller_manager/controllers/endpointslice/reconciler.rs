@@ -130,8 +130,13 @@ impl Reconciler {
         plan.delete.extend(by_ports.into_values().flatten());
         if existing.len() == plan.delete.len() && plan.create.is_empty() {
             let placeholder = new_endpoint_slice(service, &[], address_type);
+            let rewrites = self
+                .defects
+                .has(EndpointSliceDefect::PlaceholdersAreRewritten);
             match &plan.delete[..] {
-                [only] if is_placeholder(only.object.json(), &placeholder) => plan.delete.clear(),
+                [only] if is_placeholder(only.object.json(), &placeholder) && !rewrites => {
+                    plan.delete.clear();
+                }
                 _ => plan.create.push(placeholder),
             }
         }

@@ -16,7 +16,7 @@ use super::graph::{
     has_finalizer, owner_references,
 };
 use super::graph_builder::{Event, EventType};
-use super::notes::{EndsForeground, EndsOrphaning, Of, Orphans, Releases};
+use super::notes::{Attempts, EndsForeground, EndsOrphaning, Of, Orphans, Releases};
 use super::operations::{
     Error, MergePatch, generate_delete_owner_ref_strategic_merge_bytes,
     unblock_owner_references_strategic_merge_patch,
@@ -88,6 +88,11 @@ impl GarbageCollector {
             return Ok(());
         }
         let item = self.identity(rx, id);
+        if !self.node(rx, id, |node| node.is_virtual) {
+            rx.note(Attempts {
+                object: (&item).into(),
+            });
+        }
         let latest = match self.get_object(rx, &item).await {
             Err(error) if error.is(Reason::NotFound) => {
                 return Err(self.enqueue_virtual_delete_event(rx, &item));
@@ -109,7 +114,11 @@ impl GarbageCollector {
         }
         let classified = self.classify_references(rx, &item, &references).await?;
         if !classified.solid.is_empty() {
-            return self.release(rx, &item, &classified).await;
+            self.release(rx, &item, &classified).await?;
+            return match self.defects.has(CollectorDefect::OwnedItemsAreRequeued) {
+                true => Err(Error::Failed),
+                false => Ok(()),
+            };
         }
         let waits = !classified.waiting_for_dependents_deletion.is_empty();
         let policy = if waits && self.node(rx, id, |node| !node.dependents.is_empty()) {

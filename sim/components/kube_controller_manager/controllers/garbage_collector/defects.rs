@@ -79,6 +79,13 @@ const ORPHANS_ANYWAY: Defect = Defect::known(
 )
 .ships(Gate::NEVER);
 
+const OWNED_ITEMS_ARE_REQUEUED: Defect = Defect::known(
+    "owned-items-are-requeued",
+    "as k/k#141382",
+    "an object that has an owner is looked at again and again, although nothing has changed",
+)
+.ships(Gate::NEVER);
+
 const FIX_DELETE_AS_COMPARED: Defect = Defect::fix(
     "fix-delete-as-compared",
     "FINDINGS.md, 29",
@@ -105,6 +112,7 @@ defects! {
         UnblockedOwnersStay = UNBLOCKED_OWNERS_STAY,
         ForegroundIsNotAwaited = FOREGROUND_IS_NOT_AWAITED,
         OrphansAnyway = ORPHANS_ANYWAY,
+        OwnedItemsAreRequeued = OWNED_ITEMS_ARE_REQUEUED,
         FixDeleteAsCompared = FIX_DELETE_AS_COMPARED,
         FixSuccessorIsAnother = FIX_SUCCESSOR_IS_ANOTHER,
     }

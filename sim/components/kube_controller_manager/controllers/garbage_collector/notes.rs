@@ -34,6 +34,12 @@ pub(super) struct Processed {
     pub owners: Option<Arc<[OwnerReference]>>,
 }
 
+/// A worker looks at an object that is in the graph and does not go yet: it asks an apiserver for it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Attempts {
+    pub object: Of,
+}
+
 /// It asks for the deletion of an object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Deletes {

@@ -160,7 +160,8 @@ impl StatefulSetController {
             .update_stateful_set(rx, set, pods, selector, available);
         let status = updated.await?;
         if let Some(now) = now
-            && status.awaits_availability()
+            && (status.awaits_availability()
+                || self.defects.has(StatefulSetDefect::AvailableSetsAreSynced))
             && !self
                 .defects
                 .has(StatefulSetDefect::AvailabilityIsNotAwaited)

@@ -52,6 +52,14 @@ const AVAILABILITY_IS_NOT_AWAITED: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::STATEFUL_SET_CONTROLLER);
 
+const AVAILABLE_SETS_ARE_SYNCED: Defect = Defect::known(
+    "available-sets-are-synced",
+    "a condition of the later look of `syncStatefulSet`, left out",
+    "a set with `minReadySeconds` is synced again and again, although all its pods are available",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::STATEFUL_SET_CONTROLLER);
+
 const WAITS_FOR_BROKEN_POD: Defect = Defect::open(
     "waits-for-broken-pod",
     "k/k#74374",
@@ -96,6 +104,7 @@ defects! {
         StaleClaimIsUsed = STALE_CLAIM_IS_USED,
         HistoryIsKept = HISTORY_IS_KEPT,
         AvailabilityIsNotAwaited = AVAILABILITY_IS_NOT_AWAITED,
+        AvailableSetsAreSynced = AVAILABLE_SETS_ARE_SYNCED,
         WaitsForBrokenPod = WAITS_FOR_BROKEN_POD,
         FixDeleteThePodItSaw = FIX_DELETE_THE_POD_IT_SAW,
         FixCountCurrentPods = FIX_COUNT_CURRENT_PODS,

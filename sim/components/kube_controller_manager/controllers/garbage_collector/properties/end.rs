@@ -9,7 +9,7 @@ use wavetank_etcd::{Change, Keys};
 
 use super::super::CONTROLLER;
 use super::super::graph::{DELETE_DEPENDENTS, ORPHAN_DEPENDENTS, has_finalizer, owner_references};
-use super::super::notes::{Deletes, EndsForeground, EndsOrphaning, Of, Releases};
+use super::super::notes::{Attempts, Deletes, EndsForeground, EndsOrphaning, Of, Releases};
 use super::deletions::owner;
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
@@ -57,14 +57,19 @@ pub(super) fn owners_go(after: Duration) -> Stable {
     Stable::new("owners-go", after, |_, _| Check::Idle, holds)
 }
 
-/// The object on which the collector acts.
+/// The object on which the collector acts, or at which it looks.
 fn acted_on(note: &Note) -> Option<&Of> {
     let body = &note.body;
-    let deleted = body.get().map(|Deletes { object, .. }| object);
+    let attempted = body.get().map(|Attempts { object }| object);
+    let deleted = || body.get().map(|Deletes { object, .. }| object);
     let released = || body.get().map(|Releases { object, .. }| object);
     let ended = || body.get().map(|EndsForeground { owner }| owner);
     let orphaned = || body.get().map(|EndsOrphaning { owner }| owner);
-    deleted.or_else(released).or_else(ended).or_else(orphaned)
+    attempted
+        .or_else(deleted)
+        .or_else(released)
+        .or_else(ended)
+        .or_else(orphaned)
 }
 
 /// What changes concerns itself; whoever it owns is looked for when the collector acts.

@@ -76,7 +76,8 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         ),
         PropertyInfo::new(
             "collector-is-quiet",
-            "some time after calm the garbage collector changes nothing any more, unless a late request has",
+            "some time after calm the garbage collector changes nothing and looks at nothing any more, unless a late request has \
+             changed something",
             NEEDED,
             |settled| Box::new(end::collector_is_quiet(settled)),
         ),
