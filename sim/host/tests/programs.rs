@@ -9,7 +9,7 @@ use std::future::Future;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::time::sleep;
@@ -247,18 +247,20 @@ fn what_nobody_collects_is_found() {
     is_found(case.as_ref(), "programs-leave-no-orphans", says);
 }
 
-/// Keeps some Services, and says of each in a ConfigMap where it is.
+/// Keeps some Services, the first of them anew in each life, and says of each in a ConfigMap where it is.
 async fn open(client: Client) {
     let services = Api::<Service>::default_namespaced(client.clone());
     let params = PatchParams::apply("programs").force();
+    let _ = services.delete("front", &DeleteParams::default()).await;
     loop {
         for name in ["front", "back", "side"] {
             let service = json!({
                 "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
                 "spec": {"type": "NodePort", "ports": [{"port": 80}]},
             });
-            let applied = services.patch(name, &params, &Patch::Apply(&service));
-            let Ok(Some(spec)) = applied.await.map(|applied| applied.spec) else {
+            let service = Patch::Apply(&service);
+            let applied = services.patch(name, &params, &service).await;
+            let Ok(Some(spec)) = applied.map(|applied| applied.spec) else {
                 continue;
             };
             let address = format!("http://{}:80", spec.cluster_ip.unwrap_or_default());

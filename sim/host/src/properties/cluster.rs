@@ -58,7 +58,11 @@ impl Objects {
 impl FromIterator<Object> for Objects {
     fn from_iter<I: IntoIterator<Item = Object>>(all: I) -> Objects {
         let keyed = all.into_iter().enumerate();
-        Objects(keyed.map(|(at, object)| (at.to_string().into(), object)).collect())
+        Objects(
+            keyed
+                .map(|(at, object)| (at.to_string().into(), object))
+                .collect(),
+        )
     }
 }
 
