@@ -8,8 +8,8 @@
 use std::future::Future;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::time::sleep;
@@ -37,6 +37,7 @@ where
     });
     let operator = operator
         .uses::<ConfigMap>()
+        .uses::<Service>()
         .settles_within(Duration::from_secs(10));
     wavetank::command().with(operator).fixed(scenario)
 }
@@ -244,6 +245,39 @@ fn what_nobody_collects_is_found() {
     });
     let says = "default/child is left, and its owners are gone";
     is_found(case.as_ref(), "programs-leave-no-orphans", says);
+}
+
+/// Keeps some Services, the first of them anew in each life, and says of each in a ConfigMap where it is.
+async fn open(client: Client) {
+    let services = Api::<Service>::default_namespaced(client.clone());
+    let params = PatchParams::apply("programs").force();
+    let _ = services.delete("front", &DeleteParams::default()).await;
+    loop {
+        for name in ["front", "back", "side"] {
+            let service = json!({
+                "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+                "spec": {"type": "NodePort", "ports": [{"port": 80}]},
+            });
+            let service = Patch::Apply(&service);
+            let applied = services.patch(name, &params, &service).await;
+            let Ok(Some(spec)) = applied.map(|applied| applied.spec) else {
+                continue;
+            };
+            let address = format!("http://{}:80", spec.cluster_ip.unwrap_or_default());
+            let map = json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"address": address},
+            });
+            let _ = maps(&client)
+                .patch(name, &params, &Patch::Apply(&map))
+                .await;
+        }
+        sleep(Duration::from_secs(5)).await;
+    }
+}
+
+#[test]
+fn what_servers_give_a_service_is_no_difference() {
+    is_clean(case_of("tests/services.yaml", open).as_ref());
 }
 
 #[test]

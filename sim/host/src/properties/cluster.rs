@@ -54,6 +54,18 @@ impl Objects {
     }
 }
 
+#[cfg(test)]
+impl FromIterator<Object> for Objects {
+    fn from_iter<I: IntoIterator<Item = Object>>(all: I) -> Objects {
+        let keyed = all.into_iter().enumerate();
+        Objects(
+            keyed
+                .map(|(at, object)| (at.to_string().into(), object))
+                .collect(),
+        )
+    }
+}
+
 /// What is stored, as Rust types.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster<'a>(pub(crate) &'a Objects);

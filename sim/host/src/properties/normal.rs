@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
-use wavetank_api::Object;
+use wavetank_api::{Object, json};
 
 use super::cluster::Objects;
 use super::every::{shown, uid};
 
-/// What servers count or keep for themselves.
-const LEFT_OUT: [&str; 8] = [
+/// What servers and controllers count or keep for themselves.
+const LEFT_OUT: [&str; 10] = [
     "uid",
     "resourceVersion",
     "generation",
@@ -18,12 +18,20 @@ const LEFT_OUT: [&str; 8] = [
     "deletionTimestamp",
     "managedFields",
     "selfLink",
+    // How many templates a Deployment has had: who has not seen one of them has made one fewer.
+    "deployment.kubernetes.io/revision",
+    "deployment.kubernetes.io/revision-history",
 ];
+
+/// In the place of an address: the Service wants none.
+const NO_ADDRESS: &str = "None";
+/// The ports of nodes that servers give Services.
+const PORTS: [&str; 2] = ["nodePort", "healthCheckNodePort"];
 
 /// What texts of the objects of a run stand for.
 #[derive(Debug)]
 pub(super) struct Normal {
-    /// Names that were made, and uids.
+    /// Names that were made, uids, and the addresses of Services.
     made_up: BTreeMap<String, String>,
 }
 
@@ -39,6 +47,14 @@ impl Normal {
             if let Some(generated) = generated(object) {
                 made_up.insert(object.name().to_owned(), format!("{generated}…"));
             }
+            let addresses = addresses(object).unwrap_or_default().iter();
+            let addresses = addresses
+                .filter_map(Json::as_str)
+                .filter(|of| *of != NO_ADDRESS);
+            for (nth, address) in addresses.enumerate() {
+                let of = format!("(address {nth} of Service {})", shown(object));
+                made_up.insert(address.to_owned(), of);
+            }
         }
         Normal { made_up }
     }
@@ -47,6 +63,9 @@ impl Normal {
     pub fn object(&self, object: &Object) -> Json {
         let is_going = !object.json()["metadata"]["deletionTimestamp"].is_null();
         let mut normal = self.value(object.json());
+        if addresses(object).is_some() {
+            without_numbers(&mut normal["spec"]);
+        }
         normal["isDeleted"] = is_going.into();
         normal
     }
@@ -74,9 +93,7 @@ impl Normal {
         }
         let mut text = text.to_owned();
         for (made_up, stands_for) in &self.made_up {
-            if text.contains(made_up.as_str()) {
-                text = text.replace(made_up.as_str(), stands_for);
-            }
+            text = with_whole(&text, made_up, stands_for);
         }
         match is_uid(&text) {
             true => "(a uid)".to_owned(),
@@ -88,6 +105,42 @@ impl Normal {
 fn generated(object: &Object) -> Option<&str> {
     let generated = object.json()["metadata"]["generateName"].as_str()?;
     (!generated.is_empty() && object.name().starts_with(generated)).then_some(generated)
+}
+
+/// The addresses of a Service, which a server takes out of a range; it may have said which. Nothing else has such a list.
+fn addresses(object: &Object) -> Option<&[Json]> {
+    let all = json::at(object.json(), &["spec", "clusterIPs"])?;
+    all.as_array().map(Vec::as_slice)
+}
+
+/// The ports of a Service's nodes are only known to be there.
+fn without_numbers(value: &mut Json) {
+    match value {
+        Json::Array(items) => items.iter_mut().for_each(without_numbers),
+        Json::Object(fields) => {
+            for (name, value) in fields {
+                match PORTS.contains(&name.as_str()) {
+                    true => *value = "(a port)".into(),
+                    false => without_numbers(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The text with another word in the place of this one. `10.0.0.1` is no word of `10.0.0.12`.
+fn with_whole(text: &str, word: &str, other: &str) -> String {
+    let mut parts = text.split(word);
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let before = whole.chars().next_back();
+        let mut around = before.into_iter().chain(part.chars().next());
+        let is_word = !around.any(char::is_alphanumeric);
+        whole.push_str(if is_word { other } else { word });
+        whole.push_str(part);
+    }
+    whole
 }
 
 /// `2026-01-02T03:04:05Z`, with or without fractions and an offset.
@@ -135,5 +188,69 @@ mod tests {
             "status": {"conditions": [{"at": "(a time)", "is": true}]},
         });
         assert_eq!(normal(&stored), told);
+    }
+
+    /// A Service as a server stores it, and what else speaks of it.
+    fn stored(address: &str, port: u16, revision: &str) -> [Json; 3] {
+        let ports = json!([{"port": 80, "nodePort": port}]);
+        let front = json!({
+            "metadata": {"namespace": "default", "name": "front"},
+            "spec": {"type": "LoadBalancer", "clusterIP": address, "clusterIPs": [address], "ports": ports,
+                "healthCheckNodePort": port + 1},
+        });
+        let config = json!({
+            "metadata": {"namespace": "default", "name": "config"},
+            "data": {"front": format!("http://{address}:80"), "other": format!("{address}7")},
+        });
+        let deployment = json!({
+            "metadata": {"namespace": "default", "name": "web",
+                "annotations": {"deployment.kubernetes.io/revision": revision, "by": "us"}},
+            "spec": {"nodePort": 7},
+        });
+        [front, config, deployment]
+    }
+
+    fn told(stored: &[Json]) -> Vec<Json> {
+        let stored: Vec<Object> = stored.iter().cloned().map(Object::new).collect();
+        let normal = Normal::of(&stored.iter().cloned().collect());
+        stored.iter().map(|stored| normal.object(stored)).collect()
+    }
+
+    #[test]
+    fn addresses_and_ports_of_services_are_the_same_in_each_run() {
+        let (own, other) = (
+            stored("10.96.0.1", 30_001, "1"),
+            stored("10.96.0.9", 32_767, "2"),
+        );
+        let (own, mut other) = (told(&own), told(&other));
+        // What is no address only begins like one.
+        assert_eq!(own[1]["data"]["other"], "10.96.0.17");
+        other[1]["data"]["other"] = own[1]["data"]["other"].clone();
+        assert_eq!(own, other);
+        assert_eq!(
+            own[1]["data"]["front"],
+            "http://(address 0 of Service default/front):80"
+        );
+        assert_eq!(own[2]["metadata"]["annotations"], json!({"by": "us"}));
+        // Whoever has said a number is held to it.
+        assert_eq!(own[2]["spec"]["nodePort"], 7);
+    }
+
+    #[test]
+    fn a_service_without_an_address_or_a_port_is_another() {
+        let service = |spec: Json| {
+            let metadata = json!({"namespace": "default", "name": "front"});
+            told(&[json!({"metadata": metadata, "spec": spec})])
+        };
+        let headless =
+            service(json!({"clusterIP": "None", "clusterIPs": ["None"], "ports": [{"port": 80}]}));
+        let one = service(
+            json!({"clusterIP": "10.96.0.1", "clusterIPs": ["10.96.0.1"], "ports": [{"port": 80}]}),
+        );
+        let open = service(json!({
+            "clusterIP": "10.96.0.1", "clusterIPs": ["10.96.0.1"], "ports": [{"port": 80, "nodePort": 30_001}],
+        }));
+        assert_ne!(headless, one);
+        assert_ne!(one, open);
     }
 }
