@@ -80,9 +80,12 @@ impl Checker<'_> {
         if known.is_empty() {
             let others = all.iter().filter(|(of, _)| !can_be_held(of).is_empty());
             let others: Vec<&String> = others.flat_map(|(_, names)| names).collect();
-            let message = format!("`{process}` has neither informers nor watch caches");
+            let message =
+                format!("`{process}` has neither informers nor watch caches that can be held");
             let help = match others.is_empty() {
-                true => "no process of this cluster has some".to_owned(),
+                true => "no process of this cluster has some: custom resources cannot be held, nor what a server keeps for \
+                         itself"
+                    .to_owned(),
                 false => format!("those that have some are: {}", suggest::list(&others)),
             };
             self.wrong(path.clone().key("process"), OnValue, message, help);
