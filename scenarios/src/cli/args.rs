@@ -11,6 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::conform::ConformArgs;
+use super::exit::Problem;
 use super::fuzz::FuzzArgs;
 use super::mutants::MutantsArgs;
 use super::serve::ServeArgs;
@@ -18,6 +19,7 @@ use super::shell::ShellArgs;
 use super::soundness::SoundnessArgs;
 use crate::catalogue::Composition;
 use crate::file;
+use crate::sweep::{Shard, parse_shard};
 
 pub(super) use about::{CompletionsArgs, DescribeArgs, ListArgs, What};
 pub(super) use check::CheckArgs;
@@ -186,6 +188,17 @@ impl CompositionArgs {
             without: self.without.clone(),
         }
     }
+}
+
+/// Which shard this is, if it is one.
+///
+/// # Errors
+/// What is wrong with it, or with the variables that it is in.
+pub(super) fn shard(given: Option<&str>) -> Result<Option<Shard>, Problem> {
+    let shard = given.map(|text| parse_shard(text, &|name| std::env::var(name).ok()));
+    shard
+        .transpose()
+        .map_err(|why| Problem::new(format!("--shard: {why}")))
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {

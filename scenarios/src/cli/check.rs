@@ -6,6 +6,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::available_parallelism;
 
@@ -21,10 +22,10 @@ use crate::livelock_cycle;
 use crate::quiet::quietly;
 use crate::replay;
 use crate::search::{Around, Search};
-use crate::sweep::{Shard, parse_shard};
+use crate::sweep::Shard;
 use crate::trace_file::{self, check_writable};
 
-use super::args::{CheckArgs, Format};
+use super::args::{CheckArgs, Format, shard};
 use super::checked::{self, Checked, Coverage, Figures, Found, Turned, Verdict};
 use super::exit::{Exit, Problem};
 use super::found::replay_line;
@@ -49,7 +50,7 @@ pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit,
     if let Some(port) = args.explore {
         return explore(searches, port);
     }
-    let shard = shard(args)?;
+    let shard = shard(args.shard.as_deref())?;
     let stop = interrupt::listen();
     let mut all = Vec::new();
     for (case, search) in &searches {
@@ -72,15 +73,24 @@ pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit,
             break;
         }
     }
-    if args.format == Format::Json {
+    told(&all, args.format, args.report.as_deref())
+}
+
+/// What is told when all scopes have been, each by itself.
+pub(super) fn told(
+    all: &[Checked],
+    format: Format,
+    report: Option<&Path>,
+) -> Result<Exit, Problem> {
+    if format == Format::Json {
         print_json(&all)?;
-    } else if let Some(total) = checked::total(&all) {
+    } else if let Some(total) = checked::total(all) {
         print(&total)?;
     }
-    if let Some(path) = &args.report {
-        junit::write(path, &junit::checked(&all))?;
+    if let Some(path) = report {
+        junit::write(path, &junit::checked(all))?;
     }
-    Ok(checked::exit(&all))
+    Ok(checked::exit(all))
 }
 
 type Searches = Vec<(Box<dyn Case>, Search)>;
@@ -308,15 +318,6 @@ fn limit(watch: &Watch<'_>) -> String {
         ),
     };
     format!("{limit}: {}; {narrow}", size(estimate, reached))
-}
-
-/// Which shard this is, if it is one.
-fn shard(args: &CheckArgs) -> Result<Option<Shard>, Problem> {
-    let shard = args.shard.as_deref();
-    let shard = shard.map(|text| parse_shard(text, &|name| std::env::var(name).ok()));
-    shard
-        .transpose()
-        .map_err(|why| Problem::new(format!("--shard: {why}")))
 }
 
 fn figures(progress: &Progress, seconds: f64) -> Figures {

@@ -10,9 +10,10 @@ use crate::trace_file::{self, check_writable, read_bytes, stem, why};
 
 use super::args::{Format, MergeArgs};
 use super::check::parts::{self, CheckedPart};
+use super::check::told;
 use super::exit::{Exit, Problem};
 use super::found::replay_line;
-use super::{checked, found, judge, junit, print, print_json};
+use super::{checked, found, judge, junit, print};
 
 pub(super) fn merge(catalogue: &dyn Catalogue, args: &MergeArgs) -> Result<Exit, Problem> {
     let files = files(&args.from)?;
@@ -84,15 +85,7 @@ fn search(
         }
         all.push(checked);
     }
-    if args.format == Format::Json {
-        print_json(&all)?;
-    } else if let Some(total) = checked::total(&all) {
-        print(&total)?;
-    }
-    if let Some(path) = &args.report {
-        junit::write(path, &junit::checked(&all))?;
-    }
-    Ok(checked::exit(&all))
+    told(&all, args.format, args.report.as_deref())
 }
 
 /// The report of a sweep.

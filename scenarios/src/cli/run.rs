@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal as _};
 use crate::case::Case;
 use crate::catalogue::{Catalogue, Listed};
 use crate::head::build;
-use crate::sweep::{Asked, Part, Shard, Sweep, parse_shard};
+use crate::sweep::{Asked, Part, Shard, Sweep};
 use crate::trace_file::check_writable;
 
-use super::args::RunArgs;
+use super::args::{RunArgs, shard};
 use super::exit::{Exit, Problem};
 use super::progress::Progress;
 use super::report::Violation;
@@ -28,7 +28,7 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
     if let Some(path) = &args.report {
         junit::check_writable(path)?;
     }
-    let shard = shard(args)?;
+    let shard = shard(args.shard.as_deref())?;
     let stop = interrupt::listen();
     let sweep = Sweep {
         shard: shard.unwrap_or(Shard::WHOLE),
@@ -73,15 +73,6 @@ pub(super) fn run(catalogue: &dyn Catalogue, args: &RunArgs) -> Result<Exit, Pro
     let (report, exit) = judge::judge(case, &asked, &swept, violations, missing);
     judge::tell(&report, args.report.as_deref(), args.format)?;
     Ok(exit)
-}
-
-/// Which shard this is, if it is one.
-fn shard(args: &RunArgs) -> Result<Option<Shard>, Problem> {
-    let shard = args.shard.as_deref();
-    let shard = shard.map(|text| parse_shard(text, &|name| std::env::var(name).ok()));
-    shard
-        .transpose()
-        .map_err(|why| Problem::new(format!("--shard: {why}")))
 }
 
 fn part_of(shard: Shard, args: &RunArgs) -> String {
