@@ -399,8 +399,8 @@ fn parts_of_a_larger_search_share_the_work() {
 #[test]
 fn what_a_part_finds_all_find() {
     let dir = scratch("found-by-a-part");
-    let defect = ["--without", "fix-stop-under-lock"];
-    let code = |number| search(&dir, "held-up-removal", number, &defect).code;
+    let defect = ["--defect", "first-address-is-given-away"];
+    let code = |number| search(&dir, "first-address", number, &defect).code;
     let codes: Vec<_> = (1..=PARTS).map(code).collect();
     assert!(codes.contains(&Some(1)), "{codes:?}");
     let merged = command(&dir, &["merge", "parts", "--out", "all"]);
