@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value as Json, json};
 use support::{Done, files, game, game_command, root, scratch, wavetank};
 use wavetank_api::Body;
-use wavetank_api::decode::{self, FieldValidation};
+use wavetank_api::decode::{self, FieldValidation, Reading};
 use wavetank_api::kinds::JOBS;
 
 /// What is swept: violations of several kinds, each in many seeds.
@@ -277,7 +277,7 @@ fn the_job_of_the_documentation_runs_a_shard() {
         &body,
         Some("application/yaml"),
         &JOBS,
-        FieldValidation::Strict,
+        Reading::newest(FieldValidation::Strict),
     );
     let (job, warnings) = read.expect("every field is one of a Job");
     assert!(warnings.is_empty(), "{warnings:?}");

@@ -2,10 +2,13 @@
 //! are written, when they are left out, and how they are merged.
 //!
 //! The table `schema/types.txt` is generated (`cargo run -p wavetank-api --example types --`), `schema/ours.txt` is what is not upstream's.
+//! It is that of the newest release, and says of each field which release brought it.
 //! Both are read once, when a kind is first asked for. What values mean does not belong here.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+use wavetank_version::{Gate, Version};
 
 use crate::json::Json;
 
@@ -132,6 +135,8 @@ pub(crate) struct Field {
     pub(crate) default: Option<Json>,
     /// Only releases before that of the table have it: before this one of the struct.
     pub(crate) before: Option<&'static str>,
+    /// The releases that have it; `None` if all that have the struct do.
+    pub(crate) since: Option<Gate>,
     /// Its number in protobuf, after those of the messages in which it lies: what is embedded is one. Empty of what has
     /// none.
     pub(crate) numbers: Vec<u32>,
@@ -148,6 +153,16 @@ pub(crate) struct Struct {
     pub(crate) fields: Vec<Field>,
     pub(crate) map: Option<MapType>,
     by_name: BTreeMap<&'static str, usize>,
+}
+
+impl Field {
+    /// Does a server of this release know it? `None` stands for that of the table.
+    pub(crate) fn is_in(&self, release: Option<Version>) -> bool {
+        match (self.since, release) {
+            (Some(since), Some(release)) => release.has(since),
+            _ => true,
+        }
+    }
 }
 
 impl Struct {
@@ -262,6 +277,15 @@ pub(crate) fn field_names() -> Vec<&'static str> {
     names.into_iter().collect()
 }
 
+/// The releases since one, `1.20`.
+fn since(release: &str) -> Gate {
+    let numbers = release.split_once('.');
+    let numbers =
+        numbers.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let (major, minor) = numbers.expect("the table has a release here");
+    Gate::since(major, minor)
+}
+
 /// The lines of a struct, as they stand in the table.
 #[derive(Clone, Default)]
 struct Raw {
@@ -368,6 +392,7 @@ impl Schema {
                 map: None,
                 default: None,
                 before: None,
+                since: None,
                 numbers: Vec::new(),
             };
             for word in words {
@@ -383,6 +408,7 @@ impl Schema {
                     "map" => field.map = Some(map_type(value)),
                     "default" => field.default = serde_json::from_str(value).ok(),
                     "before" => field.before = Some(value),
+                    "since" => field.since = Some(since(value)),
                     "pb" => field.numbers.extend(value.parse::<u32>().ok()),
                     "optional" => field.required = false,
                     "required" => field.required = true,
