@@ -45,7 +45,7 @@ pub(super) fn schema_has_invalid_types(schema: &Props) -> bool {
     schema.schema_has(&mut |schema| !schema.ty.is_empty() && !TYPES.contains(&schema.ty.as_str()))
 }
 
-/// `schemaHasKubernetesExtensions`, of one schema.
+/// Has this very schema what `schemaHasKubernetesExtensions` looks for?
 pub(super) fn has_kubernetes_extensions(schema: &Props) -> bool {
     schema.embedded_resource
         || schema.preserve_unknown_fields.is_some()

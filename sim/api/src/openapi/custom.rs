@@ -49,7 +49,7 @@ fn version_of<'a>(crd: Option<&'a Json>, version: &str) -> Option<&'a Json> {
     versions.find(|own| own["name"] == version)
 }
 
-/// `buildSelectableFields`: the fields by which objects can be asked for.
+/// The fields by which objects can be asked for (`buildSelectableFields`).
 fn add_selectable_fields(schema: &mut Json, crd: Option<&Json>, version: &str) {
     let own = version_of(crd, version);
     let fields = own.map_or(&[][..], |own| json::list(own, &["selectableFields"]));
@@ -92,7 +92,7 @@ pub(super) fn build_kube_native(
     out
 }
 
-/// `NewStructural` knows no examples and no links.
+/// Leaves out examples and links, of which `NewStructural` does not know.
 fn keep_structure(schema: &mut Json) {
     for name in ["example", "externalDocs"] {
         json::remove(schema, &[name]);
