@@ -152,8 +152,16 @@ pub fn object(
             None => return Err(refusal),
         },
     };
-    resource.strategy.default(&mut json);
+    default(resource, &mut json, reading.release);
     Ok((json, warnings))
+}
+
+/// What a server of a release adds to what it has read.
+pub(crate) fn default(resource: &Resource, json: &mut Json, release: Option<Version>) {
+    resource.strategy.default(json);
+    if let Some(id) = schema::kind(&resource.api_version(), resource.kind) {
+        typed::forget(json, id, release);
+    }
 }
 
 /// The version that a body says it is of, if it is another one of the same kind.

@@ -110,7 +110,7 @@ pub fn apply(
         (&api_version, resource.kind, custom),
         reading,
     )?;
-    resource.strategy.default(&mut json);
+    decode::default(resource, &mut json, reading.release);
     Ok((json, warnings))
 }
 

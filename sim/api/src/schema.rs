@@ -181,6 +181,8 @@ struct Schema {
     names: BTreeMap<&'static str, StructId>,
     /// By the names of kinds, and by the versions in which these are served: each body that is read is looked up here.
     kinds: BTreeMap<&'static str, Vec<(&'static str, StructId)>>,
+    /// Those of fields, each once.
+    gates: Vec<Gate>,
 }
 
 const TABLES: [&str; 3] = [
@@ -259,6 +261,12 @@ pub(crate) fn kind_or_custom(api_version: &str, kind: &str) -> Option<StructId> 
     }
 }
 
+/// Does a server of this release know each field of the table?
+pub(crate) fn is_known_to(release: Option<Version>) -> bool {
+    let has = |gate: &Gate| release.is_none_or(|release| release.has(*gate));
+    SCHEMA.gates.iter().all(has)
+}
+
 /// A struct by the name that it has in the table, `core.PodSpec`.
 pub(crate) fn named(name: &str) -> Option<StructId> {
     SCHEMA.names.get(name).copied()
@@ -324,6 +332,7 @@ impl Schema {
             structs: vec![Struct::default(); names.len()],
             names,
             kinds: BTreeMap::new(),
+            gates: Vec::new(),
         };
         let all: Vec<_> = schema.names.iter().map(|(n, id)| (*n, *id)).collect();
         for (name, id) in all {
@@ -349,6 +358,11 @@ impl Schema {
                     .position(|other| Some(other.name) == field.before);
                 let at = at.expect("it stands before a field of the table");
                 built.fields.insert(at, field);
+            }
+            for gate in built.fields.iter().filter_map(|field| field.since) {
+                if !schema.gates.contains(&gate) {
+                    schema.gates.push(gate);
+                }
             }
             built.by_name = built.fields.iter().map(|f| f.name).zip(0..).collect();
             if let Some(api_version) = served_in(&built) {

@@ -83,8 +83,16 @@ mod tests {
             wrong.starts_with("there is no flag --else\nusage"),
             "{wrong}"
         );
-        let wrong = asked("v1.2.3 --api /nowhere --apimachinery /nowhere --aggregator /nowhere");
-        let wrong = wrong.expect_err("there is no such folder");
-        assert!(wrong.starts_with("/nowhere/"), "{wrong}");
+        let older = tempfile::tempdir().expect("a folder");
+        for (older, missing) in [
+            ("/nowhere/older", "/nowhere/older:"),
+            (&*older.path().to_string_lossy(), "/nowhere/"),
+        ] {
+            let line = format!(
+                "v1.2.3 --api /nowhere --apimachinery /nowhere --aggregator /nowhere --older {older}"
+            );
+            let wrong = asked(&line).expect_err("there is no such folder");
+            assert!(wrong.starts_with(missing), "{wrong}");
+        }
     }
 }
