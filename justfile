@@ -18,6 +18,10 @@ bench *args:
 bench-search *args:
     cargo bench --bench search -- {{args}}
 
+# Each storm and each scope, to be kept (`--keep FILE`) and compared (`--against FILE`).
+bench-table *args:
+    cargo bench --bench table -- {{args}}
+
 # Adds the trace of a failure to those that tests replay.
 keep trace:
     cargo run -- keep {{trace}}

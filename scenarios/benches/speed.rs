@@ -14,8 +14,10 @@
     reason = "a stopwatch outside the simulated world"
 )]
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+#[path = "yard/bare.rs"]
+mod bare;
+
+use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -25,7 +27,6 @@ use wavetank::api::{Json, Object};
 use wavetank::case::{Case, run_seed};
 use wavetank::catalogue::{Catalogue, Composition};
 use wavetank::kube::Kube;
-use wavetank_engine::drive::random::Stream;
 use wavetank_engine::drive::seeded::Seeded;
 use wavetank_engine::drive::{Limits, Run};
 use wavetank_engine::trace::Record;
@@ -130,7 +131,7 @@ fn events(case: &dyn Case) {
         }
         start.elapsed()
     });
-    let bare = best(|| bare_loop(events));
+    let bare = best(|| bare::run(events));
     let rate = |took: Duration| events as f64 / took.as_secs_f64();
     println!("{SCENARIO}, {SEEDS} seeds on one core, the best of {ROUNDS} rounds");
     println!("  events                     {events:>12}");
@@ -144,47 +145,6 @@ fn events(case: &dyn Case) {
         "  simulated to real time     {:>12.0}",
         simulated.as_secs_f64() / took.as_secs_f64()
     );
-}
-
-/// The least that an event loop can do: take the next event, look at it, send another.
-fn bare_loop(events: u64) -> Duration {
-    #[derive(PartialEq, Eq, PartialOrd, Ord)]
-    enum Message {
-        Request { from: u32, to: u32 },
-        Answer { from: u32, to: u32 },
-        Timer { of: u32 },
-    }
-    let start = Instant::now();
-    let mut random = Stream::new(0, "bare");
-    let mut heap = BinaryHeap::new();
-    let (mut seq, mut seen) = (0_u64, [0_u64; 3]);
-    for of in 0..32 {
-        heap.push(Reverse((0, seq, Message::Timer { of })));
-        seq += 1;
-    }
-    for _ in 0..events {
-        let Reverse((now, _, message)) = heap.pop().expect("each sends another");
-        let next = match message {
-            Message::Timer { of } => {
-                seen[0] += 1;
-                let to = (of + 1) % 32;
-                Message::Request { from: of, to }
-            }
-            Message::Request { from, to } => {
-                seen[1] += 1;
-                Message::Answer { from: to, to: from }
-            }
-            Message::Answer { to, .. } => {
-                seen[2] += 1;
-                Message::Timer { of: to }
-            }
-        };
-        let at = now + random.within(200_000, 2_000_000);
-        heap.push(Reverse((at, seq, next)));
-        seq += 1;
-    }
-    black_box(seen);
-    start.elapsed()
 }
 
 /// The worlds before each of many events of one run, with the event's place in time.
