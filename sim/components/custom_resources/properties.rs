@@ -407,7 +407,10 @@ fn leaves_nothing(world: &World) -> Check {
     }
     match stored(world).keys().next() {
         Some(object) => {
-            let message = "it is stored, and its definition is gone".to_owned();
+            // In the form of a key, so that its story tells how it went.
+            let message = format!(
+                "it is stored, and its definition, customresourcedefinitions/{DEFINITION}, is gone"
+            );
             violated("object", object, message)
         }
         None => Check::Held,
