@@ -76,7 +76,7 @@ fn what_nobody_in_a_scenario_uses_is_not_there() {
              topology of a scenario file they have everything"
         );
     }
-    let (code, body) = serving.ask("a1", "DELETE", "/api/v1/namespaces/default/services/n2", "");
+    let (code, body) = serving.ask("a2", "DELETE", "/api/v1/namespaces/default/services/n2", "");
     assert_eq!(code, 200, "{body}");
 }
 
