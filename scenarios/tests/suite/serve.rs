@@ -39,7 +39,7 @@ fn of_two_servers_one_shows_what_is_stale() {
     // The time that was asked for, and the event that it stands at.
     let opening = &serving.opening;
     assert!(opening.contains("at 35 s, after event "), "{opening}");
-    assert!(opening.contains(", which was at 30.004340018 s"), "{opening}");
+    assert!(opening.contains(", which was at 30."), "{opening}");
     assert_eq!(services(&serving, "a1"), ["kubernetes", "n1"]);
     assert_eq!(services(&serving, "a2"), ["kubernetes", "n2"]);
     // Time stands still: the same again.
