@@ -21,6 +21,7 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wavetank_api::apiextensions::CUSTOM_RESOURCE_DEFINITIONS;
 use wavetank_api::decode::{self, protobuf};
 use wavetank_api::json::{self, Json};
 use wavetank_api::managedfields::{FieldManager, manager_or_user_agent};
@@ -31,7 +32,7 @@ use wavetank_api::{Content, Method, Request, Response, Stamp, Status, kinds};
 use wavetank_engine::{Outcome, Payload, ProcId, Rx};
 use wavetank_version::Version;
 
-use crate::apiextensions::{self, Found};
+use crate::apiextensions::{self, CustomDefect, Found};
 use crate::cacher::Cacher;
 use crate::gates;
 use crate::quota::{self, QuotaAdmission};
@@ -213,7 +214,15 @@ impl<'a> RequestContext<'a> {
     fn field_manager(&self) -> Option<FieldManager> {
         let now = Stamp::of(self.rx.clock());
         let kept = self.config.keeps_managed_fields();
-        kept.then(|| FieldManager::of(self.api.served(), self.api.part, now))
+        let resource = self.api.resource;
+        let owned = || {
+            (resource.is_custom() || *resource == CUSTOM_RESOURCE_DEFINITIONS)
+                && self
+                    .rx
+                    .read(&apiextensions::DEFECTS)
+                    .has(CustomDefect::ResetFieldsAreOwned)
+        };
+        kept.then(|| FieldManager::of(self.api.served(), self.api.part, now, owned))
     }
 
     /// `managerOrUserAgent`; the server's own client says that it is the server.

@@ -1,5 +1,5 @@
 //! The process: it answers each ConversionReview at once, and keeps nothing. The versions of what it converts differ in
-//! nothing but their names, so a good one gives back what it was given.
+//! nothing but their names, so a good one gives back what it was given, but for the generation.
 
 use serde_json::{Value as Json, json};
 use wavetank_apiserver::ConversionReview;
@@ -53,6 +53,10 @@ impl Converter {
             && let Some(spec) = object["spec"].as_object_mut()
         {
             spec.remove("fields");
+        }
+        // As many do, it makes the object anew; a server restores all metadata but labels and annotations.
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.remove("generation");
         }
         object
     }

@@ -31,6 +31,11 @@ const LOOKS: [Entry; 2] = [
     Entry::new("workload", "look-at-custom-objects", "{every: 5s}"),
     Entry::new("workload", "change-definitions", "{every: 10s}"),
 ];
+const WRITES: [Entry; 1] = [Entry::new(
+    "workload",
+    "write-custom-objects",
+    "{every: 2s}",
+)];
 const DEFINES: [Entry; 1] = [Entry::new("workload", "change-definitions", "{every: 10s}")];
 
 pub(super) fn all() -> Vec<PropertyInfo> {
@@ -49,6 +54,27 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             |settled| Box::new(AppliedStateIsReached::new(settled)),
         )
         .tested_by(&APPLIES),
+        PropertyInfo::new(
+            "generation-never-goes-back",
+            "no change of a custom object takes its generation back",
+            NEEDED,
+            |_| Box::new(always("generation-never-goes-back", generation_never_goes_back)),
+        )
+        .tested_by(&WRITES),
+        PropertyInfo::new(
+            "deletion-has-one-time",
+            "a custom object that is being deleted says the same time of it until it is gone",
+            NEEDED,
+            |_| Box::new(always("deletion-has-one-time", deletion_has_one_time)),
+        )
+        .tested_by(&WRITES),
+        PropertyInfo::new(
+            "reset-fields-have-no-owner",
+            "nobody owns a field that is reset when he writes: the status, but by way of the subresource",
+            NEEDED,
+            |_| Box::new(always("reset-fields-have-no-owner", reset_fields_have_no_owner)),
+        )
+        .tested_by(&DEFINES),
         PropertyInfo::new(
             "versions-are-served-as-defined",
             "some time after calm each apiserver serves the versions that the definition says, and shows no field that \
@@ -211,6 +237,67 @@ fn applied_fields_stay(_: &World, note: &Note) -> Check {
             }
             looked = Check::Held;
         }
+    }
+    looked
+}
+
+fn generation_never_goes_back(_: &World, note: &Note) -> Check {
+    let mut looked = Check::Idle;
+    for change in changes(note) {
+        let (Some(before), Some(now)) = (change.before.as_ref(), after(change)) else {
+            continue;
+        };
+        let before = before.value.json();
+        if json::text(before, &["metadata", "uid"]) != json::text(now, &["metadata", "uid"]) {
+            continue;
+        }
+        let generation = |thing| json::number(thing, &["metadata", "generation"]).unwrap_or(0);
+        let (was, is) = (generation(before), generation(now));
+        if is < was {
+            let message = format!("its generation was {was}, and is {is}");
+            return violated("object", &change.key, message);
+        }
+        looked = Check::Held;
+    }
+    looked
+}
+
+fn deletion_has_one_time(_: &World, note: &Note) -> Check {
+    let mut looked = Check::Idle;
+    for change in changes(note) {
+        let (Some(before), Some(now)) = (change.before.as_ref(), after(change)) else {
+            continue;
+        };
+        let time = |thing| json::text(thing, &["metadata", "deletionTimestamp"]).to_owned();
+        let (was, is) = (time(before.value.json()), time(now));
+        if was.is_empty() || is.is_empty() {
+            continue;
+        }
+        if was != is {
+            let message = format!("it began to go at {was}, and then at {is}");
+            return violated("object", &change.key, message);
+        }
+        looked = Check::Held;
+    }
+    looked
+}
+
+/// The definition has a status that only its subresource writes (`GetResetFields`).
+fn reset_fields_have_no_owner(_: &World, note: &Note) -> Check {
+    let mut looked = Check::Idle;
+    for change in changes(note) {
+        let Some(now) = change.now.as_ref().filter(|_| change.key == crd_key()) else {
+            continue;
+        };
+        for entry in json::list(now.value.json(), &["metadata", "managedFields"]) {
+            let is_whole = json::text(entry, &["subresource"]).is_empty();
+            if is_whole && json::at(entry, &["fieldsV1", "f:status"]).is_some() {
+                let manager = json::text(entry, &["manager"]);
+                let message = format!("{manager} owns its status, which he cannot write");
+                return violated("definition", DEFINITION, message);
+            }
+        }
+        looked = Check::Held;
     }
     looked
 }

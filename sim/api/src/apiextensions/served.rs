@@ -298,7 +298,7 @@ mod tests {
             json!({"apiVersion": "g.example/v1beta1", "kind": "Thing", "metadata": metadata, "spec": {"n": 4}})
         };
         let good = converted(json!({"a": "b"}), "a");
-        let made = asked.converted(&review, &answer("u-1", good.clone()));
+        let made = asked.converted(&review, &answer("u-1", good.clone()), || false);
         let made = made.expect("it is as it should be");
         // Of the metadata only labels and annotations may change.
         assert_eq!(
@@ -306,6 +306,8 @@ mod tests {
             json!({"name": "a", "labels": {"a": "b"}, "generation": 1})
         );
         assert_eq!(made["spec"]["n"], 4);
+        let believed = asked.converted(&review, &answer("u-1", good.clone()), || true);
+        assert_eq!(believed.expect("it is taken")["metadata"]["generation"], 7);
         let of = "conversion webhook for g.example/v1, Kind=Thing";
         for (answer, why) in [
             (
@@ -333,12 +335,12 @@ mod tests {
                 format!("{of} failed: no response provided"),
             ),
         ] {
-            assert_eq!(asked.converted(&review, &answer), Err(why));
+            assert_eq!(asked.converted(&review, &answer, || true), Err(why));
         }
         let mut refused = answer("u-1", good);
         refused["response"]["result"] = json!({"status": "Failed", "message": "no such thing"});
         let why = format!("{of} failed: no such thing");
-        assert_eq!(asked.converted(&review, &refused), Err(why));
+        assert_eq!(asked.converted(&review, &refused, || false), Err(why));
         assert!(asked.review(&["v2".into()], "u").is_err());
     }
 

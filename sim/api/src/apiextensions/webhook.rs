@@ -87,11 +87,16 @@ impl Asked {
         }))
     }
 
-    /// The object out of the answer, with the metadata that a webhook may not change.
+    /// The object out of the answer, with the metadata that a webhook may not change, unless `believes` says that it may.
     ///
     /// # Errors
     /// The answer is of no use.
-    pub fn converted(&self, review: &Json, answer: &Json) -> Result<Json, String> {
+    pub fn converted(
+        &self,
+        review: &Json,
+        answer: &Json,
+        believes: impl FnOnce() -> bool,
+    ) -> Result<Json, String> {
         let all = get_converted_objects_from_response(review, answer);
         let all = all.map_err(|why| self.failed(&why))?;
         let [converted] = all else {
@@ -119,8 +124,12 @@ impl Asked {
         }
         validate_converted_object(&self.object, &converted)
             .map_err(|why| returned("object", why))?;
+        let answered = converted["metadata"].clone();
         restore_object_meta(&self.object, &mut converted)
             .map_err(|why| returned("metadata", why))?;
+        if converted["metadata"] != answered && believes() {
+            converted["metadata"] = answered;
+        }
         Ok(converted)
     }
 }

@@ -34,8 +34,13 @@ pub struct FieldManager {
 }
 
 impl FieldManager {
-    /// `NewDefaultFieldManager` of a part of a resource.
-    pub fn of(resource: &'static Resource, part: Part, now: Stamp) -> FieldManager {
+    /// `NewDefaultFieldManager` of a part of a resource, whose reset fields nobody owns unless `owned` says so.
+    pub fn of(
+        resource: &'static Resource,
+        part: Part,
+        now: Stamp,
+        owned: impl FnOnce() -> bool,
+    ) -> FieldManager {
         let subresource = match part {
             Part::Whole => "",
             Part::Status => "status",
@@ -50,7 +55,7 @@ impl FieldManager {
                 .collect()
         };
         let reset = Set::of(paths.map(path));
-        let reset = Some(reset).filter(|reset| !reset.is_empty());
+        let reset = Some(reset).filter(|reset| !reset.is_empty() && !owned());
         FieldManager::build(
             resource.api_version(),
             resource.kind,

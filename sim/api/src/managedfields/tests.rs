@@ -35,7 +35,7 @@ fn stored(mut object: Json) -> Json {
 }
 
 fn of(resource: &'static Resource, seconds: u64) -> FieldManager {
-    FieldManager::of(resource, Part::Whole, at(seconds))
+    FieldManager::of(resource, Part::Whole, at(seconds), || false)
 }
 
 fn created(resource: &'static Resource, object: Json, manager: &str) -> Json {
@@ -179,7 +179,7 @@ fn a_request_may_say_who_manages_but_not_through_a_subresource() {
     let mut said = live.clone();
     json::set(&mut said, &["metadata", "managedFields"], json!([{}]));
     json::set(&mut said, &["status", "phase"], "Running");
-    let status = FieldManager::of(&PODS, Part::Status, at(3));
+    let status = FieldManager::of(&PODS, Part::Status, at(3), || false);
     let new = status.update_no_errors(Some(&live), said, "kubelet");
     let [before, (manager, _, fields)] = entries(&new).try_into().expect("two entries");
     assert_eq!(before, entries(&live)[0]);

@@ -29,6 +29,39 @@ const CHANGE_IS_NOT_COMPUTED_AGAIN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::CUSTOM_RESOURCES);
 
+const STALE_STORAGE_IS_MADE: Defect = Defect::known(
+    "stale-storage-is-made",
+    "k/k#78913, PR #79114 (1.15)",
+    "a request that waited for the lock makes a storage of the definition as it was before, which then serves until the next \
+     change",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::CUSTOM_RESOURCES);
+
+const RESET_FIELDS_ARE_OWNED: Defect = Defect::known(
+    "reset-fields-are-owned",
+    "k/k#75564, PR #99661 (1.22)",
+    "who writes an object owns fields in it that are reset before it is stored, such as its status",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::CUSTOM_RESOURCES);
+
+const WEBHOOK_CHANGES_METADATA: Defect = Defect::known(
+    "webhook-changes-metadata",
+    "k/k#72160, PR #77743 (1.15)",
+    "what a webhook that converts says of an object's metadata is believed, and its generation with it",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::CUSTOM_RESOURCES);
+
+const DELETION_IS_DATED_AGAIN: Defect = Defect::known(
+    "deletion-is-dated-again",
+    "k/k#73098, PR #73138 (1.14)",
+    "each DELETE of a custom object that a finalizer keeps moves its `deletionTimestamp` on",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::CUSTOM_RESOURCES);
+
 const LATE_CREATION_STAYS: Defect = Defect::open(
     "late-creation-stays",
     "k/k#99181 (not fixed)",
@@ -51,6 +84,10 @@ defects! {
         EstablishedAtOnce = ESTABLISHED_AT_ONCE,
         DefinitionWithoutFinalizer = DEFINITION_WITHOUT_FINALIZER,
         ChangeIsNotComputedAgain = CHANGE_IS_NOT_COMPUTED_AGAIN,
+        StaleStorageIsMade = STALE_STORAGE_IS_MADE,
+        ResetFieldsAreOwned = RESET_FIELDS_ARE_OWNED,
+        WebhookChangesMetadata = WEBHOOK_CHANGES_METADATA,
+        DeletionIsDatedAgain = DELETION_IS_DATED_AGAIN,
         LateCreationStays = LATE_CREATION_STAYS,
         FixDeleteBeforeEstablished = FIX_DELETE_BEFORE_ESTABLISHED,
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::defects::{CustomDefect, DEFECTS};
 use wavetank_api::apiextensions::{Asked, CustomVersion};
 use wavetank_api::json::Json;
 use wavetank_engine::{Cell, Keepalive, Name, Payload, ProcId, Rx, Transport};
@@ -71,7 +72,11 @@ pub(crate) async fn convert(
     match rx.timeout(TIMEOUT, call).await {
         Some(Ok(answer)) => {
             let answer = &answer.expect::<ConversionReview>().0;
-            asked.converted(&review, answer.json())
+            let believes = || {
+                let defects = rx.read(&DEFECTS);
+                defects.has(CustomDefect::WebhookChangesMetadata)
+            };
+            asked.converted(&review, answer.json(), believes)
         }
         Some(Err(error)) => Err(post(&error.to_string())),
         None => Err(post("context deadline exceeded")),

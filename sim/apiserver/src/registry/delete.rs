@@ -9,6 +9,7 @@ use wavetank_api::{Object, Stamp, Status, Stored};
 use wavetank_engine::{Rx, mutant};
 use wavetank_etcd::Key;
 
+use crate::apiextensions::{CustomDefect, DEFECTS};
 use crate::gates;
 use crate::options::{Preconditions, StoreError};
 use crate::registry::{Gone, Made, Registry};
@@ -376,7 +377,7 @@ impl Registry {
                 Err(refusal) => Err(refusal),
                 Ok(stored) => {
                     let tree = stored.map(Stored::json).unwrap_or_default();
-                    self.next_for_deletion(&self.context(rx), tree, options)
+                    self.next_for_deletion(&self.context(rx), tree, options, rx)
                         .map_err(StoreError::from)
                 }
             };
@@ -433,6 +434,7 @@ impl Registry {
         cx: &Context,
         mut object: Json,
         options: &DeleteOptions,
+        rx: Rx,
     ) -> Result<Marked, Status> {
         let mut options = options.clone();
         let before = self.before_delete(cx, &mut object, &mut options)?;
@@ -453,7 +455,11 @@ impl Registry {
                 grace: Some(seconds),
             }),
             _ if has_finalizers => {
-                mark_as_deleting(&mut object, cx.now);
+                let moves = || {
+                    self.resource.is_custom()
+                        && rx.read(&DEFECTS).has(CustomDefect::DeletionIsDatedAgain)
+                };
+                mark_as_deleting(&mut object, cx.now, moves);
                 Ok(Marked::Update {
                     object,
                     grace: None,
@@ -515,8 +521,8 @@ fn qualified_kind(resource: &wavetank_api::Resource) -> String {
     }
 }
 
-/// `markAsDeleting`.
-fn mark_as_deleting(object: &mut Json, now: Stamp) {
+/// `markAsDeleting`; `moves` says whether a time that there is moves on to the present.
+fn mark_as_deleting(object: &mut Json, now: Stamp, moves: impl FnOnce() -> bool) {
     let path = ["metadata", "deletionTimestamp"];
     let at = json::at(object, &path)
         .and_then(Json::as_str)
@@ -524,7 +530,7 @@ fn mark_as_deleting(object: &mut Json, now: Stamp) {
     if at.is_none() {
         count_generation(object);
     }
-    if at.is_none_or(|at| at > now) {
+    if at.is_none_or(|at| at > now || (at < now && moves())) {
         json::set(object, &path, now.seconds());
     }
     json::set(object, &["metadata", "deletionGracePeriodSeconds"], 0);
