@@ -5,7 +5,6 @@ use crate::support::pins::pins;
 pins! {
     definition_without_finalizer: "definition-without-finalizer",
     change_is_not_computed_again: "change-is-not-computed-again",
-    stale_storage_is_made: "stale-storage-is-made",
     reset_fields_are_owned: "reset-fields-are-owned",
     webhook_changes_metadata: "webhook-changes-metadata",
     deletion_is_dated_again: "deletion-is-dated-again",

@@ -29,15 +29,6 @@ const CHANGE_IS_NOT_COMPUTED_AGAIN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::CUSTOM_RESOURCES);
 
-const STALE_STORAGE_IS_MADE: Defect = Defect::known(
-    "stale-storage-is-made",
-    "k/k#78913, PR #79114 (1.15)",
-    "a request that waited for the lock makes a storage of the definition as it was before, which then serves until the next \
-     change",
-)
-.ships(Gate::NEVER)
-.fits_only(gates::CUSTOM_RESOURCES);
-
 const RESET_FIELDS_ARE_OWNED: Defect = Defect::known(
     "reset-fields-are-owned",
     "k/k#75564, PR #99661 (1.22)",
@@ -84,7 +75,6 @@ defects! {
         EstablishedAtOnce = ESTABLISHED_AT_ONCE,
         DefinitionWithoutFinalizer = DEFINITION_WITHOUT_FINALIZER,
         ChangeIsNotComputedAgain = CHANGE_IS_NOT_COMPUTED_AGAIN,
-        StaleStorageIsMade = STALE_STORAGE_IS_MADE,
         ResetFieldsAreOwned = RESET_FIELDS_ARE_OWNED,
         WebhookChangesMetadata = WEBHOOK_CHANGES_METADATA,
         DeletionIsDatedAgain = DELETION_IS_DATED_AGAIN,

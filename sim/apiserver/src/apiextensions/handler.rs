@@ -114,7 +114,7 @@ pub(crate) async fn resolve(
     if misplaced || !has_served_crd_version(definition, &path.version) || !is_accepted {
         return Err(delegate());
     }
-    let info = get_or_create_serving_info_for(rx, config, &crd, &name).await;
+    let info = get_or_create_serving_info_for(rx, config, crd.object.uid(), &name).await;
     let info = info.map_err(|why| match why {
         None => delegate(),
         Some(_) => Response::status(Status::new_internal_error("error resolving resource")),

@@ -95,29 +95,23 @@ fn made_of(crd: &Stored) -> Object {
     Object::new(json!({"spec": crd["spec"], "acceptedNames": crd["status"]["acceptedNames"]}))
 }
 
-/// `getOrCreateServingInfoFor`, of a definition as it was when the request came. It is looked at again under the lock.
+/// `getOrCreateServingInfoFor`
 ///
 /// # Errors
 /// `None` if the definition is gone, or why it cannot be served.
 pub(super) async fn get_or_create_serving_info_for(
     rx: Rx,
     config: &Config,
-    seen: &Stored,
+    uid: &str,
     name: &str,
 ) -> Result<CrdInfo, Option<String>> {
     let known = |uid: &str| rx.look(&CUSTOM_STORAGE, |all| all.get(uid).cloned());
-    if let Some(known) = known(seen.object.uid()) {
+    if let Some(known) = known(uid) {
         return Ok(known);
     }
     let _storage = rx.lock(CUSTOM_STORAGE_LOCK).await;
     let (_, lister) = informers(config);
-    let now = lister.get(rx, name);
-    let is_overtaken = now.as_ref().is_none_or(|now| made_of(now) != made_of(seen));
-    let stays = is_overtaken && rx.read(&DEFECTS).has(CustomDefect::StaleStorageIsMade);
-    let crd = match stays {
-        true => seen.clone(),
-        false => now.ok_or(None)?,
-    };
+    let crd = lister.get(rx, name).ok_or(None)?;
     let uid: Arc<str> = crd.object.uid().into();
     if let Some(known) = known(&uid) {
         return Ok(known);
