@@ -31,7 +31,7 @@ const CHANGE_IS_NOT_COMPUTED_AGAIN: Defect = Defect::known(
 
 const RESET_FIELDS_ARE_OWNED: Defect = Defect::known(
     "reset-fields-are-owned",
-    "k/k#75564, PR #99661 (1.22)",
+    "k/k#75564, PR #99661",
     "who writes an object owns fields in it that are reset before it is stored, such as its status",
 )
 .ships(Gate::NEVER)
@@ -39,7 +39,7 @@ const RESET_FIELDS_ARE_OWNED: Defect = Defect::known(
 
 const WEBHOOK_CHANGES_METADATA: Defect = Defect::known(
     "webhook-changes-metadata",
-    "k/k#72160, PR #77743 (1.15)",
+    "k/k#72160, PR #77743",
     "what a webhook that converts says of an object's metadata is believed, and its generation with it",
 )
 .ships(Gate::NEVER)
@@ -47,7 +47,7 @@ const WEBHOOK_CHANGES_METADATA: Defect = Defect::known(
 
 const DELETION_IS_DATED_AGAIN: Defect = Defect::known(
     "deletion-is-dated-again",
-    "k/k#73098, PR #73138 (1.14)",
+    "k/k#73098, PR #73138",
     "each DELETE of a custom object that a finalizer keeps moves its `deletionTimestamp` on",
 )
 .ships(Gate::NEVER)
