@@ -121,7 +121,7 @@ impl Operator {
 
     /// Apiservers serve this custom kind where there is such an operator.
     #[must_use]
-    pub fn serves<K: CustomResourceExt>(mut self) -> Operator {
+    pub fn serves<K: CustomResourceExt + 'static>(mut self) -> Operator {
         self.kinds.push(kind::kind::<K>());
         self
     }

@@ -1,5 +1,9 @@
 //! Kinds as Rust types, and as the simulated apiservers know them.
 
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use kube::{CustomResourceExt, Resource as KubeResource};
 use serde_json::Value as Json;
 use wavetank_api::Resource;
@@ -7,13 +11,24 @@ use wavetank_api::kinds::CustomResource;
 
 use crate::path;
 
+thread_local! {
+    /// The custom kinds by their types. Who uses a kind asks for it again and again, and to make a definition with its schema
+    /// each time took a sixteenth of a run. For each thread: a lock that somebody has while a simulation begins would be held
+    /// for ever in the process of that.
+    static KINDS: RefCell<BTreeMap<TypeId, &'static Resource>> = const { RefCell::new(BTreeMap::new()) };
+}
+
 /// A custom kind as its Rust type says, for the simulated apiservers and those who use them. The schema is not looked at.
 ///
 /// # Panics
 /// If its definition is none.
-pub fn kind<K: CustomResourceExt>() -> &'static Resource {
-    let definition = serde_json::to_value(K::crd());
-    defined(&definition.expect("it is JSON"))
+pub fn kind<K: CustomResourceExt + 'static>() -> &'static Resource {
+    KINDS.with_borrow_mut(|kinds| {
+        *kinds.entry(TypeId::of::<K>()).or_insert_with(|| {
+            let definition = serde_json::to_value(K::crd());
+            defined(&definition.expect("it is JSON"))
+        })
+    })
 }
 
 /// A custom kind as its CustomResourceDefinition says, for operators that are written with another version of kube.
@@ -31,7 +46,7 @@ pub fn defined(definition: &Json) -> &'static Resource {
     let version = served.expect("one version is stored");
     let (group, plural) = (kept(&spec["group"]), kept(&spec["names"]["plural"]));
     let has_status = !version["subresources"]["status"].is_null();
-    // Made once for each component: a program has few.
+    // Made once for each kind: a program has few.
     Box::leak(Box::new(Resource {
         group,
         version: kept(&version["name"]),
