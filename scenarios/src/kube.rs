@@ -170,7 +170,24 @@ impl Kube {
         text: &str,
         composition: &Composition,
     ) -> Result<Box<dyn Case>, String> {
-        let parsed = self.read(name, text)?;
+        let parsed = file::parse_misnamed(name, text, &self.components);
+        let (parsed, misnamed) = parsed.map_err(|report| report.to_string())?;
+        let made = self.made(name, text, parsed, composition);
+        match (misnamed, made) {
+            (None, made) => Ok(Box::new(made?)),
+            (Some(misnamed), Ok(_)) => Err(misnamed.to_string()),
+            (Some(misnamed), Err(why)) => Err(format!("{misnamed}\n\n{why}")),
+        }
+    }
+
+    /// A scenario as it was read, with what a composition names.
+    fn made(
+        &self,
+        name: &str,
+        text: &str,
+        parsed: Scenario,
+        composition: &Composition,
+    ) -> Result<Job, String> {
         let (release, defects) = self.composed(composition)?;
         let job = match &parsed.scene {
             None => {
@@ -188,7 +205,7 @@ impl Kube {
             }
         };
         validate_commands::check(&job, name, text)?;
-        Ok(Box::new(job))
+        Ok(job)
     }
 
     /// What a composition names.

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use wavetank_api::{Method, Query, Request, Resource, Response, WatchEvent, WatchPart};
+use wavetank_apiserver::NOBODY_USES;
 use wavetank_engine::{Action, Event, Fault, ProcId, Status, World};
 
 use crate::quiet::quietly;
@@ -31,6 +32,8 @@ const GUEST: &str = "~~guest";
 pub enum Unanswered {
     /// The server does not run, or the connection broke: in words.
     Gone(String),
+    /// Nobody in the scenario uses this resource, so its servers do not have it.
+    Unused(String),
     /// The world came to an end over it: what its panic said.
     Panicked(String),
     /// Time cannot go on.
@@ -127,7 +130,7 @@ impl Moment {
         let server = up(&world, server)?;
         let within = |work: &mut dyn FnMut() -> Answer| {
             let done = quietly(|| catch_unwind(AssertUnwindSafe(work)));
-            done.map_err(|panic| Unanswered::Panicked(text_of(panic.as_ref())))
+            done.map_err(|panic| ended_by(text_of(panic.as_ref())))
         };
         within(&mut || {
             let guest = admit(
@@ -257,6 +260,15 @@ fn is_by(event: &WatchEvent, revision: u64) -> bool {
     }
 }
 
+/// Why there is no answer from a world that a panic has ended.
+fn ended_by(said: String) -> Unanswered {
+    let unused = said.split_once(NOBODY_USES).map(|(resource, _)| resource);
+    match unused {
+        Some(resource) => Unanswered::Unused(resource.trim_matches(['`', ' ']).to_owned()),
+        None => Unanswered::Panicked(said),
+    }
+}
+
 fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()
@@ -268,6 +280,19 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_uses_is_told_from_what_goes_wrong() {
+        let unused = ended_by(format!(
+            "`deployments.apps` {NOBODY_USES} (`Component::uses`)"
+        ));
+        assert_eq!(unused, Unanswered::Unused("deployments.apps".to_owned()));
+        let other = ended_by("index out of bounds".to_owned());
+        assert_eq!(
+            other,
+            Unanswered::Panicked("index out of bounds".to_owned())
+        );
+    }
 
     #[test]
     fn who_asks_for_no_revision_gets_what_there_is() {

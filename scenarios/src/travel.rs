@@ -364,7 +364,7 @@ impl<'a> Travel<'a> {
             self.last = None;
             let to = branch.from();
             // The replay still stands there.
-            debug_assert_eq!(self.at, to);
+            assert_eq!(self.at, to);
         }
     }
 

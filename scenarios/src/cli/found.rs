@@ -104,9 +104,11 @@ pub(super) fn this_command() -> String {
     let me = Path::new(&me);
     let name = me.file_stem().unwrap_or_default().display();
     let is_example = me.parent().is_some_and(|dir| dir.ends_with("examples"));
-    let release = match cfg!(debug_assertions) {
-        true => "",
-        false => " --release",
+    // Cargo names the folder by the profile, and that of examples lies within it.
+    let mut folders = me.ancestors().skip(1).take(2);
+    let release = match folders.any(|dir| dir.ends_with("release")) {
+        true => " --release",
+        false => "",
     };
     match env::var_os("CARGO") {
         Some(_) if is_example => format!("cargo run{release} --example {name} --"),

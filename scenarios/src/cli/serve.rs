@@ -78,8 +78,8 @@ pub(super) fn serve(catalogue: &dyn Catalogue, args: &ServeArgs) -> Result<Exit,
     }
     let mut travel = Travel::begin(case.as_ref(), &trace)
         .map_err(|error| replay::unfollowed(&error, Path::new(&args.what)))?;
-    let at = match &args.at {
-        None => travel.len(),
+    let (at, asked) = match &args.at {
+        None => (travel.len(), None),
         Some(text) => moment(&travel, text).map_err(Problem::new)?,
     };
     travel.goto(at).map_err(|stuck| match stuck {
@@ -96,7 +96,7 @@ pub(super) fn serve(catalogue: &dyn Catalogue, args: &ServeArgs) -> Result<Exit,
         ports.push((server, listen(port)?));
     }
     let stage = Stage::new(travel, args.speed);
-    print(&opening(&stage, &control, &ports))?;
+    print(&opening(&stage, asked, &control, &ports))?;
     let stop = interrupt::listen_for_the_end();
     std::thread::scope(|scope| {
         let (stage, control) = (&stage, &control);
@@ -143,17 +143,18 @@ fn opened(catalogue: &dyn Catalogue, args: &ServeArgs) -> Result<(Trace, Box<dyn
     Ok((trace, case))
 }
 
-/// The number of events of a moment.
-fn moment(travel: &Travel<'_>, text: &str) -> Result<usize, String> {
+/// The number of events of a moment, and the time that was asked for, if it was one.
+fn moment(travel: &Travel<'_>, text: &str) -> Result<(usize, Option<Time>), String> {
     if let Ok(events) = text.parse::<usize>() {
         return match events <= travel.len() {
-            true => Ok(events),
+            true => Ok((events, None)),
             false => Err(format!("there are only {} events", travel.len())),
         };
     }
     let at = duration(text)
         .map_err(|_| format!("`{text}` is neither a number of events nor a time such as 10.5s"))?;
-    Ok(travel.events_by(Time::ZERO + at))
+    let at = Time::ZERO + at;
+    Ok((travel.events_by(at), Some(at)))
 }
 
 /// On the loopback interface, and nowhere else.
@@ -176,10 +177,11 @@ fn port(server: &tiny_http::Server) -> u16 {
 
 fn opening(
     stage: &Stage<'_>,
+    asked: Option<Time>,
     control: &tiny_http::Server,
     ports: &[(String, tiny_http::Server)],
 ) -> String {
-    let mut text = stage.described();
+    let mut text = stage.described(asked);
     for (name, server) in ports {
         text += &format!("  {name:<8} http://127.0.0.1:{}\n", port(server));
     }

@@ -57,6 +57,23 @@ pub(super) fn check(
     checker.found.found()
 }
 
+/// What is wrong with a name, of a file that is called so.
+pub(super) fn misnamed(name: &str, stem: Option<&str>) -> Mistakes {
+    let mut found = Mistakes::default();
+    let mut wrong = |message: String, help: &str| {
+        found.at(Path::of("name"), Value, message, help);
+    };
+    if !is_kebab_case(name) {
+        let help =
+            "use small letters, digits and single hyphens, for example `kubernetes-endpoints`";
+        wrong(format!("the name `{name}` is not in kebab-case"), help);
+    } else if let Some(stem) = stem.filter(|stem| *stem != name) {
+        let message = format!("the name `{name}` differs from the file's");
+        wrong(message, &format!("write `{stem}`, or rename the file"));
+    }
+    found
+}
+
 impl Checker<'_> {
     pub(super) fn wrong(
         &mut self,
@@ -69,25 +86,7 @@ impl Checker<'_> {
     }
 
     fn title(&mut self, stem: Option<&str>) {
-        let name = &self.scenario.name;
-        if !is_kebab_case(name) {
-            let help =
-                "use small letters, digits and single hyphens, for example `kubernetes-endpoints`";
-            self.wrong(
-                Path::of("name"),
-                Value,
-                format!("the name `{name}` is not in kebab-case"),
-                help,
-            );
-        } else if let Some(stem) = stem.filter(|stem| stem != name) {
-            let message = format!("the name `{name}` differs from the file's");
-            self.wrong(
-                Path::of("name"),
-                Value,
-                message,
-                format!("write `{stem}`, or rename the file"),
-            );
-        }
+        self.found.extend(misnamed(&self.scenario.name, stem));
         if self.scenario.about.trim().is_empty() {
             self.wrong(
                 Path::of("about"),

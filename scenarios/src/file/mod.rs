@@ -30,13 +30,27 @@ pub use wavetank_component::values::{Choices, Duration, Range, Release, Written,
 
 use report::Source;
 use wavetank_cluster::Components;
-use wavetank_component::file::tree::{self, Node};
+use wavetank_component::Finding;
+use wavetank_component::file::path::Path;
+use wavetank_component::file::tree::{self, Node, Shape};
 
 /// Reads a scenario from YAML text.
 ///
 /// `name` is shown in the report. If it ends in `.yaml` or `.yml` it is taken for a path, and
 /// the scenario's own name must be that file's stem.
 pub fn parse(name: &str, text: &str, components: &Components) -> Result<Scenario, Report> {
+    match parse_misnamed(name, text, components)? {
+        (scenario, None) => Ok(scenario),
+        (_, Some(misnamed)) => Err(misnamed),
+    }
+}
+
+/// The same, of a scenario in which nothing but its name is wrong as well: then what is wrong with it is the report.
+pub fn parse_misnamed(
+    name: &str,
+    text: &str,
+    components: &Components,
+) -> Result<(Scenario, Option<Report>), Report> {
     let source = Source { name, text };
     let mut tree = tree::parse(text).map_err(|error| source.report([explain::yaml(&error)]))?;
     let format = Format::new(components);
@@ -44,19 +58,31 @@ pub fn parse(name: &str, text: &str, components: &Components) -> Result<Scenario
     let misread = errors
         .iter()
         .map(|error| explain::reading(&format, &source, &tree, error));
-    // The checks would raise false alarms about what could not be read.
+    // The checks would raise false alarms about what could not be read, but for that of the name.
     let Some(scenario) = scenario.filter(|_| errors.is_empty()) else {
-        return Err(source.report(misread));
+        let misnamed = match tree.sound("name").map(|entry| &entry.node.shape) {
+            Some(Shape::Text(own)) => check::misnamed(own, stem(name)).found(),
+            _ => Vec::new(),
+        };
+        let misnamed = misnamed
+            .iter()
+            .map(|finding| explain::finding(&tree, finding));
+        return Err(source.report(misread.chain(misnamed)));
     };
     let findings = check::check(&scenario, stem(name), components);
     if findings.is_empty() {
-        return Ok(scenario);
+        return Ok((scenario, None));
     }
-    Err(source.report(
+    let report = source.report(
         findings
             .iter()
             .map(|finding| explain::finding(&tree, finding)),
-    ))
+    );
+    let is_name = |finding: &Finding| finding.path == Path::of("name");
+    match findings.iter().all(is_name) {
+        true => Ok((scenario, Some(report))),
+        false => Err(report),
+    }
 }
 
 /// Reads a scenario from the head of a trace.

@@ -3,10 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wavetank_component::Component;
-use wavetank_version::{Composition, Defect, Kind, List, OptionIs, Unfit, Version};
+use wavetank_version::{Composition, Defect, Kind, List, Unfit, Version};
 
 use super::job::Job;
 use crate::case::{Flip, Hidden};
+
+/// What a defect wants that shows between releases only.
+pub(super) const SEVERAL_RELEASES: &str =
+    "processes of several releases (`rollout: {from: previous}` in `topology`)";
 
 /// The names of defects and fixes.
 pub(super) fn names(defects: impl Iterator<Item = &'static Defect>) -> Vec<String> {
@@ -99,8 +103,7 @@ impl Job {
         };
         let unfit = self.check_places(&asked).err();
         let hiding = || {
-            let wanted: Vec<String> = self.hiding(defect).map(|o| o.to_string()).collect();
-            let wanted = wanted.join(" and ");
+            let wanted = self.hiding(defect).join(" and ");
             (!wanted.is_empty())
                 .then(|| format!("has a place here but does not show: it shows only with {wanted}"))
         };
@@ -132,7 +135,7 @@ impl Job {
     pub(super) fn hidden(&self) -> Vec<Hidden> {
         let off = |defect: &&Defect| defect.kind != Kind::Fix && !self.has(defect);
         let hidden = self.judged().filter(off).filter_map(|defect| {
-            let wanted: Vec<String> = self.hiding(defect).map(|o| o.to_string()).collect();
+            let wanted = self.hiding(defect);
             let name = defect.name.to_owned();
             let shows_with = wanted.join(" and ");
             (!wanted.is_empty()).then_some(Hidden { name, shows_with })
@@ -140,16 +143,26 @@ impl Job {
         hidden.collect()
     }
 
-    /// The options that hide a defect which has a place.
-    fn hiding(&self, defect: &Defect) -> impl Iterator<Item = OptionIs> {
+    /// What is missing for a defect to show that has a place.
+    fn hiding(&self, defect: &Defect) -> Vec<String> {
         let wanted = defect.shows_with.into_iter().flatten();
-        wanted.filter(|wanted| !self.spec.may_be(*wanted))
+        let options = wanted.filter(|wanted| !self.spec.may_be(*wanted));
+        let releases = || {
+            let releases = self.components.releases(&self.spec);
+            releases.iter().collect::<BTreeSet<_>>().len()
+        };
+        let alike = defect.shows_between_releases && releases() < 2;
+        let several = alike.then(|| SEVERAL_RELEASES.to_owned());
+        options
+            .map(|option| option.to_string())
+            .chain(several)
+            .collect()
     }
 
     /// Those that have a place, and would show: there are properties that judge their component, and the options are
     /// such.
     pub(super) fn showing(&self) -> impl Iterator<Item = &'static Defect> {
-        let shows = |defect: &&'static Defect| self.hiding(defect).next().is_none();
+        let shows = |defect: &&'static Defect| self.hiding(defect).is_empty();
         self.judged().filter(shows)
     }
 

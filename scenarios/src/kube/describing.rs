@@ -11,6 +11,7 @@ use wavetank_engine::FaultKind;
 use wavetank_releases::Release;
 use wavetank_version::{Composition, Defect, Kind};
 
+use super::defects::SEVERAL_RELEASES;
 use super::{Kube, flags, library};
 use crate::case::Case as _;
 use crate::catalogue::{Described, Listed};
@@ -206,7 +207,9 @@ fn defect(kube: &Kube, defect: &'static Defect) -> Described {
         .iter()
         .chain(defect.shows_with.iter().flatten());
     let options = options.map(|option| format!("{option} in `options`"));
-    let wanted = component_needs.into_iter().chain(options);
+    let several = defect.shows_between_releases.then_some(SEVERAL_RELEASES);
+    let several = several.map(str::to_owned);
+    let wanted = component_needs.into_iter().chain(options).chain(several);
     let ships = Some(flags::shipped_with(defect)).filter(|ships| !ships.is_empty());
     let fitting = (!defect.is_of_etcd()).then(|| releases_that_fit(defect));
     let jobs = jobs(kube);

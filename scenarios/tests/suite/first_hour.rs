@@ -309,6 +309,14 @@ fn what_there_is_can_be_looked_up() {
             "wavetank check",
         ],
     );
+    // It shows only where servers of two releases run, and its example finds it there (`defects.rs` does the same).
+    run(&["describe", "stored-in-newest-version"]).expect(
+        0,
+        &[
+            "processes of several releases (`rollout: {from: previous}` in `topology`)",
+            "run rolling-upgrade --fixed --defect stored-in-newest-version --seeds 0..2000",
+        ],
+    );
     run(&["describe", "informers-converge"]).expect(0, &["a property", "watch-storm", "relist"]);
     run(&["describe", "stop"]).expect(0, &["a kind of fault", "SIGTERM", "rolling-upgrade"]);
     run(&["describe", "stopp"]).expect(2, &["nothing is called `stopp`; did you mean `stop`?"]);

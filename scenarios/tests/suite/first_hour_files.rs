@@ -379,6 +379,40 @@ fn refused(name: &str, rest: &str, says: &[&str]) {
 }
 
 #[test]
+fn a_name_that_is_not_the_file_s_hides_nothing_that_processes_do_not_understand() {
+    let dir = scratch("misnamed");
+    let text = "name: other\nabout: Two mistakes.\nrelease: v1.36\nstorm: 20s\ncalm: 500s\n\
+                topology: {apiservers: 1, custom-resource-users: 1, watch-cache: true}\n\
+                options: {endpoint-reconciler-type: none}\n\
+                plan: [{at: 5s, tell: {process: d1, what: define, with: {foo: 1}}}]\n";
+    fs::write(dir.join("misnamed.yaml"), text).expect("a folder of our own");
+    run(&dir, &["run", "misnamed.yaml", "--seeds", "0..1"]).expect(
+        2,
+        &[
+            "the name `other` differs from the file's",
+            "unknown field `foo`",
+        ],
+    );
+}
+
+#[test]
+fn custom_resources_are_of_releases_that_are_modelled_with_them() {
+    let dir = scratch("too-old");
+    let text = "name: too-old\nabout: A release before.\nrelease: v1.20\nstorm: 20s\ncalm: 500s\n\
+                topology: {apiservers: 1, custom-resource-users: 1}\n\
+                options: {endpoint-reconciler-type: none}\n";
+    fs::write(dir.join("too-old.yaml"), text).expect("a folder of our own");
+    run(&dir, &["run", "too-old.yaml", "--seeds", "0..1"]).expect(
+        2,
+        &[
+            "those of v1.20 do not here",
+            "upstream serves `apiextensions.k8s.io/v1` since v1.16",
+            "write `release: v1.36`, or remove `custom-resource-users`",
+        ],
+    );
+}
+
+#[test]
 fn what_a_user_of_custom_resources_is_told_is_looked_at() {
     let tell = |what: &str, with: &str| {
         format!(

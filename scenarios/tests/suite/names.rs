@@ -126,6 +126,30 @@ fn functions(text: &str) -> Vec<(String, &str)> {
         .collect()
 }
 
+/// Properties speak to people: no message of one shows a value as Rust writes it (`Some(41)`, `None`).
+#[test]
+fn properties_say_what_they_found_in_words() {
+    let mut looked = 0;
+    let mut all = Vec::new();
+    sources(&root().join("sim"), &mut all);
+    for path in all {
+        let text = path.to_str().expect("UTF-8").replace('\\', "/");
+        let is_property = ["properties", "/monitors"]
+            .iter()
+            .any(|part| text.contains(part));
+        if !is_property || text.ends_with("/testing.rs") {
+            continue;
+        }
+        looked += 1;
+        let source = fs::read_to_string(&path).expect("a source");
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let in_code = |line: &&str| line.contains(":?}") && !line.trim_start().starts_with("//");
+        let debugged: Vec<&str> = code.lines().filter(in_code).collect();
+        assert!(debugged.is_empty(), "{text}: {debugged:#?}");
+    }
+    assert!(looked > 40, "{looked}");
+}
+
 #[test]
 fn functions_bear_their_upstream_names() {
     let root = root();

@@ -36,6 +36,10 @@ fn names(list: &Json) -> Vec<String> {
 #[test]
 fn of_two_servers_one_shows_what_is_stale() {
     let serving = stale("35s", &[]);
+    // The time that was asked for, and the event that it stands at.
+    let opening = &serving.opening;
+    assert!(opening.contains("at 35 s, after event "), "{opening}");
+    assert!(opening.contains(", which was at 34."), "{opening}");
     assert_eq!(services(&serving, "a1"), ["kubernetes", "n1"]);
     assert_eq!(services(&serving, "a2"), ["kubernetes", "n2"]);
     // Time stands still: the same again.
@@ -50,6 +54,30 @@ fn of_two_servers_one_shows_what_is_stale() {
     let groups = serving.get("a1", "/apis");
     assert_eq!(groups["kind"], "APIGroupList");
     assert_eq!(serving.get("a1", "/version")["major"], "1");
+}
+
+/// Its servers have no watch cache of it. Whoever asks is told in words, reader, watcher or writer, and a world that is
+/// written to goes on.
+#[test]
+fn what_nobody_in_a_scenario_uses_is_not_there() {
+    let serving = stale("35s", &["--writes"]);
+    let maps = "/api/v1/namespaces/default/configmaps";
+    for (method, path) in [
+        ("GET", maps.to_owned()),
+        ("GET", format!("{maps}?watch=true")),
+        ("DELETE", format!("{maps}/a")),
+    ] {
+        let (code, body) = serving.ask("a1", method, &path, "");
+        assert_eq!(code, 404, "{method} {path}: {body}");
+        let status: Json = serde_json::from_str(&body).expect("a Status");
+        assert_eq!(
+            status["message"],
+            "nobody in this scenario uses configmaps, so its apiservers do not have them; with `guests: true` in the \
+             topology of a scenario file they have everything"
+        );
+    }
+    let (code, body) = serving.ask("a1", "DELETE", "/api/v1/namespaces/default/services/n2", "");
+    assert_eq!(code, 200, "{body}");
 }
 
 #[test]

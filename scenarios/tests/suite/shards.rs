@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value as Json, json};
 use support::{Done, files, game, game_command, root, scratch, wavetank};
 use wavetank_api::Body;
-use wavetank_api::decode::{self, FieldValidation};
+use wavetank_api::decode::{self, FieldValidation, Reading};
 use wavetank_api::kinds::JOBS;
 
 /// What is swept: violations of several kinds, each in many seeds.
@@ -277,7 +277,7 @@ fn the_job_of_the_documentation_runs_a_shard() {
         &body,
         Some("application/yaml"),
         &JOBS,
-        FieldValidation::Strict,
+        Reading::newest(FieldValidation::Strict),
     );
     let (job, warnings) = read.expect("every field is one of a Job");
     assert!(warnings.is_empty(), "{warnings:?}");
@@ -399,8 +399,8 @@ fn parts_of_a_larger_search_share_the_work() {
 #[test]
 fn what_a_part_finds_all_find() {
     let dir = scratch("found-by-a-part");
-    let defect = ["--without", "fix-stop-under-lock"];
-    let code = |number| search(&dir, "held-up-removal", number, &defect).code;
+    let defect = ["--defect", "first-address-is-given-away"];
+    let code = |number| search(&dir, "first-address", number, &defect).code;
     let codes: Vec<_> = (1..=PARTS).map(code).collect();
     assert!(codes.contains(&Some(1)), "{codes:?}");
     let merged = command(&dir, &["merge", "parts", "--out", "all"]);

@@ -13,6 +13,7 @@ pub(crate) mod values;
 mod yaml;
 
 use serde_json::json;
+use wavetank_version::Version;
 
 use crate::http::Body;
 use crate::json::{self, Json};
@@ -99,18 +100,45 @@ impl Said {
 /// Why a body was refused: what it says it is, if that could be read, and the decoder's error.
 type Refusal = (Option<Said>, String);
 
+/// How a body is read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Reading {
+    /// What becomes of fields that are unknown.
+    pub validation: FieldValidation,
+    /// The release whose fields are known; `None` stands for the newest.
+    pub release: Option<Version>,
+}
+
+impl Reading {
+    /// As a server of this release reads it.
+    pub fn of(release: Version, validation: FieldValidation) -> Reading {
+        Reading {
+            validation,
+            release: Some(release),
+        }
+    }
+
+    /// As the newest release does.
+    pub fn newest(validation: FieldValidation) -> Reading {
+        Reading {
+            validation,
+            release: None,
+        }
+    }
+}
+
 /// An object of this resource out of the body of a create or an update, with warnings. It is as the
 /// server would write it, with its defaults.
 pub fn object(
     body: &Body,
     content_type: Option<&str>,
     resource: &'static Resource,
-    validation: FieldValidation,
+    reading: Reading,
 ) -> Result<(Json, Vec<String>), Status> {
     let api_version = resource.api_version();
     let own = match resource.strategy.custom() {
-        Some(custom) => custom::object(body, content_type, resource, custom, validation),
-        None => kind(body, content_type, &api_version, resource.kind, validation),
+        Some(custom) => custom::object(body, content_type, resource, custom, reading.validation),
+        None => kind(body, content_type, &api_version, resource.kind, reading),
     };
     let (mut json, warnings) = match own {
         Ok(read) => read,
@@ -124,8 +152,16 @@ pub fn object(
             None => return Err(refusal),
         },
     };
-    resource.strategy.default(&mut json);
+    default(resource, &mut json, reading.release);
     Ok((json, warnings))
+}
+
+/// What a server of a release adds to what it has read.
+pub(crate) fn default(resource: &Resource, json: &mut Json, release: Option<Version>) {
+    resource.strategy.default(json);
+    if let Some(id) = schema::kind(&resource.api_version(), resource.kind) {
+        typed::forget(json, id, release);
+    }
 }
 
 /// The version that a body says it is of, if it is another one of the same kind.
@@ -153,10 +189,10 @@ pub fn target(
     body: &Body,
     content_type: Option<&str>,
     target: Target,
-    validation: FieldValidation,
+    reading: Reading,
 ) -> Result<(Json, Vec<String>), Status> {
     let Target { api_version, kind } = target;
-    self::kind(body, content_type, api_version, kind, validation)
+    self::kind(body, content_type, api_version, kind, reading)
 }
 
 fn kind(
@@ -164,21 +200,22 @@ fn kind(
     content_type: Option<&str>,
     api_version: &str,
     kind: &str,
-    validation: FieldValidation,
+    reading: Reading,
 ) -> Result<(Json, Vec<String>), Status> {
+    let release = reading.release;
     let format = negotiate_input_serializer(content_type)?;
     let refused = |refusal| transform_decode_error(refusal, kind, body);
     let read = match (body, format) {
-        (Body::Json(json), _) => tree(&**json, api_version, kind),
+        (Body::Json(json), _) => tree(&**json, api_version, kind, release),
         (_, Format::Json) => text::parse(bytes(body))
             .map_err(|error| (None, no_kind(&error)))
-            .and_then(|node| tree(&node, api_version, kind)),
+            .and_then(|node| tree(&node, api_version, kind, release)),
         (_, Format::Yaml) => yaml_to_json(bytes(body))
             .map_err(|error| (None, error))
-            .and_then(|json| tree(&json, api_version, kind)),
+            .and_then(|json| tree(&json, api_version, kind, release)),
     };
     let (json, said, strict) = read.map_err(refused)?;
-    match validation {
+    match reading.validation {
         FieldValidation::Ignore => Ok((json, Vec::new())),
         FieldValidation::Warn => Ok((json, strict)),
         FieldValidation::Strict if strict.is_empty() => Ok((json, strict)),
@@ -243,8 +280,9 @@ fn tree<T: Tree>(
     tree: &T,
     api_version: &str,
     kind: &str,
+    release: Option<Version>,
 ) -> Result<(Json, Said, Vec<String>), Refusal> {
-    let (mut json, said, strict) = decode(tree, api_version, kind, SCHEME)?;
+    let (mut json, said, strict) = decode(tree, api_version, kind, SCHEME, release)?;
     if (said.kind.as_str(), said.api_version.as_str()) != (kind, api_version) {
         let error = format!(
             "converting (v1.{}) to ({}.{kind}): unknown conversion",
@@ -265,8 +303,9 @@ pub(crate) fn reread(
     json: &Json,
     api_version: &str,
     kind: &str,
+    release: Option<Version>,
 ) -> Result<(Json, Vec<String>), String> {
-    let read = tree(json, api_version, kind).map_err(|(_, error)| error)?;
+    let read = tree(json, api_version, kind, release).map_err(|(_, error)| error)?;
     let (json, _, strict) = read;
     Ok((json, strict))
 }
@@ -285,6 +324,7 @@ fn decode<T: Tree>(
     api_version: &str,
     kind: &str,
     scheme: &str,
+    release: Option<Version>,
 ) -> Result<(Json, Said, Vec<String>), Refusal> {
     let mut said = interpret(tree).map_err(|error| (None, error))?;
     if said.kind.is_empty() {
@@ -326,7 +366,7 @@ fn decode<T: Tree>(
         );
         return Err((Some(said), error));
     }
-    match typed::read(tree, id) {
+    match typed::read(tree, id, release) {
         Ok(read) => Ok((read.json, said, read.strict)),
         Err(error) => Err((Some(said), error)),
     }
@@ -423,12 +463,24 @@ pub fn resets_managed_fields(body: &Body) -> bool {
     let is_empty = |json: &Json| json::at(json, &FIELDS) == Some(&json!([]));
     match body {
         Body::Json(json) => is_empty(json),
+        body if !may_name(bytes(body), FIELDS[1]) => false,
         body => yaml_to_json(bytes(body)).is_ok_and(|json| is_empty(&json)),
     }
 }
 
+/// May there be a field of this name? It stands in the text as it is, unless something is escaped or has a tag. To look for
+/// it is faster than to read YAML, and hardly anybody names it.
+fn may_name(text: &[u8], field: &str) -> bool {
+    let has = |part: &[u8]| text.windows(part.len()).any(|of| of == part);
+    has(field.as_bytes()) || has(b"\\") || has(b"!")
+}
+
 /// The options in the body of a deletion; `None` if it is empty and they are in the query.
-pub fn delete_options(body: &Body, content_type: Option<&str>) -> Result<Option<Json>, Status> {
+pub fn delete_options(
+    body: &Body,
+    content_type: Option<&str>,
+    release: Option<Version>,
+) -> Result<Option<Json>, Status> {
     let empty = match body {
         Body::Empty => true,
         Body::Bytes(bytes) => bytes.is_empty(),
@@ -438,13 +490,13 @@ pub fn delete_options(body: &Body, content_type: Option<&str>) -> Result<Option<
         return Ok(None);
     }
     let read = match (body, negotiate_input_serializer(content_type)?) {
-        (Body::Json(json), _) => decode(&**json, "v1", "DeleteOptions", META_SCHEME),
+        (Body::Json(json), _) => decode(&**json, "v1", "DeleteOptions", META_SCHEME, release),
         (_, Format::Json) => text::parse(bytes(body))
             .map_err(|error| (None, no_kind(&error)))
-            .and_then(|node: Node| decode(&node, "v1", "DeleteOptions", META_SCHEME)),
+            .and_then(|node: Node| decode(&node, "v1", "DeleteOptions", META_SCHEME, release)),
         (_, Format::Yaml) => yaml_to_json(bytes(body))
             .map_err(|error| (None, error))
-            .and_then(|json| decode(&json, "v1", "DeleteOptions", META_SCHEME)),
+            .and_then(|json| decode(&json, "v1", "DeleteOptions", META_SCHEME, release)),
     };
     let (options, ..) = read.map_err(|(_, error)| Status::new_bad_request(error))?;
     Ok(Some(options))
@@ -456,7 +508,7 @@ pub fn canonical(resource: &Resource, object: &Json) -> Result<Json, String> {
     let api_version = resource.api_version();
     let id = schema::kind_or_custom(&api_version, resource.kind)
         .ok_or_else(|| format!("no table of {}", resource.kind))?;
-    let mut read = typed::read(object, id)?.json;
+    let mut read = typed::read(object, id, None)?.json;
     json::set(&mut read, &["apiVersion"], api_version);
     json::set(&mut read, &["kind"], resource.kind);
     Ok(read)

@@ -168,6 +168,35 @@ pub fn storage_version_hash(group: &str, version: &str, kind: &str) -> String {
     STANDARD.encode(&hash[..8])
 }
 
+/// Kinds that upstream's server encodes for storage in another version than the one that is served: `NewStorageFactoryConfig`
+/// says those that a server of the release before must read, and `createAPIExtensionsConfig` that definitions are shorter
+/// in v1beta1. Here they are stored as they are served; no client sees more of it than the hash.
+const ENCODED_IN: [(&str, &str, &str); 3] = [
+    (
+        "admissionregistration.k8s.io",
+        "MutatingAdmissionPolicy",
+        "v1beta1",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "MutatingAdmissionPolicyBinding",
+        "v1beta1",
+    ),
+    (
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        "v1beta1",
+    ),
+];
+
+/// The version in which upstream's server stores a kind.
+fn encoding_version(resource: &Resource) -> &'static str {
+    let other = ENCODED_IN
+        .into_iter()
+        .find(|(group, kind, _)| (*group, *kind) == (resource.group, resource.kind));
+    other.map_or(resource.version, |(.., version)| version)
+}
+
 fn owned(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
@@ -186,7 +215,7 @@ pub fn api_resources(resource: &'static Resource, release: Version) -> Vec<ApiRe
         verbs: verbs(resource, release),
         short_names: owned(shown.short_names),
         categories: owned(shown.categories),
-        storage_version_hash: storage_version_hash(hub.group, hub.version, hub.kind),
+        storage_version_hash: storage_version_hash(hub.group, encoding_version(hub), hub.kind),
     };
     let of = |subresource: &Subresource| ApiResource {
         name: format!("{}/{}", resource.plural, subresource.name),
@@ -290,6 +319,9 @@ mod tests {
         // Both versions are stored in one.
         assert_eq!(hash(&kinds::NEW_EVENTS).as_deref(), Some("r2yiGXH7wu8="));
         assert_eq!(hash(&kinds::OLD_AUTOSCALERS), hash(&kinds::AUTOSCALERS));
+        // Definitions are written in v1beta1.
+        let definitions = hash(&crate::apiextensions::CUSTOM_RESOURCE_DEFINITIONS);
+        assert_eq!(definitions.as_deref(), Some("jfWCUB31mvA="));
     }
 
     #[test]

@@ -227,7 +227,7 @@ impl Writer<'_> {
             (Shape::Map(_), Some(value)) => self.tagged(depth, Some(value)),
             (_, Some(value)) => self.out.push_str(&render::sorted(value)),
             (_, None) => {
-                let zero = crate::decode::typed::zero(ty);
+                let zero = crate::decode::typed::zero(ty, None);
                 self.out.push_str(&render::sorted(&zero));
             }
         }

@@ -150,7 +150,7 @@ fn of_definitions<'a>(
     definitions: impl Iterator<Item = &'a Json> + Clone,
 ) -> Json {
     let (name, of) = (group.name.as_str(), version.version.as_str());
-    let mut schemas = definitions::Schemas::of(name, of);
+    let mut schemas = definitions::Schemas::of_definitions(name, of);
     let mut paths = Map::new();
     for (resource, below) in with_subresources(version) {
         let definition = definitions
@@ -165,7 +165,7 @@ fn of_definitions<'a>(
         let list = custom::gvk_to_model_name(name, of, &list_kind);
         schemas.add(
             &list,
-            custom::build_list_schema(&kind, name, of, &list_kind),
+            custom::build_list_schema(definition, &kind, name, of, &list_kind),
         );
         let served = Served {
             group: name,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wavetank_version::Version;
 
-use crate::decode::{self, FieldValidation};
+use crate::decode::{self, FieldValidation, Reading};
 use crate::gates;
 use crate::http::{Body, Query};
 use crate::json::{self, Json};
@@ -61,7 +61,7 @@ pub struct WriteOptions {
     /// `force`, of an apply.
     pub force: bool,
     /// `fieldValidation`
-    pub validation: FieldValidation,
+    pub reading: Reading,
 }
 
 /// `propagationPolicy`
@@ -306,11 +306,14 @@ impl WriteOptions {
             dry_run: !dry_run.is_empty(),
             field_manager: manager.into(),
             force: query.get("force").is_some_and(bool),
-            validation: match validation {
-                "Ignore" => FieldValidation::Ignore,
-                "Strict" => FieldValidation::Strict,
-                _ => FieldValidation::Warn,
-            },
+            reading: Reading::of(
+                release,
+                match validation {
+                    "Ignore" => FieldValidation::Ignore,
+                    "Strict" => FieldValidation::Strict,
+                    _ => FieldValidation::Warn,
+                },
+            ),
         })
     }
 }
@@ -329,8 +332,9 @@ impl DeleteOptions {
         query: &Query,
         body: &Body,
         content_type: Option<&str>,
+        release: Version,
     ) -> Result<DeleteOptions, Status> {
-        let json = match decode::delete_options(body, content_type)? {
+        let json = match decode::delete_options(body, content_type, Some(release))? {
             Some(json) => json,
             None => DeleteOptions::of_query(query)?,
         };
@@ -455,7 +459,8 @@ mod tests {
             "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: \
              supported values: \"All\""
         );
-        let delete = |query: &str| DeleteOptions::of(&Query::parse(query), &Body::Empty, None);
+        let delete =
+            |query: &str| DeleteOptions::of(&Query::parse(query), &Body::Empty, None, V1_36);
         let options = delete("gracePeriodSeconds=0&uid=x").expect("options");
         assert_eq!(
             (options.grace, options.uid.as_deref()),

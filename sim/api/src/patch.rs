@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use crate::apiextensions::CustomVersion;
 use crate::decode::text::{self, Node};
 use crate::decode::typed::{self, Read};
-use crate::decode::{self, FieldValidation};
+use crate::decode::{self, FieldValidation, Reading};
 use crate::http::Body;
 use crate::json::{self, Json, Map};
 use crate::kinds::Resource;
@@ -95,7 +95,7 @@ pub fn apply(
     current: &Json,
     patch: &Body,
     resource: &'static Resource,
-    validation: FieldValidation,
+    reading: Reading,
 ) -> Result<(Json, Vec<String>), Status> {
     let custom = resource.strategy.custom();
     // The server knows no keys by which lists of a custom kind could be merged.
@@ -108,9 +108,9 @@ pub fn apply(
         current,
         patch,
         (&api_version, resource.kind, custom),
-        validation,
+        reading,
     )?;
-    resource.strategy.default(&mut json);
+    decode::default(resource, &mut json, reading.release);
     Ok((json, warnings))
 }
 
@@ -143,13 +143,13 @@ pub fn apply_to_target(
     current: &Json,
     patch: &Body,
     target: decode::Target,
-    validation: FieldValidation,
+    reading: Reading,
 ) -> Result<(Json, Vec<String>), Status> {
     let decode::Target {
         api_version,
         kind: of,
     } = target;
-    apply_to(kind, current, patch, (api_version, of, None), validation)
+    apply_to(kind, current, patch, (api_version, of, None), reading)
 }
 
 fn apply_to(
@@ -157,7 +157,7 @@ fn apply_to(
     current: &Json,
     patch: &Body,
     (api_version, of, custom): (&str, &str, Option<&CustomVersion>),
-    validation: FieldValidation,
+    reading: Reading,
 ) -> Result<(Json, Vec<String>), Status> {
     let id = schema::kind_or_custom(api_version, of)
         .ok_or_else(|| Status::untyped(format!("no table of {api_version} {of}")))?;
@@ -173,7 +173,7 @@ fn apply_to(
         kind: of,
         id,
         custom,
-        validation,
+        reading,
     };
     match kind {
         PatchKind::Json => request.operations(current),
@@ -190,7 +190,7 @@ struct Patch<'a> {
     id: StructId,
     /// Its rules, if a definition has made the kind.
     custom: Option<&'a CustomVersion>,
-    validation: FieldValidation,
+    reading: Reading,
 }
 
 fn undecodable(error: &str) -> Status {
@@ -231,7 +231,7 @@ fn invalid(patch: impl Into<Bad>, error: String) -> Status {
 
 impl Patch<'_> {
     fn ignores(&self) -> bool {
-        self.validation == FieldValidation::Ignore
+        self.reading.validation == FieldValidation::Ignore
     }
 
     fn operations(&self, current: &Json) -> Result<(Json, Vec<String>), Status> {
@@ -375,12 +375,12 @@ impl Patch<'_> {
         };
         let read = match self.custom {
             Some(custom) => decode::custom::reread(&json, custom),
-            None => decode::reread(&json, self.api_version, self.kind),
+            None => decode::reread(&json, self.api_version, self.kind, self.reading.release),
         };
         let (read, unknown) = read.map_err(|error| invalid(shown(), error))?;
         let mut all = strict;
         all.extend(unknown);
-        match self.validation {
+        match self.reading.validation {
             FieldValidation::Ignore => Ok((read, Vec::new())),
             FieldValidation::Strict if !all.is_empty() => {
                 Err(invalid(shown(), decode::strict_decoding_error(&all)))
@@ -404,12 +404,13 @@ impl Patch<'_> {
         let Read {
             mut json,
             strict: unknown,
-        } = typed::convert(&merged, self.id).map_err(|error| invalid(shown.as_str(), error))?;
+        } = typed::convert(&merged, self.id, self.reading.release)
+            .map_err(|error| invalid(shown.as_str(), error))?;
         json::set(&mut json, &["apiVersion"], self.api_version);
         json::set(&mut json, &["kind"], self.kind);
         let mut all = strict;
         all.extend(unknown);
-        match self.validation {
+        match self.reading.validation {
             FieldValidation::Ignore => Ok((json, Vec::new())),
             FieldValidation::Strict if !all.is_empty() => {
                 Err(invalid(shown, decode::strict_decoding_error(&all)))

@@ -2,10 +2,13 @@
 //! are written, when they are left out, and how they are merged.
 //!
 //! The table `schema/types.txt` is generated (`cargo run -p wavetank-api --example types --`), `schema/ours.txt` is what is not upstream's.
+//! It is that of the newest release, and says of each field which release brought it.
 //! Both are read once, when a kind is first asked for. What values mean does not belong here.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+use wavetank_version::{Gate, Version};
 
 use crate::json::Json;
 
@@ -132,6 +135,8 @@ pub(crate) struct Field {
     pub(crate) default: Option<Json>,
     /// Only releases before that of the table have it: before this one of the struct.
     pub(crate) before: Option<&'static str>,
+    /// The releases that have it; `None` if all that have the struct do.
+    pub(crate) since: Option<Gate>,
     /// Its number in protobuf, after those of the messages in which it lies: what is embedded is one. Empty of what has
     /// none.
     pub(crate) numbers: Vec<u32>,
@@ -140,6 +145,8 @@ pub(crate) struct Field {
 /// A Go struct; embedded ones are spread out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Struct {
+    /// What it is called in the table, `core.ConfigMap`.
+    pub(crate) full_name: &'static str,
     /// Its package, `core`.
     pub(crate) package: &'static str,
     /// Its name without a package, `ConfigMap`.
@@ -148,6 +155,16 @@ pub(crate) struct Struct {
     pub(crate) fields: Vec<Field>,
     pub(crate) map: Option<MapType>,
     by_name: BTreeMap<&'static str, usize>,
+}
+
+impl Field {
+    /// Does a server of this release know it? `None` stands for that of the table.
+    pub(crate) fn is_in(&self, release: Option<Version>) -> bool {
+        match (self.since, release) {
+            (Some(since), Some(release)) => release.has(since),
+            _ => true,
+        }
+    }
 }
 
 impl Struct {
@@ -166,6 +183,8 @@ struct Schema {
     names: BTreeMap<&'static str, StructId>,
     /// By the names of kinds, and by the versions in which these are served: each body that is read is looked up here.
     kinds: BTreeMap<&'static str, Vec<(&'static str, StructId)>>,
+    /// Those of fields, each once.
+    gates: Vec<Gate>,
 }
 
 const TABLES: [&str; 3] = [
@@ -244,6 +263,12 @@ pub(crate) fn kind_or_custom(api_version: &str, kind: &str) -> Option<StructId> 
     }
 }
 
+/// Does a server of this release know each field of the table?
+pub(crate) fn is_known_to(release: Option<Version>) -> bool {
+    let has = |gate: &Gate| release.is_none_or(|release| release.has(*gate));
+    SCHEMA.gates.iter().all(has)
+}
+
 /// A struct by the name that it has in the table, `core.PodSpec`.
 pub(crate) fn named(name: &str) -> Option<StructId> {
     SCHEMA.names.get(name).copied()
@@ -260,6 +285,15 @@ pub(crate) fn field_names() -> Vec<&'static str> {
     let all = SCHEMA.structs.iter().flat_map(|of| of.fields.iter());
     let names: std::collections::BTreeSet<_> = all.map(|field| field.name).collect();
     names.into_iter().collect()
+}
+
+/// The releases since one, `1.20`.
+fn since(release: &str) -> Gate {
+    let numbers = release.split_once('.');
+    let numbers =
+        numbers.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let (major, minor) = numbers.expect("the table has a release here");
+    Gate::since(major, minor)
 }
 
 /// The lines of a struct, as they stand in the table.
@@ -300,12 +334,14 @@ impl Schema {
             structs: vec![Struct::default(); names.len()],
             names,
             kinds: BTreeMap::new(),
+            gates: Vec::new(),
         };
         let all: Vec<_> = schema.names.iter().map(|(n, id)| (*n, *id)).collect();
         for (name, id) in all {
             let head = raw[id.0].head.split(' ').skip(1);
             let (package, short) = name.split_once('.').unwrap_or(("", name));
             let mut built = Struct {
+                full_name: name,
                 package,
                 name: short,
                 map: head
@@ -325,6 +361,11 @@ impl Schema {
                     .position(|other| Some(other.name) == field.before);
                 let at = at.expect("it stands before a field of the table");
                 built.fields.insert(at, field);
+            }
+            for gate in built.fields.iter().filter_map(|field| field.since) {
+                if !schema.gates.contains(&gate) {
+                    schema.gates.push(gate);
+                }
             }
             built.by_name = built.fields.iter().map(|f| f.name).zip(0..).collect();
             if let Some(api_version) = served_in(&built) {
@@ -368,6 +409,7 @@ impl Schema {
                 map: None,
                 default: None,
                 before: None,
+                since: None,
                 numbers: Vec::new(),
             };
             for word in words {
@@ -383,6 +425,7 @@ impl Schema {
                     "map" => field.map = Some(map_type(value)),
                     "default" => field.default = serde_json::from_str(value).ok(),
                     "before" => field.before = Some(value),
+                    "since" => field.since = Some(since(value)),
                     "pb" => field.numbers.extend(value.parse::<u32>().ok()),
                     "optional" => field.required = false,
                     "required" => field.required = true,

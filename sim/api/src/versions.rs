@@ -55,7 +55,7 @@ fn written(resource: &Resource, mut object: Json) -> Json {
         map.insert("kind".to_owned(), resource.kind.into());
     }
     let id = schema::kind(&api_version, resource.kind);
-    match id.map(|id| typed::convert(&object, id)) {
+    match id.map(|id| typed::convert(&object, id, None)) {
         Some(Ok(read)) => read.json,
         _ => object,
     }

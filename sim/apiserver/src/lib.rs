@@ -32,6 +32,6 @@ pub use options::{Preconditions, StoreError};
 pub use quota::{Admitted, QuotaDefect};
 pub use server::{
     Admission, ApiServer, AuditLog, Audited, Config, HOOKS_DONE, Hook, HookFuture, ManagedFields,
-    MinCompatibility, STOP_BEGUN, ServerNote,
+    MinCompatibility, NOBODY_USES, STOP_BEGUN, ServerNote,
 };
 pub use storage::{Storage, Updated};

@@ -25,7 +25,9 @@ use crate::node::{NodeAnswer, NodeOrder};
 use crate::quota;
 use crate::registry::{RestStorage, UIDS, Uids};
 
-pub use config::{Admission, AuditLog, Audited, Config, ManagedFields, MinCompatibility};
+pub use config::{
+    Admission, AuditLog, Audited, Config, ManagedFields, MinCompatibility, NOBODY_USES,
+};
 use shutdown::{FIRST_HOOK, shutdown};
 pub(crate) use shutdown::{InFlight, LISTENER_CLOSES_BEFORE_REMOVAL, hooks_are_done, is_stopping};
 

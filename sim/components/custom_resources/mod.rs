@@ -21,7 +21,8 @@ use wavetank_apiserver::CustomDefect;
 use wavetank_apiserver::gates::CUSTOM_RESOURCES;
 use wavetank_client::{InformerDefect, monitors};
 use wavetank_component::{
-    Component, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Setup, Spec, Stored, Wiring,
+    Component, Hit, Load, Mistakes, Need, PropertyInfo, Replicas, Section, Setup, Spec, Stored,
+    Wiring,
 };
 use wavetank_engine::FaultKind;
 use wavetank_version::{List, Listed, Version};
@@ -53,6 +54,12 @@ pub fn is_on(spec: &Spec) -> bool {
 /// Do apiservers serve custom resources?
 pub fn are_served(spec: &Spec) -> bool {
     is_on(spec) || guests::come(spec)
+}
+
+/// The release of an apiserver that users of custom resources may come to, and that does not serve them here.
+fn unserved(spec: &Spec) -> Option<Version> {
+    let mut all = kube_apiserver::all_releases(spec).into_iter();
+    all.find(|release| is_on(spec) && !release.has(CUSTOM_RESOURCES))
 }
 
 /// How apiservers of this release serve them.
@@ -108,13 +115,22 @@ impl Component for CustomResources {
 
     fn check(&self, spec: &Spec, mistakes: &mut Mistakes) {
         kube_apiserver::needed_by(USERS, spec, mistakes);
+        if let Some(release) = unserved(spec) {
+            let message = format!(
+                "`{USERS}` need apiservers that serve definitions, and those of {release} do not here: upstream serves \
+                 `apiextensions.k8s.io/v1` since v1.16, but it is modelled as v1.36 has it, and in no release before"
+            );
+            let help = format!("write `release: v1.36`, or remove `{USERS}`");
+            mistakes.key(Section::Topology, USERS, message, help);
+        }
     }
 
     fn hints(&self, spec: &Spec) -> Vec<String> {
-        let mut all = kube_apiserver::all_releases(spec).into_iter();
-        let unserved = all.find(|release| is_on(spec) && !release.has(CUSTOM_RESOURCES));
-        let hint = unserved.map(|release| {
-            format!("an apiserver of {release} serves no custom resources here: they are modelled from v1.36 on")
+        let hint = unserved(spec).map(|release| {
+            format!(
+                "apiservers of {release} serve no custom resources here, as upstream's do: they are modelled as v1.36 has \
+                 them. So nothing is shown of them"
+            )
         });
         hint.into_iter().collect()
     }

@@ -178,6 +178,17 @@ fn fields(thing: &Json) -> BTreeMap<&str, (Option<u64>, Option<u64>)> {
     all
 }
 
+/// What there is of a manager: both are to have the same value.
+fn in_words((field, item): (Option<u64>, Option<u64>)) -> String {
+    match (field, item) {
+        (None, None) => "neither its field nor its item".to_owned(),
+        (Some(field), Some(item)) if field == item => format!("{field} in its field and its item"),
+        (Some(field), Some(item)) => format!("{field} in its field and {item} in its item"),
+        (Some(field), None) => format!("{field} in its field and no item"),
+        (None, Some(item)) => format!("no field and {item} in its item"),
+    }
+}
+
 /// Nobody gives up a field while the object lives, and nobody else changes it.
 fn applied_fields_stay(_: &World, note: &Note) -> Check {
     let mut looked = Check::Idle;
@@ -194,7 +205,8 @@ fn applied_fields_stay(_: &World, note: &Note) -> Check {
             let is = now.get(manager).copied().unwrap_or_default();
             let lost = is.0.is_none() || is.1.is_none();
             if lost || is.0 != is.1 {
-                let message = format!("{manager} has applied {was:?}, and now there is {is:?}");
+                let (was, is) = (in_words(was), in_words(is));
+                let message = format!("{manager} has applied {was}, and now there is {is}");
                 return violated("object", &change.key, message);
             }
             looked = Check::Held;
@@ -252,7 +264,8 @@ impl Property for AppliedStateIsReached {
             let is = fields(thing).get(manager).copied().unwrap_or_default();
             let fits = is.0.is_some_and(|is| own.may_be_last(is));
             if !fits || is.0 != is.1 {
-                let message = format!("{manager} has applied {last}, and there is {is:?}");
+                let is = in_words(is);
+                let message = format!("{manager} has applied {last}, and there is {is}");
                 return violated("object", object, message);
             }
             looked = Check::Held;
@@ -352,13 +365,22 @@ fn custom_informers_converge(world: &World) -> Check {
     looked
 }
 
+/// Objects with their revisions.
+fn listed(all: &BTreeMap<String, u64>) -> String {
+    let one = |(name, revision): (&String, &u64)| format!("{name} of revision {revision}");
+    match all.is_empty() {
+        true => "nothing".to_owned(),
+        false => all.iter().map(one).collect::<Vec<_>>().join(", "),
+    }
+}
+
 fn wrong(informer: &Informer, held: &BTreeMap<String, u64>) -> Option<String> {
     let own: BTreeMap<String, u64> = informer
         .content()
         .iter()
         .map(|(key, revision)| (key.to_string(), *revision))
         .collect();
-    (own != *held).then(|| format!("it holds {own:?}, and etcd {held:?}"))
+    (own != *held).then(|| format!("it holds {}, and etcd {}", listed(&own), listed(held)))
 }
 
 fn deleted_definitions_go(world: &World) -> Check {
@@ -389,5 +411,27 @@ fn leaves_nothing(world: &World) -> Check {
             violated("object", object, message)
         }
         None => Check::Held,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_there_is_of_a_manager_is_told_in_words() {
+        let words = [
+            ((None, None), "neither its field nor its item"),
+            ((Some(41), Some(41)), "41 in its field and its item"),
+            ((Some(41), Some(7)), "41 in its field and 7 in its item"),
+            ((Some(41), None), "41 in its field and no item"),
+            ((None, Some(7)), "no field and 7 in its item"),
+        ];
+        for (own, said) in words {
+            assert_eq!(in_words(own), said);
+        }
+        let held = BTreeMap::from([("n/a".to_owned(), 5), ("n/b".to_owned(), 6)]);
+        assert_eq!(listed(&held), "n/a of revision 5, n/b of revision 6");
+        assert_eq!(listed(&BTreeMap::new()), "nothing");
     }
 }

@@ -34,6 +34,8 @@ pub struct Defect {
     pub needs: Option<OptionIs>,
     /// The options without which it has a place but does not show: all of them.
     pub shows_with: [Option<OptionIs>; 2],
+    /// It has a place but does not show where all run the same release.
+    pub shows_between_releases: bool,
     of: Of,
 }
 
@@ -101,6 +103,7 @@ impl Defect {
             about,
             needs: None,
             shows_with: [None; 2],
+            shows_between_releases: false,
             of: Of::Kubernetes {
                 fits: Gate::ALWAYS,
                 ships: Gate::ALWAYS,
@@ -172,6 +175,14 @@ impl Defect {
             _ => panic!("it shows with two options already"),
         };
         Defect { shows_with, ..self }
+    }
+
+    /// It shows only where processes of several releases run.
+    pub const fn shows_between_releases(self) -> Defect {
+        Defect {
+            shows_between_releases: true,
+            ..self
+        }
     }
 
     /// Is it of etcd?

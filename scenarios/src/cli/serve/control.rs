@@ -105,7 +105,7 @@ impl Act<'_> {
             "/goto" => {
                 let to = match query.get("to").unwrap_or_default() {
                     "end" => self.travel.len(),
-                    text => moment(&self.travel, text)?,
+                    text => moment(&self.travel, text)?.0,
                 };
                 self.goto(to)?;
             }

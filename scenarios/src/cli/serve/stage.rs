@@ -73,17 +73,23 @@ impl<'a> Stage<'a> {
         }
     }
 
-    pub fn described(&self) -> String {
+    /// Where it stands. Between two events nothing changes: at a time that was asked for it stands after the last event
+    /// until then.
+    pub fn described(&self, asked: Option<Time>) -> String {
         let act = self.lock();
         let (travel, head) = (&act.travel, &act.travel.trace().head);
-        format!(
-            "{}, seed {}: after event {} of {}, at {} s\n",
-            head.case,
-            head.seed,
-            travel.at(),
-            travel.len(),
-            travel.world().now()
-        )
+        let (at, of, now) = (travel.at(), travel.len(), travel.world().now());
+        let place = match asked.filter(|asked| *asked != now) {
+            None => format!("after event {at} of {of}, at {now} s"),
+            Some(asked) if at == 0 => format!("at {asked} s, before the first event of {of}"),
+            Some(asked) if at == of && asked > now => {
+                format!("at {asked} s, after the last of {of} events, which was at {now} s")
+            }
+            Some(asked) => {
+                format!("at {asked} s, after event {at} of {of}, which was at {now} s")
+            }
+        };
+        format!("{}, seed {}: {place}\n", head.case, head.seed)
     }
 
     /// Lets time go by, as fast as is wanted, until it is over.

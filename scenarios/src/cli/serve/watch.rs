@@ -62,6 +62,11 @@ fn refused() -> Response {
 
 fn written(stage: &Stage<'_>, server: &str, request: Request) -> Response {
     let mut act = stage.lock();
+    // A copy tells first whether the world comes to an end over it.
+    let tried = Moment::of(act.travel.world()).ask(server, request.clone());
+    if let Err(why @ (Unanswered::Unused(_) | Unanswered::Panicked(_))) = tried {
+        return unanswered(why);
+    }
     act.writes += 1;
     let number = act.writes;
     let response = write(&mut act.travel, number, server, request);
@@ -76,12 +81,16 @@ fn unanswered(why: Unanswered) -> Response {
     let (reason, message) = match why {
         Unanswered::Gone(why) => (Reason::ServiceUnavailable, why),
         Unanswered::Stuck(why) => (Reason::ServiceUnavailable, why),
+        Unanswered::Unused(resource) => (
+            Reason::NotFound,
+            format!(
+                "nobody in this scenario uses {resource}, so its apiservers do not have them; with `guests: true` in \
+                 the topology of a scenario file they have everything"
+            ),
+        ),
         Unanswered::Panicked(why) => (
             Reason::InternalError,
-            format!(
-                "the scenario has nobody who uses this, so its servers do not have it; \
-                 `guests: true` in its topology is for those who come from outside: {why}"
-            ),
+            format!("Wavetank has a mistake, over which its apiserver came to an end: {why}"),
         ),
     };
     Response::status(Status::of(reason, message))

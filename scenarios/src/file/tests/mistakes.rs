@@ -194,6 +194,22 @@ fn all_that_makes_no_sense_is_reported_at_once() {
     );
 }
 
+/// A name that is not the file's is told beside what could not be read.
+#[test]
+fn a_name_hides_nothing_and_is_hidden_by_nothing() {
+    let text = FULL.replace("name: full\n", "name: empty\n");
+    let text = text.replace("  clients: 2", "  cleints: 2");
+    let report = read(&text).expect_err("two mistakes");
+    let messages: Vec<&str> = report.mistakes().iter().map(|m| &*m.message).collect();
+    assert_eq!(
+        messages,
+        [
+            "the name `empty` differs from the file's",
+            "unknown key `cleints`"
+        ]
+    );
+}
+
 #[test]
 fn columns_count_characters() {
     mistake(

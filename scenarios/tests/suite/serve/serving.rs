@@ -14,6 +14,8 @@ use crate::support::{Done, root, scratch, wavetank};
 /// A command that serves, until it is dropped.
 pub struct Serving {
     child: Child,
+    /// The first line: where it stands.
+    pub opening: String,
     ports: Vec<(String, u16)>,
 }
 
@@ -39,9 +41,10 @@ impl Serving {
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
         let out = BufReader::new(child.stdout.take().expect("piped"));
-        let mut ports = Vec::new();
+        let (mut ports, mut opening) = (Vec::new(), None);
         for line in out.lines() {
             let line = line.expect("UTF-8");
+            opening.get_or_insert_with(|| line.clone());
             if let Some((name, port)) = line.split_once("http://127.0.0.1:") {
                 let port = port.trim().parse();
                 ports.extend(port.ok().map(|port| (name.trim().to_owned(), port)));
@@ -51,7 +54,12 @@ impl Serving {
             }
         }
         assert!(ports.len() > 1, "apiservers and control: {ports:?}");
-        Serving { child, ports }
+        let opening = opening.expect("a line");
+        Serving {
+            child,
+            opening,
+            ports,
+        }
     }
 
     pub fn port(&self, of: &str) -> u16 {

@@ -6,6 +6,7 @@ use std::io::ErrorKind::NotFound;
 use std::path::PathBuf;
 
 use crate::go::{self, Field, File, Struct};
+use crate::since::Since;
 
 /// Where the sources lie.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,18 +116,31 @@ const LEGEND: &str = "\
 # `pb` is the number of a field in protobuf, and of what is embedded: its fields lie in a message of their own there.
 # A field without `?` has to be there, unless it is `optional`; one with it need not, unless it is `required`.
 # A scalar that is always written has its zero value for a default.
+# `since` is the release that brought a field, of those from v1.16 on that have its struct.
 ";
 
 /// The files of the packages that were asked for, by the package; `None` for one that the release does not have.
-struct Packages<'a> {
+pub(crate) struct Packages<'a> {
     sources: &'a Sources,
     files: BTreeMap<String, Option<File>>,
     /// What was read: file and fingerprint.
     made_from: BTreeSet<(String, u64)>,
 }
 
-impl Packages<'_> {
-    fn file(&mut self, package: &str) -> Result<Option<&File>, String> {
+impl<'a> Packages<'a> {
+    pub(crate) fn new(sources: &'a Sources) -> Packages<'a> {
+        Packages {
+            sources,
+            files: BTreeMap::new(),
+            made_from: BTreeSet::new(),
+        }
+    }
+
+    /// The file of a package; `None` if the release does not have it.
+    ///
+    /// # Errors
+    /// What cannot be read, with file and line.
+    pub(crate) fn file(&mut self, package: &str) -> Result<Option<&File>, String> {
         if !self.files.contains_key(package) {
             let sources = self.sources;
             let (module, folder, file) = match package {
@@ -181,12 +195,9 @@ fn fingerprint(text: &str) -> u64 {
 ///
 /// # Errors
 /// What cannot be read, with file and line, or a type that is declared nowhere.
-pub(crate) fn write(sources: &Sources) -> Result<String, String> {
-    let mut packages = Packages {
-        sources,
-        files: BTreeMap::new(),
-        made_from: BTreeSet::new(),
-    };
+pub(crate) fn write(sources: &Sources, older: &[Sources]) -> Result<String, String> {
+    let mut packages = Packages::new(sources);
+    let mut since = Since::new(&sources.release, older);
     let mut named: BTreeMap<String, String> = BTreeMap::new();
     let mut structs: BTreeMap<String, String> = BTreeMap::new();
     let mut missing: BTreeSet<String> = BTreeSet::new();
@@ -213,7 +224,8 @@ pub(crate) fn write(sources: &Sources) -> Result<String, String> {
             named.insert(wanted, is);
         } else if let Some(of) = file.structs.get(name) {
             open.extend(of.fields.iter().flat_map(|field| names_in(&field.ty)));
-            let text = structure(of, file).map_err(|why| format!("{wanted}: {why}"))?;
+            let mut since = |field: &str| since.of(&wanted, field).map(|of| of.map(str::to_owned));
+            let text = structure(of, file, &mut since).map_err(|why| format!("{wanted}: {why}"))?;
             structs.insert(wanted, text);
         } else if ROOTS.contains(&&*wanted) {
             missing.insert(wanted);
@@ -253,8 +265,11 @@ fn names_in(ty: &str) -> Vec<String> {
     parts.map(str::to_owned).collect()
 }
 
+/// Which release brought a field, by its name.
+type SinceOf<'a> = &'a mut dyn FnMut(&str) -> Result<Option<String>, String>;
+
 /// What stands after the name of a struct: how it is merged, and its fields.
-fn structure(of: &Struct, file: &File) -> Result<String, String> {
+fn structure(of: &Struct, file: &File, since: SinceOf<'_>) -> Result<String, String> {
     let mut out = String::new();
     if let Some(kind) = of.markers.get("structType") {
         let _ = write!(out, " map={kind}");
@@ -279,6 +294,9 @@ fn structure(of: &Struct, file: &File) -> Result<String, String> {
         let _ = write!(out, "  {name}{empty}{zero} {}{number}", field.ty);
         out += &merging(field, file)?;
         out += presence(field)?;
+        if let Some(release) = since(name)? {
+            let _ = write!(out, " since={release}");
+        }
         out.push('\n');
     }
     Ok(out)
@@ -341,7 +359,9 @@ mod tests {
     fn written(fields: &str) -> Result<String, String> {
         let text = format!("// +structType=atomic\ntype A struct {{\n{fields}\n}}\n");
         let file = go::read(&text, "core").map_err(|(line, why)| format!("{line}: {why}"))?;
-        structure(&file.structs["A"], &file)
+        structure(&file.structs["A"], &file, &mut |field| {
+            Ok((field == "name").then(|| "1.20".to_owned()))
+        })
     }
 
     #[test]
@@ -366,7 +386,7 @@ B `json:\",inline\" protobuf:\"bytes,4,opt,name=b\"`";
   ports? []core.B patch=merge key=port list=map:port,protocol
   selector map[string]string map=atomic
   protocol? string default=\"TCP\" required
-  name string optional
+  name string optional since=1.20
   port string pb=2
   & core.B pb=4
 ";

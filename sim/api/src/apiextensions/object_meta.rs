@@ -28,7 +28,7 @@ pub fn get_object_meta_with_options(
         return Ok(None);
     };
     let id = schema::named("meta.ObjectMeta").expect("the table has it");
-    let error = match typed::read(found, id) {
+    let error = match typed::read(found, id, None) {
         Ok(read) => return Ok(Some((read.json, read.strict))),
         Err(error) => error,
     };
@@ -41,11 +41,11 @@ pub fn get_object_meta_with_options(
     let mut kept = Map::new();
     for (name, value) in fields {
         let one = Json::Object(Map::from_iter([(name.clone(), value.clone())]));
-        if typed::read(&one, id).is_ok() {
+        if typed::read(&one, id, None).is_ok() {
             kept.insert(name.clone(), value.clone());
         }
     }
-    let read = typed::read(&Json::Object(kept), id)?;
+    let read = typed::read(&Json::Object(kept), id, None)?;
     Ok(Some((read.json, read.strict)))
 }
 

@@ -252,6 +252,7 @@ impl Rules<'_> {
             rules.errors,
         );
         rules.schemas_are_there();
+        rules.defaults_and_extensions();
         rules.versions();
         rules.required_names();
         validate_custom_resource_definition_names(&spec["names"], "spec.names", rules.errors);
@@ -298,6 +299,24 @@ impl Rules<'_> {
                 let why = "because otherwise all fields are pruned";
                 self.errors.required(field, why);
             }
+        }
+    }
+
+    /// Upstream's `specHasDefaults` and `specHasKubernetesExtensions`: what they find wants structural schemas, and defaults
+    /// want unknown fields to be pruned.
+    fn defaults_and_extensions(&mut self) {
+        let schemas = schemas_of(self.spec);
+        let any = |has: &dyn Fn(&Props) -> bool| {
+            let mut schemas = schemas.iter();
+            schemas.any(|schema| schema.schema_has(&mut |schema| has(schema)))
+        };
+        let defaults = any(&|schema| schema.default.is_some());
+        if defaults && self.preserves() {
+            let why = "must be false in order to use defaults in the schema";
+            self.errors.invalid("spec.preserveUnknownFields", true, why);
+        }
+        if defaults || any(&schema_rules::has_kubernetes_extensions) {
+            self.options.structural_schema = true;
         }
     }
 
@@ -512,8 +531,13 @@ impl Rules<'_> {
         let Some(conversion) = self.spec.get("conversion") else {
             return;
         };
+        let preserves = self.preserves();
         let errors = &mut *self.errors;
         let strategy = json::text(conversion, &["strategy"]);
+        if strategy != "None" && preserves {
+            let why = "must be None if spec.preserveUnknownFields is true";
+            errors.invalid(format!("{FIELD}.strategy"), strategy, why);
+        }
         let known = ["None", "Webhook"];
         validate_enum_strings(&format!("{FIELD}.strategy"), strategy, &known, errors);
         let config = conversion.get("webhookClientConfig");
@@ -554,3 +578,6 @@ pub(super) fn get_unrecognized_formats_in_crd(crd: &Json) -> Vec<String> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,6 +45,16 @@ pub(super) fn schema_has_invalid_types(schema: &Props) -> bool {
     schema.schema_has(&mut |schema| !schema.ty.is_empty() && !TYPES.contains(&schema.ty.as_str()))
 }
 
+/// Has this very schema what `schemaHasKubernetesExtensions` looks for?
+pub(super) fn has_kubernetes_extensions(schema: &Props) -> bool {
+    schema.embedded_resource
+        || schema.preserve_unknown_fields.is_some()
+        || schema.int_or_string
+        || !schema.list_map_keys.is_empty()
+        || schema.list_type.is_some()
+        || !schema.validations.is_empty()
+}
+
 /// `hasNonAtomicSetType`
 pub(super) fn has_non_atomic_set_type(schema: &Props) -> bool {
     schema.schema_has(&mut |schema| {

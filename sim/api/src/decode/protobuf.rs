@@ -218,7 +218,7 @@ fn entry(ty: &Type, value: Value<'_>) -> Result<(String, Json), String> {
             _ => {}
         }
     }
-    let zero = || super::typed::zero(ty);
+    let zero = || super::typed::zero(ty, None);
     Ok((key, found.unwrap_or_else(zero)))
 }
 

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
+use wavetank_releases::{V1_16, V1_20, V1_36};
 
 use super::*;
 use crate::kinds;
@@ -12,7 +13,7 @@ fn read(text: &str, validation: FieldValidation) -> Result<(Json, Vec<String>), 
         &body,
         Some("application/json"),
         &kinds::CONFIG_MAPS,
-        validation,
+        Reading::newest(validation),
     )
     .map_err(|status| status.message)
 }
@@ -31,6 +32,28 @@ fn an_object_is_read_and_written_as_its_type_is() {
         "data": {"k": ""}, "binaryData": {"b": "eA=="}, "immutable": false,
     });
     assert_eq!((json, warnings), (expected, Vec::new()));
+}
+
+#[test]
+fn who_says_that_nobody_manages_an_object_is_heard_however_it_is_written() {
+    let says = |text: &str| resets_managed_fields(&Body::Bytes(Arc::from(text.as_bytes())));
+    for text in [
+        r#"{"metadata":{"managedFields":[]}}"#,
+        r#"{"metadata":{"managed\u0046ields":[]}}"#,
+        "metadata:\n  managedFields: []\n",
+        "metadata: {? \"managed\\x46ields\" : []}",
+        "metadata: {!!str managedFields: []}",
+    ] {
+        assert!(says(text), "{text}");
+    }
+    for text in [
+        "",
+        r#"{"metadata":{"name":"x"}}"#,
+        r#"{"metadata":{"managedFields":[{}]}}"#,
+        r#"{"metadata":{"name":"managedFields"},"data":{"managedFields":"[]"}}"#,
+    ] {
+        assert!(!says(text), "{text}");
+    }
 }
 
 #[test]
@@ -133,7 +156,7 @@ fn refusals_are_worded_as_upstream_words_them() {
         &Body::Empty,
         Some("text/plain"),
         &kinds::CONFIG_MAPS,
-        FieldValidation::Warn,
+        Reading::newest(FieldValidation::Warn),
     );
     assert_eq!(plain.expect_err("refused").code, 415);
 }
@@ -145,7 +168,7 @@ fn yaml_is_read_too() {
         &body,
         Some("application/yaml; charset=utf-8"),
         &kinds::CONFIG_MAPS,
-        FieldValidation::Strict,
+        Reading::newest(FieldValidation::Strict),
     )
     .expect("an object");
     assert_eq!(json["metadata"]["name"], "why");
@@ -156,7 +179,7 @@ fn yaml_is_read_too() {
 fn options_of_a_deletion_come_in_the_body_or_not_at_all() {
     let read = |text: &str| {
         let body = Body::Bytes(Arc::from(text.as_bytes()));
-        delete_options(&body, None).map_err(|status| status.message)
+        delete_options(&body, None, None).map_err(|status| status.message)
     };
     assert_eq!(read(""), Ok(None));
     let zero = read(r#"{"gracePeriodSeconds":0}"#).expect("options");
@@ -217,15 +240,15 @@ proptest! {
         for resource in Resource::ALL {
             let body = Body::Json(Arc::new(json.clone()));
             let text = Body::Bytes(Arc::from(json.to_string().as_bytes()));
-            let read = object(&body, None, resource, FieldValidation::Warn);
-            let same = object(&text, None, resource, FieldValidation::Warn);
+            let read = object(&body, None, resource, Reading::newest(FieldValidation::Warn));
+            let same = object(&text, None, resource, Reading::newest(FieldValidation::Warn));
             prop_assert_eq!(read.clone().is_ok(), same.is_ok());
             if let Ok((object, _)) = read {
                 prop_assert_eq!(canonical(resource, &object), Ok(object.clone()));
             }
-            if let Ok(Some(options)) = delete_options(&body, None) {
+            if let Ok(Some(options)) = delete_options(&body, None, None) {
                 let again = Body::Json(Arc::new(options.clone()));
-                prop_assert_eq!(delete_options(&again, None), Ok(Some(options)));
+                prop_assert_eq!(delete_options(&again, None, None), Ok(Some(options)));
             }
         }
     }
@@ -233,13 +256,56 @@ proptest! {
     fn any_bytes_are_refused_or_mean_what_they_are_read_as(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
         let body = Body::Bytes(Arc::from(bytes));
         for content in ["application/json", "application/yaml"] {
-            if let Ok((read, _)) = object(&body, Some(content), &kinds::CONFIG_MAPS, FieldValidation::Warn) {
+            if let Ok((read, _)) = object(&body, Some(content), &kinds::CONFIG_MAPS, Reading::newest(FieldValidation::Warn)) {
                 prop_assert_eq!(canonical(&kinds::CONFIG_MAPS, &read), Ok(read));
             }
-            if let Ok(Some(options)) = delete_options(&body, Some(content)) {
+            if let Ok(Some(options)) = delete_options(&body, Some(content), None) {
                 let again = Body::Json(Arc::new(options.clone()));
-                prop_assert_eq!(delete_options(&again, None), Ok(Some(options)));
+                prop_assert_eq!(delete_options(&again, None, None), Ok(Some(options)));
             }
         }
     }
+}
+
+/// What an older release does not have it takes for unknown, and it writes no zero value of it.
+#[test]
+fn an_older_release_knows_fewer_fields() {
+    let service = br#"{"spec": {"internalTrafficPolicy": "Local", "clusterIPs": ["10.0.0.1"]}}"#;
+    let set = br#"{"status": {"availableReplicas": 1}}"#;
+    let read = |text: &[u8], resource, release| {
+        let reading = Reading {
+            validation: FieldValidation::Warn,
+            release,
+        };
+        let body = Body::Bytes(Arc::from(text));
+        object(&body, None, resource, reading).expect("it is read")
+    };
+    let unknown = |path: &str| format!("unknown field \"{path}\"");
+    let policy = unknown("spec.internalTrafficPolicy");
+    let addresses = unknown("spec.clusterIPs");
+    for (release, expected) in [
+        (V1_16, vec![policy.clone(), addresses]),
+        (V1_20, vec![policy]),
+        (V1_36, vec![]),
+    ] {
+        let (json, warnings) = read(service, &kinds::SERVICES, Some(release));
+        assert_eq!(warnings, expected, "{release}");
+        let has = json["spec"].get("internalTrafficPolicy").is_some();
+        assert_eq!(has, release == V1_36, "{release}");
+        let (json, warnings) = read(set, &kinds::STATEFUL_SETS, Some(release));
+        let has = json["status"].get("availableReplicas").is_some();
+        assert_eq!(
+            (has, warnings.is_empty()),
+            (release == V1_36, has),
+            "{release}"
+        );
+        let (json, _) = read(b"{}", &kinds::STATEFUL_SETS, Some(release));
+        let has = json["status"].get("availableReplicas").is_some();
+        assert_eq!(has, release == V1_36, "the zero value, {release}");
+    }
+    let (json, warnings) = read(set, &kinds::STATEFUL_SETS, None);
+    assert_eq!(
+        (&json["status"]["availableReplicas"], warnings.len()),
+        (&1.into(), 0)
+    );
 }

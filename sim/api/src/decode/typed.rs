@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use wavetank_version::Version;
+
 use super::base64;
 use super::text::Node;
 use super::values::{self, Layout};
@@ -74,8 +76,15 @@ pub(crate) struct Read {
 
 /// Reads a struct. The error is the decoder's: the first that does not fit, unless a type that reads
 /// itself gives up later.
-pub(crate) fn read<T: Tree>(tree: &T, id: StructId) -> Result<Read, String> {
-    let mut reader = Reader::default();
+pub(crate) fn read<T: Tree>(
+    tree: &T,
+    id: StructId,
+    release: Option<Version>,
+) -> Result<Read, String> {
+    let mut reader = Reader {
+        release,
+        ..Reader::default()
+    };
     let json = reader.top(tree, id)?;
     match reader.saved {
         Some(error) => Err(error),
@@ -89,9 +98,10 @@ pub(crate) fn read<T: Tree>(tree: &T, id: StructId) -> Result<Read, String> {
 /// Reads a struct as a strategic merge patch does, out of a tree and not out of text
 /// (`apimachinery/pkg/runtime/converter.go`): the first value that does not fit is the error, and it
 /// is worded otherwise.
-pub(crate) fn convert(tree: &Json, id: StructId) -> Result<Read, String> {
+pub(crate) fn convert(tree: &Json, id: StructId, release: Option<Version>) -> Result<Read, String> {
     let mut reader = Reader {
         converts: true,
+        release,
         ..Reader::default()
     };
     let json = reader.top(tree, id)?;
@@ -99,14 +109,54 @@ pub(crate) fn convert(tree: &Json, id: StructId) -> Result<Read, String> {
     Ok(Read { json, strict })
 }
 
+/// Takes out what a release does not have: what the defaults of a newer one have brought.
+pub(crate) fn forget(tree: &mut Json, id: StructId, release: Option<Version>) {
+    if !schema::is_known_to(release) {
+        forget_in(tree, &Shape::Struct(id), release);
+    }
+}
+
+fn forget_in(tree: &mut Json, shape: &Shape, release: Option<Version>) {
+    match (shape, tree) {
+        (Shape::Struct(id), Json::Object(map)) => {
+            for field in &schema::of(*id).fields {
+                match map.get_mut(field.name) {
+                    Some(value) if field.is_in(release) => {
+                        forget_in(value, &field.ty.shape, release)
+                    }
+                    Some(_) => {
+                        map.remove(field.name);
+                    }
+                    None => {}
+                }
+            }
+        }
+        (Shape::Pointer(inner), tree) => forget_in(tree, &inner.shape, release),
+        (Shape::List(inner), Json::Array(items)) => {
+            for item in items {
+                forget_in(item, &inner.shape, release);
+            }
+        }
+        (Shape::Map(inner), Json::Object(map)) => {
+            for (_, value) in map.iter_mut() {
+                forget_in(value, &inner.shape, release);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// The zero value of a struct, as written.
-pub(crate) fn zero_of(id: StructId) -> Json {
-    write(schema::of(id), vec![None; schema::of(id).fields.len()])
+pub(crate) fn zero_of(id: StructId, release: Option<Version>) -> Json {
+    let of = schema::of(id);
+    write(of, vec![None; of.fields.len()], release)
 }
 
 #[derive(Default)]
 struct Reader {
     converts: bool,
+    /// Whose fields are known; `None` for those of the table.
+    release: Option<Version>,
     saved: Option<String>,
     strict: Vec<String>,
     seen: BTreeSet<String>,
@@ -121,7 +171,7 @@ impl Reader {
     fn top<T: Tree>(&mut self, tree: &T, id: StructId) -> Result<Json, String> {
         match tree.view() {
             View::Object(fields) => self.structure(fields, schema::of(id), None),
-            View::Null => Ok(zero_of(id)),
+            View::Null => Ok(zero_of(id, self.release)),
             view => {
                 let go = format!("v1.{}", schema::of(id).name);
                 let ty = Type::plain(go, Shape::Struct(id));
@@ -197,7 +247,10 @@ impl Reader {
         let mut given = vec![false; of.fields.len()];
         let outer = self.holder;
         for (name, value) in tree {
-            let Some((at, field)) = of.field(name) else {
+            let known = of
+                .field(name)
+                .filter(|(_, field)| field.is_in(self.release));
+            let Some((at, field)) = known else {
                 self.save_strict("unknown", name);
                 continue;
             };
@@ -213,7 +266,7 @@ impl Reader {
             self.holder = outer;
             self.fields.pop();
         }
-        Ok(write(of, values))
+        Ok(write(of, values, self.release))
     }
 
     /// A value of this type; `None` for the zero value, `before` if the field came already.
@@ -230,7 +283,7 @@ impl Reader {
             Shape::Pointer(inner) => {
                 let before = before.filter(|json| !json.is_null());
                 let value = self.value(tree, inner, before)?;
-                Ok(Some(value.unwrap_or_else(|| zero(inner))))
+                Ok(Some(value.unwrap_or_else(|| zero(inner, self.release))))
             }
             Shape::Time | Shape::MicroTime => self.time(&view, &ty.shape),
             Shape::IntOrString => self.int_or_string(&view),
@@ -334,7 +387,7 @@ impl Reader {
     /// Upstream's `JSONSchemaPropsOrBool.UnmarshalJSON` and its like: a decoder of its own, which reports no unknown fields.
     fn schema_or<T: Tree>(&mut self, tree: &T, or: SchemaOr) -> Result<Option<Json>, String> {
         let id = schema::named("apiextensions.JSONSchemaProps").expect("the table has it");
-        let one = |tree: &T| read(tree, id).map(|read| read.json);
+        let one = |tree: &T| read(tree, id, None).map(|read| read.json);
         match (tree.view(), or) {
             (_, SchemaOr::Anything) => Ok(Some(tree.to_json())),
             (View::Object(_), _) => one(tree).map(Some),
@@ -415,7 +468,7 @@ impl Reader {
         for (at, item) in items.iter().enumerate() {
             self.path.push_str(&format!("[{at}]"));
             let value = self.value(item, inner, None)?;
-            list.push(value.unwrap_or_else(|| zero(inner)));
+            list.push(value.unwrap_or_else(|| zero(inner, self.release)));
             self.path.truncate(path);
         }
         Ok(Some(Json::Array(list)))
@@ -447,7 +500,10 @@ impl Reader {
             }
             let path = self.enter(name);
             let value = self.value(item, inner, None)?;
-            map.insert(name.to_owned(), value.unwrap_or_else(|| zero(inner)));
+            map.insert(
+                name.to_owned(),
+                value.unwrap_or_else(|| zero(inner, self.release)),
+            );
             self.path.truncate(path);
         }
         Ok(Some(Json::Object(map)))
@@ -510,13 +566,13 @@ pub(crate) fn value_name<T>(view: &View<'_, T>) -> &'static str {
 }
 
 /// The zero value of a type, as written.
-pub(crate) fn zero(ty: &Type) -> Json {
+pub(crate) fn zero(ty: &Type, release: Option<Version>) -> Json {
     match &ty.shape {
         Shape::String => "".into(),
         Shape::Bool => false.into(),
         Shape::Int32 | Shape::Int64 | Shape::Float64 | Shape::IntOrString => 0.into(),
         Shape::Quantity => "0".into(),
-        Shape::Struct(id) => zero_of(*id),
+        Shape::Struct(id) => zero_of(*id, release),
         _ => Json::Null,
     }
 }
@@ -544,10 +600,11 @@ fn can_be_empty(ty: &Type, value: &Json) -> bool {
     }
 }
 
-fn write(of: &Struct, values: Vec<Option<Json>>) -> Json {
+fn write(of: &Struct, values: Vec<Option<Json>>, release: Option<Version>) -> Json {
     let mut map = Map::new();
-    for (field, value) in of.fields.iter().zip(values) {
-        let value = value.unwrap_or_else(|| zero(&field.ty));
+    let fields = of.fields.iter().zip(values);
+    for (field, value) in fields.filter(|(field, _)| field.is_in(release)) {
+        let value = value.unwrap_or_else(|| zero(&field.ty, release));
         let left_out = (field.omit_empty && can_be_empty(&field.ty, &value))
             || (field.omit_zero && value.is_null());
         if !left_out {

@@ -101,7 +101,7 @@ fn zero_of(object: &Json, field: &str) -> Option<Json> {
     let text = |field| json::text(object, &[field]);
     let id = schema::kind(text("apiVersion"), text("kind"))?;
     let (_, field) = schema::of(id).field(field)?;
-    Some(typed::zero(&field.ty))
+    Some(typed::zero(&field.ty, None))
 }
 
 impl Strategy for Declared {

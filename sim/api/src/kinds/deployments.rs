@@ -426,7 +426,8 @@ pub fn scale_from_deployment(deployment: &Json) -> Json {
         &["status", "selector"],
         in_words(&selector.unwrap_or_default()),
     );
-    let written = schema::kind("autoscaling/v1", "Scale").map(|id| typed::convert(&scale, id));
+    let written =
+        schema::kind("autoscaling/v1", "Scale").map(|id| typed::convert(&scale, id, None));
     match written {
         Some(Ok(read)) => read.json,
         _ => scale,

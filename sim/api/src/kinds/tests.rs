@@ -9,7 +9,7 @@ use super::{
     CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, IP_ADDRESSES, LEASES, NAMESPACES, Resource, SECRETS,
     SERVICE_CIDRS, SERVICES, STATEFUL_SETS, deployments, pod_binding, pods, services,
 };
-use crate::decode::{self, FieldValidation};
+use crate::decode::{self, FieldValidation, Reading};
 use crate::http::Body;
 use crate::json::{self as tree, Json};
 use crate::schema;
@@ -26,8 +26,13 @@ fn context(release: Version) -> Context {
 
 fn read(resource: &'static Resource, json: Json) -> Json {
     let body = Body::Json(Arc::new(json));
-    let (object, _) =
-        decode::object(&body, None, resource, FieldValidation::Strict).expect("reads");
+    let (object, _) = decode::object(
+        &body,
+        None,
+        resource,
+        Reading::newest(FieldValidation::Strict),
+    )
+    .expect("reads");
     object
 }
 

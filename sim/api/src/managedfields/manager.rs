@@ -130,7 +130,9 @@ impl Scope {
             return serde_json::json!({"apiVersion": self.api_version, "kind": self.kind});
         }
         let id = crate::schema::kind_or_custom(&self.api_version, self.kind);
-        let mut object = id.map(crate::decode::typed::zero_of).unwrap_or_default();
+        let mut object = id
+            .map(|id| crate::decode::typed::zero_of(id, None))
+            .unwrap_or_default();
         json::set(&mut object, &["apiVersion"], self.api_version.as_str());
         json::set(&mut object, &["kind"], self.kind);
         object

@@ -4,7 +4,7 @@ use serde_json::json;
 use wavetank_engine::Time;
 
 use super::*;
-use crate::decode::{self, FieldValidation};
+use crate::decode::{self, FieldValidation, Reading};
 use crate::http::Body;
 use crate::json::{self, Json};
 use crate::kinds::{CONFIG_MAPS, DEPLOYMENTS, PODS, Resource, SERVICES};
@@ -19,7 +19,12 @@ fn at(seconds: u64) -> Stamp {
 /// An object as a request brings it, with its defaults.
 fn read(resource: &'static Resource, object: Json) -> Json {
     let body = Body::Json(object.into());
-    let read = decode::object(&body, None, resource, FieldValidation::Ignore);
+    let read = decode::object(
+        &body,
+        None,
+        resource,
+        Reading::newest(FieldValidation::Ignore),
+    );
     read.expect("it can be read").0
 }
 

@@ -31,10 +31,36 @@ pub(super) fn list_kind(crd: Option<&Json>, kind: &str) -> String {
 }
 
 /// `buildListSchema`
-pub(super) fn build_list_schema(of: &str, group: &str, version: &str, kind: &str) -> Json {
+pub(super) fn build_list_schema(
+    crd: Option<&Json>,
+    of: &str,
+    group: &str,
+    version: &str,
+    kind: &str,
+) -> Json {
     let mut list = definitions::list(of, group, version, kind);
     list["properties"]["metadata"] = metadata("ListMeta");
+    add_selectable_fields(&mut list, crd, version);
     list
+}
+
+fn version_of<'a>(crd: Option<&'a Json>, version: &str) -> Option<&'a Json> {
+    let mut versions = json::list(crd?, &["spec", "versions"]).iter();
+    versions.find(|own| own["name"] == version)
+}
+
+/// The fields by which objects can be asked for (`buildSelectableFields`).
+fn add_selectable_fields(schema: &mut Json, crd: Option<&Json>, version: &str) {
+    let own = version_of(crd, version);
+    let fields = own.map_or(&[][..], |own| json::list(own, &["selectableFields"]));
+    let path = |field: &Json| {
+        let path = json::text(field, &["jsonPath"]);
+        json!({"fieldPath": path.strip_prefix('.').unwrap_or(path)})
+    };
+    if !fields.is_empty() {
+        let fields = fields.iter().map(path).collect::<Vec<_>>();
+        schema["x-kubernetes-selectable-fields"] = fields.into();
+    }
 }
 
 /// `buildKubeNative`: a definition without a structural schema says nothing of its objects, nor does a kind that no
@@ -45,15 +71,13 @@ pub(super) fn build_kube_native(
     version: &str,
     kind: &str,
 ) -> Json {
-    let own = crd.and_then(|crd| {
-        let mut versions = json::list(crd, &["spec", "versions"]).iter();
-        let own = versions.find(|own| own["name"] == version)?;
-        own.pointer("/schema/openAPIV3Schema")
-    });
+    let own = version_of(crd, version);
+    let own = own.and_then(|own| own.pointer("/schema/openAPIV3Schema"));
     let mut out = match own.filter(|own| is_structural(own)) {
         None => json!({"type": "object"}),
         Some(own) => {
             let mut out = own.clone();
+            keep_structure(&mut out);
             unfold(&mut out);
             add_embedded_properties(&mut out);
             let properties = json::map_mut(&mut out, &["properties"]);
@@ -64,7 +88,16 @@ pub(super) fn build_kube_native(
         }
     };
     out["x-kubernetes-group-version-kind"] = json!([gvk(group, version, kind)]);
+    add_selectable_fields(&mut out, crd, version);
     out
+}
+
+/// Leaves out examples and links, of which `NewStructural` does not know.
+fn keep_structure(schema: &mut Json) {
+    for name in ["example", "externalDocs"] {
+        json::remove(schema, &[name]);
+    }
+    inner(schema).for_each(keep_structure);
 }
 
 fn metadata(name: &str) -> Json {
@@ -93,14 +126,20 @@ fn inner(schema: &mut Json) -> impl Iterator<Item = &mut Json> {
 
 /// `Unfold`: what is an integer or a string says so in words that all understand.
 fn unfold(schema: &mut Json) {
-    if schema["x-kubernetes-int-or-string"] == true && schema.get("anyOf").is_none() {
+    if schema["x-kubernetes-int-or-string"] == true {
         let either = json!([{"type": "integer"}, {"type": "string"}]);
-        let all = schema.get("allOf").and_then(Json::as_array);
-        let begins = all
-            .and_then(|all| all.first())
-            .is_some_and(|first| first.get("anyOf") == Some(&either));
-        if !begins {
-            schema["anyOf"] = either;
+        let all = json::list(schema, &["allOf"]);
+        let any = schema.get("anyOf");
+        let begins = all.first().and_then(|first| first.get("anyOf"));
+        if any != Some(&either) && begins != Some(&either) {
+            match any {
+                None => schema["anyOf"] = either,
+                Some(_) => {
+                    let first = std::iter::once(json!({"anyOf": either}));
+                    let all: Vec<Json> = first.chain(all.iter().cloned()).collect();
+                    schema["allOf"] = all.into();
+                }
+            }
         }
     }
     inner(schema).for_each(unfold);

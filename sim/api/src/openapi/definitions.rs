@@ -16,6 +16,32 @@ pub(super) const PREFIX: &str = "#/components/schemas/";
 pub(super) const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const APIEXTENSIONS: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
 
+/// The groups of client-go's scheme with their versions, in order.
+const OF_CLIENT: [(&str, &str); 22] = [
+    ("", "v1"),
+    ("admissionregistration.k8s.io", "v1 v1alpha1 v1beta1"),
+    ("apps", "v1 v1beta1 v1beta2"),
+    ("authentication.k8s.io", "v1 v1alpha1 v1beta1"),
+    ("authorization.k8s.io", "v1 v1beta1"),
+    ("autoscaling", "v1 v2"),
+    ("batch", "v1 v1beta1"),
+    ("certificates.k8s.io", "v1 v1alpha1 v1beta1"),
+    ("coordination.k8s.io", "v1 v1alpha2 v1beta1"),
+    ("discovery.k8s.io", "v1 v1beta1"),
+    ("events.k8s.io", "v1 v1beta1"),
+    ("extensions", "v1beta1"),
+    ("flowcontrol.apiserver.k8s.io", "v1 v1beta1 v1beta2 v1beta3"),
+    ("internal.apiserver.k8s.io", "v1alpha1"),
+    ("networking.k8s.io", "v1 v1beta1"),
+    ("node.k8s.io", "v1 v1alpha1 v1beta1"),
+    ("policy", "v1 v1beta1"),
+    ("rbac.authorization.k8s.io", "v1 v1alpha1 v1beta1"),
+    ("resource.k8s.io", "v1 v1alpha3 v1beta1 v1beta2"),
+    ("scheduling.k8s.io", "v1 v1alpha2 v1beta1"),
+    ("storage.k8s.io", "v1 v1alpha1 v1beta1"),
+    ("storagemigration.k8s.io", "v1beta1"),
+];
+
 /// The types of the table, by what they are called in documents.
 static BY_NAME: LazyLock<BTreeMap<String, StructId>> = LazyLock::new(|| {
     let all = schema::all().filter(|(name, _)| !name.starts_with("custom."));
@@ -49,6 +75,8 @@ pub(super) struct Schemas<'a> {
     group: &'a str,
     version: &'a str,
     all: Map<String, Json>,
+    /// The groups and versions of which `DeleteOptions` are a kind.
+    registered: Vec<(&'a str, &'a str)>,
     /// Those that something refers to.
     wanted: BTreeSet<String>,
 }
@@ -56,11 +84,27 @@ pub(super) struct Schemas<'a> {
 impl<'a> Schemas<'a> {
     /// None yet, of the document of this group version.
     pub fn of(group: &'a str, version: &'a str) -> Schemas<'a> {
+        // `filterScopedGVKs` leaves those of core and of the document's own group.
+        let own = Some((group, version)).filter(|_| !group.is_empty());
         Schemas {
             group,
             version,
             all: Map::new(),
+            registered: [("", "v1")].into_iter().chain(own).collect(),
             wanted: BTreeSet::new(),
+        }
+    }
+
+    /// None yet, of the document of a group version that definitions make. Nothing is filtered there: `DeleteOptions` are of
+    /// every group version that a client knows (`AddToGroupVersion`, `client-go/kubernetes/scheme`).
+    pub fn of_definitions(group: &'a str, version: &'a str) -> Schemas<'a> {
+        let versions = |(group, versions): &(&'a str, &'a str)| {
+            let group = *group;
+            versions.split(' ').map(move |version| (group, version))
+        };
+        Schemas {
+            registered: OF_CLIENT.iter().flat_map(versions).collect(),
+            ..Schemas::of(group, version)
         }
     }
 
@@ -142,14 +186,14 @@ impl<'a> Schemas<'a> {
     fn kinds(&self, of: &Struct) -> Vec<Json> {
         let has = |name| of.field(name).is_some();
         if of.package == "meta" {
-            let mut all = match of.name {
-                "APIResourceList" | "DeleteOptions" | "Status" => vec![gvk("", "v1", of.name)],
+            let registered = self.registered.iter();
+            return match of.name {
+                "APIResourceList" | "Status" => vec![gvk("", "v1", of.name)],
+                "DeleteOptions" => registered
+                    .map(|(group, version)| gvk(group, version, of.name))
+                    .collect(),
                 _ => Vec::new(),
             };
-            if of.name == "DeleteOptions" && !self.group.is_empty() {
-                all.push(gvk(self.group, self.version, of.name));
-            }
-            return all;
         }
         if !(has("kind") && has("apiVersion") && has("metadata")) {
             return Vec::new();

@@ -75,21 +75,18 @@ const OF_WRITE: [Parameter; 3] = [
 const OF_PATCH: [Parameter; 1] = [("force", "boolean")];
 const OF_GET: [Parameter; 1] = [("resourceVersion", "string")];
 
-/// What answers are written in.
-const PRODUCED: [&str; 4] = [
-    "application/cbor",
+/// What answers are written in. None is in CBOR, which is alpha and off (`CBORServingAndStorage`).
+const PRODUCED: [&str; 3] = [
     "application/json",
     "application/vnd.kubernetes.protobuf",
     "application/yaml",
 ];
 /// Lists are also written as they come.
-const STREAMED: [&str; 3] = [
-    "application/cbor-seq",
+const STREAMED: [&str; 2] = [
     "application/json;stream=watch",
     "application/vnd.kubernetes.protobuf;stream=watch",
 ];
-const PATCHES: [&str; 5] = [
-    "application/apply-patch+cbor",
+const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
@@ -185,7 +182,11 @@ impl Served<'_> {
             let path = Path {
                 path: format!("{collection}/{{name}}/{name}"),
                 called: format!("{called}{}", to_valid_operation_id(name)),
-                kind: (group, version, &sub.kind),
+                // `buildRoute` says of each route of a definition that it is of the kind that this makes.
+                kind: match self.style {
+                    Style::Native { .. } => (group, version, &sub.kind),
+                    Style::Custom => own,
+                },
                 schema: &schema,
             };
             add(&path, self.operations(&path, &OF_SUBRESOURCE, sub, schemas));
@@ -270,7 +271,7 @@ impl Served<'_> {
         };
         let schema = schemas.refer(&schema);
         let media: Vec<&str> = match (self.style, action) {
-            (Style::Custom, _) => vec![PRODUCED[1], PRODUCED[3]],
+            (Style::Custom, _) => vec![PRODUCED[0], PRODUCED[2]],
             (_, "list") => [&PRODUCED[..], &STREAMED].concat(),
             _ => PRODUCED.to_vec(),
         };

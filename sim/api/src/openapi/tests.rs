@@ -163,3 +163,57 @@ fn a_kind_of_the_table_says_what_merging_and_validation_need() {
         Json::Null
     );
 }
+
+#[test]
+fn a_definition_tells_of_its_selectable_fields_and_of_either_form_of_a_value() {
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "color": {"type": "string", "example": "red", "externalDocs": {"url": "https://a/b"}},
+        "edge": {
+            "x-kubernetes-int-or-string": true,
+            "anyOf": [{"minimum": 1}, {"pattern": "^x$"}],
+        },
+    }}}});
+    let mut crd = definition(&schema);
+    crd["spec"]["versions"][0]["selectableFields"] = json!([{"jsonPath": ".spec.color"}]);
+    let groups = [group("Tool", "tools", &[])];
+    let all = documents(&groups, std::iter::once(&crd));
+    let document = &all["apis/shop.example/v1"].body;
+    let selectable = json!([{"fieldPath": "spec.color"}]);
+    for kind in ["Tool", "ToolList"] {
+        let schema = &document["components"]["schemas"][format!("example.shop.v1.{kind}")];
+        assert_eq!(
+            schema["x-kubernetes-selectable-fields"], selectable,
+            "{kind}"
+        );
+    }
+    let spec = &tool(document)["properties"]["spec"]["properties"];
+    assert_eq!(spec["color"], json!({"type": "string"}));
+    let either = json!([{"anyOf": [{"type": "integer"}, {"type": "string"}]}]);
+    assert_eq!(spec["edge"]["allOf"], either);
+    assert_eq!(spec["edge"]["anyOf"][0]["minimum"], 1);
+}
+
+#[test]
+fn routes_of_a_definition_are_of_its_kind_and_nobody_writes_cbor() {
+    let mut groups = [group("Tool", "tools", &["scale"])];
+    let scale = &mut groups[0].versions[0].resources[1];
+    scale.kind = "Scale".to_owned();
+    scale.group_version = Some(("autoscaling".to_owned(), "v1".to_owned()));
+    let crd = definition(&json!({"type": "object"}));
+    let all = documents(&groups, std::iter::once(&crd));
+    let document = &all["apis/shop.example/v1"].body;
+    let path = "/apis/shop.example/v1/namespaces/{namespace}/tools/{name}/scale";
+    let scale = &document["paths"][path]["get"];
+    assert_eq!(scale["x-kubernetes-group-version-kind"]["kind"], "Tool");
+    let options = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+    let kinds = &document["components"]["schemas"][options]["x-kubernetes-group-version-kind"];
+    let kinds = kinds.as_array().expect("kinds");
+    assert_eq!(kinds.len(), 53);
+    assert_eq!(
+        kinds[1],
+        json!({"group": "admissionregistration.k8s.io", "version": "v1", "kind": "DeleteOptions"})
+    );
+    for (path, document) in OF_TABLE.iter() {
+        assert!(!document.body.to_string().contains("cbor"), "{path}");
+    }
+}

@@ -20,7 +20,13 @@ fn patched(
     validation: FieldValidation,
 ) -> Result<(Json, Vec<String>), Status> {
     let body = Body::Bytes(Arc::from(text.as_bytes()));
-    apply(kind, &current(), &body, &kinds::CONFIG_MAPS, validation)
+    apply(
+        kind,
+        &current(),
+        &body,
+        &kinds::CONFIG_MAPS,
+        Reading::newest(validation),
+    )
 }
 
 fn refused(kind: PatchKind, text: &str) -> (u16, String) {
@@ -183,7 +189,7 @@ proptest! {
         for kind in [PatchKind::Json, PatchKind::Merge, PatchKind::Strategic, PatchKind::Apply] {
             let [ignored, warned, strict] =
                 [FieldValidation::Ignore, FieldValidation::Warn, FieldValidation::Strict]
-                    .map(|validation| apply(kind, &current, &body, &kinds::CONFIG_MAPS, validation));
+                    .map(|validation| apply(kind, &current, &body, &kinds::CONFIG_MAPS, Reading::newest(validation)));
             let object = |applied: &Result<(Json, Vec<String>), _>| applied.as_ref().ok().map(|(object, _)| object.clone());
             prop_assert_eq!(object(&ignored), object(&warned), "what is warned of is dropped all the same");
             // What is strictly right is right, and there is nothing to warn of.
@@ -191,7 +197,7 @@ proptest! {
                 prop_assert_eq!(strict, warned);
             }
             if let (PatchKind::Merge, Ok((once, _))) = (kind, ignored) {
-                let again = apply(kind, &once, &body, &kinds::CONFIG_MAPS, FieldValidation::Ignore);
+                let again = apply(kind, &once, &body, &kinds::CONFIG_MAPS, Reading::newest(FieldValidation::Ignore));
                 prop_assert_eq!(object(&again), Some(once), "a merge patch says what is to be");
             }
         }
@@ -200,11 +206,11 @@ proptest! {
     fn any_bytes_apply_as_json_or_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
         let body = Body::Bytes(Arc::from(bytes));
         for kind in [PatchKind::Json, PatchKind::Merge, PatchKind::Strategic] {
-            let applied = apply(kind, &current(), &body, &kinds::CONFIG_MAPS, FieldValidation::Warn);
+            let applied = apply(kind, &current(), &body, &kinds::CONFIG_MAPS, Reading::newest(FieldValidation::Warn));
             if let Ok(applied) = applied {
                 let Body::Bytes(bytes) = &body else { unreachable!("they are bytes") };
                 let read = Body::Json(Arc::new(decode::json(bytes).expect("it applies")));
-                let again = apply(kind, &current(), &read, &kinds::CONFIG_MAPS, FieldValidation::Warn);
+                let again = apply(kind, &current(), &read, &kinds::CONFIG_MAPS, Reading::newest(FieldValidation::Warn));
                 prop_assert_eq!(again, Ok(applied));
             }
         }

@@ -121,7 +121,19 @@ pub(crate) async fn resolve(
     })?;
     let resource = info.definition.version(&path.version);
     let resource = resource.ok_or_else(delegate)?;
-    let part = part_of(path, resource, verb).map_err(Response::status)?;
+    let mut warnings = Warnings::new();
+    let deprecated = default_deprecation_warning(info.made_of.json(), &path.version);
+    warn(&mut warnings, deprecated.into_iter().collect());
+    let part = match part_of(path, resource, verb) {
+        Ok(part) => part,
+        Err(status) => {
+            let refused = Response::status(status);
+            return Err(Response {
+                warnings,
+                ..refused
+            });
+        }
+    };
     let in_use = InUse {
         info: info.number,
         build: info.build(&path.version),
@@ -130,13 +142,6 @@ pub(crate) async fn resolve(
     if verb == "create" {
         wait_if_just_created(rx, &crd).await;
     }
-    let mut warnings = Warnings::new();
-    warn(
-        &mut warnings,
-        default_deprecation_warning(definition, &path.version)
-            .into_iter()
-            .collect(),
-    );
     if verb != "watch" {
         serving_info::begin(rx, info.number);
     }

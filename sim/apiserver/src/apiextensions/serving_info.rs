@@ -28,7 +28,7 @@ const HA_DELAY: Duration = Duration::from_secs(5);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct CrdInfo {
     /// `spec` and `status.acceptedNames`, out of which it was made.
-    made_of: Object,
+    pub made_of: Object,
     /// The versions that it serves or stores.
     pub definition: Definition,
     /// The number of the watch cache of each of them.

@@ -35,7 +35,7 @@ pub async fn evict(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
         &cx.request.body,
         content_type,
         decode::EVICTION,
-        options.validation,
+        options.reading,
     )?;
     warn(warnings, unknown);
     if json::text(&eviction, &["metadata", "name"]) != name {

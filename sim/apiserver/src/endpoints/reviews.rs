@@ -30,7 +30,7 @@ pub(super) fn create(
     let options = WriteOptions::of_create(&request.query, config.release)?;
     let content_type = request.content_type.as_deref();
     let body = &request.body;
-    let (asked, unknown) = decode::target(body, content_type, review.target, options.validation)?;
+    let (asked, unknown) = decode::target(body, content_type, review.target, options.reading)?;
     let answer = review.create(asked, namespace, Stamp::of(rx.clock()))?;
     let mut response = Response::of(201, Content::Tree(Arc::new(answer)));
     let mut warnings = Warnings::new();

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use wavetank_api::apiextensions::{CustomScale, CustomVersion};
-use wavetank_api::decode::{self, FieldValidation};
+use wavetank_api::decode::{self, FieldValidation, Reading};
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{deployments, pod_binding};
 use wavetank_api::managedfields::{FieldManager, ScaleHandler};
@@ -139,7 +139,7 @@ struct Scaling<'a> {
 
 enum How {
     Put(Json),
-    Patch(PatchKind, Body, FieldValidation),
+    Patch(PatchKind, Body, Reading),
     Apply(Body, bool),
 }
 
@@ -202,12 +202,16 @@ impl Scaling<'_> {
     }
 
     fn new_scale(&self, live: &Json, warnings: &mut Warnings) -> Result<Json, Status> {
-        let (kind, body, validation) = match &self.how {
+        let (kind, body, reading) = match &self.how {
             How::Put(scale) => return Ok(scale.clone()),
-            How::Patch(kind, body, validation) => (*kind, body, *validation),
-            How::Apply(body, _) => (PatchKind::Apply, body, FieldValidation::Ignore),
+            How::Patch(kind, body, reading) => (*kind, body, *reading),
+            How::Apply(body, _) => (
+                PatchKind::Apply,
+                body,
+                Reading::newest(FieldValidation::Ignore),
+            ),
         };
-        let (scale, unknown) = patch::apply_to_target(kind, live, body, decode::SCALE, validation)?;
+        let (scale, unknown) = patch::apply_to_target(kind, live, body, decode::SCALE, reading)?;
         warn(warnings, unknown);
         Ok(scale)
     }
@@ -225,7 +229,7 @@ async fn scale(
         let body = cx.request.body.clone();
         let how = match kind {
             PatchKind::Apply if cx.config.keeps_managed_fields() => How::Apply(body, options.force),
-            kind => How::Patch(kind, body, options.validation),
+            kind => How::Patch(kind, body, options.reading),
         };
         (how, options)
     } else {
@@ -234,7 +238,7 @@ async fn scale(
             &cx.request.body,
             content_type,
             decode::SCALE,
-            options.validation,
+            options.reading,
         )?;
         warn(warnings, unknown);
         check_name(&scale, cx.name(), &cx.api.namespace)?;
@@ -270,7 +274,7 @@ async fn bind(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Respons
         &cx.request.body,
         content_type,
         decode::BINDING,
-        options.validation,
+        options.reading,
     )?;
     let (binding, unknown) = read;
     warn(warnings, unknown);

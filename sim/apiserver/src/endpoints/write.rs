@@ -3,7 +3,7 @@
 
 use std::pin::Pin;
 
-use wavetank_api::decode::{self, FieldValidation};
+use wavetank_api::decode::{self, Reading};
 use wavetank_api::json::{self, Json};
 use wavetank_api::options::{DeleteOptions, WriteOptions};
 use wavetank_api::patch::{self, PatchKind};
@@ -51,7 +51,7 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
     let resource = cx.api.resource;
     limited_read_body(cx.request)?;
     let options = WriteOptions::of_create(&cx.request.query, cx.config.release)?;
-    let (mut object, unknown) = decode_body(&cx, options.validation)?;
+    let (mut object, unknown) = decode_body(&cx, options.reading)?;
     warn(warnings, unknown);
     decode::accepts_group_version(resource, &object)?;
     wipe_object_meta_system_fields(&mut object);
@@ -85,7 +85,7 @@ pub async fn create(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<R
 pub async fn put(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Response, Status> {
     limited_read_body(cx.request)?;
     let options = WriteOptions::of_update(&cx.request.query, cx.config.release)?;
-    let (object, unknown) = decode_body(&cx, options.validation)?;
+    let (object, unknown) = decode_body(&cx, options.reading)?;
     let response = put_object(cx, &options, object, warnings).await;
     let mut all = Warnings::new();
     warn(&mut all, unknown);
@@ -136,12 +136,9 @@ fn forbid_create_admission(api: &Api, name: &str) -> Result<(), Status> {
 }
 
 /// The object in the body, and the fields of it that nobody knows.
-fn decode_body(
-    cx: &RequestContext<'_>,
-    validation: FieldValidation,
-) -> Result<(Json, Vec<String>), Status> {
+fn decode_body(cx: &RequestContext<'_>, reading: Reading) -> Result<(Json, Vec<String>), Status> {
     let (body, of) = (&cx.request.body, content_type(cx.request));
-    decode::object(body, of, cx.api.served(), validation)
+    decode::object(body, of, cx.api.served(), reading)
 }
 
 /// `checkName`.
@@ -182,7 +179,7 @@ pub async fn patch(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
             body: cx.request.body.clone(),
             force: options.force,
         },
-        kind => How::Patch(kind, cx.request.body.clone(), options.validation),
+        kind => How::Patch(kind, cx.request.body.clone(), options.reading),
     };
     let change = Writing {
         cx,
@@ -207,7 +204,7 @@ struct Writing<'a> {
 
 enum How {
     Put(Json),
-    Patch(PatchKind, Body, FieldValidation),
+    Patch(PatchKind, Body, Reading),
     /// `applyPatcher`
     Apply {
         body: Body,
@@ -252,8 +249,8 @@ impl Writing<'_> {
         let new = match (&self.how, old) {
             (How::Put(object), _) => manage(object.clone()),
             (How::Patch(..), None) => return Err(Status::new_not_found(api.resource, name)),
-            (How::Patch(kind, body, validation), Some(old)) => {
-                let (new, unknown) = patch::apply(*kind, old, body, api.served(), *validation)?;
+            (How::Patch(kind, body, reading), Some(old)) => {
+                let (new, unknown) = patch::apply(*kind, old, body, api.served(), *reading)?;
                 warn(warnings, unknown);
                 self.patched(manage(new))?
             }
@@ -312,6 +309,7 @@ pub async fn delete(cx: RequestContext<'_>) -> Result<Response, Status> {
         &cx.request.query,
         &cx.request.body,
         content_type(cx.request),
+        cx.config.release,
     )?;
     let delete = Operation::Delete;
     admission(
@@ -344,6 +342,7 @@ pub async fn delete_collection(cx: RequestContext<'_>) -> Result<Response, Statu
         &cx.request.query,
         &cx.request.body,
         content_type(cx.request),
+        cx.config.release,
     )?;
     let registry = cx.registry(options.dry_run);
     let listed = registry.delete_collection(cx.rx, &options, &list).await?;

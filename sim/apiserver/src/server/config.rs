@@ -16,6 +16,9 @@ use crate::apiextensions::CustomResources;
 use crate::cacher::{self, CachedVersions, Cacher};
 use crate::gates;
 
+/// What a server says that is asked for a resource that nobody of its world has said to use.
+pub const NOBODY_USES: &str = "is asked for, but no component of the scenario says that it uses it";
+
 /// What never changes in the life of a server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
@@ -213,7 +216,7 @@ impl Config {
         let caches = self.caches()?;
         assert!(
             self.kinds.uses(resource),
-            "`{}` is asked for, but no component of the scenario says that it uses it (`Component::uses`; `uses` of an operator or of actors)",
+            "`{}` {NOBODY_USES} (`Component::uses`; `uses` of an operator or of actors)",
             resource.qualified()
         );
         let is_cached = self.kinds.caches(resource);

@@ -22,7 +22,8 @@ pub(crate) const STORED_IN_NEWEST_VERSION: Defect = Defect::known(
     "KEP-4330; k/k#108451 lists by hand what has to wait",
     "an apiserver stores objects in the newest version that it knows, although an older one still runs",
 )
-.fits_only(gates::STORED_AS_THE_OLDEST_KNOWS);
+.fits_only(gates::STORED_AS_THE_OLDEST_KNOWS)
+.shows_between_releases();
 
 /// In which versions the servers of a cluster store and read objects of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -239,6 +239,31 @@ fn without_its_webhook_a_version_cannot_be_read_or_written() {
     assert_eq!(lab.answer(6).code, 404);
 }
 
+/// What is said of a version comes before it is known whether there is such a subresource.
+#[test]
+fn a_deprecated_version_warns_of_a_subresource_that_it_has_not() {
+    let mut crd = definition(10);
+    crd["spec"]["versions"][0]["deprecated"] = true.into();
+    crd["spec"]["versions"][0]["deprecationWarning"] = "no more".into();
+    let path = CUSTOM_RESOURCE_DEFINITIONS.path("", "");
+    let get = |path: &str| Request::new(Method::Get, format!("{THINGS}/a{path}"));
+    let script = vec![
+        Request::new(Method::Post, path).with(crd),
+        create("a", &[], 1),
+        get("/scale"),
+        get(""),
+    ];
+    let mut lab = lab(1, false, script);
+    assert_eq!(lab.answer(0).code, 201);
+    lab.run(4.0);
+    for (request, code) in [(1, 201), (2, 404), (3, 200)] {
+        let response = lab.answer(request);
+        assert_eq!(response.code, code);
+        let warned: Vec<&str> = response.warnings.iter().map(|w| &**w).collect();
+        assert_eq!(warned, ["299 - \"no more\""], "{request}");
+    }
+}
+
 #[test]
 fn discovery_lists_a_definition_from_when_it_is_established_until_it_is_gone() {
     let get = |path: &str| Request::new(Method::Get, path);

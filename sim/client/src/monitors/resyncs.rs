@@ -83,7 +83,9 @@ impl Property for HandlersHearResyncs {
                     |key: &&StoreKey| !self.heard.contains(&(*who, handler, (*key).clone()));
                 if let Some(key) = keys.find(is_new) {
                     let message = format!(
-                        "handler {handler} wants to hear of all every {period:?}, and has not heard of {key} for {HEARD:?}"
+                        "handler {handler} wants to hear of all every {} s, and has not heard of {key} for {} s",
+                        period.as_secs_f64(),
+                        HEARD.as_secs_f64()
                     );
                     return violated(world, *who, message);
                 }

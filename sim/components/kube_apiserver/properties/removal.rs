@@ -76,8 +76,10 @@ impl Property for StoppedAddressIsRemoved {
             return Check::Idle;
         }
         let why = match outcome {
-            RemovalOutcome::Failed(error) => error.to_string(),
-            other => format!("{other:?}"),
+            RemovalOutcome::Failed(error) | RemovalOutcome::Unavailable(error) => error.to_string(),
+            RemovalOutcome::Removed(seen) => {
+                format!("it met no error, and saw the Endpoints as of revision {seen}")
+            }
         };
         violated(
             "Endpoints address",

@@ -116,6 +116,20 @@ pub struct Odd {
     pub choices: u64,
 }
 
+/// A start that comes while its process still shuts down is tried again after this time, as in the run that was planned.
+pub(super) const START_AGAIN: Duration = Duration::from_millis(500);
+
+/// Would this start a process that was told to stop and has not ended? It takes longer to end where something else is
+/// fixed, and a start that is lost leaves it down for good.
+fn waits_for_its_end(world: &World, action: &Action) -> bool {
+    match action {
+        Action::Fault(Fault::Start { process }) => {
+            world.find(process).is_some_and(|p| world.is_stopping(p))
+        }
+        _ => false,
+    }
+}
+
 /// Choices taken from a plan.
 #[derive(Clone, Debug)]
 pub struct FromPlan {
@@ -182,6 +196,33 @@ impl FromPlan {
 }
 
 impl FromPlan {
+    /// The turn that is due, as it is planned.
+    fn take(&mut self, now: Time) -> Turn {
+        if let Some(action) = self.urgent.pop_front() {
+            return Turn::Act(action);
+        }
+        let late = self.anchored.iter().enumerate();
+        if let Some((at, when)) = late.map(|(i, a)| (i, a.1)).min_by_key(|(_, at)| *at)
+            && self.timed.front().is_none_or(|(at, _)| *at > when)
+            && self
+                .next_turn()
+                .is_some_and(|turn| turn > when || now > when)
+        {
+            return Turn::Act(self.anchored.remove(at).2);
+        }
+        match self.timed.pop_front() {
+            Some((_, Some(action))) => Turn::Act(action),
+            Some((_, None)) => Turn::Calm,
+            None => Turn::Nothing,
+        }
+    }
+
+    /// Plans an action for later, before what is planned for just then.
+    fn put_off(&mut self, at: Time, action: Action) {
+        let place = self.timed.partition_point(|(planned, _)| *planned < at);
+        self.timed.insert(place, (at, Some(action)));
+    }
+
     /// Runs a world under these choices ([`Run::finish_unless`]). What is generic is built with the crate that asks for
     /// it, and this with the engine, which is optimised where the command is not.
     ///
@@ -239,23 +280,14 @@ impl Choices for FromPlan {
     }
 
     fn turn(&mut self, world: &World) -> Turn {
-        if let Some(action) = self.urgent.pop_front() {
-            return Turn::Act(action);
-        }
         let now = world.now();
-        let late = self.anchored.iter().enumerate();
-        if let Some((at, when)) = late.map(|(i, a)| (i, a.1)).min_by_key(|(_, at)| *at)
-            && self.timed.front().is_none_or(|(at, _)| *at > when)
-            && self
-                .next_turn()
-                .is_some_and(|turn| turn > when || now > when)
-        {
-            return Turn::Act(self.anchored.remove(at).2);
-        }
-        match self.timed.pop_front() {
-            Some((_, Some(action))) => Turn::Act(action),
-            Some((_, None)) => Turn::Calm,
-            None => Turn::Nothing,
+        let due = self.next_turn().unwrap_or(now).max(now);
+        match self.take(now) {
+            Turn::Act(action) if waits_for_its_end(world, &action) => {
+                self.put_off(due + START_AGAIN, action);
+                Turn::Nothing
+            }
+            turn => turn,
         }
     }
 

@@ -15,6 +15,7 @@ use crate::time::{Time, nanos};
 use crate::trace::Record;
 use crate::world::{Report, World};
 
+use super::plan::START_AGAIN;
 use super::random::Stream;
 use super::run::{Choices, Limits, Outcome, Run, Turn};
 
@@ -356,7 +357,7 @@ impl Seeded {
                 .find(process)
                 .is_some_and(|p| world.status(p) == Status::Up)
         {
-            let later = now + Duration::from_millis(500);
+            let later = now + START_AGAIN;
             // Still shutting down; a process that never stopped needs no start.
             if !self.agenda.values().any(|item| is_start_of(item, process)) {
                 self.put(later, Item::End(fault));

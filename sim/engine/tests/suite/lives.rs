@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use wavetank_engine::drive::plan::{FromPlan, Plan, Planned};
+use wavetank_engine::drive::{Ending, Limits, Run};
+use wavetank_engine::trace::Record;
 use wavetank_engine::*;
 
 const RUN: Name = Name::new("run");
@@ -93,4 +96,54 @@ fn a_process_that_does_nothing_but_restart_is_a_livelock_after_a_hundred_lives()
         livelock.as_deref(),
         Some("100 lives began within one event, the last one of mayfly")
     );
+}
+
+/// Takes a second longer to end than it was given in the run that was planned.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Slow;
+
+impl Process for Slow {
+    fn boot(&mut self, _: &mut Cx<'_>) {}
+    fn request(&mut self, _: &mut Cx<'_>, _: Caller, _: &Payload) {}
+    fn crash(&mut self) {}
+    fn stop(&mut self, cx: &mut Cx<'_>) {
+        cx.spawn(Task::new(RUN, ()));
+    }
+    fn routine(&self, _: &Task) -> RoutineFuture {
+        Box::pin(async {
+            let rx = Rx::new();
+            rx.sleep(Duration::from_secs(2)).await;
+            rx.exit();
+            Outcome::Done
+        })
+    }
+}
+
+#[test]
+fn a_planned_start_waits_until_its_process_has_ended() {
+    let process = || "p".to_owned();
+    let planned = |seconds: u64, fault: Fault| Planned {
+        at: Time::from_secs(seconds),
+        after: None,
+        action: Action::Fault(fault),
+    };
+    let plan = |last: u64| Plan {
+        actions: vec![
+            planned(0, Fault::Start { process: process() }),
+            planned(1, Fault::Stop { process: process() }),
+            planned(2, Fault::Start { process: process() }),
+        ],
+        calm: Some(Time::from_secs(last)),
+        ..Plan::default()
+    };
+    for calm in [2, 10] {
+        let world = WorldBuilder::new().process("p", Slow).build();
+        let choices = FromPlan::new(&plan(calm));
+        let limits = Limits::until(Time::from_secs(20));
+        let outcome = Run::new(world, choices, limits, Record::default()).finish();
+        assert_eq!(outcome.ending, Ending::Clean);
+        let p = outcome.world.find("p").expect("it is there");
+        let state = (outcome.world.status(p), outcome.world.incarnation(p));
+        assert_eq!(state, (Status::Up, 2), "calm at {calm} s");
+    }
 }

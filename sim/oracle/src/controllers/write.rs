@@ -1,7 +1,7 @@
 //! A write of a controller: who, what, which object, the answer, and what is essential of the body.
 
 use serde_json::{Map, Value as Json};
-use wavetank_api::decode::{self, FieldValidation};
+use wavetank_api::decode::{self, FieldValidation, Reading};
 use wavetank_api::{Body, Method, Resource};
 use wavetank_apiserver::Audited;
 use wavetank_kube_controller_manager::SERVICE_ACCOUNTS;
@@ -215,7 +215,12 @@ fn essential(verb: &str, path: &Path<'_>, body: &Body) -> Json {
         && matches!(path.subresource, None | Some("status" | "finalize"));
     let decoded = is_object.then(|| {
         let content_type = Some("application/json");
-        decode::object(body, content_type, path.resource, FieldValidation::Ignore)
+        decode::object(
+            body,
+            content_type,
+            path.resource,
+            Reading::newest(FieldValidation::Ignore),
+        )
     });
     let mut body = match decoded {
         Some(Ok((object, _))) => object,

@@ -177,7 +177,7 @@ impl StructuredMerge {
         }
         let id = crate::schema::kind_or_custom(api_version, kind);
         let id = id.ok_or_else(|| wrong(format!("no table of {kind}")))?;
-        let mut object = typed::convert(merged, id).map_err(wrong)?.json;
+        let mut object = typed::convert(merged, id, None).map_err(wrong)?.json;
         json::set(&mut object, &["apiVersion"], api_version.as_str());
         json::set(&mut object, &["kind"], *kind);
         if let Some(resource) = resource {

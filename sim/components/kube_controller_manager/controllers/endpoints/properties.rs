@@ -120,20 +120,24 @@ fn are_listed(world: &World) -> Check {
             .get(&key)
             .map(|kv| listed(kv.value.json()));
         if found.as_ref() != Some(&expected) {
-            let in_words = |all: &Listed| -> Vec<String> {
+            let in_words = |all: &Listed| {
                 let word = |ready: &bool| if *ready { "ready" } else { "not ready" };
-                let all = all.iter();
-                all.map(|(port, ip, _, ready)| format!("{ip}:{port} {}", word(ready)))
-                    .collect()
+                let one = |(port, ip, _, ready): &(i64, String, String, bool)| {
+                    format!("{ip}:{port} ({})", word(ready))
+                };
+                match all.is_empty() {
+                    true => "nothing".to_owned(),
+                    false => all.iter().map(one).collect::<Vec<_>>().join(", "),
+                }
             };
             let (expected, found) = (in_words(&expected), found.as_ref().map(in_words));
             let message = match found {
                 None => {
-                    format!("the Service {name} has no Endpoints; they should list {expected:?}")
+                    format!("the Service {name} has no Endpoints; they should list {expected}")
                 }
                 Some(found) => {
                     format!(
-                        "the Endpoints of the Service {name} list {found:?}; they should list {expected:?}"
+                        "the Endpoints of the Service {name} list {found}; they should list {expected}"
                     )
                 }
             };

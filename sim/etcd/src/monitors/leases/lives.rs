@@ -56,8 +56,9 @@ impl<V> LeaseLives<V> {
         let ttl = Duration::from_secs(ttl) * (1000 - self.tolerance) / 1000;
         if let Some(expired) = self.expired.get(&lease).filter(|at| **at < sent + ttl) {
             return wrong(format!(
-                "lease {} has expired at {expired} s, and a keep-alive of {sent} s is told that it has {ttl:?}",
-                lease.0
+                "lease {} has expired at {expired} s, and a keep-alive of {sent} s is told that it has {} s",
+                lease.0,
+                ttl.as_secs_f64()
             ));
         }
         let until = self.promised.entry(lease).or_default();
