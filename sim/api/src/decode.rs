@@ -463,8 +463,16 @@ pub fn resets_managed_fields(body: &Body) -> bool {
     let is_empty = |json: &Json| json::at(json, &FIELDS) == Some(&json!([]));
     match body {
         Body::Json(json) => is_empty(json),
+        body if !may_name(bytes(body), FIELDS[1]) => false,
         body => yaml_to_json(bytes(body)).is_ok_and(|json| is_empty(&json)),
     }
+}
+
+/// May there be a field of this name? It stands in the text as it is, unless something is escaped or has a tag. To look for
+/// it is faster than to read YAML, and hardly anybody names it.
+fn may_name(text: &[u8], field: &str) -> bool {
+    let has = |part: &[u8]| text.windows(part.len()).any(|of| of == part);
+    has(field.as_bytes()) || has(b"\\") || has(b"!")
 }
 
 /// The options in the body of a deletion; `None` if it is empty and they are in the query.

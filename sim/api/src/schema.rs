@@ -145,6 +145,8 @@ pub(crate) struct Field {
 /// A Go struct; embedded ones are spread out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Struct {
+    /// What it is called in the table, `core.ConfigMap`.
+    pub(crate) full_name: &'static str,
     /// Its package, `core`.
     pub(crate) package: &'static str,
     /// Its name without a package, `ConfigMap`.
@@ -339,6 +341,7 @@ impl Schema {
             let head = raw[id.0].head.split(' ').skip(1);
             let (package, short) = name.split_once('.').unwrap_or(("", name));
             let mut built = Struct {
+                full_name: name,
                 package,
                 name: short,
                 map: head

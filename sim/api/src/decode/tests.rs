@@ -35,6 +35,28 @@ fn an_object_is_read_and_written_as_its_type_is() {
 }
 
 #[test]
+fn who_says_that_nobody_manages_an_object_is_heard_however_it_is_written() {
+    let says = |text: &str| resets_managed_fields(&Body::Bytes(Arc::from(text.as_bytes())));
+    for text in [
+        r#"{"metadata":{"managedFields":[]}}"#,
+        r#"{"metadata":{"managed\u0046ields":[]}}"#,
+        "metadata:\n  managedFields: []\n",
+        "metadata: {? \"managed\\x46ields\" : []}",
+        "metadata: {!!str managedFields: []}",
+    ] {
+        assert!(says(text), "{text}");
+    }
+    for text in [
+        "",
+        r#"{"metadata":{"name":"x"}}"#,
+        r#"{"metadata":{"managedFields":[{}]}}"#,
+        r#"{"metadata":{"name":"managedFields"},"data":{"managedFields":"[]"}}"#,
+    ] {
+        assert!(!says(text), "{text}");
+    }
+}
+
+#[test]
 fn unknown_and_duplicate_fields_are_told_in_their_order() {
     let text = r#"{"metadata":{"name":"d","name":"e","zzz":1},"data":{"a":"1","a":"2"},"Data":{}}"#;
     let all = [

@@ -46,9 +46,7 @@ pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
 /// The name of the type of a kind, `("apps/v1", "Deployment")`.
 pub(crate) fn type_name(api_version: &str, kind: &str) -> Option<&'static str> {
     let id = schema::kind_or_custom(api_version, kind)?;
-    schema::all()
-        .find(|(_, other)| *other == id)
-        .map(|(name, _)| name)
+    Some(schema::of(id).full_name)
 }
 
 fn untyped(map: &str, element_relationship: ElementRelationship) -> Atom {
@@ -149,10 +147,7 @@ fn dereferenced(ty: &Type) -> &Type {
 }
 
 fn named(id: StructId) -> TypeRef {
-    let name = schema::all()
-        .find(|(_, other)| *other == id)
-        .map(|(name, _)| name);
-    TypeRef::Named(name.unwrap_or_default().to_owned())
+    TypeRef::Named(schema::of(id).full_name.to_owned())
 }
 
 fn type_ref(ty: &Type) -> TypeRef {
