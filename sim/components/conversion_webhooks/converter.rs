@@ -55,7 +55,8 @@ impl Converter {
             spec.remove("fields");
         }
         // As many do, it makes the object anew; a server restores all metadata but labels and annotations.
-        if let Some(metadata) = object["metadata"].as_object_mut() {
+        let metadata = object.get_mut("metadata").and_then(Json::as_object_mut);
+        if let Some(metadata) = metadata {
             metadata.remove("generation");
         }
         object
