@@ -215,8 +215,8 @@ fn in_words((field, item): (Option<u64>, Option<u64>)) -> String {
     }
 }
 
-/// Nobody gives up a field while the object lives, and nobody else changes it.
-fn applied_fields_stay(_: &World, note: &Note) -> Check {
+/// Judges each update of a custom object: whether that put the property to the test, or what is wrong.
+fn updates(note: &Note, judge: impl Fn(&Json, &Json) -> Result<bool, String>) -> Check {
     let mut looked = Check::Idle;
     for change in changes(note) {
         let (Some(before), Some(now)) = (change.before.as_ref(), after(change)) else {
@@ -226,60 +226,52 @@ fn applied_fields_stay(_: &World, note: &Note) -> Check {
         if json::text(before, &["metadata", "uid"]) != json::text(now, &["metadata", "uid"]) {
             continue;
         }
-        let now = fields(now);
-        for (manager, was) in fields(before) {
+        match judge(before, now) {
+            Ok(true) => looked = Check::Held,
+            Ok(false) => {}
+            Err(message) => return violated("object", &change.key, message),
+        }
+    }
+    looked
+}
+
+/// Nobody gives up a field while the object lives, and nobody else changes it.
+fn applied_fields_stay(_: &World, note: &Note) -> Check {
+    updates(note, |before, now| {
+        let (before, now) = (fields(before), fields(now));
+        for (manager, was) in &before {
             let is = now.get(manager).copied().unwrap_or_default();
             let lost = is.0.is_none() || is.1.is_none();
             if lost || is.0 != is.1 {
-                let (was, is) = (in_words(was), in_words(is));
-                let message = format!("{manager} has applied {was}, and now there is {is}");
-                return violated("object", &change.key, message);
+                let (was, is) = (in_words(*was), in_words(is));
+                return Err(format!(
+                    "{manager} has applied {was}, and now there is {is}"
+                ));
             }
-            looked = Check::Held;
         }
-    }
-    looked
+        Ok(!before.is_empty())
+    })
 }
 
 fn generation_never_goes_back(_: &World, note: &Note) -> Check {
-    let mut looked = Check::Idle;
-    for change in changes(note) {
-        let (Some(before), Some(now)) = (change.before.as_ref(), after(change)) else {
-            continue;
-        };
-        let before = before.value.json();
-        if json::text(before, &["metadata", "uid"]) != json::text(now, &["metadata", "uid"]) {
-            continue;
-        }
+    updates(note, |before, now| {
         let generation = |thing| json::number(thing, &["metadata", "generation"]).unwrap_or(0);
-        let (was, is) = (generation(before), generation(now));
-        if is < was {
-            let message = format!("its generation was {was}, and is {is}");
-            return violated("object", &change.key, message);
+        match (generation(before), generation(now)) {
+            (was, is) if is < was => Err(format!("its generation was {was}, and is {is}")),
+            _ => Ok(true),
         }
-        looked = Check::Held;
-    }
-    looked
+    })
 }
 
 fn deletion_has_one_time(_: &World, note: &Note) -> Check {
-    let mut looked = Check::Idle;
-    for change in changes(note) {
-        let (Some(before), Some(now)) = (change.before.as_ref(), after(change)) else {
-            continue;
-        };
-        let time = |thing| json::text(thing, &["metadata", "deletionTimestamp"]).to_owned();
-        let (was, is) = (time(before.value.json()), time(now));
-        if was.is_empty() || is.is_empty() {
-            continue;
+    updates(note, |before, now| {
+        let path = ["metadata", "deletionTimestamp"];
+        match (json::text(before, &path), json::text(now, &path)) {
+            ("", _) | (_, "") => Ok(false),
+            (was, is) if was != is => Err(format!("it began to go at {was}, and then at {is}")),
+            _ => Ok(true),
         }
-        if was != is {
-            let message = format!("it began to go at {was}, and then at {is}");
-            return violated("object", &change.key, message);
-        }
-        looked = Check::Held;
-    }
-    looked
+    })
 }
 
 /// The definition has a status that only its subresource writes (`GetResetFields`).
