@@ -29,7 +29,7 @@ pub struct Shortening<'a> {
     pub model: &'a WorldModel,
     /// How long the calm of a recovery is, if that was checked.
     pub calm: Option<Duration>,
-    /// So many steps are made at most for each attempt.
+    /// So many steps are made at most in each pass: for fewer faults, for fewer deviations, for an earlier end.
     pub steps: u64,
 }
 
@@ -69,8 +69,9 @@ impl Shortening<'_> {
 
     /// The narrowest bounds within which it is found.
     fn first_that_finds(&self, best: &mut Shortened, all: impl Iterator<Item = Bounds>) {
+        let mut left = self.steps;
         for bounds in all {
-            if self.find(best, bounds) {
+            if self.find(best, bounds, &mut left) {
                 return;
             }
         }
@@ -79,13 +80,14 @@ impl Shortening<'_> {
     /// The earliest virtual time at which it is found.
     fn end_early(&self, best: &mut Shortened) {
         let (mut too_early, mut enough) = (best.start.world.now(), best.model.bounds.horizon);
+        let mut left = self.steps;
         while enough.since(too_early) > Duration::from_micros(100) {
             let middle = too_early + enough.since(too_early) / 2;
             let bounds = Bounds {
                 horizon: middle,
                 ..best.model.bounds.clone()
             };
-            match self.find(best, bounds) {
+            match self.find(best, bounds, &mut left) {
                 true => enough = self.last_event(best).min(middle),
                 false => too_early = middle,
             }
@@ -105,24 +107,30 @@ impl Shortening<'_> {
         node.world.now()
     }
 
-    fn find(&self, best: &mut Shortened, bounds: Bounds) -> bool {
+    fn find(&self, best: &mut Shortened, bounds: Bounds, left: &mut u64) -> bool {
+        if *left == 0 {
+            return false;
+        }
+        let most = *left;
         let model = WorldModel {
             start: best.model.start.clone(),
             bounds,
         };
         let recovery = self.calm.map(Recovery::within);
-        let explored = Explorer {
+        let explorer = Explorer {
             model: &model,
             recovery: recovery.as_ref(),
             reduction: Reduction::NONE,
             threads: 1,
-            watch: &|progress| progress.generated < self.steps,
+            watch: &|progress| progress.generated < most,
         };
         let start = Node {
             deviations: model.bounds.deviations,
             ..best.start.clone()
         };
-        let Ended::Violated(found) = explored.run_from(vec![start.clone()]).ended else {
+        let explored = explorer.run_from(vec![start.clone()]);
+        *left = most.saturating_sub(explored.progress.generated);
+        let Ended::Violated(found) = explored.ended else {
             return false;
         };
         if !found.violation.is_like(&best.found.violation) {

@@ -34,8 +34,8 @@ use super::{find, human, interrupt, junit, print, print_json};
 use watch::Watch;
 use words::{MUCH_HEALING, bounds, help, list, narrow, size};
 
-/// Making a counterexample smaller searches again at most so far, each time.
-const SHORTENING_STEPS: u64 = 400_000;
+/// Making a counterexample smaller searches again at most so far, in each of three passes.
+const SHORTENING_STEPS: u64 = 200_000;
 
 pub(super) fn check(catalogue: &dyn Catalogue, args: &CheckArgs) -> Result<Exit, Problem> {
     if args.is_reduced() && args.threads > 1 {

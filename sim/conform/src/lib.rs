@@ -5,9 +5,15 @@
 //! - `apiserver`: that of the kube-apiserver, over its etcd;
 //! - `server`: a real etcd as a child process; `cut`: a sequence is made smaller.
 //!
+//! What speaks to a real etcd is there with the feature `real-etcd`, and all of `apiserver` with `real-apiserver`. Without,
+//! the comparison of etcds is left, of simulated ones with each other.
+//!
 //! What real servers do is not known here: they know it. This crate talks to the real world,
 //! so clocks, threads and sockets are as usual in it; nothing of it may reach the simulated one.
-#![cfg(any(feature = "real-etcd", feature = "real-apiserver"))]
+#![cfg_attr(
+    not(feature = "real-etcd"),
+    allow(dead_code, reason = "what only the real server's side uses")
+)]
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -17,8 +23,9 @@
 #[cfg(feature = "real-apiserver")]
 pub mod apiserver;
 mod cut;
-#[cfg(feature = "real-etcd")]
 pub mod etcd;
+#[cfg(any(feature = "real-etcd", feature = "real-apiserver"))]
 mod server;
 
+#[cfg(any(feature = "real-etcd", feature = "real-apiserver"))]
 pub use server::{Program, Server, Ticks};

@@ -8,16 +8,19 @@
 //! - `expiry`: the suite of what depends on time;
 //! - `mutated`: a side that lies, as a test of the comparison.
 
+#[cfg(feature = "real-etcd")]
 mod against;
 mod campaign;
 pub mod expiry;
 mod figures;
+#[cfg(feature = "real-etcd")]
 mod grpc;
 mod mutated;
 mod naming;
 pub mod op;
 mod ours;
 mod puppet;
+#[cfg(feature = "real-etcd")]
 mod real;
 mod render;
 mod rest;
@@ -25,13 +28,17 @@ mod run;
 mod shrink;
 pub mod side;
 pub mod strategy;
+#[cfg(feature = "real-etcd")]
 mod translate;
+#[cfg(feature = "real-etcd")]
 mod wire;
 
+#[cfg(feature = "real-etcd")]
 pub use against::{against_real, keys, release_of};
 pub use campaign::{Difference, Plan, Report, compare};
 pub use figures::Figures;
 pub use mutated::{Mutated, Mutation};
 pub use ours::Ours;
+#[cfg(feature = "real-etcd")]
 pub use real::Real;
 pub use run::{Differ, Done, Sequence, Stop, What, run};

@@ -16,9 +16,8 @@ use crate::etcd::expiry::Timed;
 use crate::etcd::naming;
 use crate::etcd::puppet::{Answered, Came, Pull, Puppet, Strings};
 use crate::etcd::side::{
-    Bytes, Item, LeaseNames, Log, Message, Outcome, Side, StreamId, Until, gather,
+    Bytes, ERRORS, Item, LeaseNames, Log, Message, Outcome, Side, StreamId, Until, gather,
 };
-use crate::etcd::translate::ERRORS;
 
 const MEMBER: &str = "etcd";
 const PUPPET: &str = "puppet";

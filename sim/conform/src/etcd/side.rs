@@ -6,7 +6,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wavetank_etcd::{Change, LeaseId, Request, Response, Revision, WatchId, WatchRequest};
+use wavetank_etcd::{
+    Change, EtcdError, LeaseId, Request, Response, Revision, WatchId, WatchRequest,
+};
+
+/// The errors that a single server without faults may answer.
+pub(crate) const ERRORS: [EtcdError; 12] = [
+    EtcdError::EmptyKey,
+    EtcdError::ValueProvided,
+    EtcdError::LeaseProvided,
+    EtcdError::KeyNotFound,
+    EtcdError::DuplicateKey,
+    EtcdError::TooManyOps,
+    EtcdError::RequestTooLarge,
+    EtcdError::Compacted,
+    EtcdError::FutureRevision,
+    EtcdError::LeaseNotFound,
+    EtcdError::LeaseExists,
+    EtcdError::LeaseTtlTooLarge,
+];
 
 /// What keys hold here.
 pub type Bytes = Arc<[u8]>;

@@ -6,29 +6,13 @@ use std::sync::Arc;
 
 use tonic::Status;
 use wavetank_etcd::{
-    Change, Compare, CompareResult, DeleteRange, DeletedRange, EtcdError, Key, KeyValue, Keys,
-    LeaseId, OpResponse, Order, Put, PutDone, Range, Ranged, Response, Revision, SortBy, Target,
-    Txn, TxnOp, TxnResponse, WatchId, WatchRequest, WatchStart,
+    Change, Compare, CompareResult, DeleteRange, DeletedRange, Key, KeyValue, Keys, LeaseId,
+    OpResponse, Order, Put, PutDone, Range, Ranged, Response, Revision, SortBy, Target, Txn, TxnOp,
+    TxnResponse, WatchId, WatchRequest, WatchStart,
 };
 
-use crate::etcd::side::{Bytes, LeaseNames, Message, Outcome};
+use crate::etcd::side::{Bytes, ERRORS, LeaseNames, Message, Outcome};
 use crate::etcd::wire;
-
-/// The errors that a single server without faults may answer.
-pub(crate) const ERRORS: [EtcdError; 12] = [
-    EtcdError::EmptyKey,
-    EtcdError::ValueProvided,
-    EtcdError::LeaseProvided,
-    EtcdError::KeyNotFound,
-    EtcdError::DuplicateKey,
-    EtcdError::TooManyOps,
-    EtcdError::RequestTooLarge,
-    EtcdError::Compacted,
-    EtcdError::FutureRevision,
-    EtcdError::LeaseNotFound,
-    EtcdError::LeaseExists,
-    EtcdError::LeaseTtlTooLarge,
-];
 
 /// An error of the wire. Both its code and its text must be as the vocabulary has them.
 pub(crate) fn error(status: &Status) -> Outcome {

@@ -1,10 +1,10 @@
-//! The timed suite on both sides: it must find there what it says.
+//! The timed suite on the real server: it must find there what it says, as in the simulated world.
 
 use std::time::Duration;
 
+use wavetank_conform::etcd::Real;
 use wavetank_conform::etcd::expiry::cases;
 use wavetank_conform::etcd::side::Side as _;
-use wavetank_conform::etcd::{Ours, Real};
 use wavetank_conform::{Program, Ticks};
 
 /// What a busy machine may add.
@@ -28,16 +28,4 @@ fn leases_end_in_time_on_the_real_server() {
             });
         }
     });
-}
-
-#[test]
-fn leases_end_in_time_in_the_simulated_world() {
-    for release in wavetank_releases::etcd::VERSIONS {
-        for (name, case) in cases::<Ours>() {
-            let mut ours = Ours::new(release);
-            if let Err(error) = case(&mut ours, Duration::ZERO) {
-                panic!("{release}: {name}: {error}");
-            }
-        }
-    }
 }
