@@ -21,6 +21,7 @@ mod object;
 pub mod openapi;
 pub mod options;
 pub mod patch;
+mod prepared;
 pub mod printers;
 pub mod quota;
 pub mod quote;
@@ -42,5 +43,6 @@ pub use http::{
 pub use json::Json;
 pub use kinds::Resource;
 pub use object::{Object, Stored};
+pub use prepared::prepare;
 pub use status::{Reason, Status};
 pub use times::Stamp;

@@ -18,6 +18,8 @@ mod scale_handler;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use manager::prepare;
+
 pub use equality::ignore_managed_fields_timestamps_transformer;
 pub use field_manager::{FieldManager, manager_or_user_agent};
 pub use scale_handler::ScaleHandler;

@@ -23,6 +23,7 @@ use crate::discovery::{ApiResource, Group, GroupVersion, e_tag, groups_of};
 use crate::json::Json;
 use crate::kinds::{Kinds, Resource};
 
+pub(crate) use definitions::prepare;
 use paths::{Served, Style};
 
 /// What is said of a group version.

@@ -86,6 +86,11 @@ pub struct Row {
 static COLUMNS: LazyLock<BTreeMap<&str, Vec<Json>>> =
     LazyLock::new(|| columns(include_str!("printers/columns.txt")));
 
+/// Reads the table.
+pub(crate) fn prepare() {
+    LazyLock::force(&COLUMNS);
+}
+
 fn columns(text: &str) -> BTreeMap<&str, Vec<Json>> {
     let mut of_kind: BTreeMap<&str, Vec<Json>> = BTreeMap::new();
     let mut kind = "";

@@ -195,6 +195,11 @@ const TABLES: [&str; 3] = [
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::read(&TABLES));
 
+/// Reads the table.
+pub(crate) fn prepare() {
+    LazyLock::force(&SCHEMA);
+}
+
 /// A struct of the table.
 pub(crate) fn of(id: StructId) -> &'static Struct {
     &SCHEMA.structs[id.0]

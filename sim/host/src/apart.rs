@@ -19,6 +19,7 @@ impl Apart for Forks {
         work: &mut (dyn FnMut() -> Vec<u8> + Send),
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Vec<u8>>, String> {
+        wavetank_api::prepare();
         sys::in_child(work, stop)
     }
 

@@ -25,6 +25,7 @@ pub(super) use managed_fields_updater::ManagedFieldsUpdater;
 pub(super) use skip_non_applied::SkipNonApplied;
 pub(super) use strip_meta::StripMeta;
 pub(super) use structured_merge::StructuredMerge;
+pub(crate) use structured_merge::prepare;
 
 /// `Manager`
 pub(super) trait Manager {

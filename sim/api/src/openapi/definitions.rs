@@ -48,6 +48,11 @@ static BY_NAME: LazyLock<BTreeMap<String, StructId>> = LazyLock::new(|| {
     all.map(|(_, id)| (name_of(id), id)).collect()
 });
 
+/// Names the types.
+pub(crate) fn prepare() {
+    LazyLock::force(&BY_NAME);
+}
+
 /// What a type of the table is called in documents: its Go package, turned round, and its name.
 fn name_of(id: StructId) -> String {
     let Struct { package, name, .. } = schema::of(id);

@@ -46,6 +46,11 @@ static TYPES: LazyLock<BTreeMap<(&'static str, String), TypeRef>> = LazyLock::ne
     with_type.collect()
 });
 
+/// Finds the types.
+pub(crate) fn prepare() {
+    LazyLock::force(&TYPES);
+}
+
 /// An object of a kind that a definition has made, in another version of it.
 fn convert_custom<'a>(
     custom: &'static CustomVersion,
