@@ -6,6 +6,7 @@
 
 pub(crate) mod base64;
 pub(crate) mod custom;
+mod forget;
 pub mod protobuf;
 pub(crate) mod text;
 pub(crate) mod typed;
@@ -160,7 +161,7 @@ pub fn object(
 pub(crate) fn default(resource: &Resource, json: &mut Json, release: Option<Version>) {
     resource.strategy.default(json);
     if let Some(id) = schema::kind(&resource.api_version(), resource.kind) {
-        typed::forget(json, id, release);
+        forget::forget(json, id, release);
     }
 }
 

@@ -109,43 +109,6 @@ pub(crate) fn convert(tree: &Json, id: StructId, release: Option<Version>) -> Re
     Ok(Read { json, strict })
 }
 
-/// Takes out what a release does not have: what the defaults of a newer one have brought.
-pub(crate) fn forget(tree: &mut Json, id: StructId, release: Option<Version>) {
-    if !schema::is_known_to(release) {
-        forget_in(tree, &Shape::Struct(id), release);
-    }
-}
-
-fn forget_in(tree: &mut Json, shape: &Shape, release: Option<Version>) {
-    match (shape, tree) {
-        (Shape::Struct(id), Json::Object(map)) => {
-            for field in &schema::of(*id).fields {
-                match map.get_mut(field.name) {
-                    Some(value) if field.is_in(release) => {
-                        forget_in(value, &field.ty.shape, release)
-                    }
-                    Some(_) => {
-                        map.remove(field.name);
-                    }
-                    None => {}
-                }
-            }
-        }
-        (Shape::Pointer(inner), tree) => forget_in(tree, &inner.shape, release),
-        (Shape::List(inner), Json::Array(items)) => {
-            for item in items {
-                forget_in(item, &inner.shape, release);
-            }
-        }
-        (Shape::Map(inner), Json::Object(map)) => {
-            for (_, value) in map.iter_mut() {
-                forget_in(value, &inner.shape, release);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// The zero value of a struct, as written.
 pub(crate) fn zero_of(id: StructId, release: Option<Version>) -> Json {
     let of = schema::of(id);
