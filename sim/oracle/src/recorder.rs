@@ -18,25 +18,6 @@ const TRANSFORMED: [(&str, &str, &str); 4] = [
     ("Table", "meta.k8s.io", "v1"),
 ];
 
-/// A line as a server of upstream would have had it. Recordings are of a downstream's builds, whose admission of service
-/// accounts gives pods one certificate more, beside the token (`plugin/pkg/admission/serviceaccount/admission.go` of
-/// openshift/kubernetes, `TokenVolumeSource`).
-pub(crate) fn as_upstream(line: &Json) -> Json {
-    fn leave_out(json: &mut Json) {
-        match json {
-            Json::Array(items) => {
-                items.retain(|item| item["configMap"]["name"] != "openshift-service-ca.crt");
-                items.iter_mut().for_each(leave_out);
-            }
-            Json::Object(fields) => fields.values_mut().for_each(leave_out),
-            _ => {}
-        }
-    }
-    let mut line = line.clone();
-    leave_out(&mut line);
-    line
-}
-
 /// The request of a line. Older recordings do not tell its Accept header: it was the one that asks for the kind of document
 /// that the server answered with.
 pub(crate) fn with_accept(line: &Json) -> Json {

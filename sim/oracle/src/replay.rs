@@ -121,8 +121,7 @@ pub fn replay(recording: &Recording) -> Result<Replayed, String> {
         steps: 0,
         differences: Vec::new(),
     };
-    for line in recording.lines[1..].iter().map(recorder::as_upstream) {
-        let line = &line;
+    for line in &recording.lines[1..] {
         let step = line["step"].as_u64().unwrap_or(0);
         replay.open_watches(step);
         endpoints::follow(&mut replay.lab, note(line));
