@@ -87,8 +87,11 @@ impl Size {
 pub struct Shrunk {
     /// The small trace.
     pub trace: Trace,
-    /// What the violation is to be blamed on, before and after.
+    /// What its violation is to be blamed on.
     pub attribution: Attribution,
+    /// What it was to be blamed on before. The small trace is for the same reason, but what else explained the large one
+    /// may have gone with what went, and in less of a run something more may be needed.
+    pub attribution_before: Attribution,
     /// How large it was.
     pub before: Size,
     /// How large it is.
@@ -125,6 +128,7 @@ pub fn shrink(case: &dyn Case, trace: &Trace, effort: Effort) -> Option<Shrunk> 
     let is_whole = search.may_go_on();
     let after = search.size(&plan)?;
     let outcome = search.suspect().shown(&plan, Record::default())?;
+    let attribution = search.suspect().blame(&plan);
     let head = Head {
         shrunk: true,
         ..Head::new(case, trace.head.seed, search.options)
@@ -132,7 +136,8 @@ pub fn shrink(case: &dyn Case, trace: &Trace, effort: Effort) -> Option<Shrunk> 
     Some(Shrunk {
         after,
         trace: Trace::of(head, &outcome),
-        attribution: search.reason,
+        attribution,
+        attribution_before: search.reason,
         before,
         attempts: search.attempts,
         is_whole,

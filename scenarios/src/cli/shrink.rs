@@ -164,6 +164,10 @@ fn report(shrunk: &Shrunk, story: &[String], out: &Path) -> String {
         sizes(shrunk) + "\n\n",
         human::paragraph(&what),
         human::fact("blame", &shrunk.attribution.to_string()),
+        match shrunk.attribution == shrunk.attribution_before {
+            true => String::new(),
+            false => human::fact("before", &shrunk.attribution_before.to_string()),
+        },
         human::fact("trace", &out.display().to_string()),
         human::story(story),
     ]

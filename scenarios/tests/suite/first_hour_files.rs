@@ -146,6 +146,7 @@ fn what_is_odd_is_counted_alike_before_and_after() {
     assert_eq!(once.after.delays, 0);
     let again = shrink(case.as_ref(), &once.trace, Effort::default()).expect("it is violated");
     assert_eq!(again.before, once.after);
+    assert_eq!(again.attribution_before, once.attribution);
     assert_eq!(again.attribution, once.attribution);
 }
 
