@@ -33,7 +33,7 @@ soundness *args:
 
 # Does a storm, a scope or a transcript notice each change to the algorithms? (docs/MUTANTS.md)
 mutants *args:
-    cargo run --release --features mutants -- mutants {{args}}
+    cargo run --release -- mutants {{args}}
 
 schema:
     cargo run -- schema > scenarios/scenario.schema.json

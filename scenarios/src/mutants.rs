@@ -1,19 +1,14 @@
 //! Mutants of the algorithms: is each noticed by a storm, a scope or a transcript?
 //!
 //! Here is the list of them, which the build reads out of the sources, and the list of those that nothing notices, with
-//! the reason. `target` is what may notice one, `trial` what is tried for one and what came of it: only a build with the
-//! feature `mutants` has these, since in no other a mutant can be on.
+//! the reason. `target` is what may notice one, `trial` what is tried for one and what came of it.
 
-#[cfg(feature = "mutants")]
 mod target;
-#[cfg(feature = "mutants")]
 mod trial;
 
 use std::collections::BTreeMap;
 
-#[cfg(feature = "mutants")]
 pub use target::{Baseline, Seen, Target, targets};
-#[cfg(feature = "mutants")]
 pub use trial::{Effort, Noticed, Trial, Tried};
 
 /// A change to an algorithm, as it is declared at its place.

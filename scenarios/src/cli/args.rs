@@ -140,7 +140,7 @@ pub(super) enum Command {
     ///
     /// Each mutant is tried in the storms, scopes and transcripts that reach its place, the cheapest first, until one is
     /// violated. The exit code is 0 if each is noticed but those that scenarios/mutants-not-noticed.txt lists with the
-    /// reason, else 1. It needs a build with the feature `mutants`.
+    /// reason, else 1.
     Mutants(MutantsArgs),
     /// Print the JSON schema of scenario files
     Schema,

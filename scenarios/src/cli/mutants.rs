@@ -11,12 +11,7 @@ use super::{find, human, print, print_json};
 use crate::catalogue::{Catalogue, Listed};
 use crate::mutants::{Mutant, Unnoticed};
 
-#[cfg(feature = "mutants")]
 mod report;
-#[cfg(not(feature = "mutants"))]
-#[path = "mutants/no_mutants.rs"]
-mod run;
-#[cfg(feature = "mutants")]
 mod run;
 
 #[derive(Debug, Args)]

@@ -32,6 +32,7 @@ mod leader_defects;
 mod manifests;
 mod matrix;
 mod mutants;
+mod mutants_tried;
 mod names;
 mod operator_example;
 mod own_component;

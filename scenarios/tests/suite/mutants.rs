@@ -1,5 +1,5 @@
 //! The list of mutants, and that of those which nothing notices. Whether the others are noticed is what `wavetank mutants`
-//! finds out, in a build that has them; `tests/mutants.rs` tries a handful.
+//! finds out; `mutants_tried` tries a handful.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -230,9 +230,16 @@ impl Resource {
         hash | CUSTOM
     }
 
-    /// The object of a bookmark, without a resourceVersion: kind and apiVersion.
+    /// The object of a bookmark, without a resourceVersion: a new one of the kind, in which those fields are that are
+    /// written even where they are empty (`newFunc` of `cacher.go`).
     pub fn bookmark(&self) -> Json {
-        serde_json::json!({"kind": self.kind, "apiVersion": self.api_version(), "metadata": {}})
+        let mut object = serde_json::json!({"metadata": {}});
+        // The internal type has a number there, and no pointer that could be empty.
+        if self.group == "apps" && matches!(self.kind, "Deployment" | "ReplicaSet" | "StatefulSet")
+        {
+            crate::json::set(&mut object, &["spec", "replicas"], 0);
+        }
+        crate::versions::written(self, object)
     }
 }
 

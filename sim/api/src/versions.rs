@@ -48,7 +48,7 @@ pub fn convert_to_hub(resource: &Resource, mut object: Json) -> Json {
 }
 
 /// The object as the Go type of the resource is written: each field that is always there, and no other.
-fn written(resource: &Resource, mut object: Json) -> Json {
+pub(crate) fn written(resource: &Resource, mut object: Json) -> Json {
     let api_version = resource.api_version();
     if let Some(map) = object.as_object_mut() {
         map.insert("apiVersion".to_owned(), api_version.as_str().into());

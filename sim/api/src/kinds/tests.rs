@@ -483,3 +483,22 @@ proptest! {
         }
     }
 }
+
+/// `bookmarks.jsonl` has what kube-apiserver 1.36.2 sends at the end of the initial events, without the metadata.
+#[test]
+fn bookmarks_are_new_objects_of_their_kind() {
+    let sent = include_str!("bookmarks.jsonl").lines();
+    let sent: Vec<Json> = sent
+        .map(|line| serde_json::from_str(line).expect("it was JSON"))
+        .collect();
+    let mut compared = 0;
+    for of in Resource::ALL {
+        let version = of.api_version();
+        let is_its = |sent: &&Json| sent["apiVersion"] == *version && sent["kind"] == of.kind;
+        if let Some(sent) = sent.iter().find(is_its) {
+            assert_eq!(of.bookmark(), *sent);
+            compared += 1;
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}

@@ -343,12 +343,18 @@ impl Form {
         let (kind, stored) = match event {
             WatchEvent::Object(kind, stored) => (kind, stored),
             WatchEvent::Error(_) => return Some(event),
-            // It is an object of the kind, with its version and nothing else.
-            WatchEvent::Bookmark { .. } => {
-                let mut bookmark = event.json().get("object").cloned().unwrap_or_default();
-                json::set(&mut bookmark, &["apiVersion"], api.served().api_version());
-                let revision = json::text(&bookmark, &["metadata", "resourceVersion"]);
-                let resource_version = revision.parse().unwrap_or(0);
+            // It is a new object of the kind, in the version that is served.
+            WatchEvent::Bookmark {
+                resource_version,
+                initial_events_end,
+                ..
+            } => {
+                let event = WatchEvent::Bookmark {
+                    resource_version,
+                    initial_events_end,
+                    of: api.served(),
+                };
+                let bookmark = event.json().get("object").cloned().unwrap_or_default();
                 let object = Object::new(bookmark);
                 (
                     WatchKind::Bookmark,

@@ -1,6 +1,5 @@
 //! A handful of mutants, tried as `wavetank mutants` tries all: some are noticed by a storm, a scope or a transcript; one is
-//! not reached where it is tried, and none is on without being asked for. The places are compiled in with a feature:
-//! `cargo test -p wavetank --features mutants --test mutants`.
+//! not reached where it is tried, and none is on without being asked for.
 
 use std::process::Command;
 
