@@ -48,58 +48,40 @@ fn a_storm_notices_some() {
     assert_eq!(code, Some(0));
 }
 
+/// One mutant in one target comes to this, and the command ends so.
+fn is_told(mutant: &str, within: &str, outcome: &str, ends: i32) {
+    let (report, code) = tried(&[mutant], within);
+    assert_eq!(outcomes(&report), [(mutant, outcome)], "{report:#}");
+    assert_eq!(code, Some(ends));
+}
+
 #[test]
 fn what_was_said_of_the_past_and_of_deletions_is_held() {
-    for (mutant, storm) in [
-        ("compacts-the-present", "watch-storm v1.36"),
-        ("instances-stay", "crd-storm v1.36"),
-    ] {
-        let (report, code) = tried(&[mutant], storm);
-        assert_eq!(outcomes(&report), [(mutant, "noticed")], "{report:#}");
-        assert_eq!(code, Some(0));
-    }
+    is_told("compacts-the-present", "watch-storm v1.36", "noticed", 0);
+    is_told("instances-stay", "crd-storm v1.36", "noticed", 0);
 }
 
 #[test]
 fn a_recording_of_controllers_notices_one() {
-    let (report, code) = tried(&["surge-is-ignored"], "c-deployment");
-    assert_eq!(
-        outcomes(&report),
-        [("surge-is-ignored", "noticed")],
-        "{report:#}"
-    );
-    assert_eq!(code, Some(0));
+    is_told("surge-is-ignored", "c-deployment", "noticed", 0);
 }
 
 #[test]
 fn a_scope_notices_one() {
-    let (report, code) = tried(&["lease-is-not-removed"], "lease-endpoints");
-    assert_eq!(
-        outcomes(&report),
-        [("lease-is-not-removed", "noticed")],
-        "{report:#}"
-    );
-    assert_eq!(code, Some(0));
+    is_told("lease-is-not-removed", "lease-endpoints", "noticed", 0);
 }
 
 #[test]
 fn a_transcript_notices_one() {
-    let (report, code) = tried(&["merge-patch-keeps-null"], "transcript");
-    assert_eq!(
-        outcomes(&report),
-        [("merge-patch-keeps-null", "noticed")],
-        "{report:#}"
-    );
-    assert_eq!(code, Some(0));
+    is_told("merge-patch-keeps-null", "transcript", "noticed", 0);
 }
 
 #[test]
 fn what_is_not_reached_is_told_apart() {
-    let (report, code) = tried(&["ttl-is-not-waited-for"], "etcd-transaction");
-    assert_eq!(
-        outcomes(&report),
-        [("ttl-is-not-waited-for", "not-reached")],
-        "{report:#}"
+    is_told(
+        "ttl-is-not-waited-for",
+        "etcd-transaction",
+        "not-reached",
+        1,
     );
-    assert_eq!(code, Some(1));
 }
