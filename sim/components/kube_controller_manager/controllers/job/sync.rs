@@ -378,6 +378,10 @@ impl JobController {
             counts = cx.succeeded_indexes.total();
         }
         let finished = |pod: &Stored| get_finished_time(pod.object.json());
+        // Pods are taken from a Job that goes.
+        if cx.own.is_being_deleted() {
+            return;
+        }
         rx.note(CountsPods {
             job: cx.key.clone(),
             uid: cx.own.uid().into(),

@@ -180,17 +180,26 @@ async fn change_pod(client: &Client, what: What, asked: &Asked) {
     };
     let path = PODS.path(NAMESPACE, &name);
     match what {
-        What::Relabel => {
-            let labels = json!({"app": "nobody"});
-            let field = ["metadata", "labels"];
-            client.change(&PODS, &name, &field, labels).await;
-        }
+        What::Relabel => relabel(client, &name, &path).await,
         What::Evict => {
             disrupt(client, &name, &path).await;
             client.ask(Request::new(Method::Delete, path)).await;
         }
         _ => client.ask(Request::new(Method::Delete, path)).await,
     }
+}
+
+/// Takes a pod away from its Job, unless it has ended: then its Job could not count it.
+async fn relabel(client: &Client, name: &str, path: &str) {
+    let Some(mut pod) = client.get(&PODS, name).await else {
+        return;
+    };
+    let phase = &pod["status"]["phase"];
+    if *phase == "Succeeded" || *phase == "Failed" {
+        return;
+    }
+    pod["metadata"]["labels"] = json!({"app": "nobody"});
+    client.ask(Request::new(Method::Put, path).with(pod)).await;
 }
 
 /// Says of a pod that it is about to be evicted, as the eviction API does.
