@@ -28,7 +28,10 @@ pub(super) fn validate_indexed_spec(job: &Json, errors: &mut ErrorList) {
         return validate_counts(job, errors);
     }
     if mode.is_empty() || mode == "NonIndexed" {
-        let given = [("backoffLimitPerIndex", per_index), ("maxFailedIndexes", most_failed)];
+        let given = [
+            ("backoffLimitPerIndex", per_index),
+            ("maxFailedIndexes", most_failed),
+        ];
         for (field, value) in given {
             if let Some(value) = value {
                 let detail = "requires indexed completion mode";
@@ -151,9 +154,8 @@ mod tests {
 
     #[test]
     fn an_index_does_not_fail_and_succeed() {
-        let overlap = |completed, failed| {
-            validate_failed_indexes_not_overlap_completed(completed, failed, 9)
-        };
+        let overlap =
+            |completed, failed| validate_failed_indexes_not_overlap_completed(completed, failed, 9);
         assert_eq!(overlap("0-2,5", "3,4"), Ok(()));
         let why = "failedIndexes and completedIndexes overlap at index: 5";
         assert_eq!(overlap("0-2,5", "3-6"), Err(why.to_owned()));

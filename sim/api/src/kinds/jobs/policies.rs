@@ -29,7 +29,9 @@ pub(super) fn pod_failure_policy(job: &Json) -> Option<&Json> {
 
 /// `SetDefaults_PodFailurePolicyOnPodConditionsPattern`
 pub(super) fn set_defaults_pod_failure_policy(spec: &mut Map) {
-    let rules = spec.get_mut("podFailurePolicy").and_then(|own| own.get_mut("rules"));
+    let rules = spec
+        .get_mut("podFailurePolicy")
+        .and_then(|own| own.get_mut("rules"));
     let rules = rules.and_then(Json::as_array_mut);
     for rule in rules.into_iter().flatten() {
         let patterns = rule.get_mut("onPodConditions").and_then(Json::as_array_mut);
@@ -259,7 +261,9 @@ mod tests {
         assert!(zero.contains("must not be 0 for the In operator"), "{zero}");
         let nothing = rule(json!({"action": "FailJob"}));
         assert!(nothing.contains("one of OnExitCodes and OnPodConditions is required"));
-        let per_index = rule(json!({"action": "FailIndex", "onPodConditions": [{"type": "A", "status": "True"}]}));
+        let per_index = rule(
+            json!({"action": "FailIndex", "onPodConditions": [{"type": "A", "status": "True"}]}),
+        );
         assert!(per_index.contains("requires the backoffLimitPerIndex to be set"));
     }
 
@@ -267,7 +271,10 @@ mod tests {
     fn with_a_failure_policy_pods_are_replaced_once_they_have_failed() {
         let policy = json!({"podFailurePolicy": {"rules": []}, "podReplacementPolicy": "TerminatingOrFailed"});
         let refused = errors(policy);
-        assert!(refused.contains("spec.podReplacementPolicy: Unsupported value"), "{refused}");
+        assert!(
+            refused.contains("spec.podReplacementPolicy: Unsupported value"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -277,8 +284,14 @@ mod tests {
                 "completionMode": "Indexed", "completions": 3, "successPolicy": {"rules": [rule]},
             }))
         };
-        assert_eq!(policy(json!({"succeededIndexes": "0,2", "succeededCount": 1})), "[]");
-        assert!(policy(json!({"succeededIndexes": "0,2", "succeededCount": 3})).contains("indexes in the specified"));
+        assert_eq!(
+            policy(json!({"succeededIndexes": "0,2", "succeededCount": 1})),
+            "[]"
+        );
+        assert!(
+            policy(json!({"succeededIndexes": "0,2", "succeededCount": 3}))
+                .contains("indexes in the specified")
+        );
         assert!(policy(json!({})).contains("at least one of succeededCount"));
     }
 }

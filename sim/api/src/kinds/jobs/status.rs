@@ -121,7 +121,11 @@ fn validate_job_status(job: &Json, old: &Json, errors: &mut ErrorList) {
     let number = |field| json::number(job, &["status", field]).unwrap_or(0);
     let (ready, active) = (number("ready"), number("active"));
     if (changed.field("ready") || changed.number("active")) && ready > active {
-        errors.invalid("status.ready", ready, "cannot set more ready pods than active");
+        errors.invalid(
+            "status.ready",
+            ready,
+            "cannot set more ready pods than active",
+        );
     }
 }
 
@@ -189,7 +193,10 @@ fn validate_finished(changed: &Changed<'_>, errors: &mut ErrorList) {
 fn validate_times(changed: &Changed<'_>, errors: &mut ErrorList) {
     let job = changed.job;
     let complete = condition(job, "Complete").is_some();
-    let (start, end) = (json::text(job, &["status", "startTime"]), json::text(job, &["status", "completionTime"]));
+    let (start, end) = (
+        json::text(job, &["status", "startTime"]),
+        json::text(job, &["status", "completionTime"]),
+    );
     let ends = changed.condition("Complete") || changed.field("completionTime");
     if ends && is_given(job, "completionTime") && !complete {
         let detail = "cannot set completionTime when there is no Complete=True condition";
@@ -356,10 +363,16 @@ mod tests {
         let counted = |failed: u32| json!({ "failed": failed });
         assert_eq!(errors(counted(2), counted(1)), "[]");
         let found = errors(counted(1), counted(2));
-        assert!(found.contains("cannot decrease the failed counter"), "{found}");
+        assert!(
+            found.contains("cannot decrease the failed counter"),
+            "{found}"
+        );
         let twice = json!({"uncountedTerminatedPods": {"succeeded": ["a"], "failed": ["a"]}});
         let found = errors(twice, json!({}));
-        assert!(found.contains("failed[0]: Duplicate value: \"a\""), "{found}");
+        assert!(
+            found.contains("failed[0]: Duplicate value: \"a\""),
+            "{found}"
+        );
     }
 
     #[test]

@@ -25,12 +25,16 @@ pub(super) struct BackoffRecord {
 
 /// `updateBackoffRecord`
 pub(super) fn update_backoff_record(rx: Rx, job: &Item, record: BackoffRecord) {
-    rx.update(&STORE, |all| drop(all.insert(job.clone(), record)));
+    rx.update(&STORE, |all| {
+        all.insert(job.clone(), record);
+    });
 }
 
 /// `removeBackoffRecord`
 pub(super) fn remove_backoff_record(rx: Rx, job: &Item) {
-    rx.update(&STORE, |all| drop(all.remove(job)));
+    rx.update(&STORE, |all| {
+        all.remove(job);
+    });
 }
 
 /// `newBackoffRecord`: what is known, and what these pods add to it.

@@ -87,7 +87,8 @@ mod tests {
         let now = Stamp::parse("2026-01-01T00:00:00Z").expect("an instant");
         let mut job = json!({"status": {}});
         let why = ("JobResumed", "Job resumed");
-        let mut ensure = |status| ensure_job_condition_status(&mut job, "Suspended", status, why, now);
+        let mut ensure =
+            |status| ensure_job_condition_status(&mut job, "Suspended", status, why, now);
         assert!(!ensure("False"));
         assert!(ensure("True"));
         assert!(!ensure("True"));

@@ -24,24 +24,40 @@ pub(super) fn note(note: &Note) -> Option<Description> {
         return told(text, job);
     }
     if let Some(MakesJobPods { job, count, .. }) = note.body.get() {
-        return told(format!("is about to make {count} pods of the Job {job}"), job);
+        return told(
+            format!("is about to make {count} pods of the Job {job}"),
+            job,
+        );
     }
     if let Some(MadeJobPod { pod, .. }) = note.body.get() {
         return told(format!("made the pod {pod}"), pod);
     }
     if let Some(DropsJobPods { job, pods, .. }) = note.body.get() {
         let count = pods.len();
-        return told(format!("deletes {count} pods of the Job {job} that it does not count"), job);
+        return told(
+            format!("deletes {count} pods of the Job {job} that it does not count"),
+            job,
+        );
     }
     if let Some(WritesJobStatus { job, finishes }) = note.body.get() {
-        let end = if *finishes { ", which has finished" } else { "" };
+        let end = if *finishes {
+            ", which has finished"
+        } else {
+            ""
+        };
         return told(format!("writes the status of the Job {job}{end}"), job);
     }
     if let Some(JobStatusIsInvalid { job, why }) = note.body.get() {
-        return told(format!("is refused the status of the Job {job}: {why}"), job);
+        return told(
+            format!("is refused the status of the Job {job}: {why}"),
+            job,
+        );
     }
     let FinishedJob { uid } = note.body.get()?;
-    told(format!("has told the Job with the UID {uid} that it has finished"), uid)
+    told(
+        format!("has told the Job with the UID {uid} that it has finished"),
+        uid,
+    )
 }
 
 fn told(text: String, about: &str) -> Option<Description> {

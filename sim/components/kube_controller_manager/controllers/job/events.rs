@@ -20,9 +20,7 @@ use super::orphans::{enqueue_label_selector, enqueue_orphan_pod, resolve_control
 use super::tracking_utils::{finalizer_removal_observed, finish_observed};
 use super::util::{has_job_tracking_finalizer, of_spec};
 use crate::controller::ControllerContext;
-use crate::controller_utils::{
-    ConsistencyStore, POD_CONTROLLER_INDEX, get_controller_of, pod_key,
-};
+use crate::controller_utils::{ConsistencyStore, POD_CONTROLLER_INDEX, get_controller_of, pod_key};
 
 /// `SyncJobBatchPeriod`
 pub(super) const SYNC_JOB_BATCH_PERIOD: Duration = Duration::from_secs(1);

@@ -99,7 +99,9 @@ impl JobController {
         };
         if has_job_tracking_finalizer(pod.json()) {
             let patch = remove_tracking_finalizer_patch();
-            let patched = self.pod_control.patch_pod(rx, &pod, STRATEGIC_MERGE_PATCH, patch);
+            let patched = self
+                .pod_control
+                .patch_pod(rx, &pod, STRATEGIC_MERGE_PATCH, patch);
             if let Err(error) = patched.await {
                 return (false, fail(error));
             }
@@ -249,7 +251,9 @@ impl JobController {
     ) -> Result<(), SyncError> {
         let (template, name) = template_of(cx, index);
         let of = controller_ref(&cx.own);
-        let made = self.pod_control.create_pods_with_generate_name(rx, &template, of, &name);
+        let made = self
+            .pod_control
+            .create_pods_with_generate_name(rx, &template, of, &name);
         match made.await {
             Ok(made) => rx.note(MadeJobPod {
                 job: cx.own.uid().into(),
@@ -281,10 +285,18 @@ fn template_of(cx: &SyncJobCtx, index: Option<i64>) -> (Json, String) {
     };
     let text = index.to_string();
     for field in ["annotations", "labels"] {
-        json::set(&mut template, &["metadata", field, JOB_COMPLETION_INDEX], &*text);
+        json::set(
+            &mut template,
+            &["metadata", field, JOB_COMPLETION_INDEX],
+            &*text,
+        );
     }
     let name = cx.own.name();
-    json::set(&mut template, &["spec", "hostname"], format!("{name}-{index}"));
+    json::set(
+        &mut template,
+        &["spec", "hostname"],
+        format!("{name}-{index}"),
+    );
     if has_backoff_limit_per_index(&cx.job) {
         let replaced = cx.pods_with_delayed_deletion_per_index.get(&index);
         add_index_failure_count_annotation(&mut template, &cx.job, replaced);
@@ -334,7 +346,9 @@ fn add_index_failure_count_annotation(template: &mut Json, job: &Json, replaced:
 
 /// The indexes that pods are to be made for.
 fn pending_indexes(cx: &SyncJobCtx, count: usize) -> Vec<i64> {
-    let mut busy = cx.succeeded_indexes.with_ordered_indexes(get_indexes(&cx.active_pods));
+    let mut busy = cx
+        .succeeded_indexes
+        .with_ordered_indexes(get_indexes(&cx.active_pods));
     if cx.only_replace_failed {
         let all = cx.pods.iter();
         let terminating = all.filter(|pod| is_pod_terminating(pod.object.json()));
@@ -439,7 +453,9 @@ mod tests {
         ];
         let (removed, left) = append_duplicated_index_pods_for_removal(&pods, 3);
         let names = |pods: &[Stored]| -> Vec<String> {
-            pods.iter().map(|pod| pod.object.name().to_owned()).collect()
+            pods.iter()
+                .map(|pod| pod.object.name().to_owned())
+                .collect()
         };
         assert_eq!(names(&removed), ["d", "b", "e"]);
         assert_eq!(names(&left), ["c", "a"]);

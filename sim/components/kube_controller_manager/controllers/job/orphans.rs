@@ -101,7 +101,9 @@ impl JobController {
             return Ok(());
         }
         let patch = remove_tracking_finalizer_patch();
-        let patched = self.pod_control.patch_pod(rx, pod, STRATEGIC_MERGE_PATCH, patch);
+        let patched = self
+            .pod_control
+            .patch_pod(rx, pod, STRATEGIC_MERGE_PATCH, patch);
         match patched.await {
             Err(error) if !error.is(Reason::NotFound) => Err(error),
             _ => Ok(()),

@@ -146,7 +146,8 @@ mod tests {
         let matched = |code, condition| match_pod_failure_policy(&job, &pod(code, condition));
         assert!(!matched(42, "DisruptionTarget").counts);
         let why = matched(42, "Ready").fails_job;
-        let words = "Container main for pod ns/p failed with exit code 42 matching FailJob rule at index 1";
+        let words =
+            "Container main for pod ns/p failed with exit code 42 matching FailJob rule at index 1";
         assert_eq!(why.as_deref(), Some(words));
         assert!(matched(3, "Ready").fails_index);
         assert_eq!(matched(1, "Ready"), COUNTED);
@@ -161,7 +162,10 @@ mod tests {
         };
         assert!(met(json!({"succeededCount": 2}), "0,4"));
         assert!(!met(json!({"succeededIndexes": "1-3"}), "0-2"));
-        assert!(met(json!({"succeededIndexes": "1-3", "succeededCount": 2}), "0-2"));
+        assert!(met(
+            json!({"succeededIndexes": "1-3", "succeededCount": 2}),
+            "0-2"
+        ));
         assert!(!met(json!({"succeededCount": 0}), ""));
     }
 }

@@ -16,7 +16,9 @@ use wavetank_engine::Rx;
 use super::backoff_utils::{
     BackoffRecord, get_finished_time, new_backoff_record, remove_backoff_record,
 };
-use super::conditions::{ensure_job_condition_status, new_condition, terminal_condition, true_condition};
+use super::conditions::{
+    ensure_job_condition_status, new_condition, terminal_condition, true_condition,
+};
 use super::controller::{EXPECTATIONS, JobController, QUEUE, controller_ref};
 use super::defects::JobDefect;
 use super::indexed_job_utils::{
@@ -143,9 +145,11 @@ impl SyncJobCtx {
     fn calculate_succeeded_indexes(&mut self) {
         let text = json::text(&self.job, &["status", "completedIndexes"]);
         let before = OrderedIntervals::parse_indexes_from_string(text, self.completions());
-        let new = self.pods.iter().map(|pod| pod.object.json()).filter(|pod| {
-            phase(pod) == "Succeeded" && has_job_tracking_finalizer(pod)
-        });
+        let new = self
+            .pods
+            .iter()
+            .map(|pod| pod.object.json())
+            .filter(|pod| phase(pod) == "Succeeded" && has_job_tracking_finalizer(pod));
         let new: BTreeSet<i64> = new
             .filter_map(|pod| valid_index(pod, self.completions()))
             .collect();
@@ -179,7 +183,11 @@ impl SyncJobCtx {
     fn get_pods_with_delayed_deletion_per_index(&self) -> BTreeMap<i64, Stored> {
         let active = get_indexes(&self.active_pods);
         let failed = self.get_valid_pods_with_filter(None, |pod| self.is_pod_failed(pod));
-        let has_failed = |index| self.failed_indexes.as_ref().is_some_and(|own| own.has(index));
+        let has_failed = |index| {
+            self.failed_indexes
+                .as_ref()
+                .is_some_and(|own| own.has(index))
+        };
         let mut last: BTreeMap<i64, Stored> = BTreeMap::new();
         for pod in failed {
             let json = pod.object.json();
@@ -333,7 +341,9 @@ impl JobController {
         let active = pods.iter().filter(|pod| is_pod_active(pod.object.json()));
         let active_pods: Vec<Stored> = active.cloned().collect();
         let is_ready = |pod: &&Stored| is_pod_ready(pod.object.json()).is_some();
-        let terminating = pods.iter().filter(|pod| is_pod_terminating(pod.object.json()));
+        let terminating = pods
+            .iter()
+            .filter(|pod| is_pod_terminating(pod.object.json()));
         let expected = match self.defects.has(JobDefect::PodsCountTwice) {
             true => Uids::new(),
             false => get_expected_uids(rx, &key),
@@ -368,7 +378,8 @@ impl JobController {
         let counted = failed.iter().map(|pod| pod.object.json());
         // `nonIgnoredFailedPodsCount`
         let counted = counted.filter(|pod| match_pod_failure_policy(&cx.job, pod).counts);
-        cx.failed = of_status(&cx.job, "failed") + counted.count() as i64 + len(&cx.uncounted_failed);
+        cx.failed =
+            of_status(&cx.job, "failed") + counted.count() as i64 + len(&cx.uncounted_failed);
         cx.succeeded =
             of_status(&cx.job, "succeeded") + len(&succeeded) + len(&cx.uncounted_succeeded);
         cx.new_backoff_record = new_backoff_record(rx, &cx.key, &succeeded, &failed);
@@ -400,9 +411,9 @@ impl JobController {
         if cx.finished_condition.is_none() {
             cx.finished_condition = match true_condition(&cx.job, "FailureTarget") {
                 Some(target) => Some(terminal_condition(target, "Failed", now(rx))),
-                None => cx.get_fail_job_message().map(|message| {
-                    failure_target(("PodFailurePolicy", &message), now(rx))
-                }),
+                None => cx
+                    .get_fail_job_message()
+                    .map(|message| failure_target(("PodFailurePolicy", &message), now(rx))),
             };
         }
         if cx.finished_condition.is_some() {
@@ -453,8 +464,7 @@ impl JobController {
             if let Some(why) = why.filter(|_| cx.finished_condition.is_none()) {
                 cx.finished_condition = Some(failure_target(why, now(rx)));
             }
-            cx.pods_with_delayed_deletion_per_index =
-                cx.get_pods_with_delayed_deletion_per_index();
+            cx.pods_with_delayed_deletion_per_index = cx.get_pods_with_delayed_deletion_per_index();
         }
         if cx.finished_condition.is_none()
             && let Some(message) = match_success_policy(&cx.job, &cx.succeeded_indexes)
@@ -552,7 +562,9 @@ fn criteria_met(why: (&str, &str), now: Stamp) -> Json {
 }
 
 /// How many there are.
-pub(super) fn len<'a, T: 'a>(of: impl IntoIterator<Item = &'a T, IntoIter: ExactSizeIterator>) -> i64 {
+pub(super) fn len<'a, T: 'a>(
+    of: impl IntoIterator<Item = &'a T, IntoIter: ExactSizeIterator>,
+) -> i64 {
     of.into_iter().len() as i64
 }
 

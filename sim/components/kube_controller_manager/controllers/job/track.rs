@@ -23,7 +23,9 @@ use super::notes::{FinishedJob, FlushedCounts};
 use super::orphans::STRATEGIC_MERGE_PATCH;
 use super::pod_failure_policy::match_pod_failure_policy;
 use super::sync::SyncJobCtx;
-use super::tracking_utils::{expect_finalizers_removed, expect_finished, finalizer_removal_observed};
+use super::tracking_utils::{
+    expect_finalizers_removed, expect_finished, finalizer_removal_observed,
+};
 use super::util::{
     of_status, phase, remove_tracking_finalizer_patch, set_count, set_uncounted, uid_of, uncounted,
 };
@@ -143,7 +145,9 @@ impl JobController {
         pod: Object,
     ) -> (String, Result<(), SyncError>) {
         let patch = remove_tracking_finalizer_patch();
-        let patched = self.pod_control.patch_pod(rx, &pod, STRATEGIC_MERGE_PATCH, patch);
+        let patched = self
+            .pod_control
+            .patch_pod(rx, &pod, STRATEGIC_MERGE_PATCH, patch);
         let removed = match patched.await {
             Ok(()) => Ok(()),
             Err(error) => {
@@ -231,7 +235,9 @@ fn write_indexes(cx: &mut SyncJobCtx, succeeded: &BTreeSet<i64>) -> bool {
     if !is_indexed_job(&cx.job) {
         return false;
     }
-    let indexes = cx.succeeded_indexes.with_ordered_indexes(succeeded.iter().copied());
+    let indexes = cx
+        .succeeded_indexes
+        .with_ordered_indexes(succeeded.iter().copied());
     let text = indexes.text();
     let mut changed = text != json::text(&cx.job, &["status", "completedIndexes"]);
     set_count(&mut cx.job, "succeeded", indexes.total());

@@ -46,7 +46,9 @@ pub(super) fn delete_expectations(rx: Rx, job: &Item) {
 
 /// The Job with this UID was written as finished.
 pub(super) fn expect_finished(rx: Rx, job: &str) {
-    rx.update(&FINISHED, |all| drop(all.insert(job.into())));
+    rx.update(&FINISHED, |all| {
+        all.insert(job.into());
+    });
 }
 
 /// Is that still to be seen?
@@ -56,5 +58,7 @@ pub(super) fn is_finish_expected(rx: Rx, job: &str) -> bool {
 
 /// It is seen, or the Job is gone.
 pub(super) fn finish_observed(rx: Rx, job: &str) {
-    rx.update(&FINISHED, |all| drop(all.remove(job)));
+    rx.update(&FINISHED, |all| {
+        all.remove(job);
+    });
 }

@@ -49,5 +49,7 @@ fn counts(job: &Json) -> String {
     let waiting = ["succeeded", "failed"].map(|list| json::list(uncounted, &[list]).len());
     let [active, succeeded, failed] = ["active", "succeeded", "failed"].map(count);
     let waiting: usize = waiting.iter().sum();
-    format!("; {active} pods active, {succeeded} succeeded, {failed} failed, {waiting} to be counted")
+    format!(
+        "; {active} pods active, {succeeded} succeeded, {failed} failed, {waiting} to be counted"
+    )
 }

@@ -169,7 +169,9 @@ impl Property for DeadlinesCountActiveTime {
             if !has_exceeded(now) || has_exceeded(&before) {
                 continue;
             }
-            let allowed = of_spec(now, "activeDeadlineSeconds").unwrap_or(0).unsigned_abs();
+            let allowed = of_spec(now, "activeDeadlineSeconds")
+                .unwrap_or(0)
+                .unsigned_abs();
             let active = world.now().since(self.since[uid]);
             if active + ROUNDED < Duration::from_secs(allowed) {
                 let (name, active) = (job.name(), active.as_secs());

@@ -50,7 +50,12 @@ fn finalizers_are_gone(world: &World) -> Check {
 }
 
 pub(super) fn tracking_finalizers_go(after: Duration) -> Stable {
-    Stable::new("tracking-finalizers-go", after, |_, _| Check::Idle, finalizers_are_gone)
+    Stable::new(
+        "tracking-finalizers-go",
+        after,
+        |_, _| Check::Idle,
+        finalizers_are_gone,
+    )
 }
 
 /// What is wrong with this Job.
@@ -62,7 +67,10 @@ fn wrong(world: &World, job: &Object) -> Option<String> {
     let mut pods = ClusterView(world).all(PODS.registry);
     pods.retain(|pod| is_controlled_by(pod.json(), job.uid()) && is_pod_active(pod.json()));
     if let Some(pod) = pods.first() {
-        return Some(format!("is not to have active pods, and has {}", pod.name()));
+        return Some(format!(
+            "is not to have active pods, and has {}",
+            pod.name()
+        ));
     }
     let active = of_status(json, "active");
     (active > 0).then(|| format!("says that {active} pods are active, and none is"))

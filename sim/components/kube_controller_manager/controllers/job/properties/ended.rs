@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
+use wavetank_api::kinds::deployments::label_selector_as_selector;
 use wavetank_api::kinds::jobs::is_job_finished;
 use wavetank_api::kinds::{JOBS, PODS};
-use wavetank_api::Object;
 use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::Change;
 
@@ -27,8 +28,8 @@ pub(super) struct EndedPodsAreCounted {
     dropped: BTreeSet<Arc<str>>,
 }
 
-/// The Job of a pod, if it is there and goes on: one that has ended or met its policy counts no more, and one that goes takes
-/// its pods along.
+/// The Job of a pod, if it is there, selects it, and goes on: one that has ended or met its policy counts no more, and one that
+/// goes takes its pods along. A pod that it selects no more is released, whatever has become of it.
 fn job_of<'a>(world: &'a World, pod: &Object) -> Option<&'a Object> {
     let reference = get_controller_of(pod.json())?;
     let name = json::text(reference, &["name"]);
@@ -38,7 +39,10 @@ fn job_of<'a>(world: &'a World, pod: &Object) -> Option<&'a Object> {
     let is_over = job.is_being_deleted()
         || is_job_finished(job.json())
         || true_condition(job.json(), "SuccessCriteriaMet").is_some();
-    (is_it && !is_over).then_some(job)
+    let selector = json::at(job.json(), &["spec", "selector"]);
+    let selector = selector.and_then(label_selector_as_selector);
+    let is_selected = selector.is_some_and(|own| own.matches(pod.json()));
+    (is_it && is_selected && !is_over).then_some(job)
 }
 
 /// The pod that has ended and lost its finalizer with this change, but not its Job.
@@ -46,11 +50,10 @@ fn lost_finalizer(change: &Change<Object>) -> Option<&Object> {
     let before = &change.before.as_ref()?.value;
     let now = change.now.as_ref().map(|kv| kv.value.json());
     let ended = matches!(phase(before.json()), "Succeeded" | "Failed");
-    let was_released = now.is_some_and(|now| {
-        get_controller_of(now) != get_controller_of(before.json())
-    });
-    let lost = has_job_tracking_finalizer(before.json())
-        && !now.is_some_and(has_job_tracking_finalizer);
+    let was_released =
+        now.is_some_and(|now| get_controller_of(now) != get_controller_of(before.json()));
+    let lost =
+        has_job_tracking_finalizer(before.json()) && !now.is_some_and(has_job_tracking_finalizer);
     (ended && lost && !was_released).then_some(before)
 }
 
@@ -98,8 +101,8 @@ impl Property for EndedPodsAreCounted {
     }
 
     fn glance(&self, world: &World, note: &Note) -> Option<Check> {
-        let remembers = note.body.get::<DropsJobPods>().is_some()
-            || changes(note, &JOBS).next().is_some();
+        let remembers =
+            note.body.get::<DropsJobPods>().is_some() || changes(note, &JOBS).next().is_some();
         if remembers {
             return None;
         }

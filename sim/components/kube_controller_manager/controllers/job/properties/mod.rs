@@ -157,9 +157,11 @@ fn of_the_end() -> Vec<PropertyInfo> {
 fn reached() -> Vec<PropertyInfo> {
     let users = |spec: &Spec| spec.count(USERS) > 0;
     let all = [
-        reaches("job-pod-was-made", "the controller made a pod of a Job", |_, note| {
-            note.body.get::<MadeJobPod>().is_some()
-        }),
+        reaches(
+            "job-pod-was-made",
+            "the controller made a pod of a Job",
+            |_, note| note.body.get::<MadeJobPod>().is_some(),
+        ),
         reaches("job-was-completed", "a Job was completed", |_, note| {
             ended_as(note, "Complete")
         }),

@@ -8,8 +8,8 @@ use wavetank_client::workqueue::Item;
 use wavetank_engine::{Always, Check, Note, Property, World};
 
 use super::super::notes::{
-    AwaitsPods, CountsPods, DropsJobPods, FinishedJob, JobStatusIsInvalid, MadeJobPod, MakesJobPods,
-    WritesJobStatus,
+    AwaitsPods, CountsPods, DropsJobPods, FinishedJob, JobStatusIsInvalid, MadeJobPod,
+    MakesJobPods, WritesJobStatus,
 };
 use super::super::util::phase;
 use super::{Life, life};
@@ -84,7 +84,8 @@ impl Property for SuccessesAreNotForgotten {
     fn glance(&self, world: &World, note: &Note) -> Option<Check> {
         if let Some(MakesJobPods { job, uid, .. }) = note.body.get() {
             let is_over = self.finished.contains(&(life(world, note), uid.clone()));
-            let message = || format!("pods of the Job {job} are made, which was told that it is finished");
+            let message =
+                || format!("pods of the Job {job} are made, which was told that it is finished");
             return Some(match is_over {
                 true => violated("job", job, message()),
                 false => Check::Held,
@@ -111,7 +112,9 @@ impl Property for SuccessesAreNotForgotten {
         else {
             return Check::Idle;
         };
-        let before = self.succeeded.insert((life(world, note), uid.clone()), *succeeded);
+        let before = self
+            .succeeded
+            .insert((life(world, note), uid.clone()), *succeeded);
         match before.filter(|before| before > succeeded) {
             None => Check::Held,
             Some(before) => {
@@ -186,7 +189,10 @@ impl Property for JobsAwaitTheirOwnPods {
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        if let Some(MakesJobPods { uid, count: come, .. }) = note.body.get() {
+        if let Some(MakesJobPods {
+            uid, count: come, ..
+        }) = note.body.get()
+        {
             let key = (life(world, note), uid.clone());
             self.asked.insert(key, (count(*come), 0));
         }
