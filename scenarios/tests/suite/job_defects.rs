@@ -13,6 +13,7 @@ pins! {
     expectations_outlive_the_job: "expectations-outlive-the-job",
     failed_pods_are_not_waited_for: "failed-pods-are-not-waited-for",
     finalizers_go_first: "finalizers-go-first",
+    fix_jobs_made_anew: "fix-jobs-made-anew",
     deadline_counts_suspension: "deadline-counts-suspension",
     terminating_pods_are_replaced: "terminating-pods-are-replaced",
 }

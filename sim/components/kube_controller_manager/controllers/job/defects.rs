@@ -1,4 +1,4 @@
-//! Mistakes in the Job controller.
+//! Mistakes in the Job controller, and the fixes of findings.
 
 use wavetank_version::{Defect, Gate, defects};
 
@@ -64,7 +64,7 @@ const BACKED_OFF_JOBS_HAVE_NO_PODS: Defect = Defect::known(
 
 const EXPECTATIONS_OUTLIVE_THE_JOB: Defect = Defect::open(
     "expectations-outlive-the-job",
-    "PR #142236",
+    "k/k#131917, PR #142236",
     "a Job of the name of one that is gone waits for the pods of that one, up to 5 minutes",
 )
 .fits_only(gates::JOB_CONTROLLER);
@@ -101,8 +101,15 @@ const TERMINATING_PODS_ARE_REPLACED: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::JOB_CONTROLLER);
 
+const FIX_JOBS_MADE_ANEW: Defect = Defect::fix(
+    "fix-jobs-made-anew",
+    "FINDINGS.md, 39",
+    "a Job in whose place there is another one of its name is gone: its pods lose the tracking finalizer",
+)
+.fits_only(gates::JOB_CONTROLLER);
+
 defects! {
-    /// A mistake in the Job controller.
+    /// A mistake in the Job controller, or the fix of one.
     pub enum JobDefect in "Job controllers" {
         StaleJobs = STALE_JOBS,
         PodsCountTwice = JOB_PODS_COUNT_TWICE,
@@ -116,5 +123,6 @@ defects! {
         FinalizersGoFirst = FINALIZERS_GO_FIRST,
         DeadlineCountsSuspension = DEADLINE_COUNTS_SUSPENSION,
         TerminatingPodsAreReplaced = TERMINATING_PODS_ARE_REPLACED,
+        FixJobsMadeAnew = FIX_JOBS_MADE_ANEW,
     }
 }

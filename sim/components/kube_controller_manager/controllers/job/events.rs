@@ -82,10 +82,13 @@ impl Events {
 
     /// `updateJob`
     fn update_job(&self, rx: Rx, old: &Object, job: &Object) {
-        // Without the defect a Job that was made anew between two looks is one that was deleted.
-        let is_another = old.uid() != job.uid();
-        if is_another && !self.defects.has(JobDefect::ExpectationsOutliveTheJob) {
-            EXPECTATIONS.delete_expectations(rx, &pod_key(job));
+        // It was made anew between two looks. Upstream does not ask.
+        if old.uid() != job.uid() {
+            if self.defects.has(JobDefect::FixJobsMadeAnew) {
+                self.delete_job(rx, old);
+            } else if !self.defects.has(JobDefect::ExpectationsOutliveTheJob) {
+                EXPECTATIONS.delete_expectations(rx, &pod_key(job));
+            }
         }
         if is_job_finished(job.json()) {
             // A backup: no pod should have the finalizer by then.
