@@ -14,6 +14,8 @@ pins! {
     failed_pods_are_not_waited_for: "failed-pods-are-not-waited-for",
     finalizers_go_first: "finalizers-go-first",
     fix_jobs_made_anew: "fix-jobs-made-anew",
+    fix_suspended_jobs_finish: "fix-suspended-jobs-finish",
+    fix_try_orphans_again: "fix-try-orphans-again",
     deadline_counts_suspension: "deadline-counts-suspension",
     terminating_pods_are_replaced: "terminating-pods-are-replaced",
 }

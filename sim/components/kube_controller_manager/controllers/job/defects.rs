@@ -108,6 +108,20 @@ const FIX_JOBS_MADE_ANEW: Defect = Defect::fix(
 )
 .fits_only(gates::JOB_CONTROLLER);
 
+const FIX_SUSPENDED_JOBS_FINISH: Defect = Defect::fix(
+    "fix-suspended-jobs-finish",
+    "FINDINGS.md, 40",
+    "a Job that ends while it is suspended, and has no start then, gets one: apiservers refuse its end without",
+)
+.fits_only(gates::JOB_CONTROLLER);
+
+const FIX_TRY_ORPHANS_AGAIN: Defect = Defect::fix(
+    "fix-try-orphans-again",
+    "FINDINGS.md, 41",
+    "where the finalizer of one of the pods of a Job that is gone could not be removed, that is tried again",
+)
+.fits_only(gates::JOB_CONTROLLER);
+
 defects! {
     /// A mistake in the Job controller, or the fix of one.
     pub enum JobDefect in "Job controllers" {
@@ -124,5 +138,7 @@ defects! {
         DeadlineCountsSuspension = DEADLINE_COUNTS_SUSPENSION,
         TerminatingPodsAreReplaced = TERMINATING_PODS_ARE_REPLACED,
         FixJobsMadeAnew = FIX_JOBS_MADE_ANEW,
+        FixSuspendedJobsFinish = FIX_SUSPENDED_JOBS_FINISH,
+        FixTryOrphansAgain = FIX_TRY_ORPHANS_AGAIN,
     }
 }

@@ -12,6 +12,7 @@ use wavetank_client::workqueue::Item;
 use wavetank_engine::Rx;
 
 use super::controller::{JobController, ORPHAN_QUEUE};
+use super::defects::JobDefect;
 use super::util::{
     has_job_tracking_finalizer, managed_by_external_controller, remove_tracking_finalizer_patch,
 };
@@ -61,21 +62,31 @@ impl JobController {
         let selector = key.strip_prefix(BY_SELECTOR).unwrap_or_default();
         let selector: Json = serde_json::from_str(selector).unwrap_or_default();
         self.sync_orphan_pods_by_selector(rx, &selector[0], &selector[1])
-            .await;
-        Ok(())
+            .await
     }
 
-    /// `syncOrphanPodsBySelector`: what fails is not tried again.
-    async fn sync_orphan_pods_by_selector(&self, rx: Rx, namespace: &Json, selector: &Json) {
+    /// `syncOrphanPodsBySelector`: what fails is not tried again, but with the fix.
+    async fn sync_orphan_pods_by_selector(
+        &self,
+        rx: Rx,
+        namespace: &Json,
+        selector: &Json,
+    ) -> Result<(), SyncError> {
         let Some(selector) = label_selector_as_selector(selector) else {
-            return;
+            return Ok(());
         };
         let mut pods = self.pods.list(rx);
         pods.retain(|pod| {
             *namespace == *pod.object.namespace() && selector.matches(pod.object.json())
         });
+        let mut first = Ok(());
         for pod in pods {
-            let _ = self.handle_single_orphan_pod(rx, &pod.object).await;
+            let handled = self.handle_single_orphan_pod(rx, &pod.object).await;
+            first = first.and(handled);
+        }
+        match self.defects.has(JobDefect::FixTryOrphansAgain) {
+            true => first,
+            false => Ok(()),
         }
     }
 

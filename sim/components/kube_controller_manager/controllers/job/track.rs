@@ -72,7 +72,7 @@ impl JobController {
                 needs_flush,
             )
             .await?;
-        let finished = !found.reached_max && enact_job_finished(rx, cx);
+        let finished = !found.reached_max && self.enact_job_finished(rx, cx);
         if finished || needs_flush {
             self.update_job_status(rx, &cx.job).await?;
         }
@@ -82,6 +82,31 @@ impl JobController {
             expect_finished(rx, uid);
         }
         Ok(())
+    }
+
+    /// `enactJobFinished`: is the Job finished now?
+    fn enact_job_finished(&self, rx: Rx, cx: &mut SyncJobCtx) -> bool {
+        let Some(condition) = cx.finished_condition.clone() else {
+            return false;
+        };
+        let waits = |list| !uncounted(&cx.job, list).is_empty();
+        if waits("succeeded") || waits("failed") || cx.terminating > 0 {
+            return false;
+        }
+        let text = |field| json::text(&condition, &[field]);
+        let (kind, why) = (text("type"), (text("reason"), text("message")));
+        ensure_job_condition_status(&mut cx.job, kind, "True", why, Stamp::of(rx.clock()));
+        let at = text("lastTransitionTime");
+        if kind == "Complete" {
+            json::set(&mut cx.job, &["status", "completionTime"], at);
+        }
+        let start = ["status", "startTime"];
+        if json::at(&cx.job, &start).is_none_or(Json::is_null)
+            && self.defects.has(JobDefect::FixSuspendedJobsFinish)
+        {
+            json::set(&mut cx.job, &start, at);
+        }
+        true
     }
 
     /// `flushUncountedAndRemoveFinalizers`: is something left to be written?
@@ -301,23 +326,4 @@ fn clean_uncounted_pods_without_finalizers(
         }
     }
     updated
-}
-
-/// `enactJobFinished`: is the Job finished now?
-fn enact_job_finished(rx: Rx, cx: &mut SyncJobCtx) -> bool {
-    let Some(condition) = &cx.finished_condition else {
-        return false;
-    };
-    let waits = |list| !uncounted(&cx.job, list).is_empty();
-    if waits("succeeded") || waits("failed") || cx.terminating > 0 {
-        return false;
-    }
-    let text = |field| json::text(condition, &[field]);
-    let (kind, why) = (text("type"), (text("reason"), text("message")));
-    ensure_job_condition_status(&mut cx.job, kind, "True", why, Stamp::of(rx.clock()));
-    if kind == "Complete" {
-        let at = text("lastTransitionTime");
-        json::set(&mut cx.job, &["status", "completionTime"], at);
-    }
-    true
 }
