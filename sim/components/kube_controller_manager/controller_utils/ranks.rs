@@ -87,7 +87,7 @@ fn container_restarts(pod: &Json) -> (i64, i64) {
     )
 }
 
-/// `ActivePods.Less`: sorts pods, those that are to be deleted first come first. Neither costs nor other pods on a node count,
+/// Upstream's `ActivePods`: sorts pods, those that are to be deleted first come first. Neither costs nor other pods on a node count,
 /// and times count as they are.
 pub fn sort_active_pods(pods: &mut [Stored]) {
     pods.sort_by(|first, second| {

@@ -27,7 +27,7 @@ pub(super) fn pod_failure_policy(job: &Json) -> Option<&Json> {
     given(job, &["spec", "podFailurePolicy"])
 }
 
-/// `SetDefaults_PodFailurePolicyOnPodConditionsPattern`
+/// Upstream's `SetDefaults_PodFailurePolicyOnPodConditionsPattern`
 pub(super) fn set_defaults_pod_failure_policy(spec: &mut Map) {
     let rules = spec
         .get_mut("podFailurePolicy")
@@ -121,7 +121,7 @@ fn validate_pod_failure_policy_rule(job: &Json, rule: &Json, path: &str, errors:
     errors.invalid(path, Bad::omitted(), detail);
 }
 
-/// `validatePodFailurePolicyRuleOnPodConditions`
+/// Upstream's `validatePodFailurePolicyRuleOnPodConditions`
 fn validate_on_pod_conditions(patterns: &[Json], path: &str, errors: &mut ErrorList) {
     if patterns.len() > MAX_PATTERNS {
         errors.too_many(path, patterns.len(), MAX_PATTERNS);
@@ -136,7 +136,7 @@ fn validate_on_pod_conditions(patterns: &[Json], path: &str, errors: &mut ErrorL
     }
 }
 
-/// `validatePodFailurePolicyRuleOnExitCodes`
+/// Upstream's `validatePodFailurePolicyRuleOnExitCodes`
 fn validate_on_exit_codes(job: &Json, codes: &Json, path: &str, errors: &mut ErrorList) {
     let operator = json::text(codes, &["operator"]);
     let field = format!("{path}.operator");

@@ -101,7 +101,7 @@ impl OrderedIntervals {
         free.take(count).collect()
     }
 
-    /// `String`: two neighbours stand alone, more of them as an interval.
+    /// Upstream's `String`: two neighbours stand alone, more of them as an interval.
     pub fn text(&self) -> String {
         let parts = self.0.iter().map(|(first, last)| match last - first {
             0 => first.to_string(),
@@ -130,7 +130,7 @@ pub(super) fn get_indexes<'a>(pods: impl IntoIterator<Item = &'a Stored>) -> BTr
         .collect()
 }
 
-/// `byCompletionIndex`
+/// Upstream's `byCompletionIndex`
 pub(super) fn sort_by_completion_index(pods: &mut [Stored]) {
     pods.sort_by_key(|pod| get_completion_index(pod.object.json()).unwrap_or(-1));
 }

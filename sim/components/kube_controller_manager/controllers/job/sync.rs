@@ -551,12 +551,12 @@ fn set_start_time(job: &mut Json, at: Option<Stamp>) {
     }
 }
 
-/// `newFailureCondition`: what is said before `Failed` is.
+/// Upstream's `newFailureCondition`: what is said before `Failed` is.
 fn failure_target(why: (&str, &str), now: Stamp) -> Json {
     new_condition("FailureTarget", "True", why, now)
 }
 
-/// `newSuccessCondition`: what is said before `Complete` is.
+/// Upstream's `newSuccessCondition`: what is said before `Complete` is.
 fn criteria_met(why: (&str, &str), now: Stamp) -> Json {
     new_condition("SuccessCriteriaMet", "True", why, now)
 }
