@@ -27,6 +27,7 @@ mod first_hour;
 mod first_hour_files;
 mod first_hour_flags;
 mod helper;
+mod job_defects;
 mod kept;
 mod leader_defects;
 mod manifests;

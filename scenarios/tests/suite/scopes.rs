@@ -191,13 +191,17 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 9] = [
+const LARGE_OTHERS: [&str; 13] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
     "daemonset-stale",
     "definition-late",
     "definition-tear-down",
+    "job-deadline",
+    "job-made-anew",
+    "job-replaces",
+    "job-suspended",
     "quota-change",
     "quota-recount",
     "slices-stale",

@@ -17,6 +17,11 @@ impl Bad {
     pub fn shown(text: impl Into<String>) -> Bad {
         Bad(text.into())
     }
+
+    /// Not shown at all (`OmitValueType`).
+    pub fn omitted() -> Bad {
+        Bad(String::new())
+    }
 }
 
 impl From<&str> for Bad {
@@ -140,7 +145,7 @@ impl FieldError {
             ErrorType::Internal => ("Internal error", None),
             ErrorType::TypeInvalid(value) => ("Invalid value", Some(value)),
         };
-        let body = match value {
+        let body = match value.filter(|value| !value.0.is_empty()) {
             None => what.to_owned(),
             Some(value) => format!("{what}: {value}"),
         };

@@ -32,4 +32,5 @@ controllers! {
     daemonset::DECLARED,
     resourcequota::DECLARED,
     podgc::DECLARED,
+    job::DECLARED,
 }

@@ -35,6 +35,12 @@ gates! {
     pub QUOTA_CONTROLLER = Gate::since(1, 36);
     /// The pod garbage collector in the form that is here: what it says of a pod is a patch of its status.
     pub POD_GARBAGE_COLLECTOR = Gate::since(1, 36);
+    /// The Job controller in the form that is here: a Job is not synced before the caches have seen what was written for it
+    /// (`StaleControllerConsistencyJob`, beta), and keeps no start while it is suspended
+    /// (`MutableSchedulingDirectivesForSuspendedJobs`, beta).
+    pub JOB_CONTROLLER = Gate::since(1, 36);
+    /// A Job whose next pod has to wait says how many are active (PR #139457).
+    pub BACKED_OFF_JOBS_HAVE_PODS = Gate::since(1, 37);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).
     pub GONE_SLICES_ARE_NOT_TRACKED = Gate::since(1, 38);
 }

@@ -1,7 +1,9 @@
 //! What runs pods in a scenario until there are kubelets: it gives pods a node, makes them ready, and ends those that
-//! are being deleted. In storms pods fail and become unready, too. `runner` is the process.
+//! are being deleted. In storms pods fail and become unready, too. A pod says by its image what becomes of it. `runner` is
+//! the process, `tasks` pods that run until they have done something.
 
 mod runner;
+mod tasks;
 
 use wavetank_api::Resource;
 use wavetank_api::kinds::PODS;
@@ -13,6 +15,11 @@ use crate::{informers, kube_apiserver};
 const NAME: &str = "pod-runners";
 /// Pods of this image never become ready.
 pub const NEVER_READY: &str = "image:broken";
+
+/// Pods of this image run for a while, and succeed; in storms some of them fail, with an exit code that is drawn.
+pub const TASK: &str = "task:ok";
+/// Pods of this image run for a while, and fail with the exit code 1.
+pub const FAILING_TASK: &str = "task:fails";
 
 /// Clients that stand in for schedulers and kubelets.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use wavetank_api::{Method, Request, Stamp, Stored};
 use wavetank_client::RestClient;
 use wavetank_engine::{Caller, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task};
 
-use super::NEVER_READY;
+use super::{NEVER_READY, tasks};
 
 const RUN: Name = Name::new("run-pods");
 const FAIL: Name = Name::new("fail-pod");
@@ -21,9 +21,13 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// What may be done to a pod next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Step {
+pub(super) enum Step {
     Bind,
     Start,
+    /// A task may have done what it was to do.
+    Finish,
+    /// A task that is to go ends.
+    Kill,
     End,
 }
 
@@ -46,6 +50,9 @@ fn is_ready(pod: &Json) -> bool {
 /// What is to be done to a pod, if anything is.
 fn step(pod: &Stored) -> Option<Step> {
     let json = pod.object.json();
+    if tasks::is_task(json) {
+        return tasks::step(json);
+    }
     if pod.object.is_being_deleted() {
         return Some(Step::End);
     }
@@ -112,6 +119,13 @@ impl PodRunner {
                     self.ask(rx, post.with(binding)).await;
                 }
                 Step::Start => self.put_status(rx, pod, "Running", true).await,
+                // One of two, so that tasks run for a while.
+                Step::Finish if rx.choose(2).await == 0 => {
+                    let code = tasks::exit_code(pod.object.json());
+                    self.end_task(rx, pod, code).await;
+                }
+                Step::Finish => {}
+                Step::Kill => self.end_task(rx, pod, tasks::KILLED).await,
                 Step::End => {
                     let options = json!({
                         "kind": "DeleteOptions",
@@ -130,16 +144,32 @@ impl PodRunner {
     /// One of those that run fails, or is ready no longer.
     async fn fail(self, rx: Rx) -> Outcome {
         let mut all = self.pods(rx).await;
-        all.retain(|pod| step(pod).is_none() && phase(pod.object.json()) == "Running");
+        all.retain(|pod| {
+            let runs = step(pod).is_none_or(|step| step == Step::Finish);
+            runs && phase(pod.object.json()) == "Running"
+        });
         if all.is_empty() {
             return Outcome::Done;
         }
         let pod = &all[rx.choose(all.len() as u64).await as usize];
+        if tasks::is_task(pod.object.json()) {
+            let code = rx.choose(tasks::CODES.len() as u64).await as usize;
+            self.end_task(rx, pod, tasks::CODES[code]).await;
+            return Outcome::Done;
+        }
         match rx.choose(2).await {
             0 => self.put_status(rx, pod, "Failed", false).await,
             _ => self.put_status(rx, pod, "Running", false).await,
         }
         Outcome::Done
+    }
+
+    /// A task has ended with this exit code.
+    async fn end_task(&self, rx: Rx, pod: &Stored, code: i64) {
+        let object = tasks::ended(&pod.json(), code, Stamp::of(rx.clock()));
+        let path = PODS.path(pod.object.namespace(), pod.object.name());
+        let put = Request::new(Method::Put, format!("{path}/status"));
+        self.ask(rx, put.with(object)).await;
     }
 
     async fn put_status(&self, rx: Rx, pod: &Stored, phase: &str, ready: bool) {

@@ -1,8 +1,10 @@
 //! Jobs (`kubernetes/pkg/registry/batch/job/strategy.go`, `pkg/apis/batch/v1/defaults.go`,
 //! `pkg/apis/batch/validation/validation.go`). Fields and defaults are those of v1.36 in all releases, but for
-//! `ttlSecondsAfterFinished`, which is dropped where its gate is off. Indices, pod failure policies and success
-//! policies are stored as they come: no controller of Jobs acts on them. Nobody selects by `status.successful`. What a status may say is in `status`.
+//! `ttlSecondsAfterFinished`, which is dropped where its gate is off. Nobody selects by `status.successful`. What a status
+//! may say is in `status`, how indexes are written in `indexes`, what the policies may say in `policies`.
 
+mod indexes;
+mod policies;
 mod status;
 
 use serde_json::json;
@@ -25,6 +27,17 @@ pub use status::{FINISHED, is_job_finished, job_finish_time};
 const OF_UID: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
 const OF_NAME: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 const TTL: [&str; 2] = ["spec", "ttlSecondsAfterFinished"];
+
+/// What of a Job stays as it was made, beside its completions.
+const IMMUTABLE_FIELDS: [&str; 7] = [
+    "selector",
+    "template",
+    "completionMode",
+    "podFailurePolicy",
+    "backoffLimitPerIndex",
+    "managedBy",
+    "successPolicy",
+];
 
 /// The rules of Jobs.
 pub struct Jobs;
@@ -61,11 +74,21 @@ impl Strategy for Jobs {
             default(spec, "completions", 1);
         }
         default(spec, "parallelism", 1);
-        default(spec, "backoffLimit", 6);
+        let given = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
+        let backoff_limit = match given("backoffLimitPerIndex") {
+            true => i32::MAX,
+            false => 6,
+        };
+        let replacement = match given("podFailurePolicy") {
+            true => "Failed",
+            false => "TerminatingOrFailed",
+        };
+        default(spec, "backoffLimit", backoff_limit);
         default(spec, "completionMode", "NonIndexed");
         default(spec, "suspend", false);
         default(spec, "manualSelector", false);
-        default(spec, "podReplacementPolicy", "TerminatingOrFailed");
+        default(spec, "podReplacementPolicy", replacement);
+        policies::set_defaults_pod_failure_policy(spec);
     }
 
     fn prepare_for_create(&self, cx: &Context, job: &mut Json) {
@@ -86,8 +109,7 @@ impl Strategy for Jobs {
 
     fn validate(&self, _cx: &Context, job: &Json) -> ErrorList {
         let mut errors = metadata::validate_object_meta(job, true, &names::name_is_dns_subdomain);
-        validate_generated_selector(job, &mut errors);
-        validate_job_spec(job, &mut errors);
+        validate_job(job, &mut errors);
         errors
     }
 
@@ -109,7 +131,8 @@ impl Strategy for Jobs {
             return errors;
         }
         validate_job_spec(job, &mut errors);
-        for field in ["completions", "selector", "template", "completionMode"] {
+        validate_completions(job, old, &mut errors);
+        for field in IMMUTABLE_FIELDS {
             let value = |of| json::at(of, &["spec", field]).cloned();
             let new = value(job);
             if new != value(old) {
@@ -202,6 +225,45 @@ fn validate_generated_selector(job: &Json, errors: &mut ErrorList) {
     }
 }
 
+/// `ValidateJob`, without its metadata.
+fn validate_job(job: &Json, errors: &mut ErrorList) {
+    validate_generated_selector(job, errors);
+    validate_job_spec(job, errors);
+    let completions = json::number(job, &["spec", "completions"]).unwrap_or(0);
+    if is_indexed(job) && completions > 0 {
+        let name = json::text(job, &["metadata", "name"]);
+        let hostname = format!("{name}-{}", completions - 1);
+        if !names::is_dns1123_label(&hostname).is_empty() {
+            let detail = format!("will not able to create pod with invalid DNS label: {hostname}");
+            errors.invalid("metadata.name", name, detail);
+        }
+    }
+}
+
+/// Is its completion mode `Indexed`?
+fn is_indexed(job: &Json) -> bool {
+    json::text(job, &["spec", "completionMode"]) == "Indexed"
+}
+
+/// `validateCompletions`
+fn validate_completions(job: &Json, old: &Json, errors: &mut ErrorList) {
+    let field = |of, name| json::at(of, &["spec", name]).cloned();
+    let completions = field(job, "completions");
+    if completions == field(old, "completions") {
+        return;
+    }
+    if !is_indexed(job) {
+        let bad = completions.unwrap_or_default();
+        return errors.invalid("spec.completions", &bad, metadata::IMMUTABLE);
+    }
+    if let Some(own) = completions.filter(|own| !own.is_null())
+        && Some(&own) != field(job, "parallelism").as_ref()
+    {
+        let detail = "can only be modified in tandem with spec.parallelism";
+        errors.invalid("spec.completions", &own, detail);
+    }
+}
+
 /// `ValidateJobSpec`
 fn validate_job_spec(job: &Json, errors: &mut ErrorList) {
     for field in [
@@ -210,9 +272,13 @@ fn validate_job_spec(job: &Json, errors: &mut ErrorList) {
         "activeDeadlineSeconds",
         "backoffLimit",
         "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
     ] {
         not_negative(job, &["spec", field], errors);
     }
+    indexes::validate_indexed_spec(job, errors);
+    policies::validate_policies(job, errors);
     let nothing = Json::Null;
     let template = json::at(job, &["spec", "template"]).unwrap_or(&nothing);
     pod_spec::validate_pod_template_spec(template, "spec.template", errors);
@@ -223,6 +289,9 @@ fn validate_job_spec(job: &Json, errors: &mut ErrorList) {
         errors.required("spec.template.spec.restartPolicy", detail);
     } else if !allowed.contains(&restart) {
         errors.not_supported("spec.template.spec.restartPolicy", restart, &allowed);
+    } else if restart != "Never" && policies::pod_failure_policy(job).is_some() {
+        let detail = "only \"Never\" is supported when podFailurePolicy is specified";
+        errors.invalid("spec.template.spec.restartPolicy", restart, detail);
     }
     let selector = json::at(job, &["spec", "selector"]).filter(|own| !own.is_null());
     let Some(selector) = selector else {

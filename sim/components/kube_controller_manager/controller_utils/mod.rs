@@ -45,7 +45,7 @@ pub use pods::{
     find_min_next_pod_availability_check, get_controller_of, is_controlled_by, is_pod_active,
     is_pod_available, is_pod_ready, is_pod_terminating, pod_key,
 };
-pub use ranks::{Ranked, sort_by_deletion};
+pub use ranks::{Ranked, sort_active_pods, sort_by_deletion};
 pub use ref_manager::{Claimed, Claims, ControllerRefManager};
 
 /// Why an item could not be synced. It comes again after a while.

@@ -81,7 +81,25 @@ impl RealPodControl {
         template: &Json,
         controller: ControllerRef<'_>,
     ) -> Result<Stored, SyncError> {
-        let pod = get_pod_from_template(template, &controller);
+        self.create_pods_with_generate_name(rx, template, controller, "")
+            .await
+    }
+
+    /// `CreatePodsWithGenerateName`: the same with a name that begins so, if that is something.
+    ///
+    /// # Errors
+    /// If it has no labels, or was not made.
+    pub async fn create_pods_with_generate_name(
+        &self,
+        rx: Rx,
+        template: &Json,
+        controller: ControllerRef<'_>,
+        generate_name: &str,
+    ) -> Result<Stored, SyncError> {
+        let mut pod = get_pod_from_template(template, &controller);
+        if !generate_name.is_empty() {
+            json::set(&mut pod, &["metadata", "generateName"], generate_name);
+        }
         let labels = json::at(&pod, &["metadata", "labels"]).and_then(Json::as_object);
         if labels.is_none_or(|labels| labels.is_empty()) {
             let why = "unable to create pods, no labels";

@@ -87,6 +87,32 @@ fn container_restarts(pod: &Json) -> (i64, i64) {
     )
 }
 
+/// Upstream's `ActivePods`: sorts pods, those that are to be deleted first come first. Neither costs nor other pods on a node count,
+/// and times count as they are.
+pub fn sort_active_pods(pods: &mut [Stored]) {
+    pods.sort_by(|first, second| {
+        let (a, b) = (first.object.json(), second.object.json());
+        let assigned = |pod| !json::text(pod, &["spec", "nodeName"]).is_empty();
+        let ready = |pod| is_pod_ready(pod).is_some();
+        let since = |pod| is_pod_ready(pod).and_then(|ready| ready.since);
+        let created = |pod| Stamp::parse(json::text(pod, &["metadata", "creationTimestamp"]));
+        let order = assigned(a).cmp(&assigned(b));
+        let order = order.then_with(|| phase_ordinal(a).cmp(&phase_ordinal(b)));
+        let order = order.then_with(|| ready(a).cmp(&ready(b)));
+        let order = order.then_with(|| after_or_zero(since(a), since(b)));
+        let order = order.then_with(|| container_restarts(b).cmp(&container_restarts(a)));
+        order.then_with(|| after_or_zero(created(a), created(b)))
+    });
+}
+
+/// `afterOrZero`, as an order: no time comes first, then the later one.
+fn after_or_zero(a: Option<Stamp>, b: Option<Stamp>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => b.cmp(&a),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    }
+}
+
 /// The younger one first: by the logarithm of the age, and where that is the same by their UIDs. No time is youngest.
 fn by_age(a: &Json, at: Option<Stamp>, b: &Json, bt: Option<Stamp>, now: Stamp) -> Ordering {
     if at == bt {

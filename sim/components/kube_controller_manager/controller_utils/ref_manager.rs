@@ -80,6 +80,8 @@ pub struct ControllerRefManager<'a> {
     pub claimed: Claimed<'a>,
     /// What else must be true of what it claims: the controller, and that.
     pub filter: fn(&Object, &Object) -> bool,
+    /// The finalizers that who is adopted gets, and who is released loses.
+    pub finalizers: &'static [&'static str],
     /// The mistakes that it makes.
     pub defects: Set<PodOwnerDefect>,
     /// `canAdoptErr`, once it was looked at.
@@ -173,7 +175,10 @@ impl ControllerRefManager<'_> {
             let why = format!("can't adopt {kind} {namespace}/{name} ({uid}): {why}");
             return Err(SyncError::Worded(why));
         }
-        let patch = owner_ref_controller_patch(&self.controller, pod.uid());
+        let mut patch = owner_ref_controller_patch(&self.controller, pod.uid());
+        if !self.finalizers.is_empty() {
+            json::set(&mut patch, &["metadata", "finalizers"], self.finalizers);
+        }
         let kind = match self.defects.has(PodOwnerDefect::AdoptsByReplacing) {
             true => MERGE_PATCH,
             false => STRATEGIC_MERGE_PATCH,
@@ -193,7 +198,11 @@ impl ControllerRefManager<'_> {
     /// Upstream's `ReleasePod`, `ReleaseReplicaSet`
     async fn release(&self, rx: Rx, pod: &Object) -> Result<(), SyncError> {
         let uid = self.controller.object.uid();
-        let patch = generate_delete_owner_ref_strategic_merge_bytes(pod.uid(), uid);
+        let mut patch = generate_delete_owner_ref_strategic_merge_bytes(pod.uid(), uid);
+        if !self.finalizers.is_empty() {
+            let path = ["metadata", "$deleteFromPrimitiveList/finalizers"];
+            json::set(&mut patch, &path, self.finalizers);
+        }
         let patched = self.claimed.patch(rx, pod, STRATEGIC_MERGE_PATCH, patch);
         match patched.await {
             // It is gone, has no reference, or is another by now.

@@ -256,6 +256,7 @@ impl DaemonSetsController {
             selector,
             claimed,
             filter: |_, _| true,
+            finalizers: &[],
             defects: self.of_owners,
             can_adopt: None,
         }

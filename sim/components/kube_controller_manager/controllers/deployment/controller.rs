@@ -122,6 +122,7 @@ impl DeploymentController {
             selector: &selector,
             claimed: Claimed::ReplicaSets(&self.rest),
             filter: |_, _| true,
+            finalizers: &[],
             defects: self.of_owners,
             can_adopt: None,
         };

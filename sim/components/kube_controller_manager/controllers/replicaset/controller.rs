@@ -240,6 +240,7 @@ impl ReplicaSetController {
             selector,
             claimed: Claimed::Pods(&self.pod_control),
             filter: |_, _| true,
+            finalizers: &[],
             defects: self.of_owners,
             can_adopt: None,
         };

@@ -136,6 +136,7 @@ impl StatefulSetController {
             selector,
             claimed: Claimed::Pods(&self.pod_control),
             filter: is_member_of,
+            finalizers: &[],
             defects: self.of_owners,
             can_adopt: None,
         };

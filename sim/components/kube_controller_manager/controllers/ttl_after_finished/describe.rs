@@ -28,13 +28,28 @@ pub(super) fn stored(key: &str, value: Option<&Json>) -> Option<Stored> {
             (false, true) => "finished",
             (false, false) => "running",
         };
-        match ttl_seconds_after_finished(job) {
+        let ttl = match ttl_seconds_after_finished(job) {
             Some(ttl) => format!("{finished}, with a TTL of {ttl} s"),
             None => format!("{finished}, without a TTL"),
-        }
+        };
+        ttl + &counts(job)
     });
     Some(Stored {
         text,
         about: vec![name.to_owned()],
     })
+}
+
+/// What the Job controller has counted, if there is one.
+fn counts(job: &Json) -> String {
+    let Some(uncounted) = json::at(job, &["status", "uncountedTerminatedPods"]) else {
+        return String::new();
+    };
+    let count = |field| json::number(job, &["status", field]).unwrap_or(0);
+    let waiting = ["succeeded", "failed"].map(|list| json::list(uncounted, &[list]).len());
+    let [active, succeeded, failed] = ["active", "succeeded", "failed"].map(count);
+    let waiting: usize = waiting.iter().sum();
+    format!(
+        "; {active} pods active, {succeeded} succeeded, {failed} failed, {waiting} to be counted"
+    )
 }

@@ -1,0 +1,133 @@
+//! What is true once all has been well for a while.
+
+use std::time::Duration;
+
+use wavetank_api::Object;
+use wavetank_api::json;
+use wavetank_api::kinds::jobs::is_job_finished;
+use wavetank_api::kinds::{JOBS, PODS};
+use wavetank_engine::{Check, Stable, World};
+use wavetank_etcd::Change;
+
+use super::super::controller::CONTROLLER;
+use super::super::notes::{DropsJobPods, MakesJobPods, WritesJobStatus};
+use super::super::util::{has_job_tracking_finalizer, job_suspended, of_status};
+use crate::controller_utils::{get_controller_of, is_controlled_by, is_pod_active, pod_key};
+use crate::quiet::{Act, IsQuiet, Rest, Subject};
+use crate::somebody_runs;
+use wavetank_components::promises::violated;
+use wavetank_components::view::ClusterView;
+
+/// Why this pod should not have the finalizer any more.
+fn needs_no_tracking(world: &World, pod: &Object) -> Option<&'static str> {
+    let Some(reference) = get_controller_of(pod.json()) else {
+        return Some("is of nobody");
+    };
+    let name = json::text(reference, &["name"]);
+    let job = ClusterView(world).get(&JOBS.key(pod.namespace(), name));
+    let job = job.filter(|kv| reference["uid"] == *kv.value.uid());
+    match job {
+        None => Some("is of a Job that is gone"),
+        Some(kv) if is_job_finished(kv.value.json()) => Some("is of a Job that has finished"),
+        Some(_) => None,
+    }
+}
+
+fn finalizers_are_gone(world: &World) -> Check {
+    if !somebody_runs(world, CONTROLLER) {
+        return Check::Idle;
+    }
+    let mut pods = ClusterView(world).all(PODS.registry);
+    pods.retain(|pod| has_job_tracking_finalizer(pod.json()));
+    for pod in pods {
+        if let Some(why) = needs_no_tracking(world, pod) {
+            let key = pod_key(pod);
+            let message = format!("the pod {key} {why}, and has the tracking finalizer");
+            return violated("pod", &key, message);
+        }
+    }
+    Check::Held
+}
+
+pub(super) fn tracking_finalizers_go(after: Duration) -> Stable {
+    Stable::new(
+        "tracking-finalizers-go",
+        after,
+        |_, _| Check::Idle,
+        finalizers_are_gone,
+    )
+}
+
+/// What is wrong with this Job.
+fn wrong(world: &World, job: &Object) -> Option<String> {
+    let json = job.json();
+    if !is_job_finished(json) && !job_suspended(json) {
+        return Some("has not finished".to_owned());
+    }
+    let mut pods = ClusterView(world).all(PODS.registry);
+    pods.retain(|pod| is_controlled_by(pod.json(), job.uid()) && is_pod_active(pod.json()));
+    if let Some(pod) = pods.first() {
+        return Some(format!(
+            "is not to have active pods, and has {}",
+            pod.name()
+        ));
+    }
+    let active = of_status(json, "active");
+    (active > 0).then(|| format!("says that {active} pods are active, and none is"))
+}
+
+fn have_ended(world: &World) -> Check {
+    if !somebody_runs(world, CONTROLLER) {
+        return Check::Idle;
+    }
+    let mut checked = Check::Idle;
+    let mut jobs = ClusterView(world).all(JOBS.registry);
+    jobs.retain(|job| !job.is_being_deleted());
+    for job in jobs {
+        if let Some(wrong) = wrong(world, job) {
+            let name = job.name();
+            return violated("job", name, format!("the Job {name} {wrong}"));
+        }
+        checked = Check::Held;
+    }
+    checked
+}
+
+pub(super) fn jobs_end(after: Duration) -> Stable {
+    Stable::new("jobs-end", after, |_, _| Check::Idle, have_ended)
+}
+
+/// No Job: a change of a pod may concern any.
+const ANY: &str = "any";
+
+fn concerns(change: &Change<Object>) -> Vec<Subject> {
+    let named = |registry: &str| change.key.strip_prefix(registry)?.strip_prefix('/');
+    let any = named(PODS.registry).map(|_| ANY);
+    any.or_else(|| named(JOBS.registry))
+        .map(Subject::from)
+        .into_iter()
+        .collect()
+}
+
+const REST: Rest = Rest {
+    property: "jobs-are-quiet",
+    controller: CONTROLLER,
+    kind: "job",
+    acts: |job| format!("pods or the status of the Job {job} are changed"),
+    act: |note| {
+        let makes = note.body.get().map(|MakesJobPods { job, .. }| job);
+        let drops = || note.body.get().map(|DropsJobPods { job, .. }| job);
+        let writes = || note.body.get().map(|WritesJobStatus { job, .. }| job);
+        let job = makes.or_else(drops).or_else(writes)?;
+        Some(Act {
+            on: job.clone(),
+            name: job.clone(),
+        })
+    },
+    concerns,
+    follows: |_, job, changed| changed.contains(ANY) || changed.contains(job),
+};
+
+pub(super) fn jobs_are_quiet(after: Duration) -> IsQuiet {
+    IsQuiet::after(after, REST)
+}
