@@ -4,6 +4,7 @@ use wavetank_version::{AnyVersion, Selection, Set, defects};
 
 use crate::cacher::CacheDefect;
 use crate::endpoints::admission;
+use crate::endpoints::eviction::EvictionDefect;
 use crate::quota::QuotaDefect;
 use crate::server;
 use crate::storage;
@@ -26,6 +27,8 @@ pub struct Defects {
     pub cache: Set<CacheDefect>,
     /// Of its admission plugin for quotas.
     pub quota: Set<QuotaDefect>,
+    /// Of evictions.
+    pub eviction: Set<EvictionDefect>,
 }
 
 impl Defects {
@@ -35,6 +38,7 @@ impl Defects {
             server: selection.of(),
             cache: selection.of(),
             quota: selection.of(),
+            eviction: selection.of(),
         }
     }
 
@@ -45,6 +49,7 @@ impl Defects {
             server: Set::shipped_with(version),
             cache: Set::shipped_with(version),
             quota: Set::shipped_with(version),
+            eviction: Set::shipped_with(version),
         }
     }
 }

@@ -5,7 +5,7 @@
 pub(crate) mod admission;
 mod admit_pods;
 pub mod discovery;
-mod eviction;
+pub(crate) mod eviction;
 mod forms;
 mod health;
 pub mod namespace_lifecycle;

@@ -46,6 +46,9 @@ gates! {
     /// The admission plugin for quotas in the form that is here: quotas are looked up only before the informer has synced, and
     /// an update of a pod is charged where its scope changes.
     pub QUOTA_ADMISSION = Gate::since(1, 36);
+    /// Evictions in the form that is here: pods that are not ready go by the policy of their budget, and each pod says that it
+    /// is about to be evicted.
+    pub EVICTION = Gate::since(1, 36);
     /// A server knows the oldest release beside it, and stores what that one can read (KEP-4330, `emulatedStorageVersion`).
     /// Before, whoever added a version listed by hand what had to wait for the next release.
     pub STORED_AS_THE_OLDEST_KNOWS = Gate::since(1, 31);

@@ -26,6 +26,7 @@ pub use apiextensions::{ConversionReview, CustomDefect, CustomResources};
 pub use cacher::CacheDefect;
 pub use defects::{Defects, ServerDefect};
 pub use endpoints::discovery;
+pub use endpoints::eviction::{EvictionDefect, Evicts, LetGoBy, RefusesEviction};
 pub use endpoints::namespace_lifecycle::NAMESPACE_LISTER;
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};

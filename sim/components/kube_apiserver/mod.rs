@@ -20,7 +20,7 @@ use wavetank_api::Resource;
 use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, RESOURCE_QUOTAS};
 use wavetank_apiserver::{
     Admission, ApiServer, AuditLog, CacheDefect, Config, ManagedFields, MinCompatibility,
-    QuotaDefect, ServerDefect,
+    EvictionDefect, QuotaDefect, ServerDefect,
 };
 use wavetank_component::Focus;
 use wavetank_component::{
@@ -55,6 +55,8 @@ pub const NAME: &str = "kube-apiserver";
 
 /// The controller whose properties judge what is done with quotas: it counts what the plugin charges.
 pub const QUOTAS: &str = "resourcequota";
+/// The controller whose properties judge evictions: it says what budgets allow.
+pub const DISRUPTION: &str = "disruption";
 
 /// The apiservers.
 #[derive(Clone, Copy, Debug)]
@@ -192,6 +194,7 @@ fn selection(spec: &Spec, version: Version) -> Selection {
             RepairDefect::LIST,
             IdentityDefect::LIST,
             QuotaDefect::LIST,
+            EvictionDefect::LIST,
         ],
     )
 }
@@ -372,11 +375,23 @@ impl Component for KubeApiserver {
     }
 
     fn defects(&self) -> Vec<List> {
-        vec![ServerDefect::LIST, BootstrapDefect::LIST, QuotaDefect::LIST]
+        vec![
+            ServerDefect::LIST,
+            BootstrapDefect::LIST,
+            QuotaDefect::LIST,
+            EvictionDefect::LIST,
+        ]
     }
 
     fn shown_by(&self) -> Vec<&'static str> {
-        vec![NAME, identity::NAME, clients::NAME, rollout::NAME, QUOTAS]
+        vec![
+            NAME,
+            identity::NAME,
+            clients::NAME,
+            rollout::NAME,
+            QUOTAS,
+            DISRUPTION,
+        ]
     }
 
     fn properties(&self) -> Vec<PropertyInfo> {

@@ -33,4 +33,5 @@ controllers! {
     resourcequota::DECLARED,
     podgc::DECLARED,
     job::DECLARED,
+    disruption::DECLARED,
 }

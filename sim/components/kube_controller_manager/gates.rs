@@ -39,6 +39,9 @@ gates! {
     /// (`StaleControllerConsistencyJob`, beta), and keeps no start while it is suspended
     /// (`MutableSchedulingDirectivesForSuspendedJobs`, beta).
     pub JOB_CONTROLLER = Gate::since(1, 36);
+    /// The controller of disruption budgets in the form that is here: a budget says what became of its last sync, and a pod that
+    /// was to be evicted and is not does not say so for ever.
+    pub DISRUPTION_CONTROLLER = Gate::since(1, 36);
     /// A Job whose next pod has to wait says how many are active (PR #139457).
     pub BACKED_OFF_JOBS_HAVE_PODS = Gate::since(1, 37);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).

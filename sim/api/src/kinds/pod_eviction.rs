@@ -72,14 +72,19 @@ pub fn create_too_many_requests_error(budget: &str) -> Status {
     with_cause(Status::new_too_many_requests(VIOLATES, 10), why)
 }
 
+/// Is its status about what it was before its spec was changed?
+pub fn is_behind(budget: &Json) -> bool {
+    let generation = json::number(budget, &["metadata", "generation"]).unwrap_or(0);
+    status(budget, "observedGeneration") < generation
+}
+
 /// `checkAndDecrement`: the budget with one disruption less, of this pod.
 ///
 /// # Errors
 /// 429 if it has none left or is not known yet, 403 if it makes no sense.
 pub fn check_and_decrement(budget: &Json, pod: &str, now: Stamp) -> Result<Json, Status> {
     let name = json::text(budget, &["metadata", "name"]);
-    let generation = json::number(budget, &["metadata", "generation"]).unwrap_or(0);
-    if status(budget, "observedGeneration") < generation {
+    if is_behind(budget) {
         return Err(create_too_many_requests_error(name));
     }
     let forbidden = |why: &str| {

@@ -1,6 +1,9 @@
 //! Evictions (`kubernetes/pkg/registry/core/pod/storage/eviction.go`, `EvictionREST`): a pod goes if its budget lets it,
 //! and says why it went.
 
+mod defects;
+mod notes;
+
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -13,6 +16,10 @@ use wavetank_api::strategy::Part;
 use wavetank_api::{Method, Reason, Request, Resource, Response, Stamp, Status};
 use wavetank_client::Failure;
 use wavetank_engine::{Rx, mutant};
+use wavetank_version::Set;
+
+pub use defects::EvictionDefect;
+pub use notes::{Evicts, LetGoBy, RefusesEviction};
 
 use crate::endpoints::RequestContext;
 use crate::endpoints::subresource::created;
@@ -50,6 +57,7 @@ pub async fn evict(cx: RequestContext<'_>, warnings: &mut Warnings) -> Result<Re
         pods: cx.registry(asked.dry_run),
         name,
         asked,
+        defects: cx.config.defects.eviction,
     };
     let Some(pod) = evicting.delete_unless_guarded().await? else {
         return Ok(created());
@@ -64,6 +72,7 @@ struct Evicting<'a> {
     name: &'a str,
     /// What the eviction says of the deletion.
     asked: DeleteOptions,
+    defects: Set<EvictionDefect>,
 }
 
 impl Evicting<'_> {
@@ -82,6 +91,7 @@ impl Evicting<'_> {
                 // No race with whoever makes it ready.
                 delete.resource_version = Some(resource_version(&pod).into());
             }
+            self.tell(&pod, LetGoBy::Nobody);
             match self.add_condition_and_delete_pod(delete).await {
                 Ok(()) => return Ok(None),
                 Err(status) if status.is(Reason::Conflict) && unset && step < STEPS => {
@@ -98,18 +108,27 @@ impl Evicting<'_> {
         let budgets = self.get_pod_disruption_budgets(pod).await?;
         let mut unready = None;
         match budgets.as_slice() {
-            [] => {}
+            [] => self.tell(pod, LetGoBy::Nobody),
             [budget] if pod_eviction::may_go_unready(budget, pod) => {
                 unready = Some(json::text(budget, &["metadata", "name"]).to_owned());
+                self.tell(pod, LetGoBy::Unready);
             }
-            [budget] => self.spend(budget).await?,
+            [budget] => self.spend(budget, pod).await.inspect_err(|status| {
+                self.tell_refusal(status);
+            })?,
             _ => {
                 let why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-                return Err(Status::untyped(why));
+                let refusal = Status::untyped(why);
+                self.tell_refusal(&refusal);
+                return Err(refusal);
             }
         }
         let mut delete = self.asked.clone();
-        if unready.is_some() {
+        if unready.is_some()
+            && !self
+                .defects
+                .has(EvictionDefect::UnreadyEvictionsAreNotPinned)
+        {
             // Since then it may have become ready.
             delete.resource_version = Some(resource_version(pod).into());
         }
@@ -136,32 +155,26 @@ impl Evicting<'_> {
             .collect())
     }
 
-    /// Verifies and decrements; whoever else did so at the same time is asked again.
-    async fn spend(&self, budget: &Json) -> Result<(), Status> {
-        let (rx, client) = (self.cx.rx, self.cx.config.loopback());
+    /// `RetryOnConflict` of `checkAndDecrement`: whoever else wrote at the same time, the budget is read again. What the last
+    /// try met is what the eviction meets: that upstream has words for conflicts without end (`wait.Interrupted`) never
+    /// shows, since `OnError` takes the last error in its place.
+    async fn spend(&self, budget: &Json, pod: &Json) -> Result<(), Status> {
+        let rx = self.cx.rx;
         let name = json::text(budget, &["metadata", "name"]);
         let path = kinds::POD_DISRUPTION_BUDGETS.path(&self.pods.namespace, name);
         let mut budget = budget.clone();
         for step in 1.. {
             if step > 1 {
-                let read = client
-                    .object(rx, Request::new(Method::Get, path.as_str()))
-                    .await;
-                budget = read.map_err(refusal)?.json();
+                budget = self.read(&path).await?;
             }
-            let now = Stamp::of(rx.clock());
-            let mut spent = pod_eviction::check_and_decrement(&budget, self.name, now)?;
+            let spent = self.check_and_decrement(&budget)?;
             if self.asked.dry_run {
                 return Ok(());
             }
-            let of = &kinds::POD_DISRUPTION_BUDGETS;
-            json::set(&mut spent, &["apiVersion"], of.api_version());
-            json::set(&mut spent, &["kind"], of.kind);
-            let update = Request::new(Method::Put, format!("{path}/status")).with(spent);
-            match client.object(rx, update).await {
-                Ok(_) => return Ok(()),
-                Err(failure)
-                    if failure.is(Reason::Conflict)
+            match self.update_status(&path, spent, pod).await {
+                Ok(()) => return Ok(()),
+                Err(status)
+                    if status.is(Reason::Conflict)
                         && step < STEPS
                         && !mutant!(
                             "budget-is-spent-once",
@@ -170,16 +183,83 @@ impl Evicting<'_> {
                 {
                     rx.sleep(BETWEEN).await;
                 }
-                Err(failure) if failure.is(Reason::Conflict) => {
-                    let name = wavetank_api::quote::quote(name);
-                    let why =
-                        format!("couldn't update PodDisruptionBudget {name} due to conflicts");
-                    return Err(Status::new_timeout_error(&why, 10));
-                }
-                Err(failure) => return Err(refusal(failure)),
+                Err(status) => return Err(status),
             }
         }
         unreachable!("steps end")
+    }
+
+    async fn read(&self, path: &str) -> Result<Json, Status> {
+        let get = Request::new(Method::Get, path);
+        let client = self.cx.config.loopback();
+        let read = client.object(self.cx.rx, get).await;
+        Ok(read.map_err(refusal)?.json())
+    }
+
+    /// The check of `checkAndDecrement`.
+    fn check_and_decrement(&self, budget: &Json) -> Result<Json, Status> {
+        let now = Stamp::of(self.cx.rx.clock());
+        let mut known = budget.clone();
+        if pod_eviction::is_behind(budget)
+            && self
+                .defects
+                .has(EvictionDefect::EvictionsTrustOldGenerations)
+        {
+            let generation = json::number(budget, &["metadata", "generation"]).unwrap_or(0);
+            json::set(&mut known, &["status", "observedGeneration"], generation);
+        }
+        let mut spent = pod_eviction::check_and_decrement(&known, self.name, now)?;
+        if self.defects.has(EvictionDefect::EvictionsAreNotNoted) {
+            json::remove(&mut spent, &["status", "disruptedPods", self.name]);
+        }
+        Ok(spent)
+    }
+
+    /// The update of `checkAndDecrement`.
+    async fn update_status(&self, path: &str, mut spent: Json, pod: &Json) -> Result<(), Status> {
+        let rx = self.cx.rx;
+        if self.defects.has(EvictionDefect::EvictionsOverwriteBudgets) {
+            let newest = self.read(path).await?;
+            let version = resource_version(&newest);
+            json::set(&mut spent, &["metadata", "resourceVersion"], version);
+        }
+        let of = &kinds::POD_DISRUPTION_BUDGETS;
+        json::set(&mut spent, &["apiVersion"], of.api_version());
+        json::set(&mut spent, &["kind"], of.kind);
+        // In whole seconds, as the budget has it.
+        let at = Stamp::parse(&Stamp::of(rx.clock()).seconds());
+        let update = Request::new(Method::Put, format!("{path}/status")).with(spent);
+        let updated = self.cx.config.loopback().object(rx, update).await;
+        let updated = updated.map_err(refusal)?;
+        let by = LetGoBy::Budget {
+            budget: updated.object.uid().into(),
+            spent: updated.resource_version,
+            at: at.expect("an instant"),
+        };
+        self.tell(pod, by);
+        Ok(())
+    }
+
+    /// The pod is about to go.
+    fn tell(&self, pod: &Json, by: LetGoBy) {
+        if !self.asked.dry_run {
+            self.cx.rx.note(Evicts {
+                pod: self.pod_key(),
+                uid: json::text(pod, &["metadata", "uid"]).into(),
+                by,
+            });
+        }
+    }
+
+    fn tell_refusal(&self, status: &Status) {
+        self.cx.rx.note(RefusesEviction {
+            pod: self.pod_key(),
+            code: status.code,
+        });
+    }
+
+    fn pod_key(&self) -> std::sync::Arc<str> {
+        format!("{}/{}", self.pods.namespace, self.name).into()
     }
 
     /// `addConditionAndDeletePod`

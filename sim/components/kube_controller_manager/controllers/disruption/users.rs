@@ -1,0 +1,268 @@
+//! Who uses budgets in a scenario: a client that makes budgets of all kinds over the pods of others, changes and deletes them, and
+//! evicts pods, one of all or those of a node one after another, as who drains a node does.
+
+use serde_json::{Value as Json, json};
+use wavetank_api::kinds::{POD_DISRUPTION_BUDGETS, PODS};
+use wavetank_api::{Method, Request, Stored};
+use wavetank_component::Spec;
+use wavetank_engine::Name;
+
+use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+
+/// So few that they are made again, and that some select the same pods.
+const BUDGETS: u64 = 3;
+/// Pod runners bind to so many nodes.
+const NODES: u64 = 3;
+
+/// What is done.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum What {
+    Create,
+    Change,
+    Delete,
+    Evict,
+    Drain,
+}
+
+const ALL: [(&str, What); 5] = [
+    ("create", What::Create),
+    ("change", What::Change),
+    ("delete", What::Delete),
+    ("evict", What::Evict),
+    ("drain", What::Drain),
+];
+
+/// How often each is drawn: budgets stay long enough to be spent.
+const DRAWN: [What; 12] = [
+    What::Create,
+    What::Create,
+    What::Create,
+    What::Change,
+    What::Delete,
+    What::Evict,
+    What::Evict,
+    What::Evict,
+    What::Evict,
+    What::Evict,
+    What::Drain,
+    What::Drain,
+];
+
+/// What a budget says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Bound {
+    MinAvailable(i64),
+    MinPercent(&'static str),
+    MaxUnavailable(i64),
+    MaxPercent(&'static str),
+}
+
+const BOUNDS: [(&str, Bound); 7] = [
+    ("min-1", Bound::MinAvailable(1)),
+    ("min-2", Bound::MinAvailable(2)),
+    ("min-half", Bound::MinPercent("50%")),
+    ("max-1", Bound::MaxUnavailable(1)),
+    ("max-2", Bound::MaxUnavailable(2)),
+    ("max-third", Bound::MaxPercent("34%")),
+    ("max-0", Bound::MaxUnavailable(0)),
+];
+
+/// What becomes of pods that are not ready.
+const POLICIES: [Option<&str>; 4] = [None, None, Some("AlwaysAllow"), Some("IfHealthyBudget")];
+
+/// Under which condition a pod is evicted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Only {
+    Any,
+    /// The pod that was seen.
+    Seen,
+    /// As it was seen.
+    Unchanged,
+    /// Just to find out.
+    Dry,
+}
+
+const CONDITIONS: [(&str, Only); 4] = [
+    ("any", Only::Any),
+    ("seen", Only::Seen),
+    ("unchanged", Only::Unchanged),
+    ("dry", Only::Dry),
+];
+
+/// How often each is drawn.
+const ONLY: [Only; 8] = [
+    Only::Any,
+    Only::Any,
+    Only::Any,
+    Only::Any,
+    Only::Seen,
+    Only::Unchanged,
+    Only::Unchanged,
+    Only::Dry,
+];
+
+/// What it was told to do; what is not said is drawn.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Asked {
+    what: Option<What>,
+    budget: Option<String>,
+    app: Option<String>,
+    bound: Option<Bound>,
+    pod: Option<String>,
+    node: Option<String>,
+    only: Option<Only>,
+}
+
+/// Uses budgets over the pods with these labels.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct UsesBudgets {
+    pub apps: Vec<String>,
+}
+
+/// The labels of pods whose sets others use: those of ReplicaSets, Deployments and StatefulSets.
+pub(super) fn apps(spec: &Spec) -> Vec<String> {
+    let users = [
+        ("replica-set-users", "rs"),
+        ("deployment-users", "web"),
+        ("stateful-set-users", "db"),
+    ];
+    let there = users.into_iter().filter(|(key, _)| spec.count(key) > 0);
+    there
+        .flat_map(|(_, app)| [0, 1].map(|n| format!("{app}{n}")))
+        .collect()
+}
+
+impl Use for UsesBudgets {
+    const ROUTINE: Name = Name::new("use-budget");
+    type Order = Asked;
+
+    /// `use {what?, budget?, app?, bound?, pod?, node?, only?}`
+    fn order(&self, args: &Json) -> Result<Asked, String> {
+        Ok(Asked {
+            what: named(args, "what", &ALL)?,
+            budget: text(args, "budget"),
+            app: text(args, "app"),
+            bound: named(args, "bound", &BOUNDS)?,
+            pod: text(args, "pod"),
+            node: text(args, "node"),
+            only: named(args, "only", &CONDITIONS)?,
+        })
+    }
+
+    async fn work(self, client: Client, asked: Asked) {
+        let what = match asked.what {
+            Some(what) => what,
+            None => client.one_of(&DRAWN).await,
+        };
+        match what {
+            What::Evict => evict_one(&client, &asked).await,
+            What::Drain => drain(&client, &asked).await,
+            _ => self.act(&client, what, &asked).await,
+        }
+    }
+}
+
+impl UsesBudgets {
+    async fn act(&self, client: &Client, what: What, asked: &Asked) {
+        let name = match &asked.budget {
+            Some(name) => name.clone(),
+            None => format!("budget{}", client.rx.choose(BUDGETS).await),
+        };
+        let path = POD_DISRUPTION_BUDGETS.path(NAMESPACE, &name);
+        match what {
+            What::Delete => client.ask(Request::new(Method::Delete, path)).await,
+            What::Change => {
+                if let Some(mut budget) = client.get(&POD_DISRUPTION_BUDGETS, &name).await {
+                    budget["spec"] = self.spec(client, asked).await;
+                    client.ask(Request::new(Method::Put, path).with(budget)).await;
+                }
+            }
+            _ => {
+                let budget = json!({
+                    "apiVersion": POD_DISRUPTION_BUDGETS.api_version(),
+                    "kind": POD_DISRUPTION_BUDGETS.kind,
+                    "metadata": {"name": name, "namespace": NAMESPACE},
+                    "spec": self.spec(client, asked).await,
+                });
+                let path = POD_DISRUPTION_BUDGETS.path(NAMESPACE, "");
+                client.ask(Request::new(Method::Post, path).with(budget)).await;
+            }
+        }
+    }
+
+    /// Where a bound is said, the policy is the default one.
+    async fn spec(&self, client: &Client, asked: &Asked) -> Json {
+        let app = match &asked.app {
+            Some(app) => app.clone(),
+            None if self.apps.is_empty() => "none".to_owned(),
+            None => client.one_of(&self.apps).await,
+        };
+        let mut spec = json!({"selector": {"matchLabels": {"app": app}}});
+        let bound = match asked.bound {
+            Some(bound) => bound,
+            None => client.one_of(&BOUNDS).await.1,
+        };
+        match bound {
+            Bound::MinAvailable(least) => spec["minAvailable"] = least.into(),
+            Bound::MinPercent(least) => spec["minAvailable"] = least.into(),
+            Bound::MaxUnavailable(most) => spec["maxUnavailable"] = most.into(),
+            Bound::MaxPercent(most) => spec["maxUnavailable"] = most.into(),
+        }
+        let policy = match asked.bound {
+            Some(_) => None,
+            None => client.one_of(&POLICIES).await,
+        };
+        if let Some(policy) = policy {
+            spec["unhealthyPodEvictionPolicy"] = policy.into();
+        }
+        spec
+    }
+}
+
+/// The pod that was named, or one of all.
+async fn evict_one(client: &Client, asked: &Asked) {
+    let mut all = client.list(&PODS).await;
+    if let Some(named) = &asked.pod {
+        all.retain(|pod| pod.object.name() == *named);
+    }
+    if !all.is_empty() {
+        let pod = client.one_of(&all).await;
+        evict(client, &pod, asked).await;
+    }
+}
+
+/// The pods of a node, one after another. Those that may not go stay.
+async fn drain(client: &Client, asked: &Asked) {
+    let node = match &asked.node {
+        Some(node) => node.clone(),
+        None => format!("n{}", client.rx.choose(NODES).await + 1),
+    };
+    let mut all = client.list(&PODS).await;
+    all.retain(|pod| pod.object.json()["spec"]["nodeName"] == *node);
+    for pod in &all {
+        evict(client, pod, asked).await;
+    }
+}
+
+async fn evict(client: &Client, pod: &Stored, asked: &Asked) {
+    let only = match asked.only {
+        Some(only) => only,
+        None => client.one_of(&ONLY).await,
+    };
+    let (uid, version) = (pod.object.uid(), pod.resource_version.to_string());
+    let options = match only {
+        Only::Any => json!({}),
+        Only::Seen => json!({"preconditions": {"uid": uid}}),
+        Only::Unchanged => json!({"preconditions": {"uid": uid, "resourceVersion": version}}),
+        Only::Dry => json!({"dryRun": ["All"]}),
+    };
+    let (namespace, name) = (pod.object.namespace(), pod.object.name());
+    let eviction = json!({
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": name, "namespace": namespace},
+        "deleteOptions": options,
+    });
+    let path = format!("{}/eviction", PODS.path(namespace, name));
+    client.ask(Request::new(Method::Post, path).with(eviction)).await;
+}
