@@ -264,6 +264,7 @@ fn a_release_between_two_needs_no_more_than_a_row() {
         younger,
         [
             "daemon-storm",
+            "disruption-storm",
             "endpoints-storm",
             "job-storm",
             "pod-gc-storm",

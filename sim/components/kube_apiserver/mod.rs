@@ -19,8 +19,8 @@ use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, RESOURCE_QUOTAS};
 use wavetank_apiserver::{
-    Admission, ApiServer, AuditLog, CacheDefect, Config, ManagedFields, MinCompatibility,
-    EvictionDefect, QuotaDefect, ServerDefect,
+    Admission, ApiServer, AuditLog, CacheDefect, Config, EvictionDefect, ManagedFields,
+    MinCompatibility, QuotaDefect, ServerDefect,
 };
 use wavetank_component::Focus;
 use wavetank_component::{

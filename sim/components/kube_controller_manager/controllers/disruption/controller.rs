@@ -8,11 +8,11 @@ use std::time::Duration;
 use wavetank_api::kinds::{
     DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS,
 };
+use wavetank_client::RestClient;
 use wavetank_client::informer::Lister;
 use wavetank_client::leader_election::Leading;
 use wavetank_client::wait::Turn;
 use wavetank_client::workqueue::{Item, WorkQueue};
-use wavetank_client::RestClient;
 use wavetank_engine::{Name, Rx};
 use wavetank_version::Set;
 
@@ -114,7 +114,7 @@ impl DisruptionController {
 
 /// `processNextRecheckWorkItem`
 async fn process_next_recheck_work_item(rx: Rx, leading: &Leading) -> Turn {
-    let again = async |budget: Item| {
+    let again = |budget: Item| async move {
         QUEUE.add_rate_limited(rx, budget);
         Ok::<(), SyncError>(())
     };
@@ -131,7 +131,10 @@ impl Controller for Worker {
     }
 
     fn queues(&self) -> Vec<WorkQueue> {
-        vec![QUEUE, RECHECK_QUEUE, STALE_QUEUE]
+        match self.role {
+            Role::Sync => vec![QUEUE, RECHECK_QUEUE, STALE_QUEUE],
+            Role::Recheck | Role::Stale => Vec::new(),
+        }
     }
 
     fn beside(&self) -> Vec<Arc<dyn Controller>> {
@@ -139,7 +142,10 @@ impl Controller for Worker {
             let of = self.of.clone();
             Arc::new(Worker { of, role }) as Arc<dyn Controller>
         };
-        vec![worker(Role::Recheck), worker(Role::Stale)]
+        match self.role {
+            Role::Sync => vec![worker(Role::Recheck), worker(Role::Stale)],
+            Role::Recheck | Role::Stale => Vec::new(),
+        }
     }
 
     fn work<'a>(&'a self, rx: Rx, leading: &'a Leading) -> Work<'a> {

@@ -21,7 +21,9 @@ pub(super) fn note(note: &Note) -> Option<Description> {
     {
         let healthy = healthy.len();
         return told(
-            format!("is about to say that the budget {budget} has {healthy} healthy pods and allows {allowed} evictions"),
+            format!(
+                "is about to say that the budget {budget} has {healthy} healthy pods and allows {allowed} evictions"
+            ),
             budget,
         );
     }

@@ -36,8 +36,8 @@ pub(super) fn non_terminating_pod_has_stale_disruption_condition(
         return None;
     }
     let since = Stamp::parse(json::text(condition, &["lastTransitionTime"]));
-    let due = since?.nanos() + STALE_POD_DISRUPTION_TIMEOUT.as_nanos() as i128;
-    let left = u64::try_from(due - now.nanos()).unwrap_or(0);
+    let due = since?.plus_seconds(STALE_POD_DISRUPTION_TIMEOUT.as_secs() as i64);
+    let left = u64::try_from(due.nanos() - now.nanos()).unwrap_or(0);
     Some(Duration::from_nanos(left))
 }
 

@@ -111,7 +111,11 @@ pub(super) fn with_status(budget: &Json, counted: &Counted, now: Stamp) -> Json 
         status["observedGeneration"] = generation.into();
     }
     for (name, since) in &counted.disrupted {
-        json::set(&mut status, &["disruptedPods", name], since.seconds());
+        json::set(
+            &mut status,
+            &["disruptedPods", name.as_str()],
+            since.seconds(),
+        );
     }
     json::set(&mut new, &["status"], status);
     update_disruption_allowed_condition(&mut new, now);
@@ -129,7 +133,9 @@ pub(super) fn fail(budget: &Json, why: &str, now: Stamp) -> Json {
     let before = disruption_allowed(budget).cloned();
     let since = before
         .filter(|own| own["status"] == "False")
-        .map_or(now.seconds().into(), |own| own["lastTransitionTime"].clone());
+        .map_or(now.seconds().into(), |own| {
+            own["lastTransitionTime"].clone()
+        });
     let mut condition = json!({
         "type": DISRUPTION_ALLOWED,
         "status": "False",
@@ -142,10 +148,7 @@ pub(super) fn fail(budget: &Json, why: &str, now: Stamp) -> Json {
         condition["observedGeneration"] = observed.into();
     }
     let mut all = json::list(budget, &CONDITIONS).to_vec();
-    match all
-        .iter_mut()
-        .find(|own| own["type"] == DISRUPTION_ALLOWED)
-    {
+    match all.iter_mut().find(|own| own["type"] == DISRUPTION_ALLOWED) {
         Some(own) => *own = condition,
         None => all.push(condition),
     }

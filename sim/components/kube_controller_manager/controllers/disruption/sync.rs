@@ -1,14 +1,16 @@
 //! One sync of a budget (`sync`, `trySync`, `failSafe`), and how many pods it wants.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::POD_DISRUPTION_BUDGETS;
 use wavetank_api::kinds::pod_eviction::guards;
 use wavetank_api::{Method, Reason, Request, Stamp, Stored};
 use wavetank_client::workqueue::Item;
 use wavetank_engine::Rx;
+use wavetank_version::Set;
 
 use super::controller::{DisruptionController, RECHECK_QUEUE};
 use super::defects::DisruptionDefect;
@@ -60,11 +62,11 @@ pub(super) fn asks_for_scale(budget: &Json) -> bool {
 
 /// `countHealthyPods`, as the UIDs of those.
 fn count_healthy_pods(
-    defects: wavetank_version::Set<DisruptionDefect>,
+    defects: Set<DisruptionDefect>,
     pods: &[Stored],
     disrupted: &Disrupted,
     now: Stamp,
-) -> Vec<std::sync::Arc<str>> {
+) -> Vec<Arc<str>> {
     let counts = |pod: &&Stored| {
         let object = &pod.object;
         if is_pod_ready(object.json()).is_none() {
@@ -95,10 +97,7 @@ impl DisruptionController {
         }
         self.fail_safe(rx, &key, &budget, &error).await?;
         // Upstream takes a budget that says that its sync has failed for done.
-        match self
-            .defects
-            .has(DisruptionDefect::FixTryAgainAfterFailSafe)
-        {
+        match self.defects.has(DisruptionDefect::FixTryAgainAfterFailSafe) {
             true => Err(error),
             false => Ok(()),
         }
@@ -118,7 +117,7 @@ impl DisruptionController {
             && !self.defects.has(DisruptionDefect::BudgetsAreNotRechecked)
         {
             let left = u64::try_from(at.nanos() - now.nanos()).unwrap_or(0);
-            RECHECK_QUEUE.add_after(rx, key.clone(), std::time::Duration::from_nanos(left));
+            RECHECK_QUEUE.add_after(rx, key.clone(), Duration::from_nanos(left));
         }
         Ok(())
     }
@@ -184,9 +183,7 @@ impl DisruptionController {
                     let key = format!("{}/{name}", budget.object.namespace());
                     let seen = self.pods.get(rx, &key);
                     seen.is_none_or(|pod| !pod.object.is_being_deleted())
-                        && self
-                            .defects
-                            .has(DisruptionDefect::FixKeepUnseenDisruptions)
+                        && self.defects.has(DisruptionDefect::FixKeepUnseenDisruptions)
                 }
             };
             let until = deletion_is_expected(since);
@@ -205,7 +202,7 @@ impl DisruptionController {
         key: &Item,
         budget: &Stored,
         counted: Counted,
-        healthy: std::sync::Arc<[std::sync::Arc<str>]>,
+        healthy: Arc<[Arc<str>]>,
     ) -> Result<(), SyncError> {
         let json = budget.object.json();
         if is_said(json, &counted) && conditions_are_up_to_date(json) {
@@ -217,12 +214,13 @@ impl DisruptionController {
         }
         let now = Stamp::of(rx.clock());
         let new = with_status(&budget.json(), &counted, now);
+        let names = counted.disrupted.keys().map(String::as_str);
         let note = WritesBudget {
             budget: key.clone(),
             uid: budget.object.uid().into(),
             read: budget.resource_version,
             healthy,
-            disrupted: counted.disrupted.keys().map(|name| (**name).into()).collect(),
+            disrupted: names.map(Into::into).collect(),
             allowed: counted.allowed,
             now,
         };
@@ -256,12 +254,11 @@ impl DisruptionController {
     async fn write_pdb_status(
         &self,
         rx: Rx,
-        note: WritesBudget,
+        mut note: WritesBudget,
         mut new: Json,
     ) -> Result<(), SyncError> {
         let (namespace, name) = note.budget.split_once('/').unwrap_or_default();
         let path = POD_DISRUPTION_BUDGETS.path(namespace, name);
-        let mut note = note.clone();
         for step in 0.. {
             rx.note(note.clone());
             let put = Request::new(Method::Put, format!("{path}/status")).with(new.clone());
@@ -274,7 +271,9 @@ impl DisruptionController {
             {
                 return Err(failure.into());
             }
-            let newest = self.rest.object(rx, Request::new(Method::Get, path.as_str()));
+            let newest = self
+                .rest
+                .object(rx, Request::new(Method::Get, path.as_str()));
             let newest = newest.await?;
             note.read = newest.resource_version;
             let status = new["status"].take();
@@ -288,6 +287,7 @@ impl DisruptionController {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_budget_wants_what_its_bounds_say() {

@@ -174,7 +174,9 @@ impl UsesBudgets {
             What::Change => {
                 if let Some(mut budget) = client.get(&POD_DISRUPTION_BUDGETS, &name).await {
                     budget["spec"] = self.spec(client, asked).await;
-                    client.ask(Request::new(Method::Put, path).with(budget)).await;
+                    client
+                        .ask(Request::new(Method::Put, path).with(budget))
+                        .await;
                 }
             }
             _ => {
@@ -185,7 +187,9 @@ impl UsesBudgets {
                     "spec": self.spec(client, asked).await,
                 });
                 let path = POD_DISRUPTION_BUDGETS.path(NAMESPACE, "");
-                client.ask(Request::new(Method::Post, path).with(budget)).await;
+                client
+                    .ask(Request::new(Method::Post, path).with(budget))
+                    .await;
             }
         }
     }
@@ -264,5 +268,7 @@ async fn evict(client: &Client, pod: &Stored, asked: &Asked) {
         "deleteOptions": options,
     });
     let path = format!("{}/eviction", PODS.path(namespace, name));
-    client.ask(Request::new(Method::Post, path).with(eviction)).await;
+    client
+        .ask(Request::new(Method::Post, path).with(eviction))
+        .await;
 }

@@ -88,9 +88,7 @@ impl Property for EvictionsSpendBudgets {
             let name = pod.split_once('/').map_or("", |(_, name)| name);
             return Some(match written.wrong(name) {
                 None => Check::Held,
-                Some(wrong) => {
-                    violated("pod", pod, format!("the pod {pod} is evicted {wrong}"))
-                }
+                Some(wrong) => violated("pod", pod, format!("the pod {pod} is evicted {wrong}")),
             });
         }
         let is_news = changes(note, &POD_DISRUPTION_BUDGETS).next().is_some();
@@ -155,7 +153,8 @@ impl Property for ReadyPodsDoNotGoForNothing {
             }
             if is_pod_ready(before.json()).is_some() {
                 let name = before.name();
-                let message = format!("the pod {name} is evicted for not being ready, and is ready");
+                let message =
+                    format!("the pod {name} is evicted for not being ready, and is ready");
                 return Some(violated("pod", name, message));
             }
             checked = Check::Held;
