@@ -83,7 +83,7 @@ const FIX_KEEP_UNSEEN_DISRUPTIONS: Defect = Defect::fix(
 const FIX_TRY_AGAIN_AFTER_FAIL_SAFE: Defect = Defect::fix(
     "fix-try-again-after-fail-safe",
     "finding 47",
-    "a budget whose sync failed is tried again after a while, and not at its next change only",
+    "a budget whose sync failed is tried again after a while, and not at its next change only; it does not say so twice",
 )
 .fits_only(gates::DISRUPTION_CONTROLLER);
 

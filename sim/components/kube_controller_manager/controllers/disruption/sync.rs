@@ -237,6 +237,10 @@ impl DisruptionController {
     ) -> Result<(), SyncError> {
         let now = Stamp::of(rx.clock());
         let new = fail(&budget.json(), &error.to_string(), now);
+        let is_said = new["status"] == budget.object.json()["status"];
+        if is_said && self.defects.has(DisruptionDefect::FixTryAgainAfterFailSafe) {
+            return Ok(());
+        }
         let disrupted = disrupted_pods(budget.object.json()).into_keys();
         let note = WritesBudget {
             budget: key.clone(),

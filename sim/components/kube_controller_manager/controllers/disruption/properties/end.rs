@@ -21,7 +21,7 @@ use super::super::status::{
     disrupted_pods, disruption_allowed,
 };
 use super::super::sync::{asks_for_scale, expected};
-use super::{SETTLES_WITHIN, all_changes, is_of};
+use super::{CHANGES_SETTLE_WITHIN, all_changes, is_of};
 use crate::controller_utils::{get_controller_of, is_pod_ready, pod_key};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
@@ -118,6 +118,11 @@ fn expected_scale(world: &World, pods: &[&Object]) -> Option<i64> {
     Some(scales.values().sum())
 }
 
+/// Does a budget say that its sync has failed?
+fn has_failed(budget: &Json) -> bool {
+    disruption_allowed(budget).is_some_and(|own| own["reason"] == SYNC_FAILED)
+}
+
 /// What is wrong with what a budget says.
 fn wrong(world: &World, budget: &Object) -> Option<String> {
     let json = budget.json();
@@ -129,8 +134,7 @@ fn wrong(world: &World, budget: &Object) -> Option<String> {
     };
     let status = |field: &str| json::number(json, &["status", field]).unwrap_or(0);
     let Some(scale) = scale else {
-        let says = disruption_allowed(json).map_or("", |own| json::text(own, &["reason"]));
-        let is_said = says == SYNC_FAILED && status("disruptionsAllowed") == 0;
+        let is_said = has_failed(json) && status("disruptionsAllowed") == 0;
         return (!is_said).then(|| "does not say that its sync has failed".to_owned());
     };
     let is_healthy = |pod: &&&Object| !pod.is_being_deleted() && is_pod_ready(pod.json()).is_some();
@@ -172,7 +176,7 @@ impl Property for BudgetsSayWhatIs {
     fn deadline(&mut self, world: &World) -> Check {
         let is_late = self
             .last
-            .is_some_and(|last| last + SETTLES_WITHIN > world.now());
+            .is_some_and(|last| last + CHANGES_SETTLE_WITHIN > world.now());
         if is_late || !somebody_runs(world, CONTROLLER) {
             return Check::Idle;
         }
@@ -194,7 +198,9 @@ fn are_not_noted(world: &World) -> Check {
     }
     let mut checked = Check::Idle;
     let before = Stamp::of(world.now()).plus_seconds(-SLACK);
-    for budget in ClusterView(world).all(POD_DISRUPTION_BUDGETS.registry) {
+    let mut budgets = ClusterView(world).all(POD_DISRUPTION_BUDGETS.registry);
+    budgets.retain(|budget| !has_failed(budget.json()));
+    for budget in budgets {
         for (pod, since) in disrupted_pods(budget.json()) {
             if deletion_is_expected(since) < before {
                 let name = budget.name();

@@ -21,9 +21,11 @@ use super::controller::DELETION_TIMEOUT;
 use super::notes::TakesBackDisruption;
 use super::{NEEDED, USERS};
 
-/// A pod that stays is noted for 2 min; what failed in a storm is tried again a little later than the storm was long.
-pub(super) const SETTLES_WITHIN: Duration = DELETION_TIMEOUT.saturating_add(RETRIES);
-const RETRIES: Duration = Duration::from_secs(200);
+/// What others do with pods may wait for expectations, which expire after 5 min; what failed in a storm is tried again a little
+/// later than the storm was long.
+pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(5 * 60 + 200);
+/// A pod that stays is noted for 2 min, and that it was is taken back a little later.
+const CHANGES_SETTLE_WITHIN: Duration = DELETION_TIMEOUT.saturating_add(Duration::from_secs(60));
 
 /// Somebody has to use budgets, and to run pods.
 const USED: [Entry; 4] = [
@@ -77,7 +79,7 @@ fn of_the_end() -> Vec<PropertyInfo> {
         ),
         PropertyInfo::new(
             "noted-pods-go",
-            "some time after calm no budget notes a pod as about to go for much longer than 2 min",
+            "some time after calm no budget whose sync has not failed notes a pod as about to go for much longer than 2 min",
             NEEDED,
             |settled| Box::new(end::noted_pods_go(settled)),
         ),
