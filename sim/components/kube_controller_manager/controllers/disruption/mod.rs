@@ -43,12 +43,12 @@ const CLIENTS: Users = Users::new(
     Replicas::counted(
         USERS,
         "pb",
-        "The number of clients that make, change and delete PodDisruptionBudgets, and that evict pods, named pb1, pb2 and so on.",
+        "The number of clients that make, change and delete PodDisruptionBudgets, and that evict pods or say that these are about to go, named pb1, pb2 and so on.",
     ),
     Load::command(
         "use-budgets",
         "use",
-        "Until the storm ends, users make, change and delete budgets of pods, evict a pod, or all pods of a node.",
+        "Until the storm ends, users make, change and delete budgets of pods, evict a pod, or all pods of a node, or say that a pod is about to go.",
         Need {
             met: |spec| spec.count(USERS) > 0,
             lacking: "there is nobody to use budgets",

@@ -1,12 +1,15 @@
 //! Who uses budgets in a scenario: a client that makes budgets of all kinds over the pods of others, changes and deletes them, and
-//! evicts pods, one of all or those of a node one after another, as who drains a node does.
+//! evicts pods, one of all or those of a node one after another, as who drains a node does; and that says of a pod that it is about
+//! to go, and lets it stay, as a scheduler does that ends in the middle of a preemption.
 
 use serde_json::{Value as Json, json};
+use wavetank_api::kinds::pod_binding::update_pod_condition;
 use wavetank_api::kinds::{POD_DISRUPTION_BUDGETS, PODS};
-use wavetank_api::{Method, Request, Stored};
+use wavetank_api::{Method, Request, Stamp, Stored};
 use wavetank_component::Spec;
 use wavetank_engine::Name;
 
+use crate::controller_utils::is_pod_ready;
 use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
 
 /// So few that they are made again, and that some select the same pods.
@@ -22,18 +25,20 @@ enum What {
     Delete,
     Evict,
     Drain,
+    Announce,
 }
 
-const ALL: [(&str, What); 5] = [
+const ALL: [(&str, What); 6] = [
     ("create", What::Create),
     ("change", What::Change),
     ("delete", What::Delete),
     ("evict", What::Evict),
     ("drain", What::Drain),
+    ("announce", What::Announce),
 ];
 
 /// How often each is drawn: budgets stay long enough to be spent.
-const DRAWN: [What; 12] = [
+const DRAWN: [What; 13] = [
     What::Create,
     What::Create,
     What::Create,
@@ -46,6 +51,7 @@ const DRAWN: [What; 12] = [
     What::Evict,
     What::Drain,
     What::Drain,
+    What::Announce,
 ];
 
 /// What a budget says.
@@ -157,6 +163,7 @@ impl Use for UsesBudgets {
         match what {
             What::Evict => evict_one(&client, &asked).await,
             What::Drain => drain(&client, &asked).await,
+            What::Announce => announce(&client, &asked).await,
             _ => self.act(&client, what, &asked).await,
         }
     }
@@ -223,16 +230,46 @@ impl UsesBudgets {
     }
 }
 
-/// The pod that was named, or one of all.
-async fn evict_one(client: &Client, asked: &Asked) {
+/// The pod that was named, or one of all: one of two times of those that run and are not ready, if there are any.
+async fn some_pod(client: &Client, asked: &Asked) -> Option<Stored> {
     let mut all = client.list(&PODS).await;
     if let Some(named) = &asked.pod {
-        all.retain(|pod| pod.object.name() == *named);
+        return all.into_iter().find(|pod| pod.object.name() == *named);
     }
-    if !all.is_empty() {
-        let pod = client.one_of(&all).await;
+    let is_unready = |pod: &Stored| {
+        let json = pod.object.json();
+        json["status"]["phase"] == "Running" && is_pod_ready(json).is_none()
+    };
+    if all.iter().any(is_unready) && client.rx.choose(2).await == 0 {
+        all.retain(is_unready);
+    }
+    match all.is_empty() {
+        true => None,
+        false => Some(client.one_of(&all).await),
+    }
+}
+
+async fn evict_one(client: &Client, asked: &Asked) {
+    if let Some(pod) = some_pod(client, asked).await {
         evict(client, &pod, asked).await;
     }
+}
+
+/// Says of a pod that it is about to go.
+async fn announce(client: &Client, asked: &Asked) {
+    let Some(pod) = some_pod(client, asked).await else {
+        return;
+    };
+    let condition = json!({
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+    });
+    let mut new = pod.json();
+    update_pod_condition(&mut new, condition, Stamp::of(client.rx.clock()));
+    let path = PODS.path(NAMESPACE, pod.object.name());
+    let put = Request::new(Method::Put, format!("{path}/status"));
+    client.ask(put.with(new)).await;
 }
 
 /// The pods of a node, one after another. Those that may not go stay.
