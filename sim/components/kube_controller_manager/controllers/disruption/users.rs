@@ -1,11 +1,12 @@
 //! Who uses budgets in a scenario: a client that makes budgets of all kinds over the pods of others, changes and deletes them, and
-//! evicts pods, one of all or those of a node one after another, as who drains a node does; and that says of a pod that it is about
+//! evicts pods, one of all or those of a node at the same time, as who drains a node does; and that says of a pod that it is about
 //! to go, and lets it stay, as a scheduler does that ends in the middle of a preemption.
 
 use serde_json::{Value as Json, json};
 use wavetank_api::kinds::pod_binding::update_pod_condition;
 use wavetank_api::kinds::{POD_DISRUPTION_BUDGETS, PODS};
 use wavetank_api::{Method, Request, Stamp, Stored};
+use wavetank_client::wait::{Member, wait_group};
 use wavetank_component::Spec;
 use wavetank_engine::Name;
 
@@ -38,10 +39,11 @@ const ALL: [(&str, What); 6] = [
 ];
 
 /// How often each is drawn: budgets stay long enough to be spent.
-const DRAWN: [What; 13] = [
+const DRAWN: [What; 15] = [
     What::Create,
     What::Create,
     What::Create,
+    What::Change,
     What::Change,
     What::Delete,
     What::Evict,
@@ -49,6 +51,7 @@ const DRAWN: [What; 13] = [
     What::Evict,
     What::Evict,
     What::Evict,
+    What::Drain,
     What::Drain,
     What::Drain,
     What::Announce,
@@ -180,7 +183,7 @@ impl UsesBudgets {
             What::Delete => client.ask(Request::new(Method::Delete, path)).await,
             What::Change => {
                 if let Some(mut budget) = client.get(&POD_DISRUPTION_BUDGETS, &name).await {
-                    budget["spec"] = self.spec(client, asked).await;
+                    self.change(client, &mut budget, asked).await;
                     client
                         .ask(Request::new(Method::Put, path).with(budget))
                         .await;
@@ -199,6 +202,16 @@ impl UsesBudgets {
                     .await;
             }
         }
+    }
+
+    /// To whatever is drawn, or it gets just another policy.
+    async fn change(&self, client: &Client, budget: &mut Json, asked: &Asked) {
+        if asked.bound.is_some() || client.rx.choose(2).await == 0 {
+            budget["spec"] = self.spec(client, asked).await;
+            return;
+        }
+        let policy = client.one_of(&POLICIES).await;
+        budget["spec"]["unhealthyPodEvictionPolicy"] = policy.into();
     }
 
     /// Where a bound is said, the policy is the default one.
@@ -250,9 +263,14 @@ async fn some_pod(client: &Client, asked: &Asked) -> Option<Stored> {
 }
 
 async fn evict_one(client: &Client, asked: &Asked) {
-    if let Some(pod) = some_pod(client, asked).await {
-        evict(client, &pod, asked).await;
-    }
+    let Some(pod) = some_pod(client, asked).await else {
+        return;
+    };
+    let only = match asked.only {
+        Some(only) => only,
+        None => client.one_of(&ONLY).await,
+    };
+    evict(client, &pod, only).await;
 }
 
 /// Says of a pod that it is about to go.
@@ -272,7 +290,7 @@ async fn announce(client: &Client, asked: &Asked) {
     client.ask(put.with(new)).await;
 }
 
-/// The pods of a node, one after another. Those that may not go stay.
+/// The pods of a node at the same time, as `kubectl drain` does. Those that may not go stay.
 async fn drain(client: &Client, asked: &Asked) {
     let node = match &asked.node {
         Some(node) => node.clone(),
@@ -280,16 +298,14 @@ async fn drain(client: &Client, asked: &Asked) {
     };
     let mut all = client.list(&PODS).await;
     all.retain(|pod| pod.object.json()["spec"]["nodeName"] == *node);
-    for pod in &all {
-        evict(client, pod, asked).await;
-    }
+    let all = all.iter().map(|pod| {
+        let one = evict(client, pod, Only::Seen);
+        Box::pin(one) as Member<'_, ()>
+    });
+    wait_group(all.collect()).await;
 }
 
-async fn evict(client: &Client, pod: &Stored, asked: &Asked) {
-    let only = match asked.only {
-        Some(only) => only,
-        None => client.one_of(&ONLY).await,
-    };
+async fn evict(client: &Client, pod: &Stored, only: Only) {
     let (uid, version) = (pod.object.uid(), pod.resource_version.to_string());
     let options = match only {
         Only::Any => json!({}),
