@@ -191,13 +191,14 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 13] = [
+const LARGE_OTHERS: [&str; 14] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
     "daemonset-stale",
     "definition-late",
     "definition-tear-down",
+    "disruption-evictions",
     "job-deadline",
     "job-made-anew",
     "job-replaces",
