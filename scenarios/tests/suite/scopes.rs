@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 14] = [
+const LARGE_OTHERS: [&str; 15] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -199,6 +199,7 @@ const LARGE_OTHERS: [&str; 14] = [
     "definition-late",
     "definition-tear-down",
     "disruption-evictions",
+    "disruption-heard",
     "job-deadline",
     "job-made-anew",
     "job-replaces",

@@ -145,9 +145,7 @@ impl Property for ReadyPodsDoNotGoForNothing {
             let Some(only_unready) = self.unready.get(before.uid()) else {
                 continue;
             };
-            let Some(now) = change.now.as_ref().map(|kv| &kv.value) else {
-                return None;
-            };
+            let now = change.now.as_ref().map(|kv| &kv.value)?;
             if !only_unready || is_evicted(before) || !is_evicted(now) {
                 continue;
             }
