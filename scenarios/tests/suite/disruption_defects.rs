@@ -12,4 +12,6 @@ pins! {
     evicted_pods_count: "evicted-pods-count",
     stale_disruptions_stay: "stale-disruptions-stay",
     observed_generation_stays: "observed-generation-stays",
+    budgets_are_not_rechecked: "budgets-are-not-rechecked",
+    unready_evictions_are_not_pinned: "unready-evictions-are-not-pinned",
 }
