@@ -155,7 +155,7 @@ impl Evicting<'_> {
             .collect())
     }
 
-    /// `RetryOnConflict` of `checkAndDecrement`: whoever else wrote at the same time, the budget is read again. What the last
+    /// Upstream's `RetryOnConflict` of `checkAndDecrement`: whoever else wrote at the same time, the budget is read again. What the last
     /// try met is what the eviction meets: that upstream has words for conflicts without end (`wait.Interrupted`) never
     /// shows, since `OnError` takes the last error in its place.
     async fn spend(&self, budget: &Json, pod: &Json) -> Result<(), Status> {

@@ -125,7 +125,7 @@ impl Events {
     }
 }
 
-/// `addDB`, `updateDB`, `removeDB`
+/// Upstream's `addDB`, `updateDB`, `removeDB`
 fn budget(rx: Rx, notice: &Notice) {
     let of = match notice {
         Notice::Added { new, .. } | Notice::Updated { new, .. } => Some(new),

@@ -190,7 +190,7 @@ impl Finders {
     }
 }
 
-/// `GroupResource.String`
+/// Upstream's `GroupResource.String`
 fn group_resource(mapping: &Mapping) -> String {
     match mapping.group() {
         "" => mapping.resource.to_string(),
