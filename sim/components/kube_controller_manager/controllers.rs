@@ -32,4 +32,6 @@ controllers! {
     daemonset::DECLARED,
     resourcequota::DECLARED,
     podgc::DECLARED,
+    node_lifecycle::DECLARED,
+    taint_eviction::DECLARED,
 }

@@ -35,6 +35,13 @@ gates! {
     pub QUOTA_CONTROLLER = Gate::since(1, 36);
     /// The pod garbage collector in the form that is here: what it says of a pod is a patch of its status.
     pub POD_GARBAGE_COLLECTOR = Gate::since(1, 36);
+    /// The node lifecycle controller in the form that is here: taint eviction is a controller of its own
+    /// (`SeparateTaintEvictionController`, beta in 1.29), and a node may be silent for 50 s.
+    pub NODE_LIFECYCLE_CONTROLLER = Gate::since(1, 36);
+    /// The taint eviction controller in the form that is here.
+    pub TAINT_EVICTION_CONTROLLER = Gate::since(1, 36);
+    /// The node lifecycle controller asks for a Lease before it takes its node for lost (PR #138698).
+    pub LEASES_ARE_ASKED_FOR = Gate::since(1, 37);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).
     pub GONE_SLICES_ARE_NOT_TRACKED = Gate::since(1, 38);
 }

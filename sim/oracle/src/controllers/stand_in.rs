@@ -17,7 +17,8 @@ impl Replay {
         let mut before = 0;
         for write in recorded {
             let user = write["user"].as_str().unwrap_or_default();
-            if self.is_compared(user, write["resource"].as_str().unwrap_or_default()) {
+            let resource = write["resource"].as_str().unwrap_or_default();
+            if self.is_compared(user, resource, &write["body"]) {
                 before += 1;
                 continue;
             }

@@ -1,0 +1,63 @@
+//! Mistakes in the node lifecycle controller, and fixes.
+
+use wavetank_version::{Defect, Gate, defects};
+
+use crate::gates;
+
+const TRUSTS_CACHED_LEASES: Defect = Defect::known(
+    "trusts-cached-leases",
+    "k/k#85221, PR #138698 (1.37)",
+    "a node that renews its Lease is marked as lost: the controller's cache does not show it",
+)
+.until(gates::LEASES_ARE_ASKED_FOR)
+.fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
+
+const HEARTBEATS_BY_NODE_CLOCKS: Defect = Defect::known(
+    "heartbeats-by-node-clocks",
+    "the probe time of `nodeHealthData`, left out (k/k#108844)",
+    "a node that renews its Lease is marked as lost: its clock is slow",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
+
+const PODS_ARE_MARKED_ON_TRANSITION: Defect = Defect::open(
+    "pods-are-marked-on-transition",
+    "k/k#135205, k/k#112733",
+    "a pod stays ready on a node that is lost: the controller began anew before it said so, or the node was not ready before",
+)
+.fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
+
+const NO_MASTER_DISRUPTION_MODE: Defect = Defect::known(
+    "no-master-disruption-mode",
+    "k/k#28832, k/k#24200 (before 1.4)",
+    "nodes are tainted although not a single one is ready: pods go everywhere because the control plane is cut off",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
+
+const TAINTS_ARE_REMOVED_ONCE: Defect = Defect::known(
+    "taints-are-removed-once",
+    "the retry of `markNodeAsReachable` in the next look, left out",
+    "a node that is ready again stays tainted, as the one request that would have removed the taint failed",
+)
+.ships(Gate::NEVER)
+.fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
+
+const FIX_COUNT_ANY_RENEWAL: Defect = Defect::fix(
+    "fix-count-any-renewal",
+    "FINDINGS.md, 39",
+    "a Lease counts as renewed when its time has changed, also where the clock of the node went back",
+)
+.fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
+
+defects! {
+    /// A mistake in the node lifecycle controller, or the fix of one.
+    pub enum NodeLifecycleDefect in "node lifecycle controllers" {
+        TrustsCachedLeases = TRUSTS_CACHED_LEASES,
+        HeartbeatsByNodeClocks = HEARTBEATS_BY_NODE_CLOCKS,
+        PodsAreMarkedOnTransition = PODS_ARE_MARKED_ON_TRANSITION,
+        NoMasterDisruptionMode = NO_MASTER_DISRUPTION_MODE,
+        TaintsAreRemovedOnce = TAINTS_ARE_REMOVED_ONCE,
+        FixCountAnyRenewal = FIX_COUNT_ANY_RENEWAL,
+    }
+}
