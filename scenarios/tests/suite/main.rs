@@ -33,6 +33,7 @@ mod manifests;
 mod matrix;
 mod mutants;
 mod names;
+mod node_defects;
 mod operator_example;
 mod own_component;
 mod pages;

@@ -410,10 +410,7 @@ impl Controller for NodeLifecycleController {
                     turn.await
                 }
                 Role::ProcessNodes => {
-                    let process = |node| async move {
-                        self.process_node(rx, &node).await;
-                        Ok::<(), ()>(())
-                    };
+                    let process = |node| async move { self.process_node(rx, &node).await };
                     process_next_work_item(rx, leading, NODE_UPDATE_QUEUE, process).await
                 }
                 Role::ProcessPods => {

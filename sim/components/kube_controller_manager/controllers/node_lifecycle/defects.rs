@@ -43,6 +43,13 @@ const TAINTS_ARE_REMOVED_ONCE: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
 
+const FAILED_TAINTS_ARE_FORGOTTEN: Defect = Defect::open(
+    "failed-taints-are-forgotten",
+    "the TODO of `doNodeProcessingPassWorker`: what failed is not queued again",
+    "a node keeps taints that its conditions do not have, until something else changes of it",
+)
+.fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
+
 const FIX_COUNT_ANY_RENEWAL: Defect = Defect::fix(
     "fix-count-any-renewal",
     "FINDINGS.md, 39",
@@ -58,6 +65,7 @@ defects! {
         PodsAreMarkedOnTransition = PODS_ARE_MARKED_ON_TRANSITION,
         NoMasterDisruptionMode = NO_MASTER_DISRUPTION_MODE,
         TaintsAreRemovedOnce = TAINTS_ARE_REMOVED_ONCE,
+        FailedTaintsAreForgotten = FAILED_TAINTS_ARE_FORGOTTEN,
         FixCountAnyRenewal = FIX_COUNT_ANY_RENEWAL,
     }
 }

@@ -103,24 +103,29 @@ pub(super) fn no_execute_taints(ready: &str) -> Option<(&'static Json, &'static 
 }
 
 impl NodeLifecycleController {
-    /// `doNodeProcessingPassWorker`, of one node. What fails is not tried again.
-    pub(super) async fn process_node(&self, rx: Rx, name: &Item) {
-        self.do_no_schedule_tainting_pass(rx, name).await;
-        self.reconcile_node_labels(rx, name).await;
+    /// `doNodeProcessingPassWorker`, of one node. What fails is not tried again by upstream.
+    pub(super) async fn process_node(&self, rx: Rx, name: &Item) -> Result<(), ()> {
+        let tainted = self.do_no_schedule_tainting_pass(rx, name).await;
+        let labelled = self.reconcile_node_labels(rx, name).await;
+        let forgets = NodeLifecycleDefect::FailedTaintsAreForgotten;
+        match tainted && labelled || self.defects.has(forgets) {
+            true => Ok(()),
+            false => Err(()),
+        }
     }
 
-    /// `doNoScheduleTaintingPass`
-    async fn do_no_schedule_tainting_pass(&self, rx: Rx, name: &Item) {
+    /// `doNoScheduleTaintingPass`: was it done?
+    async fn do_no_schedule_tainting_pass(&self, rx: Rx, name: &Item) -> bool {
         let Some(node) = self.nodes.get(rx, name) else {
-            return;
+            return true;
         };
         let (wanted, had) = no_schedule_taints(node.object.json());
         let (add, remove) = taint_set_diff(&wanted, &had);
-        if !(add.is_empty() && remove.is_empty()) {
-            let why = Why::Conditions;
-            self.swap_node_controller_taint(rx, add, &remove, &node, why)
-                .await;
-        }
+        let why = Why::Conditions;
+        add.is_empty() && remove.is_empty()
+            || self
+                .swap_node_controller_taint(rx, add, &remove, &node, why)
+                .await
     }
 
     /// `SwapNodeControllerTaint`: was it done?
@@ -302,10 +307,10 @@ impl NodeLifecycleController {
         })
     }
 
-    /// `reconcileNodeLabels`
-    async fn reconcile_node_labels(&self, rx: Rx, name: &Item) {
+    /// `reconcileNodeLabels`: was it done?
+    async fn reconcile_node_labels(&self, rx: Rx, name: &Item) -> bool {
         let Some(node) = self.nodes.get(rx, name) else {
-            return;
+            return true;
         };
         let label = |key: &str| json::at(node.object.json(), &["metadata", "labels", key]).cloned();
         let wanted = LABELS.iter().filter_map(|(primary, secondary)| {
@@ -313,8 +318,9 @@ impl NodeLifecycleController {
             (label(secondary).as_ref() != Some(&value)).then(|| ((*secondary).to_owned(), value))
         });
         let wanted: json::Map = wanted.collect();
-        if !wanted.is_empty() {
-            let _ = add_or_update_labels_on_node(rx, &self.rest, name, &wanted).await;
-        }
+        wanted.is_empty()
+            || add_or_update_labels_on_node(rx, &self.rest, name, &wanted)
+                .await
+                .is_ok()
     }
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use wavetank_api::json;
-use wavetank_api::kinds::{LEASES, NODES};
+use wavetank_api::kinds::LEASES;
 use wavetank_client::workqueue::Item;
 use wavetank_components::nodes::LEASE_NAMESPACE;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, Time, World};
-use wavetank_etcd::Committed;
+use wavetank_etcd::{Committed, KeyValue};
 
-use super::super::health::ready_of;
 use super::super::notes::{AsksForLease, HasLooked, MarksUnknown, Taints, Why};
 use wavetank_api::Object;
 use wavetank_components::promises::violated;
@@ -17,32 +16,25 @@ use wavetank_components::promises::violated;
 /// A clock may run so much faster than it should, in parts of a hundred.
 const TOLERANCE: u32 = 10;
 
-/// When the newest heartbeat of each node was stored; and the same as it was when a controller asked for it.
+/// When the newest renewal of each node's Lease was stored; and the same as it was when a controller asked for it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct RenewingNodesAreNotLost {
     heard: BTreeMap<Item, Instant>,
     asked: BTreeMap<(ProcId, Item), Instant>,
 }
 
-/// The nodes whose heartbeats are in a commit: renewals of their Leases, and new times of their status.
+/// The nodes whose Leases are renewed in a commit. Their status has times, too, but nobody can overlook these: a node is marked
+/// by an update of the version that was seen.
 fn heartbeats(note: &Note) -> Vec<Item> {
     let commit = note.body.get::<Committed<Object>>();
     let all = commit.into_iter().flat_map(|commit| commit.changes.iter());
     let leases = format!("{}/{LEASE_NAMESPACE}/", LEASES.registry);
-    let nodes = format!("{}/", NODES.registry);
     let beats = all.filter_map(|change| {
         let now = change.now.as_ref()?;
-        let before = change.before.as_ref();
-        let is_lease = change.key.starts_with(&*leases);
-        let is_node = change.key.starts_with(&*nodes);
-        let time = |object: &Object| match is_lease {
-            true => Some(json::text(object.json(), &["spec", "renewTime"]).into()),
-            false => ready_of(object.json()).map(|own| own.last_heartbeat_time),
-        };
-        let was: Option<Item> = before.and_then(|kv| time(&kv.value));
-        let is: Option<Item> = time(&now.value);
-        let beats = (is_lease || is_node) && is != was;
-        beats.then(|| now.value.name().into())
+        let time =
+            |kv: &KeyValue<Object>| json::text(kv.value.json(), &["spec", "renewTime"]).to_owned();
+        let is_new = change.before.as_ref().map(time) != Some(time(now));
+        (change.key.starts_with(&*leases) && is_new).then(|| now.value.name().into())
     });
     beats.collect()
 }
@@ -80,7 +72,7 @@ impl Property for RenewingNodesAreNotLost {
             true => Check::Held,
             false => {
                 let message = format!(
-                    "the node {node} is taken for lost, and its last heartbeat was stored {silent:?} ago"
+                    "the node {node} is taken for lost, and its Lease was renewed {silent:?} ago"
                 );
                 violated("node", node, message)
             }

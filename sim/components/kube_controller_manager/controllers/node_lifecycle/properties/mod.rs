@@ -28,7 +28,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     vec![
         PropertyInfo::new(
             "renewing-nodes-are-not-lost",
-            "no node is taken for lost whose heartbeat was stored within the grace period before the controller asked for it",
+            "no node is taken for lost whose Lease was renewed within the grace period before the controller asked for that",
             NEEDED,
             |_| Box::new(heard::RenewingNodesAreNotLost::default()),
         )

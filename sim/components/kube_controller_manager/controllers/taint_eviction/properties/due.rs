@@ -22,12 +22,20 @@ use wavetank_components::view::ClusterView;
 const TOLERANCE: u32 = 10;
 const WHOLE_SECONDS: Duration = Duration::from_secs(1);
 
-/// Since when nodes have each of their taints; and which pods were due when a controller asked for them, or may be since.
+/// Since when nodes have each of their taints, and since when there is each pod; and what controllers asked for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct PodsStayAsLongAsTheyTolerate {
     since: BTreeMap<(Item, Item), Instant>,
     made: BTreeMap<Item, Instant>,
-    asked: BTreeMap<(ProcId, Item), BTreeSet<Item>>,
+    asked: BTreeMap<(ProcId, Item), Asked>,
+}
+
+/// A pod that a controller asked for: which one of its name was due, then or since; and which one will be, and when, if nothing
+/// changes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Asked {
+    was_due: BTreeSet<Item>,
+    next: Option<(Item, Instant)>,
 }
 
 fn stored<'a>(world: &'a World, pod: &str) -> Option<&'a Object> {
@@ -37,28 +45,25 @@ fn stored<'a>(world: &'a World, pod: &str) -> Option<&'a Object> {
 }
 
 impl PodsStayAsLongAsTheyTolerate {
-    /// Has this pod to go, as it and its node are stored now?
-    fn is_due(&self, world: &World, pod: &Object, now: Time) -> bool {
+    /// When this pod has to go, as it and its node are stored now, if at all.
+    fn due(&self, world: &World, pod: &Object) -> Option<Time> {
         let node = node_name(pod);
-        let Some(kv) = ClusterView(world).get(&NODES.key("", node)) else {
-            return false;
-        };
+        let kv = ClusterView(world).get(&NODES.key("", node))?;
         let made = self.made.get(pod.uid()).map_or(Time::ZERO, |own| own.0);
         let all = get_no_execute_taints(taints(kv.value.json()));
-        all.iter().any(|taint| {
+        let due = all.iter().filter_map(|taint| {
             let mut all = tolerations(pod.json()).iter();
-            let Some(own) = all.find(|own| tolerates_taint(own, taint)) else {
-                return true;
-            };
-            let Some(seconds) = json::number(own, &["tolerationSeconds"]) else {
-                return false;
-            };
             let key = (node.into(), identity(taint));
-            let since = self.since.get(&key).map_or(now, |own| own.0);
+            let since = self.since.get(&key).map_or(world.now(), |own| own.0);
+            let seconds = match all.find(|own| tolerates_taint(own, taint)) {
+                None => 0,
+                Some(own) => json::number(own, &["tolerationSeconds"])?,
+            };
             let tolerated = Duration::from_secs(seconds.max(0).unsigned_abs());
             let least = (tolerated * (100 - TOLERANCE) / 100).saturating_sub(WHOLE_SECONDS);
-            now.since(since.max(made)) >= least
-        })
+            Some(since.max(made) + least)
+        });
+        due.min()
     }
 
     /// Takes note of what is stored.
@@ -92,19 +97,27 @@ impl PodsStayAsLongAsTheyTolerate {
         }
     }
 
-    /// Whoever was not due when it was asked for may be since.
-    fn become_due(&mut self, world: &World) {
-        let now = world.now();
-        let mut due: Vec<((ProcId, Item), Item)> = Vec::new();
-        for (by, pod) in self.asked.keys() {
-            if let Some(object) = stored(world, pod)
-                && self.is_due(world, object, now)
+    /// Time has passed: who was to be due by now was.
+    fn become_due(&mut self, now: Time) {
+        for asked in self.asked.values_mut() {
+            if let Some((uid, at)) = &asked.next
+                && at.0 <= now
             {
-                due.push(((*by, pod.clone()), object.uid().into()));
+                asked.was_due.insert(uid.clone());
             }
         }
-        for (key, uid) in due {
-            self.asked.entry(key).or_default().insert(uid);
+    }
+
+    /// What is stored now says who will be due.
+    fn look_ahead(&mut self, world: &World) {
+        let next = |(_, pod): &(ProcId, Item)| {
+            let object = stored(world, pod)?;
+            let due = self.due(world, object)?;
+            Some((object.uid().into(), Instant(due)))
+        };
+        let all: Vec<_> = self.asked.keys().map(next).collect();
+        for (asked, next) in self.asked.values_mut().zip(all) {
+            asked.next = next;
         }
     }
 }
@@ -124,22 +137,26 @@ impl Property for PodsStayAsLongAsTheyTolerate {
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         // What was due until now may be acted on, though this change ends it.
+        self.become_due(world.now());
         self.learn(world, note);
         if let Some(Asks(pod)) = note.body.get() {
-            self.asked
-                .insert((note.process, pod.clone()), BTreeSet::new());
+            let key = (note.process, pod.clone());
+            self.asked.insert(key, Asked::default());
         }
-        self.become_due(world);
+        self.look_ahead(world);
+        self.become_due(world.now());
         let Some(Evicts { pod, uid }) = note.body.get() else {
             return Check::Idle;
         };
-        let asked = self.asked.get(&(note.process, pod.clone()));
         // Who did not ask goes by what is stored now.
-        let is_due = match asked {
-            Some(due) => due.contains(uid),
-            None => stored(world, pod)
-                .is_none_or(|own| own.uid() != &**uid || self.is_due(world, own, world.now())),
+        let is_due_now = || {
+            stored(world, pod).is_none_or(|own| {
+                let due = self.due(world, own);
+                own.uid() != &**uid || due.is_some_and(|due| due <= world.now())
+            })
         };
+        let asked = self.asked.get(&(note.process, pod.clone()));
+        let is_due = asked.map_or_else(is_due_now, |own| own.was_due.contains(uid));
         match is_due {
             true => Check::Held,
             false => {
