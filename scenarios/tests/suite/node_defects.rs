@@ -13,5 +13,6 @@ pins! {
     evictions_are_not_retried: "evictions-are-not-retried",
     evicts_pods_by_name: "evicts-pods-by-name",
     new_pods_are_not_evicted: "new-pods-are-not-evicted",
-    fix_count_any_renewal: "fix-count-any-renewal",
+    fix_remember_zones_that_go: "fix-remember-zones-that-go",
+    renewals_by_node_clocks: "renewals-by-node-clocks",
 }

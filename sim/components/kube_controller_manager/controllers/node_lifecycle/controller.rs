@@ -255,6 +255,9 @@ impl NodeLifecycleController {
             .collect();
         let is_full = |state: &ZoneState| *state == ZoneState::FullDisruption;
         let all_are_fully_disrupted = states.values().all(is_full);
+        let remembers = self
+            .defects
+            .has(NodeLifecycleDefect::FixRememberZonesThatGo);
         let all_was_fully_disrupted = rx.update(&STATE, |state| {
             for zone in states.keys() {
                 state

@@ -50,10 +50,17 @@ const FAILED_TAINTS_ARE_FORGOTTEN: Defect = Defect::open(
 )
 .fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
 
-const FIX_COUNT_ANY_RENEWAL: Defect = Defect::fix(
-    "fix-count-any-renewal",
+const FIX_REMEMBER_ZONES_THAT_GO: Defect = Defect::fix(
+    "fix-remember-zones-that-go",
     "FINDINGS.md, 39",
-    "a Lease counts as renewed when its time has changed, also where the clock of the node went back",
+    "evictions stop when no node is ready any more, also where the last that was is deleted with its zone",
+)
+.fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
+
+const RENEWALS_BY_NODE_CLOCKS: Defect = Defect::open(
+    "renewals-by-node-clocks",
+    "k/k#113081",
+    "a node that renews its Lease is marked as lost: its clock went back, so that renewals seem old",
 )
 .fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
 
@@ -66,6 +73,7 @@ defects! {
         NoMasterDisruptionMode = NO_MASTER_DISRUPTION_MODE,
         TaintsAreRemovedOnce = TAINTS_ARE_REMOVED_ONCE,
         FailedTaintsAreForgotten = FAILED_TAINTS_ARE_FORGOTTEN,
-        FixCountAnyRenewal = FIX_COUNT_ANY_RENEWAL,
+        FixRememberZonesThatGo = FIX_REMEMBER_ZONES_THAT_GO,
+        RenewalsByNodeClocks = RENEWALS_BY_NODE_CLOCKS,
     }
 }

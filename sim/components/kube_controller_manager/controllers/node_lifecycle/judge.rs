@@ -204,15 +204,16 @@ impl NodeLifecycleController {
         })
     }
 
-    /// Is this Lease newer than that one? By its time, which is that of the node's clock; with the fix by its version.
+    /// Is this Lease newer than that one? Upstream goes by its time, which is that of the node's
+    /// clock; here its version counts.
     fn is_renewed(&self, saved: Option<&Renewal>, observed: Option<&Renewal>) -> bool {
         match (saved, observed) {
             (_, None) => false,
             (None, Some(_)) => true,
             (Some(saved), Some(observed)) => {
-                match self.defects.has(NodeLifecycleDefect::FixCountAnyRenewal) {
-                    true => saved.revision < observed.revision,
-                    false => stamp(&saved.time) < stamp(&observed.time),
+                match self.defects.has(NodeLifecycleDefect::RenewalsByNodeClocks) {
+                    true => stamp(&saved.time) < stamp(&observed.time),
+                    false => saved.revision < observed.revision,
                 }
             }
         }
