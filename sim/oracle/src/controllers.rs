@@ -18,14 +18,15 @@ mod score;
 mod stand_in;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use include_dir::{Dir, include_dir};
 use serde_json::{Value as Json, json};
-use wavetank_api::Stamp;
+use wavetank_api::{Method, Stamp};
 use wavetank_apiserver::AuditLog;
+use wavetank_kube_controller_manager::SERVICE_ACCOUNTS;
 
 use crate::corpus::{self, Recording};
 use crate::head;
@@ -134,6 +135,7 @@ pub fn replay_while(
         users: users.collect(),
         heartbeats: manager::is_about_nodes(&flags).then(Heartbeats::default),
         seen: Vec::new(),
+        read: BTreeSet::new(),
     };
     let mut conformed = Conformed {
         name: recording.name.clone(),
@@ -202,11 +204,14 @@ struct Replay {
     heartbeats: Option<Heartbeats>,
     /// What they wrote in this step.
     seen: Vec<Write>,
+    /// The paths of what controllers read in this step, object by object.
+    read: BTreeSet<String>,
 }
 
 impl Replay {
     fn play(&mut self, line: &Json, conformed: &mut Conformed) -> Result<(), String> {
         self.seen.clear();
+        self.read.clear();
         if let Some(heartbeats) = &mut self.heartbeats {
             heartbeats.learn(line);
         }
@@ -302,6 +307,10 @@ impl Replay {
     fn look(&mut self) {
         for audited in self.lab.audited() {
             self.names.learn(&audited);
+            let request = &audited.request;
+            if request.method == Method::Get && request.user_agent.contains(SERVICE_ACCOUNTS) {
+                self.read.insert(request.path.to_string());
+            }
             if let Some(mut write) = Write::audited(&audited)
                 && self.is_compared(&write.user, &write.resource, &write.body)
             {

@@ -266,10 +266,15 @@ impl NodeLifecycleController {
                     .or_insert(ZoneState::Initial);
             }
             // Upstream stops to forget zones where it finds one that was not disrupted; which one that is a map decides.
+            // One that it forgets does not count as one that was not disrupted; with the fix it does.
+            let all_were = state.zone_states.values().all(is_full);
             state
                 .zone_states
                 .retain(|zone, _| states.contains_key(zone));
-            state.zone_states.values().all(is_full)
+            match remembers {
+                true => all_were,
+                false => state.zone_states.values().all(is_full),
+            }
         });
         let has_mode = !self
             .defects
