@@ -14,5 +14,6 @@ pins! {
     evicts_pods_by_name: "evicts-pods-by-name",
     new_pods_are_not_evicted: "new-pods-are-not-evicted",
     fix_remember_zones_that_go: "fix-remember-zones-that-go",
+    fix_new_zones_end_disruption: "fix-new-zones-end-disruption",
     renewals_by_node_clocks: "renewals-by-node-clocks",
 }

@@ -215,15 +215,15 @@ impl Replay {
         if let Some(heartbeats) = &mut self.heartbeats {
             heartbeats.learn(line);
         }
+        let none = Vec::new();
+        let recorded = line["writes"].as_array().unwrap_or(&none);
         if let Some(request) = line.get("do") {
-            self.request(request)?;
+            self.request(request, recorded)?;
         } else if let Some(seconds) = line["wait"].as_u64() {
             self.pass(Duration::from_secs(seconds))?;
         } else {
             return Ok(());
         }
-        let none = Vec::new();
-        let recorded = line["writes"].as_array().unwrap_or(&none);
         self.stand_in(recorded)?;
         let path = line["do"]["path"].as_str().unwrap_or_default();
         let changes_node = path.starts_with("/api/v1/nodes/") && self.heartbeats.is_some();
@@ -266,8 +266,9 @@ impl Replay {
             || user == SERVER && resource.starts_with("resourcequotas")
     }
 
-    /// A request of the script.
-    fn request(&mut self, recorded: &Json) -> Result<(), String> {
+    /// A request of the script, and what was written after that. Where the first write is one that made another's fail, that one
+    /// has begun before the script had its answer.
+    fn request(&mut self, recorded: &Json, writes: &[Json]) -> Result<(), String> {
         let now = Stamp::of(self.lab.now()).seconds();
         let path = self
             .names
@@ -292,6 +293,12 @@ impl Replay {
             "method": recorded["method"], "path": path, "query": query, "body": body,
             "contentType": (!body.is_null()).then_some(content_type),
         });
+        if self.is_conflict_of(writes) {
+            crate::lab::request(&request)?;
+            self.lab.send(&request, false);
+            self.await_read(&writes[0]);
+            return Ok(());
+        }
         self.send(&request)
     }
 

@@ -48,19 +48,22 @@ impl Replay {
     }
 
     /// Is the next write of the same object one of a controller that is simulated, and was it refused because of this one?
-    fn is_conflict_of(&self, recorded: &[Json]) -> bool {
-        let same = |own: &&Json| {
-            own["resource"] == recorded[0]["resource"] && own["name"] == recorded[0]["name"]
+    pub(super) fn is_conflict_of(&self, recorded: &[Json]) -> bool {
+        let Some((first, rest)) = recorded.split_first() else {
+            return false;
         };
-        let next = recorded[1..].iter().find(same);
-        next.is_some_and(|own| {
+        let is_ours = |own: &Json| {
             let text = |field: &str| own[field].as_str().unwrap_or_default();
-            own["code"] == 409 && self.is_compared(text("user"), text("resource"), &own["body"])
-        })
+            self.is_compared(text("user"), text("resource"), &own["body"])
+        };
+        let same =
+            |own: &&Json| own["resource"] == first["resource"] && own["name"] == first["name"];
+        let next = rest.iter().find(same);
+        !is_ours(first) && next.is_some_and(|own| own["code"] == 409 && is_ours(own))
     }
 
     /// Who is refused has read the object before this write: until somebody has.
-    fn await_read(&mut self, write: &Json) {
+    pub(super) fn await_read(&mut self, write: &Json) {
         let text = |field: &str| write[field].as_str().unwrap_or_default();
         let Some((resource, _)) = resource_of(text("resource")) else {
             return;

@@ -258,7 +258,10 @@ impl NodeLifecycleController {
         let remembers = self
             .defects
             .has(NodeLifecycleDefect::FixRememberZonesThatGo);
-        let all_was_fully_disrupted = rx.update(&STATE, |state| {
+        let counts_new_zones = !self
+            .defects
+            .has(NodeLifecycleDefect::FixNewZonesEndDisruption);
+        let (all_was_fully_disrupted, ends) = rx.update(&STATE, |state| {
             for zone in states.keys() {
                 state
                     .zone_states
@@ -266,15 +269,21 @@ impl NodeLifecycleController {
                     .or_insert(ZoneState::Initial);
             }
             // Upstream stops to forget zones where it finds one that was not disrupted; which one that is a map decides.
-            // One that it forgets does not count as one that was not disrupted; with the fix it does.
+            // One that it forgets does not count as one that was not disrupted; with a fix it does.
             let all_were = state.zone_states.values().all(is_full);
+            // One that is new counts as one that was not disrupted, so that limiters of the others stay at 0; with a fix it
+            // does not count.
+            let mut old = state.zone_states.values();
+            let old_were = state.zone_states.values().any(is_full)
+                && old.all(|own| is_full(own) || *own == ZoneState::Initial);
             state
                 .zone_states
                 .retain(|zone, _| states.contains_key(zone));
-            match remembers {
+            let all_was = match remembers {
                 true => all_were,
                 false => state.zone_states.values().all(is_full),
-            }
+            };
+            (all_was, if counts_new_zones { all_was } else { old_were })
         });
         let has_mode = !self
             .defects
@@ -284,7 +293,7 @@ impl NodeLifecycleController {
                 self.mark_node_as_reachable(rx, node).await;
             }
             self.enter_full_disruption(rx).await;
-        } else if has_mode && all_was_fully_disrupted && !all_are_fully_disrupted {
+        } else if has_mode && ends && !all_are_fully_disrupted {
             self.forget_probes(rx, nodes);
             self.set_states(rx, zones, &states, |_, _| true).await;
         } else if !(has_mode && all_are_fully_disrupted) {

@@ -57,6 +57,13 @@ const FIX_REMEMBER_ZONES_THAT_GO: Defect = Defect::fix(
 )
 .fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
 
+const FIX_NEW_ZONES_END_DISRUPTION: Defect = Defect::fix(
+    "fix-new-zones-end-disruption",
+    "FINDINGS.md, 40",
+    "evictions go on when some node is ready again, also where that is the first of a new zone",
+)
+.fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
+
 const RENEWALS_BY_NODE_CLOCKS: Defect = Defect::open(
     "renewals-by-node-clocks",
     "k/k#113081",
@@ -74,6 +81,7 @@ defects! {
         TaintsAreRemovedOnce = TAINTS_ARE_REMOVED_ONCE,
         FailedTaintsAreForgotten = FAILED_TAINTS_ARE_FORGOTTEN,
         FixRememberZonesThatGo = FIX_REMEMBER_ZONES_THAT_GO,
+        FixNewZonesEndDisruption = FIX_NEW_ZONES_END_DISRUPTION,
         RenewalsByNodeClocks = RENEWALS_BY_NODE_CLOCKS,
     }
 }
