@@ -5,14 +5,14 @@ from cluster import program
 
 
 class Manager:
-    def __init__(self, cluster, kubeconfig, controllers, verbosity=4, name='manager'):
+    def __init__(self, cluster, kubeconfig, controllers, verbosity=4, name='manager', flags=()):
         self.log_path = f'{cluster.folder}/{name}.log'
         log = open(self.log_path, 'wb')
         self.process = subprocess.Popen(
             [program('kube-controller-manager'), f'--kubeconfig={kubeconfig}', '--leader-elect=false',
              '--secure-port=0', f'--controllers={",".join(controllers)}', f'-v={verbosity}',
              # Texts that a script can read.
-             '--kube-api-content-type=application/json', '--kube-api-qps=200', '--kube-api-burst=400'],
+             '--kube-api-content-type=application/json', '--kube-api-qps=200', '--kube-api-burst=400', *flags],
             stdout=log, stderr=log)
 
     def __enter__(self):
@@ -45,3 +45,14 @@ def make_ready(server, pod):
     ready = {'type': 'Ready', 'status': 'True', 'lastTransitionTime': now}
     path = f"/api/v1/namespaces/default/pods/{pod['metadata']['name']}/status"
     return server.request('PATCH', path, {'status': {'phase': 'Running', 'conditions': [ready]}})
+
+
+def job(name, **spec):
+    template = pod_template({'app': name})
+    template['spec']['restartPolicy'] = 'Never'
+    return {'apiVersion': 'batch/v1', 'kind': 'Job', 'metadata': {'name': name}, 'spec': {'template': template, **spec}}
+
+
+def is_tracked(pod):
+    """Does a Job hold the pod until it has counted it?"""
+    return 'batch.kubernetes.io/job-tracking' in pod['metadata'].get('finalizers', [])

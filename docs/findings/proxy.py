@@ -23,10 +23,12 @@ def write_kubeconfig(path, port):
 
 class Rule:
     """Requests of this method whose path holds this text. `before` and `after` are called when one comes, and when its
-    answer is there; they may wait. If `lose` is set the answer is not passed on."""
+    answer is there; they may wait. If `lose` is set the answer is not passed on, if `refuse` is set the request is not: it
+    is answered with 503."""
 
-    def __init__(self, method, text, before=None, after=None, lose=False, times=1):
-        self.method, self.text, self.before, self.after, self.lose, self.times = method, text, before, after, lose, times
+    def __init__(self, method, text, before=None, after=None, lose=False, refuse=False, times=1):
+        self.method, self.text, self.before, self.after = method, text, before, after
+        self.lose, self.refuse, self.times = lose, refuse, times
 
 
 class Proxy:
@@ -46,6 +48,7 @@ class Proxy:
                 pass
         self.listener = ThreadingHTTPServer(('127.0.0.1', self.port), Handler)
         self.listener.daemon_threads = True
+        self.listener.handle_error = lambda *_: None  # A server or a client that has ended.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certs + '.crt', certs + '.key')
         self.listener.socket = context.wrap_socket(self.listener.socket, server_side=True)
@@ -61,6 +64,12 @@ class Proxy:
         self.flow[text] = threading.Event()
         return self.flow[text]
 
+    def cut_watches(self, text):
+        """Those that were held end, and what they held is lost; others pass."""
+        held = self.flow.pop(text)
+        held.cut = True
+        held.set()
+
     def rule(self, request):
         for rule in self.rules:
             if rule.times and rule.method == request.command and rule.text in request.path:
@@ -73,6 +82,9 @@ class Proxy:
         body = request.rfile.read(int(request.headers.get('Content-Length') or 0))
         if rule and rule.before:
             rule.before()
+        if rule and rule.refuse:
+            request.send_error(503)
+            return
         connection = http.client.HTTPSConnection('127.0.0.1', self.server.port, context=UNVERIFIED, timeout=600)
         skipped = ('host', 'content-length', 'connection', 'accept-encoding')
         headers = {name: value for name, value in request.headers.items() if name.lower() not in skipped}
@@ -113,6 +125,9 @@ class Proxy:
             for held, event in list(self.flow.items()):
                 if held in request.path:
                     event.wait()
+                    if getattr(event, 'cut', False):
+                        request.close_connection = True
+                        return
             request.wfile.write(b'%x\r\n%s\r\n' % (len(part), part))
             request.wfile.flush()
             if not part:
