@@ -33,4 +33,6 @@ controllers! {
     resourcequota::DECLARED,
     podgc::DECLARED,
     job::DECLARED,
+    node_lifecycle::DECLARED,
+    taint_eviction::DECLARED,
 }
