@@ -89,7 +89,9 @@ impl Replay {
         if let Some(map) = body.as_object_mut() {
             map.remove("preconditions");
         }
-        if let Some(map) = body["metadata"].as_object_mut() {
+        // To index would add what is not there, and a patch with `metadata: null` is refused.
+        let metadata = body.get_mut("metadata").and_then(Json::as_object_mut);
+        if let Some(map) = metadata {
             map.remove("resourceVersion");
         }
         let mut path = resource.path(namespace, name);

@@ -27,58 +27,39 @@ enum What {
     Tolerate,
     Delete,
     Kill,
+    Replace,
     Taint,
     Untaint,
     Cordon,
     Remove,
 }
 
-const ALL: [(&str, What); 9] = [
+const ALL: [(&str, What); 10] = [
     ("create", What::Create),
     ("run", What::Run),
     ("tolerate", What::Tolerate),
     ("delete", What::Delete),
     ("kill", What::Kill),
+    ("replace", What::Replace),
     ("taint", What::Taint),
     ("untaint", What::Untaint),
     ("cordon", What::Cordon),
     ("remove", What::Remove),
 ];
 
-/// How often each is drawn.
-const DRAWN: [What; 32] = [
-    What::Create,
-    What::Create,
-    What::Create,
-    What::Create,
-    What::Create,
-    What::Create,
-    What::Create,
-    What::Create,
-    What::Run,
-    What::Run,
-    What::Run,
-    What::Run,
-    What::Run,
-    What::Run,
-    What::Run,
-    What::Run,
-    What::Tolerate,
-    What::Tolerate,
-    What::Delete,
-    What::Delete,
-    What::Kill,
-    What::Kill,
-    What::Kill,
-    What::Kill,
-    What::Taint,
-    What::Taint,
-    What::Untaint,
-    What::Untaint,
-    What::Untaint,
-    What::Cordon,
-    What::Cordon,
-    What::Remove,
+/// How often each is drawn, of two hundred. Kubelets end pods that go within some seconds; a node that was removed is back only
+/// when its kubelet begins anew.
+const DRAWN: [(u64, What); 10] = [
+    (40, What::Create),
+    (40, What::Run),
+    (12, What::Tolerate),
+    (10, What::Delete),
+    (40, What::Kill),
+    (10, What::Replace),
+    (18, What::Taint),
+    (18, What::Untaint),
+    (11, What::Cordon),
+    (1, What::Remove),
 ];
 
 /// What a pod tolerates: nothing but what all pods do, all for a while, each taint for another while, or all for ever.
@@ -129,10 +110,15 @@ impl Use for UsesTaints {
     async fn work(self, client: Client, asked: Asked) {
         let what = match asked.what {
             Some(what) => what,
-            None => client.one_of(&DRAWN).await,
+            None => drawn(&client).await,
         };
         match what {
-            What::Create => create(&client, &asked).await,
+            What::Create => {
+                let name = pod(&client, &asked).await;
+                let node = node(&client, &asked).await;
+                create(&client, &name, &node, asked.tolerates).await;
+            }
+            What::Replace => replace(&client, &asked).await,
             What::Taint | What::Untaint | What::Cordon | What::Remove => {
                 let node = node(&client, &asked).await;
                 change_node(&client, what, &node).await;
@@ -143,6 +129,20 @@ impl Use for UsesTaints {
             }
         }
     }
+}
+
+async fn drawn(client: &Client) -> What {
+    let sum = DRAWN.iter().map(|(often, _)| often).sum();
+    let mut left = client.rx.choose(sum).await;
+    let mut all = DRAWN.iter();
+    let found = all.find(|(often, _)| match left.checked_sub(*often) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    });
+    found.expect("it is less than the sum").1
 }
 
 async fn node(client: &Client, asked: &Asked) -> String {
@@ -172,10 +172,8 @@ fn tolerations_of(tolerates: Tolerates) -> Object {
     }
 }
 
-async fn create(client: &Client, asked: &Asked) {
-    let name = pod(client, asked).await;
-    let node = node(client, asked).await;
-    let tolerates = match asked.tolerates {
+async fn create(client: &Client, name: &str, node: &str, tolerates: Option<Tolerates>) {
+    let tolerates = match tolerates {
         Some(tolerates) => tolerates,
         None => client.one_of(&TOLERATES).await.1,
     };
@@ -191,6 +189,17 @@ async fn create(client: &Client, asked: &Asked) {
     });
     let post = Request::new(Method::Post, PODS.path(NAMESPACE, ""));
     client.ask(post.with(object)).await;
+}
+
+/// Deletes a pod at once, and makes another one of its name on its node (`kubectl replace --force`).
+async fn replace(client: &Client, asked: &Asked) {
+    let name = pod(client, asked).await;
+    let Some(old) = client.get(&PODS, &name).await else {
+        return;
+    };
+    delete(client, &old, &PODS.path(NAMESPACE, &name), Some(0)).await;
+    let node = json::text(&old, &["spec", "nodeName"]);
+    create(client, &name, node, asked.tolerates).await;
 }
 
 async fn change_node(client: &Client, what: What, name: &str) {
