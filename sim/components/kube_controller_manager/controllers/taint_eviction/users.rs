@@ -47,18 +47,18 @@ const ALL: [(&str, What); 10] = [
     ("remove", What::Remove),
 ];
 
-/// How often each is drawn, of two hundred. Kubelets end pods that go within some seconds; a node that was removed is back only
-/// when its kubelet begins anew.
+/// How often each is drawn. Kubelets end pods that go within some seconds, nodes keep their taints for longer, and one that was
+/// removed is back only when its kubelet begins anew.
 const DRAWN: [(u64, What); 10] = [
     (40, What::Create),
     (40, What::Run),
-    (12, What::Tolerate),
-    (10, What::Delete),
+    (8, What::Tolerate),
+    (8, What::Delete),
     (40, What::Kill),
-    (10, What::Replace),
-    (18, What::Taint),
-    (18, What::Untaint),
-    (11, What::Cordon),
+    (8, What::Replace),
+    (4, What::Taint),
+    (4, What::Untaint),
+    (3, What::Cordon),
     (1, What::Remove),
 ];
 
