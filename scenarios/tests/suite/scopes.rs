@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 13] = [
+const LARGE_OTHERS: [&str; 16] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -202,6 +202,9 @@ const LARGE_OTHERS: [&str; 13] = [
     "job-made-anew",
     "job-replaces",
     "job-suspended",
+    "node-cordon",
+    "node-leases-stale",
+    "node-outage",
     "quota-change",
     "quota-recount",
     "slices-stale",
