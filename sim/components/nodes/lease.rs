@@ -140,7 +140,7 @@ async fn new_lease(rx: Rx, node: &Node, base: Option<&Stored>) -> Option<Json> {
     Some(lease)
 }
 
-/// `SetNodeOwnerFunc` of `pkg/kubelet/util`
+/// Upstream's `SetNodeOwnerFunc` of `pkg/kubelet/util`
 async fn set_node_owner(rx: Rx, node: &Node, lease: &mut Json) -> Result<(), Failure> {
     if !json::list(lease, &["metadata", "ownerReferences"]).is_empty() {
         return Ok(());

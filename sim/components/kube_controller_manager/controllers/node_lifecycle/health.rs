@@ -65,7 +65,7 @@ pub(super) fn ready_of(node: &Json) -> Option<Condition> {
 }
 
 impl NodeHealthMap {
-    /// `getDeepCopy`
+    /// Upstream's `getDeepCopy`
     pub fn get(&self, node: &str) -> Option<NodeHealthData> {
         self.0.get(node).cloned()
     }

@@ -230,7 +230,7 @@ impl NodeLifecycleController {
         }
     }
 
-    /// `handleDisruption`, when some node is ready again: all have another grace period.
+    /// Upstream's `handleDisruption`, when some node is ready again: all have another grace period.
     pub(super) fn forget_probes(&self, rx: Rx, nodes: &[Stored]) {
         for node in nodes {
             let name: Item = node.object.name().into();

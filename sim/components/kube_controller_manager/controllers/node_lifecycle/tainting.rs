@@ -103,7 +103,7 @@ pub(super) fn no_execute_taints(ready: &str) -> Option<(&'static Json, &'static 
 }
 
 impl NodeLifecycleController {
-    /// `doNodeProcessingPassWorker`, of one node. What fails is not tried again by upstream.
+    /// Upstream's `doNodeProcessingPassWorker`, of one node. What fails is not tried again by upstream.
     pub(super) async fn process_node(&self, rx: Rx, name: &Item) -> Result<(), ()> {
         let tainted = self.do_no_schedule_tainting_pass(rx, name).await;
         let labelled = self.reconcile_node_labels(rx, name).await;

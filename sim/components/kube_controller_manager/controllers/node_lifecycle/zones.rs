@@ -72,7 +72,7 @@ fn reduced_qps_func(nodes: usize, large_cluster_threshold: usize) -> Limiter {
     }
 }
 
-/// `setLimiterInZone`: the limiter of a zone with so many nodes in this state; nothing where it stays as it is.
+/// Upstream's `setLimiterInZone`: the limiter of a zone with so many nodes in this state; nothing where it stays as it is.
 pub(super) fn limiter_in_zone(
     nodes: usize,
     state: ZoneState,

@@ -81,7 +81,7 @@ impl Evictions {
         }
     }
 
-    /// `getWrappedWorkerFunc`
+    /// Upstream's `getWrappedWorkerFunc`
     async fn fire(&self, rx: Rx, item: &Item) {
         let (ticket, pod) = item.split_once(' ').unwrap_or_default();
         let (ticket, pod): (Ticket, Item) = (ticket.parse().unwrap_or_default(), pod.into());

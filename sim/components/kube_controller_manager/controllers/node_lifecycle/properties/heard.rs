@@ -71,8 +71,9 @@ impl Property for RenewingNodesAreNotLost {
         match silent >= *grace * (100 - TOLERANCE) / 100 {
             true => Check::Held,
             false => {
+                let ago = silent.as_millis();
                 let message = format!(
-                    "the node {node} is taken for lost, and its Lease was renewed {silent:?} ago"
+                    "the node {node} is taken for lost, and its Lease was renewed {ago} ms ago"
                 );
                 violated("node", node, message)
             }
