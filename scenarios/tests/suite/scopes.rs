@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 16] = [
+const LARGE_OTHERS: [&str; 17] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -205,6 +205,7 @@ const LARGE_OTHERS: [&str; 16] = [
     "node-cordon",
     "node-leases-stale",
     "node-outage",
+    "node-unwell",
     "quota-change",
     "quota-recount",
     "slices-stale",
