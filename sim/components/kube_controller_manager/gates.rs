@@ -41,6 +41,8 @@ gates! {
     pub JOB_CONTROLLER = Gate::since(1, 36);
     /// A Job whose next pod has to wait says how many are active (PR #139457).
     pub BACKED_OFF_JOBS_HAVE_PODS = Gate::since(1, 37);
+    /// The finalizer of a pod whose Job is gone is tried again where a request failed (PR #141329).
+    pub ORPHANS_ARE_TRIED_AGAIN = Gate::since(1, 38);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).
     pub GONE_SLICES_ARE_NOT_TRACKED = Gate::since(1, 38);
 }
