@@ -23,12 +23,10 @@ def write_kubeconfig(path, port):
 
 class Rule:
     """Requests of this method whose path holds this text. `before` and `after` are called when one comes, and when its
-    answer is there; they may wait. If `lose` is set the answer is not passed on, if `refuse` is set the request is not: it
-    is answered with 503."""
+    answer is there; they may wait. If `lose` is set the answer is not passed on."""
 
-    def __init__(self, method, text, before=None, after=None, lose=False, refuse=False, times=1):
-        self.method, self.text, self.before, self.after = method, text, before, after
-        self.lose, self.refuse, self.times = lose, refuse, times
+    def __init__(self, method, text, before=None, after=None, lose=False, times=1):
+        self.method, self.text, self.before, self.after, self.lose, self.times = method, text, before, after, lose, times
 
 
 class Proxy:
@@ -82,9 +80,6 @@ class Proxy:
         body = request.rfile.read(int(request.headers.get('Content-Length') or 0))
         if rule and rule.before:
             rule.before()
-        if rule and rule.refuse:
-            request.send_error(503)
-            return
         connection = http.client.HTTPSConnection('127.0.0.1', self.server.port, context=UNVERIFIED, timeout=600)
         skipped = ('host', 'content-length', 'connection', 'accept-encoding')
         headers = {name: value for name, value in request.headers.items() if name.lower() not in skipped}

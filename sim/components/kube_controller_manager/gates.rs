@@ -48,6 +48,8 @@ gates! {
     pub TAINT_EVICTION_CONTROLLER = Gate::since(1, 36);
     /// The node lifecycle controller asks for a Lease before it takes its node for lost (PR #138698).
     pub LEASES_ARE_ASKED_FOR = Gate::since(1, 37);
+    /// The finalizer of a pod whose Job is gone is tried again where a request failed (PR #141329).
+    pub ORPHANS_ARE_TRIED_AGAIN = Gate::since(1, 38);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).
     pub GONE_SLICES_ARE_NOT_TRACKED = Gate::since(1, 38);
 }

@@ -380,7 +380,7 @@ mod tests {
         let status = |active: u32| json!({"active": active, "ready": 1});
         assert_eq!(errors(status(1), json!({})), "[]");
         let found = errors(status(0), json!({}));
-        let why = "[status.ready: Invalid value: 1: cannot set more ready pods than active]";
+        let why = "status.ready: Invalid value: 1: cannot set more ready pods than active";
         assert_eq!(found, why);
     }
 

@@ -16,7 +16,7 @@ static EXPECTATIONS: Cell<BTreeMap<Item, Uids>> = Cell::new("job-finalizer-expec
 /// `finishedJobExpectations`: the UIDs of Jobs.
 static FINISHED: Cell<Uids> = Cell::new("finished-job-expectations");
 
-/// `getExpectedUIDs`
+/// Upstream's `getExpectedUIDs`
 pub(super) fn get_expected_uids(rx: Rx, job: &Item) -> Uids {
     rx.look(&EXPECTATIONS, |all| {
         all.get(job).cloned().unwrap_or_default()
