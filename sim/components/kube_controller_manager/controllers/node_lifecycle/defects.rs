@@ -52,14 +52,14 @@ const FAILED_TAINTS_ARE_FORGOTTEN: Defect = Defect::open(
 
 const FIX_REMEMBER_ZONES_THAT_GO: Defect = Defect::fix(
     "fix-remember-zones-that-go",
-    "FINDINGS.md, 42",
+    "FINDINGS.md, 41",
     "evictions stop when no node is ready any more, also where the last that was is deleted with its zone",
 )
 .fits_only(gates::NODE_LIFECYCLE_CONTROLLER);
 
 const FIX_NEW_ZONES_END_DISRUPTION: Defect = Defect::fix(
     "fix-new-zones-end-disruption",
-    "FINDINGS.md, 43",
+    "FINDINGS.md, 42",
     "evictions go on when some node is ready again, also where that is the first of a new zone",
 )
 .fits_only(gates::NODE_LIFECYCLE_CONTROLLER);

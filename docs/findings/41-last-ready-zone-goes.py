@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finding 42: no node of the first zone is ready; the nodes of the second zone are deleted. No node at all is ready then, and nodes go
+"""Finding 41: no node of the first zone is ready; the nodes of the second zone are deleted. No node at all is ready then, and nodes go
 on being tainted with NoExecute. With `control` the second zone stops being ready instead: nodes are tainted no more."""
 import sys
 import threading

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finding 43: no node is ready, and master disruption mode begins. Then a node is ready in a zone that is new. The lost node of the other
+"""Finding 42: no node is ready, and master disruption mode begins. Then a node is ready in a zone that is new. The lost node of the other
 zone is not tainted with NoExecute. With `control` the new node is in the zone of the lost one, which then is tainted."""
 import sys
 import threading
