@@ -3,6 +3,7 @@
 //!
 //! It is a component like the others, and a crate of its own: it is as large as all of them, and is built beside them.
 
+mod changes;
 pub mod controller;
 mod controller_utils;
 mod controllers;
@@ -13,6 +14,7 @@ pub mod gates;
 mod leaders;
 mod manager;
 mod options;
+mod pods_were_seen;
 mod quiet;
 
 use std::time::Duration;

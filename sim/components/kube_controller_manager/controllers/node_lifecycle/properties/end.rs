@@ -1,15 +1,16 @@
 //! What is true once all has been well for a while.
 
+use crate::changes::changes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{NODES, PODS};
-use wavetank_api::{Object, Resource};
 use wavetank_client::workqueue::Item;
 use wavetank_components::nodes::node_is_lost;
 use wavetank_engine::{Check, Note, Property, World};
-use wavetank_etcd::{Change, Committed, KeyValue};
+use wavetank_etcd::{Change, KeyValue};
 
 use super::super::controller::CONTROLLER;
 use super::super::health::ready_of;
@@ -26,16 +27,6 @@ use wavetank_components::view::ClusterView;
 /// The status of the condition `Ready`; nothing if there is none.
 fn ready(node: &Object) -> Option<Item> {
     ready_of(node.json()).map(|own| own.status)
-}
-
-/// The changes of a resource's objects in a commit.
-fn changes<'a>(note: &'a Note, of: &'static Resource) -> impl Iterator<Item = &'a Change<Object>> {
-    let commit = note.body.get::<Committed<Object>>();
-    let all = commit.into_iter().flat_map(|commit| commit.changes.iter());
-    all.filter(|change| {
-        let rest = change.key.strip_prefix(of.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    })
 }
 
 /// Are nodes taken for what they are?

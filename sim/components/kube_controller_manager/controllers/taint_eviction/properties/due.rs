@@ -10,11 +10,13 @@ use wavetank_api::{Object, Stamp};
 use wavetank_client::workqueue::Item;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, Time, World};
 
-use super::super::controller::{identity, node_name};
+use super::super::controller::node_name;
 use super::super::notes::{Asks, AsksToDelete, Evicts};
 use super::super::tolerations::{get_no_execute_taints, tolerations};
-use super::changes;
-use crate::controller_utils::{pod_key, taints, tolerates_taint};
+use super::since::TaintedSince;
+use crate::changes::changes;
+use crate::controller_utils::{taints, tolerates_taint};
+use crate::pods_were_seen::Deletions;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
@@ -25,7 +27,7 @@ const WHOLE_SECONDS: Duration = Duration::from_secs(1);
 /// Since when nodes have each of their taints, and since when there is each pod; and what controllers asked for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct PodsStayAsLongAsTheyTolerate {
-    since: BTreeMap<(Item, Item), Instant>,
+    since: TaintedSince,
     made: BTreeMap<Item, Instant>,
     asked: BTreeMap<(ProcId, Item), Asked>,
 }
@@ -53,8 +55,7 @@ impl PodsStayAsLongAsTheyTolerate {
         let all = get_no_execute_taints(taints(kv.value.json()));
         let due = all.iter().filter_map(|taint| {
             let mut all = tolerations(pod.json()).iter();
-            let key = (node.into(), identity(taint));
-            let since = self.since.get(&key).map_or(world.now(), |own| own.0);
+            let since = self.since.get(node, taint).map_or(world.now(), |own| own.0);
             let seconds = match all.find(|own| tolerates_taint(own, taint)) {
                 None => 0,
                 Some(own) => json::number(own, &["tolerationSeconds"])?,
@@ -69,21 +70,7 @@ impl PodsStayAsLongAsTheyTolerate {
     /// Takes note of what is stored.
     fn learn(&mut self, world: &World, note: &Note) {
         let now = world.now();
-        for change in changes(note, &NODES) {
-            let both = [&change.before, &change.now].into_iter().flatten();
-            let name = both.map(|kv| kv.value.name()).next().unwrap_or_default();
-            let own = change.now.as_ref().map(|kv| taints(kv.value.json()));
-            let own: Vec<Item> = get_no_execute_taints(own.unwrap_or_default())
-                .iter()
-                .map(identity)
-                .collect();
-            self.since
-                .retain(|(node, taint), _| &**node != name || own.contains(taint));
-            for taint in own {
-                let key = (name.into(), taint);
-                self.since.entry(key).or_insert(Instant(now));
-            }
-        }
+        self.since.learn(note, Instant(now));
         for change in changes(note, &PODS) {
             match (&change.before, &change.now) {
                 (None, Some(kv)) => {
@@ -171,47 +158,12 @@ impl Property for PodsStayAsLongAsTheyTolerate {
     }
 }
 
-/// The pods whose deletion somebody asked for who had seen them, by their UIDs.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct EvictedPodsWereSeen {
-    asked: BTreeSet<Item>,
-}
-
-fn asks(note: &Note) -> Option<&Item> {
-    let by_user = note.body.get().map(|AsksToDelete(uid)| uid);
-    by_user.or_else(|| note.body.get().map(|Evicts { uid, .. }| uid))
-}
-
-impl Property for EvictedPodsWereSeen {
-    fn name(&self) -> &'static str {
-        "evicted-pods-were-seen"
-    }
-
-    fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        if asks(note).is_some() {
-            return None;
-        }
-        let mut checked = Check::Idle;
-        for change in changes(note, &PODS) {
-            let now = change.now.as_ref().map(|kv| &kv.value);
-            let goes = now.is_none_or(Object::is_being_deleted);
-            let before = change.before.as_ref().map(|kv| &kv.value);
-            let Some(pod) = before.filter(|own| goes && !own.is_being_deleted()) else {
-                continue;
-            };
-            let (key, uid): (Item, _) = (pod_key(pod), pod.uid());
-            if !self.asked.contains(uid) {
-                let message =
-                    format!("the pod {key} goes, and nobody asked for that who saw {uid}");
-                return Some(violated("pod", &key, message));
-            }
-            checked = Check::Held;
-        }
-        Some(checked)
-    }
-
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        self.asked.extend(asks(note).cloned());
-        self.glance(world, note).unwrap_or(Check::Idle)
-    }
-}
+/// Who deletes a pod has seen it.
+pub(super) const EVICTED_PODS_WERE_SEEN: Deletions = Deletions {
+    property: "evicted-pods-were-seen",
+    asks: |note| {
+        let by_user = note.body.get().map(|AsksToDelete(uid)| uid);
+        by_user.or_else(|| note.body.get().map(|Evicts { uid, .. }| uid))
+    },
+    concerns: |_, _| true,
+};

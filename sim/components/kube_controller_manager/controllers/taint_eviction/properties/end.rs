@@ -10,10 +10,12 @@ use wavetank_client::workqueue::Item;
 use wavetank_engine::{Check, Instant, Note, Property, World};
 use wavetank_etcd::Change;
 
-use super::super::controller::{CONTROLLER, identity, node_name};
+use super::super::controller::{CONTROLLER, node_name};
 use super::super::notes::Evicts;
 use super::super::tolerations::{get_no_execute_taints, tolerations};
-use super::{SETTLES_WITHIN, changes};
+use super::SETTLES_WITHIN;
+use super::since::TaintedSince;
+use crate::changes::changes;
 use crate::controller_utils::{pod_key, taints, tolerates_taint};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
@@ -24,7 +26,7 @@ use wavetank_components::view::ClusterView;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct TaintedNodesAreLeft {
     after: Duration,
-    since: BTreeMap<(Item, Item), Instant>,
+    since: TaintedSince,
     pods: BTreeMap<Item, Instant>,
 }
 
@@ -33,7 +35,7 @@ impl TaintedNodesAreLeft {
     pub fn after(after: Duration) -> TaintedNodesAreLeft {
         TaintedNodesAreLeft {
             after,
-            since: BTreeMap::new(),
+            since: TaintedSince::default(),
             pods: BTreeMap::new(),
         }
     }
@@ -47,7 +49,7 @@ impl TaintedNodesAreLeft {
             let mut own = tolerations(pod.json()).iter();
             let own = own.find(|own| tolerates_taint(own, taint));
             let ends = own.is_none_or(|own| json::number(own, &["tolerationSeconds"]).is_some());
-            let since = self.since.get(&(node.into(), identity(taint)));
+            let since = self.since.get(node, taint);
             let changed = self.pods.get(pod.uid());
             let is_old = |at: Option<&Instant>| {
                 at.is_none_or(|at| world.now().since(at.0) >= SETTLES_WITHIN)
@@ -71,20 +73,7 @@ impl Property for TaintedNodesAreLeft {
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         let now = Instant(world.now());
-        for change in changes(note, &NODES) {
-            let both = [&change.before, &change.now].into_iter().flatten();
-            let name = both.map(|kv| kv.value.name()).next().unwrap_or_default();
-            let own = change.now.as_ref().map(|kv| taints(kv.value.json()));
-            let own: Vec<Item> = get_no_execute_taints(own.unwrap_or_default())
-                .iter()
-                .map(identity)
-                .collect();
-            self.since
-                .retain(|(node, taint), _| &**node != name || own.contains(taint));
-            for taint in own {
-                self.since.entry((name.into(), taint)).or_insert(now);
-            }
-        }
+        self.since.learn(note, now);
         for change in changes(note, &PODS) {
             let spec = |kv: &Option<wavetank_etcd::KeyValue<Object>>| {
                 let kv = kv.as_ref();

@@ -1,20 +1,20 @@
 //! What users of pods may rely on: `due` says which pods are not evicted, or not yet, `end` which are gone once all has been
-//! well for a while, and that the others are left alone then.
+//! well for a while, and that the others are left alone then; `since` remembers since when nodes have their taints.
 
 mod due;
 mod end;
+mod since;
 
 use std::time::Duration;
 
-use wavetank_api::{Object, Resource};
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Note, Reached, World};
-use wavetank_etcd::{Change, Committed};
 
 use super::controller::CONTROLLER;
 use super::notes::{Cancels, Evicts, Schedules};
 use super::{NEEDED, USERS};
 use crate::Options;
+use crate::pods_were_seen::PodsWereSeen;
 
 /// The longest that a pod tolerates a taint: what admission gives to all. What fails is tried again, at last after half a
 /// minute, and a request may last as long as its server lets it.
@@ -40,7 +40,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "evicted-pods-were-seen",
             "no pod begins to go of which nobody who asked for that has seen that one, and not another of its name",
             NEEDED,
-            |_| Box::new(due::EvictedPodsWereSeen::default()),
+            |_| Box::new(PodsWereSeen::by(due::EVICTED_PODS_WERE_SEEN)),
         )
         .fits(is_alone)
         .tested_by(&USED),
@@ -85,14 +85,4 @@ fn is_alone(spec: &Spec) -> bool {
     let running = spec.part::<Options>().descriptors();
     let is_harmless = |name: &str| name == CONTROLLER || name == "node-lifecycle-controller";
     spec.count(USERS) > 0 && running.iter().all(|own| is_harmless(own.controller_name()))
-}
-
-/// The changes of a resource's objects in a commit.
-fn changes<'a>(note: &'a Note, of: &'static Resource) -> impl Iterator<Item = &'a Change<Object>> {
-    let commit = note.body.get::<Committed<Object>>();
-    let all = commit.into_iter().flat_map(|commit| commit.changes.iter());
-    all.filter(|change| {
-        let rest = change.key.strip_prefix(of.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    })
 }
