@@ -14,7 +14,7 @@ use wavetank_client::leader_election::{Candidate, Election, LEASE_DURATION, Lead
 use wavetank_client::wait::{Stop, Turn};
 use wavetank_client::workqueue::{Item, WorkQueue};
 use wavetank_client::{ElectionDefect, RestClient};
-use wavetank_engine::{Cell, Cx, Either, Name, Outcome, RoutineFuture, Rx, Task, Timer};
+use wavetank_engine::{Cell, Cx, Either, Name, NotState, Outcome, RoutineFuture, Rx, Task, Timer};
 use wavetank_version::Set;
 
 /// The first back-off of the kubelet for a container that has ended (`pkg/kubelet/kubelet.go`,
@@ -42,6 +42,8 @@ static STOPPING: Cell<bool> = Cell::new("stopping");
 pub struct Elected {
     name: Arc<str>,
     election: Arc<Election>,
+    /// `--leader-elect`; it stays as it is in a world.
+    elects: NotState<bool>,
     /// How many lives it had.
     lives: u32,
 }
@@ -67,7 +69,17 @@ impl Elected {
         Elected {
             name: name.into(),
             election: Arc::new(election),
+            elects: NotState(true),
             lives: 0,
+        }
+    }
+
+    /// The same without an election (`--leader-elect=false`): it leads once it has begun.
+    #[must_use]
+    pub fn unelected(self) -> Elected {
+        Elected {
+            elects: NotState(false),
+            ..self
         }
     }
 
@@ -96,7 +108,10 @@ impl Elected {
             return self.election.timer(cx, timer);
         }
         first(cx);
-        self.election.run(cx);
+        match *self.elects {
+            true => self.election.run(cx),
+            false => self.election.lead_unelected(cx),
+        }
         true
     }
 

@@ -10,6 +10,7 @@
 //! user would read its flags.
 
 pub mod clients;
+pub mod conditions;
 pub mod conversion_webhooks;
 pub mod custom_resources;
 pub mod elected;

@@ -1,6 +1,6 @@
 //! The defects of the Job controller that a seed of `job-storm` shows. `finishes-before-pods-are-seen` is found by `job-stale`,
-//! `deadline-counts-suspension` by `job-deadline`, `terminating-pods-are-replaced` by `job-replaces`, the lack of
-//! `fix-suspended-jobs-finish` by `job-suspended`.
+//! `deadline-counts-suspension` by `job-deadline`, `terminating-pods-are-replaced` by `job-replaces`, `orphans-are-tried-once` and
+//! the lack of `fix-jobs-made-anew` by `job-orphans`, that of `fix-suspended-jobs-finish` by `job-suspended`.
 
 use crate::support::pins::pins;
 

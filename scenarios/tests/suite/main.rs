@@ -36,6 +36,7 @@ mod matrix;
 mod mutants;
 mod mutants_tried;
 mod names;
+mod node_defects;
 mod operator_example;
 mod own_component;
 mod pages;

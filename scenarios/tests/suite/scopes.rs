@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 15] = [
+const LARGE_OTHERS: [&str; 19] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -204,6 +204,10 @@ const LARGE_OTHERS: [&str; 15] = [
     "job-made-anew",
     "job-replaces",
     "job-suspended",
+    "node-cordon",
+    "node-leases-stale",
+    "node-outage",
+    "node-unwell",
     "quota-change",
     "quota-recount",
     "slices-stale",

@@ -5,7 +5,9 @@ use wavetank::case::{Case, run_seed};
 use wavetank::catalogue::Composition;
 use wavetank::kube::Kube;
 use wavetank::prelude::*;
+use wavetank_api::kinds::LEASES;
 use wavetank_client::leader_election::leads;
+use wavetank_components::view::ClusterView;
 use wavetank_engine::drive::Ending;
 use wavetank_engine::trace::Record;
 use wavetank_engine::{Name, World};
@@ -120,4 +122,33 @@ fn an_operator_alone_is_held_to_its_lock() {
         matches!(outcome.ending, Ending::Violated(found) if found.property == "leader-stops-in-time")
     });
     assert!(found);
+}
+
+/// `--leader-elect=false`: each manager leads once it has begun, without a lock.
+#[test]
+fn managers_without_an_election_all_lead() {
+    let without = [
+        ("look-ons: 2", "clients: 1"),
+        (
+            "leader-elect-release-on-cancel: [false, true]",
+            "leader-elect: false",
+        ),
+        ("calm: 600s", "calm: 60s"),
+    ];
+    let lines = TEXT.lines().filter(|line| {
+        let is_of_storms = line.starts_with("faults:") || line.starts_with("storm:");
+        !is_of_storms && !line.starts_with("  - ") && !line.starts_with("properties:")
+    });
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let text = without.iter().fold(text, |text, (ours, other)| {
+        assert!(text.contains(ours), "{ours}");
+        text.replace(ours, other)
+    });
+    let case = case(&(text + "storm: 10s\n"), &[]);
+    let outcome = run_seed(case.as_ref(), 0, None, Record::default());
+    assert_eq!(outcome.ending, Ending::Clean);
+    let leaders = leaders(&outcome.world, kube_controller_manager::NAME);
+    assert_eq!(leaders, ["m1", "m2"]);
+    let stored = ClusterView(&outcome.world).all(LEASES.registry);
+    assert!(stored.is_empty(), "{stored:?}");
 }

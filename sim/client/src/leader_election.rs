@@ -212,6 +212,18 @@ impl Election {
         cx.spawn(Task::new(ELECT, (id, Place::Acquire)));
     }
 
+    /// Upstream's `run` without `LeaderElect`: the process does what a leader does, and asks nobody.
+    ///
+    /// # Panics
+    /// If the process is no candidate for the lock.
+    pub fn lead_unelected(&self, cx: &mut Cx<'_>) {
+        let all = cx.cell(&ELECTORS);
+        let id = self.id(all);
+        all[id.number as usize].leads = true;
+        let leading = self.leading(cx);
+        cx.spawn(Task::new(self.on_started, leading));
+    }
+
     /// What the process leads as, if it is the leader.
     ///
     /// # Panics

@@ -182,12 +182,11 @@ impl Components {
     /// somebody elects a leader or may apply.
     pub fn complete(&self, spec: Spec) -> Spec {
         let kinds = self.kinds(&spec);
-        let any =
-            |is: fn(&dyn Component) -> bool| self.iter().any(|own| is(own) && own.exists(&spec));
+        let there = || self.iter().filter(|own| own.exists(&spec));
         Spec {
             kinds,
-            elects: any(Component::elects),
-            applies: any(Component::applies),
+            elects: there().any(|own| own.elects(&spec)),
+            applies: there().any(Component::applies),
             ..spec
         }
     }

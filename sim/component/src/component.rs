@@ -141,7 +141,7 @@ pub trait Component: Send + Sync + 'static {
     }
 
     /// Do its processes elect a leader?
-    fn elects(&self) -> bool {
+    fn elects(&self, _: &Spec) -> bool {
         false
     }
 

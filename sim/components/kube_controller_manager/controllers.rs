@@ -33,5 +33,7 @@ controllers! {
     resourcequota::DECLARED,
     podgc::DECLARED,
     job::DECLARED,
+    node_lifecycle::DECLARED,
+    taint_eviction::DECLARED,
     disruption::DECLARED,
 }

@@ -38,6 +38,8 @@ pub(crate) struct Declared {
     pub since: Gate,
     /// How many objects it syncs at once: one without the option.
     pub syncs: Option<Syncs>,
+    /// Other options, as types.
+    pub parts: &'static [fn() -> Keys],
     /// Other options that are whole numbers.
     pub numbers: &'static [Number],
     /// Is it there? Its properties need that.
@@ -164,6 +166,7 @@ impl Declared {
             service_account: None,
             since,
             syncs,
+            parts: &[],
             numbers: &[],
             needed,
             users: None,
@@ -225,7 +228,8 @@ impl Component for Declared {
     fn keys(&self) -> Vec<Keys> {
         let syncs = self.syncs.map(Syncs::number);
         let all = syncs.into_iter().chain(self.numbers.iter().copied());
-        all.map(Number::keys).collect()
+        let parts = self.parts.iter().map(|keys| keys());
+        all.map(Number::keys).chain(parts).collect()
     }
 
     fn replicas(&self) -> Option<Replicas> {

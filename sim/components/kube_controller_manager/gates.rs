@@ -44,6 +44,15 @@ gates! {
     pub DISRUPTION_CONTROLLER = Gate::since(1, 36);
     /// A Job whose next pod has to wait says how many are active (PR #139457).
     pub BACKED_OFF_JOBS_HAVE_PODS = Gate::since(1, 37);
+    /// The node lifecycle controller in the form that is here: taint eviction is a controller of its own
+    /// (`SeparateTaintEvictionController`, beta in 1.29), and a node may be silent for 50 s.
+    pub NODE_LIFECYCLE_CONTROLLER = Gate::since(1, 36);
+    /// The taint eviction controller in the form that is here.
+    pub TAINT_EVICTION_CONTROLLER = Gate::since(1, 36);
+    /// The node lifecycle controller asks for a Lease before it takes its node for lost (PR #138698).
+    pub LEASES_ARE_ASKED_FOR = Gate::since(1, 37);
+    /// The finalizer of a pod whose Job is gone is tried again where a request failed (PR #141329).
+    pub ORPHANS_ARE_TRIED_AGAIN = Gate::since(1, 38);
     /// A slice whose deletion was seen before its update was answered is not tracked (PR #141593).
     pub GONE_SLICES_ARE_NOT_TRACKED = Gate::since(1, 38);
 }

@@ -34,7 +34,7 @@ use wavetank_component::{Entry, PropertyInfo};
 use wavetank_engine::{Check, Class, Name, Note, ProcId, Reached, Stable, Status, World};
 use wavetank_version::Version;
 
-use super::{ELECTION_NEEDED, NEEDED, releases};
+use super::{ELECTION_NEEDED, NEEDED, elects, releases};
 use each::{EachLock, OfLock, Written};
 use free::{CleanStopFrees, NoLockWriteAfterRelease};
 use one::{LeaderStops, LockIsLeft, OneLeader};
@@ -96,7 +96,8 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "what a leader writes is not stored once another has the lock",
             NEEDED,
             |_| Box::new(OldLeaderWrites::default()),
-        ),
+        )
+        .fits(elects),
         PropertyInfo::new(
             "leader-was-succeeded",
             "the lock went from one leader to another",

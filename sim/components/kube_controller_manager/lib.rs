@@ -3,6 +3,7 @@
 //!
 //! It is a component like the others, and a crate of its own: it is as large as all of them, and is built beside them.
 
+mod changes;
 pub mod controller;
 mod controller_utils;
 mod controllers;
@@ -13,6 +14,7 @@ pub mod gates;
 mod leaders;
 mod manager;
 mod options;
+mod pods_were_seen;
 mod quiet;
 
 use std::time::Duration;
@@ -56,7 +58,7 @@ const NEEDED: Need = Need {
 
 /// What properties of elections need: they may be those of an operator.
 const ELECTION_NEEDED: Need = Need {
-    met: |spec| spec.elects || spec.count(KEY) > 0,
+    met: |spec| spec.elects || elects(spec),
     lacking: "processes that elect a leader, and there are none",
     ..NEEDED
 };
@@ -70,7 +72,7 @@ pub fn runs(spec: &Spec, controller: &str) -> bool {
 
 /// How long after calm one of them leads, at the latest, or of other processes that elect.
 pub fn settles(setup: &Setup) -> Duration {
-    let newest = kube_apiserver::newest(setup).filter(|_| (ELECTION_NEEDED.met)(setup));
+    let newest = kube_apiserver::newest(setup).filter(|_| setup.elects || setup.count(KEY) > 0);
     newest.map_or(Duration::ZERO, |release| {
         // The lease of a leader that is gone may be longer than the default.
         let longer = setup
@@ -79,6 +81,11 @@ pub fn settles(setup: &Setup) -> Duration {
             .saturating_sub(LEASE_DURATION);
         leaders::leading(release, kube_apiserver::settles(setup)) + longer
     })
+}
+
+/// Are there managers that elect a leader?
+fn elects(spec: &Spec) -> bool {
+    spec.count(KEY) > 0 && spec.part::<Options>().elects()
 }
 
 /// May managers give up their lock when they stop?
@@ -127,10 +134,10 @@ impl Component for KubeControllerManager {
                 help,
             );
         }
-        if spec.count(KEY) > 0 {
+        if spec.count(KEY) > 0 && options.elects() {
             return;
         }
-        let given = [
+        let of_elections = [
             (
                 "leader-elect-resource-lock",
                 options.leader_elect_resource_lock.is_some(),
@@ -143,12 +150,33 @@ impl Component for KubeControllerManager {
                 "leader-elect-lease-durations",
                 !options.leader_elect_lease_durations.is_empty(),
             ),
+        ];
+        let others = [
+            ("leader-elect", options.leader_elect.is_some()),
             ("controllers", options.controllers.is_some()),
         ];
-        for (key, _) in given.into_iter().filter(|(_, given)| *given) {
-            let message = format!("`{key}` is for controller managers, and there are none");
-            let help = format!("add `controller-managers: 3` to `topology`, or remove `{key}`");
-            mistakes.key(Section::Options, key, message, help);
+        let all: Vec<_> = match spec.count(KEY) {
+            0 => others.into_iter().chain(of_elections).collect(),
+            _ => of_elections.into(),
+        };
+        for (key, _) in all.into_iter().filter(|(_, given)| *given) {
+            let (lacking, add) = match spec.count(KEY) {
+                0 => (
+                    "controller managers, and there are none",
+                    "add `controller-managers: 3` to `topology`",
+                ),
+                _ => (
+                    "controller managers that elect a leader",
+                    "remove `leader-elect: false`",
+                ),
+            };
+            let message = format!("`{key}` is for {lacking}");
+            mistakes.key(
+                Section::Options,
+                key,
+                message,
+                format!("{add}, or remove `{key}`"),
+            );
         }
     }
 
@@ -178,7 +206,7 @@ impl Component for KubeControllerManager {
 
     /// What they lock.
     fn uses(&self, spec: &Spec) -> Vec<&'static Resource> {
-        let Some(newest) = kube_apiserver::newest(spec).filter(|_| spec.count(KEY) > 0) else {
+        let Some(newest) = kube_apiserver::newest(spec).filter(|_| elects(spec)) else {
             return Vec::new();
         };
         let locks = spec.part::<Options>().leader_elect_resource_lock;
@@ -193,8 +221,8 @@ impl Component for KubeControllerManager {
         locks.into_iter().flat_map(LockKind::resources).collect()
     }
 
-    fn elects(&self) -> bool {
-        true
+    fn elects(&self, spec: &Spec) -> bool {
+        elects(spec)
     }
 
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
@@ -217,7 +245,14 @@ impl Component for KubeControllerManager {
             let manager =
                 ControllerManager::new(name, setup, context, &controllers, defects, lock, releases);
             let lasting = setup.part::<Options>().lease_duration(number);
-            wiring.process(name, manager.lasting(lasting));
+            let manager = manager.lasting(lasting);
+            wiring.process(
+                name,
+                match elects(setup) {
+                    true => manager,
+                    false => manager.unelected(),
+                },
+            );
         }
     }
 

@@ -112,6 +112,13 @@ impl ControllerManager {
         ControllerManager { elected, ..self }
     }
 
+    /// The same without an election (`--leader-elect=false`).
+    #[must_use]
+    pub fn unelected(self) -> ControllerManager {
+        let elected = self.elected.unelected();
+        ControllerManager { elected, ..self }
+    }
+
     /// Does it run the controller of this name when it leads?
     pub fn runs(&self, controller: &str) -> bool {
         self.controllers.names.contains(&controller)

@@ -16,6 +16,10 @@ use super::controllers::new_controller_descriptors;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Options {
+    /// Whether controller managers elect a leader (`--leader-elect`), as they do without it. Where they do not, each of them
+    /// runs the controllers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader_elect: Option<bool>,
     /// What controller managers lock; without it what their release does by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader_elect_resource_lock: Option<Choices<ResourceLock>>,
@@ -64,6 +68,11 @@ impl From<ResourceLock> for LockKind {
 pub(super) const SHORTEST_LEASE: Written = Written::from_secs(15);
 
 impl Options {
+    /// Do controller managers elect a leader?
+    pub(super) fn elects(&self) -> bool {
+        self.leader_elect != Some(false)
+    }
+
     /// How long the lock is the own of the manager with this number.
     pub(super) fn lease_duration(&self, number: usize) -> Duration {
         let all = &self.leader_elect_lease_durations;

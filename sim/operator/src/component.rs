@@ -122,7 +122,7 @@ impl<R: Reconciler> Component for Operator<R> {
         all.filter(|resource| !resource.is_custom()).collect()
     }
 
-    fn elects(&self) -> bool {
+    fn elects(&self, _: &Spec) -> bool {
         true
     }
 

@@ -9,22 +9,24 @@
 //! order (`bag`), or with other bodies (`brief`). Steps in which the real one differs from itself are played and not
 //! compared.
 //!
-//! `write` is a write and its essential body, `names` what differs from run to run.
+//! `write` is a write and its essential body, `names` what differs from run to run, `heartbeats` keeps nodes alive.
 
 mod compare;
+mod heartbeats;
 mod names;
 mod score;
 mod stand_in;
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use include_dir::{Dir, include_dir};
 use serde_json::{Value as Json, json};
-use wavetank_api::Stamp;
+use wavetank_api::{Method, Stamp};
 use wavetank_apiserver::AuditLog;
+use wavetank_kube_controller_manager::SERVICE_ACCOUNTS;
 
 use crate::corpus::{self, Recording};
 use crate::head;
@@ -32,6 +34,7 @@ use crate::lab::{Cluster, Lab};
 use crate::manager;
 use crate::replay::{Difference, Replayed, asked_for};
 use compare::{Agree, compare};
+use heartbeats::Heartbeats;
 use names::Names;
 use write::{SERVER, Write};
 
@@ -45,6 +48,8 @@ pub const KNOWN: &str = include_str!("../known-differences-of-controllers.txt");
 /// Nobody writes for so long: a step is over. One that binds a pod is over sooner, as it was recorded.
 const QUIET: Duration = Duration::from_millis(1200);
 const QUIET_ONCE_BOUND: Duration = Duration::from_millis(500);
+/// One that changes a node whose heartbeats count is over later: nodes are looked at every 2 s, and pods go after 3 s more.
+const QUIET_OF_A_NODE: Duration = Duration::from_secs(8);
 /// So often the recorder looked.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 /// The longest that a step may take.
@@ -121,13 +126,16 @@ pub fn replay_while(
     lab.start(manager::NAME);
     lab.run(BEGINS);
     lab.audited();
-    let controllers = manager::controllers();
+    let flags = cluster.manager.clone().unwrap_or_default();
+    let controllers = manager::controllers(&flags);
     let users = controllers.iter().map(|own| own.service_account());
     let mut replay = Replay {
         lab,
         names: Names::new(&recording.lines),
         users: users.collect(),
+        heartbeats: manager::is_about_nodes(&flags).then(Heartbeats::default),
         seen: Vec::new(),
+        read: BTreeSet::new(),
     };
     let mut conformed = Conformed {
         name: recording.name.clone(),
@@ -173,7 +181,7 @@ fn cluster(lines: &[Json]) -> Result<Cluster, String> {
     cluster.audit = AuditLog::On;
     let flags: Vec<String> = flags("kube-controller-manager").collect();
     let setup = manager::setup(&flags);
-    for controller in manager::controllers() {
+    for controller in manager::controllers(&flags) {
         cluster.asked_for.extend(controller.uses(&setup));
     }
     let written = lines
@@ -192,27 +200,38 @@ struct Replay {
     names: Names,
     /// The users that are simulated.
     users: Vec<&'static str>,
+    /// Where nodes have heartbeats, which no recording has: who lives.
+    heartbeats: Option<Heartbeats>,
     /// What they wrote in this step.
     seen: Vec<Write>,
+    /// The paths of what controllers read in this step, object by object.
+    read: BTreeSet<String>,
 }
 
 impl Replay {
     fn play(&mut self, line: &Json, conformed: &mut Conformed) -> Result<(), String> {
         self.seen.clear();
-        if let Some(request) = line.get("do") {
-            self.request(request)?;
-        } else if let Some(seconds) = line["wait"].as_u64() {
-            self.lab.run(Duration::from_secs(seconds));
-        } else {
-            return Ok(());
+        self.read.clear();
+        if let Some(heartbeats) = &mut self.heartbeats {
+            heartbeats.learn(line);
         }
         let none = Vec::new();
         let recorded = line["writes"].as_array().unwrap_or(&none);
+        if let Some(request) = line.get("do") {
+            self.request(request, recorded)?;
+        } else if let Some(seconds) = line["wait"].as_u64() {
+            self.pass(Duration::from_secs(seconds))?;
+        } else {
+            return Ok(());
+        }
         self.stand_in(recorded)?;
+        let path = line["do"]["path"].as_str().unwrap_or_default();
+        let changes_node = path.starts_with("/api/v1/nodes/") && self.heartbeats.is_some();
         self.settle(match line["note"] == "scheduler" {
             true => QUIET_ONCE_BOUND,
+            false if changes_node => QUIET_OF_A_NODE,
             false => QUIET,
-        });
+        })?;
         let Some(agree) = line["agree"].as_str().and_then(Agree::of) else {
             conformed.steps.1 += 1;
             return Ok(());
@@ -220,7 +239,7 @@ impl Replay {
         conformed.steps.0 += 1;
         let recorded = recorded.iter().map(Write::recorded);
         let recorded: Vec<Write> = recorded
-            .filter(|own| self.is_compared(&own.user, &own.resource))
+            .filter(|own| self.is_compared(&own.user, &own.resource, &own.body))
             .collect();
         let step = line["step"].as_u64().unwrap_or(0);
         let seen = std::mem::take(&mut self.seen);
@@ -240,12 +259,16 @@ impl Replay {
     }
 
     /// Is it a controller that is simulated, or a quota that the server charges? What else that writes goes past its API here.
-    fn is_compared(&self, user: &str, resource: &str) -> bool {
-        self.users.contains(&user) || user == SERVER && resource.starts_with("resourcequotas")
+    /// Of those that share a user the one that gives nodes their addresses is not: nobody else writes these.
+    fn is_compared(&self, user: &str, resource: &str, body: &Json) -> bool {
+        let gives_addresses = resource == "nodes" && !body["spec"]["podCIDR"].is_null();
+        self.users.contains(&user) && !gives_addresses
+            || user == SERVER && resource.starts_with("resourcequotas")
     }
 
-    /// A request of the script.
-    fn request(&mut self, recorded: &Json) -> Result<(), String> {
+    /// A request of the script, and what was written after that. Where the first write is one that made another's fail, that one
+    /// has begun before the script had its answer.
+    fn request(&mut self, recorded: &Json, writes: &[Json]) -> Result<(), String> {
         let now = Stamp::of(self.lab.now()).seconds();
         let path = self
             .names
@@ -259,6 +282,10 @@ impl Replay {
             .names
             .fill(&recorded["body"], &now, &self.lab.all("/registry/"));
         let content_type = match recorded["method"].as_str() {
+            // Who has heartbeats has several conditions, of which one is written.
+            Some("PATCH") if self.heartbeats.is_some() && path.ends_with("/status") => {
+                "application/strategic-merge-patch+json"
+            }
             Some("PATCH") => "application/merge-patch+json",
             _ => "application/json",
         };
@@ -266,6 +293,12 @@ impl Replay {
             "method": recorded["method"], "path": path, "query": query, "body": body,
             "contentType": (!body.is_null()).then_some(content_type),
         });
+        if self.is_conflict_of(writes) {
+            crate::lab::request(&request)?;
+            self.lab.send(&request, false);
+            self.await_read(&writes[0]);
+            return Ok(());
+        }
         self.send(&request)
     }
 
@@ -281,8 +314,12 @@ impl Replay {
     fn look(&mut self) {
         for audited in self.lab.audited() {
             self.names.learn(&audited);
+            let request = &audited.request;
+            if request.method == Method::Get && request.user_agent.contains(SERVICE_ACCOUNTS) {
+                self.read.insert(request.path.to_string());
+            }
             if let Some(mut write) = Write::audited(&audited)
-                && self.is_compared(&write.user, &write.resource)
+                && self.is_compared(&write.user, &write.resource, &write.body)
             {
                 self.names.normalise(&mut write);
                 self.seen.push(write);
@@ -291,16 +328,45 @@ impl Replay {
     }
 
     /// Until nobody has written for so long.
-    fn settle(&mut self, quiet: Duration) {
+    fn settle(&mut self, quiet: Duration) -> Result<(), String> {
         let end = self.lab.now() + LONGEST;
         let mut last = self.lab.now();
         while self.lab.now() < last + quiet && self.lab.now() < end {
             let before = self.seen.len();
-            self.lab.run(LOOKS_EVERY);
+            self.pass(LOOKS_EVERY)?;
             self.look();
             if self.seen.len() > before {
                 last = self.lab.now();
             }
         }
+        Ok(())
+    }
+
+    /// So much time passes, in which nodes that live say so.
+    fn pass(&mut self, time: Duration) -> Result<(), String> {
+        let end = self.lab.now() + time;
+        while let Some(heartbeats) = &self.heartbeats {
+            let next = heartbeats.next();
+            if next > end {
+                break;
+            }
+            let now = self.lab.now();
+            self.lab.run(next.since(now));
+            self.beat()?;
+        }
+        let now = self.lab.now();
+        self.lab.run(end.since(now));
+        Ok(())
+    }
+
+    /// All nodes that live renew their Leases.
+    fn beat(&mut self) -> Result<(), String> {
+        let now = self.lab.now();
+        let stored = self.lab.all("/registry/leases/");
+        let beats = self.heartbeats.as_mut();
+        for request in beats.map_or(Vec::new(), |own| own.beat(now, &stored)) {
+            self.send(&request)?;
+        }
+        Ok(())
     }
 }

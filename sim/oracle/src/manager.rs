@@ -19,26 +19,46 @@ use serde_json::{Map, Value as Json, json};
 /// The name of its process.
 pub(crate) const NAME: &str = "kube-controller-manager";
 
-/// The controllers that it runs: all that are upstream's. Those that are on by default are there for scenarios.
-pub(crate) fn controllers() -> Vec<Arc<dyn ControllerDescriptor>> {
+/// Those of nodes act when time has passed. A step takes another time here than it took there, so they are simulated in
+/// recordings that are about them: there the script keeps nodes alive, and says how long one may be silent.
+const OF_NODES: [&str; 2] = ["node-lifecycle-controller", "taint-eviction-controller"];
+const SILENCE: &str = "node-monitor-grace-period";
+
+/// The controllers that it runs with these flags: all that are upstream's. Those that are on by default are there for scenarios.
+pub(crate) fn controllers(flags: &[String]) -> Vec<Arc<dyn ControllerDescriptor>> {
+    let with_nodes = is_about_nodes(flags);
     let mut all = new_controller_descriptors();
-    all.retain(|controller| controller.is_disabled_by_default());
+    all.retain(|controller| {
+        let is_of_nodes = OF_NODES.contains(&controller.controller_name());
+        controller.is_disabled_by_default() && (with_nodes || !is_of_nodes)
+    });
     all
 }
 
-/// What it is composed for. Flags are as on a command line; those of how many workers controllers have are honoured.
+/// Do these flags say how long a node may be silent?
+pub(crate) fn is_about_nodes(flags: &[String]) -> bool {
+    flags.iter().any(|flag| flag.contains(SILENCE))
+}
+
+/// What it is composed for. Flags are as on a command line; those of how many workers controllers have are honoured, and those
+/// of how nodes are watched.
 pub(crate) fn setup(flags: &[String]) -> Setup {
     let mut options = Map::new();
     for flag in flags {
         let flag = flag.trim_start_matches("--");
-        if let Some((key, value)) = flag.split_once('=')
-            && key.starts_with("concurrent-")
+        let Some((key, value)) = flag.split_once('=') else {
+            continue;
+        };
+        if key.starts_with("concurrent-")
             && let Ok(count) = value.parse::<u32>()
         {
             options.insert(key.to_owned(), count.into());
         }
+        if key.starts_with("node-") {
+            options.insert(key.to_owned(), value.into());
+        }
     }
-    let names = controllers();
+    let names = controllers(flags);
     let names: Json = names.iter().map(|own| own.controller_name()).collect();
     options.insert("controllers".to_owned(), names);
     let mut topology = Map::new();
@@ -64,14 +84,17 @@ pub(crate) fn of(
         window: None,
     });
     let rest = RestClient::new(release, servers);
-    let lists: Vec<_> = controllers().iter().flat_map(|own| own.defects()).collect();
+    let lists: Vec<_> = controllers(flags)
+        .iter()
+        .flat_map(|own| own.defects())
+        .collect();
     let context = controller_context(rest, setup.selection(release, &lists));
     let lock = LockKind::of(release);
     ControllerManager::new(
         NAME,
         &setup,
         context,
-        &controllers(),
+        &controllers(flags),
         Set::NONE,
         lock,
         false,

@@ -129,6 +129,20 @@ fn a_storm_of_no_time_has_no_faults() {
 }
 
 #[test]
+fn no_lock_is_given_up_where_nobody_elects() {
+    mistakes(
+        "no-lock-is-given-up-where-nobody-elects",
+        &[
+            ("  clients: 2\n", "  clients: 2\n  controller-managers: 2\n"),
+            (
+                "[lease, master-count]",
+                "master-count\n  leader-elect: false\n  leader-elect-release-on-cancel: true",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn nobody_uses_etcd() {
     mistakes(
         "nobody-uses-etcd",

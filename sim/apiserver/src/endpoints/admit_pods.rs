@@ -1,12 +1,13 @@
 //! Admission plugins of pods and nodes that look at other objects (`kubernetes/plugin/pkg/admission`): `ServiceAccount`,
-//! `Priority` with its classes, and `TaintNodesByCondition`. Upstream asks informers; here storage is asked.
+//! `Priority` with its classes, `PodTopologyLabels` of pods that are made with a node, and `TaintNodesByCondition`. Upstream asks
+//! informers; here storage is asked.
 
 use std::time::Duration;
 
 use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::strategy::Part;
-use wavetank_api::{Reason, Resource, Status, kinds};
+use wavetank_api::{Reason, Resource, Status, gates, kinds};
 use wavetank_engine::Rx;
 
 use crate::options::{ListOptions, StoreError};
@@ -44,6 +45,9 @@ pub(super) async fn admit(
     }
     if admission.defaults && *resource == kinds::PODS {
         priority(rx, config, object).await?;
+        if config.release.has(gates::BOUND_PODS_ARE_NOT_NOMINATED) {
+            topology_labels(rx, config, object).await?;
+        }
     }
     Ok(())
 }
@@ -171,6 +175,31 @@ fn taint_node(node: &mut Json) {
         taints.push(taint);
         json::set(node, &["spec", "taints"], taints);
     }
+}
+
+/// Upstream's `podtopologylabels.Plugin.admitPod`: a pod is labelled with where its node is, if that is there.
+async fn topology_labels(rx: Rx, config: &Config, pod: &mut Json) -> Result<(), Status> {
+    const COPIED: [&str; 2] = [
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    ];
+    let node = json::text(pod, &["spec", "nodeName"]).to_owned();
+    if node.is_empty() {
+        return Ok(());
+    }
+    let storage = config.storage_of(&kinds::NODES);
+    let found = match storage.get(rx, kinds::NODES.key("", &node), 0).await {
+        Ok(found) => found,
+        Err(StoreError::NotFound) => return Ok(()),
+        Err(error) => return Err(Status::new_internal_error(format!("{error:?}"))),
+    };
+    for key in COPIED {
+        let label = json::at(found.object.json(), &["metadata", "labels", key]);
+        if let Some(label) = label {
+            json::set(pod, &["metadata", "labels", key], label.clone());
+        }
+    }
+    Ok(())
 }
 
 /// Upstream's `priority.Plugin.admitPod`

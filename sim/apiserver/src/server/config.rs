@@ -109,7 +109,7 @@ pub struct Audited {
 /// Admission plugins that look at other objects. Real servers have them on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Admission {
-    /// `Priority` with its classes, and `TaintNodesByCondition`.
+    /// `Priority` with its classes, `PodTopologyLabels`, and `TaintNodesByCondition`.
     pub defaults: bool,
     /// `ServiceAccount`
     pub service_accounts: bool,

@@ -10,7 +10,9 @@
 //! - `history`: templates that there were (`pkg/controller/history`); `hash`: what a template is named by;
 //! - `int_or_percent`: counts that may be percents;
 //! - `discovery`: which resources there are, and the mapping of kinds to them;
-//! - `ranks`: which pods go first; `defects`: mistakes in these.
+//! - `ranks`: which pods go first; `defects`: mistakes in these;
+//! - `taints`: taints and tolerations, and how the taints and labels of a node are changed; `pod_status`: how the status of a
+//!   pod is patched.
 
 mod batch;
 mod consistency;
@@ -21,9 +23,11 @@ mod hash;
 mod history;
 mod int_or_percent;
 mod pod_control;
+mod pod_status;
 mod pods;
 mod ranks;
 mod ref_manager;
+mod taints;
 
 use thiserror::Error;
 use wavetank_api::{Reason, Status};
@@ -40,6 +44,7 @@ pub use history::{
 };
 pub use int_or_percent::get_scaled_value_from_int_or_percent;
 pub use pod_control::{ControllerRef, RealPodControl, get_pod_from_template};
+pub use pod_status::{prepare_patch_bytes_for_pod_status, update_pod_condition};
 pub use pods::{
     POD_CONTROLLER_INDEX, POD_NODE_NAME_INDEX, filter_pods_by_owner,
     find_min_next_pod_availability_check, get_controller_of, is_controlled_by, is_pod_active,
@@ -47,6 +52,10 @@ pub use pods::{
 };
 pub use ranks::{Ranked, sort_active_pods, sort_by_deletion};
 pub use ref_manager::{Claimed, Claims, ControllerRefManager};
+pub use taints::{
+    add_or_update_labels_on_node, add_or_update_taint_on_node, get_matching_tolerations,
+    remove_taint_off_node, taint, taint_exists, taint_set_diff, taints, tolerates_taint,
+};
 
 /// Why an item could not be synced. It comes again after a while.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Error)]

@@ -15,9 +15,10 @@ impl Replay {
     /// Plays the writes of those who are not simulated.
     pub(super) fn stand_in(&mut self, recorded: &[Json]) -> Result<(), String> {
         let mut before = 0;
-        for write in recorded {
+        for (at, write) in recorded.iter().enumerate() {
             let user = write["user"].as_str().unwrap_or_default();
-            if self.is_compared(user, write["resource"].as_str().unwrap_or_default()) {
+            let resource = write["resource"].as_str().unwrap_or_default();
+            if self.is_compared(user, resource, &write["body"]) {
                 before += 1;
                 continue;
             }
@@ -26,6 +27,9 @@ impl Replay {
                 continue;
             }
             self.await_writes(before);
+            if self.is_conflict_of(&recorded[at..]) {
+                self.await_read(write);
+            }
             if let Some(request) = self.request_of(write) {
                 self.send(&request)?;
             }
@@ -43,6 +47,37 @@ impl Replay {
         }
     }
 
+    /// Is the next write of the same object one of a controller that is simulated, and was it refused because of this one?
+    pub(super) fn is_conflict_of(&self, recorded: &[Json]) -> bool {
+        let Some((first, rest)) = recorded.split_first() else {
+            return false;
+        };
+        let is_ours = |own: &Json| {
+            let text = |field: &str| own[field].as_str().unwrap_or_default();
+            self.is_compared(text("user"), text("resource"), &own["body"])
+        };
+        let same =
+            |own: &&Json| own["resource"] == first["resource"] && own["name"] == first["name"];
+        let next = rest.iter().find(same);
+        !is_ours(first) && next.is_some_and(|own| own["code"] == 409 && is_ours(own))
+    }
+
+    /// Who is refused has read the object before this write: until somebody has.
+    pub(super) fn await_read(&mut self, write: &Json) {
+        let text = |field: &str| write[field].as_str().unwrap_or_default();
+        let Some((resource, _)) = resource_of(text("resource")) else {
+            return;
+        };
+        let name = self.names.fill_text(text("name"));
+        let (namespace, name) = name.split_once('/').unwrap_or(("", &name));
+        let path = resource.path(namespace, name);
+        let end = self.lab.now() + PATIENCE;
+        while !self.read.contains(&path) && self.lab.now() < end {
+            self.lab.run(Duration::from_micros(10));
+            self.look();
+        }
+    }
+
     /// The request that wrote this. Preconditions are left out: it was done.
     fn request_of(&mut self, write: &Json) -> Option<Json> {
         let (resource, subresource) = resource_of(write["resource"].as_str()?)?;
@@ -54,7 +89,9 @@ impl Replay {
         if let Some(map) = body.as_object_mut() {
             map.remove("preconditions");
         }
-        if let Some(map) = body["metadata"].as_object_mut() {
+        // To index would add what is not there, and a patch with `metadata: null` is refused.
+        let metadata = body.get_mut("metadata").and_then(Json::as_object_mut);
+        if let Some(map) = metadata {
             map.remove("resourceVersion");
         }
         let mut path = resource.path(namespace, name);

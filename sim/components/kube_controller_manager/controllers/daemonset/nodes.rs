@@ -1,9 +1,10 @@
 //! Which nodes a set's pods should run on (`NodeShouldRunDaemonPod` of `pkg/controller/daemon/daemon_controller.go`,
-//! `component-helpers/scheduling/corev1/nodeaffinity`, `Toleration.ToleratesTaint`). Pure.
+//! `component-helpers/scheduling/corev1/nodeaffinity`). Pure.
 
 use wavetank_api::json::{self, Json};
 
 use super::util::daemon_pod_tolerations;
+use crate::controller_utils::tolerates_taint;
 
 /// What becomes of pods of a set on a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,20 +40,6 @@ pub(super) fn node_should_run_daemon_pod(node: &Json, set: &Json) -> Verdict {
         should_run: is_tolerated(&["NoExecute", "NoSchedule"]),
         should_continue_running: is_tolerated(&["NoExecute"]),
     }
-}
-
-/// `ToleratesTaint`, without operators that compare numbers.
-fn tolerates_taint(toleration: &Json, taint: &Json) -> bool {
-    let own = |field| json::text(toleration, &[field]);
-    let is = |field| json::text(taint, &[field]);
-    let fits = |field| own(field).is_empty() || own(field) == is(field);
-    fits("effect")
-        && fits("key")
-        && match own("operator") {
-            "" | "Equal" => own("value") == is("value"),
-            "Exists" => true,
-            _ => false,
-        }
 }
 
 /// `GetRequiredNodeAffinity(…).Match`

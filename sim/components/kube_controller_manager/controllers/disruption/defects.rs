@@ -61,28 +61,28 @@ const LOST_PODS_ARE_NOT_TOLD: Defect = Defect::open(
 
 const FIX_TELL_ALL_BUDGETS: Defect = Defect::fix(
     "fix-tell-all-budgets",
-    "finding 44",
+    "FINDINGS.md, 43",
     "a pod that several budgets select wakes all of them",
 )
 .fits_only(gates::DISRUPTION_CONTROLLER);
 
 const FIX_TELL_BUDGETS_OF_SCALES: Defect = Defect::fix(
     "fix-tell-budgets-of-scales",
-    "finding 45",
+    "FINDINGS.md, 44",
     "a change of what a workload is scaled to wakes the budgets of its namespace",
 )
 .fits_only(gates::DISRUPTION_CONTROLLER);
 
 const FIX_KEEP_UNSEEN_DISRUPTIONS: Defect = Defect::fix(
     "fix-keep-unseen-disruptions",
-    "finding 46",
+    "FINDINGS.md, 45",
     "a pod that is to be evicted stays noted until it is seen to go, or for 2 min",
 )
 .fits_only(gates::DISRUPTION_CONTROLLER);
 
 const FIX_TRY_AGAIN_AFTER_FAIL_SAFE: Defect = Defect::fix(
     "fix-try-again-after-fail-safe",
-    "finding 47",
+    "FINDINGS.md, 46",
     "a budget whose sync failed is tried again after a while, and not at its next change only; it does not say so twice",
 )
 .fits_only(gates::DISRUPTION_CONTROLLER);

@@ -46,6 +46,14 @@ const ORPHANS_KEEP_THE_FINALIZER: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::JOB_CONTROLLER);
 
+const ORPHANS_ARE_TRIED_ONCE: Defect = Defect::known(
+    "orphans-are-tried-once",
+    "k/k#141346, PR #141329 (1.38)",
+    "a request fails that takes the tracking finalizer off a pod whose Job is gone: nobody tries again",
+)
+.fits_only(gates::JOB_CONTROLLER)
+.until(gates::ORPHANS_ARE_TRIED_AGAIN);
+
 const FINISHES_BEFORE_PODS_ARE_SEEN: Defect = Defect::known(
     "finishes-before-pods-are-seen",
     "k/k#109485 (1.24)",
@@ -115,13 +123,6 @@ const FIX_SUSPENDED_JOBS_FINISH: Defect = Defect::fix(
 )
 .fits_only(gates::JOB_CONTROLLER);
 
-const FIX_TRY_ORPHANS_AGAIN: Defect = Defect::fix(
-    "fix-try-orphans-again",
-    "FINDINGS.md, 41",
-    "where the finalizer of one of the pods of a Job that is gone could not be removed, that is tried again",
-)
-.fits_only(gates::JOB_CONTROLLER);
-
 defects! {
     /// A mistake in the Job controller, or the fix of one.
     pub enum JobDefect in "Job controllers" {
@@ -130,6 +131,7 @@ defects! {
         FinishedJobsAreSynced = FINISHED_JOBS_ARE_SYNCED,
         ActWithoutExpectations = JOBS_ACT_WITHOUT_EXPECTATIONS,
         OrphansKeepTheFinalizer = ORPHANS_KEEP_THE_FINALIZER,
+        OrphansAreTriedOnce = ORPHANS_ARE_TRIED_ONCE,
         FinishesBeforePodsAreSeen = FINISHES_BEFORE_PODS_ARE_SEEN,
         BackedOffJobsHaveNoPods = BACKED_OFF_JOBS_HAVE_NO_PODS,
         ExpectationsOutliveTheJob = EXPECTATIONS_OUTLIVE_THE_JOB,
@@ -139,6 +141,5 @@ defects! {
         TerminatingPodsAreReplaced = TERMINATING_PODS_ARE_REPLACED,
         FixJobsMadeAnew = FIX_JOBS_MADE_ANEW,
         FixSuspendedJobsFinish = FIX_SUSPENDED_JOBS_FINISH,
-        FixTryOrphansAgain = FIX_TRY_ORPHANS_AGAIN,
     }
 }

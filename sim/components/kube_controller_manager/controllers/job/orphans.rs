@@ -65,7 +65,7 @@ impl JobController {
             .await
     }
 
-    /// `syncOrphanPodsBySelector`: what fails is not tried again, but with the fix.
+    /// `syncOrphanPodsBySelector`, as it is since PR #141329, which tries again what has failed.
     async fn sync_orphan_pods_by_selector(
         &self,
         rx: Rx,
@@ -84,9 +84,9 @@ impl JobController {
             let handled = self.handle_single_orphan_pod(rx, &pod.object).await;
             first = first.and(handled);
         }
-        match self.defects.has(JobDefect::FixTryOrphansAgain) {
-            true => first,
-            false => Ok(()),
+        match self.defects.has(JobDefect::OrphansAreTriedOnce) {
+            true => Ok(()),
+            false => first,
         }
     }
 

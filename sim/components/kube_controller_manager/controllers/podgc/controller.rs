@@ -1,5 +1,4 @@
-//! The collector (`pkg/controller/podgc/gc_controller.go`, v1.36.2): every 20 s it looks at all pods that its cache shows. How
-//! the status of one is patched is in `patch`.
+//! The collector (`pkg/controller/podgc/gc_controller.go`, v1.36.2): every 20 s it looks at all pods that its cache shows.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,9 +18,8 @@ use wavetank_version::Set;
 
 use super::defects::PodGcDefect;
 use super::notes::{AsksForNode, Collects, LooksAtPods, Why};
-use super::patch::{prepare_patch_bytes_for_pod_status, update_pod_condition};
 use crate::controller::{Controller, ControllerContext, Work};
-use crate::controller_utils::pod_key;
+use crate::controller_utils::{pod_key, prepare_patch_bytes_for_pod_status, update_pod_condition};
 use wavetank_components::elected::DRAIN;
 
 /// Its name in `--controllers`.

@@ -1,13 +1,12 @@
 //! The pod garbage collector: it deletes pods that have ended if there are too many of them, and those that no kubelet will
-//! end, since their node is gone, out of service, or was never given. `controller` is what it does every 20 s, `patch` how it
-//! says that a pod has failed; `users` are who makes nodes and pods in a scenario, `properties` what is promised to them,
+//! end, since their node is gone, out of service, or was never given. `controller` is what it does every 20 s;
+//! `users` are who makes nodes and pods in a scenario, `properties` what is promised to them,
 //! `defects` what may be wrong, `describe` how that is told.
 
 mod controller;
 mod defects;
 mod describe;
 mod notes;
-mod patch;
 mod properties;
 mod users;
 

@@ -8,13 +8,12 @@ mod ended;
 mod own_view;
 mod waits;
 
+use crate::changes::changes;
 use std::time::Duration;
 
 use wavetank_api::kinds::jobs::is_job_finished;
-use wavetank_api::{Object, Resource};
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Note, ProcId, Reached, World};
-use wavetank_etcd::{Change, Committed};
 
 use super::conditions::true_condition;
 use super::notes::MadeJobPod;
@@ -189,15 +188,5 @@ fn ended_as(note: &Note, kind: &str) -> bool {
         let was = before.is_some_and(|job| is_job_finished(job.json()));
         let now = change.now.as_ref().map(|kv| &kv.value);
         !was && now.is_some_and(|job| true_condition(job.json(), kind).is_some())
-    })
-}
-
-/// The changes of a resource's objects in a commit.
-fn changes<'a>(note: &'a Note, of: &'static Resource) -> impl Iterator<Item = &'a Change<Object>> {
-    let commit = note.body.get::<Committed<Object>>();
-    let all = commit.into_iter().flat_map(|commit| commit.changes.iter());
-    all.filter(|change| {
-        let rest = change.key.strip_prefix(of.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
     })
 }

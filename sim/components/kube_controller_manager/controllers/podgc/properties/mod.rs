@@ -6,15 +6,14 @@ mod staying;
 
 use std::time::Duration;
 
-use wavetank_api::{Object, Resource};
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Note, Reached, World};
-use wavetank_etcd::{Change, Committed};
 
 use super::controller::{CONTROLLER, GC_CHECK_PERIOD, QUARANTINE_TIME};
 use super::notes::{Collects, Why};
 use super::{NEEDED, USERS};
 use crate::Options;
+use crate::pods_were_seen::PodsWereSeen;
 
 /// A node is looked for when its quarantine is over. A look may last as long as its requests do, and what fails in one is done
 /// in the next.
@@ -44,7 +43,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "collected-pods-were-seen",
             "no pod begins to go of which nobody who asked for that has seen that one, and not another of its name",
             NEEDED,
-            |_| Box::new(staying::CollectedPodsWereSeen::default()),
+            |_| Box::new(PodsWereSeen::by(staying::COLLECTED_PODS_WERE_SEEN)),
         )
         .fits(is_alone)
         .tested_by(&USED),
@@ -98,14 +97,4 @@ fn reached(name: &'static str, about: &'static str, why: Why) -> PropertyInfo {
 
 fn went(note: &Note, why: Why) -> bool {
     note.body.get().is_some_and(|own: &Collects| own.why == why)
-}
-
-/// The changes of a resource's objects in a commit.
-fn changes<'a>(note: &'a Note, of: &'static Resource) -> impl Iterator<Item = &'a Change<Object>> {
-    let commit = note.body.get::<Committed<Object>>();
-    let all = commit.into_iter().flat_map(|commit| commit.changes.iter());
-    all.filter(|change| {
-        let rest = change.key.strip_prefix(of.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    })
 }

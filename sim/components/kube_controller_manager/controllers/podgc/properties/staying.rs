@@ -1,18 +1,17 @@
 //! Which pods the collector leaves alone. It may act on what an apiserver has told it, whatever happens meanwhile, but not on
 //! what its cache shows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wavetank_api::Object;
 use wavetank_api::kinds::{NODES, PODS};
-use wavetank_client::workqueue::Item;
 use wavetank_engine::{Check, Note, ProcId, Property, World};
 
 use super::super::controller::{is_out_of_service, is_pod_terminated, node_name};
 use super::super::notes::{AsksForNode, AsksToDeletePod, Collects, Why};
-use super::changes;
-use crate::controller_utils::pod_key;
+use crate::changes::changes;
+use crate::pods_were_seen::Deletions;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
@@ -108,47 +107,12 @@ impl Property for PodsInServiceStay {
     }
 }
 
-/// The pods whose deletion somebody asked for who had seen them, by their UIDs.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct CollectedPodsWereSeen {
-    asked: BTreeSet<Arc<str>>,
-}
-
-fn asks(note: &Note) -> Option<&Arc<str>> {
-    let by_user = note.body.get().map(|AsksToDeletePod(uid)| uid);
-    by_user.or_else(|| note.body.get().map(|Collects { uid, .. }| uid))
-}
-
-impl Property for CollectedPodsWereSeen {
-    fn name(&self) -> &'static str {
-        "collected-pods-were-seen"
-    }
-
-    fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        if asks(note).is_some() {
-            return None;
-        }
-        let mut checked = Check::Idle;
-        for change in changes(note, &PODS) {
-            let now = change.now.as_ref().map(|kv| &kv.value);
-            let goes = now.is_none_or(Object::is_being_deleted);
-            let before = change.before.as_ref().map(|kv| &kv.value);
-            let Some(pod) = before.filter(|own| goes && !own.is_being_deleted()) else {
-                continue;
-            };
-            let (key, uid): (Item, _) = (pod_key(pod), pod.uid());
-            if !self.asked.contains(uid) {
-                let message =
-                    format!("the pod {key} goes, and nobody asked for that who saw {uid}");
-                return Some(violated("pod", &key, message));
-            }
-            checked = Check::Held;
-        }
-        Some(checked)
-    }
-
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        self.asked.extend(asks(note).cloned());
-        self.glance(world, note).unwrap_or(Check::Idle)
-    }
-}
+/// Who deletes a pod has seen it.
+pub(super) const COLLECTED_PODS_WERE_SEEN: Deletions = Deletions {
+    property: "collected-pods-were-seen",
+    asks: |note| {
+        let by_user = note.body.get().map(|AsksToDeletePod(uid)| uid);
+        by_user.or_else(|| note.body.get().map(|Collects { uid, .. }| uid))
+    },
+    concerns: |_, _| true,
+};

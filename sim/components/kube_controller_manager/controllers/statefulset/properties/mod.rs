@@ -5,6 +5,7 @@ mod end;
 mod own_view;
 mod pods;
 
+use crate::pods_were_seen::PodsWereSeen;
 use std::time::Duration;
 
 use wavetank_component::{Entry, PropertyInfo, Spec};
@@ -60,7 +61,7 @@ fn safe() -> Vec<PropertyInfo> {
             "deleted-pods-were-seen",
             "no pod of a StatefulSet goes whose deletion nobody asked for who saw it, and not an older one of its name",
             NEEDED,
-            |_| Box::new(pods::DeletedPodsWereSeen::default()),
+            |_| Box::new(PodsWereSeen::by(pods::DELETED_PODS_WERE_SEEN)),
         )
         .tested_by(&USED),
         PropertyInfo::new(

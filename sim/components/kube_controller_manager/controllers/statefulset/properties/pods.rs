@@ -1,32 +1,23 @@
 //! Which pods are made and deleted.
 
+use crate::changes::changes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wavetank_api::kinds::{CONTROLLER_REVISIONS, PODS, STATEFUL_SETS};
 use wavetank_api::{Object, json};
 use wavetank_engine::{Check, Note, Property, World};
-use wavetank_etcd::{Change, Committed};
 
 use super::super::notes::{AsksToDeletePod, DeletesPod, MakesPod, StatusIsInvalid, Why};
 use super::super::util::is_running_and_ready;
-use crate::controller_utils::{equal_revision, get_controller_of, pod_key};
+use crate::controller_utils::{equal_revision, get_controller_of};
+use crate::pods_were_seen::Deletions;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
-/// The changes of pods in a commit.
-fn changes(note: &Note) -> impl Iterator<Item = &Change<Object>> {
-    let commit = note.body.get::<Committed<Object>>();
-    let all = commit.into_iter().flat_map(|commit| commit.changes.iter());
-    all.filter(|change| {
-        let rest = change.key.strip_prefix(PODS.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    })
-}
-
 /// The UIDs of pods that a commit makes ready, or shows to be.
 fn ready_pods(note: &Note) -> impl Iterator<Item = &str> {
-    let pods = changes(note).filter_map(|change| Some(&change.now.as_ref()?.value));
+    let pods = changes(note, &PODS).filter_map(|change| Some(&change.now.as_ref()?.value));
     pods.filter(|pod| is_running_and_ready(pod.json()))
         .map(Object::uid)
 }
@@ -65,56 +56,25 @@ impl Property for OrderedPodsWait {
     }
 }
 
-/// The pods whose deletion somebody asked for, by their UIDs.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct DeletedPodsWereSeen {
-    asked: BTreeSet<Arc<str>>,
-}
-
-/// A pod that begins to go in a commit, if it is one of a set that stays: others the garbage collector takes.
-fn going<'a>(world: &World, change: &'a Change<Object>) -> Option<&'a Object> {
-    let before = &change.before.as_ref()?.value;
-    let goes = change
-        .now
-        .as_ref()
-        .is_none_or(|now| now.value.is_being_deleted());
-    let owner = get_controller_of(before.json())?;
+/// Is it a pod of a set that stays? Others the garbage collector takes.
+fn is_of_a_set_that_stays(world: &World, pod: &Object) -> bool {
+    let Some(owner) = get_controller_of(pod.json()) else {
+        return false;
+    };
     let name = json::text(owner, &["name"]);
-    let set = ClusterView(world).get(&STATEFUL_SETS.key(before.namespace(), name))?;
-    let stays = owner["uid"] == *set.value.uid() && !set.value.is_being_deleted();
-    (goes && stays && !before.is_being_deleted()).then_some(before)
+    let set = ClusterView(world).get(&STATEFUL_SETS.key(pod.namespace(), name));
+    set.is_some_and(|set| owner["uid"] == *set.value.uid() && !set.value.is_being_deleted())
 }
 
-impl Property for DeletedPodsWereSeen {
-    fn name(&self) -> &'static str {
-        "deleted-pods-were-seen"
-    }
-
-    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
-        let body = &note.body;
-        if body.get::<DeletesPod>().is_some() || body.get::<AsksToDeletePod>().is_some() {
-            return None;
-        }
-        let mut checked = Check::Idle;
-        for pod in changes(note).filter_map(|change| going(world, change)) {
-            let (key, uid) = (pod_key(pod), pod.uid());
-            if !self.asked.contains(uid) {
-                let message =
-                    format!("the pod {key} goes, and nobody asked for that who saw {uid}");
-                return Some(violated("pod", &key, message));
-            }
-            checked = Check::Held;
-        }
-        Some(checked)
-    }
-
-    fn note(&mut self, world: &World, note: &Note) -> Check {
+/// Who deletes a pod has seen it.
+pub(super) const DELETED_PODS_WERE_SEEN: Deletions = Deletions {
+    property: "deleted-pods-were-seen",
+    asks: |note| {
         let by_controller = note.body.get().map(|DeletesPod { uid, .. }| uid);
-        let by_user = || note.body.get().map(|AsksToDeletePod(uid)| uid);
-        self.asked.extend(by_controller.or_else(by_user).cloned());
-        self.glance(world, note).unwrap_or(Check::Idle)
-    }
-}
+        by_controller.or_else(|| note.body.get().map(|AsksToDeletePod(uid)| uid))
+    },
+    concerns: is_of_a_set_that_stays,
+};
 
 /// `unchanged-pods-are-kept`
 pub(super) fn has_changed(world: &World, note: &Note) -> Check {

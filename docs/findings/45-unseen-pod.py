@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finding 46: a pod that the controller has not seen yet is evicted, and forgotten. The proxy holds the controller's watch of pods, and
+"""Finding 45: a pod that the controller has not seen yet is evicted, and forgotten. The proxy holds the controller's watch of pods, and
 then lets it pass up to the first event of a pod that goes, as a slow watch may. Only the disruption controller runs."""
 import sys
 import threading

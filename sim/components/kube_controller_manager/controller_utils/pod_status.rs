@@ -2,15 +2,13 @@
 
 use serde_json::json;
 use wavetank_api::json::{self, Json, Map};
-
-/// By what conditions are told apart.
-const MERGE_KEY: &str = "type";
+use wavetank_components::conditions::patch_of_conditions;
 
 /// `UpdatePodCondition`, of a condition that is new as of `now`.
-pub(super) fn update_pod_condition(status: &mut Json, mut condition: Json, now: &str) {
+pub fn update_pod_condition(status: &mut Json, mut condition: Json, now: &str) {
     condition["lastTransitionTime"] = now.into();
     let mut conditions = json::list(status, &["conditions"]).to_vec();
-    let same = |own: &&mut Json| own[MERGE_KEY] == condition[MERGE_KEY];
+    let same = |own: &&mut Json| own["type"] == condition["type"];
     match conditions.iter_mut().find(same) {
         Some(old) => {
             if old["status"] == condition["status"] {
@@ -24,7 +22,7 @@ pub(super) fn update_pod_condition(status: &mut Json, mut condition: Json, now: 
 }
 
 /// `preparePatchBytesForPodStatus`, of which phase, generation and conditions may differ; the UID is a precondition.
-pub(super) fn prepare_patch_bytes_for_pod_status(uid: &str, old: &Json, new: &Json) -> Json {
+pub fn prepare_patch_bytes_for_pod_status(uid: &str, old: &Json, new: &Json) -> Json {
     let mut status = Map::new();
     for field in ["observedGeneration", "phase"] {
         if old.get(field) != new.get(field) {
@@ -32,47 +30,24 @@ pub(super) fn prepare_patch_bytes_for_pod_status(uid: &str, old: &Json, new: &Js
         }
     }
     let (before, after) = (conditions(old), conditions(new));
-    let changed: Vec<Json> = after
+    let is_new = |own: &Json| !before.iter().any(|old| old["type"] == own["type"]);
+    // Go's zero time is written as null.
+    let after: Vec<Json> = after
         .iter()
-        .filter_map(|own| patch_of_condition(before, own))
+        .map(|own| {
+            let mut own = own.clone();
+            if is_new(&own) {
+                own["lastProbeTime"] = Json::Null;
+            }
+            own
+        })
         .collect();
-    if !changed.is_empty() {
-        // A list that was not there comes as a whole.
-        if !before.is_empty() {
-            let order = after
-                .iter()
-                .map(|own| json!({MERGE_KEY: own[MERGE_KEY].clone()}));
-            let order: Vec<Json> = order.collect();
-            status.insert("$setElementOrder/conditions".to_owned(), order.into());
-        }
-        status.insert("conditions".to_owned(), changed.into());
-    }
+    status.extend(patch_of_conditions(before, &after));
     json!({"metadata": {"uid": uid}, "status": status})
 }
 
 fn conditions(status: &Json) -> &[Json] {
     json::list(status, &["conditions"])
-}
-
-/// What is new in a condition, with its type; none if nothing is.
-fn patch_of_condition(before: &[Json], own: &Json) -> Option<Json> {
-    let Some(old) = before.iter().find(|old| old[MERGE_KEY] == own[MERGE_KEY]) else {
-        // Go's zero time is written as null.
-        let mut new = own.clone();
-        new["lastProbeTime"] = Json::Null;
-        return Some(new);
-    };
-    let own = own.as_object()?;
-    let mut new: Map = own
-        .iter()
-        .filter(|(field, value)| old.get(*field) != Some(*value))
-        .map(|(field, value)| (field.clone(), value.clone()))
-        .collect();
-    if new.is_empty() {
-        return None;
-    }
-    new.insert(MERGE_KEY.to_owned(), own[MERGE_KEY].clone());
-    Some(new.into())
 }
 
 #[cfg(test)]

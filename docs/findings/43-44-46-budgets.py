@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Findings 44, 45 and 47: budgets whose status stays wrong. Of several budgets over the same pods one hears of a change; none hears
+"""Findings 43, 44 and 46: budgets whose status stays wrong. Of several budgets over the same pods one hears of a change; none hears
 that a workload is scaled; and a sync that has failed twice is not tried again. Only the disruption controller runs."""
 import sys
 import time
@@ -60,7 +60,7 @@ with Cluster() as cluster:
 
     shown = []
     with Manager(cluster, kubeconfig, ['disruption-controller']):
-        say('44: eight budgets over the same three pods')
+        say('43: eight budgets over the same three pods')
         make_pods('several', 3)
         names = [f'several-{n}' for n in range(8)]
         for name in names:
@@ -81,7 +81,7 @@ with Cluster() as cluster:
             say(f'the others are deleted, and the only ready pod is evicted: {code}')
             shown.append(code == 201)
 
-        say('45: a ReplicaSet is scaled, and gets no pods')
+        say('44: a ReplicaSet is scaled, and gets no pods')
         make_pods('scaled', 2, make_set('scaled', 2))
         make_budget('scaled', 'scaled', maxUnavailable=1)
         until(lambda: is_healthy('scaled', 2), 60) or sys.exit('the budget does not settle')
@@ -91,7 +91,7 @@ with Cluster() as cluster:
         say(f'{SECONDS} s after it was scaled to 5: {told("scaled")}')
         shown.append(status('scaled')['expectedPods'] == 2)
 
-        say('47: the Scale of a ReplicaSet whose Deployment is gone is refused for a while')
+        say('46: the Scale of a ReplicaSet whose Deployment is gone is refused for a while')
         gone = owner('Deployment', 'gone', '00000000-0000-0000-0000-000000000000')
         make_pods('refused', 2, make_set('refused', 2, gone))
         rule = Rule('GET', '/replicasets/refused/scale', refuse=True, times=1000)
