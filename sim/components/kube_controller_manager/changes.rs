@@ -4,15 +4,22 @@ use wavetank_api::{Object, Resource};
 use wavetank_engine::Note;
 use wavetank_etcd::{Change, Committed};
 
-/// The changes of objects of this kind, if a note tells of a commit.
+/// All of them, if a note tells of a commit.
+pub(crate) fn all_changes(note: &Note) -> &[Change<Object>] {
+    let commit = note.body.get::<Committed<Object>>();
+    commit.map_or(&[], |commit| &commit.changes)
+}
+
+/// Is it one of an object of this kind?
+pub(crate) fn is_of(change: &Change<Object>, of: &Resource) -> bool {
+    let rest = change.key.strip_prefix(of.registry);
+    rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Those of objects of this kind.
 pub(crate) fn changes<'a>(
     note: &'a Note,
     of: &'static Resource,
 ) -> impl Iterator<Item = &'a Change<Object>> {
-    let commit = note.body.get::<Committed<Object>>();
-    let all = commit.into_iter().flat_map(|commit| commit.changes.iter());
-    all.filter(|change| {
-        let rest = change.key.strip_prefix(of.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    })
+    all_changes(note).iter().filter(|change| is_of(change, of))
 }

@@ -84,7 +84,7 @@ impl Events {
         }
     }
 
-    /// `updatePod`, which upstream does not look at what the pod was in.
+    /// `updatePod`. Upstream does not look at which budget the pod was in.
     fn update_pod(self, rx: Rx, old: &Stored, new: &Stored) {
         let labels = |pod: &Stored| json::at(pod.object.json(), &["metadata", "labels"]).cloned();
         if labels(old) != labels(new) && !self.defects.has(DisruptionDefect::LostPodsAreNotTold) {

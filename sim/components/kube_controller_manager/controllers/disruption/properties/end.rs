@@ -21,7 +21,8 @@ use super::super::status::{
     disrupted_pods, disruption_allowed,
 };
 use super::super::sync::{asks_for_scale, expected};
-use super::{CHANGES_SETTLE_WITHIN, all_changes, is_of};
+use super::CHANGES_SETTLE_WITHIN;
+use crate::changes::{all_changes, is_of};
 use crate::controller_utils::{get_controller_of, is_pod_ready, pod_key};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;

@@ -11,7 +11,7 @@ use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::Revision;
 
 use super::super::status::disrupted_pods;
-use super::changes;
+use crate::changes::changes;
 use crate::controller_utils::is_pod_ready;
 use wavetank_components::promises::violated;
 

@@ -11,11 +11,9 @@ mod evictions;
 
 use std::time::Duration;
 
-use wavetank_api::{Object, Resource};
 use wavetank_apiserver::{Evicts, LetGoBy, RefusesEviction};
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Note, Reached, World};
-use wavetank_etcd::{Change, Committed};
 
 use super::controller::DELETION_TIMEOUT;
 use super::notes::TakesBackDisruption;
@@ -144,21 +142,4 @@ fn reaches(
     PropertyInfo::new(name, about, NEEDED, move |_| {
         Box::new(Reached { name, here })
     })
-}
-
-/// The changes of a commit.
-fn all_changes(note: &Note) -> &[Change<Object>] {
-    let commit = note.body.get::<Committed<Object>>();
-    commit.map_or(&[], |commit| &commit.changes)
-}
-
-/// Is it one of this resource?
-fn is_of(change: &Change<Object>, of: &Resource) -> bool {
-    let rest = change.key.strip_prefix(of.registry);
-    rest.is_some_and(|rest| rest.starts_with('/'))
-}
-
-/// The changes of a resource's objects in a commit.
-fn changes<'a>(note: &'a Note, of: &'static Resource) -> impl Iterator<Item = &'a Change<Object>> {
-    all_changes(note).iter().filter(|change| is_of(change, of))
 }

@@ -1,6 +1,5 @@
 //! What is true once all has been well for a while.
 
-use crate::changes::changes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{NODES, PODS};
 use wavetank_client::workqueue::Item;
 use wavetank_components::nodes::node_is_lost;
-use wavetank_engine::{Check, Note, Property, World};
+use wavetank_engine::{Check, Note, Property, Stable, World};
 use wavetank_etcd::{Change, KeyValue};
 
 use super::super::controller::CONTROLLER;
@@ -18,6 +17,7 @@ use super::super::notes::{MarksPod, MarksUnknown, Taints};
 use super::super::pods::node_name;
 use super::super::tainting::{no_execute_taints, no_schedule_taints};
 use super::super::zones::{ZoneState, compute_zone_state, get_zone_key};
+use crate::changes::changes;
 use crate::controller_utils::{pod_key, taint_exists, taint_set_diff, taints};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
@@ -30,64 +30,30 @@ fn ready(node: &Object) -> Option<Item> {
 }
 
 /// Are nodes taken for what they are?
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct LostNodesAreKnown {
-    after: Duration,
+fn are_taken_for_what_they_are(world: &World) -> Check {
+    if !somebody_runs(world, CONTROLLER) {
+        return Check::Idle;
+    }
+    for node in ClusterView(world).all(NODES.registry) {
+        let name = node.name();
+        let is_taken = ready(node);
+        let message = match (node_is_lost(world, name), is_taken.as_deref()) {
+            (Some(true), Some("True")) => "is lost and is taken for ready",
+            (Some(false), Some("Unknown")) => "lives and is taken for lost",
+            _ => continue,
+        };
+        return violated("node", name, format!("the node {name} {message}"));
+    }
+    Check::Held
 }
 
-impl LostNodesAreKnown {
-    /// The calm has to last so long before that is known.
-    pub fn after(after: Duration) -> LostNodesAreKnown {
-        LostNodesAreKnown { after }
-    }
-}
-
-impl Property for LostNodesAreKnown {
-    fn name(&self) -> &'static str {
-        "lost-nodes-are-known"
-    }
-
-    fn glance(&self, _: &World, _: &Note) -> Option<Check> {
-        Some(Check::Idle)
-    }
-
-    fn note(&mut self, _: &World, _: &Note) -> Check {
-        Check::Idle
-    }
-
-    fn calm(&mut self, _: &World) -> Option<Duration> {
-        Some(self.after)
-    }
-
-    fn deadline(&mut self, world: &World) -> Check {
-        if !somebody_runs(world, CONTROLLER) {
-            return Check::Idle;
-        }
-        for node in ClusterView(world).all(NODES.registry) {
-            let name = node.name();
-            let is_taken = ready(node);
-            let message = match (node_is_lost(world, name), is_taken.as_deref()) {
-                (Some(true), Some("True")) => "is lost and is taken for ready",
-                (Some(false), Some("Unknown")) => "lives and is taken for lost",
-                _ => continue,
-            };
-            return violated("node", name, format!("the node {name} {message}"));
-        }
-        Check::Held
-    }
-}
-
-/// Are taints those of conditions?
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct TaintsMatchConditions {
-    after: Duration,
-}
-
-impl TaintsMatchConditions {
-    /// The calm has to last so long before they are.
-    pub fn after(after: Duration) -> TaintsMatchConditions {
-        TaintsMatchConditions { after }
-    }
+pub(super) fn lost_nodes_are_known(after: Duration) -> Stable {
+    Stable::new(
+        "lost-nodes-are-known",
+        after,
+        |_, _| Check::Idle,
+        are_taken_for_what_they_are,
+    )
 }
 
 /// The states of zones as their nodes are stored.
@@ -138,41 +104,33 @@ fn wrong(node: &Json, gives_tokens: bool) -> Option<String> {
     }
 }
 
-impl Property for TaintsMatchConditions {
-    fn name(&self) -> &'static str {
-        "taints-match-conditions"
+/// Are taints those of conditions?
+fn match_conditions(world: &World) -> Check {
+    if !somebody_runs(world, CONTROLLER) {
+        return Check::Idle;
     }
-
-    fn glance(&self, _: &World, _: &Note) -> Option<Check> {
-        Some(Check::Idle)
-    }
-
-    fn note(&mut self, _: &World, _: &Note) -> Check {
-        Check::Idle
-    }
-
-    fn calm(&mut self, _: &World) -> Option<Duration> {
-        Some(self.after)
-    }
-
-    fn deadline(&mut self, world: &World) -> Check {
-        if !somebody_runs(world, CONTROLLER) {
-            return Check::Idle;
+    let nodes = ClusterView(world).all(NODES.registry);
+    let states = states(&nodes);
+    let is_full = |state: &ZoneState| *state == ZoneState::FullDisruption;
+    let all_are_full = states.values().all(is_full);
+    for node in nodes {
+        let state = states.get(&get_zone_key(node.json()));
+        let is_partial = state == Some(&ZoneState::PartialDisruption);
+        if let Some(what) = wrong(node.json(), !(all_are_full || is_partial)) {
+            let name = node.name();
+            return violated("node", name, format!("the node {name} {what}"));
         }
-        let nodes = ClusterView(world).all(NODES.registry);
-        let states = states(&nodes);
-        let is_full = |state: &ZoneState| *state == ZoneState::FullDisruption;
-        let all_are_full = states.values().all(is_full);
-        for node in nodes {
-            let state = states.get(&get_zone_key(node.json()));
-            let is_partial = state == Some(&ZoneState::PartialDisruption);
-            if let Some(what) = wrong(node.json(), !(all_are_full || is_partial)) {
-                let name = node.name();
-                return violated("node", name, format!("the node {name} {what}"));
-            }
-        }
-        Check::Held
     }
+    Check::Held
+}
+
+pub(super) fn taints_match_conditions(after: Duration) -> Stable {
+    Stable::new(
+        "taints-match-conditions",
+        after,
+        |_, _| Check::Idle,
+        match_conditions,
+    )
 }
 
 /// Pods of which somebody said that they are ready when their node was not: no controller knows better.

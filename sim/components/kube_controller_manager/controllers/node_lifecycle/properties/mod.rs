@@ -44,7 +44,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "lost-nodes-are-known",
             "some time after calm a node that is lost is not taken for ready, and one that is not lost is not taken for lost",
             NEEDED,
-            |settled| Box::new(end::LostNodesAreKnown::after(settled)),
+            |settled| Box::new(end::lost_nodes_are_known(settled)),
         )
         .fits(have_heartbeats)
         .tested_by(&USED),
@@ -52,7 +52,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "taints-match-conditions",
             "some time after calm the taints of each node are those of its conditions, and of its zone",
             NEEDED,
-            |settled| Box::new(end::TaintsMatchConditions::after(settled)),
+            |settled| Box::new(end::taints_match_conditions(settled)),
         )
         .tested_by(&USED),
         PropertyInfo::new(
