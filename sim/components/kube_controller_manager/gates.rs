@@ -39,6 +39,8 @@ gates! {
     /// (`StaleControllerConsistencyJob`, beta), and keeps no start while it is suspended
     /// (`MutableSchedulingDirectivesForSuspendedJobs`, beta).
     pub JOB_CONTROLLER = Gate::since(1, 36);
+    /// The CronJob controller in the form that is here: `ControllerV2` (beta in 1.21), with what was mended in it since.
+    pub CRON_JOB_CONTROLLER = Gate::since(1, 36);
     /// The controller of disruption budgets in the form that is here: a budget says what became of its last sync, and a pod that
     /// was to be evicted and is not does not say so for ever.
     pub DISRUPTION_CONTROLLER = Gate::since(1, 36);
