@@ -19,6 +19,7 @@ mod crd_defects;
 mod daemon_defects;
 mod defects;
 mod determinism;
+mod cron_defects;
 mod disruption_defects;
 mod endpoints_defects;
 mod etcd_defects;
