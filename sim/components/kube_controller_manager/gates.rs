@@ -46,6 +46,8 @@ gates! {
     pub DISRUPTION_CONTROLLER = Gate::since(1, 36);
     /// A Job whose next pod has to wait says how many are active (PR #139457).
     pub BACKED_OFF_JOBS_HAVE_PODS = Gate::since(1, 37);
+    /// The Job of a time that was made before is looked up in its namespace (PR #136920).
+    pub EXISTING_JOBS_ARE_FOUND = Gate::since(1, 37);
     /// The node lifecycle controller in the form that is here: taint eviction is a controller of its own
     /// (`SeparateTaintEvictionController`, beta in 1.29), and a node may be silent for 50 s.
     pub NODE_LIFECYCLE_CONTROLLER = Gate::since(1, 36);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wavetank_api::cron::parse_standard;
 use wavetank_api::kinds::{CRON_JOBS, JOBS};
-use wavetank_api::{Json, Object, Stamp, json};
+use wavetank_api::{Json, Object, Stamp, Stored, json};
 use wavetank_client::RestClient;
 use wavetank_client::informer::{HandlerSpec, Lister, Notice};
 use wavetank_client::leader_election::Leading;
@@ -72,7 +72,7 @@ impl Events {
         match notice {
             // `addJob`
             Notice::Added { new, .. } => self.enqueue_owner(rx, &new.object),
-            Notice::Updated { old, new } => self.update_job(rx, &old.object, &new.object),
+            Notice::Updated { old, new } => self.update_job(rx, old, new),
             // `deleteJob`
             Notice::Deleted(gone) => {
                 if let Some(last) = &gone.last {
@@ -83,11 +83,11 @@ impl Events {
     }
 
     /// `updateJob`. The same version comes again with a resync only.
-    fn update_job(self, rx: Rx, old: &Object, job: &Object) {
-        let version = |of: &Object| json::text(of.json(), &["metadata", "resourceVersion"]).to_owned();
-        if version(old) == version(job) {
+    fn update_job(self, rx: Rx, old: &Stored, job: &Stored) {
+        if old.resource_version == job.resource_version {
             return;
         }
+        let (old, job) = (&old.object, &job.object);
         if get_controller_of(old.json()) != get_controller_of(job.json()) {
             self.enqueue_owner(rx, old);
         }

@@ -14,11 +14,11 @@ const HUNDRED_MISSED_TIMES_END_IT: Defect = Defect::known(
 
 const EXISTING_JOBS_ARE_NOT_TAKEN_UP: Defect = Defect::known(
     "existing-jobs-are-not-taken-up",
-    "PR #120649 (1.29)",
-    "a Job was made, and the status could not say so: it is tried to be made again and again, and the status never says so",
+    "k/k#136918, PR #136920 (1.37)",
+    "a Job was made, and the status could not say so: it is looked up without its namespace, and the status never says so",
 )
-.ships(Gate::NEVER)
-.fits_only(gates::CRON_JOB_CONTROLLER);
+.fits_only(gates::CRON_JOB_CONTROLLER)
+.until(gates::EXISTING_JOBS_ARE_FOUND);
 
 const MISSED_TIMES_ARE_EVEN: Defect = Defect::known(
     "missed-times-are-even",
@@ -70,15 +70,22 @@ const RESUMED_SCHEDULES_WAIT: Defect = Defect::known(
 
 const FIX_GO_ON_AFTER_FOREIGN_JOBS: Defect = Defect::fix(
     "fix-go-on-after-foreign-jobs",
-    "FINDINGS.md, 47",
+    "FINDINGS.md, 49",
     "a CronJob whose next Job cannot be made, as one of that name is another's, is looked at again at its next time",
 )
 .fits_only(gates::CRON_JOB_CONTROLLER);
 
 const FIX_FIND_MISSED_TIMES: Defect = Defect::fix(
     "fix-find-missed-times",
-    "FINDINGS.md, 48",
+    "FINDINGS.md, 47",
     "the most recent time of a schedule that was missed is found also where the times lie unevenly",
+)
+.fits_only(gates::CRON_JOB_CONTROLLER);
+
+const FIX_DELAY_FROM_LAST_TIME: Defect = Defect::fix(
+    "fix-delay-from-last-time",
+    "FINDINGS.md, 48",
+    "a CronJob with `@every` counts from its last time, also where its starting deadline is shorter than that delay",
 )
 .fits_only(gates::CRON_JOB_CONTROLLER);
 
@@ -95,5 +102,6 @@ defects! {
         ResumedSchedulesWait = RESUMED_SCHEDULES_WAIT,
         FixGoOnAfterForeignJobs = FIX_GO_ON_AFTER_FOREIGN_JOBS,
         FixFindMissedTimes = FIX_FIND_MISSED_TIMES,
+        FixDelayFromLastTime = FIX_DELAY_FROM_LAST_TIME,
     }
 }

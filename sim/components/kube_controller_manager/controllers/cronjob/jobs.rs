@@ -74,7 +74,6 @@ pub(super) fn get_job_from_template2(cron_job: &Object, time: Stamp) -> Json {
         "kind": JOBS.kind,
         "metadata": {
             "name": get_job_name(cron_job.name(), time),
-            "namespace": cron_job.namespace(),
             "annotations": {},
             "ownerReferences": [owner.json()],
         },

@@ -279,18 +279,20 @@ impl ControllerV2 {
         });
         let post = Request::new(Method::Post, JOBS.path(cron_job.namespace(), ""));
         let made = match self.rest.object(rx, post.with(job)).await {
-            Err(error)
-                if error.is(Reason::AlreadyExists)
-                    && !self.defects.has(CronJobDefect::ExistingJobsAreNotTakenUp) =>
-            {
-                let found = self.get_job(rx, cron_job.namespace(), &name).await?;
+            Err(error) if error.is(Reason::AlreadyExists) => {
+                // What `getJobFromTemplate2` makes has no namespace, and nothing is found without one.
+                let namespace = match self.defects.has(CronJobDefect::ExistingJobsAreNotTakenUp) {
+                    true => "",
+                    false => cron_job.namespace(),
+                };
+                let found = self.get_job(rx, namespace, &name).await?;
                 if !is_controlled_by(found.object.json(), cron_job.uid()) {
                     rx.note(JobIsForeign {
                         job: pod_key(&found.object),
                     });
                     // Upstream does not look at the CronJob again.
-                    let goes_on = self.defects.has(CronJobDefect::FixGoOnAfterForeignJobs);
                     let after = next_schedule_time_duration(json, now, schedule, self.defects);
+                    let goes_on = self.defects.has(CronJobDefect::FixGoOnAfterForeignJobs);
                     return Ok(goes_on.then_some(after));
                 }
                 if in_active_list(json, found.object.uid()) {

@@ -66,7 +66,11 @@ pub(super) fn most_recent_schedule_time(
 ) -> Result<MostRecent, String> {
     let made = stamp(cron_job, &["metadata", "creationTimestamp"]).unwrap_or(now);
     let mut earliest = last_schedule_time(cron_job).unwrap_or(made);
+    // A constant delay begins where the last one ended.
+    let is_fixed = matches!(schedule, Schedule::Every(_))
+        && defects.has(CronJobDefect::FixDelayFromLastTime);
     if include_starting_deadline_seconds
+        && !is_fixed
         && let Some(seconds) = starting_deadline_seconds(cron_job)
         && !defects.has(CronJobDefect::StartingDeadlinesAreIgnored)
     {
@@ -190,6 +194,24 @@ mod tests {
             let now = format!("2026-01-01T{now}Z");
             assert_eq!(most_recent(spec, &now, none), (time, missed), "{spec}");
         }
+    }
+
+    /// A constant delay that is longer than the deadline never ends upstream.
+    #[test]
+    fn a_constant_delay_ends_with_the_fix() {
+        let cron_job = json!({
+            "metadata": {"creationTimestamp": "2026-01-01T10:00:00Z"},
+            "spec": {"startingDeadlineSeconds": 8},
+        });
+        let schedule = parse_standard("@every 20s").expect("a schedule");
+        let now = Stamp::parse("2026-01-01T10:00:20.1Z").expect("an instant");
+        let time = |defects| {
+            let found = most_recent_schedule_time(&cron_job, now, &schedule, true, defects);
+            found.expect("it has times").time.map(Stamp::seconds)
+        };
+        assert_eq!(time(Set::default()), None);
+        let fixed = [CronJobDefect::FixDelayFromLastTime].into_iter().collect();
+        assert_eq!(time(fixed), Some("2026-01-01T10:00:20Z".to_owned()));
     }
 
     /// Two times lie a minute apart, and the next ones an hour later: upstream looks between these only.
