@@ -14,4 +14,5 @@ pins! {
     fix_go_on_after_foreign_jobs: "fix-go-on-after-foreign-jobs",
     fix_find_missed_times: "fix-find-missed-times",
     fix_delay_from_last_time: "fix-delay-from-last-time",
+    fix_active_by_uid: "fix-active-by-uid",
 }

@@ -92,7 +92,9 @@ pub fn parse_standard(spec: &str) -> Result<Schedule, String> {
     let fields: Vec<&str> = spec.split_whitespace().collect();
     let [minute, hour, day_of_month, month, day_of_week] = fields[..] else {
         let (found, shown) = (fields.len(), fields.join(" "));
-        return Err(format!("expected exactly 5 fields, found {found}: [{shown}]"));
+        return Err(format!(
+            "expected exactly 5 fields, found {found}: [{shown}]"
+        ));
     };
     Ok(Schedule::At(Fields {
         minute: get_field(minute, MINUTES)?,
@@ -242,7 +244,10 @@ fn parse_descriptor(descriptor: &str) -> Result<Schedule, String> {
                 return Err(format!("unrecognized descriptor: {descriptor}"));
             };
             let nanos = parse_duration(delay).map_err(|why| {
-                format!("failed to parse duration {descriptor}: time: {why} {}", quote(delay))
+                format!(
+                    "failed to parse duration {descriptor}: time: {why} {}",
+                    quote(delay)
+                )
             })?;
             // `Every`: at least a second, and whole ones.
             let seconds = i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX);
@@ -275,7 +280,9 @@ fn parse_duration(text: &str) -> Result<i128, String> {
             Some(after) => after.split_at(digits(after)),
             None => ("", after),
         };
-        let unit = after.bytes().take_while(|own| *own != b'.' && !own.is_ascii_digit());
+        let unit = after
+            .bytes()
+            .take_while(|own| *own != b'.' && !own.is_ascii_digit());
         let (unit, after) = after.split_at(unit.count());
         if number.is_empty() && fraction.is_empty() {
             return Err(INVALID.to_owned());
@@ -360,7 +367,11 @@ impl Fields {
         let of_month = has(self.day_of_month, day.day());
         let of_week = has(self.day_of_week, day.weekday().to_sunday_zero_offset());
         let any = (self.day_of_month | self.day_of_week) & STAR_BIT != 0;
-        let of_days = if any { of_month && of_week } else { of_month || of_week };
+        let of_days = if any {
+            of_month && of_week
+        } else {
+            of_month || of_week
+        };
         has(self.month, day.month()) && of_days
     }
 }
@@ -384,23 +395,75 @@ mod tests {
     #[test]
     fn the_next_instant_is_that_of_the_library() {
         for (after, spec, expected) in [
-            ("2012-07-09T14:45:00Z", "0/15 * * * *", "2012-07-09T15:00:00Z"),
-            ("2012-07-09T14:59:59Z", "0/15 * * * *", "2012-07-09T15:00:00Z"),
-            ("2012-07-09T15:45:00Z", "20-35/15 * * * *", "2012-07-09T16:20:00Z"),
-            ("2012-07-09T23:46:00Z", "0/15 * * * *", "2012-07-10T00:00:00Z"),
-            ("2012-07-09T23:35:00Z", "0 0 9 Apr-Oct ?", "2012-08-09T00:00:00Z"),
-            ("2012-07-09T23:35:00Z", "0 0 */5 Apr,Aug,Oct Mon", "2012-08-01T00:00:00Z"),
-            ("2012-07-09T23:35:00Z", "0 0 */5 Oct Mon", "2012-10-01T00:00:00Z"),
-            ("2012-07-09T23:35:00Z", "0 0 * Feb Mon", "2013-02-04T00:00:00Z"),
-            ("2012-07-09T23:35:00Z", "0 0 * Feb Mon/2", "2013-02-01T00:00:00Z"),
+            (
+                "2012-07-09T14:45:00Z",
+                "0/15 * * * *",
+                "2012-07-09T15:00:00Z",
+            ),
+            (
+                "2012-07-09T14:59:59Z",
+                "0/15 * * * *",
+                "2012-07-09T15:00:00Z",
+            ),
+            (
+                "2012-07-09T15:45:00Z",
+                "20-35/15 * * * *",
+                "2012-07-09T16:20:00Z",
+            ),
+            (
+                "2012-07-09T23:46:00Z",
+                "0/15 * * * *",
+                "2012-07-10T00:00:00Z",
+            ),
+            (
+                "2012-07-09T23:35:00Z",
+                "0 0 9 Apr-Oct ?",
+                "2012-08-09T00:00:00Z",
+            ),
+            (
+                "2012-07-09T23:35:00Z",
+                "0 0 */5 Apr,Aug,Oct Mon",
+                "2012-08-01T00:00:00Z",
+            ),
+            (
+                "2012-07-09T23:35:00Z",
+                "0 0 */5 Oct Mon",
+                "2012-10-01T00:00:00Z",
+            ),
+            (
+                "2012-07-09T23:35:00Z",
+                "0 0 * Feb Mon",
+                "2013-02-04T00:00:00Z",
+            ),
+            (
+                "2012-07-09T23:35:00Z",
+                "0 0 * Feb Mon/2",
+                "2013-02-01T00:00:00Z",
+            ),
             ("2012-12-31T23:59:45Z", "* * * * *", "2013-01-01T00:00:00Z"),
-            ("2012-07-09T23:35:00Z", "0 0 29 Feb ?", "2016-02-29T00:00:00Z"),
+            (
+                "2012-07-09T23:35:00Z",
+                "0 0 29 Feb ?",
+                "2016-02-29T00:00:00Z",
+            ),
             ("2012-07-09T23:35:00Z", "59 23 31 2 *", "never"),
-            ("2012-07-09T23:35:00.5Z", "@every 1h30m", "2012-07-10T01:05:00Z"),
-            ("2012-07-09T23:35:00Z", "@every 1.5s", "2012-07-09T23:35:01Z"),
+            (
+                "2012-07-09T23:35:00.5Z",
+                "@every 1h30m",
+                "2012-07-10T01:05:00Z",
+            ),
+            (
+                "2012-07-09T23:35:00Z",
+                "@every 1.5s",
+                "2012-07-09T23:35:01Z",
+            ),
             ("2012-07-09T23:35:00Z", "@hourly", "2012-07-10T00:00:00Z"),
             ("2012-07-09T23:35:00Z", "@weekly", "2012-07-15T00:00:00Z"),
-            ("2012-07-09T23:35:00Z", "TZ=UTC @yearly", "2013-01-01T00:00:00Z"),
+            (
+                "2012-07-09T23:35:00Z",
+                "TZ=UTC @yearly",
+                "2013-01-01T00:00:00Z",
+            ),
         ] {
             assert_eq!(next(spec, after), expected, "{spec} after {after}");
         }
@@ -412,9 +475,15 @@ mod tests {
             ("", "empty spec string"),
             ("* * *", "expected exactly 5 fields, found 3: [* * *]"),
             ("60 * * * *", "end of range (60) above maximum (59): 60"),
-            ("5-2 * * * *", "beginning of range (5) beyond end of range (2): 5-2"),
+            (
+                "5-2 * * * *",
+                "beginning of range (5) beyond end of range (2): 5-2",
+            ),
             ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
-            ("*/0 * * * *", "step of range should be a positive number: */0"),
+            (
+                "*/0 * * * *",
+                "step of range should be a positive number: */0",
+            ),
             ("1-2-3 * * * *", "too many hyphens: 1-2-3"),
             ("*/2/3 * * * *", "too many slashes: */2/3"),
             (

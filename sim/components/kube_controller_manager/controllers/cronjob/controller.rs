@@ -109,7 +109,9 @@ impl Events {
 
     fn cron_job(self, rx: Rx, notice: &Notice) {
         match notice {
-            Notice::Updated { old, new } => self.update_cron_job(rx, old.object.json(), &new.object),
+            Notice::Updated { old, new } => {
+                self.update_cron_job(rx, old.object.json(), &new.object)
+            }
             _ => QUEUE.add(rx, notice.key()),
         }
     }

@@ -89,6 +89,13 @@ const FIX_DELAY_FROM_LAST_TIME: Defect = Defect::fix(
 )
 .fits_only(gates::CRON_JOB_CONTROLLER);
 
+const FIX_ACTIVE_BY_UID: Defect = Defect::fix(
+    "fix-active-by-uid",
+    "FINDINGS.md, 50",
+    "a Job that is listed as active is gone, if another one has its name by now",
+)
+.fits_only(gates::CRON_JOB_CONTROLLER);
+
 defects! {
     /// A mistake in the CronJob controller, or the fix of one.
     pub enum CronJobDefect in "CronJob controllers" {
@@ -103,5 +110,6 @@ defects! {
         FixGoOnAfterForeignJobs = FIX_GO_ON_AFTER_FOREIGN_JOBS,
         FixFindMissedTimes = FIX_FIND_MISSED_TIMES,
         FixDelayFromLastTime = FIX_DELAY_FROM_LAST_TIME,
+        FixActiveByUid = FIX_ACTIVE_BY_UID,
     }
 }

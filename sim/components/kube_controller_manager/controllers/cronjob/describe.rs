@@ -32,7 +32,10 @@ pub(super) fn note(note: &Note) -> Option<Description> {
             true => "which is to be replaced",
             false => "of which there are enough that are younger",
         };
-        return told(format!("asks for the deletion of the Job {job}, {why}"), job);
+        return told(
+            format!("asks for the deletion of the Job {job}, {why}"),
+            job,
+        );
     }
     let JobIsForeign { job } = note.body.get()?;
     told(format!("finds that the Job {job} is another's"), job)

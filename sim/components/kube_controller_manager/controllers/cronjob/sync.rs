@@ -109,7 +109,9 @@ impl ControllerV2 {
             let mut all: Vec<&Stored> = jobs.iter().collect();
             all.retain(|job| get_finished_status(job.object.json()) == Some(ended));
             // `removeOldestJobs`
-            let excess = all.len().saturating_sub(usize::try_from(limit).unwrap_or(0));
+            let excess = all
+                .len()
+                .saturating_sub(usize::try_from(limit).unwrap_or(0));
             all.sort_by_key(|job| by_job_start_time(&job.object));
             for job in all.into_iter().take(excess) {
                 if self.delete_job(rx, work, &job.object, false).await {
@@ -174,12 +176,16 @@ impl ControllerV2 {
                 continue;
             }
             let text = |field| json::text(&listed, &[field]);
-            match self.get_job(rx, text("namespace"), text("name")).await {
-                Err(error) if error.is(Reason::NotFound) => {
-                    delete_from_active_list(work.change(), uid);
-                    work.updates = true;
+            let is_gone = match self.get_job(rx, text("namespace"), text("name")).await {
+                Err(error) if error.is(Reason::NotFound) => true,
+                found => {
+                    let is_another = found?.object.uid() != uid;
+                    is_another && self.defects.has(CronJobDefect::FixActiveByUid)
                 }
-                found => drop(found?),
+            };
+            if is_gone {
+                delete_from_active_list(work.change(), uid);
+                work.updates = true;
             }
         }
         Ok(())

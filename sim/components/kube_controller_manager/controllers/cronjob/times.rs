@@ -67,8 +67,8 @@ pub(super) fn most_recent_schedule_time(
     let made = stamp(cron_job, &["metadata", "creationTimestamp"]).unwrap_or(now);
     let mut earliest = last_schedule_time(cron_job).unwrap_or(made);
     // A constant delay begins where the last one ended.
-    let is_fixed = matches!(schedule, Schedule::Every(_))
-        && defects.has(CronJobDefect::FixDelayFromLastTime);
+    let is_fixed =
+        matches!(schedule, Schedule::Every(_)) && defects.has(CronJobDefect::FixDelayFromLastTime);
     if include_starting_deadline_seconds
         && !is_fixed
         && let Some(seconds) = starting_deadline_seconds(cron_job)

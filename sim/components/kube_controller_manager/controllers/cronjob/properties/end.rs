@@ -42,7 +42,9 @@ fn schedule(cron_job: &Json) -> &str {
 /// Its schedule, if it is one and goes on.
 fn running(cron_job: &Json) -> Option<Schedule> {
     let is_suspended = json::at(cron_job, &["spec", "suspend"]) == Some(&Json::Bool(true));
-    parse_standard(schedule(cron_job)).ok().filter(|_| !is_suspended)
+    parse_standard(schedule(cron_job))
+        .ok()
+        .filter(|_| !is_suspended)
 }
 
 impl SchedulesGoOn {
@@ -65,7 +67,9 @@ impl SchedulesGoOn {
             since = since.max(now.plus_seconds(-2 * PAST));
         }
         let times = std::iter::successors(schedule.next(since), |own| schedule.next(*own));
-        times.take_while(|own| *own <= now.plus_seconds(-PAST)).last()
+        times
+            .take_while(|own| *own <= now.plus_seconds(-PAST))
+            .last()
     }
 }
 
@@ -189,7 +193,9 @@ fn history_is_short(world: &World) -> Check {
             jobs.retain(|job| has_ended_as(job.json(), kind));
             if jobs.len() as i64 > limit {
                 let (name, count) = (cron_job.name(), jobs.len());
-                let message = format!("the CronJob {name} has {count} Jobs that are {kind}, and is to keep {limit}");
+                let message = format!(
+                    "the CronJob {name} has {count} Jobs that are {kind}, and is to keep {limit}"
+                );
                 return violated("cronjob", name, message);
             }
         }

@@ -24,7 +24,9 @@ const USED: [Entry; 2] = [
 
 /// Users of Jobs alone may make one of any name.
 fn makes_jobs_alone(spec: &Spec) -> bool {
-    ["job-users", "batch-users"].iter().all(|users| spec.count(users) == 0)
+    ["job-users", "batch-users"]
+        .iter()
+        .all(|users| spec.count(users) == 0)
 }
 
 pub(super) fn all() -> Vec<PropertyInfo> {
@@ -99,12 +101,20 @@ fn reached() -> Vec<PropertyInfo> {
         reaches(
             "cron-job-was-replaced",
             "the controller replaced a Job that ran by another",
-            |_, note| note.body.get().is_some_and(|own: &DeletesJob| own.is_replaced),
+            |_, note| {
+                note.body
+                    .get()
+                    .is_some_and(|own: &DeletesJob| own.is_replaced)
+            },
         ),
         reaches(
             "job-history-was-cut",
             "the controller deleted a Job that has ended",
-            |_, note| note.body.get().is_some_and(|own: &DeletesJob| !own.is_replaced),
+            |_, note| {
+                note.body
+                    .get()
+                    .is_some_and(|own: &DeletesJob| !own.is_replaced)
+            },
         ),
     ];
     all.map(|own| own.fits(users)).into()
