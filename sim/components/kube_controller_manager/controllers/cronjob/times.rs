@@ -210,7 +210,7 @@ mod tests {
             found.expect("it has times").time.map(Stamp::seconds)
         };
         assert_eq!(time(Set::default()), None);
-        let fixed = [CronJobDefect::FixDelayFromLastTime].into_iter().collect();
+        let fixed = Set::default().with(CronJobDefect::FixDelayFromLastTime, true);
         assert_eq!(time(fixed), Some("2026-01-01T10:00:20Z".to_owned()));
     }
 
@@ -220,7 +220,7 @@ mod tests {
         let now = "2026-01-01T10:10:00Z";
         let found = most_recent("1,2 * * * *", now, Set::default());
         assert_eq!(found, (None, Missed::Few));
-        let fixed = [CronJobDefect::FixFindMissedTimes].into_iter().collect();
+        let fixed = Set::default().with(CronJobDefect::FixFindMissedTimes, true);
         let found = most_recent("1,2 * * * *", now, fixed);
         let expected = "2026-01-01T10:02:00Z".to_owned();
         assert_eq!(found, (Some(expected), Missed::Few));
