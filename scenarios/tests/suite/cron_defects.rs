@@ -1,9 +1,11 @@
 //! The defects of the CronJob controller that a seed of `cron-storm` shows. `existing-jobs-are-not-taken-up` is found by
-//! `cron-job-made`.
+//! `cron-job-made`, and `fix-find-missed-times` by `cron-missed`.
 
 use crate::support::pins::pins;
 
 pins! {
+    hundred_missed_times_end_it: "hundred-missed-times-end-it",
+    missed_times_are_even: "missed-times-are-even",
     missing_jobs_stay_active: "missing-jobs-stay-active",
     jobs_are_named_at_random: "jobs-are-named-at-random",
     forbid_asks_the_cache: "forbid-asks-the-cache",

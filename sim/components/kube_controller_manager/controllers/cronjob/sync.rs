@@ -232,10 +232,12 @@ impl ControllerV2 {
 
     /// What `Forbid` asks.
     fn is_something_active(&self, cron_job: &Json, jobs: &[Stored]) -> bool {
-        match self.defects.has(CronJobDefect::ForbidAsksTheCache) {
-            true => jobs.iter().any(|job| !is_job_finished(job.object.json())),
-            false => !active(cron_job).is_empty(),
+        if !self.defects.has(CronJobDefect::ForbidAsksTheCache) {
+            return !active(cron_job).is_empty();
         }
+        let uid = json::text(cron_job, &["metadata", "uid"]);
+        let mut own = jobs.iter().map(|job| job.object.json());
+        own.any(|job| is_controlled_by(job, uid) && !is_job_finished(job))
     }
 
     /// What `Replace` does before the next Job is made.

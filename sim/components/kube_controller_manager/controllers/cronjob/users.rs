@@ -11,7 +11,7 @@ use wavetank_engine::Name;
 use wavetank_components::users::{Client, NAMESPACE, Use, containers, named, text};
 
 /// So few that they are made again.
-const CRON_JOBS_USED: u64 = 3;
+const CRON_JOBS_USED: u64 = 5;
 
 /// What is done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -67,7 +67,7 @@ const SCHEDULES: [&str; 7] = [
     "@every 1s",
     "1,2 * * * *",
     "3,4,7 * * * *",
-    "5 * * * *",
+    "3,4 * * * *",
 ];
 const POLICIES: [&str; 4] = ["Allow", "Forbid", "Forbid", "Replace"];
 
@@ -176,8 +176,13 @@ async fn create(client: &Client, name: &str, asked: &Asked) {
         }
         _ => {}
     }
-    if let Some(suspended) = asked.suspended {
-        spec["suspend"] = suspended.into();
+    // Times are missed until it is resumed.
+    let suspended = match (asked.suspended, asked.what) {
+        (None, None) => client.rx.choose(3).await == 0,
+        (suspended, _) => suspended == Some(true),
+    };
+    if suspended {
+        spec["suspend"] = true.into();
     }
     let cron_job = json!({
         "apiVersion": CRON_JOBS.api_version(),
