@@ -40,7 +40,7 @@ struct Events {
     defects: Set<CronJobDefect>,
 }
 
-/// `NewControllerV2`
+/// Upstream's `NewControllerV2`
 pub(super) fn new(cx: &mut ControllerContext, workers: u32) -> Arc<dyn Controller> {
     let jobs = cx.informers.informer_for(&JOBS).lister();
     let cron_jobs = cx.informers.informer_for(&CRON_JOBS).lister();

@@ -325,7 +325,7 @@ impl ControllerV2 {
     }
 }
 
-/// `lastSuccessfulTime` is that of the Job that was completed last.
+/// When the Job was completed that was completed last is `lastSuccessfulTime`.
 fn note_success(work: &mut Work, job: &Json) {
     if get_finished_status(job) != Some("Complete") {
         return;
