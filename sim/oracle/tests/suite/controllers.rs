@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use serde_json::Value as Json;
-use wavetank_oracle::controllers::{self, Conformed, ControllerScore, bundled, replay, replay_while};
+use wavetank_oracle::controllers::{
+    self, Conformed, ControllerScore, bundled, replay, replay_while,
+};
 use wavetank_oracle::{Known, Replayed};
 
 static CONFORMED: LazyLock<Vec<Conformed>> = LazyLock::new(|| {
