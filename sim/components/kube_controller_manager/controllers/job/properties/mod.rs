@@ -8,8 +8,8 @@ mod ended;
 mod own_view;
 mod waits;
 
-use crate::changes::changes;
 use std::time::Duration;
+use wavetank_components::changes::changes;
 
 use wavetank_api::kinds::jobs::is_job_finished;
 use wavetank_component::{Entry, PropertyInfo, Spec};
