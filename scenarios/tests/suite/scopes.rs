@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 20] = [
+const LARGE_OTHERS: [&str; 15] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -199,16 +199,11 @@ const LARGE_OTHERS: [&str; 20] = [
     "definition-late",
     "definition-tear-down",
     "disruption-evictions",
-    "disruption-heard",
-    "job-deadline",
     "job-made-anew",
     "job-orphans",
-    "job-replaces",
     "job-suspended",
-    "node-cordon",
     "node-leases-stale",
     "node-outage",
-    "node-unwell",
     "quota-change",
     "quota-recount",
     "slices-stale",
