@@ -7,9 +7,9 @@ use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES};
 use wavetank_api::{Method, Request, Stamp, json};
 use wavetank_engine::Name;
 
-use super::super::endpointslice::{LABEL_MANAGED_BY, is_of_service};
+use super::super::endpointslice::is_of_service;
 use super::controller::IS_HEADLESS;
-use crate::endpoint_utils::CLUSTER_IP_NONE;
+use crate::endpoint_utils::{CLUSTER_IP_NONE, LABEL_MANAGED_BY};
 use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
 
 /// So few that they are made again, and take pods from each other.
