@@ -4,7 +4,7 @@
 //! `subsets` is how addresses of Endpoints are packed, `slices` what is said of EndpointSlices, `tracker` what a controller knows
 //! of those that it wrote, `defects` what may be wrong in that, and `notes` what it says of them. The rest is for properties:
 //! `expected` is which pods a Service selects, `late` what is written because of late changes, `own_slices` from which slices
-//! a controller may reconcile, and `awaited` for which it may wait.
+//! a controller may reconcile, and `awaited` for which it may wait. `slice_users` is what users do to slices.
 
 mod awaited;
 mod defects;
@@ -14,6 +14,7 @@ pub mod notes;
 mod own_slices;
 mod pods;
 mod projection;
+mod slice_users;
 mod slices;
 mod subsets;
 mod tracker;
@@ -30,6 +31,7 @@ pub use expected::{ports_at, says_ready, selected_pods};
 pub use late::{follows, services_concerned};
 pub use own_slices::OwnSlicesAreKnown;
 pub use pods::{PodWorkers, Queues};
+pub use slice_users::{SliceAct, act_on_slice};
 pub use slices::{
     EndpointSet, LABEL_MANAGED_BY, LABEL_SERVICE_NAME, TRIGGER_TIME, endpoints,
     endpoints_equal_beyond_hash, generation, get_endpoint_slice_prefix, hash_endpoint,

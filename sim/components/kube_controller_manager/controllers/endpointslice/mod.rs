@@ -19,9 +19,8 @@ use super::endpoints::USERS;
 use crate::declared::{Declared, Syncs};
 use crate::endpoint_utils::SliceTrackerDefect;
 use crate::{gates, runs};
-pub(super) use controller::CONTROLLER;
+pub(super) use controller::{CONTROLLER, MANAGER};
 use defects::EndpointSliceDefect;
-pub(super) use slices::is_of_service;
 use wavetank_components::nodes;
 
 const NEEDED: Need = Need {

@@ -26,7 +26,7 @@ pub(super) fn managed_by_controller(slice: &Object) -> bool {
 }
 
 /// Is it one that the controller keeps for the Service of this name?
-pub(crate) fn is_of_service(slice: &Object, namespace: &str, name: &str) -> bool {
+pub(super) fn is_of_service(slice: &Object, namespace: &str, name: &str) -> bool {
     is_of_service_of(slice, MANAGER, namespace, name)
 }
 
