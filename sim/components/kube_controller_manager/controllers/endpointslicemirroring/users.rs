@@ -59,7 +59,7 @@ const ALL: [(&str, What); 19] = [
 ];
 
 /// How often each is drawn: what keeps Endpoints from being mirrored is taken back more often than it is done.
-const DRAWN: [What; 30] = [
+const DRAWN: [What; 33] = [
     What::CreateService,
     What::CreateService,
     What::CreateService,
@@ -88,8 +88,11 @@ const DRAWN: [What; 30] = [
     What::Label,
     What::OfSlice(SliceAct::Change),
     What::OfSlice(SliceAct::Delete),
+    What::OfSlice(SliceAct::Delete),
     What::OfSlice(SliceAct::Take),
     What::OfSlice(SliceAct::Hold),
+    What::OfSlice(SliceAct::Hold),
+    What::OfSlice(SliceAct::LetGo),
 ];
 
 /// What Endpoints list.
@@ -132,7 +135,7 @@ impl Use for UsesEndpoints {
             Some(name) => name.clone(),
             None => format!("own{}", client.rx.choose(SERVICES_USED).await),
         };
-        let makes = matches!(what, What::Create | What::Change | What::Recreate);
+        let makes = matches!(what, What::Create | What::Change);
         let kind = match asked.kind {
             Some(kind) => kind,
             None if makes => client.one_of(&KINDS).await.to_owned(),
@@ -166,12 +169,13 @@ async fn act(client: &Client, what: What, name: &str, kind: &str) {
                 .await;
         }
         What::Unselect => unselect(client, name).await,
-        What::Create | What::Recreate => {
-            if what == What::Recreate {
+        What::Create => create(client, endpoints_of(name, subsets(kind))).await,
+        // As they were (`kubectl replace --force`).
+        What::Recreate => {
+            if let Some(now) = client.get(&ENDPOINTS, name).await {
                 client.ask(Request::new(Method::Delete, endpoints)).await;
+                create(client, endpoints_of(name, now["subsets"].clone())).await;
             }
-            let post = Request::new(Method::Post, ENDPOINTS.path(NAMESPACE, ""));
-            client.ask(post.with(endpoints_of(name, kind))).await;
         }
         What::Change => {
             client
@@ -218,17 +222,24 @@ fn service_without_selector(name: &str) -> Json {
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {
             "clusterIP": CLUSTER_IP_NONE,
+            // Without it one that has no selector is of both families, and cannot get one where there is one range.
+            "ipFamilyPolicy": "SingleStack",
             "ports": [{"port": 80}],
         },
     })
 }
 
-fn endpoints_of(name: &str, kind: &str) -> Json {
+async fn create(client: &Client, endpoints: Json) {
+    let post = Request::new(Method::Post, ENDPOINTS.path(NAMESPACE, ""));
+    client.ask(post.with(endpoints)).await;
+}
+
+fn endpoints_of(name: &str, subsets: Json) -> Json {
     json!({
         "apiVersion": ENDPOINTS.api_version(),
         "kind": ENDPOINTS.kind,
         "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": name}},
-        "subsets": subsets(kind),
+        "subsets": subsets,
     })
 }
 
