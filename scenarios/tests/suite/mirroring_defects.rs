@@ -1,12 +1,12 @@
-//! The defects of the controller that mirrors Endpoints that a seed of `mirroring-storm` shows. Of those of its tracker the storm of
-//! the other controller of slices shows one, and `slices-stale` the other.
+//! The defects of the controller that mirrors Endpoints that a seed of `mirroring-storm` shows. `matching-slices-are-not-tracked` is
+//! found by `mirrors-found`. Of those of its tracker the storm of the other controller of slices shows one, and `slices-stale` the
+//! other.
 
 use crate::support::pins::pins;
 
 pins! {
     mirrors_from_stale_slices: "mirrors-from-stale-slices",
     slices_of_another_uid_are_kept: "slices-of-another-uid-are-kept",
-    matching_slices_are_not_tracked: "matching-slices-are-not-tracked",
     mirrors_stay_beside_a_selector: "mirrors-stay-beside-a-selector",
     not_ready_is_mirrored_as_ready: "not-ready-is-mirrored-as-ready",
     subsets_are_not_repacked: "subsets-are-not-repacked",
