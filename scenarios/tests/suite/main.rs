@@ -34,6 +34,7 @@ mod kept;
 mod leader_defects;
 mod manifests;
 mod matrix;
+mod mirroring_defects;
 mod mutants;
 mod mutants_tried;
 mod names;

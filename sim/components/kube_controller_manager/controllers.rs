@@ -37,4 +37,5 @@ controllers! {
     taint_eviction::DECLARED,
     disruption::DECLARED,
     cronjob::DECLARED,
+    endpointslicemirroring::DECLARED,
 }

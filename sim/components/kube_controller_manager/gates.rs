@@ -14,6 +14,9 @@ gates! {
     /// The controllers of Endpoints and EndpointSlices in the form that is here: pods have a queue of their own, and what the
     /// Endpoints controller writes is labelled as its own.
     pub ENDPOINTS_CONTROLLER = Gate::since(1, 36);
+    /// The controller that mirrors Endpoints in the form that is here: it packs subsets first (1.27), and looks at the UID of what a
+    /// slice mirrors (1.31).
+    pub MIRRORING_CONTROLLER = Gate::since(1, 36);
     /// The Deployment controller in the form that is here, over ReplicaSets as they are here.
     pub DEPLOYMENT_CONTROLLER = Gate::since(1, 22);
     /// The garbage collector in the form that is here: its client asks first whether it can have all resources at once.

@@ -1,12 +1,23 @@
 //! What the controllers of Endpoints and of EndpointSlices share (`k8s.io/endpointslice/util`,
 //! `pkg/controller/util/endpoint`): `pods` is what wakes them up, and who works on pods that change, `projection` says which
 //! Services a change of a pod concerns, `trigger_time` since when a change is to be seen, and what is here which pods count.
-//! `expected` and `late` are for properties: which pods a Service selects, and what is written because of late changes.
+//! `subsets` is how addresses of Endpoints are packed, `slices` what is said of EndpointSlices, `tracker` what a controller knows
+//! of those that it wrote, `defects` what may be wrong in that, and `notes` what it says of them. The rest is for properties:
+//! `expected` is which pods a Service selects, `late` what is written because of late changes, `own_slices` from which slices
+//! a controller may reconcile, and `awaited` for which it may wait. `slice_users` is what users do to slices.
 
+mod awaited;
+mod defects;
 mod expected;
 mod late;
+pub mod notes;
+mod own_slices;
 mod pods;
 mod projection;
+mod slice_users;
+mod slices;
+mod subsets;
+mod tracker;
 mod trigger_time;
 
 use wavetank_api::json::{self, Json};
@@ -14,9 +25,21 @@ use wavetank_api::{Object, Stored};
 use wavetank_client::informer::Lister;
 use wavetank_engine::Rx;
 
+pub use awaited::SlicesThatAreGoneAreNotAwaited;
+pub use defects::SliceTrackerDefect;
 pub use expected::{ports_at, says_ready, selected_pods};
 pub use late::{follows, services_concerned};
+pub use own_slices::OwnSlicesAreKnown;
 pub use pods::{PodWorkers, Queues};
+pub use slice_users::{SliceAct, act_on_slice};
+pub use slices::{
+    EndpointSet, LABEL_MANAGED_BY, LABEL_SERVICE_NAME, TRIGGER_TIME, endpoints,
+    endpoints_equal_beyond_hash, generation, get_endpoint_slice_prefix, hash_endpoint,
+    is_managed_by, is_of_service_of, label, new_port_map_key, service_controller_key, service_of,
+    some,
+};
+pub use subsets::{MAX_CAPACITY, Subset, repack_subsets, truncate_endpoints};
+pub use tracker::EndpointSliceTracker;
 pub use trigger_time::TriggerTimeTracker;
 
 /// What Services without an address for themselves have in its place.

@@ -1,6 +1,5 @@
 //! The controller (`pkg/controller/endpoint/endpoints_controller.go`): what it is made of, one sync of a Service, and its
-//! goroutine that looks for Endpoints that were left behind. How addresses
-//! are packed is in `subsets`, what wakes it up in `events`.
+//! goroutine that looks for Endpoints that were left behind. What wakes it up is in `events`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,12 +21,12 @@ use wavetank_version::Set;
 use super::defects::EndpointsDefect;
 use super::events::add_event_handlers;
 use super::notes::{Leaves, Refuses, Writes, Wrote};
-use super::subsets::{MAX_CAPACITY, Subset, repack_subsets, truncate_endpoints};
 use crate::controller::{Controller, ControllerContext, Work};
 use crate::controller_utils::{SyncError, is_pod_ready, pod_key};
 use crate::endpoint_utils::{
-    CLUSTER_IP_NONE, PodWorkers, Queues, TriggerTimeTracker, find_port, labels, pod_ips, pods_of,
-    selector, should_pod_be_in_endpoints, should_set_hostname,
+    CLUSTER_IP_NONE, MAX_CAPACITY, PodWorkers, Queues, Subset, TRIGGER_TIME, TriggerTimeTracker,
+    find_port, labels, pod_ips, pods_of, repack_subsets, selector, should_pod_be_in_endpoints,
+    should_set_hostname, truncate_endpoints,
 };
 use wavetank_components::elected::process_next_work_item;
 
@@ -49,8 +48,6 @@ const FULL_SERVICE_RESYNC_PERIOD: Duration = Duration::from_secs(30);
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
 /// `IsHeadlessService`
 pub(crate) const IS_HEADLESS: &str = "service.kubernetes.io/headless";
-/// `EndpointsLastChangeTriggerTime`
-const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 /// `EndpointsOverCapacity`
 const OVER_CAPACITY: &str = "endpoints.kubernetes.io/over-capacity";
 /// `LeaderElectionRecordAnnotationKey`

@@ -6,7 +6,7 @@ use wavetank_component::{Description, Stored};
 use wavetank_engine::Note;
 
 use super::notes::Writes;
-use super::subsets::Subset;
+use crate::endpoint_utils::Subset;
 
 /// What the controller says; `None` for what no story needs.
 pub(super) fn note(note: &Note) -> Option<Description> {

@@ -1,5 +1,4 @@
-//! The Endpoints controller, which lists the pods of each Service. `controller` is one sync, `subsets` how addresses are
-//! packed, `events` what wakes it up, `defects` what may be wrong in it; `users` are who makes Services and pods in a
+//! The Endpoints controller, which lists the pods of each Service. `controller` is one sync, `events` what wakes it up, `defects` what may be wrong in it; `users` are who makes Services and pods in a
 //! scenario, `properties`, `own_view` and `quiet` what is promised to them, `describe` how that is told.
 
 mod controller;
@@ -10,7 +9,6 @@ mod notes;
 mod own_view;
 mod properties;
 mod quiet;
-mod subsets;
 mod users;
 
 use wavetank_api::Resource;

@@ -3,13 +3,13 @@
 //! again has the address that it had. Where there are EndpointSlices they are changed, deleted and handed over, too.
 
 use serde_json::{Value as Json, json};
-use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES};
+use wavetank_api::kinds::{ENDPOINTS, PODS, SERVICES};
 use wavetank_api::{Method, Request, Stamp, json};
 use wavetank_engine::Name;
 
-use super::super::endpointslice::{LABEL_MANAGED_BY, is_of_service};
+use super::super::endpointslice;
 use super::controller::IS_HEADLESS;
-use crate::endpoint_utils::CLUSTER_IP_NONE;
+use crate::endpoint_utils::{CLUSTER_IP_NONE, SliceAct, act_on_slice};
 use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
 
 /// So few that they are made again, and take pods from each other.
@@ -75,8 +75,6 @@ const DRAWN: [What; 16] = [
 /// Of so many times one is about a slice.
 const SLICE_IN: u64 = 6;
 const OF_SLICES: [What; 3] = [What::ChangeSlice, What::DeleteSlice, What::TakeSlice];
-/// Whom a slice is handed over to.
-const SOMEBODY: &str = "somebody-else";
 
 /// What is special of a Service; most have nothing.
 const KINDS: [&str; 6] = ["", "", "ports", "publish", "label", "external"];
@@ -141,7 +139,12 @@ impl Use for UsesServices {
         if is_of_pods {
             act_on_pod(&client, what, &service, &pod).await;
         } else if OF_SLICES.contains(&what) {
-            act_on_slice(&client, what, &service).await;
+            let act = match what {
+                What::DeleteSlice => SliceAct::Delete,
+                What::TakeSlice => SliceAct::Take,
+                _ => SliceAct::Change,
+            };
+            act_on_slice(&client, act, endpointslice::MANAGER, &service).await;
         } else {
             act_on_service(&client, what, &service, asked.kind).await;
         }
@@ -178,25 +181,6 @@ async fn act_on_service(client: &Client, what: What, name: &str, kind: Option<St
             client.ask(post.with(service(name, &kind))).await;
         }
     }
-}
-
-/// One of the slices of a Service loses its endpoints, goes, or is handed over to somebody else.
-async fn act_on_slice(client: &Client, what: What, service: &str) {
-    let mut all = client.list(&ENDPOINT_SLICES).await;
-    all.retain(|slice| is_of_service(&slice.object, NAMESPACE, service));
-    if all.is_empty() {
-        return;
-    }
-    let slice = client.one_of(&all).await;
-    let path = ENDPOINT_SLICES.path(NAMESPACE, slice.object.name());
-    let mut changed = slice.json();
-    match what {
-        What::DeleteSlice => return client.ask(Request::new(Method::Delete, path)).await,
-        What::TakeSlice => changed["metadata"]["labels"][LABEL_MANAGED_BY] = SOMEBODY.into(),
-        _ => changed["endpoints"] = json!([]),
-    }
-    let put = Request::new(Method::Put, path);
-    client.ask(put.with(changed)).await;
 }
 
 async fn kind_of(client: &Client, kind: Option<String>) -> String {

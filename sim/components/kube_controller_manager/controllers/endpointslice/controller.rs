@@ -15,13 +15,14 @@ use wavetank_version::Set;
 
 use super::defects::EndpointSliceDefect;
 use super::events::add_event_handlers;
-use super::notes::{Reconciles, WaitsForSlices};
 use super::reconciler::{Reconciler, Wanted};
-use super::slices::{generation, is_of_service};
-use super::tracker::EndpointSliceTracker;
+use super::slices::is_of_service;
 use crate::controller::{Controller, ControllerContext, Work};
 use crate::controller_utils::SyncError;
-use crate::endpoint_utils::{PodWorkers, Queues, TriggerTimeTracker, pods_of, selector};
+use crate::endpoint_utils::notes::{Reconciles, WaitsForSlices};
+use crate::endpoint_utils::{
+    EndpointSliceTracker, PodWorkers, Queues, TriggerTimeTracker, generation, pods_of, selector,
+};
 use wavetank_components::elected::process_next_work_item;
 
 /// Its name in `--controllers`, also that of its service account.
@@ -70,8 +71,11 @@ pub(super) fn new(
     let nodes = cx.informers.informer_for(&NODES).lister();
     let slices = cx.informers.informer_for(&ENDPOINT_SLICES).lister();
     let defects: Set<EndpointSliceDefect> = cx.defects.of();
-    let tracker = EndpointSliceTracker { defects };
-    add_event_handlers(cx, tracker);
+    let tracker = EndpointSliceTracker {
+        manager: MANAGER,
+        defects: cx.defects.of(),
+    };
+    add_event_handlers(cx, tracker, defects);
     Arc::new(Workers(Arc::new(Inner {
         services,
         pods,
@@ -129,6 +133,7 @@ impl Inner {
         let stale = self.tracker.stale_slices(rx, key, &slices);
         if let Some(lacking) = stale.filter(|_| !uses_any) {
             rx.note(WaitsForSlices {
+                manager: MANAGER,
                 service: key.clone(),
                 lacking,
             });
@@ -138,6 +143,7 @@ impl Inner {
         }
         let seen = |slice: &Stored| (slice.object.uid().into(), generation(&slice.object));
         rx.note(Reconciles {
+            manager: MANAGER,
             service: key.clone(),
             of: service.uid().into(),
             slices: slices.iter().map(seen).collect(),

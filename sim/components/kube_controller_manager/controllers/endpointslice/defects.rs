@@ -1,4 +1,4 @@
-//! Mistakes in the EndpointSlice controller, and the fixes of findings.
+//! Mistakes in the EndpointSlice controller, and the fixes of findings. Those of its tracker are in `endpoint_utils`.
 
 use wavetank_version::{Defect, Gate, defects};
 
@@ -36,21 +36,6 @@ const PLACEHOLDERS_ARE_REWRITTEN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(gates::ENDPOINTS_CONTROLLER);
 
-const TRACKS_SLICES_THAT_ARE_GONE: Defect = Defect::known(
-    "tracks-slices-that-are-gone",
-    "k/k#141592 (PR #141593)",
-    "a slice whose deletion was seen before the answer to its update is tracked: the cache counts as stale for ever",
-)
-.fits_only(gates::ENDPOINTS_CONTROLLER)
-.until(gates::GONE_SLICES_ARE_NOT_TRACKED);
-
-const FIX_FORGET_SLICES_HANDED_OVER: Defect = Defect::fix(
-    "fix-forget-slices-handed-over",
-    "FINDINGS.md, 35",
-    "a slice whose labels give it to somebody else is not waited for any more",
-)
-.fits_only(gates::ENDPOINTS_CONTROLLER);
-
 const FIX_LOOK_AGAIN_FOR_ANY_SLICE: Defect = Defect::fix(
     "fix-look-again-for-any-slice",
     "FINDINGS.md, 36",
@@ -65,8 +50,6 @@ defects! {
         ForeignSliceChangesAreIgnored = FOREIGN_SLICE_CHANGES_ARE_IGNORED,
         TakesSlicesOfAnotherService = TAKES_SLICES_OF_ANOTHER_SERVICE,
         PlaceholdersAreRewritten = PLACEHOLDERS_ARE_REWRITTEN,
-        TracksSlicesThatAreGone = TRACKS_SLICES_THAT_ARE_GONE,
-        FixForgetSlicesHandedOver = FIX_FORGET_SLICES_HANDED_OVER,
         FixLookAgainForAnySlice = FIX_LOOK_AGAIN_FOR_ANY_SLICE,
     }
 }

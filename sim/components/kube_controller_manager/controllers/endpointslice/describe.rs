@@ -6,8 +6,8 @@ use wavetank_api::kinds::ENDPOINT_SLICES;
 use wavetank_component::{Description, Stored};
 use wavetank_engine::Note;
 
-use super::notes::{Finalizes, WaitsForSlices};
-use super::slices::endpoints;
+use crate::endpoint_utils::endpoints;
+use crate::endpoint_utils::notes::{Finalizes, WaitsForSlices};
 
 /// What the controller says; `None` for what no story needs.
 pub(super) fn note(note: &Note) -> Option<Description> {
@@ -21,6 +21,7 @@ pub(super) fn note(note: &Note) -> Option<Description> {
             create,
             update,
             delete,
+            ..
         } = body.get()?;
         if create + update + delete == 0 {
             return None;

@@ -8,23 +8,28 @@ use wavetank_api::Stored;
 use wavetank_api::kinds::ENDPOINT_SLICES;
 use wavetank_client::informer::{HandlerSpec, Notice};
 use wavetank_engine::{NotState, Rx};
+use wavetank_version::Set;
 
-use super::controller::{CONTROLLER, QUEUES};
+use super::controller::{CONTROLLER, MANAGER, QUEUES};
 use super::defects::EndpointSliceDefect;
-use super::notes::WasTold;
-use super::slices::{managed_by_controller, service_controller_key, service_of};
-use super::tracker::EndpointSliceTracker;
+use super::slices::managed_by_controller;
 use crate::controller::ControllerContext;
+use crate::endpoint_utils::notes::WasTold;
+use crate::endpoint_utils::{
+    EndpointSliceTracker, SliceTrackerDefect, service_controller_key, service_of,
+};
 
 /// `endpointSliceChangeMinSyncDelay`, which is longer than `--endpoint-updates-batch-period`.
 const MIN_SYNC_DELAY: Duration = Duration::from_secs(1);
 
 /// Adds the handlers at the informers.
-pub(super) fn add_event_handlers(cx: &mut ControllerContext, tracker: EndpointSliceTracker) {
+pub(super) fn add_event_handlers(
+    cx: &mut ControllerContext,
+    tracker: EndpointSliceTracker,
+    defects: Set<EndpointSliceDefect>,
+) {
     QUEUES.add_event_handlers(cx, CONTROLLER);
-    let ignores = tracker
-        .defects
-        .has(EndpointSliceDefect::ForeignSliceChangesAreIgnored);
+    let ignores = defects.has(EndpointSliceDefect::ForeignSliceChangesAreIgnored);
     let mut slices = cx.informers.informer_for(&ENDPOINT_SLICES);
     slices.add_event_handler(HandlerSpec {
         on: NotState(Arc::new(move |rx, _, notice| match notice {
@@ -40,7 +45,7 @@ pub(super) fn add_event_handlers(cx: &mut ControllerContext, tracker: EndpointSl
             Notice::Deleted(gone) => {
                 if let Some(last) = &gone.last {
                     was_told(rx, last, false);
-                    on_endpoint_slice_delete(rx, tracker, last);
+                    on_endpoint_slice_delete(rx, tracker, defects, last);
                 }
             }
         })),
@@ -51,6 +56,7 @@ pub(super) fn add_event_handlers(cx: &mut ControllerContext, tracker: EndpointSl
 fn was_told(rx: Rx, slice: &Stored, is_there: bool) {
     let is_kept = is_there && managed_by_controller(&slice.object);
     rx.note(WasTold {
+        manager: MANAGER,
         uid: slice.object.uid().into(),
         of: is_kept.then(|| service_of(&slice.object).into()),
     });
@@ -60,7 +66,7 @@ fn was_told(rx: Rx, slice: &Stored, is_there: bool) {
 fn on_endpoint_slice_add(rx: Rx, tracker: EndpointSliceTracker, slice: &Stored) {
     let forgets = tracker
         .defects
-        .has(EndpointSliceDefect::FixForgetSlicesHandedOver);
+        .has(SliceTrackerDefect::FixForgetSlicesHandedOver);
     if forgets {
         // It may have been handed over before the cache saw it for the first time.
         for service in tracker.forget_elsewhere(rx, slice) {
@@ -81,7 +87,7 @@ fn on_endpoint_slice_update(rx: Rx, tracker: EndpointSliceTracker, old: &Stored,
     let moved = service_of(&old.object) != service_of(&new.object);
     let forgets = tracker
         .defects
-        .has(EndpointSliceDefect::FixForgetSlicesHandedOver);
+        .has(SliceTrackerDefect::FixForgetSlicesHandedOver);
     if forgets && was_managed && (moved || !is_managed) {
         tracker.forget(rx, old);
     }
@@ -96,17 +102,20 @@ fn on_endpoint_slice_update(rx: Rx, tracker: EndpointSliceTracker, old: &Stored,
 }
 
 /// `onEndpointSliceDelete`
-fn on_endpoint_slice_delete(rx: Rx, tracker: EndpointSliceTracker, slice: &Stored) {
-    let asks_for_any = tracker
-        .defects
-        .has(EndpointSliceDefect::FixLookAgainForAnySlice);
+fn on_endpoint_slice_delete(
+    rx: Rx,
+    tracker: EndpointSliceTracker,
+    defects: Set<EndpointSliceDefect>,
+    slice: &Stored,
+) {
+    let asks_for_any = defects.has(EndpointSliceDefect::FixLookAgainForAnySlice);
     if !managed_by_controller(&slice.object) {
         return;
     }
     let has = tracker.has(rx, slice);
     let is_off = tracker
         .defects
-        .has(EndpointSliceDefect::TracksSlicesThatAreGone);
+        .has(SliceTrackerDefect::TracksSlicesThatAreGone);
     // Upstream does nothing where nothing is known of the slice, and so an answer that comes later is tracked.
     let was_expected = match has || !is_off {
         true => tracker.handle_deletion(rx, slice),

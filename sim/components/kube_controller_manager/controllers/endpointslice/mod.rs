@@ -1,18 +1,15 @@
 //! The EndpointSlice controller, which lists the pods of each Service in slices. `controller` is one sync, `reconciler` what
-//! becomes of the slices of a Service, `port_mapping` how endpoints are put into them, `slices` what is said of one, `tracker`
-//! what the controller knows of its own writes, `events` what wakes it up, `defects` what may be wrong in it, `properties`
+//! becomes of the slices of a Service, `port_mapping` how endpoints are put into them, `slices` what one is like, `events` what wakes it up, `defects` what may be wrong in it, `properties`
 //! what is promised, `describe` how that is told. Who makes Services and pods in a scenario is beside the Endpoints controller.
 
 mod controller;
 mod defects;
 mod describe;
 mod events;
-mod notes;
 mod port_mapping;
 mod properties;
 mod reconciler;
 mod slices;
-mod tracker;
 
 use wavetank_api::kinds::{ENDPOINT_SLICES, NODES, PODS, SERVICES};
 use wavetank_component::{Mistakes, Need, Number, Section, Spec};
@@ -20,10 +17,10 @@ use wavetank_version::Listed;
 
 use super::endpoints::USERS;
 use crate::declared::{Declared, Syncs};
+use crate::endpoint_utils::SliceTrackerDefect;
 use crate::{gates, runs};
-pub(super) use controller::CONTROLLER;
+pub(super) use controller::{CONTROLLER, MANAGER};
 use defects::EndpointSliceDefect;
-pub(super) use slices::{LABEL_MANAGED_BY, is_of_service};
 use wavetank_components::nodes;
 
 const NEEDED: Need = Need {
@@ -64,7 +61,7 @@ pub(crate) const DECLARED: Declared = Declared {
     check,
     numbers: &[MAX_ENDPOINTS],
     resources: |_| vec![&SERVICES, &PODS, &NODES, &ENDPOINT_SLICES],
-    defects: &[EndpointSliceDefect::LIST],
+    defects: &[EndpointSliceDefect::LIST, SliceTrackerDefect::LIST],
     properties: properties::all,
     settles_within: properties::SETTLES_WITHIN,
     note: describe::note,

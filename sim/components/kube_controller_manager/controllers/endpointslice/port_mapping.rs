@@ -6,13 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Stored};
 
-use super::slices::{
-    endpoints, endpoints_equal_beyond_hash, hash_endpoint, new_endpoint_slice,
-    set_endpoint_slice_labels, some,
+use super::slices::{new_endpoint_slice, set_endpoint_slice_labels};
+use crate::endpoint_utils::{
+    EndpointSet, endpoints, endpoints_equal_beyond_hash, hash_endpoint, some,
 };
-
-/// The endpoints that should be listed, by what they are found again by (`EndpointSet`).
-pub(super) type EndpointSet = BTreeMap<String, Json>;
 
 /// What is to be made, updated and deleted.
 #[derive(Clone, Debug, Default)]

@@ -13,16 +13,19 @@ use wavetank_client::workqueue::Item;
 use wavetank_engine::Rx;
 use wavetank_version::Set;
 
+use super::controller::MANAGER;
 use super::defects::EndpointSliceDefect;
-use super::notes::{Deleted, Finalizes, Wrote};
-use super::port_mapping::{EndpointSet, Plan, SliceMeta, reconcile_by_port_mapping};
+use super::port_mapping::{Plan, SliceMeta, reconcile_by_port_mapping};
 use super::slices::{
-    add_trigger_time_annotation, generation, get_address_types_for_service, get_endpoint_ports,
-    hash_endpoint, is_placeholder, new_endpoint_slice, new_port_map_key, owned_by, pod_to_endpoint,
+    add_trigger_time_annotation, get_address_types_for_service, get_endpoint_ports, is_placeholder,
+    new_endpoint_slice, owned_by, pod_to_endpoint,
 };
-use super::tracker::EndpointSliceTracker;
 use crate::controller_utils::{SyncError, pod_key};
-use crate::endpoint_utils::should_pod_be_in_endpoints;
+use crate::endpoint_utils::notes::{Deleted, Finalizes, Wrote};
+use crate::endpoint_utils::{
+    EndpointSet, EndpointSliceTracker, generation, hash_endpoint, new_port_map_key,
+    should_pod_be_in_endpoints,
+};
 
 /// `Reconciler`
 #[derive(Debug)]
@@ -202,6 +205,7 @@ impl Reconciler {
             }
         }
         rx.note(Finalizes {
+            manager: MANAGER,
             service: pod_key(service),
             create: plan.create.len(),
             update: plan.update.len(),
@@ -243,6 +247,7 @@ impl Reconciler {
             )));
         }
         rx.note(Wrote {
+            manager: MANAGER,
             service: key,
             of: service.uid().into(),
             slice: pod_key(&slice.object),
@@ -259,6 +264,7 @@ impl Reconciler {
         self.rest.request(rx, delete).await?;
         self.tracker.expect_deletion(rx, slice);
         rx.note(Deleted {
+            manager: MANAGER,
             of: service.uid().into(),
             uid: slice.object.uid().into(),
         });

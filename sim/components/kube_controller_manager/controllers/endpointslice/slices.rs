@@ -1,56 +1,33 @@
-//! What is said of slices, and of the endpoints in them (`k8s.io/endpointslice/utils.go`, `util/endpointset.go` and
-//! `util/controller_utils.go`, v1.36.2). Hints of topology are left out.
+//! What slices of a Service are like (`k8s.io/endpointslice/utils.go`, v1.36.2). Hints of topology are left out.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use serde_json::json;
+use wavetank_api::Object;
 use wavetank_api::json::{self, Json, Map};
 use wavetank_api::kinds::{ENDPOINT_SLICES, SERVICES};
-use wavetank_api::{Object, names};
 
 use crate::controller_utils::is_pod_ready;
 use crate::controllers::endpoints::IS_HEADLESS;
-use crate::endpoint_utils::{CLUSTER_IP_NONE, find_port, labels, pod_ips, should_set_hostname};
+use crate::endpoint_utils::{
+    CLUSTER_IP_NONE, LABEL_MANAGED_BY, LABEL_SERVICE_NAME, TRIGGER_TIME, endpoints, find_port,
+    get_endpoint_slice_prefix, is_managed_by, is_of_service_of, label, labels, pod_ips,
+    should_set_hostname, some,
+};
 
 use super::controller::MANAGER;
 
-/// `LabelServiceName`
-pub(super) const LABEL_SERVICE_NAME: &str = "kubernetes.io/service-name";
-/// `LabelManagedBy`
-pub(crate) const LABEL_MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
-/// `EndpointsLastChangeTriggerTime`
-const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 /// `LabelTopologyZone`
 const TOPOLOGY_ZONE: &str = "topology.kubernetes.io/zone";
 
-fn label<'a>(object: &'a Json, key: &str) -> &'a str {
-    let value = labels(object).and_then(|all| all.get(key));
-    value.and_then(Json::as_str).unwrap_or_default()
-}
-
-/// The Service that a slice says it is of (`getServiceNN`).
-pub(super) fn service_of(slice: &Object) -> String {
-    let service = label(slice.json(), LABEL_SERVICE_NAME);
-    format!("{}/{service}", slice.namespace())
-}
-
-/// `ServiceControllerKey`: the same, if it says so.
-pub(super) fn service_controller_key(slice: &Object) -> Option<String> {
-    let is_said = !label(slice.json(), LABEL_SERVICE_NAME).is_empty();
-    is_said.then(|| service_of(slice))
-}
-
 /// `ManagedByController`
 pub(super) fn managed_by_controller(slice: &Object) -> bool {
-    label(slice.json(), LABEL_MANAGED_BY) == MANAGER
+    is_managed_by(slice, MANAGER)
 }
 
 /// Is it one that the controller keeps for the Service of this name?
-pub(crate) fn is_of_service(slice: &Object, namespace: &str, name: &str) -> bool {
-    slice.namespace() == namespace
-        && label(slice.json(), LABEL_SERVICE_NAME) == name
-        && managed_by_controller(slice)
+pub(super) fn is_of_service(slice: &Object, namespace: &str, name: &str) -> bool {
+    is_of_service_of(slice, MANAGER, namespace, name)
 }
 
 /// `ownedBy`
@@ -59,22 +36,6 @@ pub(super) fn owned_by(slice: &Json, service: &Object) -> bool {
     owners.iter().any(|own| {
         own["uid"] == service.uid() && own["kind"] == SERVICES.kind && own["apiVersion"] == "v1"
     })
-}
-
-pub(super) fn generation(slice: &Object) -> i64 {
-    json::number(slice.json(), &["metadata", "generation"]).unwrap_or(0)
-}
-
-pub(super) fn endpoints(slice: &Json) -> &[Json] {
-    json::list(slice, &["endpoints"])
-}
-
-/// A list as Go's client sends it: one that is empty is none.
-pub(super) fn some(list: Vec<Json>) -> Json {
-    match list.is_empty() {
-        true => Json::Null,
-        false => list.into(),
-    }
 }
 
 /// `getAddressTypesForService`, in a fixed order.
@@ -117,13 +78,6 @@ pub(super) fn get_endpoint_ports(service: &Json, pod: &Json) -> Vec<Json> {
         Some(of_slice)
     });
     found.collect()
-}
-
-/// `NewPortMapKey`. Upstream sorts ports by hashes of how Go prints them, here by their text.
-pub(super) fn new_port_map_key(ports: &[Json]) -> String {
-    let mut all: Vec<String> = ports.iter().map(Json::to_string).collect();
-    all.sort();
-    all.join(",")
 }
 
 /// `podToEndpoint`
@@ -175,37 +129,6 @@ fn get_endpoint_addresses(pod: &Json, address_type: &str) -> Vec<String> {
     pod_ips(pod).filter(of_type).map(written).collect()
 }
 
-/// `hashEndpoint`: by this an endpoint is found again.
-pub(super) fn hash_endpoint(endpoint: &Json) -> String {
-    let addresses: BTreeSet<String> = json::list(endpoint, &["addresses"])
-        .iter()
-        .map(Json::to_string)
-        .collect();
-    let text = |path: &[&str]| json::text(endpoint, path);
-    let (namespace, name) = (
-        text(&["targetRef", "namespace"]),
-        text(&["targetRef", "name"]),
-    );
-    format!("{addresses:?} {} {namespace}/{name}", text(&["hostname"]))
-}
-
-/// `EndpointsEqualBeyondHash`
-pub(super) fn endpoints_equal_beyond_hash(one: &Json, other: &Json) -> bool {
-    let target = |endpoint: &Json| {
-        let mut target = endpoint["targetRef"].clone();
-        json::remove(&mut target, &["resourceVersion"]);
-        target
-    };
-    let same = |field: &str| one.get(field) == other.get(field);
-    let same_condition = |field: &str| one["conditions"][field] == other["conditions"][field];
-    same("nodeName")
-        && same("zone")
-        && ["ready", "serving", "terminating"]
-            .into_iter()
-            .all(same_condition)
-        && target(one) == target(other)
-}
-
 /// `newEndpointSlice`
 pub(super) fn new_endpoint_slice(service: &Object, ports: &[Json], address_type: &str) -> Json {
     let mut slice = json!({
@@ -230,15 +153,6 @@ pub(super) fn new_endpoint_slice(service: &Object, ports: &[Json], address_type:
     let (labels, _) = set_endpoint_slice_labels(&slice, service.json());
     slice["metadata"]["labels"] = labels.into();
     slice
-}
-
-/// `getEndpointSlicePrefix`
-fn get_endpoint_slice_prefix(service: &str) -> String {
-    let prefix = format!("{service}-");
-    match names::name_is_dns_subdomain(&prefix, true).is_empty() {
-        true => prefix,
-        false => service.to_owned(),
-    }
 }
 
 /// `addTriggerTimeAnnotation`

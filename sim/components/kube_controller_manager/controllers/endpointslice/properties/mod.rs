@@ -1,9 +1,7 @@
-//! What users of Services may rely on: `own_view` says from which slices the controller may reconcile, `awaited` for which it
-//! may wait, `end` what slices list once all has been well for a while, `quiet` that they are left alone then.
+//! What users of Services may rely on: `end` says what slices list once all has been well for a while, `quiet` that they are left
+//! alone then. What every controller of slices is held to is in `endpoint_utils`.
 
-mod awaited;
 mod end;
-mod own_view;
 mod quiet;
 
 use std::time::Duration;
@@ -11,8 +9,10 @@ use std::time::Duration;
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::Reached;
 
-use super::notes::Finalizes;
+use super::controller::MANAGER;
 use super::{NEEDED, USERS};
+use crate::endpoint_utils::notes::Finalizes;
+use crate::endpoint_utils::{OwnSlicesAreKnown, SlicesThatAreGoneAreNotAwaited};
 
 /// What failed in a storm is tried again a little later than the storm was long (1 s, doubled up to 128 s).
 pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(5 * 60);
@@ -39,14 +39,17 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "own-slices-are-known",
             "the controller reconciles a Service only if it has seen the slices that it made, updated and deleted itself",
             NEEDED,
-            |_| Box::new(own_view::OwnSlicesAreKnown::default()),
+            |_| Box::new(OwnSlicesAreKnown::new("own-slices-are-known", MANAGER)),
         )
         .tested_by(&USED),
         PropertyInfo::new(
             "slices-that-are-gone-are-not-awaited",
             "the controller does not wait until its cache shows a slice if it was told that the slice is gone or somebody else's",
             NEEDED,
-            |_| Box::new(awaited::SlicesThatAreGoneAreNotAwaited::default()),
+            |_| {
+                let name = "slices-that-are-gone-are-not-awaited";
+                Box::new(SlicesThatAreGoneAreNotAwaited::new(name, MANAGER))
+            },
         )
         .tested_by(&USED),
         PropertyInfo::new(
@@ -70,7 +73,9 @@ fn slices_were_written() -> Reached {
         name: "slices-were-written",
         here: |_, note| {
             let told = note.body.get::<Finalizes>();
-            told.is_some_and(|own| own.create + own.update + own.delete > 0)
+            told.is_some_and(|own| {
+                own.manager == MANAGER && own.create + own.update + own.delete > 0
+            })
         },
     }
 }

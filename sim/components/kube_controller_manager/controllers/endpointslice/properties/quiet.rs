@@ -6,10 +6,9 @@ use wavetank_api::Object;
 use wavetank_api::kinds::ENDPOINT_SLICES;
 use wavetank_etcd::Change;
 
-use super::super::controller::CONTROLLER;
-use super::super::notes::Finalizes;
-use super::super::slices::service_of;
-use crate::endpoint_utils::{follows, services_concerned};
+use super::super::controller::{CONTROLLER, MANAGER};
+use crate::endpoint_utils::notes::Finalizes;
+use crate::endpoint_utils::{follows, service_of, services_concerned};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 
 const REST: Rest = Rest {
@@ -20,7 +19,7 @@ const REST: Rest = Rest {
     act: |note| {
         let told: &Finalizes = note.body.get()?;
         let is_any = told.create + told.update + told.delete > 0;
-        is_any.then(|| Act {
+        (told.manager == MANAGER && is_any).then(|| Act {
             on: told.service.clone(),
             name: told.service.clone(),
         })

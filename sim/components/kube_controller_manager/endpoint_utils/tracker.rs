@@ -1,4 +1,4 @@
-//! What the controller knows of its own writes (`k8s.io/endpointslice/util/endpointslice_tracker.go`, v1.36.2): the slices of
+//! What a controller of slices knows of its own writes (`k8s.io/endpointslice/util/endpointslice_tracker.go`, v1.36.2): the slices of
 //! each Service with their generations, so that a cache that has not seen them is found out.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,10 +9,14 @@ use wavetank_client::workqueue::Item;
 use wavetank_engine::{Cell, Rx};
 use wavetank_version::Set;
 
-use super::defects::EndpointSliceDefect;
-use super::slices::{generation, managed_by_controller, service_of};
+use super::defects::SliceTrackerDefect;
+use super::slices::{generation, is_managed_by, service_of};
 
-static SLICES: Cell<BTreeMap<Item, Tracked>> = Cell::new("tracked-slices");
+/// Of a controller, by how it labels its slices, and of a Service.
+type Of = (&'static str, Item);
+
+/// What all trackers of a process know.
+static SLICES: Cell<BTreeMap<Of, Tracked>> = Cell::new("tracked-slices");
 
 /// `GenerationsBySlice`, by UID; none is upstream's `deletionExpected`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -23,38 +27,47 @@ struct Tracked {
     left: BTreeSet<Arc<str>>,
 }
 
-/// `EndpointSliceTracker`
+/// `EndpointSliceTracker` of a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct EndpointSliceTracker {
-    pub defects: Set<EndpointSliceDefect>,
+pub struct EndpointSliceTracker {
+    /// How the controller labels its slices.
+    pub manager: &'static str,
+    /// What is wrong in it.
+    pub defects: Set<SliceTrackerDefect>,
 }
 
 /// The slice was seen to leave before its update was answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct HasLeft;
+pub struct HasLeft;
 
 impl EndpointSliceTracker {
     /// Of the Service of a slice.
     fn with<R: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(
+        self,
         rx: Rx,
         slice: &Stored,
         work: impl FnOnce(Option<&mut Tracked>, Arc<str>) -> R,
     ) -> R {
-        let service: Item = service_of(&slice.object).into();
+        let of = self.service_nn(slice);
         let uid: Arc<str> = slice.object.uid().into();
-        rx.update(&SLICES, |all| work(all.get_mut(&service), uid))
+        rx.update(&SLICES, |all| work(all.get_mut(&of), uid))
+    }
+
+    /// Upstream's `getServiceNN`
+    fn service_nn(self, slice: &Stored) -> Of {
+        (self.manager, service_of(&slice.object).into())
     }
 
     /// `Has`
     pub fn has(self, rx: Rx, slice: &Stored) -> bool {
-        EndpointSliceTracker::with(rx, slice, |own, uid| {
+        self.with(rx, slice, |own, uid| {
             own.is_some_and(|own| own.generations.contains_key(&uid))
         })
     }
 
     /// `ShouldSync`
     pub fn should_sync(self, rx: Rx, slice: &Stored) -> bool {
-        EndpointSliceTracker::with(rx, slice, |own, uid| {
+        self.with(rx, slice, |own, uid| {
             let known = own.and_then(|own| own.generations.get(&uid).copied());
             // One whose deletion is expected is older than any.
             known.is_none_or(|known| Some(generation(&slice.object)) > known)
@@ -65,7 +78,7 @@ impl EndpointSliceTracker {
     /// sync begins.
     pub fn stale_slices(self, rx: Rx, service: &Item, slices: &[Stored]) -> Option<Vec<Arc<str>>> {
         rx.update(&SLICES, |all| {
-            let own = all.entry(service.clone()).or_default();
+            let own = all.entry((self.manager, service.clone())).or_default();
             own.left.clear();
             let provided: BTreeMap<&str, i64> = slices
                 .iter()
@@ -90,10 +103,10 @@ impl EndpointSliceTracker {
     /// # Errors
     /// The slice has left by then: it is not tracked.
     pub fn update(self, rx: Rx, slice: &Stored) -> Result<(), HasLeft> {
-        let service: Item = service_of(&slice.object).into();
+        let of = self.service_nn(slice);
         let uid: Arc<str> = slice.object.uid().into();
         let has_left = rx.update(&SLICES, |all| {
-            let own = all.entry(service).or_default();
+            let own = all.entry(of).or_default();
             let has_left = own.left.contains(&uid);
             if !has_left {
                 own.generations.insert(uid, Some(generation(&slice.object)));
@@ -108,15 +121,17 @@ impl EndpointSliceTracker {
 
     /// `DeleteService`
     pub fn delete_service(self, rx: Rx, service: &Item) {
-        rx.update(&SLICES, |all| drop(all.remove(service)));
+        rx.update(&SLICES, |all| {
+            drop(all.remove(&(self.manager, service.clone())))
+        });
     }
 
     /// `ExpectDeletion`
     pub fn expect_deletion(self, rx: Rx, slice: &Stored) {
-        let service: Item = service_of(&slice.object).into();
+        let of = self.service_nn(slice);
         let uid: Arc<str> = slice.object.uid().into();
         rx.update(&SLICES, |all| {
-            let own = all.entry(service).or_default();
+            let own = all.entry(of).or_default();
             if !own.left.contains(&uid) {
                 own.generations.insert(uid, None);
             }
@@ -127,8 +142,8 @@ impl EndpointSliceTracker {
     pub fn handle_deletion(self, rx: Rx, slice: &Stored) -> bool {
         let tracks = self
             .defects
-            .has(EndpointSliceDefect::TracksSlicesThatAreGone);
-        EndpointSliceTracker::with(rx, slice, |own, uid| {
+            .has(SliceTrackerDefect::TracksSlicesThatAreGone);
+        self.with(rx, slice, |own, uid| {
             let Some(own) = own else {
                 return true;
             };
@@ -142,11 +157,13 @@ impl EndpointSliceTracker {
 
     /// A slice that is another's by its labels is not waited for. Whose it was. Upstream does not do that.
     pub fn forget_elsewhere(self, rx: Rx, slice: &Stored) -> Vec<Item> {
-        let kept = managed_by_controller(&slice.object).then(|| service_of(&slice.object));
+        let manager = self.manager;
+        let kept = is_managed_by(&slice.object, manager).then(|| service_of(&slice.object));
         let uid = slice.object.uid();
         rx.update(&SLICES, |all| {
             let mut former = Vec::new();
-            for (service, own) in all.iter_mut() {
+            let own = all.iter_mut().filter(|((by, _), _)| *by == manager);
+            for ((_, service), own) in own {
                 let is_kept = kept.as_deref() == Some(&**service);
                 if !is_kept && own.generations.remove(uid).is_some() {
                     own.left.insert(uid.into());
@@ -159,7 +176,7 @@ impl EndpointSliceTracker {
 
     /// A slice is given to somebody else by its labels: it is not waited for any more. Upstream does not do that.
     pub fn forget(self, rx: Rx, slice: &Stored) {
-        EndpointSliceTracker::with(rx, slice, |own, uid| {
+        self.with(rx, slice, |own, uid| {
             if let Some(own) = own {
                 own.generations.remove(&uid);
                 own.left.insert(uid);

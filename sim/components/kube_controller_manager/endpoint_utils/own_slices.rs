@@ -1,4 +1,4 @@
-//! The controller reconciles a Service from slices as it wrote them itself, or as others have written them since.
+//! A controller reconciles a Service from slices as it wrote them itself, or as others have written them since.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use wavetank_client::workqueue::Item;
 use wavetank_engine::{Check, Note, ProcId, Property, World};
 use wavetank_etcd::Committed;
 
-use super::super::notes::{Deleted, Reconciles, Wrote};
-use super::super::slices::{managed_by_controller, service_of};
+use super::notes::{CleansUp, Deleted, Reconciles, Wrote};
+use super::slices::{is_managed_by, service_of};
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
@@ -21,8 +21,11 @@ type Of = (ProcId, u32, Arc<str>);
 type Last = Option<i64>;
 
 /// What each life of each controller wrote, by Service.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct OwnSlicesAreKnown {
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct OwnSlicesAreKnown {
+    /// The property's name, and how the controller labels its slices.
+    name: &'static str,
+    manager: &'static str,
     wrote: BTreeMap<Of, Slices>,
 }
 
@@ -34,15 +37,15 @@ struct Slices {
 }
 
 /// Is this slice stored as one of the Service?
-fn is_there(world: &World, slice: &Item, uid: &str, service: &Item) -> bool {
+fn is_there(world: &World, by: &str, slice: &Item, uid: &str, service: &Item) -> bool {
     let (namespace, name) = slice.split_once('/').unwrap_or(("", slice));
     let stored = ClusterView(world).get(&ENDPOINT_SLICES.key(namespace, name));
-    stored.is_some_and(|kv| is_one_of(&kv.value, uid, service))
+    stored.is_some_and(|kv| is_one_of(&kv.value, by, uid, service))
 }
 
-fn is_one_of(slice: &Object, uid: &str, service: &Item) -> bool {
+fn is_one_of(slice: &Object, by: &str, uid: &str, service: &Item) -> bool {
     slice.uid() == uid
-        && managed_by_controller(slice)
+        && is_managed_by(slice, by)
         && service_of(slice) == **service
         && !slice.is_being_deleted()
 }
@@ -60,7 +63,7 @@ fn lacks(world: &World, told: &Reconciles, wrote: &Slices) -> Option<String> {
             (Some((_, seen)), Some(last)) if seen < last => Some(format!(
                 "the slice {slice} has the generation {seen}, and {last} was written"
             )),
-            (None, Some(_)) if is_there(world, slice, uid, &told.service) => {
+            (None, Some(_)) if is_there(world, told.manager, slice, uid, &told.service) => {
                 Some(format!("the slice {slice} is not there, which was written"))
             }
             _ => None,
@@ -68,7 +71,50 @@ fn lacks(world: &World, told: &Reconciles, wrote: &Slices) -> Option<String> {
     })
 }
 
+/// What a controller of slices tells.
+enum Told<'a> {
+    Reconciles(&'a Reconciles),
+    Wrote(&'a Wrote),
+    Deleted(&'a Deleted),
+    CleansUp(&'a CleansUp),
+}
+
+impl Told<'_> {
+    fn manager(&self) -> &'static str {
+        match self {
+            Told::Reconciles(own) => own.manager,
+            Told::Wrote(own) => own.manager,
+            Told::Deleted(own) => own.manager,
+            Told::CleansUp(own) => own.manager,
+        }
+    }
+}
+
 impl OwnSlicesAreKnown {
+    /// Of the controller that labels its slices so.
+    pub fn new(name: &'static str, manager: &'static str) -> OwnSlicesAreKnown {
+        OwnSlicesAreKnown {
+            name,
+            manager,
+            wrote: BTreeMap::new(),
+        }
+    }
+
+    /// What the note of its own controller tells.
+    fn told<'a>(&self, note: &'a Note) -> Option<Told<'a>> {
+        let body = &note.body;
+        let told = if let Some(own) = body.get() {
+            Told::Reconciles(own)
+        } else if let Some(own) = body.get() {
+            Told::Wrote(own)
+        } else if let Some(own) = body.get() {
+            Told::Deleted(own)
+        } else {
+            Told::CleansUp(body.get()?)
+        };
+        (told.manager() == self.manager).then_some(told)
+    }
+
     fn of(&mut self, world: &World, note: &Note, uid: &Arc<str>) -> &mut Slices {
         let life = world.incarnation(note.process);
         let of = (note.process, life, uid.clone());
@@ -83,9 +129,12 @@ impl OwnSlicesAreKnown {
                 continue;
             };
             let now = &now.value;
+            let manager = self.manager;
             for Slices { service, all } in self.wrote.values_mut() {
                 all.retain(|uid, _| {
-                    now.uid() != &**uid || now.is_being_deleted() || is_one_of(now, uid, service)
+                    now.uid() != &**uid
+                        || now.is_being_deleted()
+                        || is_one_of(now, manager, uid, service)
                 });
             }
         }
@@ -94,11 +143,12 @@ impl OwnSlicesAreKnown {
 
 impl Property for OwnSlicesAreKnown {
     fn name(&self) -> &'static str {
-        "own-slices-are-known"
+        self.name
     }
 
     fn glance(&self, world: &World, note: &Note) -> Option<Check> {
-        if let Some(told) = note.body.get::<Reconciles>() {
+        let told = self.told(note);
+        if let Some(Told::Reconciles(told)) = told {
             let life = world.incarnation(note.process);
             let of = (note.process, life, told.of.clone());
             let Some(wrote) = self.wrote.get(&of) else {
@@ -114,33 +164,42 @@ impl Property for OwnSlicesAreKnown {
             );
             return Some(violated("service", &told.service, message));
         }
-        let body = &note.body;
-        let is_news = body.get::<Wrote>().is_some()
-            || body.get::<Deleted>().is_some()
-            || body.get::<Committed<Object>>().is_some();
+        let is_news = told.is_some() || note.body.get::<Committed<Object>>().is_some();
         (!is_news).then_some(Check::Idle)
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some(told) = note.body.get::<Wrote>() {
-            let last = (told.slice.clone(), Some(told.generation));
-            let own = self.of(world, note, &told.of);
-            own.service = told.service.clone();
-            if is_there(world, &told.slice, &told.uid, &told.service) {
-                own.all.insert(told.uid.clone(), last);
-            }
-        } else if let Some(told) = note.body.get::<Deleted>() {
-            let own = self.of(world, note, &told.of);
-            if let Some((_, last)) = own.all.get_mut(&told.uid) {
-                *last = None;
-            }
-        } else if let Some(commit) = note.body.get::<Committed<Object>>() {
+        if let Some(commit) = note.body.get::<Committed<Object>>() {
             self.others_write(commit);
-        } else if let Some(told) = note.body.get::<Reconciles>() {
+        }
+        match self.told(note) {
+            Some(Told::Wrote(told)) => {
+                let last = (told.slice.clone(), Some(told.generation));
+                let own = self.of(world, note, &told.of);
+                own.service = told.service.clone();
+                if is_there(world, told.manager, &told.slice, &told.uid, &told.service) {
+                    own.all.insert(told.uid.clone(), last);
+                }
+            }
+            Some(Told::Deleted(told)) => {
+                let own = self.of(world, note, &told.of);
+                if let Some((_, last)) = own.all.get_mut(&told.uid) {
+                    *last = None;
+                }
+            }
             // Those that the cache does not show, and that nothing is lacking of, are gone.
-            let own = self.of(world, note, &told.of);
-            own.all.retain(|uid, _| sees(told, uid));
-            return Check::Held;
+            Some(Told::Reconciles(told)) => {
+                let own = self.of(world, note, &told.of);
+                own.all.retain(|uid, _| sees(told, uid));
+                return Check::Held;
+            }
+            Some(Told::CleansUp(told)) => {
+                let life = (note.process, world.incarnation(note.process));
+                self.wrote.retain(|(process, number, _), own| {
+                    (*process, *number) != life || own.service != told.service
+                });
+            }
+            None => {}
         }
         self.glance(world, note).unwrap_or(Check::Idle)
     }

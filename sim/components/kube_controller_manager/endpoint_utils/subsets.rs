@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use wavetank_api::json::{self, Json, Map};
 
 /// Upstream's `maxCapacity`
-pub(super) const MAX_CAPACITY: usize = 1000;
+pub const MAX_CAPACITY: usize = 1000;
 
 /// `EndpointSubset`
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Subset {
+pub struct Subset {
     pub addresses: Vec<Json>,
     pub not_ready_addresses: Vec<Json>,
     pub ports: Vec<Json>,
@@ -62,7 +62,7 @@ fn address_key(address: &Json) -> AddressKey {
 }
 
 /// `RepackSubsets`. Upstream sorts subsets and ports by hashes of how Go prints them, here by their text.
-pub(super) fn repack_subsets(subsets: &[Subset]) -> Vec<Subset> {
+pub fn repack_subsets(subsets: &[Subset]) -> Vec<Subset> {
     let mut all_addresses: BTreeMap<AddressKey, Json> = BTreeMap::new();
     // The port that stands for none has no definition.
     let mut by_port: BTreeMap<String, (Option<Json>, AddressSet)> = BTreeMap::new();
@@ -119,7 +119,7 @@ fn map_address_by_port(
 }
 
 /// `truncateEndpoints`: ready addresses first, subsets in proportion. Was anything left out?
-pub(super) fn truncate_endpoints(subsets: &mut [Subset], capacity: usize) -> bool {
+pub fn truncate_endpoints(subsets: &mut [Subset], capacity: usize) -> bool {
     let ready: usize = subsets.iter().map(|own| own.addresses.len()).sum();
     let not_ready: usize = subsets
         .iter()
