@@ -1,0 +1,122 @@
+//! Mistakes in kubelets and their runtimes: documented bugs, and what goes wrong where a step is left out.
+
+use wavetank_version::{Defect, Gate, defects, gates};
+
+gates! {
+    /// The kubelet in the form that is here.
+    pub KUBELET = Gate::since(1, 36);
+}
+
+const TERMINAL_PHASES_COME_EARLY: Defect = Defect::known(
+    "terminal-phases-come-early",
+    "k/k#88613, PR #108366 (1.27)",
+    "a kubelet says that a pod has failed or succeeded while containers of it may still run",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const TERMINAL_PODS_ARE_FINISHED: Defect = Defect::known(
+    "terminal-pods-are-finished",
+    "k/k#116954, PR #117019 (1.27)",
+    "a kubelet that begins anew takes a pod whose phase is terminal for one whose end it has told, and never lets it go",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const PHASES_GO_BACK: Defect = Defect::known(
+    "phases-go-back",
+    "k/k#58711",
+    "a kubelet computes the phase of a pod that has ended anew, out of containers that are there no more",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const STATUSES_ARE_NOT_RECONCILED: Defect = Defect::known(
+    "statuses-are-not-reconciled",
+    "k/k#8818",
+    "a kubelet leaves a status that somebody else has overwritten until it changes itself",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const STATUSES_GO_BY_NAME: Defect = Defect::known(
+    "statuses-go-by-name",
+    "the comparison of UIDs in `syncPod` of the status manager, left out",
+    "a kubelet writes the status of a pod that is gone into one that was made anew under its name",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const DELETES_PODS_BY_NAME: Defect = Defect::known(
+    "deletes-pods-by-name",
+    "the precondition of `syncPod` of the status manager, left out",
+    "a kubelet deletes a pod that was made anew under the name of the one that it has stopped",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const DELETES_BEFORE_THE_END: Defect = Defect::known(
+    "deletes-before-the-end",
+    "`canBeDeleted` without its conditions, as before k/k#88613",
+    "a kubelet deletes a pod from the API that is to go, before its containers have stopped",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const CLEANS_UP_BEFORE_PODS_ARE_KNOWN: Defect = Defect::known(
+    "cleans-up-before-pods-are-known",
+    "`sourcesReady` of the housekeeping, left out (k/k#112814 is of static pods)",
+    "a kubelet that begins anew stops the containers of all pods of which the API has not told it yet",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const ORPHANS_ARE_LEFT: Defect = Defect::known(
+    "orphans-are-left",
+    "k/k#9833: the end of `HandlePodCleanups`, left out",
+    "a kubelet leaves containers running of a pod that went while it was down",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const CRASH_LOOPS_ARE_NOT_BACKED_OFF: Defect = Defect::known(
+    "crash-loops-are-not-backed-off",
+    "`doBackOff`, left out",
+    "a kubelet starts a container that fails again and again at once each time",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const READY_BEFORE_ITS_PROBE: Defect = Defect::known(
+    "ready-before-its-probe",
+    "k/k#100277 is the other way round: `UpdatePodStatus` that takes no result for a good one",
+    "a container whose probe has told nothing yet is ready",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const ADDRESSES_ARE_FORGOTTEN: Defect = Defect::known(
+    "addresses-are-forgotten",
+    "as network plugins have had it: what was given out is kept in memory",
+    "a runtime that begins anew gives out addresses that sandboxes still have",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+defects! {
+    /// Of kubelets and their runtimes.
+    pub enum KubeletDefect in "kubelets" {
+        TerminalPhasesComeEarly = TERMINAL_PHASES_COME_EARLY,
+        TerminalPodsAreFinished = TERMINAL_PODS_ARE_FINISHED,
+        PhasesGoBack = PHASES_GO_BACK,
+        StatusesAreNotReconciled = STATUSES_ARE_NOT_RECONCILED,
+        StatusesGoByName = STATUSES_GO_BY_NAME,
+        DeletesPodsByName = DELETES_PODS_BY_NAME,
+        DeletesBeforeTheEnd = DELETES_BEFORE_THE_END,
+        CleansUpBeforePodsAreKnown = CLEANS_UP_BEFORE_PODS_ARE_KNOWN,
+        OrphansAreLeft = ORPHANS_ARE_LEFT,
+        CrashLoopsAreNotBackedOff = CRASH_LOOPS_ARE_NOT_BACKED_OFF,
+        ReadyBeforeItsProbe = READY_BEFORE_ITS_PROBE,
+        AddressesAreForgotten = ADDRESSES_ARE_FORGOTTEN,
+    }
+}

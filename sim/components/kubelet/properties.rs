@@ -1,0 +1,48 @@
+//! What is promised of kubelets, in containers and not only in objects: `safe` at any time, `end` once all has been well for a
+//! while.
+
+mod end;
+mod safe;
+
+use std::time::Duration;
+
+use wavetank_component::{Entry, PropertyInfo};
+use wavetank_engine::{Note, Reached, World};
+
+use crate::component::NEEDED;
+use crate::notes::{BacksOff, DeletesPod, Rebooted, StopsOrphan};
+
+/// A runtime that does not answer is given up after 2 min, and the longest back-off lasts 5 min.
+pub(crate) const SETTLES_WITHIN: Duration = Duration::from_secs(600);
+
+/// Somebody has to make pods, and kubelets to begin anew.
+const USED: [Entry; 3] = [
+    Entry::new("topology", "pod-users", "1"),
+    Entry::new("workload", "use-pods", "{every: 2s}"),
+    Entry::CRASH,
+];
+
+pub(crate) fn all() -> Vec<PropertyInfo> {
+    let mut all = safe::all();
+    all.extend(end::all());
+    all.extend([
+        reached("pod-was-stopped", "a kubelet stopped a pod and deleted it from the API", |_, note| {
+            note.body.get::<DeletesPod>().is_some()
+        }),
+        reached("orphan-was-stopped", "a kubelet stopped a pod that it did not know", |_, note| {
+            note.body.get::<StopsOrphan>().is_some()
+        }),
+        reached("container-was-backed-off", "a kubelet waited before it started a container again", |_, note| {
+            note.body.get::<BacksOff>().is_some()
+        }),
+        reached("node-was-rebooted", "a node with a kubelet started anew", |_, note| {
+            note.body.get::<Rebooted>().is_some()
+        }),
+    ]);
+    all
+}
+
+fn reached(name: &'static str, about: &'static str, here: fn(&World, &Note) -> bool) -> PropertyInfo {
+    PropertyInfo::new(name, about, NEEDED, move |_| Box::new(Reached { name, here }))
+        .tested_by(&USED)
+}
