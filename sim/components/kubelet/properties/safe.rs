@@ -27,7 +27,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     vec![
         force(
             "pods-of-a-name-run-once",
-            "no two pods of one name run a container at a time on any nodes, unless one was deleted by force",
+            "no two pods of one name run a container at a time on any nodes, unless one of them was deleted by force",
             runs_once,
         ),
         force(
@@ -147,15 +147,16 @@ fn runs_once(world: &World, note: &Note, forced: &BTreeSet<Uid>) -> Check {
     let Some(Starts { container, pod, .. }) = note.body.get() else {
         return Check::Idle;
     };
-    let is_other = |own: &&Container| {
-        own.id != *container || own.pod.uid != pod.uid
-    };
+    if forced.contains(&pod.uid) {
+        return Check::Idle;
+    }
+    let is_other = |own: &&Container| own.id != *container || own.pod.uid != pod.uid;
     let same = |own: &&Container| own.pod.name == pod.name && own.pod.namespace == pod.namespace;
     let mut others = running(world).filter(is_other).filter(same);
     match others.find(|own| !forced.contains(&own.pod.uid)) {
         None => Check::Held,
         Some(own) => {
-            let message = format!("the pod {} starts, and a container of the one before it ({}) still runs", pod.name, own.id);
+            let message = format!("the pod {} starts, and a container of another one ({}) runs", pod.name, own.id);
             violated("pod", &pod.name, message)
         }
     }
