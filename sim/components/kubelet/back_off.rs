@@ -37,7 +37,9 @@ fn has_expired(event: Time, last_update: Time) -> bool {
 /// `IsInBackOffSince`, and how long it lasts.
 pub(crate) fn is_in_back_off_since(rx: Rx, key: &Key, event: Time, now: Time) -> Option<Duration> {
     rx.look(&ENTRIES, |own| {
-        let own = own.get(key).filter(|own| !has_expired(event, own.last_update))?;
+        let own = own
+            .get(key)
+            .filter(|own| !has_expired(event, own.last_update))?;
         let left = own.back_off.checked_sub(since(event, now))?;
         (left > Duration::ZERO).then_some(left)
     })
@@ -46,17 +48,29 @@ pub(crate) fn is_in_back_off_since(rx: Rx, key: &Key, event: Time, now: Time) ->
 /// `Next`
 pub(crate) fn next(rx: Rx, key: Key, event: Time, now: Time) {
     rx.update(&ENTRIES, |all| {
-        let known = all.get(&key).filter(|own| !has_expired(event, own.last_update));
+        let known = all
+            .get(&key)
+            .filter(|own| !has_expired(event, own.last_update));
         let back_off = known.map_or(FIRST, |own| (own.back_off * 2).min(MOST));
-        all.insert(key, Entry { back_off, last_update: now });
+        all.insert(
+            key,
+            Entry {
+                back_off,
+                last_update: now,
+            },
+        );
     });
 }
 
 /// `GC`
 pub(crate) fn gc(rx: Rx) {
     let now = rx.clock();
-    let any = rx.look(&ENTRIES, |all| all.values().any(|own| has_expired(now, own.last_update)));
+    let any = rx.look(&ENTRIES, |all| {
+        all.values().any(|own| has_expired(now, own.last_update))
+    });
     if any {
-        rx.update(&ENTRIES, |all| all.retain(|_, own| !has_expired(now, own.last_update)));
+        rx.update(&ENTRIES, |all| {
+            all.retain(|_, own| !has_expired(now, own.last_update))
+        });
     }
 }

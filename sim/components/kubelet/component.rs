@@ -84,15 +84,17 @@ impl Component for Kubelets {
     }
 
     fn build(&self, setup: &Setup, wiring: &mut Wiring) {
-        let (Some(rest), Some(release)) =
-            (informers::rest(setup, wiring), kube_apiserver::newest(setup))
-        else {
+        let (Some(rest), Some(release)) = (
+            informers::rest(setup, wiring),
+            kube_apiserver::newest(setup),
+        ) else {
             return;
         };
         let runtimes = wiring.ids(RUNTIMES);
         for (at, name) in wiring.names(NAME).iter().enumerate() {
             let number = at + 1;
-            let node = Node::of_kubelet(&node_name(number), &rest, setup, number, &pod_cidr(number));
+            let node =
+                Node::of_kubelet(&node_name(number), &rest, setup, number, &pod_cidr(number));
             let informer_defects = setup.set::<InformerDefect>(release);
             let defects = setup.set::<KubeletDefect>(release);
             let kubelet = Kubelet::new(node, &rest, runtimes[at], informer_defects, defects);
@@ -155,7 +157,8 @@ impl Component for ContainerRuntimes {
 
     fn workload(&self) -> Vec<Load> {
         let fail = "Until the storm ends, containers that kubelets run end by themselves.";
-        let unwell = "Until the storm ends, the probes of containers that kubelets run fail for a while.";
+        let unwell =
+            "Until the storm ends, the probes of containers that kubelets run fail for a while.";
         let reboot = "Until the storm ends, nodes that have a kubelet start anew.";
         vec![
             Load::command("fail-containers", "fail", fail, NEEDED).until_calm(),
@@ -221,7 +224,9 @@ impl Component for KubeletUsers {
         let Some(rest) = informers::rest(setup, wiring) else {
             return;
         };
-        let uses = UsesPods { nodes: setup.count(NAME) };
+        let uses = UsesPods {
+            nodes: setup.count(NAME),
+        };
         for name in wiring.names(USERS) {
             wiring.process(name, User::new(rest.clone(), uses.clone()));
         }

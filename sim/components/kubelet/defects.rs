@@ -23,14 +23,6 @@ const TERMINAL_PODS_ARE_FINISHED: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
 
-const PHASES_GO_BACK: Defect = Defect::known(
-    "phases-go-back",
-    "k/k#58711",
-    "a kubelet computes the phase of a pod that has ended anew, out of containers that are there no more",
-)
-.ships(Gate::NEVER)
-.fits_only(KUBELET);
-
 const STATUSES_ARE_NOT_RECONCILED: Defect = Defect::known(
     "statuses-are-not-reconciled",
     "k/k#8818",
@@ -108,7 +100,6 @@ defects! {
     pub enum KubeletDefect in "kubelets" {
         TerminalPhasesComeEarly = TERMINAL_PHASES_COME_EARLY,
         TerminalPodsAreFinished = TERMINAL_PODS_ARE_FINISHED,
-        PhasesGoBack = PHASES_GO_BACK,
         StatusesAreNotReconciled = STATUSES_ARE_NOT_RECONCILED,
         StatusesGoByName = STATUSES_GO_BY_NAME,
         DeletesPodsByName = DELETES_PODS_BY_NAME,

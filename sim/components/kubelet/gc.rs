@@ -31,7 +31,9 @@ pub(crate) async fn clean_up_containers_in_pod(kubelet: &Kubelet, rx: Rx, uid: &
         let count = seen.entry(&own.name).or_default();
         *count += 1;
         if *count > keep {
-            let _ = kubelet.ask_runtime(rx, Ask::RemoveContainer(own.id.clone())).await;
+            let _ = kubelet
+                .ask_runtime(rx, Ask::RemoveContainer(own.id.clone()))
+                .await;
         }
     }
 }
@@ -54,10 +56,15 @@ fn evictable(rx: Rx, containers: &mut [Container], ready: bool) -> Vec<Id> {
 /// `evictSandboxes`: of each pod that is there the newest stays.
 fn evictable_sandboxes(rx: Rx, sandboxes: &[Sandbox], containers: &[Container]) -> Vec<Id> {
     let is_active = |own: &Sandbox| {
-        own.is_ready || containers.iter().any(|container| container.sandbox == own.id)
+        own.is_ready
+            || containers
+                .iter()
+                .any(|container| container.sandbox == own.id)
     };
     let is_newest = |own: &Sandbox| {
-        let mut others = sandboxes.iter().filter(|other| other.pod.uid == own.pod.uid);
+        let mut others = sandboxes
+            .iter()
+            .filter(|other| other.pod.uid == own.pod.uid);
         others.all(|other| other.number <= own.number)
     };
     let gone = sandboxes.iter().filter(|own| {

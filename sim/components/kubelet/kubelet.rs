@@ -83,7 +83,11 @@ impl Kubelet {
             _ => RUNTIME_REQUEST_TIMEOUT,
         };
         let call = rx.call(&CRI, self.runtime, Payload::new(ask));
-        let answer = rx.timeout(limit, call).await.and_then(Result::ok).ok_or(())?;
+        let answer = rx
+            .timeout(limit, call)
+            .await
+            .and_then(Result::ok)
+            .ok_or(())?;
         match answer.expect::<Answer>() {
             Answer::Failed(_) => Err(()),
             answer => Ok(answer.clone()),

@@ -38,7 +38,9 @@ struct Actions {
 
 /// Why a container was not started, as its status says.
 pub(crate) fn reason(rx: Rx, uid: &Uid, name: &Arc<str>) -> Option<Arc<str>> {
-    rx.look(&REASONS, |own| own.get(&(uid.clone(), name.clone())).cloned())
+    rx.look(&REASONS, |own| {
+        own.get(&(uid.clone(), name.clone())).cloned()
+    })
 }
 
 /// Nobody asks for the reasons of this pod any more.
@@ -139,7 +141,8 @@ impl Kubelet {
     ) -> Result<(), SyncError> {
         let actions = self.compute_pod_actions(rx, pod, status);
         if actions.kill_pod {
-            self.kill_pod(rx, Some(pod), &status.status, Grace::OfPod).await?;
+            self.kill_pod(rx, Some(pod), &status.status, Grace::OfPod)
+                .await?;
         } else {
             for (id, _) in &actions.kill {
                 self.kill_container(rx, Some(pod), id, Grace::OfPod).await?;
@@ -196,10 +199,14 @@ impl Kubelet {
         if self.defects.has(KubeletDefect::CrashLoopsAreNotBackedOff) {
             return None;
         }
-        let mut exited = status.status.containers.iter().filter_map(|own| match own.state {
-            State::Exited { finished, .. } if own.name == spec.name => Some(finished),
-            _ => None,
-        });
+        let mut exited = status
+            .status
+            .containers
+            .iter()
+            .filter_map(|own| match own.state {
+                State::Exited { finished, .. } if own.name == spec.name => Some(finished),
+                _ => None,
+            });
         let finished = exited.next()?;
         let key = (pod::uid(pod), spec.name.clone());
         let now = rx.clock();
@@ -229,7 +236,9 @@ impl Kubelet {
         spec: &Spec,
     ) -> Result<(), SyncError> {
         let pull = Ask::PullImage(spec.image.clone());
-        self.ask_runtime(rx, pull).await.map_err(|_| SyncError::Other("ErrImagePull"))?;
+        self.ask_runtime(rx, pull)
+            .await
+            .map_err(|_| SyncError::Other("ErrImagePull"))?;
         let create = Ask::CreateContainer {
             sandbox: sandbox.clone(),
             name: spec.name.clone(),
@@ -258,10 +267,19 @@ impl Kubelet {
             let one = self.kill_container(rx, pod, &own.id, grace);
             Box::pin(one) as Member<'_, Result<(), SyncError>>
         });
-        let mut done = wait_group(all.collect()).await.into_iter().fold(Ok(()), Result::and);
+        let mut done = wait_group(all.collect())
+            .await
+            .into_iter()
+            .fold(Ok(()), Result::and);
         for sandbox in &status.sandboxes {
-            let stopped = self.ask_runtime(rx, Ask::StopPodSandbox(sandbox.id.clone())).await;
-            done = done.and(stopped.map(drop).map_err(|_| SyncError::Other("failed to stop sandbox")));
+            let stopped = self
+                .ask_runtime(rx, Ask::StopPodSandbox(sandbox.id.clone()))
+                .await;
+            done = done.and(
+                stopped
+                    .map(drop)
+                    .map_err(|_| SyncError::Other("failed to stop sandbox")),
+            );
         }
         done
     }
@@ -283,6 +301,8 @@ impl Kubelet {
         };
         let ask = Ask::StopContainer(id.clone(), seconds);
         let stopped = self.ask_runtime(rx, ask).await;
-        stopped.map(drop).map_err(|_| SyncError::Other("error killing container"))
+        stopped
+            .map(drop)
+            .map_err(|_| SyncError::Other("error killing container"))
     }
 }

@@ -77,37 +77,75 @@ pub struct BacksOff {
 
 /// A pod that is known by its UID in stories.
 fn about(pod: &PodRef) -> Vec<String> {
-    vec![format!("{}/{}", pod.namespace, pod.name), pod.uid.to_string()]
+    vec![
+        format!("{}/{}", pod.namespace, pod.name),
+        pod.uid.to_string(),
+    ]
 }
 
 fn told(text: String, pod: &PodRef) -> Option<Description> {
-    Some(Description { text, about: about(pod) })
+    Some(Description {
+        text,
+        about: about(pod),
+    })
 }
 
 /// In words.
 pub(crate) fn describe(note: &Note) -> Option<Description> {
-    if let Some(Starts { container, pod, name }) = note.body.get() {
-        return told(format!("starts the container {name} ({container}) of the pod {}", pod.name), pod);
+    if let Some(Starts {
+        container,
+        pod,
+        name,
+    }) = note.body.get()
+    {
+        return told(
+            format!(
+                "starts the container {name} ({container}) of the pod {}",
+                pod.name
+            ),
+            pod,
+        );
     }
-    if let Some(Exits { container, pod, name, code }) = note.body.get() {
-        let text = format!("the container {name} ({container}) of the pod {} ends with the exit code {code}", pod.name);
+    if let Some(Exits {
+        container,
+        pod,
+        name,
+        code,
+    }) = note.body.get()
+    {
+        let text = format!(
+            "the container {name} ({container}) of the pod {} ends with the exit code {code}",
+            pod.name
+        );
         return told(text, pod);
     }
     if note.body.get::<Rebooted>().is_some() {
         let text = "the node starts anew".to_owned();
-        return Some(Description { text, about: Vec::new() });
+        return Some(Description {
+            text,
+            about: Vec::new(),
+        });
     }
     if let Some(Terminates { pod, grace }) = note.body.get() {
         return told(format!("stops the pod {} within {grace} s", pod.name), pod);
     }
     if let Some(StopsOrphan(pod)) = note.body.get() {
-        return told(format!("stops the pod {}, which it does not know", pod.name), pod);
+        return told(
+            format!("stops the pod {}, which it does not know", pod.name),
+            pod,
+        );
     }
     if let Some(Terminated(pod)) = note.body.get() {
         return told(format!("has stopped the pod {}", pod.name), pod);
     }
     if let Some(DeletesPod(pod)) = note.body.get() {
-        return told(format!("asks for the end of the pod {}, which has stopped", pod.name), pod);
+        return told(
+            format!(
+                "asks for the end of the pod {}, which has stopped",
+                pod.name
+            ),
+            pod,
+        );
     }
     if let Some(MakesSandbox(pod)) = note.body.get() {
         return told(format!("makes a sandbox for the pod {}", pod.name), pod);
@@ -116,7 +154,9 @@ pub(crate) fn describe(note: &Note) -> Option<Description> {
         return told(format!("deletes the pod {} by force", pod.name), pod);
     }
     let BacksOff { pod, name, seconds } = note.body.get()?;
-    let text = format!("waits {seconds} s since the container {name} of the pod {} ended", pod.name);
+    let text = format!(
+        "waits {seconds} s since the container {name} of the pod {} ended",
+        pod.name
+    );
     told(text, pod)
 }
-

@@ -108,7 +108,9 @@ pub(crate) fn synced(rx: Rx, uid: &Uid) {
 /// `GetNewerThan` the last sync.
 pub(crate) async fn get_newer_than(rx: Rx, uid: &Uid) -> Result<Arc<Cached>, SyncError> {
     loop {
-        let is_newer = rx.look(&PLEG, |own| own.has_relisted && !own.waits.contains_key(uid));
+        let is_newer = rx.look(&PLEG, |own| {
+            own.has_relisted && !own.waits.contains_key(uid)
+        });
         if is_newer {
             return get(rx, uid).ok_or(SyncError::Other("error determining status"));
         }
@@ -119,8 +121,14 @@ pub(crate) async fn get_newer_than(rx: Rx, uid: &Uid) -> Result<Arc<Cached>, Syn
 fn records(sandboxes: &[Sandbox], containers: &[Container]) -> BTreeMap<Uid, Record> {
     let mut all: BTreeMap<Uid, Record> = BTreeMap::new();
     for own in sandboxes {
-        let seen = if own.is_ready { Seen::Running } else { Seen::Exited };
-        all.entry(own.pod.uid.clone()).or_default().insert(own.id.clone(), seen);
+        let seen = if own.is_ready {
+            Seen::Running
+        } else {
+            Seen::Exited
+        };
+        all.entry(own.pod.uid.clone())
+            .or_default()
+            .insert(own.id.clone(), seen);
     }
     for own in containers {
         let seen = match own.state {
@@ -128,7 +136,9 @@ fn records(sandboxes: &[Sandbox], containers: &[Container]) -> BTreeMap<Uid, Rec
             State::Running(_) => Seen::Running,
             State::Exited { .. } => Seen::Exited,
         };
-        all.entry(own.pod.uid.clone()).or_default().insert(own.id.clone(), seen);
+        all.entry(own.pod.uid.clone())
+            .or_default()
+            .insert(own.id.clone(), seen);
     }
     all
 }
@@ -253,12 +263,17 @@ mod tests {
     use super::*;
 
     fn record(all: &[(&str, Seen)]) -> Record {
-        all.iter().map(|(id, seen)| (Id::from(*id), *seen)).collect()
+        all.iter()
+            .map(|(id, seen)| (Id::from(*id), *seen))
+            .collect()
     }
 
     #[test]
     fn what_has_ended_or_begun_is_told_and_what_was_removed_is_not() {
-        let (running, exited) = (record(&[("c1", Seen::Running)]), record(&[("c1", Seen::Exited)]));
+        let (running, exited) = (
+            record(&[("c1", Seen::Running)]),
+            record(&[("c1", Seen::Exited)]),
+        );
         assert!(compute_events(None, Some(&running)).worthy);
         let died = compute_events(Some(&running), Some(&exited));
         assert_eq!(died.died, [Id::from("c1")]);

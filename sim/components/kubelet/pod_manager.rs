@@ -106,7 +106,12 @@ fn merge(known: &mut Pods, new: Pods) -> Vec<Change> {
     }
     *known = new;
     // The order of `Merge`.
-    removes.into_iter().chain(adds).chain(others).chain(reconciles).collect()
+    removes
+        .into_iter()
+        .chain(adds)
+        .chain(others)
+        .chain(reconciles)
+        .collect()
 }
 
 /// One turn: waits for a change, and tells the loop what it is. The first one is all that there is, be it nothing.
@@ -143,12 +148,34 @@ mod tests {
     #[test]
     fn what_has_changed_is_told_by_what_it_means() {
         let mut known = Pods::new();
-        let first = merge(&mut known, pods(&[("a", "Pending", 30), ("b", "Pending", 30)]));
+        let first = merge(
+            &mut known,
+            pods(&[("a", "Pending", 30), ("b", "Pending", 30)]),
+        );
         assert!(matches!(first[..], [Change::Add(_), Change::Add(_)]));
-        let second = merge(&mut known, pods(&[("a", "Running", 30), ("b", "Pending", 5), ("c", "Pending", 30)]));
-        assert!(matches!(second[..], [Change::Add(_), Change::Update(_), Change::Reconcile(_)]));
-        let third = merge(&mut known, pods(&[("b", "Pending", 5), ("c", "Pending", 30)]));
+        let second = merge(
+            &mut known,
+            pods(&[
+                ("a", "Running", 30),
+                ("b", "Pending", 5),
+                ("c", "Pending", 30),
+            ]),
+        );
+        assert!(matches!(
+            second[..],
+            [Change::Add(_), Change::Update(_), Change::Reconcile(_)]
+        ));
+        let third = merge(
+            &mut known,
+            pods(&[("b", "Pending", 5), ("c", "Pending", 30)]),
+        );
         assert!(matches!(third[..], [Change::Remove(_)]));
-        assert!(merge(&mut known, pods(&[("b", "Pending", 5), ("c", "Pending", 30)])).is_empty());
+        assert!(
+            merge(
+                &mut known,
+                pods(&[("b", "Pending", 5), ("c", "Pending", 30)])
+            )
+            .is_empty()
+        );
     }
 }

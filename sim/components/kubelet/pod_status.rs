@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
+use wavetank_api::{Object, Stamp};
 use wavetank_engine::Rx;
 
-use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
 use crate::kuberuntime::{pod_sandbox_changed, reason, should_container_be_restarted};
 use crate::pleg::Cached;
@@ -19,8 +18,13 @@ use crate::runtime::cri::{Container, State};
 use crate::{prober, status_manager};
 
 /// `PodConditionByKubelet`
-const BY_KUBELET: [&str; 5] =
-    ["PodScheduled", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"];
+const BY_KUBELET: [&str; 5] = [
+    "PodScheduled",
+    "PodReadyToStartContainers",
+    "Initialized",
+    "Ready",
+    "ContainersReady",
+];
 
 /// `PodConditionByKubelet`
 pub(crate) fn pod_condition_by_kubelet(kind: &Json) -> bool {
@@ -79,7 +83,11 @@ fn convert_container_status(own: &Container) -> Json {
     let state = match own.state {
         State::Running(at) => json!({"running": {"startedAt": shown(at)}}),
         State::Created => json!({"waiting": {}}),
-        State::Exited { started, finished, code } => json!({"terminated": {
+        State::Exited {
+            started,
+            finished,
+            code,
+        } => json!({"terminated": {
             "exitCode": code,
             "reason": if code == 0 { "Completed" } else { "Error" },
             "startedAt": shown(started),
@@ -151,7 +159,11 @@ fn convert_to_api_container_statuses(
         }
     }
     for (spec, own) in specs.iter().zip(&mut all) {
-        let mut known = status.status.containers.iter().filter(|own| own.name == spec.name);
+        let mut known = status
+            .status
+            .containers
+            .iter()
+            .filter(|own| own.name == spec.name);
         if let Some(newest) = known.next() {
             *own = convert_container_status(newest);
         }
@@ -197,7 +209,12 @@ pub(crate) fn condition_for_terminal_phase(pod: &Object, kind: &str, phase: &str
 }
 
 /// `GenerateContainersReadyCondition`; that of `Ready` is the same where there are no gates.
-pub(crate) fn generate_ready_condition(pod: &Object, kind: &str, statuses: &[Json], phase: &str) -> Json {
+pub(crate) fn generate_ready_condition(
+    pod: &Object,
+    kind: &str,
+    statuses: &[Json],
+    phase: &str,
+) -> Json {
     let is = |own: &pod::Spec, ready: bool| match named(statuses, &own.name) {
         None => false,
         Some(own) => own["ready"] == ready,
@@ -227,6 +244,30 @@ pub(crate) fn generate_ready_condition(pod: &Object, kind: &str, statuses: &[Jso
     own
 }
 
+/// `pastActiveDeadline` of `pkg/kubelet/active_deadline.go`.
+fn should_evict(rx: Rx, pod: &Object, status: &Json) -> bool {
+    let deadline = json::number(pod.json(), &["spec", "activeDeadlineSeconds"]);
+    let begun = Stamp::parse(json::text(status, &["startTime"]));
+    let end = begun
+        .zip(deadline)
+        .map(|(begun, seconds)| begun.plus_seconds(seconds));
+    end.is_some_and(|end| end <= Stamp::of(rx.clock()))
+}
+
+/// `ShouldSync`: is a pod that goes on past its deadline?
+pub(crate) fn should_sync(rx: Rx, pod: &Object) -> bool {
+    let deadline = json::at(pod.json(), &["spec", "activeDeadlineSeconds"]);
+    if deadline.is_none() {
+        return false;
+    }
+    let known = status_manager::get_pod_status(rx, pod.uid());
+    should_evict(
+        rx,
+        pod,
+        known.as_ref().map_or(pod::status(pod), Object::json),
+    )
+}
+
 impl Kubelet {
     /// `generateAPIPodStatus`
     pub(crate) fn generate_api_pod_status(
@@ -242,7 +283,7 @@ impl Kubelet {
         let previous = json::list(old, &["containerStatuses"]);
         let mut statuses = convert_to_api_container_statuses(rx, pod, status, previous);
         let mut phase_now = get_phase(pod, &statuses, is_terminal).to_owned();
-        if !self.defects.has(KubeletDefect::PhasesGoBack) && !is_pod_phase_terminal(&phase_now) {
+        if !is_pod_phase_terminal(&phase_now) {
             let kept = [phase(old), phase(of_api)];
             if let Some(kept) = kept.into_iter().find(|own| is_pod_phase_terminal(own)) {
                 phase_now = kept.to_owned();
@@ -257,9 +298,13 @@ impl Kubelet {
                 }
             }
         }
+        if should_evict(rx, pod, old) {
+            phase_now = "Failed".to_owned();
+            own["reason"] = "DeadlineExceeded".into();
+            own["message"] = "Pod was active on the node longer than the specified deadline".into();
+        }
         let api_phase = phase(of_api);
-        let may_not_change = is_pod_phase_terminal(api_phase);
-        if may_not_change && !self.defects.has(KubeletDefect::PhasesGoBack) {
+        if is_pod_phase_terminal(api_phase) {
             phase_now = api_phase.to_owned();
         }
         prober::update_pod_status(self, rx, pod, &mut statuses);
@@ -297,7 +342,9 @@ mod tests {
     use super::*;
 
     fn pod(policy: &str) -> Object {
-        Object::new(json!({"spec": {"restartPolicy": policy, "containers": [{"name": "a"}, {"name": "b"}]}}))
+        Object::new(
+            json!({"spec": {"restartPolicy": policy, "containers": [{"name": "a"}, {"name": "b"}]}}),
+        )
     }
 
     fn status(name: &str, state: Json) -> Json {
@@ -310,12 +357,18 @@ mod tests {
         let both = |a: Json, b: Json| vec![status("a", a), status("b", b)];
         let running = json!({"running": {}});
         let of = |policy, all: &[Json], terminal| get_phase(&pod(policy), all, terminal);
-        assert_eq!(of("Always", &both(running.clone(), ended(0)), false), "Running");
+        assert_eq!(
+            of("Always", &both(running.clone(), ended(0)), false),
+            "Running"
+        );
         assert_eq!(of("Always", &both(ended(0), ended(0)), false), "Running");
         assert_eq!(of("Always", &both(ended(0), ended(0)), true), "Succeeded");
         assert_eq!(of("OnFailure", &both(ended(0), ended(1)), false), "Running");
         assert_eq!(of("Never", &both(ended(0), ended(1)), false), "Failed");
-        assert_eq!(of("Never", &both(running, json!({"waiting": {}})), false), "Pending");
+        assert_eq!(
+            of("Never", &both(running, json!({"waiting": {}})), false),
+            "Pending"
+        );
         assert_eq!(of("Never", &[status("a", ended(0))], false), "Pending");
     }
 }

@@ -71,7 +71,10 @@ pub(crate) fn begin(rx: Rx) {
 /// `AddPod`
 pub(crate) fn add_pod(rx: Rx, pod: &Object) {
     for spec in pod::containers(pod) {
-        let probes = [(Kind::Readiness, spec.readiness), (Kind::Liveness, spec.liveness)];
+        let probes = [
+            (Kind::Readiness, spec.readiness),
+            (Kind::Liveness, spec.liveness),
+        ];
         for (kind, probe) in probes {
             let Some(probe) = probe else {
                 continue;
@@ -122,7 +125,9 @@ fn stop(rx: Rx, which: impl Fn(&Key) -> bool) {
 
 /// `StopLivenessAndStartup`
 pub(crate) fn stop_liveness(rx: Rx, uid: &str) {
-    stop(rx, |(own, _, kind)| **own == *uid && *kind == Kind::Liveness);
+    stop(rx, |(own, _, kind)| {
+        **own == *uid && *kind == Kind::Liveness
+    });
 }
 
 /// `RemovePod`
@@ -137,12 +142,16 @@ pub(crate) fn cleanup_pods(rx: Rx, keep: impl Fn(&Uid) -> bool) {
 
 /// Has the liveness probe of this container failed?
 pub(crate) fn liveness_has_failed(rx: Rx, id: &Id) -> bool {
-    rx.look(&PROBER, |own| own.results.get(&(Kind::Liveness, id.clone())) == Some(&false))
+    rx.look(&PROBER, |own| {
+        own.results.get(&(Kind::Liveness, id.clone())) == Some(&false)
+    })
 }
 
 /// The results manager's `Set`: is it news?
 fn set(rx: Rx, kind: Kind, id: &Id, uid: &Uid, result: bool) {
-    let before = rx.update(&PROBER, |own| own.results.insert((kind, id.clone()), result));
+    let before = rx.update(&PROBER, |own| {
+        own.results.insert((kind, id.clone()), result)
+    });
     if before == Some(result) {
         return;
     }
@@ -196,7 +205,9 @@ pub(crate) fn update_pod_status(kubelet: &Kubelet, rx: Rx, pod: &Object, statuse
                     ready = false;
                 }
             }
-            ready |= is_probed && kubelet.defects.has(KubeletDefect::ReadyBeforeItsProbe) && result.is_none();
+            ready |= is_probed
+                && kubelet.defects.has(KubeletDefect::ReadyBeforeItsProbe)
+                && result.is_none();
         }
         own["ready"] = ready.into();
     }
@@ -216,7 +227,9 @@ pub(crate) async fn run(kubelet: Arc<Kubelet>, rx: Rx, task: Task) -> Outcome {
     }
     let goes_on = do_probe(&kubelet, rx, &key).await;
     let is_stopped = |rx: Rx| {
-        rx.look(&PROBER, |own| own.workers.get(&key).is_none_or(|own| own.is_stopped))
+        rx.look(&PROBER, |own| {
+            own.workers.get(&key).is_none_or(|own| own.is_stopped)
+        })
     };
     if goes_on && !is_stopped(rx) {
         let _ = rx.timeout(period, rx.changed(condition(number))).await;
@@ -291,9 +304,16 @@ async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
     if due.is_some_and(|due| Stamp::of(rx.clock()) < due) {
         return true;
     }
-    let result = matches!(kubelet.ask_runtime(rx, Ask::Probe(id.clone())).await, Ok(Answer::Done));
+    let result = matches!(
+        kubelet.ask_runtime(rx, Ask::Probe(id.clone())).await,
+        Ok(Answer::Done)
+    );
     change(rx, key, |own| {
-        own.run = if own.last == Some(result) { own.run + 1 } else { 1 };
+        own.run = if own.last == Some(result) {
+            own.run + 1
+        } else {
+            1
+        };
         own.last = Some(result);
     });
     let run = rx.look(&PROBER, |own| own.workers.get(key).map_or(0, |own| own.run));

@@ -26,23 +26,37 @@ pub(crate) fn all() -> Vec<PropertyInfo> {
     let mut all = safe::all();
     all.extend(end::all());
     all.extend([
-        reached("pod-was-stopped", "a kubelet stopped a pod and deleted it from the API", |_, note| {
-            note.body.get::<DeletesPod>().is_some()
-        }),
-        reached("orphan-was-stopped", "a kubelet stopped a pod that it did not know", |_, note| {
-            note.body.get::<StopsOrphan>().is_some()
-        }),
-        reached("container-was-backed-off", "a kubelet waited before it started a container again", |_, note| {
-            note.body.get::<BacksOff>().is_some()
-        }),
-        reached("node-was-rebooted", "a node with a kubelet started anew", |_, note| {
-            note.body.get::<Rebooted>().is_some()
-        }),
+        reached(
+            "pod-was-stopped",
+            "a kubelet stopped a pod and deleted it from the API",
+            |_, note| note.body.get::<DeletesPod>().is_some(),
+        ),
+        reached(
+            "orphan-was-stopped",
+            "a kubelet stopped a pod that it did not know",
+            |_, note| note.body.get::<StopsOrphan>().is_some(),
+        ),
+        reached(
+            "container-was-backed-off",
+            "a kubelet waited before it started a container again",
+            |_, note| note.body.get::<BacksOff>().is_some(),
+        ),
+        reached(
+            "node-was-rebooted",
+            "a node with a kubelet started anew",
+            |_, note| note.body.get::<Rebooted>().is_some(),
+        ),
     ]);
     all
 }
 
-fn reached(name: &'static str, about: &'static str, here: fn(&World, &Note) -> bool) -> PropertyInfo {
-    PropertyInfo::new(name, about, NEEDED, move |_| Box::new(Reached { name, here }))
-        .tested_by(&USED)
+fn reached(
+    name: &'static str,
+    about: &'static str,
+    here: fn(&World, &Note) -> bool,
+) -> PropertyInfo {
+    PropertyInfo::new(name, about, NEEDED, move |_| {
+        Box::new(Reached { name, here })
+    })
+    .tested_by(&USED)
 }

@@ -73,7 +73,9 @@ pub(crate) fn timer(cx: &mut Cx<'_>, timer: Timer) -> bool {
 
 /// `GetPodStatus`
 pub(crate) fn get_pod_status(rx: Rx, uid: &str) -> Option<Object> {
-    rx.look(&STATUSES, |own| own.pods.get(uid).map(|own| own.status.clone()))
+    rx.look(&STATUSES, |own| {
+        own.pods.get(uid).map(|own| own.status.clone())
+    })
 }
 
 /// `SetPodStatus`
@@ -93,7 +95,9 @@ pub(crate) fn set_container_readiness(rx: Rx, uid: &str, container: &str, ready:
     let mut status = old.json().clone();
     let id = format!("containerd://{container}");
     let mut statuses = json::list(&status, &["containerStatuses"]).to_vec();
-    let found = statuses.iter_mut().find(|own| own["containerID"] == id.as_str());
+    let found = statuses
+        .iter_mut()
+        .find(|own| own["containerID"] == id.as_str());
     let Some(found) = found.filter(|own| own["ready"] != ready) else {
         return;
     };
@@ -115,8 +119,14 @@ pub(crate) fn set_container_readiness(rx: Rx, uid: &str, container: &str, ready:
 /// `TerminatePod`
 pub(crate) fn terminate_pod(_: &Kubelet, rx: Rx, pod: &Object) {
     let cached = get_pod_status(rx, pod.uid());
-    let mut status = cached.as_ref().map_or(pod::status(pod), Object::json).clone();
-    if let Some(all) = status.get_mut("containerStatuses").and_then(Json::as_array_mut) {
+    let mut status = cached
+        .as_ref()
+        .map_or(pod::status(pod), Object::json)
+        .clone();
+    if let Some(all) = status
+        .get_mut("containerStatuses")
+        .and_then(Json::as_array_mut)
+    {
         for own in all {
             if json::at(own, &["state", "terminated"]).is_none() {
                 own["state"] = json!({"terminated": {
@@ -154,7 +164,10 @@ fn update_last_transition_times(status: &mut Json, old: &Json, now: &str) {
     let Some(conditions) = status.get_mut("conditions").and_then(Json::as_array_mut) else {
         return;
     };
-    for own in conditions.iter_mut().filter(|own| pod_condition_by_kubelet(&own["type"])) {
+    for own in conditions
+        .iter_mut()
+        .filter(|own| pod_condition_by_kubelet(&own["type"]))
+    {
         let kind = own["type"].as_str().unwrap_or_default().to_owned();
         let before = pod::condition(old, &kind).filter(|old| old["status"] == own["status"]);
         own["lastTransitionTime"] = match before {
@@ -169,19 +182,28 @@ fn update_status_internal(rx: Rx, pod: &Object, mut status: Json, force: bool, i
     let now = Stamp::of(rx.clock()).seconds();
     let uid = pod::uid(pod);
     let cached = rx.look(&STATUSES, |own| own.pods.get(&uid).cloned());
-    let old = cached.as_ref().map_or(pod::status(pod), |own| own.status.json());
+    let old = cached
+        .as_ref()
+        .map_or(pod::status(pod), |own| own.status.json());
     if !check_container_state_transition(pod, old, &status) {
         return;
     }
     update_last_transition_times(&mut status, old, &now);
     let begun = json::text(old, &["startTime"]);
-    status["startTime"] = if begun.is_empty() { now.as_str() } else { begun }.into();
+    status["startTime"] = if begun.is_empty() {
+        now.as_str()
+    } else {
+        begun
+    }
+    .into();
     let observed = json::number(old, &["observedGeneration"]).unwrap_or(0);
     if json::number(&status, &["observedGeneration"]).unwrap_or(0) < observed {
         status["observedGeneration"] = observed.into();
     }
     let was_finished = cached.as_ref().is_some_and(|own| own.is_finished);
-    let is_same = cached.as_ref().is_some_and(|own| is_pod_status_by_kubelet_equal(own.status.json(), &status));
+    let is_same = cached
+        .as_ref()
+        .is_some_and(|own| is_pod_status_by_kubelet_equal(own.status.json(), &status));
     if is_same && !force {
         return;
     }
@@ -246,9 +268,13 @@ fn delete_pod_status(rx: Rx, uid: &str) {
 
 /// `RemoveOrphanedStatuses`
 pub(crate) fn remove_orphaned_statuses(rx: Rx, keep: &BTreeSet<Uid>) {
-    let any = rx.look(&STATUSES, |own| own.pods.keys().any(|uid| !keep.contains(uid)));
+    let any = rx.look(&STATUSES, |own| {
+        own.pods.keys().any(|uid| !keep.contains(uid))
+    });
     if any {
-        rx.update(&STATUSES, |own| own.pods.retain(|uid, _| keep.contains(uid)));
+        rx.update(&STATUSES, |own| {
+            own.pods.retain(|uid, _| keep.contains(uid))
+        });
     }
 }
 
@@ -266,7 +292,10 @@ pub(crate) async fn run(kubelet: Arc<Kubelet>, rx: Rx) -> Outcome {
 fn patch_of_status(old: &Json, new: &Json) -> Map {
     let mut patch = Map::new();
     let empty = Map::new();
-    let (before, after) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));
+    let (before, after) = (
+        old.as_object().unwrap_or(&empty),
+        new.as_object().unwrap_or(&empty),
+    );
     for (field, value) in after {
         let is_list = matches!(&**field, "conditions" | "podIPs");
         if !is_list && before.get(field).map(bare) != Some(bare(value)) {
@@ -331,7 +360,9 @@ impl Kubelet {
             return false;
         }
         let pod = pod_manager::get_pod_by_uid(rx, uid);
-        pod.is_some_and(|pod| !is_pod_status_by_kubelet_equal(pod::status(&pod), status.status.json()))
+        pod.is_some_and(|pod| {
+            !is_pod_status_by_kubelet_equal(pod::status(&pod), status.status.json())
+        })
     }
 
     /// `canBeDeleted`
@@ -418,7 +449,8 @@ fn merge_pod_status(pod: &Object, old: &Json, new: &Json, could_run: bool) -> Js
     }
     let now = phase(&merged).to_owned();
     if is_pod_phase_terminal(&now) {
-        let is_true = |kind| pod::condition(&merged, kind).is_some_and(|own| own["status"] == "True");
+        let is_true =
+            |kind| pod::condition(&merged, kind).is_some_and(|own| own["status"] == "True");
         if is_true("Ready") || is_true("ContainersReady") {
             for kind in ["ContainersReady", "Ready"] {
                 let mut new = condition_for_terminal_phase(pod, kind, &now);
@@ -440,7 +472,10 @@ mod tests {
     #[test]
     fn a_terminal_phase_waits_until_nothing_can_run() {
         let pod = Object::new(json!({}));
-        let (old, new) = (json!({"phase": "Running"}), json!({"phase": "Failed", "reason": "Why"}));
+        let (old, new) = (
+            json!({"phase": "Running"}),
+            json!({"phase": "Failed", "reason": "Why"}),
+        );
         let waits = merge_pod_status(&pod, &old, &new, true);
         assert_eq!(phase(&waits), "Running");
         assert!(waits.get("reason").is_none());
@@ -451,8 +486,10 @@ mod tests {
 
     #[test]
     fn a_patch_has_what_has_changed() {
-        let old = json!({"phase": "Running", "podIP": "10.64.1.2", "podIPs": [{"ip": "10.64.1.2"}]});
-        let new = json!({"phase": "Running", "podIP": "10.64.1.3", "podIPs": [{"ip": "10.64.1.3"}]});
+        let old =
+            json!({"phase": "Running", "podIP": "10.64.1.2", "podIPs": [{"ip": "10.64.1.2"}]});
+        let new =
+            json!({"phase": "Running", "podIP": "10.64.1.3", "podIPs": [{"ip": "10.64.1.3"}]});
         let patch = json!({
             "podIP": "10.64.1.3",
             "podIPs": [{"ip": "10.64.1.3"}, {"ip": "10.64.1.2", "$patch": "delete"}],

@@ -12,6 +12,7 @@ use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
 use crate::pod::{self, is_pod_phase_terminal, phase};
 use crate::pod_manager::{self, Change};
+use crate::pod_status::should_sync;
 use crate::runtime::cri::{Answer, Ask, Container, Id, PodRef, State, Uid};
 use crate::workers::{self, Update, UpdateType, WorkerState, WorkerSync};
 use crate::{back_off, gc, kuberuntime, prober, status_manager};
@@ -107,13 +108,22 @@ pub(crate) async fn sync_loop_iteration(kubelet: Arc<Kubelet>, rx: Rx) -> Outcom
         Input::Sync(uid) => kubelet.handle_pod_sync(rx, &uid),
         Input::SyncTick => {
             rx.update(&TICKED, |own| own.0 = false);
-            for uid in workers::get_work(rx) {
+            // `getPodsToSync`
+            let mut due = workers::get_work(rx);
+            let late = pod_manager::get_pods(rx).into_iter();
+            due.extend(
+                late.filter(|pod| should_sync(rx, pod))
+                    .map(|pod| pod::uid(&pod)),
+            );
+            for uid in due {
                 kubelet.handle_pod_sync(rx, &uid);
             }
         }
         Input::HousekeepingTick => {
             rx.update(&TICKED, |own| own.1 = false);
-            let early = kubelet.defects.has(KubeletDefect::CleansUpBeforePodsAreKnown);
+            let early = kubelet
+                .defects
+                .has(KubeletDefect::CleansUpBeforePodsAreKnown);
             if sources_are_ready(rx) || early {
                 kubelet.handle_pod_cleanups(rx).await;
             }
@@ -193,8 +203,14 @@ impl Kubelet {
         };
         // `runtimeCache`: pods that have a container that runs, or a sandbox that is ready.
         let mut running: BTreeMap<Uid, PodRef> = BTreeMap::new();
-        let ready = sandboxes.iter().filter(|own| own.is_ready).map(|own| &own.pod);
-        let runs = containers.iter().filter(|own| own.is_running()).map(|own| &own.pod);
+        let ready = sandboxes
+            .iter()
+            .filter(|own| own.is_ready)
+            .map(|own| &own.pod);
+        let runs = containers
+            .iter()
+            .filter(|own| own.is_running())
+            .map(|own| &own.pod);
         for pod in ready.chain(runs) {
             running.insert(pod.uid.clone(), pod.clone());
         }
@@ -210,7 +226,10 @@ impl Kubelet {
                 continue;
             }
             self.update(rx, UpdateType::Create, pod);
-            let sync = WorkerSync { state: WorkerState::SyncPod, is_orphan: false };
+            let sync = WorkerSync {
+                state: WorkerState::SyncPod,
+                is_orphan: false,
+            };
             working.insert(pod::uid(pod), sync);
         }
         // `filterTerminalPodsToDelete`

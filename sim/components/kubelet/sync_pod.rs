@@ -59,18 +59,24 @@ impl Kubelet {
         let shown = self.generate_api_pod_status(rx, pod, status, false);
         status_manager::set_pod_status(self, rx, pod, shown);
         if let Grace::Override(grace) = grace {
-            rx.note(Terminates { pod: pod::pod_ref(pod), grace });
+            rx.note(Terminates {
+                pod: pod::pod_ref(pod),
+                grace,
+            });
         }
         prober::stop_liveness(rx, pod.uid());
         self.kill_pod(rx, Some(pod), &status.status, grace).await?;
         prober::remove_pod(rx, pod.uid());
-        let Ok(Answer::Status(stopped)) =
-            self.ask_runtime(rx, Ask::PodStatus(pod::uid(pod))).await
+        let Ok(Answer::Status(stopped)) = self.ask_runtime(rx, Ask::PodStatus(pod::uid(pod))).await
         else {
-            return Err(SyncError::Other("unable to read pod status prior to final pod termination"));
+            return Err(SyncError::Other(
+                "unable to read pod status prior to final pod termination",
+            ));
         };
         if stopped.containers.iter().any(|own| own.is_running()) {
-            return Err(SyncError::Other("detected running containers after a successful KillPod"));
+            return Err(SyncError::Other(
+                "detected running containers after a successful KillPod",
+            ));
         }
         let stopped = Arc::new(Cached::of(stopped, Some(status)));
         let shown = self.generate_api_pod_status(rx, pod, &stopped, true);
@@ -86,8 +92,9 @@ impl Kubelet {
         running: &PodRef,
     ) -> Result<(), SyncError> {
         rx.note(StopsOrphan(running.clone()));
-        let Ok(Answer::Status(status)) =
-            self.ask_runtime(rx, Ask::PodStatus(running.uid.clone())).await
+        let Ok(Answer::Status(status)) = self
+            .ask_runtime(rx, Ask::PodStatus(running.uid.clone()))
+            .await
         else {
             return Err(SyncError::Other("unable to read what runs of an orphan"));
         };

@@ -47,9 +47,18 @@ const DRAWN: [What; 12] = [
     What::Overwrite,
 ];
 
-const IMAGES: [&str; 6] = ["image:1", "image:2", "image:3", STUBBORN, TASK, FAILING_TASK];
+const IMAGES: [&str; 6] = [
+    "image:1",
+    "image:2",
+    "image:3",
+    STUBBORN,
+    TASK,
+    FAILING_TASK,
+];
 const POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const GRACES: [i64; 3] = [4, 10, 30];
+/// How long a pod may be active, in seconds; 0 for as long as it likes.
+const DEADLINES: [i64; 5] = [0, 0, 0, 0, 12];
 
 /// What it was told to do; what is not said is drawn.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -61,6 +70,7 @@ pub(crate) struct Asked {
     policy: Option<String>,
     grace: Option<i64>,
     probed: Option<bool>,
+    deadline: Option<i64>,
 }
 
 /// Uses pods.
@@ -73,7 +83,7 @@ impl Use for UsesPods {
     const ROUTINE: Name = Name::new("use-pod");
     type Order = Asked;
 
-    /// `use {what?, pod?, node?, image?, policy?, grace?, probed?}`
+    /// `use {what?, pod?, node?, image?, policy?, grace?, probed?, deadline?}`
     fn order(&self, args: &Json) -> Result<Asked, String> {
         Ok(Asked {
             what: named(args, "what", &ALL)?,
@@ -83,6 +93,7 @@ impl Use for UsesPods {
             policy: text(args, "policy"),
             grace: args["grace"].as_i64(),
             probed: args["probed"].as_bool(),
+            deadline: args["deadline"].as_i64(),
         })
     }
 
@@ -107,7 +118,8 @@ impl Use for UsesPods {
 
 impl UsesPods {
     async fn create(&self, client: &Client, asked: &Asked, name: &str) {
-        let drawn = |all: &'static [&'static str]| async move { client.one_of(all).await.to_owned() };
+        let drawn =
+            |all: &'static [&'static str]| async move { client.one_of(all).await.to_owned() };
         let node = match &asked.node {
             Some(node) => node.clone(),
             None => format!("n{}", client.rx.choose(u64::from(self.nodes)).await + 1),
@@ -128,12 +140,16 @@ impl UsesPods {
             Some(probed) => probed,
             None => client.rx.choose(2).await == 1,
         };
+        let deadline = match asked.deadline {
+            Some(deadline) => deadline,
+            None => client.one_of(&DEADLINES).await,
+        };
         let mut container = json!({"name": "main", "image": image});
         if probed {
             container["readinessProbe"] =
                 json!({"tcpSocket": {"port": 80}, "periodSeconds": 5, "failureThreshold": 2});
         }
-        let pod = json!({
+        let mut pod = json!({
             "apiVersion": PODS.api_version(),
             "kind": PODS.kind,
             "metadata": {"name": name, "namespace": NAMESPACE},
@@ -144,6 +160,9 @@ impl UsesPods {
                 "containers": [container],
             },
         });
+        if deadline > 0 {
+            pod["spec"]["activeDeadlineSeconds"] = deadline.into();
+        }
         let post = Request::new(Method::Post, PODS.path(NAMESPACE, ""));
         client.ask(post.with(pod)).await;
     }
@@ -177,10 +196,17 @@ async fn overwrite(client: &Client, name: &str) {
         status.remove("podIPs");
         status.remove("containerStatuses");
         let conditions = status.get_mut("conditions").and_then(Json::as_array_mut);
-        for own in conditions.into_iter().flatten().filter(|own| own["type"] == "Ready") {
+        for own in conditions
+            .into_iter()
+            .flatten()
+            .filter(|own| own["type"] == "Ready")
+        {
             own["status"] = "False".into();
         }
     }
-    let put = Request::new(Method::Put, format!("{}/status", PODS.path(NAMESPACE, name)));
+    let put = Request::new(
+        Method::Put,
+        format!("{}/status", PODS.path(NAMESPACE, name)),
+    );
     client.ask(put.with(pod)).await;
 }

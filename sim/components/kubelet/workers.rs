@@ -60,7 +60,12 @@ pub(crate) struct Update {
 
 impl Update {
     pub(crate) fn of(kind: UpdateType, pod: &Object) -> Update {
-        Update { kind, pod: Some(pod.clone()), running: None, grace: None }
+        Update {
+            kind,
+            pod: Some(pod.clone()),
+            running: None,
+            grace: None,
+        }
     }
 }
 
@@ -130,7 +135,10 @@ impl PodSyncStatus {
 fn calculate_effective_grace_period(own: i64, pod: &Object, asked: Option<i64>) -> (i64, bool) {
     let mut grace = own;
     let mut overridden = false;
-    for other in [pod::deletion_grace_period(pod), asked].into_iter().flatten() {
+    for other in [pod::deletion_grace_period(pod), asked]
+        .into_iter()
+        .flatten()
+    {
         if grace == 0 || other < grace {
             grace = other;
             overridden = true;
@@ -172,7 +180,9 @@ fn has<T: wavetank_engine::Message + Clone + Eq + std::hash::Hash>(
 
 /// `IsPodKnownTerminated`
 pub(crate) fn is_pod_known_terminated(rx: Rx, uid: &str) -> bool {
-    has(rx, |own| own.statuses.get(uid).is_some_and(|own| own.terminated))
+    has(rx, |own| {
+        own.statuses.get(uid).is_some_and(|own| own.terminated)
+    })
 }
 
 /// `CouldHaveRunningContainers`
@@ -185,7 +195,9 @@ pub(crate) fn could_have_running_containers(rx: Rx, uid: &str) -> bool {
 
 /// `IsPodTerminationRequested`
 pub(crate) fn is_pod_termination_requested(rx: Rx, uid: &str) -> bool {
-    has(rx, |own| own.statuses.get(uid).is_some_and(|own| own.terminating))
+    has(rx, |own| {
+        own.statuses.get(uid).is_some_and(|own| own.terminating)
+    })
 }
 
 /// `ShouldPodContentBeRemoved`
@@ -473,7 +485,12 @@ pub(crate) fn get_work(rx: Rx) -> BTreeSet<Uid> {
 }
 
 /// One turn of `podWorkerLoop`.
-pub(crate) async fn pod_worker_loop(kubelet: Arc<Kubelet>, rx: Rx, uid: Uid, worker: u64) -> Outcome {
+pub(crate) async fn pod_worker_loop(
+    kubelet: Arc<Kubelet>,
+    rx: Rx,
+    uid: Uid,
+    worker: u64,
+) -> Outcome {
     if rx.recv(channel(worker)).await.is_none() {
         return Outcome::Done;
     }
@@ -522,11 +539,15 @@ async fn sync(
     };
     let status = pleg::get_newer_than(rx, uid).await?;
     match work {
-        WorkerState::TerminatedPod => kubelet.sync_terminated_pod(rx, pod, &status).map(|()| false),
+        WorkerState::TerminatedPod => kubelet
+            .sync_terminated_pod(rx, pod, &status)
+            .map(|()| false),
         WorkerState::TerminatingPod => {
             acknowledge_terminating(rx, uid);
             let grace = update.grace.map_or(Grace::OfPod, Grace::Override);
-            kubelet.sync_terminating_pod(rx, pod, &status, grace).await?;
+            kubelet
+                .sync_terminating_pod(rx, pod, &status, grace)
+                .await?;
             Ok(false)
         }
         WorkerState::SyncPod => kubelet.sync_pod(rx, pod, &status).await,

@@ -83,10 +83,7 @@ impl Component for Nodes {
         kube_apiserver::needed_by(NAME, spec, mistakes);
         let options: Options = spec.part();
         let given = [
-            (
-                "node-heartbeats",
-                options.node_heartbeats && !has_any(spec),
-            ),
+            ("node-heartbeats", options.node_heartbeats && !has_any(spec)),
             (
                 "node-zones",
                 options.node_zones.is_some() && !have_heartbeats(spec),

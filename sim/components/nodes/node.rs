@@ -13,7 +13,6 @@ use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
 
-
 use super::notes::{ComesBack, IsLost};
 use super::options::Options;
 use super::{lease, status};

@@ -28,7 +28,13 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             "gone-pods-do-not-run",
             "some time after calm no container runs whose pod is gone from the API",
             NEEDED,
-            |settled| Box::new(stable("gone-pods-do-not-run", settled, gone_pods_do_not_run)),
+            |settled| {
+                Box::new(stable(
+                    "gone-pods-do-not-run",
+                    settled,
+                    gone_pods_do_not_run,
+                ))
+            },
         ),
         PropertyInfo::new(
             "pods-say-what-runs",
@@ -64,7 +70,11 @@ fn gone_pods_do_not_run(world: &World) -> Check {
         None => Check::Held,
         Some(own) => {
             let name = &own.pod.name;
-            violated("pod", name, format!("the container {} runs, and its pod {name} is gone", own.id))
+            violated(
+                "pod",
+                name,
+                format!("the container {} runs, and its pod {name} is gone", own.id),
+            )
         }
     }
 }
@@ -72,7 +82,9 @@ fn gone_pods_do_not_run(world: &World) -> Check {
 /// What is wrong with a pod that is to run for ever.
 fn wrong(world: &World, pod: &Object) -> Option<String> {
     let status = pod::status(pod);
-    let own: Vec<_> = containers(world).filter(|own| *own.pod.uid == *pod.uid()).collect();
+    let own: Vec<_> = containers(world)
+        .filter(|own| *own.pod.uid == *pod.uid())
+        .collect();
     let Some(running) = own.iter().find(|own| own.is_running()) else {
         return Some("does not run".to_owned());
     };
@@ -83,9 +95,17 @@ fn wrong(world: &World, pod: &Object) -> Option<String> {
     if ready != running.is_well {
         return Some(format!("says that its readiness is {ready}, and it is not"));
     }
-    let mut all = world.processes().filter_map(|process| world.process::<ContainerRuntime>(process));
-    let sandbox = all.find_map(|own| own.sandboxes.iter().find(|own| own.id == running.sandbox && *own.pod.uid == *pod.uid()));
-    let address = sandbox.and_then(|own| own.address.as_deref()).unwrap_or_default();
+    let mut all = world
+        .processes()
+        .filter_map(|process| world.process::<ContainerRuntime>(process));
+    let sandbox = all.find_map(|own| {
+        own.sandboxes
+            .iter()
+            .find(|own| own.id == running.sandbox && *own.pod.uid == *pod.uid())
+    });
+    let address = sandbox
+        .and_then(|own| own.address.as_deref())
+        .unwrap_or_default();
     let told = json::text(status, &["podIP"]);
     (told != address).then(|| format!("says that its address is {told:?}, and it is {address:?}"))
 }
@@ -94,7 +114,9 @@ fn pods_say_what_runs(world: &World) -> Check {
     let mut checked = Check::Idle;
     for pod in pods(world) {
         let specs = pod::containers(pod);
-        let is_task = specs.iter().any(|own| [TASK, FAILING_TASK].contains(&&*own.image));
+        let is_task = specs
+            .iter()
+            .any(|own| [TASK, FAILING_TASK].contains(&&*own.image));
         let is_over = is_pod_phase_terminal(phase(pod::status(pod)));
         if is_task || is_over || pod.is_being_deleted() {
             continue;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wavetank_api::Object;
 use wavetank_api::kinds::PODS;
+use wavetank_api::{Object, json};
 use wavetank_component::PropertyInfo;
 use wavetank_components::promises::{always, violated};
 use wavetank_components::view::ClusterView;
@@ -20,7 +20,11 @@ use crate::runtime::cri::{Container, Id, Uid};
 pub(super) fn all() -> Vec<PropertyInfo> {
     let force = |name, about, check: Judge| {
         PropertyInfo::new(name, about, NEEDED, move |_| {
-            Box::new(Unforced { name, check: wavetank_engine::NotState(check), forced: BTreeSet::new() })
+            Box::new(Unforced {
+                name,
+                check: wavetank_engine::NotState(check),
+                forced: BTreeSet::new(),
+            })
         })
         .tested_by(&USED)
     };
@@ -75,6 +79,13 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         )
         .tested_by(&USED),
         PropertyInfo::new(
+            "ready-pods-were-probed",
+            "no pod is told to be ready whose container has a probe that has not succeeded yet, by the kubelet that started it",
+            NEEDED,
+            |_| Box::new(ReadyPodsWereProbed::default()),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
             "restarts-are-backed-off",
             "no container that has been started twice in a life of its kubelet is started again within 9 s of its end",
             NEEDED,
@@ -104,13 +115,20 @@ fn changed(note: &Note) -> Vec<(Option<&Object>, Option<&Object>)> {
         let rest = change.key.strip_prefix(PODS.registry);
         rest.is_some_and(|rest| rest.starts_with('/'))
     });
-    pods.map(|own| (own.before.as_ref().map(|own| &own.value), own.now.as_ref().map(|own| &own.value)))
-        .collect()
+    pods.map(|own| {
+        (
+            own.before.as_ref().map(|own| &own.value),
+            own.now.as_ref().map(|own| &own.value),
+        )
+    })
+    .collect()
 }
 
 fn stored<'a>(world: &'a World, own: &crate::runtime::cri::PodRef) -> Option<&'a Object> {
     let found = ClusterView(world).get(&PODS.key(&own.namespace, &own.name));
-    found.map(|own| &own.value).filter(|pod| *pod.uid() == *own.uid)
+    found
+        .map(|own| &own.value)
+        .filter(|pod| *pod.uid() == *own.uid)
 }
 
 type Judge = fn(&World, &Note, &BTreeSet<Uid>) -> Check;
@@ -156,7 +174,10 @@ fn runs_once(world: &World, note: &Note, forced: &BTreeSet<Uid>) -> Check {
     match others.find(|own| !forced.contains(&own.pod.uid)) {
         None => Check::Held,
         Some(own) => {
-            let message = format!("the pod {} starts, and a container of another one ({}) runs", pod.name, own.id);
+            let message = format!(
+                "the pod {} starts, and a container of another one ({}) runs",
+                pod.name, own.id
+            );
             violated("pod", &pod.name, message)
         }
     }
@@ -174,7 +195,10 @@ fn has_stopped(world: &World, note: &Note, forced: &BTreeSet<Uid>) -> Check {
         }
         if let Some(own) = running(world).find(|own| *own.pod.uid == *before.uid()) {
             let name = before.name();
-            let message = format!("the pod {name} is gone from the API, and its container {} runs", own.id);
+            let message = format!(
+                "the pod {name} is gone from the API, and its container {} runs",
+                own.id
+            );
             return violated("pod", name, message);
         }
     }
@@ -190,10 +214,12 @@ fn was_to_go(_: &World, note: &Note, forced: &BTreeSet<Uid>) -> Check {
         };
         checked = Check::Held;
         // Those that have ended, or were bound to no node, go at once when a user asks for it.
-        let at_once = is_pod_phase_terminal(phase(pod::status(before))) || pod::node_name(before).is_empty();
+        let at_once =
+            is_pod_phase_terminal(phase(pod::status(before))) || pod::node_name(before).is_empty();
         if !before.is_being_deleted() && !at_once && !forced.contains(before.uid()) {
             let name = before.name();
-            let message = format!("the pod {name} is deleted at once, and nobody has asked for that");
+            let message =
+                format!("the pod {name} is deleted at once, and nobody has asked for that");
             return violated("pod", name, message);
         }
     }
@@ -202,11 +228,15 @@ fn was_to_go(_: &World, note: &Note, forced: &BTreeSet<Uid>) -> Check {
 
 fn terminal_pods_do_not_run(world: &World, note: &Note) -> Check {
     if let Some(Starts { pod, .. }) = note.body.get() {
-        let is_over = stored(world, pod).is_some_and(|own| is_pod_phase_terminal(phase(pod::status(own))));
+        let is_over =
+            stored(world, pod).is_some_and(|own| is_pod_phase_terminal(phase(pod::status(own))));
         return match is_over {
             false => Check::Held,
             true => {
-                let message = format!("a container of the pod {} is started, which has ended", pod.name);
+                let message = format!(
+                    "a container of the pod {} is started, which has ended",
+                    pod.name
+                );
                 violated("pod", &pod.name, message)
             }
         };
@@ -221,7 +251,11 @@ fn terminal_pods_do_not_run(world: &World, note: &Note) -> Check {
         }
         if let Some(own) = running(world).find(|own| *own.pod.uid == *now.uid()) {
             let name = now.name();
-            let message = format!("the pod {name} is {}, and its container {} runs", phase(pod::status(now)), own.id);
+            let message = format!(
+                "the pod {name} is {}, and its container {} runs",
+                phase(pod::status(now)),
+                own.id
+            );
             return violated("pod", name, message);
         }
         return Check::Held;
@@ -242,10 +276,96 @@ fn terminal_phases_stay(_: &World, note: &Note) -> Check {
         checked = Check::Held;
         if was != is {
             let name = now.name();
-            return violated("pod", name, format!("the pod {name} was {was}, and is {is} now"));
+            return violated(
+                "pod",
+                name,
+                format!("the pod {name} was {was}, and is {is} now"),
+            );
         }
     }
     checked
+}
+
+fn is_ready(pod: &Object) -> bool {
+    pod::condition(pod::status(pod), "Ready").is_some_and(|own| own["status"] == "True")
+}
+
+/// In which life of their kubelets containers were started. One that begins anew goes by what the API said before
+/// (`setReadyStateOnKubeletRestart`), be it of another container.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct ReadyPodsWereProbed {
+    started: BTreeMap<(ProcId, Id), u32>,
+}
+
+fn incarnation_of_kubelet(world: &World, runtime: ProcId) -> u32 {
+    let kubelet = world
+        .process::<ContainerRuntime>(runtime)
+        .map(|own| own.kubelet);
+    kubelet.map_or(0, |own| world.incarnation(own))
+}
+
+/// The pods that a commit makes ready and that have a probe.
+fn probed_and_ready(note: &Note) -> Vec<&Object> {
+    let all = changed(note).into_iter().filter_map(|(before, now)| {
+        now.filter(|own| is_ready(own) && !before.is_some_and(is_ready))
+    });
+    let is_probed = |pod: &&Object| {
+        pod::containers(pod)
+            .iter()
+            .any(|own| own.readiness.is_some())
+    };
+    all.filter(is_probed).collect()
+}
+
+impl ReadyPodsWereProbed {
+    /// The container of this pod that no probe has reached.
+    fn unprobed<'a>(&self, world: &'a World, pod: &Object) -> Option<&'a Container> {
+        let statuses = json::list(pod::status(pod), &["containerStatuses"]).iter();
+        let told = statuses
+            .filter_map(|own| json::text(own, &["containerID"]).strip_prefix("containerd://"));
+        let told: Vec<&str> = told.collect();
+        world.processes().find_map(|process| {
+            let runtime = world.process::<ContainerRuntime>(process)?;
+            let is_it = |own: &&Container| *own.pod.uid == *pod.uid() && told.contains(&&*own.id);
+            let own = runtime.containers.iter().find(is_it)?;
+            let life = self.started.get(&(process, own.id.clone())).copied();
+            let is_of_now = life == Some(incarnation_of_kubelet(world, process));
+            (is_of_now && !own.was_probed).then_some(own)
+        })
+    }
+}
+
+impl Property for ReadyPodsWereProbed {
+    fn name(&self) -> &'static str {
+        "ready-pods-were-probed"
+    }
+
+    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
+        if note.body.get::<Starts>().is_some() {
+            return None;
+        }
+        let mut checked = Check::Idle;
+        for pod in probed_and_ready(note) {
+            checked = Check::Held;
+            if let Some(own) = self.unprobed(world, pod) {
+                let name = pod.name();
+                let message = format!(
+                    "the pod {name} is ready, and no probe of its container {} has succeeded",
+                    own.id
+                );
+                return Some(violated("pod", name, message));
+            }
+        }
+        Some(checked)
+    }
+
+    fn note(&mut self, world: &World, note: &Note) -> Check {
+        if let Some(Starts { container, .. }) = note.body.get() {
+            let life = incarnation_of_kubelet(world, note.process);
+            self.started.insert((note.process, container.clone()), life);
+        }
+        self.glance(world, note).unwrap_or(Check::Idle)
+    }
 }
 
 fn share_no_address(world: &World, note: &Note) -> Check {
@@ -261,7 +381,10 @@ fn share_no_address(world: &World, note: &Note) -> Check {
             continue;
         };
         if let Some(other) = taken.insert(address, &own.pod) {
-            let message = format!("the pods {} and {} have the address {address}", other.name, own.pod.name);
+            let message = format!(
+                "the pods {} and {} have the address {address}",
+                other.name, own.pod.name
+            );
             return violated("pod", &pod.name, message);
         }
     }
@@ -275,7 +398,10 @@ fn orphans_are_orphans(world: &World, note: &Note) -> Check {
     match stored(world, pod).filter(|own| !own.is_being_deleted()) {
         None => Check::Held,
         Some(_) => {
-            let message = format!("the pod {} is stopped as one that is gone, and it is in the API", pod.name);
+            let message = format!(
+                "the pod {} is stopped as one that is gone, and it is in the API",
+                pod.name
+            );
             violated("pod", &pod.name, message)
         }
     }
@@ -314,8 +440,7 @@ impl Property for RestartsAreBackedOff {
         let Some(Starts { pod, name, .. }) = note.body.get() else {
             return Check::Idle;
         };
-        let kubelet = world.process::<ContainerRuntime>(note.process).map(|own| own.kubelet);
-        let incarnation = kubelet.map_or(0, |own| world.incarnation(own));
+        let incarnation = incarnation_of_kubelet(world, note.process);
         let key = (note.process, pod.uid.clone(), name.clone());
         let own = self.known.entry(key).or_default();
         if own.incarnation != incarnation {
@@ -326,7 +451,10 @@ impl Property for RestartsAreBackedOff {
         let since = ended.map(|ended| now.nanos().saturating_sub(ended.nanos()) / 1_000_000);
         match since {
             Some(since) if starts > 2 && since < 9_000 => {
-                let message = format!("the container {name} of the pod {} is started again {since} ms after its end", pod.name);
+                let message = format!(
+                    "the container {name} of the pod {} is started again {since} ms after its end",
+                    pod.name
+                );
                 violated("pod", &pod.name, message)
             }
             _ => Check::Held,

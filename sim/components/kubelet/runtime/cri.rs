@@ -3,18 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_engine::{Name, Time, Transport};
+use wavetank_engine::{Keepalive, Name, Time, Transport};
 
 /// The UID of a pod.
 pub type Uid = Arc<str>;
 /// What a sandbox or a container is called by its runtime.
 pub type Id = Arc<str>;
 
-/// How a kubelet reaches its runtime: a socket of its node.
+/// How a kubelet reaches its runtime: a socket of its node. A real one is never half open; the pings stand for that.
 pub static CRI: Transport = Transport {
     name: Name::new("cri"),
     dial_timeout: Duration::from_secs(3),
-    keepalive: None,
+    keepalive: Some(Keepalive {
+        after: Duration::from_secs(10),
+        limit: Duration::from_secs(10),
+        idle: true,
+    }),
     window: None,
 };
 
@@ -85,6 +89,8 @@ pub struct Container {
     pub state: State,
     /// Do its probes succeed?
     pub is_well: bool,
+    /// Has one succeeded?
+    pub was_probed: bool,
 }
 
 impl Container {

@@ -130,7 +130,13 @@ impl ContainerRuntime {
     }
 
     fn create_container(&mut self, ask: &Ask) -> Answer {
-        let Ask::CreateContainer { sandbox, name, image, restarts } = ask else {
+        let Ask::CreateContainer {
+            sandbox,
+            name,
+            image,
+            restarts,
+        } = ask
+        else {
             unreachable!("{ask:?}");
         };
         let Some(own) = self.sandboxes.iter().find(|own| own.id == *sandbox) else {
@@ -153,13 +159,15 @@ impl ContainerRuntime {
             restarts: *restarts,
             state: State::Created,
             is_well: true,
+            was_probed: false,
         });
         Answer::Made(id)
     }
 
     fn start(&mut self, id: &Id, now: wavetank_engine::Time) -> Option<Container> {
         let is_ready = |own: &Container, all: &[Sandbox]| {
-            all.iter().any(|sandbox| sandbox.id == own.sandbox && sandbox.is_ready)
+            all.iter()
+                .any(|sandbox| sandbox.id == own.sandbox && sandbox.is_ready)
         };
         let sandboxes = &self.sandboxes;
         let own = self.containers.iter_mut().find(|own| own.id == *id)?;
@@ -176,17 +184,35 @@ impl ContainerRuntime {
         let State::Running(started) = own.state else {
             return None;
         };
-        own.state = State::Exited { started, finished, code };
+        own.state = State::Exited {
+            started,
+            finished,
+            code,
+        };
         Some(own.clone())
     }
 
     fn status(&self, uid: &str) -> PodStatus {
         let mut status = PodStatus {
-            sandboxes: self.sandboxes.iter().filter(|own| *own.pod.uid == *uid).cloned().collect(),
-            containers: self.containers.iter().filter(|own| *own.pod.uid == *uid).cloned().collect(),
+            sandboxes: self
+                .sandboxes
+                .iter()
+                .filter(|own| *own.pod.uid == *uid)
+                .cloned()
+                .collect(),
+            containers: self
+                .containers
+                .iter()
+                .filter(|own| *own.pod.uid == *uid)
+                .cloned()
+                .collect(),
         };
-        status.sandboxes.sort_by_key(|own| std::cmp::Reverse(own.number));
-        status.containers.sort_by_key(|own| std::cmp::Reverse(own.number));
+        status
+            .sandboxes
+            .sort_by_key(|own| std::cmp::Reverse(own.number));
+        status
+            .containers
+            .sort_by_key(|own| std::cmp::Reverse(own.number));
         status
     }
 
@@ -210,7 +236,12 @@ fn end(rx: Rx, id: &Id, code: i64) {
     let now = rx.clock();
     let ended = rx.process(|own: &mut ContainerRuntime| own.end(id, code, now));
     if let Some(own) = ended {
-        rx.note(Exits { container: own.id, pod: own.pod, name: own.name, code });
+        rx.note(Exits {
+            container: own.id,
+            pod: own.pod,
+            name: own.name,
+            code,
+        });
         rx.broadcast(CHANGED);
     }
 }
@@ -278,14 +309,20 @@ async fn answer(rx: Rx, ask: Ask) -> Answer {
             let now = rx.clock();
             let ended = rx.process(|own: &mut ContainerRuntime| own.stop_pod_sandbox(&id, now));
             for own in ended {
-                rx.note(Exits { container: own.id, pod: own.pod, name: own.name, code: KILLED });
+                rx.note(Exits {
+                    container: own.id,
+                    pod: own.pod,
+                    name: own.name,
+                    code: KILLED,
+                });
             }
             rx.broadcast(CHANGED);
             Answer::Done
         }
         Ask::RemovePodSandbox(id) => rx.process(|own: &mut ContainerRuntime| {
             own.sandboxes.retain(|own| own.id != id);
-            own.containers.retain(|own| own.sandbox != id || own.is_running());
+            own.containers
+                .retain(|own| own.sandbox != id || own.is_running());
             Answer::Done
         }),
         Ask::PullImage(_) => {
@@ -304,22 +341,29 @@ async fn answer(rx: Rx, ask: Ask) -> Answer {
             if ContainerRuntime::ends_with(&own.image).is_some() {
                 rx.arm(Timer::new(RUN_OUT, own.number), TASK_RUNS);
             }
-            rx.note(Starts { container: own.id, pod: own.pod, name: own.name });
+            rx.note(Starts {
+                container: own.id,
+                pod: own.pod,
+                name: own.name,
+            });
             Answer::Done
         }
         Ask::StopContainer(id, grace) => stop_container(rx, &id, grace).await,
         Ask::RemoveContainer(id) => rx.process(|own: &mut ContainerRuntime| {
-            own.containers.retain(|own| own.id != id || own.is_running());
+            own.containers
+                .retain(|own| own.id != id || own.is_running());
             Answer::Done
         }),
         Ask::Probe(id) => rx.process(|own: &mut ContainerRuntime| {
-            let mut all = own.containers.iter();
-            let well = all.any(|own| {
-                own.id == id && own.is_running() && own.is_well && *own.image != *NEVER_READY
-            });
-            match well {
-                true => Answer::Done,
-                false => Answer::Failed("the probe failed"),
+            let is_well =
+                |own: &Container| own.is_running() && own.is_well && *own.image != *NEVER_READY;
+            let mut all = own.containers.iter_mut();
+            match all.find(|own| own.id == id && is_well(own)) {
+                Some(own) => {
+                    own.was_probed = true;
+                    Answer::Done
+                }
+                None => Answer::Failed("the probe failed"),
             }
         }),
     }
@@ -390,7 +434,12 @@ async fn reboot(rx: Rx, kubelet: ProcId) -> Outcome {
         ended
     });
     for own in ended {
-        rx.note(Exits { container: own.id, pod: own.pod, name: own.name, code: NODE_WENT_DOWN });
+        rx.note(Exits {
+            container: own.id,
+            pod: own.pod,
+            name: own.name,
+            code: NODE_WENT_DOWN,
+        });
     }
     rx.note(Rebooted);
     rx.broadcast(CHANGED);
