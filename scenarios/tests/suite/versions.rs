@@ -267,6 +267,7 @@ fn a_release_between_two_needs_no_more_than_a_row() {
             "disruption-storm",
             "endpoints-storm",
             "job-storm",
+            "kubelet-storm",
             "node-storm",
             "pod-gc-storm",
             "quota-storm",

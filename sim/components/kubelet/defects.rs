@@ -1,4 +1,5 @@
-//! Mistakes in kubelets and their runtimes: documented bugs, and what goes wrong where a step is left out.
+//! Mistakes in kubelets and their runtimes: documented bugs, and what goes wrong where a step is left out; and the fix of one that
+//! is open.
 
 use wavetank_version::{Defect, Gate, defects, gates};
 
@@ -23,26 +24,10 @@ const TERMINAL_PODS_ARE_FINISHED: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
 
-const STATUSES_ARE_NOT_RECONCILED: Defect = Defect::known(
-    "statuses-are-not-reconciled",
-    "k/k#8818",
-    "a kubelet leaves a status that somebody else has overwritten until it changes itself",
-)
-.ships(Gate::NEVER)
-.fits_only(KUBELET);
-
 const STATUSES_GO_BY_NAME: Defect = Defect::known(
     "statuses-go-by-name",
     "the comparison of UIDs in `syncPod` of the status manager, left out",
     "a kubelet writes the status of a pod that is gone into one that was made anew under its name",
-)
-.ships(Gate::NEVER)
-.fits_only(KUBELET);
-
-const DELETES_PODS_BY_NAME: Defect = Defect::known(
-    "deletes-pods-by-name",
-    "the precondition of `syncPod` of the status manager, left out",
-    "a kubelet deletes a pod that was made anew under the name of the one that it has stopped",
 )
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
@@ -59,14 +44,6 @@ const CLEANS_UP_BEFORE_PODS_ARE_KNOWN: Defect = Defect::known(
     "cleans-up-before-pods-are-known",
     "`sourcesReady` of the housekeeping, left out (k/k#112814 is of static pods)",
     "a kubelet that begins anew stops the containers of all pods of which the API has not told it yet",
-)
-.ships(Gate::NEVER)
-.fits_only(KUBELET);
-
-const ORPHANS_ARE_LEFT: Defect = Defect::known(
-    "orphans-are-left",
-    "k/k#9833: the end of `HandlePodCleanups`, left out",
-    "a kubelet leaves containers running of a pod that went while it was down",
 )
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
@@ -95,19 +72,24 @@ const ADDRESSES_ARE_FORGOTTEN: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
 
+const FIX_ENDED_PODS_KEEP_THEIR_PHASE: Defect = Defect::fix(
+    "fix-ended-pods-keep-their-phase",
+    "`generateAPIPodStatus` asks `ShouldEvict` whatever the status manager has said",
+    "a pod that has succeeded before its deadline does not fail because that passes before its worker is done",
+)
+.fits_only(KUBELET);
+
 defects! {
     /// Of kubelets and their runtimes.
     pub enum KubeletDefect in "kubelets" {
         TerminalPhasesComeEarly = TERMINAL_PHASES_COME_EARLY,
         TerminalPodsAreFinished = TERMINAL_PODS_ARE_FINISHED,
-        StatusesAreNotReconciled = STATUSES_ARE_NOT_RECONCILED,
         StatusesGoByName = STATUSES_GO_BY_NAME,
-        DeletesPodsByName = DELETES_PODS_BY_NAME,
         DeletesBeforeTheEnd = DELETES_BEFORE_THE_END,
         CleansUpBeforePodsAreKnown = CLEANS_UP_BEFORE_PODS_ARE_KNOWN,
-        OrphansAreLeft = ORPHANS_ARE_LEFT,
         CrashLoopsAreNotBackedOff = CRASH_LOOPS_ARE_NOT_BACKED_OFF,
         ReadyBeforeItsProbe = READY_BEFORE_ITS_PROBE,
         AddressesAreForgotten = ADDRESSES_ARE_FORGOTTEN,
+        FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
     }
 }

@@ -8,6 +8,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Stamp};
 use wavetank_engine::Rx;
 
+use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
 use crate::kuberuntime::{pod_sandbox_changed, reason, should_container_be_restarted};
 use crate::pleg::Cached;
@@ -298,7 +299,10 @@ impl Kubelet {
                 }
             }
         }
-        if should_evict(rx, pod, old) {
+        let keeps = should_evict(rx, pod, old)
+            && is_pod_phase_terminal(phase(old))
+            && self.defects.has(KubeletDefect::FixEndedPodsKeepTheirPhase);
+        if should_evict(rx, pod, old) && !keeps {
             phase_now = "Failed".to_owned();
             own["reason"] = "DeadlineExceeded".into();
             own["message"] = "Pod was active on the node longer than the specified deadline".into();

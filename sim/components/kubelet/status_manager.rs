@@ -356,9 +356,6 @@ impl Kubelet {
 
     /// `needsReconcile`
     fn needs_reconcile(&self, rx: Rx, uid: &str, status: &Versioned) -> bool {
-        if self.defects.has(KubeletDefect::StatusesAreNotReconciled) {
-            return false;
-        }
         let pod = pod_manager::get_pod_by_uid(rx, uid);
         pod.is_some_and(|pod| {
             !is_pod_status_by_kubelet_equal(pod::status(&pod), status.status.json())
@@ -411,14 +408,12 @@ impl Kubelet {
         if !self.can_be_deleted(&pod, &own) {
             return;
         }
-        let mut options = json!({
+        let options = json!({
             "kind": "DeleteOptions",
             "apiVersion": "v1",
             "gracePeriodSeconds": 0,
+            "preconditions": {"uid": pod.uid()},
         });
-        if !self.defects.has(KubeletDefect::DeletesPodsByName) {
-            options["preconditions"] = json!({"uid": pod.uid()});
-        }
         rx.note(DeletesPod(pod::pod_ref(&pod)));
         let delete = Request::new(Method::Delete, path).with(options);
         if self.rest.object_within(rx, delete, LIMIT).await.is_ok() {

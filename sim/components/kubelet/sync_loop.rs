@@ -240,8 +240,7 @@ impl Kubelet {
             }
         }
         for (uid, pod) in running {
-            let skips = self.defects.has(KubeletDefect::OrphansAreLeft);
-            if working.contains_key(&uid) || skips {
+            if working.contains_key(&uid) {
                 continue;
             }
             let update = Update {
