@@ -107,7 +107,7 @@ fn wrong(world: &World, pod: &Object) -> Option<String> {
         .and_then(|own| own.address.as_deref())
         .unwrap_or_default();
     let told = json::text(status, &["podIP"]);
-    (told != address).then(|| format!("says that its address is {told:?}, and it is {address:?}"))
+    (told != address).then(|| format!("says that its address is {told}, and it is {address}"))
 }
 
 fn pods_say_what_runs(world: &World) -> Check {

@@ -37,7 +37,7 @@ impl Cached {
         Cached { status, address }
     }
 
-    /// `FindContainerStatusByName`: the newest.
+    /// Upstream's `FindContainerStatusByName`: the newest.
     pub(crate) fn find(&self, name: &str) -> Option<&Container> {
         self.status.containers.iter().find(|own| *own.name == *name)
     }

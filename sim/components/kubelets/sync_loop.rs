@@ -141,7 +141,7 @@ impl Kubelet {
         workers::update_pod(self, rx, Update::of(kind, pod));
     }
 
-    /// `HandlePodAdditions`, `HandlePodUpdates`, `HandlePodRemoves` and `HandlePodReconcile`
+    /// Upstream's `HandlePodAdditions`, `HandlePodUpdates`, `HandlePodRemoves` and `HandlePodReconcile`
     fn handle_changes(&self, rx: Rx, changes: Vec<Change>) {
         let mut added: Vec<Object> = Vec::new();
         for change in &changes {
@@ -174,14 +174,14 @@ impl Kubelet {
         }
     }
 
-    /// `HandlePodSyncs` of one pod, if there is such a one.
+    /// Upstream's `HandlePodSyncs` of one pod, if there is such a one.
     fn handle_pod_sync(&self, rx: Rx, uid: &str) {
         if let Some(pod) = pod_manager::get_pod_by_uid(rx, uid) {
             self.update(rx, UpdateType::Sync, &pod);
         }
     }
 
-    /// `filterOutInactivePods`
+    /// Upstream's `filterOutInactivePods`
     fn is_pod_inactive(&self, rx: Rx, pod: &Object) -> bool {
         if workers::is_pod_known_terminated(rx, pod.uid()) {
             return true;

@@ -34,7 +34,7 @@ pub(crate) fn get_pods(rx: Rx) -> Vec<Object> {
     rx.look(&PODS, |own| own.values().cloned().collect())
 }
 
-/// `AddPod`, `UpdatePod`
+/// Upstream's `AddPod`, `UpdatePod`
 pub(crate) fn set_pod(rx: Rx, pod: &Object) {
     rx.update(&PODS, |own| {
         own.insert(pod::uid(pod), pod.clone());

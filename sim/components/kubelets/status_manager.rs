@@ -159,7 +159,7 @@ fn check_container_state_transition(pod: &Object, old: &Json, new: &Json) -> boo
     })
 }
 
-/// `updateLastTransitionTime` of all conditions.
+/// Upstream's `updateLastTransitionTime` of all conditions.
 fn update_last_transition_times(status: &mut Json, old: &Json, now: &str) {
     let Some(conditions) = status.get_mut("conditions").and_then(Json::as_array_mut) else {
         return;
@@ -371,7 +371,7 @@ impl Kubelet {
         status.is_finished
     }
 
-    /// `syncPod` of the status manager.
+    /// Upstream's `syncPod` of the status manager.
     async fn sync_pod_status(&self, rx: Rx, uid: &Uid, own: Versioned) {
         let path = PODS.path(&own.namespace, &own.name);
         let get = Request::new(Method::Get, path.clone());

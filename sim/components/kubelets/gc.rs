@@ -38,7 +38,7 @@ pub(crate) async fn clean_up_containers_in_pod(kubelet: &Kubelet, rx: Rx, uid: &
     }
 }
 
-/// `evictContainers`: the names of those that go.
+/// Upstream's `evictContainers`: the names of those that go.
 fn evictable(rx: Rx, containers: &mut [Container], ready: bool) -> Vec<Id> {
     containers.sort_by_key(|own| std::cmp::Reverse(own.number));
     let mut seen: BTreeSet<(Uid, Arc<str>)> = BTreeSet::new();
@@ -53,7 +53,7 @@ fn evictable(rx: Rx, containers: &mut [Container], ready: bool) -> Vec<Id> {
     gone
 }
 
-/// `evictSandboxes`: of each pod that is there the newest stays.
+/// Upstream's `evictSandboxes`: of each pod that is there the newest stays.
 fn evictable_sandboxes(rx: Rx, sandboxes: &[Sandbox], containers: &[Container]) -> Vec<Id> {
     let is_active = |own: &Sandbox| {
         own.is_ready

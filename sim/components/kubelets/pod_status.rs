@@ -199,7 +199,7 @@ fn condition(pod: &Object, kind: &str, status: bool) -> Json {
     })
 }
 
-/// `generateContainersReadyConditionForTerminalPhase`, and the same of `Ready`.
+/// Upstream's `generateContainersReadyConditionForTerminalPhase`, and the same of `Ready`.
 pub(crate) fn condition_for_terminal_phase(pod: &Object, kind: &str, phase: &str) -> Json {
     let mut own = condition(pod, kind, false);
     own["reason"] = match phase {
@@ -209,7 +209,7 @@ pub(crate) fn condition_for_terminal_phase(pod: &Object, kind: &str, phase: &str
     own
 }
 
-/// `GenerateContainersReadyCondition`; that of `Ready` is the same where there are no gates.
+/// Upstream's `GenerateContainersReadyCondition`; that of `Ready` is the same where there are no gates.
 pub(crate) fn generate_ready_condition(
     pod: &Object,
     kind: &str,
@@ -245,7 +245,7 @@ pub(crate) fn generate_ready_condition(
     own
 }
 
-/// `pastActiveDeadline` of `pkg/kubelet/active_deadline.go`.
+/// Upstream's `pastActiveDeadline` of `pkg/kubelet/active_deadline.go`.
 fn should_evict(rx: Rx, pod: &Object, status: &Json) -> bool {
     let deadline = json::number(pod.json(), &["spec", "activeDeadlineSeconds"]);
     let begun = Stamp::parse(json::text(status, &["startTime"]));
@@ -302,6 +302,9 @@ impl Kubelet {
         let keeps = should_evict(rx, pod, old)
             && is_pod_phase_terminal(phase(old))
             && self.defects.has(KubeletDefect::FixEndedPodsKeepTheirPhase);
+        if keeps {
+            phase_now = phase(old).to_owned();
+        }
         if should_evict(rx, pod, old) && !keeps {
             phase_now = "Failed".to_owned();
             own["reason"] = "DeadlineExceeded".into();

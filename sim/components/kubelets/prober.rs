@@ -123,7 +123,7 @@ fn stop(rx: Rx, which: impl Fn(&Key) -> bool) {
     }
 }
 
-/// `StopLivenessAndStartup`
+/// Upstream's `StopLivenessAndStartup`
 pub(crate) fn stop_liveness(rx: Rx, uid: &str) {
     stop(rx, |(own, _, kind)| {
         **own == *uid && *kind == Kind::Liveness

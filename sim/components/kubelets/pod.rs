@@ -40,12 +40,12 @@ pub(crate) fn restart_policy(pod: &Object) -> &str {
     }
 }
 
-/// `spec.terminationGracePeriodSeconds`
+/// Upstream's `spec.terminationGracePeriodSeconds`
 pub(crate) fn termination_grace_period(pod: &Object) -> Option<i64> {
     json::number(pod.json(), &["spec", "terminationGracePeriodSeconds"])
 }
 
-/// `metadata.deletionGracePeriodSeconds`
+/// Upstream's `metadata.deletionGracePeriodSeconds`
 pub(crate) fn deletion_grace_period(pod: &Object) -> Option<i64> {
     json::number(pod.json(), &["metadata", "deletionGracePeriodSeconds"])
 }

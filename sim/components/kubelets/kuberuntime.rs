@@ -254,7 +254,7 @@ impl Kubelet {
         }
     }
 
-    /// `killPodWithSyncResult` of what runs of a pod.
+    /// Upstream's `killPodWithSyncResult` of what runs of a pod.
     pub(crate) async fn kill_pod(
         &self,
         rx: Rx,
