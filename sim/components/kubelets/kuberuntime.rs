@@ -22,8 +22,11 @@ use crate::sync_pod::{Grace, SyncError};
 /// `minimumGracePeriodInSeconds`
 const MINIMUM_GRACE_PERIOD: i64 = 2;
 
+/// By pod and container.
+type Reasons = BTreeMap<(Uid, Arc<str>), Arc<str>>;
+
 /// `reasonCache`: why a container was not started.
-static REASONS: Cell<BTreeMap<(Uid, Arc<str>), Arc<str>>> = Cell::new("reason-cache");
+static REASONS: Cell<Reasons> = Cell::new("reason-cache");
 
 /// `podActions`
 #[derive(Debug, Default)]

@@ -216,7 +216,7 @@ impl Kubelet {
         }
         let may_run = |uid: &Uid| {
             let own = working.get(uid);
-            own.is_some_and(|own| own.state != WorkerState::TerminatedPod)
+            own.is_some_and(|own| own.state != WorkerState::Terminated)
         };
         prober::cleanup_pods(rx, may_run);
         status_manager::remove_orphaned_statuses(rx, &uids);
@@ -227,7 +227,7 @@ impl Kubelet {
             }
             self.update(rx, UpdateType::Create, pod);
             let sync = WorkerSync {
-                state: WorkerState::SyncPod,
+                state: WorkerState::Syncing,
                 is_orphan: false,
             };
             working.insert(pod::uid(pod), sync);

@@ -43,9 +43,9 @@ pub(crate) enum UpdateType {
 /// `PodWorkerState`
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum WorkerState {
-    SyncPod,
-    TerminatingPod,
-    TerminatedPod,
+    Syncing,
+    Terminating,
+    Terminated,
 }
 
 /// `UpdatePodOptions`, with what is used of `KillPodOptions`.
@@ -99,9 +99,9 @@ pub(crate) struct PodWorkers {
 impl PodSyncStatus {
     fn work_type(&self) -> WorkerState {
         match (self.terminated, self.terminating) {
-            (true, _) => WorkerState::TerminatedPod,
-            (_, true) => WorkerState::TerminatingPod,
-            _ => WorkerState::SyncPod,
+            (true, _) => WorkerState::Terminated,
+            (_, true) => WorkerState::Terminating,
+            _ => WorkerState::Syncing,
         }
     }
 
@@ -425,7 +425,9 @@ fn complete_terminating(rx: Rx, uid: &str) {
 /// `completeTerminatingRuntimePod`: nothing is kept of it.
 fn complete_terminating_runtime_pod(rx: Rx, uid: &str) {
     let gone = rx.update(&WORKERS, |own| own.statuses.remove(uid)?.updates);
-    gone.map(|number| rx.close(channel(number)));
+    if let Some(number) = gone {
+        rx.close(channel(number));
+    }
 }
 
 /// `completeTerminated`
@@ -436,7 +438,9 @@ fn complete_terminated(rx: Rx, uid: &str) {
         status.working = false;
         status.updates
     });
-    gone.map(|number| rx.close(channel(number)));
+    if let Some(number) = gone {
+        rx.close(channel(number));
+    }
 }
 
 /// `completeWork`
@@ -501,19 +505,19 @@ pub(crate) async fn pod_worker_loop(
     let done = sync(&kubelet, rx, &uid, work, &update).await;
     pleg::synced(rx, &uid);
     let done = match (done, work) {
-        (Ok(_), WorkerState::TerminatedPod) => {
+        (Ok(_), WorkerState::Terminated) => {
             complete_terminated(rx, &uid);
             return Outcome::Done;
         }
-        (Ok(_), WorkerState::TerminatingPod) if update.pod.is_none() => {
+        (Ok(_), WorkerState::Terminating) if update.pod.is_none() => {
             complete_terminating_runtime_pod(rx, &uid);
             return Outcome::Done;
         }
-        (Ok(_), WorkerState::TerminatingPod) => {
+        (Ok(_), WorkerState::Terminating) => {
             complete_terminating(rx, &uid);
             Ok(true)
         }
-        (Ok(true), WorkerState::SyncPod) => {
+        (Ok(true), WorkerState::Syncing) => {
             complete_sync(rx, &uid);
             Ok(true)
         }
@@ -539,10 +543,10 @@ async fn sync(
     };
     let status = pleg::get_newer_than(rx, uid).await?;
     match work {
-        WorkerState::TerminatedPod => kubelet
+        WorkerState::Terminated => kubelet
             .sync_terminated_pod(rx, pod, &status)
             .map(|()| false),
-        WorkerState::TerminatingPod => {
+        WorkerState::Terminating => {
             acknowledge_terminating(rx, uid);
             let grace = update.grace.map_or(Grace::OfPod, Grace::Override);
             kubelet
@@ -550,6 +554,6 @@ async fn sync(
                 .await?;
             Ok(false)
         }
-        WorkerState::SyncPod => kubelet.sync_pod(rx, pod, &status).await,
+        WorkerState::Syncing => kubelet.sync_pod(rx, pod, &status).await,
     }
 }
