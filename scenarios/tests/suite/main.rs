@@ -16,6 +16,7 @@ mod collector_writes;
 mod command;
 mod controller_stories;
 mod crd_defects;
+mod cron_defects;
 mod daemon_defects;
 mod defects;
 mod determinism;

@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 19] = [
+const LARGE_OTHERS: [&str; 20] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -202,6 +202,7 @@ const LARGE_OTHERS: [&str; 19] = [
     "disruption-heard",
     "job-deadline",
     "job-made-anew",
+    "job-orphans",
     "job-replaces",
     "job-suspended",
     "node-cordon",

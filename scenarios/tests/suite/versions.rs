@@ -263,6 +263,7 @@ fn a_release_between_two_needs_no_more_than_a_row() {
     assert_eq!(
         younger,
         [
+            "cron-storm",
             "daemon-storm",
             "disruption-storm",
             "endpoints-storm",

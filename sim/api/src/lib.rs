@@ -6,6 +6,7 @@
 
 pub mod addresses;
 pub mod apiextensions;
+pub mod cron;
 pub mod decode;
 mod diff;
 pub mod discovery;

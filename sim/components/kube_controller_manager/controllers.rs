@@ -36,4 +36,5 @@ controllers! {
     node_lifecycle::DECLARED,
     taint_eviction::DECLARED,
     disruption::DECLARED,
+    cronjob::DECLARED,
 }

@@ -39,11 +39,15 @@ gates! {
     /// (`StaleControllerConsistencyJob`, beta), and keeps no start while it is suspended
     /// (`MutableSchedulingDirectivesForSuspendedJobs`, beta).
     pub JOB_CONTROLLER = Gate::since(1, 36);
+    /// The CronJob controller in the form that is here: `ControllerV2` (beta in 1.21), with what was mended in it since.
+    pub CRON_JOB_CONTROLLER = Gate::since(1, 36);
     /// The controller of disruption budgets in the form that is here: a budget says what became of its last sync, and a pod that
     /// was to be evicted and is not does not say so for ever.
     pub DISRUPTION_CONTROLLER = Gate::since(1, 36);
     /// A Job whose next pod has to wait says how many are active (PR #139457).
     pub BACKED_OFF_JOBS_HAVE_PODS = Gate::since(1, 37);
+    /// The Job of a time that was made before is looked up in its namespace (PR #136920).
+    pub EXISTING_JOBS_ARE_FOUND = Gate::since(1, 37);
     /// The node lifecycle controller in the form that is here: taint eviction is a controller of its own
     /// (`SeparateTaintEvictionController`, beta in 1.29), and a node may be silent for 50 s.
     pub NODE_LIFECYCLE_CONTROLLER = Gate::since(1, 36);

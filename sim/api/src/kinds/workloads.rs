@@ -13,6 +13,7 @@ use super::deployments::{
 };
 use super::pod_spec;
 use super::pods::keep;
+use crate::cron;
 use crate::discovery::{ALL, SCALE, Shown};
 use crate::json::{self, Json};
 use crate::metadata;
@@ -162,9 +163,7 @@ pub(super) const CRON_JOBS: Declared = Declared {
         fill(job, &["spec", "failedJobsHistoryLimit"], 1);
     },
     validate: |job, errors| {
-        if json::text(job, &["spec", "schedule"]).is_empty() {
-            errors.required("spec.schedule", "");
-        }
+        validate_schedule_format(json::text(job, &["spec", "schedule"]), errors);
         let policy = json::text(job, &["spec", "concurrencyPolicy"]);
         let policies = ["Allow", "Forbid", "Replace"];
         if policy.is_empty() {
@@ -185,6 +184,21 @@ pub(super) const CRON_JOBS: Declared = Declared {
     },
     ..Declared::NAMESPACED
 };
+
+/// `validateScheduleFormat`. No CronJob is stored with a zone in its schedule, so none may keep one.
+fn validate_schedule_format(schedule: &str, errors: &mut ErrorList) {
+    const FIELD: &str = "spec.schedule";
+    if schedule.is_empty() {
+        return errors.required(FIELD, "");
+    }
+    if let Err(why) = cron::parse_standard(schedule) {
+        errors.invalid(FIELD, schedule, why);
+    }
+    if schedule.contains("TZ") {
+        let detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+        errors.invalid(FIELD, schedule, detail);
+    }
+}
 
 pub(super) const REPLICATION_CONTROLLERS: Declared = Declared {
     shown: Shown {
