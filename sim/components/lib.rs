@@ -9,6 +9,7 @@
 //! A component may look into the folder of another by that one's name: an apiserver asks `etcd` for its release, as a
 //! user would read its flags.
 
+pub mod changes;
 pub mod clients;
 pub mod conditions;
 pub mod conversion_webhooks;

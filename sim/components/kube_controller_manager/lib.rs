@@ -3,7 +3,6 @@
 //!
 //! It is a component like the others, and a crate of its own: it is as large as all of them, and is built beside them.
 
-mod changes;
 pub mod controller;
 mod controller_utils;
 mod controllers;

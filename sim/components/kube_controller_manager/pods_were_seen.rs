@@ -7,8 +7,8 @@ use wavetank_api::kinds::PODS;
 use wavetank_client::workqueue::Item;
 use wavetank_engine::{Check, NotState, Note, Property, World};
 
-use crate::changes::changes;
 use crate::controller_utils::pod_key;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 
 /// Which deletions it is about.

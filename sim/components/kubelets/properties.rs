@@ -7,7 +7,7 @@ mod safe;
 use std::time::Duration;
 
 use wavetank_component::{Entry, PropertyInfo};
-use wavetank_engine::{Note, Reached, World};
+use wavetank_components::promises::reaches;
 
 use crate::component::NEEDED;
 use crate::notes::{BacksOff, DeletesPod, Rebooted, StopsOrphan};
@@ -26,37 +26,34 @@ pub(crate) fn all() -> Vec<PropertyInfo> {
     let mut all = safe::all();
     all.extend(end::all());
     all.extend([
-        reached(
+        reaches(
             "pod-was-stopped",
             "a kubelet stopped a pod and deleted it from the API",
+            NEEDED,
             |_, note| note.body.get::<DeletesPod>().is_some(),
-        ),
-        reached(
+        )
+        .tested_by(&USED),
+        reaches(
             "orphan-was-stopped",
             "a kubelet stopped a pod that it did not know",
+            NEEDED,
             |_, note| note.body.get::<StopsOrphan>().is_some(),
-        ),
-        reached(
+        )
+        .tested_by(&USED),
+        reaches(
             "container-was-backed-off",
             "a kubelet waited before it started a container again",
+            NEEDED,
             |_, note| note.body.get::<BacksOff>().is_some(),
-        ),
-        reached(
+        )
+        .tested_by(&USED),
+        reaches(
             "node-was-rebooted",
             "a node with a kubelet started anew",
+            NEEDED,
             |_, note| note.body.get::<Rebooted>().is_some(),
-        ),
+        )
+        .tested_by(&USED),
     ]);
     all
-}
-
-fn reached(
-    name: &'static str,
-    about: &'static str,
-    here: fn(&World, &Note) -> bool,
-) -> PropertyInfo {
-    PropertyInfo::new(name, about, NEEDED, move |_| {
-        Box::new(Reached { name, here })
-    })
-    .tested_by(&USED)
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use wavetank_api::kinds::PODS;
 use wavetank_api::{Object, json};
 use wavetank_component::PropertyInfo;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::{always, violated};
 use wavetank_components::view::ClusterView;
 use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
-use wavetank_etcd::Committed;
 
 use super::USED;
 use crate::component::NEEDED;
@@ -107,21 +107,11 @@ fn running(world: &World) -> impl Iterator<Item = &Container> {
 }
 
 /// The pods that a commit changes: what each was before, and is now.
-fn changed(note: &Note) -> Vec<(Option<&Object>, Option<&Object>)> {
-    let Some(commit) = note.body.get::<Committed<Object>>() else {
-        return Vec::new();
-    };
-    let pods = commit.changes.iter().filter(|change| {
-        let rest = change.key.strip_prefix(PODS.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    });
-    pods.map(|own| {
-        (
-            own.before.as_ref().map(|own| &own.value),
-            own.now.as_ref().map(|own| &own.value),
-        )
+fn changed(note: &Note) -> impl Iterator<Item = (Option<&Object>, Option<&Object>)> {
+    changes(note, &PODS).map(|own| {
+        let before = own.before.as_ref().map(|own| &own.value);
+        (before, own.now.as_ref().map(|own| &own.value))
     })
-    .collect()
 }
 
 fn stored<'a>(world: &'a World, own: &crate::runtime::cri::PodRef) -> Option<&'a Object> {
@@ -306,7 +296,7 @@ fn incarnation_of_kubelet(world: &World, runtime: ProcId) -> u32 {
 
 /// The pods that a commit makes ready and that have a probe.
 fn probed_and_ready(note: &Note) -> Vec<&Object> {
-    let all = changed(note).into_iter().filter_map(|(before, now)| {
+    let all = changed(note).filter_map(|(before, now)| {
         now.filter(|own| is_ready(own) && !before.is_some_and(is_ready))
     });
     let is_probed = |pod: &&Object| {

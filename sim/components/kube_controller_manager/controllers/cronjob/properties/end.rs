@@ -13,9 +13,9 @@ use wavetank_engine::{Check, Instant, Note, Property, Stable, World};
 use super::super::controller::CONTROLLER;
 use super::super::jobs::{active, get_job_name};
 use super::super::times::{last_schedule_time, starting_deadline_seconds};
-use crate::changes::changes;
 use crate::controller_utils::is_controlled_by;
 use crate::somebody_runs;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 

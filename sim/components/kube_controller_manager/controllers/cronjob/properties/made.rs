@@ -7,8 +7,8 @@ use wavetank_engine::{Always, Check, Note, World};
 
 use super::super::jobs::scheduled_time;
 use super::super::notes::MakesJobFor;
-use crate::changes::changes;
 use crate::controller_utils::get_controller_of;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::{always, violated};
 use wavetank_components::view::ClusterView;
 

@@ -11,7 +11,7 @@ use wavetank_etcd::{Change, Revision};
 
 use super::super::notes::WritesBudget;
 use super::super::status::{deletion_is_expected, disrupted_pods};
-use crate::changes::changes;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 

@@ -22,10 +22,10 @@ use super::super::status::{
 };
 use super::super::sync::{asks_for_scale, expected};
 use super::CHANGES_SETTLE_WITHIN;
-use crate::changes::{all_changes, is_of};
 use crate::controller_utils::{get_controller_of, is_pod_ready, pod_key};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
+use wavetank_components::changes::{all_changes, is_of};
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 

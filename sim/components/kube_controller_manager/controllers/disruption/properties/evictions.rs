@@ -11,8 +11,8 @@ use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::Revision;
 
 use super::super::status::disrupted_pods;
-use crate::changes::changes;
 use crate::controller_utils::is_pod_ready;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 
 /// So many writes of budgets are remembered: an eviction tells of its own as soon as that is answered.

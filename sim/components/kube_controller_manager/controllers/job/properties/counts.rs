@@ -13,7 +13,7 @@ use wavetank_etcd::Change;
 use super::super::conditions::true_condition;
 use super::super::indexed_job_utils::{OrderedIntervals, is_indexed_job};
 use super::super::util::{job_suspended, of_spec, of_status, uncounted};
-use crate::changes::changes;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::{always, violated};
 
 /// The pods that were counted, by the UIDs of their Jobs.

@@ -16,8 +16,8 @@ use super::super::indexed_job_utils::{OrderedIntervals, is_indexed_job, valid_in
 use super::super::notes::DropsJobPods;
 use super::super::pod_failure_policy::match_pod_failure_policy;
 use super::super::util::{has_job_tracking_finalizer, of_spec, phase, uncounted};
-use crate::changes::changes;
 use crate::controller_utils::{get_controller_of, pod_key};
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 

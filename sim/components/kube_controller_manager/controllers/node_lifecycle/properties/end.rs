@@ -17,10 +17,10 @@ use super::super::notes::{MarksPod, MarksUnknown, Taints};
 use super::super::pods::node_name;
 use super::super::tainting::{no_execute_taints, no_schedule_taints};
 use super::super::zones::{ZoneState, compute_zone_state, get_zone_key};
-use crate::changes::changes;
 use crate::controller_utils::{pod_key, taint_exists, taint_set_diff, taints};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 

@@ -10,8 +10,8 @@ use wavetank_engine::{Check, Note, ProcId, Property, World};
 
 use super::super::controller::{is_out_of_service, is_pod_terminated, node_name};
 use super::super::notes::{AsksForNode, AsksToDeletePod, Collects, Why};
-use crate::changes::changes;
 use crate::pods_were_seen::Deletions;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 

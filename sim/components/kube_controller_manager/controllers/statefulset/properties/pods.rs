@@ -1,8 +1,8 @@
 //! Which pods are made and deleted.
 
-use crate::changes::changes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use wavetank_components::changes::changes;
 
 use wavetank_api::kinds::{CONTROLLER_REVISIONS, PODS, STATEFUL_SETS};
 use wavetank_api::{Object, json};

@@ -14,9 +14,9 @@ use super::super::controller::node_name;
 use super::super::notes::{Asks, AsksToDelete, Evicts};
 use super::super::tolerations::{get_no_execute_taints, tolerations};
 use super::since::TaintedSince;
-use crate::changes::changes;
 use crate::controller_utils::{taints, tolerates_taint};
 use crate::pods_were_seen::Deletions;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 

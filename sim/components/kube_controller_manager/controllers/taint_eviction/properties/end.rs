@@ -15,10 +15,10 @@ use super::super::notes::Evicts;
 use super::super::tolerations::{get_no_execute_taints, tolerations};
 use super::SETTLES_WITHIN;
 use super::since::TaintedSince;
-use crate::changes::changes;
 use crate::controller_utils::{pod_key, taints, tolerates_taint};
 use crate::quiet::{Act, IsQuiet, Rest, Subject};
 use crate::somebody_runs;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 

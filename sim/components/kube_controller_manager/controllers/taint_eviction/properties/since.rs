@@ -9,8 +9,8 @@ use wavetank_engine::{Instant, Note};
 
 use super::super::controller::identity;
 use super::super::tolerations::get_no_execute_taints;
-use crate::changes::changes;
 use crate::controller_utils::taints;
+use wavetank_components::changes::changes;
 
 /// By node and taint.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

@@ -1,23 +1,23 @@
-//! What a commit changes, as properties of controllers look at it.
+//! What a commit changes, as properties look at it.
 
 use wavetank_api::{Object, Resource};
 use wavetank_engine::Note;
 use wavetank_etcd::{Change, Committed};
 
 /// All of them, if a note tells of a commit.
-pub(crate) fn all_changes(note: &Note) -> &[Change<Object>] {
+pub fn all_changes(note: &Note) -> &[Change<Object>] {
     let commit = note.body.get::<Committed<Object>>();
     commit.map_or(&[], |commit| &commit.changes)
 }
 
 /// Is it one of an object of this kind?
-pub(crate) fn is_of(change: &Change<Object>, of: &Resource) -> bool {
+pub fn is_of(change: &Change<Object>, of: &Resource) -> bool {
     let rest = change.key.strip_prefix(of.registry);
     rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Those of objects of this kind.
-pub(crate) fn changes<'a>(
+pub fn changes<'a>(
     note: &'a Note,
     of: &'static Resource,
 ) -> impl Iterator<Item = &'a Change<Object>> {
