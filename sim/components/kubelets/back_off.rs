@@ -10,7 +10,7 @@ use wavetank_engine::{Cell, Rx, Time};
 use crate::runtime::cri::Uid;
 
 /// `initialBackOff` and `MaxCrashLoopBackOff`
-pub(crate) const FIRST: Duration = Duration::from_secs(10);
+const FIRST: Duration = Duration::from_secs(10);
 const MOST: Duration = Duration::from_secs(300);
 
 /// Upstream's key is of the pod and the container.
@@ -22,7 +22,11 @@ struct Entry {
     last_update: Time,
 }
 
-static ENTRIES: Cell<BTreeMap<Key, Entry>> = Cell::new("crash-loop-back-off");
+/// `Backoff`
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct BackOff(BTreeMap<Key, Entry>);
+
+static BACK_OFF: Cell<BackOff> = Cell::new("crash-loop-back-off");
 
 /// How long after.
 pub(crate) fn since(then: Time, now: Time) -> Duration {
@@ -34,43 +38,100 @@ fn has_expired(event: Time, last_update: Time) -> bool {
     since(last_update, event) > MOST * 2
 }
 
+impl BackOff {
+    fn known(&self, key: &Key, event: Time) -> Option<&Entry> {
+        self.0
+            .get(key)
+            .filter(|own| !has_expired(event, own.last_update))
+    }
+
+    /// `IsInBackOffSince`, and how long it lasts.
+    fn is_in_back_off_since(&self, key: &Key, event: Time, now: Time) -> Option<Duration> {
+        let left = self
+            .known(key, event)?
+            .back_off
+            .checked_sub(since(event, now))?;
+        (left > Duration::ZERO).then_some(left)
+    }
+
+    /// `Next`
+    fn next(&mut self, key: Key, event: Time, now: Time) {
+        let known = self.known(&key, event);
+        let back_off = known.map_or(FIRST, |own| (own.back_off * 2).min(MOST));
+        let last_update = now;
+        let entry = Entry {
+            back_off,
+            last_update,
+        };
+        self.0.insert(key, entry);
+    }
+}
+
 /// `IsInBackOffSince`, and how long it lasts.
 pub(crate) fn is_in_back_off_since(rx: Rx, key: &Key, event: Time, now: Time) -> Option<Duration> {
-    rx.look(&ENTRIES, |own| {
-        let own = own
-            .get(key)
-            .filter(|own| !has_expired(event, own.last_update))?;
-        let left = own.back_off.checked_sub(since(event, now))?;
-        (left > Duration::ZERO).then_some(left)
-    })
+    rx.look(&BACK_OFF, |own| own.is_in_back_off_since(key, event, now))
 }
 
 /// `Next`
 pub(crate) fn next(rx: Rx, key: Key, event: Time, now: Time) {
-    rx.update(&ENTRIES, |all| {
-        let known = all
-            .get(&key)
-            .filter(|own| !has_expired(event, own.last_update));
-        let back_off = known.map_or(FIRST, |own| (own.back_off * 2).min(MOST));
-        all.insert(
-            key,
-            Entry {
-                back_off,
-                last_update: now,
-            },
-        );
-    });
+    rx.update(&BACK_OFF, |own| own.next(key, event, now));
 }
 
 /// `GC`
 pub(crate) fn gc(rx: Rx) {
     let now = rx.clock();
-    let any = rx.look(&ENTRIES, |all| {
-        all.values().any(|own| has_expired(now, own.last_update))
-    });
-    if any {
-        rx.update(&ENTRIES, |all| {
-            all.retain(|_, own| !has_expired(now, own.last_update))
-        });
+    let is_over = |own: &Entry| has_expired(now, own.last_update);
+    if rx.look(&BACK_OFF, |own| own.0.values().any(is_over)) {
+        rx.update(&BACK_OFF, |own| own.0.retain(|_, own| !is_over(own)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    fn key() -> Key {
+        ("uid".into(), "main".into())
+    }
+
+    #[test]
+    fn a_container_that_ran_for_long_begins_anew() {
+        let mut own = BackOff::default();
+        own.next(key(), at(0), at(0));
+        own.next(key(), at(600), at(600));
+        assert_eq!(own.0[&key()].back_off, FIRST * 2);
+        own.next(key(), at(1201), at(1201));
+        assert_eq!(own.0[&key()].back_off, FIRST);
+        let others: Key = ("uid".into(), "other".into());
+        assert_eq!(own.is_in_back_off_since(&others, at(1201), at(1201)), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Started as soon as it may be, a container that runs for less than 5 min waits for the n-th time as long as n says.
+        #[test]
+        fn each_wait_is_twice_the_one_before(runs in prop::collection::vec(0_u64..300, 1..12)) {
+            let mut own = BackOff::default();
+            let mut now = 0;
+            for (n, run) in runs.into_iter().enumerate() {
+                now += run;
+                let ended = at(now);
+                let left = own.is_in_back_off_since(&key(), ended, ended);
+                let expected = match n {
+                    0 => None,
+                    n => Some(Duration::from_secs((10 << (n - 1)).min(300))),
+                };
+                prop_assert_eq!(left, expected);
+                now += left.unwrap_or_default().as_secs();
+                prop_assert_eq!(own.is_in_back_off_since(&key(), ended, at(now)), None);
+                own.next(key(), ended, at(now));
+            }
+        }
     }
 }

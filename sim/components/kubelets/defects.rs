@@ -10,7 +10,7 @@ gates! {
 
 const TERMINAL_PHASES_COME_EARLY: Defect = Defect::known(
     "terminal-phases-come-early",
-    "k/k#88613, PR #108366 (1.27)",
+    "k/k#106884, PR #108366 (1.24)",
     "a kubelet says that a pod has failed or succeeded while containers of it may still run",
 )
 .ships(Gate::NEVER)
@@ -18,7 +18,7 @@ const TERMINAL_PHASES_COME_EARLY: Defect = Defect::known(
 
 const TERMINAL_PODS_ARE_FINISHED: Defect = Defect::known(
     "terminal-pods-are-finished",
-    "k/k#116954, PR #117019 (1.27)",
+    "PR #117019 (1.28, 1.27.2)",
     "a kubelet that begins anew takes a pod whose phase is terminal for one whose end it has told, and never lets it go",
 )
 .ships(Gate::NEVER)
@@ -34,7 +34,7 @@ const STATUSES_GO_BY_NAME: Defect = Defect::known(
 
 const DELETES_BEFORE_THE_END: Defect = Defect::known(
     "deletes-before-the-end",
-    "`canBeDeleted` without its conditions, as before k/k#88613",
+    "`canBeDeleted` without its conditions",
     "a kubelet deletes a pod from the API that is to go, before its containers have stopped",
 )
 .ships(Gate::NEVER)
@@ -42,7 +42,7 @@ const DELETES_BEFORE_THE_END: Defect = Defect::known(
 
 const CLEANS_UP_BEFORE_PODS_ARE_KNOWN: Defect = Defect::known(
     "cleans-up-before-pods-are-known",
-    "`sourcesReady` of the housekeeping, left out (k/k#112814 is of static pods)",
+    "`sourcesReady` of the housekeeping, left out",
     "a kubelet that begins anew stops the containers of all pods of which the API has not told it yet",
 )
 .ships(Gate::NEVER)
@@ -58,7 +58,7 @@ const CRASH_LOOPS_ARE_NOT_BACKED_OFF: Defect = Defect::known(
 
 const READY_BEFORE_ITS_PROBE: Defect = Defect::known(
     "ready-before-its-probe",
-    "k/k#100277 is the other way round: `UpdatePodStatus` that takes no result for a good one",
+    "k/k#135795, not only when the kubelet begins anew: `UpdatePodStatus` takes no result for a good one",
     "a container whose probe has told nothing yet is ready",
 )
 .ships(Gate::NEVER)
@@ -66,7 +66,7 @@ const READY_BEFORE_ITS_PROBE: Defect = Defect::known(
 
 const ADDRESSES_ARE_FORGOTTEN: Defect = Defect::known(
     "addresses-are-forgotten",
-    "as network plugins have had it: what was given out is kept in memory",
+    "a classic mistake: what was given out is kept in memory",
     "a runtime that begins anew gives out addresses that sandboxes still have",
 )
 .ships(Gate::NEVER)

@@ -103,7 +103,7 @@ impl Process for Kubelet {
         sync_loop::start(cx);
         status_manager::start(cx);
         pod_manager::start(cx);
-        cx.spawn(Task::new(pleg::RELIST, ()));
+        pleg::start(cx);
         cx.spawn(Task::new(gc::COLLECT, ()));
     }
 
@@ -116,6 +116,7 @@ impl Process for Kubelet {
     fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
         let known = workers::timer(cx, timer)
             || sync_loop::timer(cx, timer)
+            || pleg::timer(cx, timer)
             || status_manager::timer(cx, timer)
             || self.informers.timer(cx, timer);
         if !known {
@@ -149,7 +150,7 @@ impl Process for Kubelet {
             return Box::pin(status_manager::run(own, rx));
         }
         if kind == pleg::RELIST {
-            return Box::pin(pleg::run(own, rx));
+            return Box::pin(pleg::worker_loop_iteration(own, rx));
         }
         if kind == pod_manager::MERGE {
             return Box::pin(pod_manager::run(own, rx, *task.args::<bool>()));

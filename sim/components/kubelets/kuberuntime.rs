@@ -135,14 +135,15 @@ impl Kubelet {
         actions
     }
 
-    /// Upstream's `SyncPod` of the runtime manager: starts what is to run, and stops what is not.
+    /// Upstream's `SyncPod` of the runtime manager: starts what is to run, and stops what is not. Did it do anything?
     pub(crate) async fn sync_containers(
         &self,
         rx: Rx,
         pod: &Object,
         status: &Cached,
-    ) -> Result<(), SyncError> {
+    ) -> Result<bool, SyncError> {
         let actions = self.compute_pod_actions(rx, pod, status);
+        let acts = actions.kill_pod || !actions.kill.is_empty() || !actions.start.is_empty();
         if actions.kill_pod {
             self.kill_pod(rx, Some(pod), &status.status, Grace::OfPod)
                 .await?;
@@ -160,7 +161,7 @@ impl Kubelet {
             };
         }
         let Some(sandbox) = sandbox else {
-            return Ok(());
+            return Ok(acts);
         };
         let mut worst = Ok(());
         for spec in &actions.start {
@@ -179,7 +180,7 @@ impl Kubelet {
             });
             worst = worst.and(started);
         }
-        worst
+        worst.map(|()| acts)
     }
 
     /// Upstream's `start` in there: a container, unless it has to wait.

@@ -1,23 +1,32 @@
 //! The generic PLEG (`pkg/kubelet/pleg/generic.go`, v1.36.2) and the cache that it fills (`pkg/kubelet/container/cache.go`): each
-//! second it lists what the runtime has, looks at pods that have changed, and tells the sync loop.
+//! second it lists what the runtime has, looks at pods that have changed, and tells the sync loop. A worker that has started
+//! something asks it to look at its pod at once.
 //!
-//! A worker waits until the cache is newer than its last sync: until a relist that began after it is over. So each pod is
-//! remembered with whether such a one has begun, and no instant is.
+//! A worker waits until the cache is newer than its last sync: until a relist that began after it has come to its pod. So each
+//! pod is remembered with whether such a one has begun, and no instant is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavetank_engine::{Cell, Condition, Outcome, Rx, Task};
+use wavetank_engine::{
+    Cell, Channel, Condition, Cx, Either, Name, Outcome, Payload, Rx, Task, Timer,
+};
 
 use crate::kubelet::Kubelet;
 use crate::runtime::cri::{Answer, Ask, Container, Id, PodStatus, Sandbox, State, Uid};
 use crate::sync_loop::{Input, tell};
 use crate::sync_pod::SyncError;
 
-pub(crate) const RELIST: wavetank_engine::Name = wavetank_engine::Name::new("pleg");
+pub(crate) const RELIST: Name = Name::new("pleg");
 /// `genericPlegRelistPeriod`
 const RELIST_PERIOD: Duration = Duration::from_secs(1);
+/// `globalRelistTimer`
+const TIMER: Timer = Timer::new(Name::new("global-relist-timer"), 0);
+const TICKS: Channel = Channel::new("pleg-ticks", 0);
+/// `relistRequests`: that there are some, and how many there may be.
+const REQUESTS: Channel = Channel::new("pleg-requests", 0);
+const CAPACITY: usize = 200;
 const CACHE_CHANGED: Condition = Condition::new("pod-cache-changed", 0);
 
 /// What the cache has of a pod.
@@ -66,6 +75,74 @@ struct Pleg {
     reinspect: BTreeSet<Uid>,
     cache: BTreeMap<Uid, Result<Arc<Cached>, ()>>,
     waits: BTreeMap<Uid, Wait>,
+    /// `relistRequests`: of which pods, and has a relist of all begun since?
+    requests: VecDeque<(Uid, bool)>,
+}
+
+impl Pleg {
+    fn begins_to_relist(&mut self) {
+        for wait in self.waits.values_mut() {
+            *wait = Wait::ForItsEnd;
+        }
+        for (_, begun) in &mut self.requests {
+            *begun = true;
+        }
+    }
+
+    /// `updateRelistTime`: what was asked for before it began is served.
+    fn has_listed(&mut self) {
+        self.requests.retain(|(_, begun)| !begun);
+    }
+
+    /// What a worker has synced meanwhile waits for the next one.
+    fn has_relisted(&mut self) {
+        self.has_relisted = true;
+        self.waits.retain(|_, wait| *wait == Wait::ForABegin);
+    }
+
+    fn begins_to_relist_pod(&mut self, uid: &str) {
+        if let Some(wait) = self.waits.get_mut(uid) {
+            *wait = Wait::ForItsEnd;
+        }
+    }
+
+    /// The cache was set, or found to be as it is, by a relist of all or of this pod.
+    fn has_observed(&mut self, uid: &str) {
+        if self.waits.get(uid) == Some(&Wait::ForItsEnd) {
+            self.waits.remove(uid);
+        }
+    }
+
+    /// `getIfNewerThan` of the last sync.
+    fn is_newer_than_last_sync(&self, uid: &str) -> bool {
+        let was_asked_for = self.cache.contains_key(uid);
+        (self.has_relisted || was_asked_for) && !self.waits.contains_key(uid)
+    }
+}
+
+pub(crate) fn start(cx: &mut Cx<'_>) {
+    cx.make(TICKS, 1);
+    cx.make(REQUESTS, 1);
+    cx.arm(TIMER, Duration::ZERO);
+    cx.spawn(Task::new(RELIST, ()));
+}
+
+/// The timer of relists; false if it is another one.
+pub(crate) fn timer(cx: &mut Cx<'_>, timer: Timer) -> bool {
+    if timer == TIMER {
+        cx.try_send(TICKS, ());
+    }
+    timer == TIMER
+}
+
+/// `RequestRelist`
+pub(crate) fn request_relist(rx: Rx, uid: Uid) {
+    rx.update(&PLEG, |own| {
+        if own.requests.len() < CAPACITY {
+            own.requests.push_back((uid, false));
+        }
+    });
+    rx.try_send(REQUESTS, Payload::new(()));
 }
 
 static PLEG: Cell<Pleg> = Cell::new("pleg");
@@ -108,10 +185,7 @@ pub(crate) fn synced(rx: Rx, uid: &Uid) {
 /// `GetNewerThan` the last sync.
 pub(crate) async fn get_newer_than(rx: Rx, uid: &Uid) -> Result<Arc<Cached>, SyncError> {
     loop {
-        let is_newer = rx.look(&PLEG, |own| {
-            own.has_relisted && !own.waits.contains_key(uid)
-        });
-        if is_newer {
+        if rx.look(&PLEG, |own| own.is_newer_than_last_sync(uid)) {
             return get(rx, uid).ok_or(SyncError::Other("error determining status"));
         }
         rx.changed(CACHE_CHANGED).await;
@@ -187,25 +261,19 @@ fn compute_events(old: Option<&Record>, new: Option<&Record>) -> Events {
 
 /// `Relist`
 async fn relist(kubelet: &Kubelet, rx: Rx) {
-    rx.update(&PLEG, |own| {
-        for wait in own.waits.values_mut() {
-            *wait = Wait::ForItsEnd;
-        }
-    });
+    rx.update(&PLEG, Pleg::begins_to_relist);
     let Ok(Answer::Pods(sandboxes, containers)) = kubelet.ask_runtime(rx, Ask::ListPods).await
     else {
         return;
     };
+    rx.update(&PLEG, Pleg::has_listed);
     let current = records(&sandboxes, &containers);
     let mut uids: BTreeSet<Uid> = current.keys().cloned().collect();
     uids.extend(rx.look(&PLEG, |own| own.records.keys().cloned().collect::<Vec<_>>()));
     for uid in uids {
         reconcile_pod_record(kubelet, rx, &uid, current.get(&uid)).await;
     }
-    rx.update(&PLEG, |own| {
-        own.has_relisted = true;
-        own.waits.retain(|_, wait| *wait == Wait::ForABegin);
-    });
+    rx.update(&PLEG, Pleg::has_relisted);
     rx.broadcast(CACHE_CHANGED);
 }
 
@@ -234,7 +302,9 @@ async fn reconcile_pod_record(kubelet: &Kubelet, rx: Rx, uid: &Uid, new: Option<
             let before = own.cache.get(uid).and_then(|own| own.as_ref().ok());
             let new = status.map(|status| Arc::new(Cached::of(status, before.map(|own| &**own))));
             own.cache.insert(uid.clone(), new.ok_or(()));
+            own.has_observed(uid);
         });
+        rx.broadcast(CACHE_CHANGED);
         if failed {
             rx.update(&PLEG, |own| {
                 own.reinspect.insert(uid.clone());
@@ -251,16 +321,50 @@ async fn reconcile_pod_record(kubelet: &Kubelet, rx: Rx, uid: &Uid, new: Option<
     }
 }
 
-/// One turn of the loop.
-pub(crate) async fn run(kubelet: Arc<Kubelet>, rx: Rx) -> Outcome {
-    relist(&kubelet, rx).await;
-    rx.sleep(RELIST_PERIOD).await;
+/// `relistPod`
+async fn relist_pod(kubelet: &Kubelet, rx: Rx, uid: &Uid) {
+    rx.update(&PLEG, |own| own.begins_to_relist_pod(uid));
+    let Ok(Answer::Status(found)) = kubelet.ask_runtime(rx, Ask::PodStatus(uid.clone())).await
+    else {
+        return;
+    };
+    let all = records(&found.sandboxes, &found.containers);
+    // `ErrPodNotFound`
+    let Some(record) = all.get(uid) else {
+        return;
+    };
+    reconcile_pod_record(kubelet, rx, uid, Some(record)).await;
+    rx.update(&PLEG, |own| own.has_observed(uid));
+    rx.broadcast(CACHE_CHANGED);
+}
+
+/// `workerLoopIteration`
+pub(crate) async fn worker_loop_iteration(kubelet: Arc<Kubelet>, rx: Rx) -> Outcome {
+    match rx.select(rx.recv(TICKS), rx.recv(REQUESTS)).await {
+        Either::Left(_) => {
+            relist(&kubelet, rx).await;
+            rx.arm(TIMER, RELIST_PERIOD);
+        }
+        Either::Right(_) => {
+            let (next, more) = rx.update(&PLEG, |own| {
+                let next = own.requests.pop_front();
+                (next, !own.requests.is_empty())
+            });
+            if more {
+                rx.try_send(REQUESTS, Payload::new(()));
+            }
+            if let Some((uid, _)) = next {
+                relist_pod(&kubelet, rx, &uid).await;
+            }
+        }
+    }
     Outcome::Become(Task::new(RELIST, ()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn record(all: &[(&str, Seen)]) -> Record {
         all.iter()
@@ -281,5 +385,72 @@ mod tests {
         let removed = compute_events(Some(&exited), None);
         assert!(removed.any && !removed.worthy);
         assert!(!compute_events(Some(&exited), Some(&exited)).any);
+    }
+
+    #[test]
+    fn a_worker_waits_for_a_relist_that_began_after_its_sync() {
+        let uid: Uid = "uid".into();
+        let mut own = Pleg::default();
+        assert!(!own.is_newer_than_last_sync(&uid));
+        own.begins_to_relist();
+        own.has_relisted();
+        assert!(own.is_newer_than_last_sync(&uid));
+        own.begins_to_relist();
+        own.waits.insert(uid.clone(), Wait::ForABegin);
+        own.has_relisted();
+        assert!(!own.is_newer_than_last_sync(&uid));
+        own.begins_to_relist();
+        assert!(!own.is_newer_than_last_sync(&uid));
+        own.has_relisted();
+        assert!(own.is_newer_than_last_sync(&uid));
+    }
+
+    #[test]
+    fn a_worker_that_asks_for_it_waits_for_its_pod_only() {
+        let uid: Uid = "uid".into();
+        let mut own = Pleg::default();
+        own.cache.insert(uid.clone(), Ok(Arc::default()));
+        own.waits.insert(uid.clone(), Wait::ForABegin);
+        own.has_observed(&uid);
+        assert!(!own.is_newer_than_last_sync(&uid));
+        own.begins_to_relist_pod(&uid);
+        own.has_observed(&uid);
+        assert!(own.is_newer_than_last_sync(&uid));
+        assert!(!own.is_newer_than_last_sync("other"));
+
+        own.requests.push_back((uid.clone(), false));
+        own.begins_to_relist();
+        own.requests.push_back((uid, false));
+        own.has_listed();
+        assert_eq!(own.requests.len(), 1, "the first one is served");
+    }
+
+    fn a_record() -> impl Strategy<Value = Record> {
+        let seen = prop_oneof![Just(Seen::Running), Just(Seen::Exited), Just(Seen::Unknown)];
+        let id = prop_oneof![Just("c1"), Just("c2"), Just("s1")];
+        prop::collection::btree_map(id.prop_map(Id::from), seen, 0..4)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        /// A container is told to have died when it ran last, or was made and did not run, and is seen as ended or not at all.
+        #[test]
+        fn each_container_dies_once(records in prop::collection::vec(a_record(), 1..6)) {
+            let mut before = Record::new();
+            for now in records {
+                let events = compute_events(Some(&before), Some(&now));
+                prop_assert_eq!(events.any, before != now);
+                let ids: BTreeSet<&Id> = before.keys().chain(now.keys()).collect();
+                let is_over = |own: &Record, id: &Id| own.get(id) == Some(&Seen::Exited);
+                let died = ids.into_iter().filter(|id| {
+                    let ends = !now.contains_key(*id) || is_over(&now, id);
+                    ends && !is_over(&before, id)
+                });
+                let died: Vec<Id> = died.cloned().collect();
+                prop_assert_eq!(&events.died, &died);
+                before = now;
+            }
+        }
     }
 }

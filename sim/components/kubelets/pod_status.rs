@@ -347,6 +347,7 @@ impl Kubelet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn pod(policy: &str) -> Object {
         Object::new(
@@ -377,5 +378,80 @@ mod tests {
             "Pending"
         );
         assert_eq!(of("Never", &[status("a", ended(0))], false), "Pending");
+    }
+
+    /// What is known of a container.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    enum Known {
+        Nothing,
+        Waits,
+        Runs,
+        Ended(i64),
+        WaitsAgain(i64),
+    }
+
+    fn known() -> impl Strategy<Value = Known> {
+        prop_oneof![
+            Just(Known::Nothing),
+            Just(Known::Waits),
+            Just(Known::Runs),
+            (0_i64..2).prop_map(Known::Ended),
+            (0_i64..2).prop_map(Known::WaitsAgain),
+        ]
+    }
+
+    fn shown(name: &str, known: Known) -> Option<Json> {
+        let (state, last) = match known {
+            Known::Nothing => return None,
+            Known::Waits => (json!({"waiting": {}}), json!({})),
+            Known::Runs => (json!({"running": {}}), json!({})),
+            Known::Ended(code) => (json!({"terminated": {"exitCode": code}}), json!({})),
+            Known::WaitsAgain(code) => {
+                let last = json!({"terminated": {"exitCode": code}});
+                (json!({"waiting": {}}), last)
+            }
+        };
+        Some(json!({"name": name, "state": state, "lastState": last}))
+    }
+
+    /// The phases as `PodPhase` describes them.
+    fn as_described(policy: &str, all: &[Known], is_terminal: bool) -> &'static str {
+        let any = |which: fn(&Known) -> bool| all.iter().any(which);
+        if any(|own| matches!(own, Known::Nothing | Known::Waits)) {
+            return "Pending";
+        }
+        if any(|own| *own == Known::Runs) {
+            return "Running";
+        }
+        let runs_again = |own: &Known| match own {
+            Known::Ended(code) | Known::WaitsAgain(code) => match policy {
+                "Always" => true,
+                "OnFailure" => *code != 0,
+                _ => false,
+            },
+            _ => false,
+        };
+        match () {
+            () if !is_terminal && all.iter().any(runs_again) => "Running",
+            // One that waits counts as one that failed.
+            () if any(|own| *own != Known::Ended(0)) => "Failed",
+            () => "Succeeded",
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn phases_are_as_described(
+            policy in prop_oneof![Just("Always"), Just("OnFailure"), Just("Never")],
+            all in [known(), known()],
+            is_terminal: bool,
+        ) {
+            let statuses = ["a", "b"].iter().zip(all).filter_map(|(name, own)| shown(name, own));
+            let statuses: Vec<Json> = statuses.collect();
+            let phase = get_phase(&pod(policy), &statuses, is_terminal);
+            prop_assert_eq!(phase, as_described(policy, &all, is_terminal));
+        }
     }
 }

@@ -8,6 +8,7 @@ use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Stamp};
 use wavetank_engine::{Cell, Condition, Name, Outcome, Rx, Time};
 
+use crate::back_off::since;
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
 use crate::pod::{self, Probe, is_pod_phase_terminal, named, phase};
@@ -221,7 +222,8 @@ pub(crate) async fn run(kubelet: Arc<Kubelet>, rx: Rx, task: Task) -> Outcome {
         return Outcome::Done;
     };
     let period = Duration::from_secs(worker.spec.period_seconds.unsigned_abs().max(1));
-    if first {
+    let start = rx.look(&PROBER, |own| own.start);
+    if first && period > since(start, rx.clock()) {
         let part = rx.choose(PARTS).await as u32;
         rx.sleep(period * part / PARTS as u32).await;
     }

@@ -178,24 +178,37 @@ fn update_last_transition_times(status: &mut Json, old: &Json, now: &str) {
 }
 
 /// `updateStatusInternal`
-fn update_status_internal(rx: Rx, pod: &Object, mut status: Json, force: bool, is_finished: bool) {
+fn update_status_internal(rx: Rx, pod: &Object, status: Json, force: bool, is_finished: bool) {
     let now = Stamp::of(rx.clock()).seconds();
     let uid = pod::uid(pod);
     let cached = rx.look(&STATUSES, |own| own.pods.get(&uid).cloned());
+    let Some(new) = next_version(pod, cached, status, &now, force, is_finished) else {
+        return;
+    };
+    rx.update(&STATUSES, |own| {
+        own.pods.insert(uid, new);
+    });
+    rx.try_send(UPDATES, Payload::new(()));
+}
+
+/// What follows the status that is cached of a pod; none if that stays.
+fn next_version(
+    pod: &Object,
+    cached: Option<Versioned>,
+    mut status: Json,
+    now: &str,
+    force: bool,
+    is_finished: bool,
+) -> Option<Versioned> {
     let old = cached
         .as_ref()
         .map_or(pod::status(pod), |own| own.status.json());
     if !check_container_state_transition(pod, old, &status) {
-        return;
+        return None;
     }
-    update_last_transition_times(&mut status, old, &now);
+    update_last_transition_times(&mut status, old, now);
     let begun = json::text(old, &["startTime"]);
-    status["startTime"] = if begun.is_empty() {
-        now.as_str()
-    } else {
-        begun
-    }
-    .into();
+    status["startTime"] = if begun.is_empty() { now } else { begun }.into();
     let observed = json::number(old, &["observedGeneration"]).unwrap_or(0);
     if json::number(&status, &["observedGeneration"]).unwrap_or(0) < observed {
         status["observedGeneration"] = observed.into();
@@ -205,19 +218,15 @@ fn update_status_internal(rx: Rx, pod: &Object, mut status: Json, force: bool, i
         .as_ref()
         .is_some_and(|own| is_pod_status_by_kubelet_equal(own.status.json(), &status));
     if is_same && !force {
-        return;
+        return None;
     }
-    let new = Versioned {
+    Some(Versioned {
         status: Object::new(status),
         version: cached.map_or(1, |own| own.version + 1),
         name: pod.name().into(),
         namespace: pod.namespace().into(),
         is_finished: is_finished || was_finished,
-    };
-    rx.update(&STATUSES, |own| {
-        own.pods.insert(uid, new);
-    });
-    rx.try_send(UPDATES, Payload::new(()));
+    })
 }
 
 /// `isPodStatusByKubeletEqual`
@@ -461,36 +470,4 @@ fn merge_pod_status(pod: &Object, old: &Json, new: &Json, could_run: bool) -> Js
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_terminal_phase_waits_until_nothing_can_run() {
-        let pod = Object::new(json!({}));
-        let (old, new) = (
-            json!({"phase": "Running"}),
-            json!({"phase": "Failed", "reason": "Why"}),
-        );
-        let waits = merge_pod_status(&pod, &old, &new, true);
-        assert_eq!(phase(&waits), "Running");
-        assert!(waits.get("reason").is_none());
-        assert_eq!(phase(&merge_pod_status(&pod, &old, &new, false)), "Failed");
-        let ended = merge_pod_status(&pod, &new, &new, true);
-        assert_eq!(phase(&ended), "Failed");
-    }
-
-    #[test]
-    fn a_patch_has_what_has_changed() {
-        let old =
-            json!({"phase": "Running", "podIP": "10.64.1.2", "podIPs": [{"ip": "10.64.1.2"}]});
-        let new =
-            json!({"phase": "Running", "podIP": "10.64.1.3", "podIPs": [{"ip": "10.64.1.3"}]});
-        let patch = json!({
-            "podIP": "10.64.1.3",
-            "podIPs": [{"ip": "10.64.1.3"}, {"ip": "10.64.1.2", "$patch": "delete"}],
-            "$setElementOrder/podIPs": [{"ip": "10.64.1.3"}],
-        });
-        assert_eq!(Json::Object(patch_of_status(&old, &new)), patch);
-        assert!(patch_of_status(&old, &old).is_empty());
-    }
-}
+mod tests;

@@ -22,6 +22,17 @@ pub(crate) enum SyncError {
     Other(&'static str),
 }
 
+/// What came of a sync.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Synced {
+    /// The pod is terminal.
+    IsTerminal,
+    /// Something was started or stopped.
+    Acted,
+    /// Nothing was to be done.
+    Idle,
+}
+
 /// The grace period with which containers are stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Grace {
@@ -30,22 +41,22 @@ pub(crate) enum Grace {
 }
 
 impl Kubelet {
-    /// `SyncPod`: is the pod terminal?
+    /// `SyncPod`
     pub(crate) async fn sync_pod(
         &self,
         rx: Rx,
         pod: &Object,
         status: &Arc<Cached>,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<Synced, SyncError> {
         let shown = self.generate_api_pod_status(rx, pod, status, false);
         let is_terminal = is_pod_phase_terminal(pod::phase(&shown));
         status_manager::set_pod_status(self, rx, pod, shown);
         if is_terminal {
-            return Ok(true);
+            return Ok(Synced::IsTerminal);
         }
         prober::add_pod(rx, pod);
-        self.sync_containers(rx, pod, status).await?;
-        Ok(false)
+        let acts = self.sync_containers(rx, pod, status).await?;
+        Ok(if acts { Synced::Acted } else { Synced::Idle })
     }
 
     /// `SyncTerminatingPod`

@@ -15,7 +15,7 @@ use crate::kubelet::Kubelet;
 use crate::pleg;
 use crate::pod;
 use crate::runtime::cri::{PodRef, Uid};
-use crate::sync_pod::{Grace, SyncError};
+use crate::sync_pod::{Grace, SyncError, Synced};
 
 pub(crate) const WORKER: Name = Name::new("pod-worker");
 /// A pod of the queue is due: `workQueue`.
@@ -504,6 +504,9 @@ pub(crate) async fn pod_worker_loop(
     };
     let done = sync(&kubelet, rx, &uid, work, &update).await;
     pleg::synced(rx, &uid);
+    if done == Ok(Synced::Acted) {
+        pleg::request_relist(rx, uid.clone());
+    }
     let done = match (done, work) {
         (Ok(_), WorkerState::Terminated) => {
             complete_terminated(rx, &uid);
@@ -517,43 +520,46 @@ pub(crate) async fn pod_worker_loop(
             complete_terminating(rx, &uid);
             Ok(true)
         }
-        (Ok(true), WorkerState::Syncing) => {
+        (Ok(Synced::IsTerminal), WorkerState::Syncing) => {
             complete_sync(rx, &uid);
             Ok(true)
         }
-        (done, _) => done,
+        (done, _) => done.map(|_| false),
     };
     complete_work(rx, &uid, worker, done).await;
     again
 }
 
-/// What a worker does with an update. Is the pod terminal?
+/// What a worker does with an update.
 async fn sync(
     kubelet: &Kubelet,
     rx: Rx,
     uid: &Uid,
     work: WorkerState,
     update: &Update,
-) -> Result<bool, SyncError> {
+) -> Result<Synced, SyncError> {
     let Some(pod) = &update.pod else {
         acknowledge_terminating(rx, uid);
         let running = update.running.as_ref().expect("one of both");
         kubelet.sync_terminating_runtime_pod(rx, running).await?;
-        return Ok(false);
+        return Ok(Synced::Idle);
     };
     let status = pleg::get_newer_than(rx, uid).await?;
     match work {
         WorkerState::Terminated => kubelet
             .sync_terminated_pod(rx, pod, &status)
-            .map(|()| false),
+            .map(|()| Synced::Idle),
         WorkerState::Terminating => {
             acknowledge_terminating(rx, uid);
             let grace = update.grace.map_or(Grace::OfPod, Grace::Override);
             kubelet
                 .sync_terminating_pod(rx, pod, &status, grace)
                 .await?;
-            Ok(false)
+            Ok(Synced::Idle)
         }
         WorkerState::Syncing => kubelet.sync_pod(rx, pod, &status).await,
     }
 }
+
+#[cfg(test)]
+mod tests;
