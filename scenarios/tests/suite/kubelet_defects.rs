@@ -11,5 +11,8 @@ pins! {
     crash_loops_are_not_backed_off: "crash-loops-are-not-backed-off",
     ready_before_its_probe: "ready-before-its-probe",
     addresses_are_forgotten: "addresses-are-forgotten",
+    restarts_end_startups: "restarts-end-startups",
+    new_containers_inherit_started: "new-containers-inherit-started",
     fix_ended_pods_keep_their_phase: "fix-ended-pods-keep-their-phase",
+    fix_young_containers_wait: "fix-young-containers-wait",
 }

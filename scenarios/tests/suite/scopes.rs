@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 20] = [
+const LARGE_OTHERS: [&str; 22] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -205,6 +205,8 @@ const LARGE_OTHERS: [&str; 20] = [
     "job-orphans",
     "job-replaces",
     "job-suspended",
+    "kubelet-anew",
+    "kubelet-probes",
     "node-cordon",
     "node-leases-stale",
     "node-outage",

@@ -1,11 +1,13 @@
-//! Mistakes in kubelets and their runtimes: documented bugs, and what goes wrong where a step is left out; and the fix of one that
-//! is open.
+//! Mistakes in kubelets and their runtimes: documented bugs, and what goes wrong where a step is left out; and fixes of what is
+//! open.
 
 use wavetank_version::{Defect, Gate, defects, gates};
 
 gates! {
     /// The kubelet in the form that is here.
     pub KUBELET = Gate::since(1, 36);
+    /// A container that replaces another has to start up itself.
+    CONTAINERS_START_ANEW = Gate::since(1, 38);
 }
 
 const TERMINAL_PHASES_COME_EARLY: Defect = Defect::known(
@@ -64,6 +66,21 @@ const READY_BEFORE_ITS_PROBE: Defect = Defect::known(
 .ships(Gate::NEVER)
 .fits_only(KUBELET);
 
+const RESTARTS_END_STARTUPS: Defect = Defect::open(
+    "restarts-end-startups",
+    "k/k#142305, PR #142303",
+    "a kubelet that begins anew takes a container for started whose startup probe has not succeeded yet",
+)
+.fits_only(KUBELET);
+
+const NEW_CONTAINERS_INHERIT_STARTED: Defect = Defect::known(
+    "new-containers-inherit-started",
+    "k/k#141155, PR #141342 (1.38)",
+    "a container that is started again counts as started since the one before it was",
+)
+.fits_only(KUBELET)
+.until(CONTAINERS_START_ANEW);
+
 const ADDRESSES_ARE_FORGOTTEN: Defect = Defect::known(
     "addresses-are-forgotten",
     "a classic mistake: what was given out is kept in memory",
@@ -79,6 +96,13 @@ const FIX_ENDED_PODS_KEEP_THEIR_PHASE: Defect = Defect::fix(
 )
 .fits_only(KUBELET);
 
+const FIX_YOUNG_CONTAINERS_WAIT: Defect = Defect::fix(
+    "fix-young-containers-wait",
+    "`UpdatePodStatus` looks for a readiness probe among the workers, which there are after the first status",
+    "a kubelet that begins anew does not tell a container ready that began less than 10 s before it, ahead of its probe",
+)
+.fits_only(KUBELET);
+
 defects! {
     /// Of kubelets and their runtimes.
     pub enum KubeletDefect in "kubelets" {
@@ -90,6 +114,9 @@ defects! {
         CrashLoopsAreNotBackedOff = CRASH_LOOPS_ARE_NOT_BACKED_OFF,
         ReadyBeforeItsProbe = READY_BEFORE_ITS_PROBE,
         AddressesAreForgotten = ADDRESSES_ARE_FORGOTTEN,
+        RestartsEndStartups = RESTARTS_END_STARTUPS,
+        NewContainersInheritStarted = NEW_CONTAINERS_INHERIT_STARTED,
         FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
+        FixYoungContainersWait = FIX_YOUNG_CONTAINERS_WAIT,
     }
 }

@@ -76,7 +76,7 @@ impl Kubelet {
     /// Asks the runtime. Why it did not do something is logged, and no more.
     pub(crate) async fn ask_runtime(&self, rx: Rx, ask: Ask) -> Result<Answer, ()> {
         let limit = match ask {
-            Ask::Probe(_) => PROBE_TIMEOUT,
+            Ask::Probe(..) => PROBE_TIMEOUT,
             Ask::StopContainer(_, grace) => {
                 RUNTIME_REQUEST_TIMEOUT + Duration::from_secs(grace.unsigned_abs())
             }

@@ -12,11 +12,11 @@ use wavetank_engine::{Cell, Rx};
 use crate::back_off;
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
-use crate::notes::BacksOff;
+use crate::notes::{BacksOff, KillsContainer};
 use crate::pleg::Cached;
 use crate::pod::{self, Spec, container_should_restart};
 use crate::prober;
-use crate::runtime::cri::{Answer, Ask, Id, PodStatus, State, Uid};
+use crate::runtime::cri::{Answer, Ask, Id, PodStatus, ProbeType, State, Uid};
 use crate::sync_pod::{Grace, SyncError};
 
 /// `minimumGracePeriodInSeconds`
@@ -36,7 +36,7 @@ struct Actions {
     sandbox: Option<Id>,
     attempt: u32,
     start: Vec<Spec>,
-    kill: Vec<(Id, &'static str)>,
+    kill: Vec<(Id, Arc<str>, ProbeType)>,
 }
 
 /// Why a container was not started, as its status says.
@@ -120,11 +120,13 @@ impl Kubelet {
                 }
                 continue;
             };
-            if !prober::liveness_has_failed(rx, &own.id) {
+            let Some(failed) = prober::failed(rx, &own.id) else {
                 kept += 1;
                 continue;
-            }
-            actions.kill.push((own.id.clone(), "failed liveness probe"));
+            };
+            actions
+                .kill
+                .push((own.id.clone(), spec.name.clone(), failed));
             if pod::restart_policy(pod) != "Never" {
                 actions.start.push(spec);
             }
@@ -148,7 +150,13 @@ impl Kubelet {
             self.kill_pod(rx, Some(pod), &status.status, Grace::OfPod)
                 .await?;
         } else {
-            for (id, _) in &actions.kill {
+            for (id, name, failed) in &actions.kill {
+                rx.note(KillsContainer {
+                    container: id.clone(),
+                    pod: pod::pod_ref(pod),
+                    name: name.clone(),
+                    failed: failed.name(),
+                });
                 self.kill_container(rx, Some(pod), id, Grace::OfPod).await?;
             }
         }

@@ -64,6 +64,19 @@ pub struct Terminated(pub PodRef);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeletesPod(pub PodRef);
 
+/// A kubelet stops a container since a probe of it fails.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct KillsContainer {
+    /// Its name at the runtime.
+    pub container: Id,
+    /// Whose it is.
+    pub pod: PodRef,
+    /// Its name in the pod.
+    pub name: Arc<str>,
+    /// Which probe.
+    pub failed: &'static str,
+}
+
 /// A kubelet waits before it starts a container again.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct BacksOff {
@@ -149,6 +162,19 @@ pub(crate) fn describe(note: &Note) -> Option<Description> {
     }
     if let Some(MakesSandbox(pod)) = note.body.get() {
         return told(format!("makes a sandbox for the pod {}", pod.name), pod);
+    }
+    if let Some(KillsContainer {
+        container,
+        pod,
+        name,
+        failed,
+    }) = note.body.get()
+    {
+        let text = format!(
+            "stops the container {name} ({container}) of the pod {}, whose {failed} probe fails",
+            pod.name
+        );
+        return told(text, pod);
     }
     if let Some(DeletesByForce(pod)) = note.body.get() {
         return told(format!("deletes the pod {} by force", pod.name), pod);

@@ -65,6 +65,7 @@ pub(crate) struct Spec {
     pub image: Arc<str>,
     pub readiness: Option<Probe>,
     pub liveness: Option<Probe>,
+    pub startup: Option<Probe>,
 }
 
 /// A probe as the spec has it.
@@ -95,6 +96,7 @@ pub(crate) fn containers(pod: &Object) -> Vec<Spec> {
         image: json::text(own, &["image"]).into(),
         readiness: probe(own, "readinessProbe"),
         liveness: probe(own, "livenessProbe"),
+        startup: probe(own, "startupProbe"),
     });
     all.collect()
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use wavetank_api::json::{self, Json};
 use wavetank_api::{Object, Stamp};
 use wavetank_engine::Rx;
+use wavetank_version::Set;
 
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
@@ -111,6 +112,7 @@ fn convert_container_status(own: &Container) -> Json {
 /// `convertToAPIContainerStatuses`
 fn convert_to_api_container_statuses(
     rx: Rx,
+    defects: Set<KubeletDefect>,
     pod: &Object,
     status: &Cached,
     previous: &[Json],
@@ -167,6 +169,14 @@ fn convert_to_api_container_statuses(
             .filter(|own| own.name == spec.name);
         if let Some(newest) = known.next() {
             *own = convert_container_status(newest);
+            let old = named(previous, &spec.name).filter(|_| newest.is_running());
+            let old = old.filter(|old| {
+                old["containerID"] == own["containerID"]
+                    || defects.has(KubeletDefect::NewContainersInheritStarted)
+            });
+            if let Some(started) = old.and_then(|old| old.get("started")) {
+                own["started"] = started.clone();
+            }
         }
         if let Some(last) = known.next() {
             own["lastState"] = convert_container_status(last)["state"].clone();
@@ -282,7 +292,8 @@ impl Kubelet {
         let old = status_manager::get_pod_status(rx, pod.uid());
         let old = old.as_ref().map_or(of_api, Object::json);
         let previous = json::list(old, &["containerStatuses"]);
-        let mut statuses = convert_to_api_container_statuses(rx, pod, status, previous);
+        let mut statuses =
+            convert_to_api_container_statuses(rx, self.defects, pod, status, previous);
         let mut phase_now = get_phase(pod, &statuses, is_terminal).to_owned();
         if !is_pod_phase_terminal(&phase_now) {
             let kept = [phase(old), phase(of_api)];

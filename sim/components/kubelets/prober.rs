@@ -1,4 +1,5 @@
-//! Probes (`pkg/kubelet/prober`, v1.36.2): a routine for each probe of a container. Startup probes are left out.
+//! Probes (`pkg/kubelet/prober`, v1.36.2): a routine for each probe of a container. Until its startup probe has succeeded the others
+//! wait.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::back_off::since;
 use crate::defects::KubeletDefect;
 use crate::kubelet::Kubelet;
 use crate::pod::{self, Probe, is_pod_phase_terminal, named, phase};
-use crate::runtime::cri::{Answer, Ask, Id, Uid};
+use crate::runtime::cri::{Answer, Ask, Id, ProbeType as Kind, Uid};
 use crate::status_manager::get_pod_status;
 use crate::sync_loop::{Input, tell};
 
@@ -22,10 +23,30 @@ const RESTART_GRACE_SECONDS: i64 = 10;
 /// The parts of a period of which one is drawn before the first probe.
 const PARTS: u64 = 16;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Kind {
-    Readiness,
-    Liveness,
+/// `initialValue`
+fn initial_value(kind: Kind) -> Found {
+    match kind {
+        Kind::Startup => Found::Unknown,
+        Kind::Readiness => Found::Failure,
+        Kind::Liveness => Found::Success,
+    }
+}
+
+/// What the results managers keep: `Result`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Found {
+    Unknown,
+    Failure,
+    Success,
+}
+
+impl From<bool> for Found {
+    fn from(succeeds: bool) -> Found {
+        match succeeds {
+            true => Found::Success,
+            false => Found::Failure,
+        }
+    }
 }
 
 /// `probeKey`
@@ -53,8 +74,8 @@ struct Prober {
     start: Time,
     made: u64,
     workers: BTreeMap<Key, Worker>,
-    /// `readinessManager` and `livenessManager`
-    results: BTreeMap<(Kind, Id), bool>,
+    /// `startupManager`, `readinessManager` and `livenessManager`
+    results: BTreeMap<(Kind, Id), Found>,
 }
 
 static PROBER: Cell<Prober> = Cell::new("prober");
@@ -69,10 +90,11 @@ pub(crate) fn begin(rx: Rx) {
     rx.update(&PROBER, |own| own.start = now);
 }
 
-/// `AddPod`
+/// `AddPod`: it ends where it meets a probe that there is.
 pub(crate) fn add_pod(rx: Rx, pod: &Object) {
     for spec in pod::containers(pod) {
         let probes = [
+            (Kind::Startup, spec.startup),
             (Kind::Readiness, spec.readiness),
             (Kind::Liveness, spec.liveness),
         ];
@@ -81,28 +103,33 @@ pub(crate) fn add_pod(rx: Rx, pod: &Object) {
                 continue;
             };
             let key = (pod::uid(pod), spec.name.clone(), kind);
-            let made = rx.update(&PROBER, |own| {
-                if own.workers.contains_key(&key) {
-                    return None;
-                }
-                own.made += 1;
-                let worker = Worker {
-                    number: own.made,
-                    pod: pod.clone(),
-                    spec: probe,
-                    is_stopped: false,
-                    container: None,
-                    is_on_hold: false,
-                    last: None,
-                    run: 0,
-                };
-                own.workers.insert(key.clone(), worker);
-                Some(own.made)
-            });
-            if let Some(number) = made {
-                rx.spawn(wavetank_engine::Task::new(PROBE, (key, number, true)));
-            }
+            let Some(number) = rx.update(&PROBER, |own| own.new_worker(&key, pod, probe)) else {
+                return;
+            };
+            rx.spawn(wavetank_engine::Task::new(PROBE, (key, number, true)));
         }
+    }
+}
+
+impl Prober {
+    /// `newWorker`; none if there is one.
+    fn new_worker(&mut self, key: &Key, pod: &Object, spec: Probe) -> Option<u64> {
+        if self.workers.contains_key(key) {
+            return None;
+        }
+        self.made += 1;
+        let worker = Worker {
+            number: self.made,
+            pod: pod.clone(),
+            spec,
+            is_stopped: false,
+            container: None,
+            is_on_hold: false,
+            last: None,
+            run: 0,
+        };
+        self.workers.insert(key.clone(), worker);
+        Some(self.made)
     }
 }
 
@@ -124,10 +151,10 @@ fn stop(rx: Rx, which: impl Fn(&Key) -> bool) {
     }
 }
 
-/// Upstream's `StopLivenessAndStartup`
-pub(crate) fn stop_liveness(rx: Rx, uid: &str) {
+/// `StopLivenessAndStartup`
+pub(crate) fn stop_liveness_and_startup(rx: Rx, uid: &str) {
     stop(rx, |(own, _, kind)| {
-        **own == *uid && *kind == Kind::Liveness
+        **own == *uid && *kind != Kind::Readiness
     });
 }
 
@@ -141,24 +168,27 @@ pub(crate) fn cleanup_pods(rx: Rx, keep: impl Fn(&Uid) -> bool) {
     stop(rx, |(own, ..)| !keep(own));
 }
 
-/// Has the liveness probe of this container failed?
-pub(crate) fn liveness_has_failed(rx: Rx, id: &Id) -> bool {
+/// For which probe that fails a container is to be stopped.
+pub(crate) fn failed(rx: Rx, id: &Id) -> Option<Kind> {
     rx.look(&PROBER, |own| {
-        own.results.get(&(Kind::Liveness, id.clone())) == Some(&false)
+        let mut kinds = [Kind::Liveness, Kind::Startup].into_iter();
+        kinds.find(|kind| own.results.get(&(*kind, id.clone())) == Some(&Found::Failure))
     })
 }
 
 /// The results manager's `Set`: is it news?
-fn set(rx: Rx, kind: Kind, id: &Id, uid: &Uid, result: bool) {
+fn set(rx: Rx, kind: Kind, id: &Id, uid: &Uid, result: Found) {
     let before = rx.update(&PROBER, |own| {
         own.results.insert((kind, id.clone()), result)
     });
     if before == Some(result) {
         return;
     }
+    let succeeds = result == Found::Success;
     match kind {
-        Kind::Readiness => tell(rx, Input::Readiness(uid.clone(), id.clone(), result)),
-        Kind::Liveness if !result => tell(rx, Input::Sync(uid.clone())),
+        Kind::Startup => tell(rx, Input::Startup(uid.clone(), id.clone(), succeeds)),
+        Kind::Readiness => tell(rx, Input::Readiness(uid.clone(), id.clone(), succeeds)),
+        Kind::Liveness if result == Found::Failure => tell(rx, Input::Sync(uid.clone())),
         Kind::Liveness => {}
     }
 }
@@ -174,13 +204,40 @@ fn is_of_before(rx: Rx, status: &Json) -> bool {
     begun.is_some_and(|begun| begun.plus_seconds(RESTART_GRACE_SECONDS) < Stamp::of(start))
 }
 
+/// `isContainerStarted`
+fn is_container_started(kubelet: &Kubelet, rx: Rx, pod: &Object, own: &Json) -> bool {
+    if json::at(own, &["state", "running"]).is_none() {
+        return false;
+    }
+    let id: Id = container_id(own).unwrap_or_default().into();
+    let name: Arc<str> = json::text(own, &["name"]).into();
+    let key = (pod::uid(pod), name, Kind::Startup);
+    let (result, exists) = rx.look(&PROBER, |all| {
+        let result = all.results.get(&(Kind::Startup, id)).copied();
+        (result, all.workers.contains_key(&key))
+    });
+    if let Some(result) = result {
+        return result == Found::Success;
+    }
+    if own["started"] == true {
+        return true;
+    }
+    if exists {
+        return false;
+    }
+    let specs = pod::containers(pod);
+    let mut those = specs.iter().filter(|spec| spec.name == key.1);
+    let is_probed = those.any(|spec| spec.startup.is_some());
+    !is_probed || kubelet.defects.has(KubeletDefect::RestartsEndStartups)
+}
+
 /// `UpdatePodStatus`, with `setReadyStateOnKubeletRestart`.
 pub(crate) fn update_pod_status(kubelet: &Kubelet, rx: Rx, pod: &Object, statuses: &mut [Json]) {
     let specs = pod::containers(pod);
     for own in statuses {
-        let is_running = json::at(own, &["state", "running"]).is_some();
-        own["started"] = is_running.into();
-        if !is_running {
+        let started = is_container_started(kubelet, rx, pod, own);
+        own["started"] = started.into();
+        if !started {
             own["ready"] = false.into();
             continue;
         }
@@ -191,7 +248,7 @@ pub(crate) fn update_pod_status(kubelet: &Kubelet, rx: Rx, pod: &Object, statuse
             let result = all.results.get(&(Kind::Readiness, id.clone())).copied();
             (result, all.workers.get(&key).map(|own| own.number))
         });
-        let mut ready = result == Some(true);
+        let mut ready = result == Some(Found::Success);
         if !ready {
             ready = worker.is_none();
             if let Some(number) = worker {
@@ -199,7 +256,11 @@ pub(crate) fn update_pod_status(kubelet: &Kubelet, rx: Rx, pod: &Object, statuse
             }
             let spec = specs.iter().find(|own| own.name == name);
             let is_probed = spec.is_some_and(|own| own.readiness.is_some());
-            if is_of_before(rx, own) {
+            let is_of_before = is_of_before(rx, own);
+            // It has a worker in a moment.
+            let is_young = ready && is_probed && !is_of_before;
+            ready &= !(is_young && kubelet.defects.has(KubeletDefect::FixYoungContainersWait));
+            if is_of_before {
                 ready |= result.is_none();
                 let of_api = pod::condition(pod::status(pod), "Ready");
                 if is_probed && !of_api.is_some_and(|own| own["status"] == "True") {
@@ -207,8 +268,8 @@ pub(crate) fn update_pod_status(kubelet: &Kubelet, rx: Rx, pod: &Object, statuse
                 }
             }
             ready |= is_probed
-                && kubelet.defects.has(KubeletDefect::ReadyBeforeItsProbe)
-                && result.is_none();
+                && result.is_none()
+                && kubelet.defects.has(KubeletDefect::ReadyBeforeItsProbe);
         }
         own["ready"] = ready.into();
     }
@@ -286,19 +347,19 @@ async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
         });
         is_on_hold = false;
         if !is_of_before(rx, own) {
-            set(rx, *kind, &id, uid, *kind == Kind::Liveness);
+            set(rx, *kind, &id, uid, initial_value(*kind));
         }
     }
     if is_on_hold {
         return true;
     }
     if json::at(own, &["state", "running"]).is_none() {
-        set(rx, *kind, &id, uid, false);
+        set(rx, *kind, &id, uid, Found::Failure);
         let code = json::number(own, &["state", "terminated", "exitCode"]);
         return code.is_none_or(|code| pod::container_should_restart(&worker.pod, code));
     }
-    if worker.pod.is_being_deleted() && *kind == Kind::Liveness {
-        set(rx, *kind, &id, uid, true);
+    if worker.pod.is_being_deleted() && *kind != Kind::Readiness {
+        set(rx, *kind, &id, uid, Found::Success);
         return false;
     }
     let begun = Stamp::parse(json::text(own, &["state", "running", "startedAt"]));
@@ -306,10 +367,12 @@ async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
     if due.is_some_and(|due| Stamp::of(rx.clock()) < due) {
         return true;
     }
-    let result = matches!(
-        kubelet.ask_runtime(rx, Ask::Probe(id.clone())).await,
-        Ok(Answer::Done)
-    );
+    // Startup is probed until it has succeeded, all else from then on.
+    if (own["started"] == true) == (*kind == Kind::Startup) {
+        return true;
+    }
+    let ask = Ask::Probe(id.clone(), *kind);
+    let result = matches!(kubelet.ask_runtime(rx, ask).await, Ok(Answer::Done));
     change(rx, key, |own| {
         own.run = if own.last == Some(result) {
             own.run + 1
@@ -326,8 +389,8 @@ async fn do_probe(kubelet: &Kubelet, rx: Rx, key: &Key) -> bool {
     if run < threshold {
         return true;
     }
-    set(rx, *kind, &id, uid, result);
-    if *kind == Kind::Liveness && !result {
+    set(rx, *kind, &id, uid, result.into());
+    if *kind == Kind::Startup || (*kind == Kind::Liveness && !result) {
         change(rx, key, |own| {
             own.is_on_hold = true;
             own.run = 0;

@@ -10,7 +10,7 @@ use wavetank_component::{Entry, PropertyInfo};
 use wavetank_components::promises::reaches;
 
 use crate::component::NEEDED;
-use crate::notes::{BacksOff, DeletesPod, Rebooted, StopsOrphan};
+use crate::notes::{BacksOff, DeletesPod, KillsContainer, Rebooted, StopsOrphan};
 
 /// A runtime that does not answer is given up after 2 min, and the longest back-off lasts 5 min.
 pub(crate) const SETTLES_WITHIN: Duration = Duration::from_secs(600);
@@ -45,6 +45,13 @@ pub(crate) fn all() -> Vec<PropertyInfo> {
             "a kubelet waited before it started a container again",
             NEEDED,
             |_, note| note.body.get::<BacksOff>().is_some(),
+        )
+        .tested_by(&USED),
+        reaches(
+            "container-failed-its-probe",
+            "a kubelet stopped a container for a probe",
+            NEEDED,
+            |_, note| note.body.get::<KillsContainer>().is_some(),
         )
         .tested_by(&USED),
         reaches(

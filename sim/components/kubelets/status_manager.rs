@@ -116,6 +116,26 @@ pub(crate) fn set_container_readiness(rx: Rx, uid: &str, container: &str, ready:
     update_status_internal(rx, &pod, status, false, false);
 }
 
+/// `SetContainerStartup`
+pub(crate) fn set_container_startup(rx: Rx, uid: &str, container: &str, started: bool) {
+    let Some(pod) = pod_manager::get_pod_by_uid(rx, uid) else {
+        return;
+    };
+    let Some(old) = get_pod_status(rx, uid) else {
+        return;
+    };
+    let mut status = old.json().clone();
+    let id = format!("containerd://{container}");
+    let all = status.get_mut("containerStatuses");
+    let mut all = all.and_then(Json::as_array_mut).into_iter().flatten();
+    let found = all.find(|own| own["containerID"] == id.as_str());
+    let Some(found) = found.filter(|own| own["started"] != started) else {
+        return;
+    };
+    found["started"] = started.into();
+    update_status_internal(rx, &pod, status, false, false);
+}
+
 /// `TerminatePod`
 pub(crate) fn terminate_pod(_: &Kubelet, rx: Rx, pod: &Object) {
     let cached = get_pod_status(rx, pod.uid());

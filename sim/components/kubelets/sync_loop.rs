@@ -42,6 +42,8 @@ pub(crate) enum Input {
     Pleg(Uid, Vec<Id>),
     /// `readinessManager.Updates`
     Readiness(Uid, Id, bool),
+    /// `startupManager.Updates`
+    Startup(Uid, Id, bool),
     /// `livenessManager.Updates`
     Sync(Uid),
     /// `syncCh`
@@ -103,6 +105,10 @@ pub(crate) async fn sync_loop_iteration(kubelet: Arc<Kubelet>, rx: Rx) -> Outcom
         }
         Input::Readiness(uid, id, ready) => {
             status_manager::set_container_readiness(rx, &uid, &id, ready);
+            kubelet.handle_pod_sync(rx, &uid);
+        }
+        Input::Startup(uid, id, started) => {
+            status_manager::set_container_startup(rx, &uid, &id, started);
             kubelet.handle_pod_sync(rx, &uid);
         }
         Input::Sync(uid) => kubelet.handle_pod_sync(rx, &uid),

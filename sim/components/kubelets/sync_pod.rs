@@ -75,7 +75,7 @@ impl Kubelet {
                 grace,
             });
         }
-        prober::stop_liveness(rx, pod.uid());
+        prober::stop_liveness_and_startup(rx, pod.uid());
         self.kill_pod(rx, Some(pod), &status.status, grace).await?;
         prober::remove_pod(rx, pod.uid());
         let Ok(Answer::Status(stopped)) = self.ask_runtime(rx, Ask::PodStatus(pod::uid(pod))).await

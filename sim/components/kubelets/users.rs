@@ -9,7 +9,7 @@ use wavetank_engine::Name;
 
 use crate::notes::DeletesByForce;
 use crate::pod::pod_ref;
-use crate::runtime::STUBBORN;
+use crate::runtime::{SLOW, STUBBORN};
 
 /// So few that they are made anew.
 const PODS_USED: u64 = 4;
@@ -47,16 +47,19 @@ const DRAWN: [What; 12] = [
     What::Overwrite,
 ];
 
-const IMAGES: [&str; 6] = [
+const IMAGES: [&str; 7] = [
     "image:1",
     "image:2",
     "image:3",
     STUBBORN,
+    SLOW,
     TASK,
     FAILING_TASK,
 ];
 const POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const GRACES: [i64; 3] = [4, 10, 30];
+/// Which probes a container has: of readiness, of liveness as well, of its startup as well.
+const PROBES: [&str; 5] = ["none", "readiness", "liveness", "startup", "startup"];
 /// How long a pod may be active, in seconds; 0 for as long as it likes.
 const DEADLINES: [i64; 5] = [0, 0, 0, 0, 12];
 
@@ -69,7 +72,7 @@ pub(crate) struct Asked {
     image: Option<String>,
     policy: Option<String>,
     grace: Option<i64>,
-    probed: Option<bool>,
+    probes: Option<String>,
     deadline: Option<i64>,
 }
 
@@ -83,7 +86,7 @@ impl Use for UsesPods {
     const ROUTINE: Name = Name::new("use-pod");
     type Order = Asked;
 
-    /// `use {what?, pod?, node?, image?, policy?, grace?, probed?, deadline?}`
+    /// `use {what?, pod?, node?, image?, policy?, grace?, probes?, deadline?}`
     fn order(&self, args: &Json) -> Result<Asked, String> {
         Ok(Asked {
             what: named(args, "what", &ALL)?,
@@ -92,7 +95,7 @@ impl Use for UsesPods {
             image: text(args, "image"),
             policy: text(args, "policy"),
             grace: args["grace"].as_i64(),
-            probed: args["probed"].as_bool(),
+            probes: text(args, "probes"),
             deadline: args["deadline"].as_i64(),
         })
     }
@@ -136,18 +139,29 @@ impl UsesPods {
             Some(grace) => grace,
             None => client.one_of(&GRACES).await,
         };
-        let probed = match asked.probed {
-            Some(probed) => probed,
-            None => client.rx.choose(2).await == 1,
+        let probes = match &asked.probes {
+            Some(probes) => probes.clone(),
+            None => drawn(&PROBES).await,
         };
         let deadline = match asked.deadline {
             Some(deadline) => deadline,
             None => client.one_of(&DEADLINES).await,
         };
+        // Else it would never come up.
+        let probes = match (&*image, &*probes) {
+            (SLOW, "liveness") => "startup",
+            (_, probes) => probes,
+        };
         let mut container = json!({"name": "main", "image": image});
-        if probed {
-            container["readinessProbe"] =
-                json!({"tcpSocket": {"port": 80}, "periodSeconds": 5, "failureThreshold": 2});
+        let probe = |failures: i64| json!({"tcpSocket": {"port": 80}, "periodSeconds": 5, "failureThreshold": failures});
+        if probes != "none" {
+            container["readinessProbe"] = probe(2);
+        }
+        if probes == "liveness" || probes == "startup" {
+            container["livenessProbe"] = probe(2);
+        }
+        if probes == "startup" {
+            container["startupProbe"] = probe(12);
         }
         let mut pod = json!({
             "apiVersion": PODS.api_version(),

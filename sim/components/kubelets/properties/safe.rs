@@ -12,7 +12,7 @@ use wavetank_engine::{Check, Note, ProcId, Property, Time, World};
 
 use super::USED;
 use crate::component::NEEDED;
-use crate::notes::{DeletesByForce, Exits, MakesSandbox, Starts};
+use crate::notes::{DeletesByForce, Exits, KillsContainer, MakesSandbox, Starts};
 use crate::pod::{self, is_pod_phase_terminal, phase};
 use crate::runtime::ContainerRuntime;
 use crate::runtime::cri::{Container, Id, Uid};
@@ -80,14 +80,29 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         .tested_by(&USED),
         PropertyInfo::new(
             "ready-pods-were-probed",
-            "no pod is told to be ready whose container has a probe that has not succeeded yet, by the kubelet that started it",
+            "no pod is told to be ready whose container has a probe that has not succeeded yet",
             NEEDED,
-            |_| Box::new(ReadyPodsWereProbed::default()),
+            |_| Box::new(always("ready-pods-were-probed", ready_were_probed)),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
+            "started-containers-were-probed",
+            "no container is told to have started up whose startup probe has not succeeded yet, unless its pod is to go",
+            NEEDED,
+            |_| Box::new(always("started-containers-were-probed", started_were_probed)),
+        )
+        .tested_by(&USED),
+        PropertyInfo::new(
+            "starting-containers-are-left-alone",
+            "no container is stopped for another probe before its startup probe has succeeded",
+            NEEDED,
+            |_| Box::new(always("starting-containers-are-left-alone", starting_are_left_alone)),
         )
         .tested_by(&USED),
         PropertyInfo::new(
             "restarts-are-backed-off",
-            "no container that has been started twice in a life of its kubelet is started again within 9 s of its end",
+            "no container that has been started twice in a life of its kubelet is started again within 9 s of its end; not \
+             counted where that kubelet has stopped it for a probe",
             NEEDED,
             |_| Box::new(RestartsAreBackedOff::default()),
         )
@@ -280,13 +295,6 @@ fn is_ready(pod: &Object) -> bool {
     pod::condition(pod::status(pod), "Ready").is_some_and(|own| own["status"] == "True")
 }
 
-/// In which life of their kubelets containers were started. One that begins anew goes by what the API said before
-/// (`setReadyStateOnKubeletRestart`), be it of another container.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct ReadyPodsWereProbed {
-    started: BTreeMap<(ProcId, Id), u32>,
-}
-
 fn incarnation_of_kubelet(world: &World, runtime: ProcId) -> u32 {
     let kubelet = world
         .process::<ContainerRuntime>(runtime)
@@ -307,54 +315,97 @@ fn probed_and_ready(note: &Note) -> Vec<&Object> {
     all.filter(is_probed).collect()
 }
 
-impl ReadyPodsWereProbed {
-    /// The container of this pod that no probe has reached.
-    fn unprobed<'a>(&self, world: &'a World, pod: &Object) -> Option<&'a Container> {
-        let statuses = json::list(pod::status(pod), &["containerStatuses"]).iter();
-        let told = statuses
-            .filter_map(|own| json::text(own, &["containerID"]).strip_prefix("containerd://"));
-        let told: Vec<&str> = told.collect();
-        world.processes().find_map(|process| {
-            let runtime = world.process::<ContainerRuntime>(process)?;
-            let is_it = |own: &&Container| *own.pod.uid == *pod.uid() && told.contains(&&*own.id);
-            let own = runtime.containers.iter().find(is_it)?;
-            let life = self.started.get(&(process, own.id.clone())).copied();
-            let is_of_now = life == Some(incarnation_of_kubelet(world, process));
-            (is_of_now && !own.was_probed).then_some(own)
-        })
-    }
+/// The container of this pod that no readiness probe has reached.
+fn unprobed<'a>(world: &'a World, pod: &Object) -> Option<&'a Container> {
+    let statuses = json::list(pod::status(pod), &["containerStatuses"]).iter();
+    let told =
+        statuses.filter_map(|own| json::text(own, &["containerID"]).strip_prefix("containerd://"));
+    let told: Vec<&str> = told.collect();
+    let is_it = |own: &&Container| *own.pod.uid == *pod.uid() && told.contains(&&*own.id);
+    containers(world).find(is_it).filter(|own| !own.was_probed)
 }
 
-impl Property for ReadyPodsWereProbed {
-    fn name(&self) -> &'static str {
-        "ready-pods-were-probed"
-    }
-
-    fn glance(&self, world: &World, note: &Note) -> Option<Check> {
-        if note.body.get::<Starts>().is_some() {
-            return None;
+fn ready_were_probed(world: &World, note: &Note) -> Check {
+    let mut checked = Check::Idle;
+    for pod in probed_and_ready(note) {
+        checked = Check::Held;
+        if let Some(own) = unprobed(world, pod) {
+            let name = pod.name();
+            let message = format!(
+                "the pod {name} is ready, and no probe of its container {} has succeeded",
+                own.id
+            );
+            return violated("pod", name, message);
         }
-        let mut checked = Check::Idle;
-        for pod in probed_and_ready(note) {
+    }
+    checked
+}
+
+/// The containers that a status tells to be started, by their names at the runtime.
+fn told_started(status: &json::Json) -> impl Iterator<Item = (&str, &str)> {
+    let all = json::list(status, &["containerStatuses"]).iter();
+    all.filter(|own| own["started"] == true).filter_map(|own| {
+        let id = json::text(own, &["containerID"]).strip_prefix("containerd://")?;
+        Some((json::text(own, &["name"]), id))
+    })
+}
+
+fn has_startup_probe(pod: &Object, name: &str) -> bool {
+    let specs = pod::containers(pod);
+    let mut specs = specs.iter().filter(|own| *own.name == *name);
+    specs.any(|own| own.startup.is_some())
+}
+
+fn started_were_probed(world: &World, note: &Note) -> Check {
+    let mut checked = Check::Idle;
+    for (before, now) in changed(note) {
+        let Some(now) = now.filter(|own| !own.is_being_deleted()) else {
+            continue;
+        };
+        let before: Vec<_> = before
+            .map(|own| told_started(pod::status(own)).collect())
+            .unwrap_or_default();
+        let new = told_started(pod::status(now)).filter(|own| !before.contains(own));
+        for (name, id) in new.filter(|(name, _)| has_startup_probe(now, name)) {
+            let is_it = |own: &&Container| *own.id == *id && *own.pod.uid == *now.uid();
+            let Some(own) = containers(world).find(is_it) else {
+                continue;
+            };
             checked = Check::Held;
-            if let Some(own) = self.unprobed(world, pod) {
-                let name = pod.name();
+            if !own.has_started_up {
+                let pod = now.name();
                 let message = format!(
-                    "the pod {name} is ready, and no probe of its container {} has succeeded",
-                    own.id
+                    "the container {name} ({id}) of the pod {pod} is told to be started, and no startup probe of it has \
+                     succeeded"
                 );
-                return Some(violated("pod", name, message));
+                return violated("pod", pod, message);
             }
         }
-        Some(checked)
     }
+    checked
+}
 
-    fn note(&mut self, world: &World, note: &Note) -> Check {
-        if let Some(Starts { container, .. }) = note.body.get() {
-            let life = incarnation_of_kubelet(world, note.process);
-            self.started.insert((note.process, container.clone()), life);
+fn starting_are_left_alone(world: &World, note: &Note) -> Check {
+    let Some(KillsContainer {
+        container,
+        pod,
+        name,
+        failed,
+    }) = note.body.get()
+    else {
+        return Check::Idle;
+    };
+    let is_it = |own: &&Container| own.id == *container && own.pod.uid == pod.uid;
+    let has_probe = stored(world, pod).is_some_and(|own| has_startup_probe(own, name));
+    match containers(world).find(is_it) {
+        Some(own) if has_probe && !own.has_started_up && *failed != "startup" => {
+            let message = format!(
+                "the container {name} ({container}) of the pod {} is stopped for its {failed} probe, and still starts up",
+                pod.name
+            );
+            violated("pod", &pod.name, message)
         }
-        self.glance(world, note).unwrap_or(Check::Idle)
+        _ => Check::Held,
     }
 }
 
@@ -403,6 +454,9 @@ struct Known {
     incarnation: u32,
     starts: u32,
     ended: Option<Time>,
+    /// The kubelet stops it for a probe, or has done so: it starts it again at once, and that does not count.
+    is_stopped: bool,
+    was_stopped: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -416,15 +470,27 @@ impl Property for RestartsAreBackedOff {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let concerned = note.body.get::<Starts>().is_some() || note.body.get::<Exits>().is_some();
+        let concerned = note.body.get::<Starts>().is_some()
+            || note.body.get::<Exits>().is_some()
+            || note.body.get::<KillsContainer>().is_some();
         (!concerned).then_some(Check::Idle)
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         let now = world.now();
+        if let Some(KillsContainer { pod, name, .. }) = note.body.get() {
+            let those = self.known.iter_mut();
+            let those = those.filter(|((_, uid, own), _)| *uid == pod.uid && own == name);
+            for (_, own) in those {
+                own.is_stopped = true;
+            }
+            return Check::Idle;
+        }
         if let Some(Exits { pod, name, .. }) = note.body.get() {
             let key = (note.process, pod.uid.clone(), name.clone());
-            self.known.entry(key).or_default().ended = Some(now);
+            let own = self.known.entry(key).or_default();
+            own.ended = Some(now);
+            own.was_stopped = std::mem::take(&mut own.is_stopped);
             return Check::Idle;
         }
         let Some(Starts { pod, name, .. }) = note.body.get() else {
@@ -436,8 +502,12 @@ impl Property for RestartsAreBackedOff {
         if own.incarnation != incarnation {
             (own.incarnation, own.starts) = (incarnation, 0);
         }
+        let ended = own.ended.take();
+        if std::mem::take(&mut own.was_stopped) {
+            return Check::Held;
+        }
         own.starts += 1;
-        let (starts, ended) = (own.starts, own.ended.take());
+        let starts = own.starts;
         let since = ended.map(|ended| now.nanos().saturating_sub(ended.nanos()) / 1_000_000);
         match since {
             Some(since) if starts > 2 && since < 9_000 => {

@@ -89,8 +89,10 @@ pub struct Container {
     pub state: State,
     /// Do its probes succeed?
     pub is_well: bool,
-    /// Has one succeeded?
+    /// Has a readiness probe succeeded?
     pub was_probed: bool,
+    /// Has a startup probe succeeded?
+    pub has_started_up: bool,
 }
 
 impl Container {
@@ -107,6 +109,28 @@ pub struct PodStatus {
     pub sandboxes: Vec<Sandbox>,
     /// Its containers.
     pub containers: Vec<Container>,
+}
+
+/// What a probe asks for: `probeType`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ProbeType {
+    /// Has it started up?
+    Startup,
+    /// Is it ready?
+    Readiness,
+    /// Does it live?
+    Liveness,
+}
+
+impl ProbeType {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProbeType::Startup => "startup",
+            ProbeType::Readiness => "readiness",
+            ProbeType::Liveness => "liveness",
+        }
+    }
 }
 
 /// What is asked of a runtime.
@@ -142,7 +166,7 @@ pub enum Ask {
     /// `RemoveContainer`
     RemoveContainer(Id),
     /// A probe of a container: it is no part of the interface, and comes to the container at once.
-    Probe(Id),
+    Probe(Id, ProbeType),
 }
 
 /// What a runtime answers.

@@ -17,10 +17,12 @@ use wavetank_version::Set;
 use crate::defects::KubeletDefect;
 use crate::kubelet::Reboot;
 use crate::notes::{Exits, MakesSandbox, Rebooted, Starts};
-use cri::{Answer, Ask, CRI, Container, Id, PodRef, PodStatus, Sandbox, State};
+use cri::{Answer, Ask, CRI, Container, Id, PodRef, PodStatus, ProbeType, Sandbox, State};
 
 /// Containers of this image do not heed SIGTERM.
 pub const STUBBORN: &str = "image:stubborn";
+/// The probes of containers of this image fail until they have run for a while.
+pub const SLOW: &str = "image:slow";
 
 const SERVE: Name = Name::new("serve-cri");
 const TERM: Name = Name::new("terminate-container");
@@ -30,6 +32,8 @@ const UNWELL: Name = Name::new("container-is-unwell");
 const REBOOT: Name = Name::new("reboot-node");
 const CHANGED: Condition = Condition::new("containers-changed", 0);
 
+/// How long a slow one starts up.
+const STARTS_UP: Duration = Duration::from_secs(25);
 /// How long tasks run.
 const TASK_RUNS: Duration = Duration::from_secs(8);
 /// How long it takes to make a sandbox, to pull an image, and to end after SIGTERM: one is drawn.
@@ -37,7 +41,7 @@ const SANDBOX_TAKES: [u64; 4] = [50, 100, 400, 2_500];
 const PULL_TAKES: [u64; 4] = [20, 20, 600, 4_000];
 const TERM_TAKES: [u64; 4] = [30, 200, 1_500, 6_000];
 /// How long a node is down that starts anew, and how long a container is not well, in seconds.
-const UNWELL_FOR: [u64; 3] = [4, 15, 40];
+const UNWELL_FOR: [u64; 3] = [4, 20, 40];
 /// The exit codes of SIGTERM, SIGKILL, a container that fails, and one whose node went down.
 const TERMINATED: i64 = 143;
 const KILLED: i64 = 137;
@@ -160,6 +164,7 @@ impl ContainerRuntime {
             state: State::Created,
             is_well: true,
             was_probed: false,
+            has_started_up: false,
         });
         Answer::Made(id)
     }
@@ -190,6 +195,21 @@ impl ContainerRuntime {
             code,
         };
         Some(own.clone())
+    }
+
+    /// Does a probe of this container succeed?
+    fn probe(&mut self, id: &Id, kind: ProbeType, now: wavetank_engine::Time) -> bool {
+        let Some(own) = self.containers.iter_mut().find(|own| own.id == *id) else {
+            return false;
+        };
+        let State::Running(begun) = own.state else {
+            return false;
+        };
+        let is_up = *own.image != *SLOW || begun + STARTS_UP <= now;
+        let succeeds = is_up && own.is_well && *own.image != *NEVER_READY;
+        own.was_probed |= succeeds && kind == ProbeType::Readiness;
+        own.has_started_up |= succeeds && kind == ProbeType::Startup;
+        succeeds
     }
 
     fn status(&self, uid: &str) -> PodStatus {
@@ -354,18 +374,14 @@ async fn answer(rx: Rx, ask: Ask) -> Answer {
                 .retain(|own| own.id != id || own.is_running());
             Answer::Done
         }),
-        Ask::Probe(id) => rx.process(|own: &mut ContainerRuntime| {
-            let is_well =
-                |own: &Container| own.is_running() && own.is_well && *own.image != *NEVER_READY;
-            let mut all = own.containers.iter_mut();
-            match all.find(|own| own.id == id && is_well(own)) {
-                Some(own) => {
-                    own.was_probed = true;
-                    Answer::Done
-                }
-                None => Answer::Failed("the probe failed"),
+        Ask::Probe(id, kind) => {
+            let now = rx.clock();
+            let ok = rx.process(|own: &mut ContainerRuntime| own.probe(&id, kind, now));
+            match ok {
+                true => Answer::Done,
+                false => Answer::Failed("the probe failed"),
             }
-        }),
+        }
     }
 }
 
@@ -448,14 +464,16 @@ async fn reboot(rx: Rx, kubelet: ProcId) -> Outcome {
 }
 
 impl Process for ContainerRuntime {
-    /// Tasks run on while nobody looks.
+    /// Tasks run on while nobody looks. Containers that were not well are: what would have ended that is gone.
     fn boot(&mut self, cx: &mut Cx<'_>) {
+        for own in &mut self.containers {
+            own.is_well = true;
+        }
         for own in self.containers.iter().filter(|own| own.is_running()) {
             if ContainerRuntime::ends_with(&own.image).is_some() {
                 cx.arm(Timer::new(RUN_OUT, own.number), TASK_RUNS);
             }
         }
-        // What SIGTERM has reached before ends as well.
         if self.defects.has(KubeletDefect::AddressesAreForgotten) {
             self.last_address = 1;
         }

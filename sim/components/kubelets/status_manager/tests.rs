@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 use wavetank_api::Body;
-use wavetank_api::decode::Reading;
-use wavetank_api::options::FieldValidation;
+use wavetank_api::decode::{FieldValidation, Reading};
 use wavetank_api::patch::{self, PatchKind};
 
 use super::*;
