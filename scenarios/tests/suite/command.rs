@@ -168,7 +168,7 @@ fn conform_apiserver_is_clean_as_shipped() {
     );
 }
 
-/// The tests are built as the command of every day is.
+/// Where the tests are built as the command of every day is; what it says is tested beside it in each build.
 #[cfg(not(feature = "real-etcd"))]
 #[test]
 fn conform_etcd_says_how_it_is_built() {

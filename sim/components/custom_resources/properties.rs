@@ -9,12 +9,13 @@ use wavetank_api::{Json, Object, json};
 use wavetank_client::informer::{INFORMERS, Informer};
 use wavetank_component::{Entry, PropertyInfo};
 use wavetank_engine::{Check, Note, ProcId, Property, Reached, Stable, World};
-use wavetank_etcd::{Change, Committed, Keys};
+use wavetank_etcd::{Change, Keys};
 
 use super::NEEDED;
 use super::definition::{DEFINITION, THINGS, knows_extra, serves};
 use super::own::Own;
 use super::users::{Applied, Applying, Looked, User, key};
+use crate::changes::all_changes;
 use crate::promises::{always, violated};
 use crate::view::ClusterView;
 
@@ -146,7 +147,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             |_| {
                 Box::new(Reached {
                     name: "definition-went-with-objects",
-                    here: |_, note| changes(note).iter().any(|c| *c.key == *crd_key() && c.now.is_none()),
+                    here: |_, note| all_changes(note).iter().any(|c| *c.key == *crd_key() && c.now.is_none()),
                 })
             },
         ),
@@ -157,16 +158,11 @@ pub(super) fn all() -> Vec<PropertyInfo> {
             |_| {
                 Box::new(Reached {
                     name: "custom-object-was-applied",
-                    here: |_, note| changes(note).iter().any(|c| after(c).is_some_and(|now| fields(now).len() > 1)),
+                    here: |_, note| all_changes(note).iter().any(|c| after(c).is_some_and(|now| fields(now).len() > 1)),
                 })
             },
         ),
     ]
-}
-
-fn changes(note: &Note) -> &[Change<Object>] {
-    let commit = note.body.get::<Committed<Object>>();
-    commit.map_or(&[], |commit| &commit.changes)
 }
 
 fn crd_key() -> wavetank_etcd::Key {
@@ -218,7 +214,7 @@ fn in_words((field, item): (Option<u64>, Option<u64>)) -> String {
 /// Judges each update of a custom object: whether that put the property to the test, or what is wrong.
 fn updates(note: &Note, judge: impl Fn(&Json, &Json) -> Result<bool, String>) -> Check {
     let mut looked = Check::Idle;
-    for change in changes(note) {
+    for change in all_changes(note) {
         let (Some(before), Some(now)) = (change.before.as_ref(), after(change)) else {
             continue;
         };
@@ -277,7 +273,7 @@ fn deletion_has_one_time(_: &World, note: &Note) -> Check {
 /// The definition has a status that only its subresource writes (`GetResetFields`).
 fn reset_fields_have_no_owner(_: &World, note: &Note) -> Check {
     let mut looked = Check::Idle;
-    for change in changes(note) {
+    for change in all_changes(note) {
         let Some(now) = change.now.as_ref().filter(|_| change.key == crd_key()) else {
             continue;
         };

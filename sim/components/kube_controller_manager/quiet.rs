@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_engine::{Check, NotState, Note, Property, World};
-use wavetank_etcd::{Change, Committed};
+use wavetank_etcd::Change;
 
 use super::somebody_runs;
+use wavetank_components::changes::all_changes;
 use wavetank_components::promises::violated;
 
 /// What a controller acts on, or what a change concerns, in words of the property's own: a key or a UID.
@@ -69,19 +70,13 @@ impl IsQuiet {
     }
 }
 
-/// The changes of a commit.
-fn changes(note: &Note) -> &[Change<Object>] {
-    let commit = note.body.get::<Committed<Object>>();
-    commit.map_or(&[], |commit| &commit.changes)
-}
-
 impl Property for IsQuiet {
     fn name(&self) -> &'static str {
         self.rest.property
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let concerns = !changes(note).is_empty() || (self.rest.act)(note).is_some();
+        let concerns = !all_changes(note).is_empty() || (self.rest.act)(note).is_some();
         (!self.is_settled || !concerns).then_some(Check::Idle)
     }
 
@@ -91,7 +86,7 @@ impl Property for IsQuiet {
         }
         let rest = *self.rest;
         self.changed
-            .extend(changes(note).iter().flat_map(rest.concerns));
+            .extend(all_changes(note).iter().flat_map(rest.concerns));
         let Some(Act { on, name }) = (rest.act)(note) else {
             return Check::Idle;
         };

@@ -9,6 +9,10 @@
 //! order (`bag`), or with other bodies (`brief`). Steps in which the real one differs from itself are played and not
 //! compared.
 //!
+//! Two runs may agree by chance: which of two old pods a DaemonSet deletes first is the order of a Go map. So a recording
+//! is played with several streams of draws, and the nearest counts: what was recorded is one of the runs that there may
+//! be, and so it has to be one of those that are simulated.
+//!
 //! `write` is a write and its essential body, `names` what differs from run to run, `heartbeats` keeps nodes alive.
 
 mod compare;
@@ -54,6 +58,8 @@ const QUIET_OF_A_NODE: Duration = Duration::from_secs(8);
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 /// The longest that a step may take.
 const LONGEST: Duration = Duration::from_secs(25);
+/// With so many streams of draws a recording is played at most.
+const STREAMS: u64 = 8;
 /// Until controllers lead, and have filled their caches.
 const BEGINS: Duration = Duration::from_secs(20);
 
@@ -104,15 +110,26 @@ pub fn topic(name: &str) -> Result<Recording, String> {
     found.ok_or_else(|| format!("there is no topic `{name}`; there are {}", names.join(", ")))
 }
 
-/// Plays a recording, and compares what controllers write.
+/// Plays a recording, and compares what controllers write: the nearest of the runs with all streams of draws.
 ///
 /// # Errors
 /// The recording is of servers that cannot be simulated, or a line asks what no server is asked.
 pub fn replay(recording: &Recording) -> Result<Conformed, String> {
-    replay_while(recording, |_| true)
+    let mut nearest = play(recording, 0, &|_| true)?;
+    for stream in 1..STREAMS {
+        if nearest.differences.is_empty() {
+            break;
+        }
+        let played = play(recording, stream, &|_| true)?;
+        if played.differences.len() < nearest.differences.len() {
+            nearest = played;
+        }
+    }
+    Ok(nearest)
 }
 
-/// As `replay`, until this says after a line that no more is wanted.
+/// Plays a recording until this says after a line that no more is wanted: the first run in which it never does, or the
+/// first of all.
 ///
 /// # Errors
 /// As those of `replay`.
@@ -120,9 +137,29 @@ pub fn replay_while(
     recording: &Recording,
     goes_on: impl Fn(&Conformed) -> bool,
 ) -> Result<Conformed, String> {
+    let first = play(recording, 0, &goes_on)?;
+    if goes_on(&first) {
+        return Ok(first);
+    }
+    for stream in 1..STREAMS {
+        let played = play(recording, stream, &goes_on)?;
+        if goes_on(&played) {
+            return Ok(played);
+        }
+    }
+    Ok(first)
+}
+
+/// Plays a recording with the draws of one stream.
+fn play(
+    recording: &Recording,
+    stream: u64,
+    goes_on: &dyn Fn(&Conformed) -> bool,
+) -> Result<Conformed, String> {
     let wrong = |what: String| format!("{}: {what}", recording.name);
     let cluster = cluster(&recording.lines).map_err(|what| wrong(format!("line 1: {what}")))?;
     let mut lab = Lab::new(&cluster);
+    lab.draw_from(stream);
     lab.start(manager::NAME);
     lab.run(BEGINS);
     lab.audited();

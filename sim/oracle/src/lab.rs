@@ -316,6 +316,11 @@ impl Lab {
         while !holds(self) && self.step(until) {}
     }
 
+    /// From here on it draws from the stream of this number. The first is the one that it begins with.
+    pub fn draw_from(&mut self, stream: u64) {
+        self.drawn = self.drawn.wrapping_add(stream);
+    }
+
     /// Draws that hardly ever repeat themselves, the same in every replay.
     fn draw(&mut self) -> u64 {
         self.drawn = self

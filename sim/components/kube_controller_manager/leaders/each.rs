@@ -7,8 +7,9 @@ use std::hash::Hash;
 
 use wavetank_api::Object;
 use wavetank_client::leader_election::{ElectionNote, Lock, OfElection, Record};
+use wavetank_components::changes::all_changes;
 use wavetank_engine::{Check, Class, Note, ProcId, Property, World};
-use wavetank_etcd::{Change, Committed, Key, KeyValue};
+use wavetank_etcd::{Change, Key, KeyValue};
 
 /// A property of one lock, and of those who are candidates for it.
 pub(super) trait OfLock:
@@ -76,7 +77,7 @@ impl<P: OfLock> Property for EachLock<P> {
             };
             return own.told(world, *lock, note.process, told);
         }
-        for change in changes(note) {
+        for change in all_changes(note) {
             let Some((lock, own)) = self.0.get_mut(&change.key) else {
                 continue;
             };
@@ -90,14 +91,12 @@ impl<P: OfLock> Property for EachLock<P> {
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
         let is_told = note.body.get::<OfElection>().is_some();
-        let concerned = is_told || changes(note).any(|change| self.0.contains_key(&change.key));
+        let concerned = is_told
+            || all_changes(note)
+                .iter()
+                .any(|change| self.0.contains_key(&change.key));
         (!concerned).then_some(Check::Idle)
     }
-}
-
-fn changes(note: &Note) -> impl Iterator<Item = &Change<Object>> {
-    let commit = note.body.get::<Committed<Object>>();
-    commit.into_iter().flat_map(|commit| commit.changes.iter())
 }
 
 fn record(kv: &Option<KeyValue<Object>>) -> Record {

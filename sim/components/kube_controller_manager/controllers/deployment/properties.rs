@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use wavetank_api::Object;
 use wavetank_api::json::{self, Json};
 use wavetank_api::kinds::{DEPLOYMENTS, REPLICA_SETS};
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Check, Note, Reached, Stable, World};
-use wavetank_etcd::{Committed, Keys};
+use wavetank_etcd::Keys;
 
 use super::NEEDED;
 use super::controller::CONTROLLER;
@@ -19,6 +18,7 @@ use super::util::{
 };
 use crate::controller_utils::is_controlled_by;
 use crate::somebody_runs;
+use wavetank_components::changes::changes;
 use wavetank_components::pod_runners::NEVER_READY;
 use wavetank_components::promises::{always, violated};
 use wavetank_components::view::ClusterView;
@@ -73,14 +73,9 @@ pub(super) fn all() -> Vec<PropertyInfo> {
 }
 
 fn cleaned_up_sets_are_empty(_: &World, note: &Note) -> Check {
-    let Some(commit) = note.body.get::<Committed<Object>>() else {
-        return Check::Idle;
-    };
     let mut checked = Check::Idle;
-    for change in commit.changes.iter().filter(|change| change.now.is_none()) {
-        let rest = change.key.strip_prefix(REPLICA_SETS.registry);
-        let is_set = rest.is_some_and(|rest| rest.starts_with('/'));
-        let Some(set) = change.before.as_ref().filter(|_| is_set) else {
+    for change in changes(note, &REPLICA_SETS).filter(|change| change.now.is_none()) {
+        let Some(set) = &change.before else {
             continue;
         };
         let set = set.value.json();

@@ -10,11 +10,12 @@ use wavetank_api::kinds::NAMESPACES;
 use wavetank_api::{Object, json};
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Check, Class, Note, Property, Reached, Stable, World};
-use wavetank_etcd::{Change, Committed, Keys};
+use wavetank_etcd::{Change, Keys};
 
 use super::notes::Finalizes;
 use super::{CONTROLLER, NEEDED, USERS};
 use crate::somebody_runs;
+use wavetank_components::changes::all_changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
@@ -59,12 +60,6 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     ]
 }
 
-/// The changes of a commit.
-fn changes(note: &Note) -> &[Change<Object>] {
-    let commit = note.body.get::<Committed<Object>>();
-    commit.map_or(&[], |commit| &commit.changes)
-}
-
 /// The name of the namespace that a change is of.
 fn namespace_of(change: &Change<Object>) -> Option<&str> {
     change
@@ -95,7 +90,7 @@ impl Property for NamespaceTakesItsContent {
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         let mut checked = Check::Idle;
-        for change in changes(note) {
+        for change in all_changes(note) {
             let Some(name) = namespace_of(change) else {
                 continue;
             };
@@ -120,7 +115,7 @@ impl Property for NamespaceTakesItsContent {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let mut all = changes(note).iter().filter_map(namespace_of);
+        let mut all = all_changes(note).iter().filter_map(namespace_of);
         all.next().is_none().then_some(Check::Idle)
     }
 }
@@ -141,7 +136,7 @@ impl Property for NothingIsMadeInAGoneNamespace {
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
-        for change in changes(note) {
+        for change in all_changes(note) {
             if let Some(name) = namespace_of(change) {
                 match change.now {
                     None => self.gone.insert(name.into()),
@@ -154,7 +149,7 @@ impl Property for NothingIsMadeInAGoneNamespace {
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
         let mut checked = Check::Idle;
-        for change in changes(note) {
+        for change in all_changes(note) {
             if let Some(name) = namespace_of(change)
                 && change.now.is_none() != self.gone.contains(name)
             {

@@ -10,7 +10,7 @@ use wavetank_api::kinds::{PERSISTENT_VOLUME_CLAIMS, PODS};
 use wavetank_client::workqueue::Item;
 use wavetank_component::{Entry, PropertyInfo};
 use wavetank_engine::{Check, Note, Property, Reached, Stable, World};
-use wavetank_etcd::{Change, Committed, Keys};
+use wavetank_etcd::{Change, Keys};
 
 use super::NEEDED;
 use super::controller::{
@@ -18,6 +18,7 @@ use super::controller::{
 };
 use crate::controller_utils::pod_key;
 use crate::somebody_runs;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
@@ -74,15 +75,8 @@ pub(super) struct ClaimsInUseStay {
     used: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
 }
 
-fn is_of_claim(change: &&Change<Object>) -> bool {
-    let rest = change.key.strip_prefix(PERSISTENT_VOLUME_CLAIMS.registry);
-    rest.is_some_and(|rest| rest.starts_with('/'))
-}
-
-fn changes(note: &Note) -> impl Iterator<Item = &Change<Object>> {
-    let commit = note.body.get::<Committed<Object>>();
-    let all = commit.into_iter().flat_map(|commit| commit.changes.iter());
-    all.filter(is_of_claim)
+fn of_claims(note: &Note) -> impl Iterator<Item = &Change<Object>> {
+    changes(note, &PERSISTENT_VOLUME_CLAIMS)
 }
 
 impl Property for ClaimsInUseStay {
@@ -91,12 +85,12 @@ impl Property for ClaimsInUseStay {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        changes(note).next().is_none().then_some(Check::Idle)
+        of_claims(note).next().is_none().then_some(Check::Idle)
     }
 
     fn note(&mut self, world: &World, note: &Note) -> Check {
         let mut checked = Check::Idle;
-        for change in changes(note) {
+        for change in of_claims(note) {
             let before = change.before.as_ref().map(|kv| &kv.value);
             let now = change.now.as_ref().map(|kv| &kv.value);
             if let Some(now) = now

@@ -5,14 +5,15 @@
 use std::time::Duration;
 
 use wavetank_api::kinds::JOBS;
-use wavetank_api::{Json, Object, Stamp, json};
+use wavetank_api::{Json, Stamp, json};
 use wavetank_component::{Entry, PropertyInfo, Spec};
 use wavetank_engine::{Check, Note, Reached, Stable, World};
-use wavetank_etcd::{Committed, Keys};
+use wavetank_etcd::Keys;
 
 use super::controller::get_finish_and_expire_time;
 use super::{CONTROLLER, NEEDED};
 use crate::somebody_runs;
+use wavetank_components::changes::changes;
 use wavetank_components::promises::{always, violated};
 use wavetank_components::view::ClusterView;
 
@@ -53,14 +54,7 @@ pub(super) fn all() -> Vec<PropertyInfo> {
 
 /// The Jobs that a commit marks as being deleted in the foreground: what each was before, and is now.
 fn marked(note: &Note) -> Vec<(&Json, &Json)> {
-    let Some(commit) = note.body.get::<Committed<Object>>() else {
-        return Vec::new();
-    };
-    let jobs = commit.changes.iter().filter(|change| {
-        let rest = change.key.strip_prefix(JOBS.registry);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    });
-    let both = jobs.filter_map(|change| {
+    let both = changes(note, &JOBS).filter_map(|change| {
         let (before, now) = (change.before.as_ref()?, change.now.as_ref()?);
         Some((before.value.json(), now.value.json()))
     });

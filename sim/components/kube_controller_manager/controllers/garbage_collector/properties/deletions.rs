@@ -9,7 +9,7 @@ use wavetank_engine::{Check, Note, Property, World};
 use super::super::graph::{DELETE_DEPENDENTS, OwnerReference, has_finalizer, owner_references};
 use super::super::notes::Deletes;
 use super::super::users::AsksToDelete;
-use super::changes;
+use wavetank_components::changes::all_changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
@@ -70,7 +70,7 @@ impl Property for OwnedObjectsStay {
         let asks =
             note.body.get::<Deletes>().is_some() || note.body.get::<AsksToDelete>().is_some();
         let mut checked = Check::Idle;
-        for change in changes(note) {
+        for change in all_changes(note) {
             let now = change.now.as_ref().map(|now| &now.value);
             let is_new = now.is_some_and(|now| {
                 is_in_foreground(now) && !self.in_foreground.contains(now.uid())
@@ -95,7 +95,7 @@ impl Property for OwnedObjectsStay {
         if let Some(AsksToDelete(uid)) = note.body.get() {
             self.by_users.insert(uid.clone());
         }
-        let now = changes(note)
+        let now = all_changes(note)
             .iter()
             .filter_map(|change| change.now.as_ref());
         let waiting = now.filter(|now| is_in_foreground(&now.value));

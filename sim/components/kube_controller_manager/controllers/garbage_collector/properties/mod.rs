@@ -11,10 +11,8 @@ mod waiting;
 
 use std::time::Duration;
 
-use wavetank_api::Object;
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Note, Reached};
-use wavetank_etcd::{Change, Committed};
+use wavetank_engine::Reached;
 
 use super::notes::{EndsForeground, EndsOrphaning, Releases};
 use super::{NEEDED, USERS};
@@ -130,10 +128,4 @@ pub(super) fn all() -> Vec<PropertyInfo> {
         )
         .fits(users),
     ]
-}
-
-/// The changes of a commit.
-fn changes(note: &Note) -> &[Change<Object>] {
-    let commit = note.body.get::<Committed<Object>>();
-    commit.map_or(&[], |commit| &commit.changes)
 }

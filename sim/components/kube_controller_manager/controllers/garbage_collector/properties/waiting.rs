@@ -9,7 +9,7 @@ use wavetank_etcd::Keys;
 
 use super::super::graph::{OwnerReference, owner_references};
 use super::super::notes::{EndsForeground, EndsOrphaning, Forgets, Orphans, Processed};
-use super::changes;
+use wavetank_components::changes::all_changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
@@ -122,7 +122,7 @@ impl Property for OrphansAreReleased {
                 }
             });
         }
-        let concerned = changes(note).iter().any(|change| {
+        let concerned = all_changes(note).iter().any(|change| {
             let before = change.before.as_ref().map(|before| before.value.uid());
             before.is_some_and(|uid| self.left.values().any(|left| left.contains(uid)))
         });
@@ -142,7 +142,7 @@ impl Property for OrphansAreReleased {
                 .retain(|(life, _), _| life.0 != own.0 || *life == own);
             self.left.insert((own, owner.uid.clone()), left);
         }
-        for change in changes(note) {
+        for change in all_changes(note) {
             let Some(before) = change.before.as_ref().map(|before| &before.value) else {
                 continue;
             };

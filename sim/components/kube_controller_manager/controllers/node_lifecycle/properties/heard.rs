@@ -7,10 +7,11 @@ use wavetank_api::kinds::LEASES;
 use wavetank_client::workqueue::Item;
 use wavetank_components::nodes::LEASE_NAMESPACE;
 use wavetank_engine::{Check, Instant, Note, ProcId, Property, Time, World};
-use wavetank_etcd::{Committed, KeyValue};
+use wavetank_etcd::KeyValue;
 
 use super::super::notes::{AsksForLease, HasLooked, MarksUnknown, Taints, Why};
 use wavetank_api::Object;
+use wavetank_components::changes::all_changes;
 use wavetank_components::promises::violated;
 
 /// A clock may run so much faster than it should, in parts of a hundred.
@@ -26,10 +27,8 @@ pub(super) struct RenewingNodesAreNotLost {
 /// The nodes whose Leases are renewed in a commit. Their status has times, too, but nobody can overlook these: a node is marked
 /// by an update of the version that was seen.
 fn heartbeats(note: &Note) -> Vec<Item> {
-    let commit = note.body.get::<Committed<Object>>();
-    let all = commit.into_iter().flat_map(|commit| commit.changes.iter());
     let leases = format!("{}/{LEASE_NAMESPACE}/", LEASES.registry);
-    let beats = all.filter_map(|change| {
+    let beats = all_changes(note).iter().filter_map(|change| {
         let now = change.now.as_ref()?;
         let time =
             |kv: &KeyValue<Object>| json::text(kv.value.json(), &["spec", "renewTime"]).to_owned();

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use wavetank_api::Object;
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Note, Reached};
-use wavetank_etcd::{Change, Committed};
+use wavetank_engine::Reached;
 
 use super::NEEDED;
 use super::notes::Made;
 use crate::controller_utils::get_controller_of;
+use wavetank_components::changes::all_changes;
 use wavetank_components::promises::always;
 
 /// Expectations expire after 5 min; what failed in a storm is tried again a little later than the storm was long; then
@@ -80,12 +80,6 @@ pub(super) fn all() -> Vec<PropertyInfo> {
     ]
 }
 
-/// The changes of a commit.
-fn changes(note: &Note) -> &[Change<Object>] {
-    let commit = note.body.get::<Committed<Object>>();
-    commit.map_or(&[], |commit| &commit.changes)
-}
-
 fn pod_was_made() -> Reached {
     Reached {
         name: "pod-was-made",
@@ -97,7 +91,7 @@ fn pod_was_adopted() -> Reached {
     Reached {
         name: "pod-was-adopted",
         here: |_, note| {
-            let mut all = changes(note).iter().filter_map(owners::adopted);
+            let mut all = all_changes(note).iter().filter_map(owners::adopted);
             all.next().is_some()
         },
     }

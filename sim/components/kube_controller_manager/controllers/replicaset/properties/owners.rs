@@ -10,8 +10,9 @@ use wavetank_engine::{Check, Note, Property, World};
 use wavetank_etcd::{Change, Keys};
 
 use super::super::kind::Kind;
-use super::{changes, controller_uid};
+use super::controller_uid;
 use crate::controller_utils::{Claims, pod_key};
+use wavetank_components::changes::all_changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
@@ -34,7 +35,7 @@ pub(super) fn adopted(change: &Change<Object>) -> Option<(&Object, &str)> {
 /// `pods-are-not-taken-away`
 pub(super) fn are_not_taken_away(_: &World, note: &Note) -> Check {
     let mut checked = Check::Idle;
-    for (before, now) in changes(note).iter().filter_map(pod_of) {
+    for (before, now) in all_changes(note).iter().filter_map(pod_of) {
         let (Some(was), Some(is)) = (controller_uid(before), controller_uid(now)) else {
             continue;
         };
@@ -73,7 +74,7 @@ impl Property for AdoptedByTheLiving {
             return None;
         }
         let mut checked = Check::Idle;
-        for (pod, uid) in changes(note).iter().filter_map(adopted) {
+        for (pod, uid) in all_changes(note).iter().filter_map(adopted) {
             let name = pod_key(pod);
             if !self.may.contains(&(uid.into(), name.clone())) {
                 let message = format!("the pod {name} is adopted by {uid}, which was gone before");

@@ -8,12 +8,13 @@ use wavetank_api::quota::{Evaluator, ResourceList, calculate_usage};
 use wavetank_api::{Json, Object, Resource, Stamp};
 use wavetank_apiserver::Admitted;
 use wavetank_engine::{Check, Note, Property, Time, World};
-use wavetank_etcd::{Change, Committed};
+use wavetank_etcd::Change;
 
 use super::super::CONTROLLER;
 use super::GIVEN_BACK_WITHIN;
 use super::charged::resource_of;
 use crate::somebody_runs;
+use wavetank_components::changes::all_changes;
 use wavetank_components::promises::violated;
 use wavetank_components::view::ClusterView;
 
@@ -52,9 +53,8 @@ impl Property for QuotaUsageConverges {
     }
 
     fn glance(&self, _: &World, note: &Note) -> Option<Check> {
-        let commit = note.body.get::<Committed<Object>>();
-        let concerns = note.body.get::<Admitted>().is_some()
-            || commit.is_some_and(|commit| commit.changes.iter().any(matters));
+        let concerns =
+            note.body.get::<Admitted>().is_some() || all_changes(note).iter().any(matters);
         (!concerns).then_some(Check::Idle)
     }
 
