@@ -89,7 +89,7 @@ impl Pleg {
         }
     }
 
-    /// `updateRelistTime`: what was asked for before it began is served.
+    /// Upstream's `updateRelistTime`: what was asked for before it began is served.
     fn has_listed(&mut self) {
         self.requests.retain(|(_, begun)| !begun);
     }
@@ -113,7 +113,7 @@ impl Pleg {
         }
     }
 
-    /// `getIfNewerThan` of the last sync.
+    /// Upstream's `getIfNewerThan` of the last sync.
     fn is_newer_than_last_sync(&self, uid: &str) -> bool {
         let was_asked_for = self.cache.contains_key(uid);
         (self.has_relisted || was_asked_for) && !self.waits.contains_key(uid)

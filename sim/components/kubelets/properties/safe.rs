@@ -482,7 +482,11 @@ impl Property for RestartsAreBackedOff {
             let those = self.known.iter_mut();
             let those = those.filter(|((_, uid, own), _)| *uid == pod.uid && own == name);
             for (_, own) in those {
-                own.is_stopped = true;
+                // It may have ended by itself, and the kubelet does not know that yet.
+                match own.ended {
+                    Some(_) => own.was_stopped = true,
+                    None => own.is_stopped = true,
+                }
             }
             return Check::Idle;
         }
