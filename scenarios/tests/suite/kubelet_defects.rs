@@ -15,4 +15,5 @@ pins! {
     new_containers_inherit_started: "new-containers-inherit-started",
     fix_ended_pods_keep_their_phase: "fix-ended-pods-keep-their-phase",
     fix_young_containers_wait: "fix-young-containers-wait",
+    made_anew_is_deleted_at_once: "made-anew-is-deleted-at-once",
 }

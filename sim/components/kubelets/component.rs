@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wavetank_api::Resource;
 use wavetank_api::kinds::{LEASES, NODES, PODS};
+use wavetank_apiserver::DeletionDefect;
 use wavetank_client::InformerDefect;
 use wavetank_component::{
     Component, Description, Drawn, Given, Hit, Load, Mistakes, Need, PropertyInfo, Replicas,
@@ -111,7 +112,7 @@ impl Component for Kubelets {
     }
 
     fn defects(&self) -> Vec<List> {
-        vec![KubeletDefect::LIST]
+        vec![KubeletDefect::LIST, DeletionDefect::LIST]
     }
 
     fn defects_of_parts(&self, _: &Spec) -> Vec<List> {

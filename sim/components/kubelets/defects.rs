@@ -1,14 +1,9 @@
 //! Mistakes in kubelets and their runtimes: documented bugs, and what goes wrong where a step is left out; and fixes of what is
 //! open.
 
-use wavetank_version::{Defect, Gate, defects, gates};
+use wavetank_version::{Defect, Gate, defects};
 
-gates! {
-    /// The kubelet in the form that is here.
-    pub KUBELET = Gate::since(1, 36);
-    /// A container that replaces another has to start up itself.
-    CONTAINERS_START_ANEW = Gate::since(1, 38);
-}
+use crate::gates::{CONTAINERS_START_ANEW, KUBELET};
 
 const TERMINAL_PHASES_COME_EARLY: Defect = Defect::known(
     "terminal-phases-come-early",

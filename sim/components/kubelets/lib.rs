@@ -4,13 +4,14 @@
 //!   `sync_pod` what they do, `kuberuntime` what they ask the runtime for, `back_off` when, `pleg` how they hear of it.
 //! - `status_manager`, `pod_status`: what is told of pods; `prober` readiness and liveness; `gc` what is removed.
 //! - `runtime`: the process that runs containers. It outlives its kubelet.
-//! - `defects`, `notes`, `properties`, `users`: mistakes, what is said, what is promised, who makes pods.
+//! - `defects`, `gates`, `notes`, `properties`, `users`: mistakes, what is said, what is promised, who makes pods.
 //!
 //! It is a component like the others, and a crate of its own, as controller managers are: it is built beside them.
 
 mod back_off;
 mod component;
 mod defects;
+pub mod gates;
 mod gc;
 mod kubelet;
 mod kuberuntime;
@@ -29,5 +30,5 @@ mod users;
 mod workers;
 
 pub use component::{ContainerRuntimes, KubeletUsers, Kubelets, NAME};
-pub use defects::{KUBELET, KubeletDefect};
+pub use defects::KubeletDefect;
 pub use kubelet::Kubelet;
