@@ -124,7 +124,7 @@ impl Process for Kubelet {
         }
     }
 
-    /// `hold` and `release` of its informer, `lose` and `unwell` of its node.
+    /// `hold` and `release` of its informer.
     fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
         match what {
             "hold" | "release" => self.informers.command(cx, what, args),
