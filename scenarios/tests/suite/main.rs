@@ -31,6 +31,7 @@ mod first_hour_flags;
 mod helper;
 mod job_defects;
 mod kept;
+mod kubelet_defects;
 mod leader_defects;
 mod manifests;
 mod matrix;

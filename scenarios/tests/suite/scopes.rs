@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 15] = [
+const LARGE_OTHERS: [&str; 17] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -202,6 +202,8 @@ const LARGE_OTHERS: [&str; 15] = [
     "job-made-anew",
     "job-orphans",
     "job-suspended",
+    "kubelet-anew",
+    "kubelet-probes",
     "node-leases-stale",
     "node-outage",
     "quota-change",

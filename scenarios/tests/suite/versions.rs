@@ -24,7 +24,7 @@ static HYPOTHETICAL: Release = Release {
 };
 
 /// The gate tables, by the folders of the components that they are of.
-const TABLES: [(&str, &[NamedGate]); 9] = [
+const TABLES: [(&str, &[NamedGate]); 10] = [
     ("sim/api/src", wavetank_api::gates::ALL),
     ("sim/apiserver/src", wavetank_apiserver::gates::ALL),
     (
@@ -48,6 +48,7 @@ const TABLES: [(&str, &[NamedGate]); 9] = [
         "sim/components/kube_controller_manager",
         wavetank_kube_controller_manager::gates::ALL,
     ),
+    ("sim/components/kubelets", wavetank_kubelet::gates::ALL),
     (
         "sim/components/services",
         wavetank_components::services::gates::ALL,

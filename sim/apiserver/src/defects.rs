@@ -6,6 +6,7 @@ use crate::cacher::CacheDefect;
 use crate::endpoints::admission;
 use crate::endpoints::eviction::EvictionDefect;
 use crate::quota::QuotaDefect;
+use crate::registry::DeletionDefect;
 use crate::server;
 use crate::storage;
 
@@ -29,6 +30,8 @@ pub struct Defects {
     pub quota: Set<QuotaDefect>,
     /// Of evictions.
     pub eviction: Set<EvictionDefect>,
+    /// Of deletions.
+    pub deletion: Set<DeletionDefect>,
 }
 
 impl Defects {
@@ -39,6 +42,7 @@ impl Defects {
             cache: selection.of(),
             quota: selection.of(),
             eviction: selection.of(),
+            deletion: selection.of(),
         }
     }
 
@@ -50,6 +54,7 @@ impl Defects {
             cache: Set::shipped_with(version),
             quota: Set::shipped_with(version),
             eviction: Set::shipped_with(version),
+            deletion: Set::shipped_with(version),
         }
     }
 }

@@ -31,6 +31,7 @@ pub use endpoints::namespace_lifecycle::NAMESPACE_LISTER;
 pub use node::{NODE, NodeAnswer, NodeOrder};
 pub use options::{Preconditions, StoreError};
 pub use quota::{Admitted, QuotaDefect};
+pub use registry::DeletionDefect;
 pub use server::{
     Admission, ApiServer, AuditLog, Audited, Config, HOOKS_DONE, Hook, HookFuture, ManagedFields,
     MinCompatibility, NOBODY_USES, STOP_BEGUN, ServerNote,

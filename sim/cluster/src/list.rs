@@ -10,6 +10,7 @@ use wavetank_components::{
     services, watch_cache, writers,
 };
 use wavetank_kube_controller_manager as kube_controller_manager;
+use wavetank_kubelet as kubelet;
 
 /// All of them, and the controllers that controller managers may run, which have a list of their own.
 pub(crate) fn all() -> Vec<Arc<dyn Component>> {
@@ -17,6 +18,10 @@ pub(crate) fn all() -> Vec<Arc<dyn Component>> {
     for controller in kube_controller_manager::new_controller_descriptors() {
         all.push(controller);
     }
+    // Those that have come since.
+    all.push(Arc::new(kubelet::Kubelets));
+    all.push(Arc::new(kubelet::ContainerRuntimes));
+    all.push(Arc::new(kubelet::KubeletUsers));
     all
 }
 

@@ -19,8 +19,8 @@ use serde_json::Value as Json;
 use wavetank_api::Resource;
 use wavetank_api::kinds::{ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, RESOURCE_QUOTAS};
 use wavetank_apiserver::{
-    Admission, ApiServer, AuditLog, CacheDefect, Config, EvictionDefect, ManagedFields,
-    MinCompatibility, QuotaDefect, ServerDefect,
+    Admission, ApiServer, AuditLog, CacheDefect, Config, DeletionDefect, EvictionDefect,
+    ManagedFields, MinCompatibility, QuotaDefect, ServerDefect,
 };
 use wavetank_component::Focus;
 use wavetank_component::{
@@ -28,12 +28,12 @@ use wavetank_component::{
     Section, Setup, Spec, Stored, Wiring,
 };
 use wavetank_engine::{FaultKind, Note, ProcId, World};
-use wavetank_version::{List, Listed, Selection, Version};
+use wavetank_version::{List, Listed, Selection, Set, Version};
 
 use crate::identity::{IDENTITY_LIMIT, IdentityDefect};
 use crate::services::{RepairDefect, ServiceDefect};
 use crate::{
-    clients, custom_resources, etcd, guests, identity, load_balancer, rollout, services,
+    clients, custom_resources, etcd, guests, identity, load_balancer, nodes, rollout, services,
     watch_cache,
 };
 use bootstrap::{Bootstrap, Reconciler};
@@ -184,19 +184,30 @@ pub fn settles(setup: &Setup) -> Duration {
 
 /// What is on in an apiserver of this version, with all of its parts.
 fn selection(spec: &Spec, version: Version) -> Selection {
-    spec.selection(
-        version,
-        &[
-            ServerDefect::LIST,
-            BootstrapDefect::LIST,
-            CacheDefect::LIST,
-            ServiceDefect::LIST,
-            RepairDefect::LIST,
-            IdentityDefect::LIST,
-            QuotaDefect::LIST,
-            EvictionDefect::LIST,
-        ],
-    )
+    let mut lists = vec![
+        ServerDefect::LIST,
+        BootstrapDefect::LIST,
+        CacheDefect::LIST,
+        ServiceDefect::LIST,
+        RepairDefect::LIST,
+        IdentityDefect::LIST,
+        QuotaDefect::LIST,
+        EvictionDefect::LIST,
+    ];
+    // Kubelets list these: they wait for what is deleted. Where there are none, it is as a release has it.
+    if spec.count(nodes::KUBELETS) > 0 {
+        lists.push(DeletionDefect::LIST);
+    }
+    spec.selection(version, &lists)
+}
+
+/// What is on in the generic apiserver.
+fn server_defects(spec: &Spec, version: Version) -> wavetank_apiserver::Defects {
+    let mut all = wavetank_apiserver::Defects::of(&selection(spec, version));
+    if spec.count(nodes::KUBELETS) == 0 {
+        all.deletion = Set::shipped_with(version);
+    }
+    all
 }
 
 fn hooks(setup: &Setup, config: &Config) -> Vec<Bootstrap> {
@@ -226,7 +237,7 @@ fn config(setup: &Setup, wiring: &Wiring, n: usize, release: Version) -> Config 
     let decided: Decided = setup.decided();
     Config {
         release,
-        defects: wavetank_apiserver::Defects::of(&selection(setup, release)),
+        defects: server_defects(setup, release),
         me: wiring.ids(NAME)[n],
         etcd: etcd_options::servers(setup, wiring, n),
         etcd_connections: etcd_options::connections(setup),

@@ -24,6 +24,8 @@ pub use notes::{ComesBack, IsLost};
 
 /// The key of their number.
 pub const NAME: &str = "nodes";
+/// The key of the number of kubelets, whose nodes have heartbeats as well.
+pub const KUBELETS: &str = "kubelets";
 
 /// Nodes that register themselves.
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +38,15 @@ pub fn node_name(number: usize) -> String {
 
 /// Do nodes of this scenario have heartbeats?
 pub fn have_heartbeats(spec: &Spec) -> bool {
-    spec.count(NAME) > 0 && spec.part::<Options>().node_heartbeats
+    has_any(spec) && spec.part::<Options>().node_heartbeats
+}
+
+fn has_any(spec: &Spec) -> bool {
+    spec.count(NAME) > 0 || spec.count(KUBELETS) > 0
 }
 
 const NEEDED: Need = Need {
-    met: have_heartbeats,
+    met: |spec| spec.count(NAME) > 0 && have_heartbeats(spec),
     lacking: "there are no nodes that have heartbeats",
     add: "`nodes: 3` to `topology`, and `node-heartbeats: true` to `options`",
 };
@@ -77,10 +83,7 @@ impl Component for Nodes {
         kube_apiserver::needed_by(NAME, spec, mistakes);
         let options: Options = spec.part();
         let given = [
-            (
-                "node-heartbeats",
-                options.node_heartbeats && spec.count(NAME) == 0,
-            ),
+            ("node-heartbeats", options.node_heartbeats && !has_any(spec)),
             (
                 "node-zones",
                 options.node_zones.is_some() && !have_heartbeats(spec),

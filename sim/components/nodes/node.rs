@@ -8,11 +8,13 @@ use serde_json::{Value as Json, json};
 use wavetank_api::kinds::NODES;
 use wavetank_api::{Method, Reason, Request, Stamp};
 use wavetank_client::RestClient;
+use wavetank_component::Spec;
 use wavetank_engine::{
     Caller, Cell, Cx, Name, Outcome, Payload, Process, RoutineFuture, Rx, Task, Timer,
 };
 
 use super::notes::{ComesBack, IsLost};
+use super::options::Options;
 use super::{lease, status};
 
 const REGISTER: Name = Name::new("register-node");
@@ -55,6 +57,8 @@ pub struct Node {
     pub(super) rest: RestClient,
     /// Nothing, if it has no heartbeats.
     pub(super) heartbeats: Option<Heartbeats>,
+    /// The range of addresses of its pods, if there are any.
+    pod_cidr: Option<Arc<str>>,
 }
 
 /// What a node that has heartbeats is like.
@@ -75,6 +79,25 @@ impl Node {
             name: name.into(),
             rest,
             heartbeats,
+            pod_cidr: None,
+        }
+    }
+
+    /// That of a kubelet, the node with this number: the kubelet runs it, and its pods have addresses of this range.
+    pub fn of_kubelet(
+        name: &str,
+        rest: &RestClient,
+        spec: &Spec,
+        number: usize,
+        pod_cidr: &str,
+    ) -> Node {
+        let options: Options = spec.part();
+        let heartbeats = options.node_heartbeats.then(|| Heartbeats {
+            zone: options.zone(number).map(Into::into),
+        });
+        Node {
+            pod_cidr: Some(pod_cidr.into()),
+            ..Node::new(name, rest.clone(), heartbeats)
         }
     }
 
@@ -134,6 +157,10 @@ impl Node {
                 {"type": "Ready", "status": "True", "lastHeartbeatTime": now, "lastTransitionTime": now},
             ]},
         });
+        // Until there is a controller that gives out ranges.
+        if let Some(range) = &self.pod_cidr {
+            node["spec"] = json!({"podCIDR": **range, "podCIDRs": [**range]});
+        }
         let Some(Heartbeats { zone }) = &self.heartbeats else {
             return node;
         };

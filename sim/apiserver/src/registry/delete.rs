@@ -12,7 +12,7 @@ use wavetank_etcd::Key;
 use crate::apiextensions::{CustomDefect, DEFECTS};
 use crate::gates;
 use crate::options::{Preconditions, StoreError};
-use crate::registry::{Gone, Made, Registry};
+use crate::registry::{DeletionDefect, Gone, Made, Registry};
 use crate::storage::Updated;
 
 pub(crate) const ORPHAN: &str = "orphan";
@@ -123,7 +123,8 @@ impl Registry {
                     .map(|()| found)
             })
         } else {
-            self.delete_stored(rx, key, &preconditions).await
+            self.delete_stored(rx, key, &preconditions, Some(found.object.uid()))
+                .await
         };
         let mut late = false;
         let gone = match deleted {
@@ -149,22 +150,30 @@ impl Registry {
         })
     }
 
-    /// Deletes what is stored. Whoever has a cache begins with its object, and reads the stored one only if that is
+    /// Deletes what is stored, and was judged to go at once. Whoever has a cache begins with its object, and reads the stored one only if that is
     /// refused (`CacheDelegator.Delete`).
     async fn delete_stored(
         &self,
         rx: Rx,
         key: Key,
         preconditions: &Preconditions,
+        judged: Option<&str>,
     ) -> Result<Stored, StoreError> {
         let begins_with_cache = self
             .storage
             .release
             .has(gates::DELETIONS_BEGIN_WITH_THE_CACHE);
         let cached = begins_with_cache.then(|| self.cached(rx, &key)).flatten();
-        let all = |_: &Stored| Ok(());
+        let defects = self.storage.defects.deletion;
+        let is_it = |stored: &Stored| {
+            let is_another = judged.is_some_and(|uid| uid != stored.object.uid());
+            match is_another && !defects.has(DeletionDefect::MadeAnewIsDeletedAtOnce) {
+                true => Err(StoreError::NotFound),
+                false => Ok(()),
+            }
+        };
         self.storage
-            .delete(rx, key, preconditions, all, cached)
+            .delete(rx, key, preconditions, is_it, cached)
             .await
     }
 
@@ -187,7 +196,7 @@ impl Registry {
         let deleted = if self.dry_run {
             self.storage.get(rx, key, 0).await
         } else {
-            self.delete_stored(rx, key, preconditions).await
+            self.delete_stored(rx, key, preconditions, None).await
         };
         let object = Made::Unsaved(Arc::new(object));
         let (gone, late) = match deleted {

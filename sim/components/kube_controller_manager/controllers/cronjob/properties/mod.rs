@@ -8,7 +8,7 @@ mod made;
 use std::time::Duration;
 
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Note, Reached, World};
+use wavetank_components::promises::reaches;
 
 use super::notes::{DeletesJob, MadeJobFor};
 use super::{NEEDED, USERS};
@@ -96,11 +96,13 @@ fn reached() -> Vec<PropertyInfo> {
         reaches(
             "cron-job-has-run",
             "the controller made a Job of a CronJob",
+            NEEDED,
             |_, note| note.body.get::<MadeJobFor>().is_some(),
         ),
         reaches(
             "cron-job-was-replaced",
             "the controller replaced a Job that ran by another",
+            NEEDED,
             |_, note| {
                 note.body
                     .get()
@@ -110,6 +112,7 @@ fn reached() -> Vec<PropertyInfo> {
         reaches(
             "job-history-was-cut",
             "the controller deleted a Job that has ended",
+            NEEDED,
             |_, note| {
                 note.body
                     .get()
@@ -118,14 +121,4 @@ fn reached() -> Vec<PropertyInfo> {
         ),
     ];
     all.map(|own| own.fits(users)).into()
-}
-
-fn reaches(
-    name: &'static str,
-    about: &'static str,
-    here: fn(&World, &Note) -> bool,
-) -> PropertyInfo {
-    PropertyInfo::new(name, about, NEEDED, move |_| {
-        Box::new(Reached { name, here })
-    })
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use wavetank_apiserver::{Evicts, LetGoBy, RefusesEviction};
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Note, Reached, World};
+use wavetank_components::promises::reaches;
 
 use super::controller::DELETION_TIMEOUT;
 use super::notes::TakesBackDisruption;
@@ -104,6 +104,7 @@ fn reached() -> Vec<PropertyInfo> {
         reaches(
             "eviction-was-granted",
             "a budget let a pod go",
+            NEEDED,
             |_, note| {
                 let evicts = note.body.get::<Evicts>();
                 evicts.is_some_and(|own| matches!(own.by, LetGoBy::Budget { .. }))
@@ -112,6 +113,7 @@ fn reached() -> Vec<PropertyInfo> {
         reaches(
             "eviction-was-refused",
             "a budget did not let a pod go",
+            NEEDED,
             |_, note| {
                 let refuses = note.body.get::<RefusesEviction>();
                 refuses.is_some_and(|own| own.code == 429)
@@ -120,6 +122,7 @@ fn reached() -> Vec<PropertyInfo> {
         reaches(
             "unready-pod-was-evicted",
             "a pod was evicted past its budget, as it was not ready",
+            NEEDED,
             |_, note| {
                 let evicts = note.body.get::<Evicts>();
                 evicts.is_some_and(|own| own.by == LetGoBy::Unready)
@@ -128,18 +131,9 @@ fn reached() -> Vec<PropertyInfo> {
         reaches(
             "disruption-was-taken-back",
             "a pod that was to be evicted and stayed does not say so any more",
+            NEEDED,
             |_, note| note.body.get::<TakesBackDisruption>().is_some(),
         ),
     ];
     all.map(|own| own.fits(users)).into()
-}
-
-fn reaches(
-    name: &'static str,
-    about: &'static str,
-    here: fn(&World, &Note) -> bool,
-) -> PropertyInfo {
-    PropertyInfo::new(name, about, NEEDED, move |_| {
-        Box::new(Reached { name, here })
-    })
 }

@@ -13,7 +13,8 @@ use wavetank_components::changes::changes;
 
 use wavetank_api::kinds::jobs::is_job_finished;
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Note, ProcId, Reached, World};
+use wavetank_components::promises::reaches;
+use wavetank_engine::{Note, ProcId, World};
 
 use super::conditions::true_condition;
 use super::notes::MadeJobPod;
@@ -159,26 +160,20 @@ fn reached() -> Vec<PropertyInfo> {
         reaches(
             "job-pod-was-made",
             "the controller made a pod of a Job",
+            NEEDED,
             |_, note| note.body.get::<MadeJobPod>().is_some(),
         ),
-        reaches("job-was-completed", "a Job was completed", |_, note| {
-            ended_as(note, "Complete")
-        }),
-        reaches("job-has-failed", "a Job has failed", |_, note| {
+        reaches(
+            "job-was-completed",
+            "a Job was completed",
+            NEEDED,
+            |_, note| ended_as(note, "Complete"),
+        ),
+        reaches("job-has-failed", "a Job has failed", NEEDED, |_, note| {
             ended_as(note, "Failed")
         }),
     ];
     all.map(|own| own.fits(users)).into()
-}
-
-fn reaches(
-    name: &'static str,
-    about: &'static str,
-    here: fn(&World, &Note) -> bool,
-) -> PropertyInfo {
-    PropertyInfo::new(name, about, NEEDED, move |_| {
-        Box::new(Reached { name, here })
-    })
 }
 
 /// Did a Job end so with this?

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use wavetank_component::{Entry, PropertyInfo};
 use wavetank_components::nodes::have_heartbeats;
-use wavetank_engine::{Note, Reached, World};
+use wavetank_components::promises::reaches;
+use wavetank_engine::{Note, World};
 
 use super::NEEDED;
 use super::notes::{HasLooked, MarksUnknown, Taints, Why};
@@ -89,8 +90,5 @@ fn reached(
     about: &'static str,
     here: fn(&World, &Note) -> bool,
 ) -> PropertyInfo {
-    PropertyInfo::new(name, about, NEEDED, move |_| {
-        Box::new(Reached { name, here })
-    })
-    .fits(have_heartbeats)
+    reaches(name, about, NEEDED, here).fits(have_heartbeats)
 }

@@ -7,7 +7,8 @@ mod staying;
 use std::time::Duration;
 
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Note, Reached, World};
+use wavetank_components::promises::reaches;
+use wavetank_engine::{Note, World};
 
 use super::controller::{CONTROLLER, GC_CHECK_PERIOD, QUARANTINE_TIME};
 use super::notes::{Collects, Why};
@@ -89,10 +90,7 @@ fn reached(name: &'static str, about: &'static str, why: Why) -> PropertyInfo {
         Why::Orphaned => |_, note| went(note, Why::Orphaned),
         Why::Unscheduled => |_, note| went(note, Why::Unscheduled),
     };
-    PropertyInfo::new(name, about, NEEDED, move |_| {
-        Box::new(Reached { name, here })
-    })
-    .fits(|spec| spec.count(USERS) > 0)
+    reaches(name, about, NEEDED, here).fits(|spec| spec.count(USERS) > 0)
 }
 
 fn went(note: &Note, why: Why) -> bool {

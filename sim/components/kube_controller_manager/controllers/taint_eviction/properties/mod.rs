@@ -8,7 +8,8 @@ mod since;
 use std::time::Duration;
 
 use wavetank_component::{Entry, PropertyInfo, Spec};
-use wavetank_engine::{Note, Reached, World};
+use wavetank_components::promises::reaches;
+use wavetank_engine::{Note, World};
 
 use super::controller::CONTROLLER;
 use super::notes::{Cancels, Evicts, Schedules};
@@ -74,10 +75,7 @@ fn reached(
     about: &'static str,
     here: fn(&World, &Note) -> bool,
 ) -> PropertyInfo {
-    PropertyInfo::new(name, about, NEEDED, move |_| {
-        Box::new(Reached { name, here })
-    })
-    .fits(|spec| spec.count(USERS) > 0)
+    reaches(name, about, NEEDED, here).fits(|spec| spec.count(USERS) > 0)
 }
 
 /// Others that delete pods do not say so. The node lifecycle controller deletes none.

@@ -1,0 +1,19 @@
+//! The defects of kubelets and their runtimes that a seed of `kubelet-storm` shows.
+
+use crate::support::pins::pins;
+
+pins! {
+    terminal_phases_come_early: "terminal-phases-come-early",
+    terminal_pods_are_finished: "terminal-pods-are-finished",
+    statuses_go_by_name: "statuses-go-by-name",
+    deletes_before_the_end: "deletes-before-the-end",
+    cleans_up_before_pods_are_known: "cleans-up-before-pods-are-known",
+    crash_loops_are_not_backed_off: "crash-loops-are-not-backed-off",
+    ready_before_its_probe: "ready-before-its-probe",
+    addresses_are_forgotten: "addresses-are-forgotten",
+    restarts_end_startups: "restarts-end-startups",
+    new_containers_inherit_started: "new-containers-inherit-started",
+    fix_ended_pods_keep_their_phase: "fix-ended-pods-keep-their-phase",
+    fix_young_containers_wait: "fix-young-containers-wait",
+    made_anew_is_deleted_at_once: "made-anew-is-deleted-at-once",
+}

@@ -1,0 +1,117 @@
+//! Mistakes in kubelets and their runtimes: documented bugs, and what goes wrong where a step is left out; and fixes of what is
+//! open.
+
+use wavetank_version::{Defect, Gate, defects};
+
+use crate::gates::{CONTAINERS_START_ANEW, KUBELET};
+
+const TERMINAL_PHASES_COME_EARLY: Defect = Defect::known(
+    "terminal-phases-come-early",
+    "k/k#106884, PR #108366 (1.24)",
+    "a kubelet says that a pod has failed or succeeded while containers of it may still run",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const TERMINAL_PODS_ARE_FINISHED: Defect = Defect::known(
+    "terminal-pods-are-finished",
+    "PR #117019 (1.28, 1.27.2)",
+    "a kubelet that begins anew takes a pod whose phase is terminal for one whose end it has told, and never lets it go",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const STATUSES_GO_BY_NAME: Defect = Defect::known(
+    "statuses-go-by-name",
+    "the comparison of UIDs in `syncPod` of the status manager, left out",
+    "a kubelet writes the status of a pod that is gone into one that was made anew under its name",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const DELETES_BEFORE_THE_END: Defect = Defect::known(
+    "deletes-before-the-end",
+    "`canBeDeleted` without its conditions",
+    "a kubelet deletes a pod from the API that is to go, before its containers have stopped",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const CLEANS_UP_BEFORE_PODS_ARE_KNOWN: Defect = Defect::known(
+    "cleans-up-before-pods-are-known",
+    "`sourcesReady` of the housekeeping, left out",
+    "a kubelet that begins anew stops the containers of all pods of which the API has not told it yet",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const CRASH_LOOPS_ARE_NOT_BACKED_OFF: Defect = Defect::known(
+    "crash-loops-are-not-backed-off",
+    "`doBackOff`, left out",
+    "a kubelet starts a container that fails again and again at once each time",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const READY_BEFORE_ITS_PROBE: Defect = Defect::known(
+    "ready-before-its-probe",
+    "k/k#135795, not only when the kubelet begins anew: `UpdatePodStatus` takes no result for a good one",
+    "a container whose probe has told nothing yet is ready",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const RESTARTS_END_STARTUPS: Defect = Defect::open(
+    "restarts-end-startups",
+    "k/k#142305, PR #142303",
+    "a kubelet that begins anew takes a container for started whose startup probe has not succeeded yet",
+)
+.fits_only(KUBELET);
+
+const NEW_CONTAINERS_INHERIT_STARTED: Defect = Defect::known(
+    "new-containers-inherit-started",
+    "k/k#141155, PR #141342 (1.38)",
+    "a container that is started again counts as started since the one before it was",
+)
+.fits_only(KUBELET)
+.until(CONTAINERS_START_ANEW);
+
+const ADDRESSES_ARE_FORGOTTEN: Defect = Defect::known(
+    "addresses-are-forgotten",
+    "a classic mistake: what was given out is kept in memory",
+    "a runtime that begins anew gives out addresses that sandboxes still have",
+)
+.ships(Gate::NEVER)
+.fits_only(KUBELET);
+
+const FIX_ENDED_PODS_KEEP_THEIR_PHASE: Defect = Defect::fix(
+    "fix-ended-pods-keep-their-phase",
+    "`generateAPIPodStatus` asks `ShouldEvict` whatever the status manager has said",
+    "a pod that has succeeded before its deadline does not fail because that passes before its worker is done",
+)
+.fits_only(KUBELET);
+
+const FIX_YOUNG_CONTAINERS_WAIT: Defect = Defect::fix(
+    "fix-young-containers-wait",
+    "`UpdatePodStatus` looks for a readiness probe among the workers, which there are after the first status",
+    "a kubelet that begins anew does not tell a container ready that began less than 10 s before it, ahead of its probe",
+)
+.fits_only(KUBELET);
+
+defects! {
+    /// Of kubelets and their runtimes.
+    pub enum KubeletDefect in "kubelets" {
+        TerminalPhasesComeEarly = TERMINAL_PHASES_COME_EARLY,
+        TerminalPodsAreFinished = TERMINAL_PODS_ARE_FINISHED,
+        StatusesGoByName = STATUSES_GO_BY_NAME,
+        DeletesBeforeTheEnd = DELETES_BEFORE_THE_END,
+        CleansUpBeforePodsAreKnown = CLEANS_UP_BEFORE_PODS_ARE_KNOWN,
+        CrashLoopsAreNotBackedOff = CRASH_LOOPS_ARE_NOT_BACKED_OFF,
+        ReadyBeforeItsProbe = READY_BEFORE_ITS_PROBE,
+        AddressesAreForgotten = ADDRESSES_ARE_FORGOTTEN,
+        RestartsEndStartups = RESTARTS_END_STARTUPS,
+        NewContainersInheritStarted = NEW_CONTAINERS_INHERIT_STARTED,
+        FixEndedPodsKeepTheirPhase = FIX_ENDED_PODS_KEEP_THEIR_PHASE,
+        FixYoungContainersWait = FIX_YOUNG_CONTAINERS_WAIT,
+    }
+}

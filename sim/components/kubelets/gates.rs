@@ -1,0 +1,10 @@
+//! What changed between releases in kubelets.
+
+use wavetank_version::{Gate, gates};
+
+gates! {
+    /// The kubelet in the form that is here.
+    pub KUBELET = Gate::since(1, 36);
+    /// A container that replaces another has to start up itself.
+    pub CONTAINERS_START_ANEW = Gate::since(1, 38);
+}

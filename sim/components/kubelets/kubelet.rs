@@ -1,0 +1,179 @@
+//! The kubelet of a node (`pkg/kubelet/kubelet.go`, v1.36.2): a process that is told of its pods by an informer, has a worker for
+//! each of them, and asks the runtime of its node, which outlives it. Its node registers itself and has heartbeats as nodes
+//! without a kubelet have.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use wavetank_api::kinds::PODS;
+use wavetank_client::informer::{HandlerSpec, Informers, Lister, SharedInformerFactory};
+use wavetank_client::{InformerDefect, RestClient};
+use wavetank_components::nodes::Node;
+use wavetank_engine::{
+    Caller, Cx, Name, NotState, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task, Timer,
+};
+use wavetank_version::Set;
+
+use crate::defects::KubeletDefect;
+use crate::runtime::cri::{Answer, Ask, CRI, Uid};
+use crate::{gc, pleg, pod_manager, prober, status_manager, sync_loop, workers};
+
+const SCOPE: Name = Name::new("kubelet");
+const RESTART: Name = Name::new("restart-kubelet");
+const BEGIN: Name = Name::new("begin-kubelet");
+/// `runtimeRequestTimeout`
+const RUNTIME_REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
+/// `timeoutSeconds` of probes that do not say it.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The node of a kubelet starts anew, and the kubelet with it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Reboot;
+
+/// A kubelet.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Kubelet {
+    pub(crate) node: Node,
+    pub(crate) rest: RestClient,
+    runtime: ProcId,
+    informers: Arc<Informers>,
+    pub(crate) pods: Lister,
+    pub(crate) defects: Set<KubeletDefect>,
+}
+
+impl Kubelet {
+    pub(crate) fn new(
+        node: Node,
+        rest: &RestClient,
+        runtime: ProcId,
+        informer_defects: Set<InformerDefect>,
+        defects: Set<KubeletDefect>,
+    ) -> Kubelet {
+        let rest = rest.named("kubelet");
+        let mut factory = SharedInformerFactory::new(SCOPE, rest.clone(), informer_defects);
+        let mut informer = factory.informer_for(&PODS);
+        informer.add_event_handler(HandlerSpec {
+            on: NotState(Arc::new(|rx, _, _| pod_manager::changed(rx))),
+            ..HandlerSpec::new("pod-config")
+        });
+        let pods = informer.lister();
+        Kubelet {
+            node,
+            rest,
+            runtime,
+            informers: factory.done(),
+            pods,
+            defects,
+        }
+    }
+
+    /// The name of its node.
+    pub fn node_name(&self) -> &str {
+        self.node.name()
+    }
+
+    /// Asks the runtime. Why it did not do something is logged, and no more.
+    pub(crate) async fn ask_runtime(&self, rx: Rx, ask: Ask) -> Result<Answer, ()> {
+        let limit = match ask {
+            Ask::Probe(..) => PROBE_TIMEOUT,
+            Ask::StopContainer(_, grace) => {
+                RUNTIME_REQUEST_TIMEOUT + Duration::from_secs(grace.unsigned_abs())
+            }
+            _ => RUNTIME_REQUEST_TIMEOUT,
+        };
+        let call = rx.call(&CRI, self.runtime, Payload::new(ask));
+        let answer = rx
+            .timeout(limit, call)
+            .await
+            .and_then(Result::ok)
+            .ok_or(())?;
+        match answer.expect::<Answer>() {
+            Answer::Failed(_) => Err(()),
+            answer => Ok(answer.clone()),
+        }
+    }
+}
+
+impl Process for Kubelet {
+    fn boot(&mut self, cx: &mut Cx<'_>) {
+        Process::boot(&mut self.node, cx);
+        self.informers.boot(cx);
+        cx.spawn(Task::new(BEGIN, ()));
+        sync_loop::start(cx);
+        status_manager::start(cx);
+        pod_manager::start(cx);
+        pleg::start(cx);
+        cx.spawn(Task::new(gc::COLLECT, ()));
+    }
+
+    fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
+        let Reboot = body.expect();
+        cx.reply(caller, ());
+        cx.spawn(Task::new(RESTART, ()));
+    }
+
+    fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
+        let known = workers::timer(cx, timer)
+            || sync_loop::timer(cx, timer)
+            || pleg::timer(cx, timer)
+            || status_manager::timer(cx, timer)
+            || self.informers.timer(cx, timer);
+        if !known {
+            Process::timer(&mut self.node, cx, timer);
+        }
+    }
+
+    /// `hold` and `release` of its informer.
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, args: &Json) -> Result<(), String> {
+        match what {
+            "hold" | "release" => self.informers.command(cx, what, args),
+            _ => Err(format!("knows `hold` and `release`, not `{what}`")),
+        }
+    }
+
+    fn crash(&mut self) {}
+
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        let (own, rx, kind) = (Arc::new(self.clone()), Rx::new(), task.kind());
+        if let Some(future) = self.informers.routine(task) {
+            return future;
+        }
+        if kind == workers::WORKER {
+            let (uid, worker) = task.args::<(Uid, u64)>().clone();
+            return Box::pin(workers::pod_worker_loop(own, rx, uid, worker));
+        }
+        if kind == sync_loop::LOOP {
+            return Box::pin(sync_loop::sync_loop_iteration(own, rx));
+        }
+        if kind == status_manager::SYNC {
+            return Box::pin(status_manager::run(own, rx));
+        }
+        if kind == pleg::RELIST {
+            return Box::pin(pleg::worker_loop_iteration(own, rx));
+        }
+        if kind == pod_manager::MERGE {
+            return Box::pin(pod_manager::run(own, rx, *task.args::<bool>()));
+        }
+        if kind == gc::COLLECT {
+            return Box::pin(gc::run(own, rx));
+        }
+        if kind == prober::PROBE {
+            let task = task.args::<prober::Task>().clone();
+            return Box::pin(prober::run(own, rx, task));
+        }
+        if kind == BEGIN {
+            return Box::pin(async move {
+                prober::begin(rx);
+                Outcome::Done
+            });
+        }
+        if kind == RESTART {
+            return Box::pin(async move {
+                rx.restart();
+                Outcome::Done
+            });
+        }
+        Process::routine(&self.node, task)
+    }
+}

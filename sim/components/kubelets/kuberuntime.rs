@@ -1,0 +1,320 @@
+//! What a kubelet has its runtime do for a pod (`pkg/kubelet/kuberuntime/kuberuntime_manager.go` and `kuberuntime_container.go`,
+//! v1.36.2).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wavetank_api::Object;
+use wavetank_client::wait::{Member, wait_group};
+use wavetank_engine::{Cell, Rx};
+
+use crate::back_off;
+use crate::defects::KubeletDefect;
+use crate::kubelet::Kubelet;
+use crate::notes::{BacksOff, KillsContainer};
+use crate::pleg::Cached;
+use crate::pod::{self, Spec, container_should_restart};
+use crate::prober;
+use crate::runtime::cri::{Answer, Ask, Id, PodStatus, ProbeType, State, Uid};
+use crate::sync_pod::{Grace, SyncError};
+
+/// `minimumGracePeriodInSeconds`
+const MINIMUM_GRACE_PERIOD: i64 = 2;
+
+/// By pod and container.
+type Reasons = BTreeMap<(Uid, Arc<str>), Arc<str>>;
+
+/// `reasonCache`: why a container was not started.
+static REASONS: Cell<Reasons> = Cell::new("reason-cache");
+
+/// `podActions`
+#[derive(Debug, Default)]
+struct Actions {
+    kill_pod: bool,
+    create_sandbox: bool,
+    sandbox: Option<Id>,
+    attempt: u32,
+    start: Vec<Spec>,
+    kill: Vec<(Id, Arc<str>, ProbeType)>,
+}
+
+/// Why a container was not started, as its status says.
+pub(crate) fn reason(rx: Rx, uid: &Uid, name: &Arc<str>) -> Option<Arc<str>> {
+    rx.look(&REASONS, |own| {
+        own.get(&(uid.clone(), name.clone())).cloned()
+    })
+}
+
+/// Nobody asks for the reasons of this pod any more.
+pub(crate) fn forget_reasons(rx: Rx, keep: impl Fn(&str) -> bool) {
+    let any = rx.look(&REASONS, |own| own.keys().any(|(uid, _)| !keep(uid)));
+    if any {
+        rx.update(&REASONS, |own| own.retain(|(uid, _), _| keep(uid)));
+    }
+}
+
+/// `PodSandboxChanged`: is a new sandbox needed, its attempt, and the sandbox that there is.
+pub(crate) fn pod_sandbox_changed(status: &PodStatus) -> (bool, u32, Option<Id>) {
+    let Some(newest) = status.sandboxes.first() else {
+        return (true, 0, None);
+    };
+    let ready = status.sandboxes.iter().filter(|own| own.is_ready).count();
+    let changed = ready > 1 || !newest.is_ready;
+    let attempt = newest.attempt + u32::from(changed);
+    (changed, attempt, Some(newest.id.clone()))
+}
+
+/// `ShouldContainerBeRestarted`
+pub(crate) fn should_container_be_restarted(pod: &Object, status: &Cached, name: &str) -> bool {
+    if pod.is_being_deleted() {
+        return false;
+    }
+    match status.find(name).map(|own| own.state) {
+        None | Some(State::Created) => true,
+        Some(State::Running(_)) => false,
+        Some(State::Exited { code, .. }) => container_should_restart(pod, code),
+    }
+}
+
+/// `containerSucceeded`
+fn container_succeeded(status: &Cached, name: &str) -> bool {
+    let state = status.find(name).map(|own| own.state);
+    matches!(state, Some(State::Exited { code: 0, .. }))
+}
+
+impl Kubelet {
+    /// `computePodActions`, of pods without init containers.
+    fn compute_pod_actions(&self, rx: Rx, pod: &Object, status: &Cached) -> Actions {
+        let (create_sandbox, attempt, sandbox) = pod_sandbox_changed(&status.status);
+        let mut actions = Actions {
+            kill_pod: create_sandbox,
+            create_sandbox,
+            sandbox,
+            attempt,
+            ..Actions::default()
+        };
+        let specs = pod::containers(pod);
+        if create_sandbox {
+            let was_there = !status.status.containers.is_empty();
+            if pod::restart_policy(pod) == "Never" && attempt != 0 && was_there {
+                actions.create_sandbox = false;
+                return actions;
+            }
+            let runs_once = pod::restart_policy(pod) == "OnFailure";
+            let mut start = specs;
+            start.retain(|own| !(runs_once && container_succeeded(status, &own.name)));
+            if start.is_empty() && was_there {
+                actions.create_sandbox = false;
+                return actions;
+            }
+            actions.start = start;
+            return actions;
+        }
+        let mut kept = 0;
+        for spec in specs {
+            let own = status.find(&spec.name);
+            let Some(own) = own.filter(|own| own.is_running()) else {
+                if should_container_be_restarted(pod, status, &spec.name) {
+                    actions.start.push(spec);
+                }
+                continue;
+            };
+            let Some(failed) = prober::failed(rx, &own.id) else {
+                kept += 1;
+                continue;
+            };
+            actions
+                .kill
+                .push((own.id.clone(), spec.name.clone(), failed));
+            if pod::restart_policy(pod) != "Never" {
+                actions.start.push(spec);
+            }
+        }
+        if kept == 0 && actions.start.is_empty() {
+            actions.kill_pod = true;
+        }
+        actions
+    }
+
+    /// Upstream's `SyncPod` of the runtime manager: starts what is to run, and stops what is not. Did it do anything?
+    pub(crate) async fn sync_containers(
+        &self,
+        rx: Rx,
+        pod: &Object,
+        status: &Cached,
+    ) -> Result<bool, SyncError> {
+        let actions = self.compute_pod_actions(rx, pod, status);
+        let acts = actions.kill_pod || !actions.kill.is_empty() || !actions.start.is_empty();
+        if actions.kill_pod {
+            self.kill_pod(rx, Some(pod), &status.status, Grace::OfPod)
+                .await?;
+        } else {
+            for (id, name, failed) in &actions.kill {
+                rx.note(KillsContainer {
+                    container: id.clone(),
+                    pod: pod::pod_ref(pod),
+                    name: name.clone(),
+                    failed: failed.name(),
+                });
+                self.kill_container(rx, Some(pod), id, Grace::OfPod).await?;
+            }
+        }
+        let mut sandbox = actions.sandbox;
+        if actions.create_sandbox {
+            let ask = Ask::RunPodSandbox(pod::pod_ref(pod), actions.attempt);
+            sandbox = match self.ask_runtime(rx, ask).await {
+                Ok(Answer::Made(id)) => Some(id),
+                _ => return Err(SyncError::Other("CreatePodSandbox failed")),
+            };
+        }
+        let Some(sandbox) = sandbox else {
+            return Ok(acts);
+        };
+        let mut worst = Ok(());
+        for spec in &actions.start {
+            let started = self.start(rx, pod, status, &sandbox, spec).await;
+            let key = (pod::uid(pod), spec.name.clone());
+            let reason: Option<Arc<str>> = match &started {
+                Ok(()) => None,
+                Err(SyncError::BackOff(_)) => Some("CrashLoopBackOff".into()),
+                Err(SyncError::Other(reason)) => Some((*reason).into()),
+            };
+            rx.update(&REASONS, |own| {
+                match reason {
+                    Some(reason) => own.insert(key, reason),
+                    None => own.remove(&key),
+                };
+            });
+            worst = worst.and(started);
+        }
+        worst.map(|()| acts)
+    }
+
+    /// Upstream's `start` in there: a container, unless it has to wait.
+    async fn start(
+        &self,
+        rx: Rx,
+        pod: &Object,
+        status: &Cached,
+        sandbox: &Id,
+        spec: &Spec,
+    ) -> Result<(), SyncError> {
+        if let Some(wait) = self.do_back_off(rx, pod, status, spec) {
+            return Err(SyncError::BackOff(wait));
+        }
+        self.start_container(rx, status, sandbox, spec).await
+    }
+
+    /// `doBackOff`: how long the container has to wait.
+    fn do_back_off(&self, rx: Rx, pod: &Object, status: &Cached, spec: &Spec) -> Option<Duration> {
+        if self.defects.has(KubeletDefect::CrashLoopsAreNotBackedOff) {
+            return None;
+        }
+        let mut exited = status
+            .status
+            .containers
+            .iter()
+            .filter_map(|own| match own.state {
+                State::Exited { finished, .. } if own.name == spec.name => Some(finished),
+                _ => None,
+            });
+        let finished = exited.next()?;
+        let key = (pod::uid(pod), spec.name.clone());
+        let now = rx.clock();
+        let wait = back_off::is_in_back_off_since(rx, &key, finished, now);
+        match wait {
+            Some(wait) => {
+                rx.note(BacksOff {
+                    pod: pod::pod_ref(pod),
+                    name: spec.name.clone(),
+                    seconds: back_off::since(finished, now).as_secs(),
+                });
+                Some(wait)
+            }
+            None => {
+                back_off::next(rx, key, finished, now);
+                None
+            }
+        }
+    }
+
+    /// `startContainer`
+    async fn start_container(
+        &self,
+        rx: Rx,
+        status: &Cached,
+        sandbox: &Id,
+        spec: &Spec,
+    ) -> Result<(), SyncError> {
+        let pull = Ask::PullImage(spec.image.clone());
+        self.ask_runtime(rx, pull)
+            .await
+            .map_err(|_| SyncError::Other("ErrImagePull"))?;
+        let create = Ask::CreateContainer {
+            sandbox: sandbox.clone(),
+            name: spec.name.clone(),
+            image: spec.image.clone(),
+            restarts: status.find(&spec.name).map_or(0, |own| own.restarts + 1),
+        };
+        let Ok(Answer::Made(id)) = self.ask_runtime(rx, create).await else {
+            return Err(SyncError::Other("CreateContainerError"));
+        };
+        match self.ask_runtime(rx, Ask::StartContainer(id)).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(SyncError::Other("RunContainerError")),
+        }
+    }
+
+    /// Upstream's `killPodWithSyncResult` of what runs of a pod.
+    pub(crate) async fn kill_pod(
+        &self,
+        rx: Rx,
+        pod: Option<&Object>,
+        status: &PodStatus,
+        grace: Grace,
+    ) -> Result<(), SyncError> {
+        let running = status.containers.iter().filter(|own| own.is_running());
+        let all = running.map(|own| {
+            let one = self.kill_container(rx, pod, &own.id, grace);
+            Box::pin(one) as Member<'_, Result<(), SyncError>>
+        });
+        let mut done = wait_group(all.collect())
+            .await
+            .into_iter()
+            .fold(Ok(()), Result::and);
+        for sandbox in &status.sandboxes {
+            let stopped = self
+                .ask_runtime(rx, Ask::StopPodSandbox(sandbox.id.clone()))
+                .await;
+            done = done.and(
+                stopped
+                    .map(drop)
+                    .map_err(|_| SyncError::Other("failed to stop sandbox")),
+            );
+        }
+        done
+    }
+
+    /// `killContainer`, whose period is that of `setTerminationGracePeriod`.
+    async fn kill_container(
+        &self,
+        rx: Rx,
+        pod: Option<&Object>,
+        id: &Id,
+        grace: Grace,
+    ) -> Result<(), SyncError> {
+        let own = pod.and_then(|pod| {
+            pod::deletion_grace_period(pod).or_else(|| pod::termination_grace_period(pod))
+        });
+        let seconds = match grace {
+            Grace::Override(seconds) => seconds.max(MINIMUM_GRACE_PERIOD),
+            Grace::OfPod => own.unwrap_or(0).max(MINIMUM_GRACE_PERIOD),
+        };
+        let ask = Ask::StopContainer(id.clone(), seconds);
+        let stopped = self.ask_runtime(rx, ask).await;
+        stopped
+            .map(drop)
+            .map_err(|_| SyncError::Other("error killing container"))
+    }
+}

@@ -1,0 +1,188 @@
+//! What kubelets and runtimes say of themselves, for properties and stories.
+
+use std::sync::Arc;
+
+use wavetank_component::Description;
+use wavetank_engine::Note;
+
+use crate::runtime::cri::{Id, PodRef};
+
+/// A container of a runtime starts.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Starts {
+    /// Its name at the runtime.
+    pub container: Id,
+    /// Whose it is.
+    pub pod: PodRef,
+    /// Its name in the pod.
+    pub name: Arc<str>,
+}
+
+/// A container ends.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Exits {
+    /// Its name at the runtime.
+    pub container: Id,
+    /// Whose it is.
+    pub pod: PodRef,
+    /// Its name in the pod.
+    pub name: Arc<str>,
+    /// With this exit code.
+    pub code: i64,
+}
+
+/// A runtime has made a sandbox.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MakesSandbox(pub PodRef);
+
+/// A user deletes a pod without waiting for its kubelet.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DeletesByForce(pub PodRef);
+
+/// The node of a runtime has started anew.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rebooted;
+
+/// A pod worker stops the containers of a pod, with this grace period in seconds.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Terminates {
+    /// The pod.
+    pub pod: PodRef,
+    /// Its grace period.
+    pub grace: i64,
+}
+
+/// A kubelet stops what it finds of a pod that it does not know.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct StopsOrphan(pub PodRef);
+
+/// All containers of a pod have stopped.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Terminated(pub PodRef);
+
+/// A kubelet deletes a pod from the API: its containers have stopped.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DeletesPod(pub PodRef);
+
+/// A kubelet stops a container since a probe of it fails.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct KillsContainer {
+    /// Its name at the runtime.
+    pub container: Id,
+    /// Whose it is.
+    pub pod: PodRef,
+    /// Its name in the pod.
+    pub name: Arc<str>,
+    /// Which probe.
+    pub failed: &'static str,
+}
+
+/// A kubelet waits before it starts a container again.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct BacksOff {
+    /// The pod.
+    pub pod: PodRef,
+    /// The container.
+    pub name: Arc<str>,
+    /// How long since it ended, in seconds.
+    pub seconds: u64,
+}
+
+/// A pod that is known by its UID in stories.
+fn about(pod: &PodRef) -> Vec<String> {
+    vec![
+        format!("{}/{}", pod.namespace, pod.name),
+        pod.uid.to_string(),
+    ]
+}
+
+fn told(text: String, pod: &PodRef) -> Option<Description> {
+    Some(Description {
+        text,
+        about: about(pod),
+    })
+}
+
+/// In words.
+pub(crate) fn describe(note: &Note) -> Option<Description> {
+    if let Some(Starts {
+        container,
+        pod,
+        name,
+    }) = note.body.get()
+    {
+        return told(
+            format!(
+                "starts the container {name} ({container}) of the pod {}",
+                pod.name
+            ),
+            pod,
+        );
+    }
+    if let Some(Exits {
+        container,
+        pod,
+        name,
+        code,
+    }) = note.body.get()
+    {
+        let text = format!(
+            "the container {name} ({container}) of the pod {} ends with the exit code {code}",
+            pod.name
+        );
+        return told(text, pod);
+    }
+    if note.body.get::<Rebooted>().is_some() {
+        let text = "the node starts anew".to_owned();
+        return Some(Description {
+            text,
+            about: Vec::new(),
+        });
+    }
+    if let Some(Terminates { pod, grace }) = note.body.get() {
+        return told(format!("stops the pod {} within {grace} s", pod.name), pod);
+    }
+    if let Some(StopsOrphan(pod)) = note.body.get() {
+        return told(
+            format!("stops the pod {}, which it does not know", pod.name),
+            pod,
+        );
+    }
+    if let Some(Terminated(pod)) = note.body.get() {
+        return told(format!("has stopped the pod {}", pod.name), pod);
+    }
+    if let Some(DeletesPod(pod)) = note.body.get() {
+        return told(
+            format!(
+                "asks for the end of the pod {}, which has stopped",
+                pod.name
+            ),
+            pod,
+        );
+    }
+    if let Some(MakesSandbox(pod)) = note.body.get() {
+        return told(format!("makes a sandbox for the pod {}", pod.name), pod);
+    }
+    if let Some(KillsContainer {
+        container,
+        pod,
+        name,
+        failed,
+    }) = note.body.get()
+    {
+        let text = format!(
+            "stops the container {name} ({container}) of the pod {}, whose {failed} probe fails",
+            pod.name
+        );
+        return told(text, pod);
+    }
+    if let Some(DeletesByForce(pod)) = note.body.get() {
+        return told(format!("deletes the pod {} by force", pod.name), pod);
+    }
+    let BacksOff { pod, name, seconds } = note.body.get()?;
+    let text = format!(
+        "waits {seconds} s since the container {name} of the pod {} ended",
+        pod.name
+    );
+    told(text, pod)
+}

@@ -1,0 +1,127 @@
+//! What a kubelet reads of a pod. Pure.
+
+use std::sync::Arc;
+
+use wavetank_api::json::{self, Json};
+use wavetank_api::{Object, Stamp};
+
+use crate::runtime::cri::{PodRef, Uid};
+
+pub(crate) fn uid(pod: &Object) -> Uid {
+    pod.uid().into()
+}
+
+pub(crate) fn pod_ref(pod: &Object) -> PodRef {
+    PodRef {
+        uid: uid(pod),
+        namespace: pod.namespace().into(),
+        name: pod.name().into(),
+    }
+}
+
+/// The status of a pod as the API shows it.
+pub(crate) fn status(pod: &Object) -> &Json {
+    json::at(pod.json(), &["status"]).unwrap_or(&Json::Null)
+}
+
+pub(crate) fn phase(status: &Json) -> &str {
+    json::text(status, &["phase"])
+}
+
+/// `IsPodPhaseTerminal`
+pub(crate) fn is_pod_phase_terminal(phase: &str) -> bool {
+    matches!(phase, "Failed" | "Succeeded")
+}
+
+pub(crate) fn restart_policy(pod: &Object) -> &str {
+    match json::text(pod.json(), &["spec", "restartPolicy"]) {
+        "" => "Always",
+        policy => policy,
+    }
+}
+
+/// Upstream's `spec.terminationGracePeriodSeconds`
+pub(crate) fn termination_grace_period(pod: &Object) -> Option<i64> {
+    json::number(pod.json(), &["spec", "terminationGracePeriodSeconds"])
+}
+
+/// Upstream's `metadata.deletionGracePeriodSeconds`
+pub(crate) fn deletion_grace_period(pod: &Object) -> Option<i64> {
+    json::number(pod.json(), &["metadata", "deletionGracePeriodSeconds"])
+}
+
+pub(crate) fn generation(pod: &Object) -> i64 {
+    json::number(pod.json(), &["metadata", "generation"]).unwrap_or(0)
+}
+
+pub(crate) fn node_name(pod: &Object) -> &str {
+    json::text(pod.json(), &["spec", "nodeName"])
+}
+
+/// A container as the spec has it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Spec {
+    pub name: Arc<str>,
+    pub image: Arc<str>,
+    pub readiness: Option<Probe>,
+    pub liveness: Option<Probe>,
+    pub startup: Option<Probe>,
+}
+
+/// A probe as the spec has it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Probe {
+    pub period_seconds: i64,
+    pub initial_delay_seconds: i64,
+    pub success_threshold: i64,
+    pub failure_threshold: i64,
+}
+
+fn probe(container: &Json, field: &str) -> Option<Probe> {
+    let own = json::at(container, &[field])?;
+    let number = |field| json::number(own, &[field]);
+    Some(Probe {
+        period_seconds: number("periodSeconds").unwrap_or(10),
+        initial_delay_seconds: number("initialDelaySeconds").unwrap_or(0),
+        success_threshold: number("successThreshold").unwrap_or(1),
+        failure_threshold: number("failureThreshold").unwrap_or(3),
+    })
+}
+
+/// The containers of a pod.
+pub(crate) fn containers(pod: &Object) -> Vec<Spec> {
+    let all = json::list(pod.json(), &["spec", "containers"]).iter();
+    let all = all.map(|own| Spec {
+        name: json::text(own, &["name"]).into(),
+        image: json::text(own, &["image"]).into(),
+        readiness: probe(own, "readinessProbe"),
+        liveness: probe(own, "livenessProbe"),
+        startup: probe(own, "startupProbe"),
+    });
+    all.collect()
+}
+
+/// `ContainerShouldRestart`, of a pod without restart rules.
+pub(crate) fn container_should_restart(pod: &Object, code: i64) -> bool {
+    match restart_policy(pod) {
+        "Never" => false,
+        "OnFailure" => code != 0,
+        _ => true,
+    }
+}
+
+/// The element of a list of the status with this name.
+pub(crate) fn named<'a>(list: &'a [Json], name: &str) -> Option<&'a Json> {
+    list.iter().find(|own| own["name"] == name)
+}
+
+/// The condition of this type.
+pub(crate) fn condition<'a>(status: &'a Json, kind: &str) -> Option<&'a Json> {
+    let mut all = json::list(status, &["conditions"]).iter();
+    all.find(|own| own["type"] == kind)
+}
+
+/// An instant of this node's clock, as the API shows it.
+pub(crate) fn shown(at: wavetank_engine::Time) -> String {
+    Stamp::of(at).seconds()
+}

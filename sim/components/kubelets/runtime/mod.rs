@@ -1,0 +1,526 @@
+//! The container runtime of a node: a process of its own, so that what it runs outlives the kubelet. What it keeps survives a
+//! crash of it, too, as containers survive that of containerd; it goes with the node, when that starts anew (`reboot`). `cri`
+//! is what is asked of it. Images say what becomes of containers: a task ends by itself, some others do not heed SIGTERM.
+
+pub mod cri;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use wavetank_components::pod_runners::{FAILING_TASK, NEVER_READY, TASK};
+use wavetank_engine::{
+    Caller, Condition, Cx, Name, Outcome, Payload, ProcId, Process, RoutineFuture, Rx, Task, Timer,
+};
+use wavetank_version::Set;
+
+use crate::defects::KubeletDefect;
+use crate::kubelet::Reboot;
+use crate::notes::{Exits, MakesSandbox, Rebooted, Starts};
+use cri::{Answer, Ask, CRI, Container, Id, PodRef, PodStatus, ProbeType, Sandbox, State};
+
+/// Containers of this image do not heed SIGTERM.
+pub const STUBBORN: &str = "image:stubborn";
+/// The probes of containers of this image fail until they have run for a while.
+pub const SLOW: &str = "image:slow";
+
+const SERVE: Name = Name::new("serve-cri");
+const TERM: Name = Name::new("terminate-container");
+const RUN_OUT: Name = Name::new("container-runs-out");
+const FAIL: Name = Name::new("fail-container");
+const UNWELL: Name = Name::new("container-is-unwell");
+const REBOOT: Name = Name::new("reboot-node");
+const CHANGED: Condition = Condition::new("containers-changed", 0);
+
+/// How long a slow one starts up.
+const STARTS_UP: Duration = Duration::from_secs(25);
+/// How long tasks run.
+const TASK_RUNS: Duration = Duration::from_secs(8);
+/// How long it takes to make a sandbox, to pull an image, and to end after SIGTERM: one is drawn.
+const SANDBOX_TAKES: [u64; 4] = [50, 100, 400, 2_500];
+const PULL_TAKES: [u64; 4] = [20, 20, 600, 4_000];
+const TERM_TAKES: [u64; 4] = [30, 200, 1_500, 6_000];
+/// How long a node is down that starts anew, and how long a container is not well, in seconds.
+const UNWELL_FOR: [u64; 3] = [4, 20, 40];
+/// The exit codes of SIGTERM, SIGKILL, a container that fails, and one whose node went down.
+const TERMINATED: i64 = 143;
+const KILLED: i64 = 137;
+const CODES: [i64; 3] = [1, 0, 42];
+const NODE_WENT_DOWN: i64 = 255;
+
+/// A runtime.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ContainerRuntime {
+    /// The number of its node, which is that of its range of addresses, too.
+    pub node: usize,
+    pub(crate) kubelet: ProcId,
+    /// All sandboxes that were not removed.
+    pub sandboxes: Vec<Sandbox>,
+    /// All containers that were not removed.
+    pub containers: Vec<Container>,
+    made: u64,
+    last_address: u8,
+    defects: Set<KubeletDefect>,
+}
+
+/// The range of addresses of the node with this number, as its `podCIDR`.
+pub fn pod_cidr(node: usize) -> String {
+    format!("10.64.{node}.0/24")
+}
+
+impl ContainerRuntime {
+    pub(crate) fn new(node: usize, kubelet: ProcId, defects: Set<KubeletDefect>) -> Self {
+        ContainerRuntime {
+            node,
+            kubelet,
+            sandboxes: Vec::new(),
+            containers: Vec::new(),
+            made: 0,
+            last_address: 1,
+            defects,
+        }
+    }
+
+    fn next_id(&mut self, kind: &str) -> (Id, u64) {
+        self.made += 1;
+        (format!("{kind}{}", self.made).into(), self.made)
+    }
+
+    /// The next address of the node's range that no sandbox has, as the plugin `host-local` gives them out: on from the last one.
+    fn next_address(&mut self) -> Arc<str> {
+        loop {
+            self.last_address = match self.last_address {
+                254 => 2,
+                last => last + 1,
+            };
+            let address: Arc<str> = format!("10.64.{}.{}", self.node, self.last_address).into();
+            let mut all = self.sandboxes.iter();
+            let is_taken = all.any(|own| own.address.as_ref() == Some(&address));
+            if !is_taken || self.defects.has(KubeletDefect::AddressesAreForgotten) {
+                return address;
+            }
+        }
+    }
+
+    fn run_pod_sandbox(&mut self, pod: PodRef, attempt: u32) -> Answer {
+        let mut all = self.sandboxes.iter();
+        let reserved = all.any(|own| own.pod.uid == pod.uid && own.attempt == attempt);
+        if reserved {
+            return Answer::Failed("the name of the sandbox is reserved");
+        }
+        let address = Some(self.next_address());
+        let (id, number) = self.next_id("s");
+        self.sandboxes.push(Sandbox {
+            id: id.clone(),
+            number,
+            pod,
+            attempt,
+            is_ready: true,
+            address,
+        });
+        Answer::Made(id)
+    }
+
+    /// It stops all that runs in it, by force.
+    fn stop_pod_sandbox(&mut self, id: &Id, now: wavetank_engine::Time) -> Vec<Container> {
+        if let Some(own) = self.sandboxes.iter_mut().find(|own| own.id == *id) {
+            own.is_ready = false;
+            own.address = None;
+        }
+        let inside = self.containers.iter().filter(|own| own.sandbox == *id);
+        let inside: Vec<Id> = inside.map(|own| own.id.clone()).collect();
+        let ended = inside.iter().filter_map(|id| self.end(id, KILLED, now));
+        ended.collect()
+    }
+
+    fn create_container(&mut self, ask: &Ask) -> Answer {
+        let Ask::CreateContainer {
+            sandbox,
+            name,
+            image,
+            restarts,
+        } = ask
+        else {
+            unreachable!("{ask:?}");
+        };
+        let Some(own) = self.sandboxes.iter().find(|own| own.id == *sandbox) else {
+            return Answer::Failed("no such sandbox");
+        };
+        let pod = own.pod.clone();
+        let mut all = self.containers.iter();
+        let is_it = |own: &Container| own.name == *name && own.restarts == *restarts;
+        if all.any(|own| own.pod.uid == pod.uid && is_it(own)) {
+            return Answer::Failed("the name of the container is reserved");
+        }
+        let (id, number) = self.next_id("c");
+        self.containers.push(Container {
+            id: id.clone(),
+            number,
+            pod,
+            sandbox: sandbox.clone(),
+            name: name.clone(),
+            image: image.clone(),
+            restarts: *restarts,
+            state: State::Created,
+            is_well: true,
+            was_probed: false,
+            has_started_up: false,
+        });
+        Answer::Made(id)
+    }
+
+    fn start(&mut self, id: &Id, now: wavetank_engine::Time) -> Option<Container> {
+        let is_ready = |own: &Container, all: &[Sandbox]| {
+            all.iter()
+                .any(|sandbox| sandbox.id == own.sandbox && sandbox.is_ready)
+        };
+        let sandboxes = &self.sandboxes;
+        let own = self.containers.iter_mut().find(|own| own.id == *id)?;
+        if own.state != State::Created || !is_ready(own, sandboxes) {
+            return None;
+        }
+        own.state = State::Running(now);
+        Some(own.clone())
+    }
+
+    /// It ends with this exit code; none if it does not run.
+    fn end(&mut self, id: &Id, code: i64, finished: wavetank_engine::Time) -> Option<Container> {
+        let own = self.containers.iter_mut().find(|own| own.id == *id)?;
+        let State::Running(started) = own.state else {
+            return None;
+        };
+        own.state = State::Exited {
+            started,
+            finished,
+            code,
+        };
+        Some(own.clone())
+    }
+
+    /// Does a probe of this container succeed?
+    fn probe(&mut self, id: &Id, kind: ProbeType, now: wavetank_engine::Time) -> bool {
+        let Some(own) = self.containers.iter_mut().find(|own| own.id == *id) else {
+            return false;
+        };
+        let State::Running(begun) = own.state else {
+            return false;
+        };
+        let is_up = *own.image != *SLOW || begun + STARTS_UP <= now;
+        let succeeds = is_up && own.is_well && *own.image != *NEVER_READY;
+        own.was_probed |= succeeds && kind == ProbeType::Readiness;
+        own.has_started_up |= succeeds && kind == ProbeType::Startup;
+        succeeds
+    }
+
+    fn status(&self, uid: &str) -> PodStatus {
+        let mut status = PodStatus {
+            sandboxes: self
+                .sandboxes
+                .iter()
+                .filter(|own| *own.pod.uid == *uid)
+                .cloned()
+                .collect(),
+            containers: self
+                .containers
+                .iter()
+                .filter(|own| *own.pod.uid == *uid)
+                .cloned()
+                .collect(),
+        };
+        status
+            .sandboxes
+            .sort_by_key(|own| std::cmp::Reverse(own.number));
+        status
+            .containers
+            .sort_by_key(|own| std::cmp::Reverse(own.number));
+        status
+    }
+
+    fn running(&self) -> Vec<Id> {
+        let running = self.containers.iter().filter(|own| own.is_running());
+        running.map(|own| own.id.clone()).collect()
+    }
+
+    /// What a task's exit code is; none of what runs for ever.
+    fn ends_with(image: &str) -> Option<i64> {
+        match image {
+            TASK => Some(0),
+            FAILING_TASK => Some(1),
+            _ => None,
+        }
+    }
+}
+
+/// Ends a container of this process, if it runs.
+fn end(rx: Rx, id: &Id, code: i64) {
+    let now = rx.clock();
+    let ended = rx.process(|own: &mut ContainerRuntime| own.end(id, code, now));
+    if let Some(own) = ended {
+        rx.note(Exits {
+            container: own.id,
+            pod: own.pod,
+            name: own.name,
+            code,
+        });
+        rx.broadcast(CHANGED);
+    }
+}
+
+fn is_running(rx: Rx, id: &Id) -> bool {
+    rx.process(|own: &mut ContainerRuntime| own.running().contains(id))
+}
+
+async fn pause(rx: Rx, all: &[u64]) {
+    let drawn = rx.choose(all.len() as u64).await as usize;
+    rx.sleep(Duration::from_millis(all[drawn])).await;
+}
+
+/// SIGTERM: it ends when it likes.
+async fn terminate(rx: Rx, id: Id) -> Outcome {
+    pause(rx, &TERM_TAKES).await;
+    end(rx, &id, TERMINATED);
+    Outcome::Done
+}
+
+async fn until_ended(rx: Rx, id: &Id) {
+    while is_running(rx, id) {
+        rx.changed(CHANGED).await;
+    }
+}
+
+/// `StopContainer` of containerd: SIGTERM, and SIGKILL when the grace period is over. Whoever gives up waiting leaves it at SIGTERM.
+async fn stop_container(rx: Rx, id: &Id, grace: i64) -> Answer {
+    let heeds = rx.process(|own: &mut ContainerRuntime| {
+        let mut all = own.containers.iter();
+        all.any(|own| own.id == *id && *own.image != *STUBBORN)
+    });
+    if grace > 0 {
+        if heeds && is_running(rx, id) {
+            rx.spawn(Task::new(TERM, id.clone()));
+        }
+        let limit = Duration::from_secs(grace.unsigned_abs());
+        let waited = rx.timeout(limit, until_ended(rx, id));
+        if let wavetank_engine::Either::Right(()) = rx.select(waited, rx.done()).await {
+            return Answer::Failed("context cancelled");
+        }
+    }
+    end(rx, id, KILLED);
+    Answer::Done
+}
+
+async fn answer(rx: Rx, ask: Ask) -> Answer {
+    match ask {
+        Ask::ListPods => rx.process(|own: &mut ContainerRuntime| {
+            Answer::Pods(own.sandboxes.clone(), own.containers.clone())
+        }),
+        Ask::PodStatus(uid) => {
+            rx.process(|own: &mut ContainerRuntime| Answer::Status(own.status(&uid)))
+        }
+        Ask::RunPodSandbox(pod, attempt) => {
+            pause(rx, &SANDBOX_TAKES).await;
+            let of = pod.clone();
+            let made = rx.process(|own: &mut ContainerRuntime| own.run_pod_sandbox(of, attempt));
+            if matches!(made, Answer::Made(_)) {
+                rx.note(MakesSandbox(pod));
+            }
+            made
+        }
+        Ask::StopPodSandbox(id) => {
+            let now = rx.clock();
+            let ended = rx.process(|own: &mut ContainerRuntime| own.stop_pod_sandbox(&id, now));
+            for own in ended {
+                rx.note(Exits {
+                    container: own.id,
+                    pod: own.pod,
+                    name: own.name,
+                    code: KILLED,
+                });
+            }
+            rx.broadcast(CHANGED);
+            Answer::Done
+        }
+        Ask::RemovePodSandbox(id) => rx.process(|own: &mut ContainerRuntime| {
+            own.sandboxes.retain(|own| own.id != id);
+            own.containers
+                .retain(|own| own.sandbox != id || own.is_running());
+            Answer::Done
+        }),
+        Ask::PullImage(_) => {
+            pause(rx, &PULL_TAKES).await;
+            Answer::Done
+        }
+        Ask::CreateContainer { .. } => {
+            rx.process(|own: &mut ContainerRuntime| own.create_container(&ask))
+        }
+        Ask::StartContainer(id) => {
+            let now = rx.clock();
+            let started = rx.process(|own: &mut ContainerRuntime| own.start(&id, now));
+            let Some(own) = started else {
+                return Answer::Failed("the container cannot be started");
+            };
+            if ContainerRuntime::ends_with(&own.image).is_some() {
+                rx.arm(Timer::new(RUN_OUT, own.number), TASK_RUNS);
+            }
+            rx.note(Starts {
+                container: own.id,
+                pod: own.pod,
+                name: own.name,
+            });
+            Answer::Done
+        }
+        Ask::StopContainer(id, grace) => stop_container(rx, &id, grace).await,
+        Ask::RemoveContainer(id) => rx.process(|own: &mut ContainerRuntime| {
+            own.containers
+                .retain(|own| own.id != id || own.is_running());
+            Answer::Done
+        }),
+        Ask::Probe(id, kind) => {
+            let now = rx.clock();
+            let ok = rx.process(|own: &mut ContainerRuntime| own.probe(&id, kind, now));
+            match ok {
+                true => Answer::Done,
+                false => Answer::Failed("the probe failed"),
+            }
+        }
+    }
+}
+
+async fn serve(rx: Rx, caller: Caller, ask: Ask) -> Outcome {
+    let answer = answer(rx, ask).await;
+    rx.reply(caller, Payload::new(answer));
+    Outcome::Done
+}
+
+async fn run_out(rx: Rx, number: u64) -> Outcome {
+    let found = rx.process(|own: &mut ContainerRuntime| {
+        let found = own.containers.iter().find(|own| own.number == number);
+        found.and_then(|own| Some((own.id.clone(), ContainerRuntime::ends_with(&own.image)?)))
+    });
+    if let Some((id, code)) = found {
+        end(rx, &id, code);
+    }
+    Outcome::Done
+}
+
+/// One of those that run is drawn.
+async fn drawn(rx: Rx) -> Option<Id> {
+    let running = rx.process(|own: &mut ContainerRuntime| own.running());
+    match running.is_empty() {
+        true => None,
+        false => Some(running[rx.choose(running.len() as u64).await as usize].clone()),
+    }
+}
+
+async fn fail(rx: Rx) -> Outcome {
+    if let Some(id) = drawn(rx).await {
+        let code = CODES[rx.choose(CODES.len() as u64).await as usize];
+        end(rx, &id, code);
+    }
+    Outcome::Done
+}
+
+async fn be_unwell(rx: Rx) -> Outcome {
+    let set = |id: &Id, well: bool| {
+        rx.process(|own: &mut ContainerRuntime| {
+            for own in own.containers.iter_mut().filter(|own| own.id == *id) {
+                own.is_well = well;
+            }
+        });
+    };
+    if let Some(id) = drawn(rx).await {
+        set(&id, false);
+        let lasts = UNWELL_FOR[rx.choose(UNWELL_FOR.len() as u64).await as usize];
+        rx.sleep(Duration::from_secs(lasts)).await;
+        set(&id, true);
+    }
+    Outcome::Done
+}
+
+/// The node starts anew: nothing runs any more, sandboxes are gone, and so is what the kubelet knew.
+async fn reboot(rx: Rx, kubelet: ProcId) -> Outcome {
+    let now = rx.clock();
+    let ended = rx.process(|own: &mut ContainerRuntime| {
+        for sandbox in &mut own.sandboxes {
+            sandbox.is_ready = false;
+            sandbox.address = None;
+        }
+        let running = own.running().into_iter();
+        let ended = running.filter_map(|id| own.end(&id, NODE_WENT_DOWN, now));
+        let ended: Vec<Container> = ended.collect();
+        ended
+    });
+    for own in ended {
+        rx.note(Exits {
+            container: own.id,
+            pod: own.pod,
+            name: own.name,
+            code: NODE_WENT_DOWN,
+        });
+    }
+    rx.note(Rebooted);
+    rx.broadcast(CHANGED);
+    let _ = rx.call(&CRI, kubelet, Payload::new(Reboot)).await;
+    Outcome::Done
+}
+
+impl Process for ContainerRuntime {
+    /// Tasks run on while nobody looks. Containers that were not well are: what would have ended that is gone.
+    fn boot(&mut self, cx: &mut Cx<'_>) {
+        for own in &mut self.containers {
+            own.is_well = true;
+        }
+        for own in self.containers.iter().filter(|own| own.is_running()) {
+            if ContainerRuntime::ends_with(&own.image).is_some() {
+                cx.arm(Timer::new(RUN_OUT, own.number), TASK_RUNS);
+            }
+        }
+        if self.defects.has(KubeletDefect::AddressesAreForgotten) {
+            self.last_address = 1;
+        }
+    }
+
+    fn request(&mut self, cx: &mut Cx<'_>, caller: Caller, body: &Payload) {
+        let ask = body.expect::<Ask>().clone();
+        cx.serve(caller, Task::new(SERVE, (caller, ask)));
+    }
+
+    fn timer(&mut self, cx: &mut Cx<'_>, timer: Timer) {
+        cx.spawn(Task::new(RUN_OUT, timer.arg));
+    }
+
+    /// `fail`: a container ends; `unwell`: the probes of one fail for a while; `reboot`: the node starts anew.
+    fn command(&mut self, cx: &mut Cx<'_>, what: &str, _: &Json) -> Result<(), String> {
+        let task = match what {
+            "fail" => FAIL,
+            "unwell" => UNWELL,
+            "reboot" => REBOOT,
+            _ => return Err(format!("knows `fail`, `unwell` and `reboot`, not `{what}`")),
+        };
+        cx.spawn(Task::new(task, ()));
+        Ok(())
+    }
+
+    /// Containers survive, as those of containerd do.
+    fn crash(&mut self) {}
+
+    fn routine(&self, task: &Task) -> RoutineFuture {
+        let (rx, kind) = (Rx::new(), task.kind());
+        if kind == SERVE {
+            let (caller, ask) = task.args::<(Caller, Ask)>().clone();
+            return Box::pin(serve(rx, caller, ask));
+        }
+        if kind == TERM {
+            return Box::pin(terminate(rx, task.args::<Id>().clone()));
+        }
+        if kind == RUN_OUT {
+            return Box::pin(run_out(rx, *task.args::<u64>()));
+        }
+        if kind == FAIL {
+            return Box::pin(fail(rx));
+        }
+        if kind == UNWELL {
+            return Box::pin(be_unwell(rx));
+        }
+        Box::pin(reboot(rx, self.kubelet))
+    }
+}

@@ -1,0 +1,493 @@
+//! The status manager (`pkg/kubelet/status/status_manager.go`, v1.36.2): the newest status of each pod with a version, and one
+//! routine that writes what the API does not have yet. It deletes a pod from the API once all of it has stopped.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use wavetank_api::json::{self, Json, Map};
+use wavetank_api::kinds::PODS;
+use wavetank_api::{Method, Object, Reason, Request, Stamp};
+use wavetank_components::conditions::patch_of_conditions;
+use wavetank_engine::{Cell, Channel, Cx, Name, Outcome, Payload, Rx, Task, Timer};
+
+use crate::defects::KubeletDefect;
+use crate::kubelet::Kubelet;
+use crate::notes::DeletesPod;
+use crate::pod::{self, is_pod_phase_terminal, named, phase, restart_policy};
+use crate::pod_manager;
+use crate::pod_status::{
+    condition_for_terminal_phase, generate_ready_condition, pod_condition_by_kubelet,
+};
+use crate::runtime::cri::Uid;
+
+pub(crate) const SYNC: Name = Name::new("status-manager");
+/// `syncPeriod`
+const SYNC_PERIOD: Duration = Duration::from_secs(10);
+const TICK: Timer = Timer::new(Name::new("sync-all-statuses"), 0);
+/// How long a request may take: the client's timeout.
+const LIMIT: Duration = Duration::from_secs(30);
+const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
+/// `podStatusChannel` and the ticker: false and true.
+const UPDATES: Channel = Channel::new("pod-status-channel", 0);
+const TICKS: Channel = Channel::new("pod-status-ticks", 0);
+
+/// `versionedPodStatus`
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Versioned {
+    status: Object,
+    version: u64,
+    name: Arc<str>,
+    namespace: Arc<str>,
+    is_finished: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Statuses {
+    /// `podStatuses`
+    pods: BTreeMap<Uid, Versioned>,
+    /// `apiStatusVersions`
+    written: BTreeMap<Uid, u64>,
+}
+
+static STATUSES: Cell<Statuses> = Cell::new("pod-statuses");
+
+/// `Start`
+pub(crate) fn start(cx: &mut Cx<'_>) {
+    cx.make(UPDATES, 1);
+    cx.make(TICKS, 1);
+    cx.arm(TICK, SYNC_PERIOD);
+    cx.spawn(Task::new(SYNC, ()));
+}
+
+/// The ticker; false if the timer is none of these.
+pub(crate) fn timer(cx: &mut Cx<'_>, timer: Timer) -> bool {
+    if timer != TICK {
+        return false;
+    }
+    cx.try_send(TICKS, ());
+    cx.arm(TICK, SYNC_PERIOD);
+    true
+}
+
+/// `GetPodStatus`
+pub(crate) fn get_pod_status(rx: Rx, uid: &str) -> Option<Object> {
+    rx.look(&STATUSES, |own| {
+        own.pods.get(uid).map(|own| own.status.clone())
+    })
+}
+
+/// `SetPodStatus`
+pub(crate) fn set_pod_status(_: &Kubelet, rx: Rx, pod: &Object, mut status: Json) {
+    status["observedGeneration"] = pod::generation(pod).into();
+    update_status_internal(rx, pod, status, pod.is_being_deleted(), false);
+}
+
+/// `SetContainerReadiness`
+pub(crate) fn set_container_readiness(rx: Rx, uid: &str, container: &str, ready: bool) {
+    let Some(pod) = pod_manager::get_pod_by_uid(rx, uid) else {
+        return;
+    };
+    let Some(old) = get_pod_status(rx, uid) else {
+        return;
+    };
+    let mut status = old.json().clone();
+    let id = format!("containerd://{container}");
+    let mut statuses = json::list(&status, &["containerStatuses"]).to_vec();
+    let found = statuses
+        .iter_mut()
+        .find(|own| own["containerID"] == id.as_str());
+    let Some(found) = found.filter(|own| own["ready"] != ready) else {
+        return;
+    };
+    found["ready"] = ready.into();
+    let phase = phase(&status).to_owned();
+    let mut conditions = json::list(&status, &["conditions"]).to_vec();
+    for kind in ["Ready", "ContainersReady"] {
+        let new = generate_ready_condition(&pod, kind, &statuses, &phase);
+        match conditions.iter_mut().find(|own| own["type"] == kind) {
+            Some(old) => *old = new,
+            None => conditions.push(new),
+        }
+    }
+    status["containerStatuses"] = statuses.into();
+    status["conditions"] = conditions.into();
+    update_status_internal(rx, &pod, status, false, false);
+}
+
+/// `SetContainerStartup`
+pub(crate) fn set_container_startup(rx: Rx, uid: &str, container: &str, started: bool) {
+    let Some(pod) = pod_manager::get_pod_by_uid(rx, uid) else {
+        return;
+    };
+    let Some(old) = get_pod_status(rx, uid) else {
+        return;
+    };
+    let mut status = old.json().clone();
+    let id = format!("containerd://{container}");
+    let all = status.get_mut("containerStatuses");
+    let mut all = all.and_then(Json::as_array_mut).into_iter().flatten();
+    let found = all.find(|own| own["containerID"] == id.as_str());
+    let Some(found) = found.filter(|own| own["started"] != started) else {
+        return;
+    };
+    found["started"] = started.into();
+    update_status_internal(rx, &pod, status, false, false);
+}
+
+/// `TerminatePod`
+pub(crate) fn terminate_pod(_: &Kubelet, rx: Rx, pod: &Object) {
+    let cached = get_pod_status(rx, pod.uid());
+    let mut status = cached
+        .as_ref()
+        .map_or(pod::status(pod), Object::json)
+        .clone();
+    if let Some(all) = status
+        .get_mut("containerStatuses")
+        .and_then(Json::as_array_mut)
+    {
+        for own in all {
+            if json::at(own, &["state", "terminated"]).is_none() {
+                own["state"] = json!({"terminated": {
+                    "reason": "ContainerStatusUnknown",
+                    "message": "The container could not be located when the pod was terminated",
+                    "exitCode": 137,
+                }});
+            }
+        }
+    }
+    if !is_pod_phase_terminal(phase(&status)) {
+        status["phase"] = "Failed".into();
+    }
+    update_status_internal(rx, pod, status, true, true);
+}
+
+/// `checkContainerStateTransition`: may it be?
+fn check_container_state_transition(pod: &Object, old: &Json, new: &Json) -> bool {
+    if restart_policy(pod) == "Always" {
+        return true;
+    }
+    let new = json::list(new, &["containerStatuses"]);
+    json::list(old, &["containerStatuses"]).iter().all(|old| {
+        let Some(code) = json::number(old, &["state", "terminated", "exitCode"]) else {
+            return true;
+        };
+        let runs_again = pod::container_should_restart(pod, code);
+        let new = named(new, json::text(old, &["name"]));
+        runs_again || new.is_none_or(|new| json::at(new, &["state", "terminated"]).is_some())
+    })
+}
+
+/// Upstream's `updateLastTransitionTime` of all conditions.
+fn update_last_transition_times(status: &mut Json, old: &Json, now: &str) {
+    let Some(conditions) = status.get_mut("conditions").and_then(Json::as_array_mut) else {
+        return;
+    };
+    for own in conditions
+        .iter_mut()
+        .filter(|own| pod_condition_by_kubelet(&own["type"]))
+    {
+        let kind = own["type"].as_str().unwrap_or_default().to_owned();
+        let before = pod::condition(old, &kind).filter(|old| old["status"] == own["status"]);
+        own["lastTransitionTime"] = match before {
+            Some(before) => before["lastTransitionTime"].clone(),
+            None => now.into(),
+        };
+    }
+}
+
+/// `updateStatusInternal`
+fn update_status_internal(rx: Rx, pod: &Object, status: Json, force: bool, is_finished: bool) {
+    let now = Stamp::of(rx.clock()).seconds();
+    let uid = pod::uid(pod);
+    let cached = rx.look(&STATUSES, |own| own.pods.get(&uid).cloned());
+    let Some(new) = next_version(pod, cached, status, &now, force, is_finished) else {
+        return;
+    };
+    rx.update(&STATUSES, |own| {
+        own.pods.insert(uid, new);
+    });
+    rx.try_send(UPDATES, Payload::new(()));
+}
+
+/// What follows the status that is cached of a pod; none if that stays.
+fn next_version(
+    pod: &Object,
+    cached: Option<Versioned>,
+    mut status: Json,
+    now: &str,
+    force: bool,
+    is_finished: bool,
+) -> Option<Versioned> {
+    let old = cached
+        .as_ref()
+        .map_or(pod::status(pod), |own| own.status.json());
+    if !check_container_state_transition(pod, old, &status) {
+        return None;
+    }
+    update_last_transition_times(&mut status, old, now);
+    let begun = json::text(old, &["startTime"]);
+    status["startTime"] = if begun.is_empty() { now } else { begun }.into();
+    let observed = json::number(old, &["observedGeneration"]).unwrap_or(0);
+    if json::number(&status, &["observedGeneration"]).unwrap_or(0) < observed {
+        status["observedGeneration"] = observed.into();
+    }
+    let was_finished = cached.as_ref().is_some_and(|own| own.is_finished);
+    let is_same = cached
+        .as_ref()
+        .is_some_and(|own| is_pod_status_by_kubelet_equal(own.status.json(), &status));
+    if is_same && !force {
+        return None;
+    }
+    Some(Versioned {
+        status: Object::new(status),
+        version: cached.map_or(1, |own| own.version + 1),
+        name: pod.name().into(),
+        namespace: pod.namespace().into(),
+        is_finished: is_finished || was_finished,
+    })
+}
+
+/// `isPodStatusByKubeletEqual`
+fn is_pod_status_by_kubelet_equal(old: &Json, new: &Json) -> bool {
+    let own = |status: &Json| {
+        let all = json::list(status, &["conditions"]).iter();
+        let all = all.filter(|own| pod_condition_by_kubelet(&own["type"]));
+        let told = all.map(|own| {
+            ["type", "status", "reason", "message"].map(|field| own.get(field).cloned())
+        });
+        told.collect::<Vec<_>>()
+    };
+    let (mut old_conditions, mut new_conditions) = (own(old), own(new));
+    let kind = |own: &[Option<Json>; 4]| format!("{:?}", own[0]);
+    old_conditions.sort_by_key(kind);
+    new_conditions.sort_by_key(kind);
+    let rest = |status: &Json| {
+        let mut rest = bare(status);
+        rest.as_object_mut().map(|own| own.remove("conditions"));
+        rest
+    };
+    old_conditions == new_conditions && rest(old) == rest(new)
+}
+
+/// Without what is empty: a server leaves that out, and so do Go's types.
+fn bare(value: &Json) -> Json {
+    match value {
+        Json::Object(map) => {
+            let all = map.iter().map(|(field, own)| (field.clone(), bare(own)));
+            let kept = all.filter(|(field, own)| {
+                let is_empty = own.is_null()
+                    || own.as_object().is_some_and(Map::is_empty) && field == "lastState"
+                    || own.as_str() == Some("");
+                !is_empty
+            });
+            Json::Object(kept.collect())
+        }
+        Json::Array(all) => all.iter().map(bare).collect(),
+        other => other.clone(),
+    }
+}
+
+fn delete_pod_status(rx: Rx, uid: &str) {
+    rx.update(&STATUSES, |own| {
+        own.pods.remove(uid);
+    });
+}
+
+/// `RemoveOrphanedStatuses`
+pub(crate) fn remove_orphaned_statuses(rx: Rx, keep: &BTreeSet<Uid>) {
+    let any = rx.look(&STATUSES, |own| {
+        own.pods.keys().any(|uid| !keep.contains(uid))
+    });
+    if any {
+        rx.update(&STATUSES, |own| {
+            own.pods.retain(|uid, _| keep.contains(uid))
+        });
+    }
+}
+
+/// One turn of what `Start` starts.
+pub(crate) async fn run(kubelet: Arc<Kubelet>, rx: Rx) -> Outcome {
+    let all = match rx.select(rx.recv(UPDATES), rx.recv(TICKS)).await {
+        wavetank_engine::Either::Left(_) => false,
+        wavetank_engine::Either::Right(_) => true,
+    };
+    kubelet.sync_batch(rx, all).await;
+    Outcome::Become(Task::new(SYNC, ()))
+}
+
+/// The fields of a patch that makes `new` of `old` (`CreateTwoWayMergePatch`).
+fn patch_of_status(old: &Json, new: &Json) -> Map {
+    let mut patch = Map::new();
+    let empty = Map::new();
+    let (before, after) = (
+        old.as_object().unwrap_or(&empty),
+        new.as_object().unwrap_or(&empty),
+    );
+    for (field, value) in after {
+        let is_list = matches!(&**field, "conditions" | "podIPs");
+        if !is_list && before.get(field).map(bare) != Some(bare(value)) {
+            patch.insert(field.clone(), value.clone());
+        }
+    }
+    for field in before.keys().filter(|field| !after.contains_key(*field)) {
+        if matches!(&**field, "podIP" | "reason" | "message") {
+            patch.insert(field.clone(), Json::Null);
+        }
+    }
+    let conditions = |own: &Json| json::list(own, &["conditions"]).to_vec();
+    patch.extend(patch_of_conditions(&conditions(old), &conditions(new)));
+    let (old, new) = (json::list(old, &["podIPs"]), json::list(new, &["podIPs"]));
+    if old != new {
+        let gone = old.iter().filter(|own| !new.contains(own));
+        let gone = gone.map(|own| json!({"ip": own["ip"], "$patch": "delete"}));
+        let added = new.iter().filter(|own| !old.contains(own)).cloned();
+        patch.insert("$setElementOrder/podIPs".to_owned(), new.into());
+        patch.insert("podIPs".to_owned(), added.chain(gone).collect());
+    }
+    patch
+}
+
+impl Kubelet {
+    /// `syncBatch`
+    async fn sync_batch(&self, rx: Rx, all: bool) {
+        let pods = rx.look(&STATUSES, |own| own.pods.clone());
+        if all {
+            rx.update(&STATUSES, |own| {
+                let Statuses { pods, written } = own;
+                written.retain(|uid, _| pods.contains_key(uid));
+            });
+        }
+        let mut updated = Vec::new();
+        for (uid, status) in pods {
+            let written = rx.look(&STATUSES, |own| own.written.get(&uid).copied());
+            let is_new = written.is_none_or(|written| written < status.version);
+            if is_new || (all && self.needs_update(rx, &uid, &status)) {
+                updated.push((uid, status));
+            } else if all && self.needs_reconcile(rx, &uid, &status) {
+                rx.update(&STATUSES, |own| {
+                    own.written.remove(&uid);
+                });
+                updated.push((uid, status));
+            }
+        }
+        for (uid, status) in updated {
+            self.sync_pod_status(rx, &uid, status).await;
+        }
+    }
+
+    /// `needsUpdate` of a status whose version was written.
+    fn needs_update(&self, rx: Rx, uid: &str, status: &Versioned) -> bool {
+        let pod = pod_manager::get_pod_by_uid(rx, uid);
+        pod.is_some_and(|pod| self.can_be_deleted(&pod, status))
+    }
+
+    /// `needsReconcile`
+    fn needs_reconcile(&self, rx: Rx, uid: &str, status: &Versioned) -> bool {
+        let pod = pod_manager::get_pod_by_uid(rx, uid);
+        pod.is_some_and(|pod| {
+            !is_pod_status_by_kubelet_equal(pod::status(&pod), status.status.json())
+        })
+    }
+
+    /// `canBeDeleted`
+    fn can_be_deleted(&self, pod: &Object, status: &Versioned) -> bool {
+        if !pod.is_being_deleted() || !is_pod_phase_terminal(phase(pod::status(pod))) {
+            let early = self.defects.has(KubeletDefect::DeletesBeforeTheEnd);
+            return pod.is_being_deleted() && early;
+        }
+        status.is_finished
+    }
+
+    /// Upstream's `syncPod` of the status manager.
+    async fn sync_pod_status(&self, rx: Rx, uid: &Uid, own: Versioned) {
+        let path = PODS.path(&own.namespace, &own.name);
+        let get = Request::new(Method::Get, path.clone());
+        let mut pod = match self.rest.object_within(rx, get, LIMIT).await {
+            Ok(stored) => stored.object,
+            Err(error) => {
+                let _ = error.is(Reason::NotFound);
+                return;
+            }
+        };
+        let other = *pod.uid() != **uid;
+        if other && !self.defects.has(KubeletDefect::StatusesGoByName) {
+            delete_pod_status(rx, uid);
+            return;
+        }
+        let old = pod::status(&pod).clone();
+        let could_run = self.pod_could_have_running_containers(rx, pod.uid());
+        let could_run = could_run && !self.defects.has(KubeletDefect::TerminalPhasesComeEarly);
+        let merged = merge_pod_status(&pod, &old, own.status.json(), could_run);
+        let patch = patch_of_status(&old, &merged);
+        if !patch.is_empty() {
+            let body = json!({"metadata": {"uid": pod.uid()}, "status": patch});
+            let mut request = Request::new(Method::Patch, format!("{path}/status")).with(body);
+            request.content_type = Some(STRATEGIC_MERGE_PATCH.into());
+            match self.rest.object_within(rx, request, LIMIT).await {
+                Ok(stored) => pod = stored.object,
+                Err(_) => return,
+            }
+        }
+        let written = pod::uid(&pod);
+        rx.update(&STATUSES, |all| {
+            all.written.insert(written, own.version);
+        });
+        if !self.can_be_deleted(&pod, &own) {
+            return;
+        }
+        let options = json!({
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "gracePeriodSeconds": 0,
+            "preconditions": {"uid": pod.uid()},
+        });
+        rx.note(DeletesPod(pod::pod_ref(&pod)));
+        let delete = Request::new(Method::Delete, path).with(options);
+        if self.rest.object_within(rx, delete, LIMIT).await.is_ok() {
+            delete_pod_status(rx, uid);
+        }
+    }
+}
+
+/// `mergePodStatus`
+fn merge_pod_status(pod: &Object, old: &Json, new: &Json, could_run: bool) -> Json {
+    let mut merged = new.clone();
+    let others = json::list(old, &["conditions"]).iter();
+    let others = others.filter(|own| !pod_condition_by_kubelet(&own["type"]));
+    let ours = json::list(new, &["conditions"]).iter();
+    let ours = ours.filter(|own| pod_condition_by_kubelet(&own["type"]));
+    let conditions: Vec<Json> = others.chain(ours).cloned().collect();
+    merged["conditions"] = conditions.into();
+    let ends = !is_pod_phase_terminal(phase(old)) && is_pod_phase_terminal(phase(new));
+    if ends && could_run {
+        for field in ["phase", "reason", "message"] {
+            match old.get(field) {
+                Some(value) => merged[field] = value.clone(),
+                None => {
+                    json::remove(&mut merged, &[field]);
+                }
+            }
+        }
+    }
+    let now = phase(&merged).to_owned();
+    if is_pod_phase_terminal(&now) {
+        let is_true =
+            |kind| pod::condition(&merged, kind).is_some_and(|own| own["status"] == "True");
+        if is_true("Ready") || is_true("ContainersReady") {
+            for kind in ["ContainersReady", "Ready"] {
+                let mut new = condition_for_terminal_phase(pod, kind, &now);
+                let all = merged.get_mut("conditions").and_then(Json::as_array_mut);
+                for own in all.into_iter().flatten().filter(|own| own["type"] == kind) {
+                    new["lastTransitionTime"] = own["lastTransitionTime"].clone();
+                    *own = new.clone();
+                }
+            }
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests;

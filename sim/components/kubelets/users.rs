@@ -1,0 +1,226 @@
+//! Who makes pods for kubelets in a scenario: a few names, on one node or another, again and again.
+
+use serde_json::{Value as Json, json};
+use wavetank_api::kinds::PODS;
+use wavetank_api::{Method, Object, Request};
+use wavetank_components::pod_runners::{FAILING_TASK, TASK};
+use wavetank_components::users::{Client, NAMESPACE, Use, named, text};
+use wavetank_engine::Name;
+
+use crate::notes::DeletesByForce;
+use crate::pod::pod_ref;
+use crate::runtime::{SLOW, STUBBORN};
+
+/// So few that they are made anew.
+const PODS_USED: u64 = 4;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum What {
+    Create,
+    Delete,
+    Hurry,
+    Kill,
+    Overwrite,
+}
+
+const ALL: [(&str, What); 5] = [
+    ("create", What::Create),
+    ("delete", What::Delete),
+    ("hurry", What::Hurry),
+    ("kill", What::Kill),
+    ("overwrite", What::Overwrite),
+];
+
+/// How often each is drawn.
+const DRAWN: [What; 12] = [
+    What::Create,
+    What::Create,
+    What::Create,
+    What::Create,
+    What::Create,
+    What::Create,
+    What::Create,
+    What::Delete,
+    What::Delete,
+    What::Hurry,
+    What::Kill,
+    What::Overwrite,
+];
+
+const IMAGES: [&str; 7] = [
+    "image:1",
+    "image:2",
+    "image:3",
+    STUBBORN,
+    SLOW,
+    TASK,
+    FAILING_TASK,
+];
+const POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
+const GRACES: [i64; 3] = [4, 10, 30];
+/// Which probes a container has: of readiness, of liveness as well, of its startup as well.
+const PROBES: [&str; 5] = ["none", "readiness", "liveness", "startup", "startup"];
+/// How long a pod may be active, in seconds; 0 for as long as it likes.
+const DEADLINES: [i64; 5] = [0, 0, 0, 0, 12];
+
+/// What it was told to do; what is not said is drawn.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Asked {
+    what: Option<What>,
+    pod: Option<String>,
+    node: Option<String>,
+    image: Option<String>,
+    policy: Option<String>,
+    grace: Option<i64>,
+    probes: Option<String>,
+    deadline: Option<i64>,
+}
+
+/// Uses pods.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct UsesPods {
+    pub nodes: u32,
+}
+
+impl Use for UsesPods {
+    const ROUTINE: Name = Name::new("use-pod");
+    type Order = Asked;
+
+    /// `use {what?, pod?, node?, image?, policy?, grace?, probes?, deadline?}`
+    fn order(&self, args: &Json) -> Result<Asked, String> {
+        Ok(Asked {
+            what: named(args, "what", &ALL)?,
+            pod: text(args, "pod"),
+            node: text(args, "node"),
+            image: text(args, "image"),
+            policy: text(args, "policy"),
+            grace: args["grace"].as_i64(),
+            probes: text(args, "probes"),
+            deadline: args["deadline"].as_i64(),
+        })
+    }
+
+    async fn work(self, client: Client, asked: Asked) {
+        let what = match asked.what {
+            Some(what) => what,
+            None => client.one_of(&DRAWN).await,
+        };
+        let name = match &asked.pod {
+            Some(name) => name.clone(),
+            None => format!("pod{}", client.rx.choose(PODS_USED).await),
+        };
+        match what {
+            What::Create => self.create(&client, &asked, &name).await,
+            What::Delete => delete(&client, &name, json!({})).await,
+            What::Hurry => delete(&client, &name, json!({"gracePeriodSeconds": 1})).await,
+            What::Kill => kill(&client, &name).await,
+            What::Overwrite => overwrite(&client, &name).await,
+        }
+    }
+}
+
+impl UsesPods {
+    async fn create(&self, client: &Client, asked: &Asked, name: &str) {
+        let drawn =
+            |all: &'static [&'static str]| async move { client.one_of(all).await.to_owned() };
+        let node = match &asked.node {
+            Some(node) => node.clone(),
+            None => format!("n{}", client.rx.choose(u64::from(self.nodes)).await + 1),
+        };
+        let image = match &asked.image {
+            Some(image) => image.clone(),
+            None => drawn(&IMAGES).await,
+        };
+        let policy = match &asked.policy {
+            Some(policy) => policy.clone(),
+            None => drawn(&POLICIES).await,
+        };
+        let grace = match asked.grace {
+            Some(grace) => grace,
+            None => client.one_of(&GRACES).await,
+        };
+        let probes = match &asked.probes {
+            Some(probes) => probes.clone(),
+            None => drawn(&PROBES).await,
+        };
+        let deadline = match asked.deadline {
+            Some(deadline) => deadline,
+            None => client.one_of(&DEADLINES).await,
+        };
+        // Else it would never come up.
+        let probes = match (&*image, &*probes) {
+            (SLOW, "liveness") => "startup",
+            (_, probes) => probes,
+        };
+        let mut container = json!({"name": "main", "image": image});
+        let probe = |failures: i64| json!({"tcpSocket": {"port": 80}, "periodSeconds": 5, "failureThreshold": failures});
+        if probes != "none" {
+            container["readinessProbe"] = probe(2);
+        }
+        if probes == "liveness" || probes == "startup" {
+            container["livenessProbe"] = probe(2);
+        }
+        if probes == "startup" {
+            container["startupProbe"] = probe(12);
+        }
+        let mut pod = json!({
+            "apiVersion": PODS.api_version(),
+            "kind": PODS.kind,
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {
+                "nodeName": node,
+                "restartPolicy": policy,
+                "terminationGracePeriodSeconds": grace,
+                "containers": [container],
+            },
+        });
+        if deadline > 0 {
+            pod["spec"]["activeDeadlineSeconds"] = deadline.into();
+        }
+        let post = Request::new(Method::Post, PODS.path(NAMESPACE, ""));
+        client.ask(post.with(pod)).await;
+    }
+}
+
+async fn delete(client: &Client, name: &str, mut options: Json) {
+    options["kind"] = "DeleteOptions".into();
+    options["apiVersion"] = "v1".into();
+    let delete = Request::new(Method::Delete, PODS.path(NAMESPACE, name));
+    client.ask(delete.with(options)).await;
+}
+
+/// Deletes a pod by force: nobody waits for its kubelet.
+async fn kill(client: &Client, name: &str) {
+    let Some(pod) = client.get(&PODS, name).await else {
+        return;
+    };
+    let pod = pod_ref(&Object::new(pod));
+    let options = json!({"gracePeriodSeconds": 0, "preconditions": {"uid": *pod.uid}});
+    client.rx.note(DeletesByForce(pod));
+    delete(client, name, options).await;
+}
+
+/// Somebody else writes a status: the pod is not ready, and has no address.
+async fn overwrite(client: &Client, name: &str) {
+    let Some(mut pod) = client.get(&PODS, name).await else {
+        return;
+    };
+    if let Some(status) = pod.get_mut("status").and_then(Json::as_object_mut) {
+        status.remove("podIP");
+        status.remove("podIPs");
+        status.remove("containerStatuses");
+        let conditions = status.get_mut("conditions").and_then(Json::as_array_mut);
+        for own in conditions
+            .into_iter()
+            .flatten()
+            .filter(|own| own["type"] == "Ready")
+        {
+            own["status"] = "False".into();
+        }
+    }
+    let put = Request::new(
+        Method::Put,
+        format!("{}/status", PODS.path(NAMESPACE, name)),
+    );
+    client.ask(put.with(pod)).await;
+}
