@@ -69,7 +69,7 @@ fn queue_endpoints(rx: Rx, object: &Object) {
     QUEUE.add(rx, pod_key(object));
 }
 
-/// `onServiceAdd`, `onServiceUpdate`, `onServiceDelete`
+/// Upstream's `onServiceAdd`, `onServiceUpdate` and `onServiceDelete`
 fn on_service(rx: Rx, notice: &Notice) {
     let has_selector = |service: &Stored| selector(service.object.json()).is_some();
     let (service, concerns) = match notice {
@@ -85,7 +85,7 @@ fn on_service(rx: Rx, notice: &Notice) {
     }
 }
 
-/// `onEndpointsAdd`, `onEndpointsUpdate`, `onEndpointsDelete`
+/// Upstream's `onEndpointsAdd`, `onEndpointsUpdate` and `onEndpointsDelete`
 fn on_endpoints(rx: Rx, defects: Set<MirroringDefect>, notice: &Notice) {
     let is_mirrored = |endpoints: &Stored| should_mirror(&endpoints.object, defects);
     let (endpoints, concerns) = match notice {
