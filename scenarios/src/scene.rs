@@ -141,7 +141,7 @@ struct Found {
 /// Makes a scene of a trace; `None` if its plan, simulated again, does not show its violation.
 ///
 /// # Errors
-/// Why this case cannot begin in the middle.
+/// Why this case cannot begin in the middle, or that the effort was over too soon.
 pub fn find(
     case: &dyn Case,
     trace: &Trace,
@@ -172,7 +172,10 @@ pub fn find(
         smallest: trace.end().events,
     };
     let Some(mut best) = search.first(name)? else {
-        return Ok(None);
+        return match search.may_go_on() {
+            true => Ok(None),
+            false => Err("it ended before a first scene was found".to_owned()),
+        };
     };
     for _ in 0..MOST_CUTS {
         let before = best.events;

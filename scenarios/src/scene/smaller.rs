@@ -261,6 +261,9 @@ impl Search<'_> {
                 if late <= gap {
                     break;
                 }
+                if !self.may_go_on() {
+                    return;
+                }
                 for planned in &mut actions[at..] {
                     planned.at = planned.at - (late - gap);
                 }

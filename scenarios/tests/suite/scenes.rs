@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 use wavetank::attribution::Attribution;
@@ -74,6 +75,39 @@ fn a_lease_is_gone_before_it_is_removed() {
 fn an_address_is_given_up_twice() {
     let trace = "finding-6-address-given-up-twice.trace";
     becomes_a_scene(trace, "fix-release-once");
+}
+
+/// Ctrl-C, as soon as there is a scene.
+#[test]
+fn who_interrupts_has_what_was_found_so_far() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    static TRIED: AtomicU64 = AtomicU64::new(0);
+    static WHOLE: AtomicU64 = AtomicU64::new(0);
+    // What is under way comes to its end, and the scene is looked at once without the switches that do not matter.
+    const AFTER_THAT: u64 = 2;
+    let path = root().join("snapshots/traces/finding-9-service-is-made-anew.trace");
+    let trace = trace_file::read(&path).expect("it is kept");
+    let case = Kube::default().reopen(&trace.head.identity);
+    let case = case.unwrap_or_else(|why| panic!("{why}"));
+    WHOLE.store(trace.end().events, Relaxed);
+    let effort = Effort {
+        stop: Some(&STOP),
+        watch: Some(&|tried, events| {
+            if events < WHOLE.load(Relaxed) && !STOP.swap(true, Relaxed) {
+                TRIED.store(tried, Relaxed);
+            }
+        }),
+        ..Effort::default()
+    };
+    let scene = find(case.as_ref(), &trace, "scene", effort);
+    let scene = scene.unwrap_or_else(|why| panic!("{why}"));
+    let scene = scene.expect("what was chosen in it shows its violation");
+    assert!(STOP.load(Relaxed) && !scene.is_whole);
+    let after = scene.attempts - TRIED.load(Relaxed);
+    assert!(after <= AFTER_THAT, "{after} more");
+    let expected = trace.end().violation.as_ref();
+    let expected = expected.map(|found| found.property.clone());
+    assert_eq!(violated(open("scene", &scene.text).as_ref()), expected);
 }
 
 fn kept() -> Vec<PathBuf> {

@@ -191,7 +191,7 @@ scopes! {
 }
 
 /// Of these, what they cannot show takes longer than a test should.
-const LARGE_OTHERS: [&str; 22] = [
+const LARGE_OTHERS: [&str; 17] = [
     "apply-against-update",
     "collector-adoption",
     "collector-coordinates",
@@ -199,18 +199,13 @@ const LARGE_OTHERS: [&str; 22] = [
     "definition-late",
     "definition-tear-down",
     "disruption-evictions",
-    "disruption-heard",
-    "job-deadline",
     "job-made-anew",
     "job-orphans",
-    "job-replaces",
     "job-suspended",
     "kubelet-anew",
     "kubelet-probes",
-    "node-cordon",
     "node-leases-stale",
     "node-outage",
-    "node-unwell",
     "quota-change",
     "quota-recount",
     "slices-stale",
