@@ -6,20 +6,23 @@ use std::sync::Arc;
 use wavetank_client::workqueue::Item;
 use wavetank_engine::{Check, Note, ProcId, Property, World};
 
-use super::notes::{WaitsForSlices, WasTold};
+use super::notes::{WaitsForSlices, WasTold, Wrote};
 use wavetank_components::promises::violated;
 
 /// A life of a process, and the UID of a slice.
 type Of = (ProcId, u32, Arc<str>);
 
 /// The Service that each slice is kept for, as each life of each controller was told last; none of one that is gone or
-/// somebody else's. Its handlers are told a moment after its cache shows it.
+/// somebody else's. Its handlers are told a moment after its cache shows it. What a controller has written later than that is
+/// there, and its own again.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SlicesThatAreGoneAreNotAwaited {
     /// The property's name, and how the controller labels its slices.
     name: &'static str,
     manager: &'static str,
-    told: BTreeMap<Of, Option<Item>>,
+    told: BTreeMap<Of, (Option<Item>, Option<i64>)>,
+    /// The generation that each slice had when it wrote it last.
+    wrote: BTreeMap<Of, i64>,
 }
 
 impl SlicesThatAreGoneAreNotAwaited {
@@ -29,13 +32,17 @@ impl SlicesThatAreGoneAreNotAwaited {
             name,
             manager,
             told: BTreeMap::new(),
+            wrote: BTreeMap::new(),
         }
     }
 
     fn is_gone(&self, world: &World, note: &Note, uid: &Arc<str>, service: &Item) -> bool {
-        let life = world.incarnation(note.process);
-        let told = self.told.get(&(note.process, life, uid.clone()));
-        told.is_some_and(|of| of.as_ref() != Some(service))
+        let of = (note.process, world.incarnation(note.process), uid.clone());
+        self.told.get(&of).is_some_and(|(kept_for, seen)| {
+            let wrote = self.wrote.get(&of);
+            let wrote_later = seen.is_some_and(|seen| wrote.is_some_and(|wrote| *wrote > seen));
+            kept_for.as_ref() != Some(service) && !wrote_later
+        })
     }
 }
 
@@ -62,7 +69,7 @@ impl Property for SlicesThatAreGoneAreNotAwaited {
             }
             return Some(Check::Held);
         }
-        let is_news = note.body.get::<WasTold>().is_some();
+        let is_news = note.body.get::<WasTold>().is_some() || note.body.get::<Wrote>().is_some();
         (!is_news).then_some(Check::Idle)
     }
 
@@ -71,10 +78,19 @@ impl Property for SlicesThatAreGoneAreNotAwaited {
             .body
             .get()
             .filter(|own: &&WasTold| own.manager == self.manager);
-        if let Some(WasTold { uid, of, .. }) = told {
-            let life = world.incarnation(note.process);
+        let life = world.incarnation(note.process);
+        if let Some(own) = told {
+            let told = (own.of.clone(), own.generation);
             self.told
-                .insert((note.process, life, uid.clone()), of.clone());
+                .insert((note.process, life, own.uid.clone()), told);
+        }
+        let wrote = note
+            .body
+            .get()
+            .filter(|own: &&Wrote| own.manager == self.manager);
+        if let Some(own) = wrote {
+            self.wrote
+                .insert((note.process, life, own.uid.clone()), own.generation);
         }
         self.glance(world, note).unwrap_or(Check::Idle)
     }

@@ -94,4 +94,6 @@ pub struct WasTold {
     pub uid: Arc<str>,
     /// The Service that the slice is kept for; none if it is gone, or somebody else's.
     pub of: Option<Item>,
+    /// The slice's by then; none if it is gone.
+    pub generation: Option<i64>,
 }

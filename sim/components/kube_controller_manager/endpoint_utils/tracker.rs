@@ -27,6 +27,14 @@ struct Tracked {
     left: BTreeSet<Arc<str>>,
 }
 
+impl Tracked {
+    /// Has the controller written the slice after this was seen of it? Then it has taken it back, and the cache will show that.
+    fn wrote_later(&self, slice: &Stored) -> bool {
+        let known = self.generations.get(slice.object.uid()).copied().flatten();
+        known.is_some_and(|known| known > generation(&slice.object))
+    }
+}
+
 /// `EndpointSliceTracker` of a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EndpointSliceTracker {
@@ -155,8 +163,12 @@ impl EndpointSliceTracker {
         })
     }
 
-    /// A slice that is another's by its labels is not waited for. Whose it was. Upstream does not do that.
+    /// A slice that is another's by its labels is not waited for. Whose it was. Upstream does not do that
+    /// (`fix-forget-slices-handed-over`).
     pub fn forget_elsewhere(self, rx: Rx, slice: &Stored) -> Vec<Item> {
+        if !self.forgets() {
+            return Vec::new();
+        }
         let manager = self.manager;
         let kept = is_managed_by(&slice.object, manager).then(|| service_of(&slice.object));
         let uid = slice.object.uid();
@@ -165,7 +177,7 @@ impl EndpointSliceTracker {
             let own = all.iter_mut().filter(|((by, _), _)| *by == manager);
             for ((_, service), own) in own {
                 let is_kept = kept.as_deref() == Some(&**service);
-                if !is_kept && own.generations.remove(uid).is_some() {
+                if !is_kept && !own.wrote_later(slice) && own.generations.remove(uid).is_some() {
                     own.left.insert(uid.into());
                     former.push(service.clone());
                 }
@@ -174,13 +186,23 @@ impl EndpointSliceTracker {
         })
     }
 
-    /// A slice is given to somebody else by its labels: it is not waited for any more. Upstream does not do that.
-    pub fn forget(self, rx: Rx, slice: &Stored) {
-        self.with(rx, slice, |own, uid| {
-            if let Some(own) = own {
+    /// A slice that was given to somebody else by its labels is not waited for any more. Upstream does not do that.
+    pub fn forget_handed_over(self, rx: Rx, old: &Stored, new: &Stored) {
+        let is_own = |slice: &Stored| is_managed_by(&slice.object, self.manager);
+        let moved = service_of(&old.object) != service_of(&new.object);
+        if !self.forgets() || !is_own(old) || (is_own(new) && !moved) {
+            return;
+        }
+        self.with(rx, old, |own, uid| {
+            if let Some(own) = own.filter(|own| !own.wrote_later(new)) {
                 own.generations.remove(&uid);
                 own.left.insert(uid);
             }
         });
+    }
+
+    fn forgets(self) -> bool {
+        self.defects
+            .has(SliceTrackerDefect::FixForgetSlicesHandedOver)
     }
 }

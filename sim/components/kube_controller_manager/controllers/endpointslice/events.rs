@@ -16,7 +16,7 @@ use super::slices::managed_by_controller;
 use crate::controller::ControllerContext;
 use crate::endpoint_utils::notes::WasTold;
 use crate::endpoint_utils::{
-    EndpointSliceTracker, SliceTrackerDefect, service_controller_key, service_of,
+    EndpointSliceTracker, SliceTrackerDefect, generation, service_controller_key, service_of,
 };
 
 /// `endpointSliceChangeMinSyncDelay`, which is longer than `--endpoint-updates-batch-period`.
@@ -59,19 +59,15 @@ fn was_told(rx: Rx, slice: &Stored, is_there: bool) {
         manager: MANAGER,
         uid: slice.object.uid().into(),
         of: is_kept.then(|| service_of(&slice.object).into()),
+        generation: is_there.then(|| generation(&slice.object)),
     });
 }
 
 /// `onEndpointSliceAdd`
 fn on_endpoint_slice_add(rx: Rx, tracker: EndpointSliceTracker, slice: &Stored) {
-    let forgets = tracker
-        .defects
-        .has(SliceTrackerDefect::FixForgetSlicesHandedOver);
-    if forgets {
-        // It may have been handed over before the cache saw it for the first time.
-        for service in tracker.forget_elsewhere(rx, slice) {
-            QUEUES.services.add_after(rx, service, MIN_SYNC_DELAY);
-        }
+    // It may have been handed over before the cache saw it for the first time.
+    for service in tracker.forget_elsewhere(rx, slice) {
+        QUEUES.services.add_after(rx, service, MIN_SYNC_DELAY);
     }
     if managed_by_controller(&slice.object) && tracker.should_sync(rx, slice) {
         queue_service_for_endpoint_slice(rx, slice);
@@ -85,12 +81,7 @@ fn on_endpoint_slice_update(rx: Rx, tracker: EndpointSliceTracker, old: &Stored,
         managed_by_controller(&new.object),
     );
     let moved = service_of(&old.object) != service_of(&new.object);
-    let forgets = tracker
-        .defects
-        .has(SliceTrackerDefect::FixForgetSlicesHandedOver);
-    if forgets && was_managed && (moved || !is_managed) {
-        tracker.forget(rx, old);
-    }
+    tracker.forget_handed_over(rx, old, new);
     if moved {
         queue_service_for_endpoint_slice(rx, new);
         queue_service_for_endpoint_slice(rx, old);

@@ -17,8 +17,8 @@ use crate::controller::ControllerContext;
 use crate::controller_utils::pod_key;
 use crate::endpoint_utils::notes::WasTold;
 use crate::endpoint_utils::{
-    EndpointSliceTracker, SliceTrackerDefect, is_managed_by, selector, service_controller_key,
-    service_of,
+    EndpointSliceTracker, SliceTrackerDefect, generation, is_managed_by, selector,
+    service_controller_key, service_of,
 };
 
 /// `--mirroring-endpointslice-updates-batch-period`
@@ -111,6 +111,7 @@ fn was_told(rx: Rx, slice: &Stored, is_there: bool) {
         manager: MANAGER,
         uid: slice.object.uid().into(),
         of: is_kept.then(|| service_of(&slice.object).into()),
+        generation: is_there.then(|| generation(&slice.object)),
     });
 }
 
@@ -121,14 +122,9 @@ fn on_endpoint_slice_add(
     defects: Set<MirroringDefect>,
     slice: &Stored,
 ) {
-    let forgets = tracker
-        .defects
-        .has(SliceTrackerDefect::FixForgetSlicesHandedOver);
-    if forgets {
-        // It may have been handed over before the cache saw it for the first time.
-        for service in tracker.forget_elsewhere(rx, slice) {
-            QUEUE.add_after(rx, service, BATCH_PERIOD);
-        }
+    // It may have been handed over before the cache saw it for the first time.
+    for service in tracker.forget_elsewhere(rx, slice) {
+        QUEUE.add_after(rx, service, BATCH_PERIOD);
     }
     if defects.has(MirroringDefect::NewSlicesAreNotLookedAt) {
         return;
@@ -142,12 +138,7 @@ fn on_endpoint_slice_add(
 fn on_endpoint_slice_update(rx: Rx, tracker: EndpointSliceTracker, old: &Stored, new: &Stored) {
     let (was_managed, is_managed) = (managed_by_controller(old), managed_by_controller(new));
     let moved = service_of(&old.object) != service_of(&new.object);
-    let forgets = tracker
-        .defects
-        .has(SliceTrackerDefect::FixForgetSlicesHandedOver);
-    if forgets && was_managed && (moved || !is_managed) {
-        tracker.forget(rx, old);
-    }
+    tracker.forget_handed_over(rx, old, new);
     if moved {
         queue_endpoints_for_endpoint_slice(rx, new);
         queue_endpoints_for_endpoint_slice(rx, old);
