@@ -136,7 +136,7 @@ pub struct SlowLink {
     pub max: u32,
     /// How long it lasts.
     pub lasts: Range<Duration>,
-    /// By how much its latency is multiplied.
+    /// By how much its latency is multiplied; a frame is not late by over two minutes for it.
     #[serde(default = "ten_to_two_hundred")]
     pub factor: Range<u32>,
 }

@@ -92,7 +92,7 @@ pub enum Fault {
         server: String,
         transport: String,
     },
-    /// A link takes `factor` times as long, in both directions.
+    /// A link takes `factor` times as long, in both directions, but not over two minutes for a frame.
     Slow { a: String, b: String, factor: u32 },
     /// It is as fast as before.
     Unslow { a: String, b: String },

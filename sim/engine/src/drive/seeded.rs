@@ -2,6 +2,7 @@
 //! with its own rates and timings (Groce et al., "Swarm Testing", ISSTA 2012; TigerBeetle's VOPR).
 
 mod aim;
+mod links;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::name::ProcId;
 use crate::net::Sent;
 use crate::queue::Entry;
 use crate::slot::Status;
-use crate::time::{Time, nanos};
+use crate::time::Time;
 use crate::trace::Record;
 use crate::world::{Report, World};
 
@@ -20,6 +21,8 @@ use super::random::Stream;
 use super::run::{Choices, Limits, Outcome, Run, Turn};
 
 use aim::{aim, next_owner};
+pub use links::Latency;
+use links::LinkDraw;
 
 /// How much of one kind of fault a seed may use.
 #[derive(Clone, Debug)]
@@ -49,17 +52,6 @@ pub struct Workload {
     pub every: Duration,
     /// Does it end with the storm?
     pub ends: bool,
-}
-
-/// The latency of links.
-#[derive(Clone, Debug)]
-pub struct Latency {
-    /// The range from which each link draws its base.
-    pub base: (Duration, Duration),
-    /// In so many of a million cases a frame takes much longer:
-    pub tail_per_million: u32,
-    /// so long.
-    pub tail: (Duration, Duration),
 }
 
 /// All that a seed has to work with.
@@ -128,13 +120,6 @@ pub struct Seeded {
     loads: Vec<Vec<Stream>>,
 }
 
-#[derive(Clone, Debug)]
-struct LinkDraw {
-    stream: Stream,
-    /// Base latency to each process.
-    base: Vec<u64>,
-}
-
 /// In so many of a million cases a seed enables a kind of fault.
 const ENABLED: u32 = 700_000;
 /// In so many of a million cases a strike waits for a moment in the middle of its target's work,
@@ -151,18 +136,7 @@ impl Seeded {
             .processes()
             .map(|p| world.name(p).to_owned())
             .collect();
-        let links = names
-            .iter()
-            .map(|name| {
-                let mut stream = latency_stream(name, seed);
-                let (low, high) = fault_schedule.latency.base;
-                let base = names
-                    .iter()
-                    .map(|_| nanos(stream.uniform(low, high)))
-                    .collect();
-                LinkDraw { stream, base }
-            })
-            .collect();
+        let links = links::draw(&names, seed, &fault_schedule.latency);
         let faults = fault_streams(&fault_schedule, seed);
         let loads = load_streams(&fault_schedule, seed);
         let mut seeded = Seeded {
@@ -193,7 +167,7 @@ impl Seeded {
     /// faults are due.
     pub(super) fn redraw(&mut self, world: &World, seed: u64) {
         for (link, process) in self.links.iter_mut().zip(world.processes()) {
-            link.stream = latency_stream(world.name(process), seed);
+            link.redraw(world.name(process), seed);
         }
         self.choice = Stream::new(seed, CHOICES);
         self.faults = fault_streams(&self.fault_schedule, seed);
@@ -370,10 +344,6 @@ impl Seeded {
 
 const CHOICES: &str = "choices";
 
-fn latency_stream(process: &str, seed: u64) -> Stream {
-    Stream::new(seed, &format!("latency/{process}"))
-}
-
 /// One for each budget.
 fn fault_streams(fault_schedule: &FaultSchedule, seed: u64) -> Vec<Stream> {
     let budgets = fault_schedule.budgets.iter();
@@ -422,20 +392,7 @@ impl Seeded {
 
 impl Choices for Seeded {
     fn latency(&mut self, sent: Sent) -> Duration {
-        if sent.from == sent.to {
-            return sent.nominal;
-        }
-        let link = &mut self.links[sent.from.index()];
-        let base = link.base[sent.to.index()];
-        let mut nanos = base / 2 + link.stream.below(base.max(1));
-        if link
-            .stream
-            .chance(self.fault_schedule.latency.tail_per_million)
-        {
-            let (low, high) = self.fault_schedule.latency.tail;
-            nanos = crate::time::nanos(link.stream.spread(low, high));
-        }
-        Duration::from_nanos(nanos * u64::from(sent.slow))
+        self.links[sent.from.index()].latency(sent, &self.fault_schedule.latency)
     }
 
     fn choose(&mut self, _world: &World, _entry: &Entry, domain: u64) -> u64 {
